@@ -1,0 +1,3 @@
+//! The `openvm-metal` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! `MetalBackend`: the associated types of `ProverBackend`.

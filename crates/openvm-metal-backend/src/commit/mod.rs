@@ -1,0 +1,1 @@
+//! Commitment to trace matrices: stacking, Reed-Solomon encoding, Merkle tree.

@@ -1,0 +1,1 @@
+//! `MetalProverConfig`: size gates and limits of the prover.

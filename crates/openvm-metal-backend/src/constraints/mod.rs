@@ -1,0 +1,1 @@
+//! Batched zerocheck and LogUp: rules, round 0, MLE rounds.

@@ -1,0 +1,1 @@
+//! `MetalDevice`: the prover phases behind the traits of `openvm-stark-backend`.

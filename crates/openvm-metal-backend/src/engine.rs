@@ -1,0 +1,1 @@
+//! `BabyBearPoseidon2MetalEngine`: the `StarkEngine`.

@@ -1,0 +1,1 @@
+//! Host-side field helpers shared by the phases.

@@ -1,0 +1,1 @@
+//! LogUp through GKR: the fractional sumcheck.

@@ -1,0 +1,1 @@
+//! Proof-of-work grinding on the device: the smallest witness.

@@ -1,0 +1,1 @@
+//! Poseidon2, row hashing and Merkle trees.

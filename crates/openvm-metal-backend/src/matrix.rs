@@ -1,0 +1,1 @@
+//! `MetalMatrix`: a column-major matrix in device memory.

@@ -1,0 +1,1 @@
+//! Batched number-theoretic transforms, bit reversal, transposes, Reed-Solomon encoding.

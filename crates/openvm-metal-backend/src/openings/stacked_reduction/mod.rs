@@ -1,0 +1,1 @@
+//! Reduction of column openings to one opening of the stacked matrices.

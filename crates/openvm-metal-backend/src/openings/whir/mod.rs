@@ -1,0 +1,1 @@
+//! WHIR: batching, sumchecks, folding, encoding and Merkle tree of each round, queries.

@@ -1,0 +1,15 @@
+//! `#[repr(C)]` structs that kernels take by `constant T&`, one file per owner of kernels.
+//!
+//! Each struct is declared a second time in the headers under `metal/`; the generated launchers
+//! assert at compile time that size and alignment agree. Names carry the prefix of their phase.
+
+mod commit;
+mod constraints;
+mod gkr;
+mod hash;
+mod ntt;
+mod openings;
+mod poly;
+
+#[allow(unused_imports)]
+pub use self::{commit::*, constraints::*, gkr::*, hash::*, ntt::*, openings::*, poly::*};

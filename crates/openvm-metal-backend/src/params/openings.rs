@@ -1,0 +1,1 @@
+//! Parameter structs of the opening kernels.

@@ -1,0 +1,1 @@
+//! Multilinear and univariate building blocks: eq tables, powers, reductions, scans, folds.

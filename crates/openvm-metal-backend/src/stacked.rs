@@ -1,0 +1,1 @@
+//! The stacked matrix of a commitment: layout, segments, prover data.

@@ -1,0 +1,1 @@
+//! `DuplexSpongeMetal`: the Fiat-Shamir transcript, grinding on the device.

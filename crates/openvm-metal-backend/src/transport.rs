@@ -1,0 +1,1 @@
+//! Host to device: proving keys, matrices, committed traces.

@@ -1,0 +1,193 @@
+#pragma once
+// The degree-4 extension F_p[x] / (x^4 - 11): the same layout as p3's `BinomialExtensionField<BabyBear, 4>`.
+// In memory an element is four consecutive words (16-byte aligned); in lanes it is four lane vectors.
+#include "baby_bear.h"
+
+template <typename U>
+struct alignas(16) alignas(U) FpExtT {
+    FpT<U> c[4];
+};
+typedef FpExtT<uint> FpExt;
+typedef FpExtT<uint_l> FpExtL;
+
+template <typename U> inline FpExtT<U> fpext_make(FpT<U> a, FpT<U> b, FpT<U> c, FpT<U> d) {
+    FpExtT<U> r;
+    r.c[0] = a;
+    r.c[1] = b;
+    r.c[2] = c;
+    r.c[3] = d;
+    return r;
+}
+template <typename U> inline FpExtT<U> fpext_from_base(FpT<U> a) {
+    return fpext_make(a, fp_zero<U>(), fp_zero<U>(), fp_zero<U>());
+}
+template <typename U> inline FpExtT<U> fpext_zero() { return fpext_from_base(fp_zero<U>()); }
+template <typename U> inline FpExtT<U> fpext_one() { return fpext_from_base(fp_one<U>()); }
+
+template <typename U> inline FpExtT<U> operator+(FpExtT<U> a, FpExtT<U> b) {
+    return fpext_make(a.c[0] + b.c[0], a.c[1] + b.c[1], a.c[2] + b.c[2], a.c[3] + b.c[3]);
+}
+template <typename U> inline FpExtT<U> operator-(FpExtT<U> a, FpExtT<U> b) {
+    return fpext_make(a.c[0] - b.c[0], a.c[1] - b.c[1], a.c[2] - b.c[2], a.c[3] - b.c[3]);
+}
+template <typename U> inline FpExtT<U> operator-(FpExtT<U> a) { return fpext_make(-a.c[0], -a.c[1], -a.c[2], -a.c[3]); }
+template <typename U> inline FpExtT<U> operator+(FpExtT<U> a, FpT<U> b) {
+    return fpext_make(a.c[0] + b, a.c[1], a.c[2], a.c[3]);
+}
+template <typename U> inline FpExtT<U> operator+(FpT<U> a, FpExtT<U> b) { return b + a; }
+template <typename U> inline FpExtT<U> operator-(FpExtT<U> a, FpT<U> b) {
+    return fpext_make(a.c[0] - b, a.c[1], a.c[2], a.c[3]);
+}
+template <typename U> inline FpExtT<U> operator-(FpT<U> a, FpExtT<U> b) { return fpext_make(a - b.c[0], -b.c[1], -b.c[2], -b.c[3]); }
+/// 4 field products.
+template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpT<U> b) {
+    return fpext_make(a.c[0] * b, a.c[1] * b, a.c[2] * b, a.c[3] * b);
+}
+template <typename U> inline FpExtT<U> operator*(FpT<U> a, FpExtT<U> b) { return b * a; }
+
+template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a * FpT<U>((U)FP_W11); }
+
+/// 16 wide products, 4 reductions, 3 products by W = 11 (about 9.5 field products).
+template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
+    FpT<U> w1 = fp_mul_11(b.c[1]), w2 = fp_mul_11(b.c[2]), w3 = fp_mul_11(b.c[3]);
+    typedef typename FpAccOf<U>::T Acc;
+    Acc t0 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[0].v), a.c[1].v, w3.v), a.c[2].v, w2.v), a.c[3].v, w1.v);
+    Acc t1 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[1].v), a.c[1].v, b.c[0].v), a.c[2].v, w3.v), a.c[3].v, w2.v);
+    Acc t2 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[2].v), a.c[1].v, b.c[1].v), a.c[2].v, b.c[0].v), a.c[3].v, w3.v);
+    Acc t3 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[3].v), a.c[1].v, b.c[2].v), a.c[2].v, b.c[1].v), a.c[3].v, b.c[0].v);
+    return fpext_make(FpT<U>(fp_acc_reduce(t0)), FpT<U>(fp_acc_reduce(t1)), FpT<U>(fp_acc_reduce(t2)), FpT<U>(fp_acc_reduce(t3)));
+}
+/// 10 wide products, 4 reductions, 2 products by W, additions.
+template <typename U> inline FpExtT<U> fpext_square(FpExtT<U> a) {
+    FpT<U> d0 = fp_double(a.c[0]), d1 = fp_double(a.c[1]);
+    FpT<U> w2 = fp_mul_11(a.c[2]), w3 = fp_mul_11(a.c[3]);
+    typedef typename FpAccOf<U>::T Acc;
+    Acc t0 = fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, a.c[0].v), d1.v, w3.v), a.c[2].v, w2.v);
+    Acc t1 = fp_acc_mad(fp_acc_mul(d0.v, a.c[1].v), fp_double(a.c[2]).v, w3.v);
+    Acc t2 = fp_acc_mad(fp_acc_mad(fp_acc_mul(d0.v, a.c[2].v), a.c[1].v, a.c[1].v), a.c[3].v, w3.v);
+    Acc t3 = fp_acc_mad(fp_acc_mul(d0.v, a.c[3].v), d1.v, a.c[2].v);
+    return fpext_make(FpT<U>(fp_acc_reduce(t0)), FpT<U>(fp_acc_reduce(t1)), FpT<U>(fp_acc_reduce(t2)), FpT<U>(fp_acc_reduce(t3)));
+}
+/// a^-1 (0 for 0), by the tower over y = x^2, y^2 = 11: about 60 field products.
+template <typename U> inline FpExtT<U> fpext_inv(FpExtT<U> a) {
+    // a = A + x B with A = a0 + a2 y, B = a1 + a3 y; N = A^2 - y B^2 = n0 + n1 y.
+    FpT<U> n0 = fp_dot2(a.c[0], a.c[0], fp_mul_11(a.c[2]), a.c[2]) - fp_mul_11(fp_double(a.c[1] * a.c[3]));
+    FpT<U> n1 = fp_double(a.c[0] * a.c[2]) - fp_dot2(a.c[1], a.c[1], fp_mul_11(a.c[3]), a.c[3]);
+    FpT<U> d = fp_inv(n0 * n0 - fp_mul_11(n1 * n1));
+    FpT<U> i0 = n0 * d, i1 = -(n1 * d);  // N^-1 = i0 + i1 y
+    FpT<U> wi1 = fp_mul_11(i1);
+    FpT<U> r0 = fp_dot2(a.c[0], i0, a.c[2], wi1), r2 = fp_dot2(a.c[0], i1, a.c[2], i0);
+    FpT<U> r1 = -fp_dot2(a.c[1], i0, a.c[3], wi1), r3 = -fp_dot2(a.c[1], i1, a.c[3], i0);
+    return fpext_make(r0, r1, r2, r3);
+}
+template <typename U> inline FpExtT<U> fpext_pow(FpExtT<U> b, uint e) {
+    FpExtT<U> r = fpext_one<U>();
+    while (e != 0u) {
+        if ((e & 1u) != 0u) r = r * b;
+        b = fpext_square(b);
+        e >>= 1;
+    }
+    return r;
+}
+
+#if MSL_LANES > 1
+inline FpExtL fpext_lanes(FpExt a) { return fpext_make(fp_lanes(a.c[0]), fp_lanes(a.c[1]), fp_lanes(a.c[2]), fp_lanes(a.c[3])); }
+inline FpExtL fpext_lanes(FpExtL a) { return a; }
+// Lane and uniform operands mixed.
+inline FpExtL operator+(FpExtL a, FpExt b) { return a + fpext_lanes(b); }
+inline FpExtL operator+(FpExt a, FpExtL b) { return fpext_lanes(a) + b; }
+inline FpExtL operator-(FpExtL a, FpExt b) { return a - fpext_lanes(b); }
+inline FpExtL operator-(FpExt a, FpExtL b) { return fpext_lanes(a) - b; }
+inline FpExtL operator+(FpExtL a, Fp b) { return a + fp_lanes(b); }
+inline FpExtL operator+(FpExt a, FpL b) { return fpext_lanes(a) + b; }
+inline FpExtL operator+(FpL a, FpExt b) { return a + fpext_lanes(b); }
+inline FpExtL operator-(FpExtL a, Fp b) { return a - fp_lanes(b); }
+inline FpExtL operator-(FpExt a, FpL b) { return fpext_lanes(a) - b; }
+inline FpExtL operator-(FpL a, FpExt b) { return a - fpext_lanes(b); }
+inline FpExtL operator*(FpExtL a, Fp b) { return a * fp_lanes(b); }
+inline FpExtL operator*(Fp a, FpExtL b) { return b * fp_lanes(a); }
+inline FpExtL operator*(FpExt a, FpL b) { return fpext_lanes(a) * b; }
+inline FpExtL operator*(FpL a, FpExt b) { return fpext_lanes(b) * a; }
+/// The uniform operand's products by W are scalar work.
+inline FpExtL operator*(FpExtL a, FpExt b) {
+    FpL w1 = fp_lanes(fp_mul_11(b.c[1])), w2 = fp_lanes(fp_mul_11(b.c[2])), w3 = fp_lanes(fp_mul_11(b.c[3]));
+    FpL b0 = fp_lanes(b.c[0]), b1 = fp_lanes(b.c[1]), b2 = fp_lanes(b.c[2]), b3 = fp_lanes(b.c[3]);
+    FpAccL t0 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b0.v), a.c[1].v, w3.v), a.c[2].v, w2.v), a.c[3].v, w1.v);
+    FpAccL t1 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b1.v), a.c[1].v, b0.v), a.c[2].v, w3.v), a.c[3].v, w2.v);
+    FpAccL t2 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b2.v), a.c[1].v, b1.v), a.c[2].v, b0.v), a.c[3].v, w3.v);
+    FpAccL t3 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b3.v), a.c[1].v, b2.v), a.c[2].v, b1.v), a.c[3].v, b0.v);
+    return fpext_make(FpL(fp_acc_reduce(t0)), FpL(fp_acc_reduce(t1)), FpL(fp_acc_reduce(t2)), FpL(fp_acc_reduce(t3)));
+}
+inline FpExtL operator*(FpExt a, FpExtL b) { return b * a; }
+#else
+/// Broadcast to all lanes.
+inline FpExtL fpext_lanes(FpExt a) { return a; }
+#endif
+
+// ---- memory: four consecutive words per element <-> four lane vectors -----------------------------
+#if MSL_LANES > 1
+#if MSL_LANES == 16
+#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif MSL_LANES == 8
+#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
+#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
+#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
+#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6)
+#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7)
+#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 4, 1, 5)
+#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 2, 6, 3, 7)
+#endif
+inline FpExtL fpext_deinterleave(uint_l v0, uint_l v1, uint_l v2, uint_l v3) {
+    uint_l e0 = FP_UNZIP_EVEN(v0, v1), o0 = FP_UNZIP_ODD(v0, v1), e1 = FP_UNZIP_EVEN(v2, v3), o1 = FP_UNZIP_ODD(v2, v3);
+    return fpext_make(FpL(FP_UNZIP_EVEN(e0, e1)), FpL(FP_UNZIP_EVEN(o0, o1)), FpL(FP_UNZIP_ODD(e0, e1)), FpL(FP_UNZIP_ODD(o0, o1)));
+}
+/// Lane k gets p[i.base + k * i.step].
+inline FpExtL lane_load(device const FpExt* p, index_l i) {
+    device const uint* w = (device const uint*)(p + i.base);
+    if (i.step == 1u) {
+        index_l j;
+        j.base = 0;
+        j.step = 1;
+        return fpext_deinterleave(lane_load(w, j), lane_load(w + MSL_LANES, j), lane_load(w + 2 * MSL_LANES, j), lane_load(w + 3 * MSL_LANES, j));
+    }
+    index_l j;
+    j.base = 0;
+    j.step = i.step * 4u;
+    return fpext_make(FpL(lane_load(w, j)), FpL(lane_load(w + 1, j)), FpL(lane_load(w + 2, j)), FpL(lane_load(w + 3, j)));
+}
+inline void lane_store(device FpExt* p, index_l i, FpExtL v) {
+    device uint* w = (device uint*)(p + i.base);
+    index_l j;
+    j.base = 0;
+    if (i.step == 1u) {
+        j.step = 1;
+        uint_l e0 = FP_ZIP_LO(v.c[0].v, v.c[2].v), e1 = FP_ZIP_HI(v.c[0].v, v.c[2].v);
+        uint_l o0 = FP_ZIP_LO(v.c[1].v, v.c[3].v), o1 = FP_ZIP_HI(v.c[1].v, v.c[3].v);
+        lane_store(w, j, FP_ZIP_LO(e0, o0));
+        lane_store(w + MSL_LANES, j, FP_ZIP_HI(e0, o0));
+        lane_store(w + 2 * MSL_LANES, j, FP_ZIP_LO(e1, o1));
+        lane_store(w + 3 * MSL_LANES, j, FP_ZIP_HI(e1, o1));
+        return;
+    }
+    j.step = i.step * 4u;
+    for (uint k = 0; k < 4u; k++) lane_store(w + k, j, v.c[k].v);
+}
+inline FpExt fpext_lane_first(FpExtL x) {
+    return fpext_make(fp_lane_first(x.c[0]), fp_lane_first(x.c[1]), fp_lane_first(x.c[2]), fp_lane_first(x.c[3]));
+}
+#else
+inline FpExtL lane_load(device const FpExt* p, index_l i) { return p[i]; }
+inline void lane_store(device FpExt* p, index_l i, FpExtL v) { p[i] = v; }
+inline FpExt fpext_lane_first(FpExtL x) { return x; }
+#endif
+
+/// Sum over the simdgroup, in every lane; `width` = threads_per_simdgroup.
+template <typename U> inline FpExtT<U> fpext_simd_sum(FpExtT<U> x, uint width) {
+    for (uint k = 0; k < 4u; k++) x.c[k] = fp_simd_sum(x.c[k], width);
+    return x;
+}

@@ -1,0 +1,78 @@
+// Integer functions, and those common to integers and floats: min, max, clamp, select, abs.
+#pragma once
+namespace metal {
+using ::uint; using ::ushort; using ::uchar; using ::ulong; using ::half;
+template <class T> MSL_INL constexpr T msl_min(T a, T b) { return b < a ? b : a; }
+template <class T> MSL_INL constexpr T msl_max(T a, T b) { return a < b ? b : a; }
+// Two arguments of different arithmetic types meet in their common type, as overloads would.
+template <class T> struct msl_arith { static constexpr bool value = is_integral_v<T> || is_floating_point_v<T>; };
+#define MSL_MINMAX(name) \
+    template <class A, class B, class = enable_if_t<msl_arith<A>::value && msl_arith<B>::value>> \
+    MSL_INL constexpr auto name(A a, B b) { typedef decltype(true ? a : b) C; \
+        if constexpr (is_same_v<A, B>) return msl_##name<A>(a, b); else return msl_##name<C>(C(a), C(b)); } \
+    template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> a, vec<T, N> b) { \
+        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = msl_##name<T>(a[i], b[i]); return r; } \
+    template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> a, T b) { \
+        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = msl_##name<T>(a[i], b); return r; }
+MSL_MINMAX(min)
+MSL_MINMAX(max)
+#undef MSL_MINMAX
+template <class T> MSL_INL T min3(T a, T b, T c) { return min(min(a, b), c); }
+template <class T> MSL_INL T max3(T a, T b, T c) { return max(max(a, b), c); }
+template <class T, class A, class B> MSL_INL T clamp(T x, A a, B b) { return min(max(x, T(a)), T(b)); }
+template <class T> MSL_INL T select(T a, T b, bool c) { return c ? b : a; }
+template <class T, int N, class M> MSL_INL vec<T, N> select(vec<T, N> a, vec<T, N> b, vec<M, N> c) {
+    vec<T, N> r;
+    for (int i = 0; i < N; i++) r[i] = c[i] ? b[i] : a[i];
+    return r;
+}
+template <class T, int N> MSL_INL bool any(vec<T, N> v) { bool r = false; for (int i = 0; i < N; i++) r |= (bool)v[i]; return r; }
+template <class T, int N> MSL_INL bool all(vec<T, N> v) { bool r = true; for (int i = 0; i < N; i++) r &= (bool)v[i]; return r; }
+MSL_INL bool any(bool v) { return v; }
+MSL_INL bool all(bool v) { return v; }
+MSL_INL int abs(int a) { return a < 0 ? -a : a; }
+MSL_INL long abs(long a) { return a < 0 ? -a : a; }
+MSL_INL uint absdiff(uint a, uint b) { return a < b ? b - a : a - b; }
+MSL_INL uint absdiff(int a, int b) { return a < b ? uint(b) - uint(a) : uint(a) - uint(b); }
+MSL_INL uint mulhi(uint a, uint b) { return uint(((uint64_t)a * b) >> 32); }
+MSL_INL int mulhi(int a, int b) { return int(((int64_t)a * b) >> 32); }
+MSL_INL ulong mulhi(ulong a, ulong b) { return ulong(((unsigned __int128)a * b) >> 64); }
+MSL_INL long mulhi(long a, long b) { return long(((__int128)a * b) >> 64); }
+template <class T> MSL_INL T madhi(T a, T b, T c) { return mulhi(a, b) + c; }
+MSL_INL int mul24(int a, int b) { return a * b; }
+MSL_INL uint mul24(uint a, uint b) { return a * b; }
+template <class T> MSL_INL T mad24(T a, T b, T c) { return a * b + c; }
+template <class T> MSL_INL T addsat(T a, T b) { T r; return __builtin_add_overflow(a, b, &r) ? (b < T(0) ? numeric_limits<T>::min() : numeric_limits<T>::max()) : r; }
+template <class T> MSL_INL T subsat(T a, T b) { T r; return __builtin_sub_overflow(a, b, &r) ? (b < T(0) || numeric_limits<T>::min() == T(0) ? (b < T(0) ? numeric_limits<T>::max() : T(0)) : numeric_limits<T>::min()) : r; }
+template <class T> MSL_INL T hadd(T a, T b) { return (a >> 1) + (b >> 1) + (a & b & T(1)); }
+template <class T> MSL_INL T rhadd(T a, T b) { return (a >> 1) + (b >> 1) + ((a | b) & T(1)); }
+template <class T> MSL_INL T popcount(T x) { return T(sizeof(T) == 8 ? __builtin_popcountll(x) : __builtin_popcount(sizeof(T) < 4 ? uint(x) & ((1u << (8 * sizeof(T) % 32)) - 1u) : uint(x))); }
+template <class T> MSL_INL T clz(T x) {
+    if constexpr (sizeof(T) == 8) return T(x ? __builtin_clzll(x) : 64);
+    else if constexpr (sizeof(T) == 4) return T(x ? __builtin_clz(x) : 32);
+    else { uint m = uint(x) & ((1u << (8 * sizeof(T))) - 1u); return T(m ? __builtin_clz(m) - (32 - 8 * sizeof(T)) : 8 * sizeof(T)); }
+}
+template <class T> MSL_INL T ctz(T x) { return T(x ? (sizeof(T) == 8 ? __builtin_ctzll(x) : __builtin_ctz(uint(x))) : sizeof(T) * 8); }
+template <class T> MSL_INL T reverse_bits(T v) {
+    ulong x = (ulong)v;
+    x = ((x >> 1) & 0x5555555555555555ul) | ((x & 0x5555555555555555ul) << 1);
+    x = ((x >> 2) & 0x3333333333333333ul) | ((x & 0x3333333333333333ul) << 2);
+    x = ((x >> 4) & 0x0f0f0f0f0f0f0f0ful) | ((x & 0x0f0f0f0f0f0f0f0ful) << 4);
+    return T(__builtin_bswap64(x) >> (64 - 8 * sizeof(T)));
+}
+#ifdef __clang__
+MSL_INL uint reverse_bits(uint v) { return __builtin_bitreverse32(v); }
+#endif
+template <class T> MSL_INL T rotate(T x, T n) {
+    const uint bits = sizeof(T) * 8, k = uint(n) & (bits - 1);
+    return k ? T((x << k) | (x >> (bits - k))) : x;
+}
+template <class T> MSL_INL T extract_bits(T x, uint offset, uint bits) {
+    const uint w = sizeof(T) * 8;
+    return bits == 0 ? T(0) : T(T(x << (w - bits - offset)) >> (w - bits));
+}
+template <class T> MSL_INL T insert_bits(T base, T ins, uint offset, uint bits) {
+    T m = (bits >= sizeof(T) * 8 ? T(~T(0)) : T((T(1) << bits) - 1));
+    return T((base & ~T(m << offset)) | T((ins & m) << offset));
+}
+}  // namespace metal

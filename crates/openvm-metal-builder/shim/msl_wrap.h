@@ -1,0 +1,101 @@
+// What the generated entry points are made of: argument types, threadgroup arrays, thread positions.
+#pragma once
+#define MSL_KERNEL MSL_INL
+
+template <int N, class F> struct msl_arg_at;
+template <int N, class R, class A, class... B> struct msl_arg_at<N, R (*)(A, B...)> : msl_arg_at<N - 1, R (*)(B...)> {};
+template <class R, class A, class... B> struct msl_arg_at<0, R (*)(A, B...)> { typedef A type; };
+template <int N, class F> using msl_arg = typename msl_arg_at<N, F>::type;
+
+// Type that a pointer or reference parameter refers to, without const.
+template <class A> struct msl_target { typedef metal::remove_cv_t<A> type; };
+template <class T> struct msl_target<T*> { typedef metal::remove_cv_t<T> type; };
+template <class T> struct msl_target<T&> { typedef metal::remove_cv_t<T> type; };
+template <class A> using msl_target_t = typename msl_target<A>::type;
+
+// Passes the address `p` as the pointer or reference parameter A.
+template <class A> struct msl_pass_as { static MSL_INL A from(void* p) { return (A)p; } };
+template <class T> struct msl_pass_as<T&> { static MSL_INL T& from(void* p) { return *(T*)p; } };
+template <class A> MSL_INL A msl_pass(const void* p) { return msl_pass_as<A>::from((void*)p); }
+
+// Converts a position to the declared type of a builtin parameter.
+template <class A> struct msl_pos_as { static MSL_INL A from(uint3 v) { return (A)v.x; } };
+template <class E> struct msl_pos_as<metal::vec<E, 2>> { static MSL_INL metal::vec<E, 2> from(uint3 v) { return metal::vec<E, 2>{(E)v.x, (E)v.y}; } };
+template <class E> struct msl_pos_as<metal::vec<E, 3>> { static MSL_INL metal::vec<E, 3> from(uint3 v) { return metal::vec<E, 3>{(E)v.x, (E)v.y, (E)v.z}; } };
+template <class A> MSL_INL A msl_pos(uint3 v) { return msl_pos_as<metal::remove_cv_t<A>>::from(v); }
+MSL_INL uint3 msl_u3(uint x) { return uint3{x, 0, 0}; }
+
+// `threadgroup T x[N];` becomes `typedef T x__t[N]; MSL_TG(x);`
+#define MSL_TG_LIMIT(n) static_assert(sizeof(n##__t) <= 32768, "threadgroup array of more than 32 KiB");
+#if defined(MSL_PROBE)
+#define MSL_TG(n) MSL_TG_LIMIT(n) __asm__ volatile("#MSL_TG " #n " %c0" : : "i"(sizeof(n##__t))); \
+    static unsigned char n##__s[sizeof(n##__t)]; n##__t& n = *(n##__t*)(void*)n##__s
+#elif defined(MSL_PTX)
+#define MSL_TG(n) MSL_TG_LIMIT(n) static __attribute__((address_space(3), aligned(16))) unsigned char n##__s[sizeof(n##__t)]; \
+    n##__t& n = *(n##__t*)(void*)n##__s
+#elif defined(MSL_FIBER)
+#define MSL_TG(n) MSL_TG_LIMIT(n) alignas(64) static thread_local unsigned char n##__s[sizeof(n##__t)]; \
+    n##__t& n = *(n##__t*)(void*)n##__s; msl_rt->threadgroup_array(n##__s, sizeof(n##__t))
+#else
+#define MSL_TG(n) MSL_TG_LIMIT(n) alignas(64) static thread_local unsigned char n##__s[sizeof(n##__t)]; \
+    n##__t& n = *(n##__t*)(void*)n##__s
+#endif
+
+#ifdef MSL_PTX
+#define MSL_GUARD(cond) if (cond) return;
+#define MSL_SREG(a) (uint3{(uint)__nvvm_read_ptx_sreg_##a##_x(), (uint)__nvvm_read_ptx_sreg_##a##_y(), (uint)__nvvm_read_ptx_sreg_##a##_z()})
+extern __attribute__((address_space(3))) __attribute__((aligned(16))) unsigned char msl_shared[];
+template <class A> MSL_INL A msl_dynamic(uint offset) { return msl_pass<A>((void*)(msl_shared + offset)); }
+struct msl_ctx {
+    MSL_INL uint3 lpos() const { return MSL_SREG(tid); }
+    MSL_INL uint3 tgpos() const { return MSL_SREG(ctaid); }
+    MSL_INL uint3 tpg() const { return MSL_SREG(ntid); }
+    MSL_INL uint3 ntg() const { return MSL_SREG(nctaid); }
+    MSL_INL uint3 grid() const { return ntg() * tpg(); }
+    MSL_INL uint index() const { uint3 l = lpos(), t = tpg(); return l.x + t.x * (l.y + t.y * l.z); }
+    static constexpr uint simd = 32;
+#else
+#define MSL_GUARD(cond)
+struct msl_launch { void* buf[31]; uint tg_len[8]; uint threads[3], tpg[3], ntg[3]; };
+#ifdef MSL_FIBER
+struct msl_thread { const msl_hooks* hooks; uint tid[3], group[3], index; };
+#endif
+struct msl_ctx {
+    uint3 lpos_, tgpos_, tpg_, ntg_, grid_;
+    uint index_;
+    MSL_INL uint3 lpos() const { return lpos_; }
+    MSL_INL uint3 tgpos() const { return tgpos_; }
+    MSL_INL uint3 tpg() const { return tpg_; }
+    MSL_INL uint3 ntg() const { return ntg_; }
+    MSL_INL uint3 grid() const { return grid_; }
+    MSL_INL uint index() const { return index_; }
+#ifdef MSL_FIBER
+    static constexpr uint simd = 32;
+#else
+    static constexpr uint simd = MSL_LANES;
+#endif
+#endif
+    MSL_INL uint3 gpos() const { return tgpos() * tpg() + lpos(); }
+    MSL_INL uint count() const { uint3 t = tpg(); return t.x * t.y * t.z; }
+    MSL_INL uint3 lidx() const { return msl_u3(index()); }
+    MSL_INL uint3 lane() const { return msl_u3(index() % simd); }
+    MSL_INL uint3 sg() const { return msl_u3(index() / simd); }
+    MSL_INL uint3 nsg() const { return msl_u3((count() + simd - 1) / simd); }
+    MSL_INL uint3 simdw() const { return msl_u3(simd); }
+    MSL_INL uint3 quad() const { return msl_u3(index() / 4); }
+    MSL_INL uint3 quadlane() const { return msl_u3(index() % 4); }
+};
+
+#ifndef MSL_PTX
+MSL_INL uint3 msl_load3(const uint* p) { return uint3{p[0], p[1], p[2]}; }
+MSL_INL uint3 msl_group_at(const msl_launch& L, ulong g) {
+    ulong r = g / L.ntg[0];
+    return uint3{uint(g % L.ntg[0]), uint(r % L.ntg[1]), uint(r / L.ntg[1])};
+}
+// Address of `[[threadgroup(n)]]` memory: the arguments lie one after another, 16-byte aligned.
+MSL_INL void* msl_arena(const msl_launch& L, unsigned char* arena, uint n) {
+    for (uint i = 0; i < n; i++) arena += (L.tg_len[i] + 15) & ~15u;
+    return arena;
+}
+MSL_INL uint msl_least(uint a, ulong b) { return a < b ? a : (uint)b; }
+#endif

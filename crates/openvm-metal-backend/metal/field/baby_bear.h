@@ -46,38 +46,16 @@ inline uint fp_acc_reduce(ulong acc) {
     return min(r, r + FP_P);
 }
 
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 // Lane accumulators keep even and odd lanes apart: x86 has one 32x32->64 product, of even lanes.
-typedef ulong fp_half_l __attribute__((ext_vector_type(MSL_LANES / 2)));
-struct FpAccL { fp_half_l e, o; };
+struct FpAccL { msl_wide e, o; };
 template <> struct FpAccOf<uint_l> { typedef FpAccL T; };
 
-#if MSL_LANES == 16
-#define FP_LANES_ODD(x, y) __builtin_shufflevector(x, y, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31)
-#elif MSL_LANES == 8
-#define FP_LANES_ODD(x, y) __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15)
-#elif MSL_LANES == 4
-#define FP_LANES_ODD(x, y) __builtin_shufflevector(x, y, 1, 5, 3, 7)
-#else
-#error "MSL_LANES must be 1, 4, 8 or 16"
-#endif
-#if defined(__x86_64__)
-// Keeps the compiler from turning a product of zero-extended halves into the slower full multiply.
-#define FP_OPAQUE(x) __asm__("" : "+x"(x))
-#if MSL_LANES == 16
-#undef FP_OPAQUE
-#define FP_OPAQUE(x) __asm__("" : "+v"(x))
-#endif
-#else
-#define FP_OPAQUE(x)
-#endif
-
-inline fp_half_l fp_lo_half(fp_half_l x) { return x & (fp_half_l)0xffffffffull; }
 inline FpAccL fp_acc_mul(uint_l a, uint_l b) {
-    fp_half_l ae = __builtin_bit_cast(fp_half_l, a), be = __builtin_bit_cast(fp_half_l, b);
+    msl_wide x = (msl_wide)a.v, y = (msl_wide)b.v;
     FpAccL r;
-    r.e = fp_lo_half(ae) * fp_lo_half(be);
-    r.o = (ae >> 32) * (be >> 32);
+    r.e = msl_mul_even(x, y);
+    r.o = msl_mul_even(x >> 32, y >> 32);
     return r;
 }
 inline FpAccL fp_acc_mad(FpAccL acc, uint_l a, uint_l b) {
@@ -86,26 +64,23 @@ inline FpAccL fp_acc_mad(FpAccL acc, uint_l a, uint_l b) {
     acc.o += t.o;
     return acc;
 }
-// High words of acc and of (acc * MU mod 2^32) * p.
-inline void fp_acc_parts(FpAccL acc, thread uint_l& hi, thread uint_l& u) {
-    fp_half_l me = fp_lo_half(acc.e) * (fp_half_l)(ulong)FP_MU, mo = fp_lo_half(acc.o) * (fp_half_l)(ulong)FP_MU;
-    FP_OPAQUE(me);
-    FP_OPAQUE(mo);
-    fp_half_l ue = fp_lo_half(me) * (fp_half_l)(ulong)FP_P, uo = fp_lo_half(mo) * (fp_half_l)(ulong)FP_P;
-    hi = FP_LANES_ODD(__builtin_bit_cast(uint_l, acc.e), __builtin_bit_cast(uint_l, acc.o));
-    u = FP_LANES_ODD(__builtin_bit_cast(uint_l, ue), __builtin_bit_cast(uint_l, uo));
+// High words of (acc * MU mod 2^32) * p.
+inline uint_l fp_acc_quotient(FpAccL acc) {
+    const msl_wide mu = msl_wide{} + (ulong)FP_MU, p = msl_wide{} + (ulong)FP_P;
+    msl_wide me = msl_mul_even(acc.e, mu), mo = msl_mul_even(acc.o, mu);
+    msl_opaque(me);
+    msl_opaque(mo);
+    return msl_high_halves(msl_mul_even(me, p), msl_mul_even(mo, p));
 }
 inline uint_l fp_acc_reduce(FpAccL acc) {
-    uint_l hi, u;
-    fp_acc_parts(acc, hi, u);
+    uint_l hi = msl_high_halves(acc.e, acc.o);
     hi = min(hi, hi - FP_P);
-    uint_l r = hi - u;
+    uint_l r = hi - fp_acc_quotient(acc);
     return min(r, r + FP_P);
 }
 inline uint_l fp_mont_mul(uint_l a, uint_l b) {
-    uint_l hi, u;
-    fp_acc_parts(fp_acc_mul(a, b), hi, u);
-    uint_l r = hi - u;
+    FpAccL acc = fp_acc_mul(a, b);
+    uint_l r = msl_high_halves(acc.e, acc.o) - fp_acc_quotient(acc);
     return min(r, r + FP_P);
 }
 #endif
@@ -116,8 +91,8 @@ template <typename U> inline FpT<U> operator-(FpT<U> a, FpT<U> b) { U r = a.v - 
 template <typename U> inline FpT<U> operator-(FpT<U> a) { U r = (U)0u - a.v; return FpT<U>(min(r, r + FP_P)); }
 template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U>(fp_mont_mul(a.v, b.v)); }
 
-#if MSL_LANES > 1
-inline FpL fp_lanes(Fp a) { return FpL((uint_l)a.v); }
+#if LANE_WIDTH > 1
+inline FpL fp_lanes(Fp a) { return FpL(uint_l(a.v)); }
 inline FpL fp_lanes(FpL a) { return a; }
 inline FpL operator+(FpL a, Fp b) { return a + fp_lanes(b); }
 inline FpL operator+(Fp a, FpL b) { return fp_lanes(a) + b; }
@@ -178,9 +153,10 @@ template <typename U> inline FpT<U> fp_inv(FpT<U> a) {
 }
 
 // ---- memory --------------------------------------------------------------------------------------
-/// Lane k gets p[i.base + k * i.step].
-inline FpL lane_load(device const Fp* p, index_l i) { return FpL(lane_load((device const uint*)p, i)); }
-inline void lane_store(device Fp* p, index_l i, FpL v) { lane_store((device uint*)p, i, v.v); }
+// lane_load(p, i), lane_store(p, i, v): lane k is p[i.base + k * i.step]; see <lanes.h>.
+#if LANE_WIDTH > 1
+template <> struct lane_type<Fp> { typedef FpL type; };
+#endif
 
 // ---- across lanes --------------------------------------------------------------------------------
 /// Sum over the simdgroup, in every lane; `width` = threads_per_simdgroup.
@@ -189,8 +165,8 @@ template <typename U> inline FpT<U> fp_simd_sum(FpT<U> x, uint width) {
     return x;
 }
 /// The value of the first lane (of this thread on GPUs).
-#if MSL_LANES > 1
-inline Fp fp_lane_first(FpL x) { return Fp(x.v[0]); }
+#if LANE_WIDTH > 1
+inline Fp fp_lane_first(FpL x) { return Fp(lane_first(x.v)); }
 #else
 inline Fp fp_lane_first(FpL x) { return x; }
 #endif

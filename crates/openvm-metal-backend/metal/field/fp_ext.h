@@ -90,7 +90,7 @@ template <typename U> inline FpExtT<U> fpext_pow(FpExtT<U> b, uint e) {
     return r;
 }
 
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 inline FpExtL fpext_lanes(FpExt a) { return fpext_make(fp_lanes(a.c[0]), fp_lanes(a.c[1]), fp_lanes(a.c[2]), fp_lanes(a.c[3])); }
 inline FpExtL fpext_lanes(FpExtL a) { return a; }
 // Lane and uniform operands mixed.
@@ -125,66 +125,13 @@ inline FpExtL fpext_lanes(FpExt a) { return a; }
 #endif
 
 // ---- memory: four consecutive words per element <-> four lane vectors -----------------------------
-#if MSL_LANES > 1
-#if MSL_LANES == 16
-#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
-#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#elif MSL_LANES == 8
-#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
-#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
-#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
-#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
-#else
-#define FP_UNZIP_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6)
-#define FP_UNZIP_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7)
-#define FP_ZIP_LO(x, y) __builtin_shufflevector(x, y, 0, 4, 1, 5)
-#define FP_ZIP_HI(x, y) __builtin_shufflevector(x, y, 2, 6, 3, 7)
+#if LANE_WIDTH > 1
+template <> struct lane_type<FpExt> { typedef FpExtL type; };
 #endif
-inline FpExtL fpext_deinterleave(uint_l v0, uint_l v1, uint_l v2, uint_l v3) {
-    uint_l e0 = FP_UNZIP_EVEN(v0, v1), o0 = FP_UNZIP_ODD(v0, v1), e1 = FP_UNZIP_EVEN(v2, v3), o1 = FP_UNZIP_ODD(v2, v3);
-    return fpext_make(FpL(FP_UNZIP_EVEN(e0, e1)), FpL(FP_UNZIP_EVEN(o0, o1)), FpL(FP_UNZIP_ODD(e0, e1)), FpL(FP_UNZIP_ODD(o0, o1)));
-}
-/// Lane k gets p[i.base + k * i.step].
-inline FpExtL lane_load(device const FpExt* p, index_l i) {
-    device const uint* w = (device const uint*)(p + i.base);
-    if (i.step == 1u) {
-        index_l j;
-        j.base = 0;
-        j.step = 1;
-        return fpext_deinterleave(lane_load(w, j), lane_load(w + MSL_LANES, j), lane_load(w + 2 * MSL_LANES, j), lane_load(w + 3 * MSL_LANES, j));
-    }
-    index_l j;
-    j.base = 0;
-    j.step = i.step * 4u;
-    return fpext_make(FpL(lane_load(w, j)), FpL(lane_load(w + 1, j)), FpL(lane_load(w + 2, j)), FpL(lane_load(w + 3, j)));
-}
-inline void lane_store(device FpExt* p, index_l i, FpExtL v) {
-    device uint* w = (device uint*)(p + i.base);
-    index_l j;
-    j.base = 0;
-    if (i.step == 1u) {
-        j.step = 1;
-        uint_l e0 = FP_ZIP_LO(v.c[0].v, v.c[2].v), e1 = FP_ZIP_HI(v.c[0].v, v.c[2].v);
-        uint_l o0 = FP_ZIP_LO(v.c[1].v, v.c[3].v), o1 = FP_ZIP_HI(v.c[1].v, v.c[3].v);
-        lane_store(w, j, FP_ZIP_LO(e0, o0));
-        lane_store(w + MSL_LANES, j, FP_ZIP_HI(e0, o0));
-        lane_store(w + 2 * MSL_LANES, j, FP_ZIP_LO(e1, o1));
-        lane_store(w + 3 * MSL_LANES, j, FP_ZIP_HI(e1, o1));
-        return;
-    }
-    j.step = i.step * 4u;
-    for (uint k = 0; k < 4u; k++) lane_store(w + k, j, v.c[k].v);
-}
+/// The value of the first lane (of this thread on GPUs).
 inline FpExt fpext_lane_first(FpExtL x) {
     return fpext_make(fp_lane_first(x.c[0]), fp_lane_first(x.c[1]), fp_lane_first(x.c[2]), fp_lane_first(x.c[3]));
 }
-#else
-inline FpExtL lane_load(device const FpExt* p, index_l i) { return p[i]; }
-inline void lane_store(device FpExt* p, index_l i, FpExtL v) { p[i] = v; }
-inline FpExt fpext_lane_first(FpExtL x) { return x; }
-#endif
 
 /// Sum over the simdgroup, in every lane; `width` = threads_per_simdgroup.
 template <typename U> inline FpExtT<U> fpext_simd_sum(FpExtT<U> x, uint width) {

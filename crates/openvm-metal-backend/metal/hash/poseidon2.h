@@ -3,7 +3,6 @@
 // One permutation: 141 S-boxes of 4 products, and additions. Round constants are in Montgomery form minus p
 // (as 32-bit words), so that state + constant lies in [-p, p); a test compares them with p3's tables.
 #include "../field/baby_bear.h"
-#include "../field/unroll.h"
 
 constant constexpr uint P2_RC_INITIAL[64] = {
     0xe64d6937u, 0xf9385deeu, 0xe9ddbd39u, 0xa394117fu, 0xd520d77cu, 0xda478026u, 0xfb2e57c2u, 0x98e63111u,
@@ -41,43 +40,50 @@ inline uint p2_sbox(uint x, uint c) {
     return (y3 * y4).v;
 }
 
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 #if defined(__x86_64__)
 // Even and odd lanes go through the S-box apart, as signed words in [-p, p]: no final reduction between
 // the four products, and no recombination.
-typedef long p2_half_l __attribute__((ext_vector_type(MSL_LANES / 2)));
-inline p2_half_l p2_low(p2_half_l x) { return (x << 32) >> 32; }
-inline p2_half_l p2_mul(p2_half_l a, p2_half_l b) { return p2_low(a) * p2_low(b); }
-#if MSL_LANES == 16
-#define P2_DUP_ODD(x) __builtin_shufflevector(x, x, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)
+typedef long p2_wide __attribute__((vector_size(4 * MSL_LANES)));
+inline p2_wide p2_mul(p2_wide a, p2_wide b) {
+#if defined(__clang__)
+    return ((a << 32) >> 32) * ((b << 32) >> 32);
+#elif MSL_LANES == 16
+    return (p2_wide)_mm512_mul_epi32((__m512i)a, (__m512i)b);
 #elif MSL_LANES == 8
-#define P2_DUP_ODD(x) __builtin_shufflevector(x, x, 1, 1, 3, 3, 5, 5, 7, 7)
+    return (p2_wide)_mm256_mul_epi32((__m256i)a, (__m256i)b);
 #else
-#define P2_DUP_ODD(x) __builtin_shufflevector(x, x, 1, 1, 3, 3)
+    return (p2_wide)_mm_mul_epi32((__m128i)a, (__m128i)b);
 #endif
-inline p2_half_l p2_high(p2_half_l x) { return __builtin_bit_cast(p2_half_l, P2_DUP_ODD(__builtin_bit_cast(uint_l, x))); }
-inline p2_half_l p2_reduction(p2_half_l x) {
-    p2_half_l m = p2_mul(x, (p2_half_l)(long)(int)FP_MU);
-    FP_OPAQUE(m);
-    return p2_mul(m, (p2_half_l)(long)FP_P);
 }
-inline p2_half_l p2_reduce(p2_half_l x) {
-    p2_half_l r = __builtin_bit_cast(p2_half_l, __builtin_bit_cast(uint_l, x) - __builtin_bit_cast(uint_l, p2_reduction(x)));
-    return p2_high(r);
+// The odd words, each in both halves of its pair.
+inline p2_wide p2_high(p2_wide x) {
+    uint_l::raw w = (uint_l::raw)x;
+#if MSL_LANES == 16
+    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15);
+#elif MSL_LANES == 8
+    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7);
+#else
+    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3);
+#endif
 }
-inline p2_half_l p2_power_7(p2_half_l x) {
-    p2_half_l x2 = p2_reduce(p2_mul(x, x));
-    p2_half_l x3 = p2_reduce(p2_mul(x2, x)), x4 = p2_reduce(p2_mul(x2, x2));
+inline p2_wide p2_quotient(p2_wide x) {
+    msl_wide m = (msl_wide)p2_mul(x, p2_wide{} + (long)(int)FP_MU);
+    msl_opaque(m);
+    return p2_mul((p2_wide)m, p2_wide{} + (long)FP_P);
+}
+inline p2_wide p2_reduce(p2_wide x) {
+    return p2_high((p2_wide)((uint_l::raw)x - (uint_l::raw)p2_quotient(x)));
+}
+inline p2_wide p2_power_7(p2_wide x) {
+    p2_wide x2 = p2_reduce(p2_mul(x, x));
+    p2_wide x3 = p2_reduce(p2_mul(x2, x)), x4 = p2_reduce(p2_mul(x2, x2));
     return p2_mul(x3, x4);
 }
 inline uint_l p2_sbox(uint_l x, uint c) {
-    uint_l y = x + c;
-    p2_half_l e = p2_power_7(__builtin_bit_cast(p2_half_l, y));
-    p2_half_l o = p2_power_7(__builtin_bit_cast(p2_half_l, P2_DUP_ODD(y)));
-    p2_half_l re = p2_reduction(e), ro = p2_reduction(o);
-    uint_l hi = FP_LANES_ODD(__builtin_bit_cast(uint_l, e), __builtin_bit_cast(uint_l, o));
-    uint_l u = FP_LANES_ODD(__builtin_bit_cast(uint_l, re), __builtin_bit_cast(uint_l, ro));
-    uint_l r = hi - u;
+    p2_wide y = (p2_wide)(x + c).v;
+    p2_wide e = p2_power_7(y), o = p2_power_7(p2_high(y));
+    uint_l r = msl_high_halves((msl_wide)e, (msl_wide)o) - msl_high_halves((msl_wide)p2_quotient(e), (msl_wide)p2_quotient(o));
     return min(r, r + FP_P);
 }
 #else

@@ -1,0 +1,275 @@
+//! Typed device memory.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use crate::context::MetalContext;
+use crate::driver::Span;
+use crate::elem::DeviceElem;
+use crate::error::{MetalError, Result};
+use crate::lock;
+use crate::memory::PoolBlock;
+use crate::slice::{MetalSlice, MetalSliceMut};
+use crate::stream::CommandStream;
+
+/// A pool block that returns to the pool when the last buffer on it is dropped.
+pub(crate) struct Allocation {
+    pub context: MetalContext,
+    block: PoolBlock,
+}
+
+impl Allocation {
+    fn new(context: &MetalContext, bytes: u64, host_written: bool) -> Result<Arc<Self>> {
+        let block = context.inner.allocate(bytes, host_written)?;
+        Ok(Arc::new(Self {
+            context: context.clone(),
+            block,
+        }))
+    }
+
+    /// The device bytes `offset..offset + bytes` of this allocation.
+    pub fn span(&self, offset: u64, bytes: u64) -> Span {
+        let span = self.block.span;
+        debug_assert!(offset + bytes <= span.bytes);
+        Span {
+            segment: span.segment,
+            offset: span.offset + offset,
+            bytes,
+        }
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        let epoch = self.context.inner.driver.epoch();
+        lock(&self.context.inner.pool).give(self.block, epoch);
+    }
+}
+
+/// `len` elements of `T` in device memory, 256-byte aligned when allocated.
+///
+/// It owns its range exclusively; share one with `Arc<MetalBuffer<T>>`. When dropped, its memory is
+/// reused at once by later work of the same context: work encoded before the drop comes first in the
+/// queue.
+pub struct MetalBuffer<T> {
+    pub(crate) allocation: Arc<Allocation>,
+    /// Bytes from the start of the allocation.
+    pub(crate) offset: u64,
+    pub(crate) len: usize,
+    pub(crate) element: PhantomData<T>,
+}
+
+impl<T: DeviceElem> MetalBuffer<T> {
+    /// Memory with undefined contents; in conformance mode they are poisoned.
+    ///
+    /// # Errors
+    /// [`MetalError::OutOfMemory`] over the budget.
+    pub fn uninit(context: &MetalContext, len: usize) -> Result<Self> {
+        let buffer = Self::allocate(context, len, false)?;
+        if context.info().conformance && len > 0 {
+            let filled = context.inner.driver.fill(buffer.span(), POISON, 0);
+            context.inner.checked(filled)?;
+        }
+        Ok(buffer)
+    }
+
+    /// Memory with every byte zero.
+    pub fn zeroed(stream: &CommandStream, len: usize) -> Result<Self> {
+        let mut buffer = Self::allocate(stream.context(), len, false)?;
+        buffer.fill_zero(stream)?;
+        Ok(buffer)
+    }
+
+    /// A copy of host data.
+    pub fn from_host(stream: &CommandStream, data: &[T]) -> Result<Self> {
+        let buffer = Self::allocate(stream.context(), data.len(), true)?;
+        stream.upload(buffer.span(), crate::elem::as_bytes(data), true)?;
+        Ok(buffer)
+    }
+
+    pub(crate) fn allocate(context: &MetalContext, len: usize, host_written: bool) -> Result<Self> {
+        let bytes = byte_len::<T>(len).ok_or_else(|| MetalError::OutOfMemory {
+            requested: u64::MAX,
+            in_use: context.memory().live,
+            budget: context.memory().budget,
+            stage: crate::stream::current_stage(),
+        })?;
+        let allocation = Allocation::new(context, bytes, host_written)?;
+        Ok(Self {
+            allocation,
+            offset: 0,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True without elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Size in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+
+    /// The context that the memory belongs to.
+    pub fn context(&self) -> &MetalContext {
+        &self.allocation.context
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.allocation.span(self.offset, self.size_bytes())
+    }
+
+    /// All of it, borrowed.
+    pub fn as_slice(&self) -> MetalSlice<'_, T> {
+        MetalSlice::new(&self.allocation, self.offset, self.len)
+    }
+
+    /// All of it, borrowed for writing.
+    pub fn as_slice_mut(&mut self) -> MetalSliceMut<'_, T> {
+        MetalSliceMut::new(&self.allocation, self.offset, self.len)
+    }
+
+    /// A range of elements.
+    ///
+    /// # Panics
+    /// If the range does not lie inside the buffer, as slices do; see [`MetalBuffer::try_slice`].
+    #[track_caller]
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> MetalSlice<'_, T> {
+        self.as_slice().slice(range)
+    }
+
+    /// A range of elements, or [`MetalError::RangeOutOfBounds`].
+    pub fn try_slice(&self, range: impl RangeBounds<usize>) -> Result<MetalSlice<'_, T>> {
+        self.as_slice().try_slice(range)
+    }
+
+    /// A range of elements for writing.
+    ///
+    /// # Panics
+    /// If the range does not lie inside the buffer; see [`MetalBuffer::try_slice_mut`].
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> MetalSliceMut<'_, T> {
+        self.as_slice_mut().into_slice(range)
+    }
+
+    /// A range of elements for writing, or [`MetalError::RangeOutOfBounds`].
+    pub fn try_slice_mut(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> Result<MetalSliceMut<'_, T>> {
+        self.as_slice_mut().try_into_slice(range)
+    }
+
+    /// The first `middle` elements and the rest, both for writing.
+    ///
+    /// # Panics
+    /// If `middle > len`.
+    #[track_caller]
+    pub fn split_at_mut(&mut self, middle: usize) -> (MetalSliceMut<'_, T>, MetalSliceMut<'_, T>) {
+        self.as_slice_mut().into_split_at(middle)
+    }
+
+    /// Keeps the first `middle` elements and returns the rest as a buffer of its own. Both share the
+    /// memory, which is freed when the last of them is dropped.
+    ///
+    /// # Panics
+    /// If `middle > len`.
+    #[track_caller]
+    pub fn split_off(&mut self, middle: usize) -> Self {
+        assert!(
+            middle <= self.len,
+            "split at {middle} of a buffer of {} elements",
+            self.len
+        );
+        let rest = Self {
+            allocation: self.allocation.clone(),
+            offset: self.offset + (middle * size_of::<T>()) as u64,
+            len: self.len - middle,
+            element: PhantomData,
+        };
+        self.len = middle;
+        rest
+    }
+
+    /// Forgets the elements from `len` on; the memory stays.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// The same bytes as elements of another type.
+    ///
+    /// # Errors
+    /// [`MetalError::Misaligned`] if the length is no whole number of `U` or the start is not at a
+    /// multiple of its size (elements of up to 16 bytes) within the allocation.
+    pub fn cast<U: DeviceElem>(self) -> Result<MetalBuffer<U>> {
+        let len = cast_len::<T, U>(self.offset, self.len)?;
+        Ok(MetalBuffer {
+            allocation: self.allocation,
+            offset: self.offset,
+            len,
+            element: PhantomData,
+        })
+    }
+
+    /// Sets every byte to zero.
+    pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
+        self.as_slice_mut().fill_zero(stream)
+    }
+
+    /// Sets every byte to a pattern that no kernel should produce, to find what is never written.
+    pub fn poison(&mut self, stream: &CommandStream) -> Result<()> {
+        stream.fill(self.span(), POISON)
+    }
+
+    /// Submits, waits and copies to the host.
+    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
+        self.as_slice().to_host(stream)
+    }
+}
+
+impl<T: DeviceElem> fmt::Debug for MetalBuffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "MetalBuffer<{}>[{}]",
+            std::any::type_name::<T>(),
+            self.len
+        )
+    }
+}
+
+/// The byte that memory without a value is filled with where mistakes should show.
+pub(crate) const POISON: u8 = 0xA5;
+
+fn byte_len<T>(len: usize) -> Option<u64> {
+    u64::try_from(len.checked_mul(size_of::<T>())?).ok()
+}
+
+/// Length in elements of `U` of `len` elements of `T` at byte `offset`.
+pub(crate) fn cast_len<T, U>(offset: u64, len: usize) -> Result<usize> {
+    let (bytes, elem) = ((len * size_of::<T>()) as u64, size_of::<U>() as u64);
+    let alignment = if elem.is_power_of_two() {
+        elem.min(16)
+    } else {
+        align_of::<U>() as u64
+    };
+    if elem == 0 || !bytes.is_multiple_of(elem) || !offset.is_multiple_of(alignment) {
+        return Err(MetalError::Misaligned {
+            what: "cast of a buffer",
+            offset,
+            bytes,
+            elem,
+        });
+    }
+    Ok((bytes / elem) as usize)
+}

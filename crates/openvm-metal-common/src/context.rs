@@ -1,0 +1,416 @@
+//! A device, its kernels, its memory and its queue.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::time::Duration;
+
+use crate::device::{Device, DeviceInfo};
+use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions, Segment};
+use crate::error::{MetalError, RecentKernels, Result};
+use crate::fault::InjectedFault;
+use crate::kernel::KernelLibrary;
+use crate::lock;
+use crate::memory::{is_small, rounded, segment_bytes, MemoryStats, Pool, PoolBlock};
+use crate::profile::{Profile, ProfileTable};
+use crate::stream::{current_stage, CommandStream};
+
+/// Environment variable with the longest wait in seconds.
+pub(crate) const WAIT_VARIABLE: &str = "OPENVM_METAL_WAIT_TIMEOUT";
+const DEFAULT_WAIT: Duration = Duration::from_secs(60);
+/// Kernels named in the message of a failed submission.
+const RECENT_KERNELS: usize = 6;
+
+/// One device with its kernels, memory pool and serial queue. Cheap to clone.
+#[derive(Clone)]
+pub struct MetalContext {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    // Dropped first: no segment is released before the device is idle.
+    pub driver: Box<dyn Driver>,
+    pub pool: Mutex<Pool>,
+    pub profile: Profile,
+    /// Something is encoded that is not submitted.
+    pub pending: AtomicBool,
+    /// In milliseconds.
+    wait_limit: AtomicU64,
+    recent: Mutex<Recent>,
+    /// Set once by the first fatal error; every later request returns it.
+    dead: OnceLock<MetalError>,
+    any_injected: AtomicBool,
+    injected: Mutex<Vec<InjectedFault>>,
+}
+
+#[derive(Default)]
+struct Recent {
+    names: [Option<&'static str>; RECENT_KERNELS],
+    next: usize,
+}
+
+impl MetalContext {
+    /// Opens a device and prepares every kernel of the libraries on it, so that a kernel that does
+    /// not compile is found now. The choice is logged once at info level.
+    ///
+    /// # Errors
+    /// [`MetalError::DeviceUnavailable`] if the device cannot be used (never another one in its
+    /// place), [`MetalError::KernelCompile`] or [`MetalError::KernelMissing`] for a bad library.
+    pub fn new(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
+        let budget = crate::memory::budget_from_env()?;
+        Self::with_budget(device, libraries, budget)
+    }
+
+    /// As [`MetalContext::new`] with a memory budget in bytes instead of the device's own.
+    pub fn with_budget(
+        device: Device,
+        libraries: &[&'static KernelLibrary],
+        budget: Option<u64>,
+    ) -> Result<Self> {
+        let wait_limit = wait_limit_from_env()?;
+        let profile = Profile::from_env()?;
+        let driver = driver::open(device, OpenOptions { libraries, budget })?;
+        tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
+        let pool = Mutex::new(Pool::new(driver.info().budget));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                driver,
+                pool,
+                profile,
+                pending: AtomicBool::new(false),
+                wait_limit: AtomicU64::new(wait_limit.as_millis() as u64),
+                recent: Mutex::default(),
+                dead: OnceLock::new(),
+                any_injected: AtomicBool::new(false),
+                injected: Mutex::default(),
+            }),
+        })
+    }
+
+    /// The process-wide context for the device in `OPENVM_METAL_DEVICE` and these libraries, opened
+    /// at the first call and kept.
+    pub fn shared(libraries: &[&'static KernelLibrary]) -> Result<Self> {
+        Self::shared_on(Device::from_env()?, libraries)
+    }
+
+    /// As [`MetalContext::shared`] for a given device.
+    pub fn shared_on(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
+        type Key = (Device, Vec<*const KernelLibrary>);
+        struct Contexts(HashMap<Key, MetalContext>);
+        // SAFETY: the pointers are compared, never followed.
+        unsafe impl Send for Contexts {}
+        static SHARED: OnceLock<Mutex<Contexts>> = OnceLock::new();
+
+        let key = (
+            device,
+            libraries
+                .iter()
+                .map(|&library| std::ptr::from_ref(library))
+                .collect(),
+        );
+        let mut contexts = lock(SHARED.get_or_init(|| Mutex::new(Contexts(HashMap::new()))));
+        if let Some(context) = contexts
+            .0
+            .get(&key)
+            .filter(|c| c.inner.dead.get().is_none())
+        {
+            return Ok(context.clone());
+        }
+        let context = Self::new(device, libraries)?;
+        contexts.0.insert(key, context.clone());
+        Ok(context)
+    }
+
+    /// The device in use.
+    pub fn info(&self) -> &DeviceInfo {
+        self.inner.driver.info()
+    }
+
+    /// A new counted handle onto the queue.
+    pub fn stream(&self) -> CommandStream {
+        CommandStream::new(self.clone())
+    }
+
+    /// Memory held and reserved now.
+    pub fn memory(&self) -> MemoryStats {
+        lock(&self.inner.pool).stats()
+    }
+
+    /// Gives memory that no buffer holds back to the device.
+    pub fn trim(&self) {
+        let released = lock(&self.inner.pool).trim();
+        released
+            .into_iter()
+            .for_each(|segment| self.inner.driver.release(segment));
+    }
+
+    /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`].
+    pub fn wait_limit(&self) -> Duration {
+        self.inner.wait_limit()
+    }
+
+    /// Sets the longest time that a wait may take (also: `OPENVM_METAL_WAIT_TIMEOUT` in seconds).
+    pub fn set_wait_limit(&self, limit: Duration) {
+        self.inner
+            .wait_limit
+            .store(limit.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// Starts or stops measuring the device time of every operation (also: `OPENVM_METAL_PROFILE=1`).
+    /// Measuring costs some microseconds per dispatch.
+    pub fn set_profiling(&self, on: bool) {
+        self.inner.profile.set_enabled(on);
+    }
+
+    /// Device time per stage and kernel since profiling began or [`MetalContext::reset_profile`].
+    /// Waits for what is encoded.
+    pub fn profile(&self) -> Result<ProfileTable> {
+        self.inner
+            .checked(self.inner.driver.wait(self.wait_limit()))?;
+        self.inner.profile.collect(self.inner.driver.take_timings());
+        Ok(self.inner.profile.table(self.info()))
+    }
+
+    /// Forgets the measurements so far.
+    pub fn reset_profile(&self) {
+        self.inner.profile.collect(self.inner.driver.take_timings());
+        self.inner.profile.reset();
+    }
+
+    /// Makes a later operation fail as the device would, for tests of error handling.
+    #[doc(hidden)]
+    pub fn inject_fault(&self, fault: InjectedFault) {
+        lock(&self.inner.injected).push(fault);
+        self.inner.any_injected.store(true, Ordering::Release);
+    }
+
+    /// True if both are the same context.
+    pub fn same_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl fmt::Debug for MetalContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MetalContext")
+            .field("device", &self.info().name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// The error that ended this context, if one did.
+    pub fn alive(&self) -> Result<()> {
+        self.dead.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Turns what a driver reports into an error that names stage and kernels.
+    pub fn checked<T>(&self, result: DriverResult<T>) -> Result<T> {
+        self.alive()?;
+        let fault = match result {
+            Ok(value) => return Ok(value),
+            Err(fault) => fault,
+        };
+        let (device, stage) = (self.driver.info().kind, current_stage());
+        let kernels = lock(&self.recent).list();
+        let error = match fault {
+            Fault::Lost(reason) => MetalError::DeviceLost {
+                device,
+                stage,
+                kernels,
+                reason,
+            },
+            Fault::Failed(reason) => MetalError::SubmissionFailed {
+                device,
+                stage,
+                kernels,
+                reason,
+            },
+            Fault::Timeout(after) => MetalError::WaitTimeout {
+                device,
+                stage,
+                after,
+                kernels,
+            },
+            Fault::OutOfMemory => self.out_of_memory(0),
+            Fault::Error(error) => error,
+        };
+        if error.is_fatal() {
+            tracing::error!(%error, "the context is lost");
+            let _ = self.dead.set(error.clone());
+        }
+        Err(error)
+    }
+
+    /// Remembers a kernel for the message of a later failure.
+    pub fn note_kernel(&self, name: &'static str) {
+        let mut recent = lock(&self.recent);
+        let slot = recent.next;
+        recent.names[slot] = Some(name);
+        recent.next = (slot + 1) % RECENT_KERNELS;
+    }
+
+    pub fn wait_limit(&self) -> Duration {
+        Duration::from_millis(self.wait_limit.load(Ordering::Relaxed))
+    }
+
+    /// True, once, if an injected fault is due.
+    fn take_injected(&self, due: impl Fn(&mut InjectedFault) -> bool) -> bool {
+        if !self.any_injected.load(Ordering::Acquire) {
+            return false;
+        }
+        let mut pending = lock(&self.injected);
+        let found = pending.iter_mut().position(due);
+        if let Some(index) = found {
+            pending.swap_remove(index);
+        }
+        found.is_some()
+    }
+
+    /// Fails as a device does that is lost in the middle of a proof, if that was injected.
+    pub fn injected_dispatch_fault(&self) -> Result<()> {
+        let due = self.take_injected(|fault| match fault {
+            InjectedFault::DeviceLost { dispatches: 0 } => true,
+            InjectedFault::DeviceLost { dispatches } => {
+                *dispatches -= 1;
+                false
+            }
+            _ => false,
+        });
+        self.checked(if due {
+            Err(Fault::Lost("injected".into()))
+        } else {
+            Ok(())
+        })
+    }
+
+    /// Waits, unless a fault of the wait was injected.
+    pub fn injected_wait_fault(
+        &self,
+        limit: Duration,
+        wait: impl FnOnce() -> DriverResult,
+    ) -> DriverResult {
+        if self.take_injected(|fault| *fault == InjectedFault::SubmissionFailed) {
+            return Err(Fault::Failed("injected".into()));
+        }
+        if self.take_injected(|fault| *fault == InjectedFault::EndlessWait) {
+            // As for a submission whose completion is never signalled.
+            let (signal, never) = (Condvar::new(), Mutex::new(()));
+            let (guard, _) = signal
+                .wait_timeout_while(lock(&never), limit, |()| true)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            drop(guard);
+            return Err(Fault::Timeout(limit));
+        }
+        wait()
+    }
+
+    /// A block for `bytes` bytes. `host_written`: the host will write it before any device work,
+    /// so on a unified device no work in flight may still use it.
+    pub fn allocate(&self, bytes: u64, host_written: bool) -> Result<PoolBlock> {
+        self.alive()?;
+        // No device comes near; beyond, the rounding below could overflow.
+        if bytes > 1 << 60 {
+            return Err(self.out_of_memory(bytes));
+        }
+        let size = rounded(bytes);
+        let finished_by =
+            (host_written && self.driver.info().unified).then(|| self.driver.completed());
+        {
+            let mut pool = lock(&self.pool);
+            if !pool.within_budget(size) {
+                drop(pool);
+                return Err(self.out_of_memory(bytes));
+            }
+            if let Some(block) = pool.take(size, finished_by) {
+                return Ok(block);
+            }
+        }
+        self.grow(bytes, size)?;
+        if let Some(block) = lock(&self.pool).take(size, finished_by) {
+            return Ok(block);
+        }
+        // Another thread took what was fetched; with memory this scarce that is as good as full.
+        Err(self.out_of_memory(bytes))
+    }
+
+    /// Fetches a segment that holds `size` bytes, giving unused ones back if memory is short.
+    fn grow(&self, bytes: u64, size: u64) -> Result<()> {
+        let injected = self.take_injected(|fault| *fault == InjectedFault::AllocationFailed);
+        if injected {
+            return Err(self.out_of_memory(bytes));
+        }
+        let stats = lock(&self.pool).stats();
+        let wanted =
+            segment_bytes(size, stats.reserved).min(self.driver.info().max_buffer.max(size));
+        let roomy = stats.reserved + wanted <= stats.budget;
+        let first = if roomy {
+            self.driver.allocate(wanted)
+        } else {
+            Err(Fault::OutOfMemory)
+        };
+        let segment = match first {
+            Err(Fault::OutOfMemory) => {
+                self.release_unused();
+                self.driver.allocate(size)
+            }
+            other => other,
+        };
+        match segment {
+            Ok(segment) => {
+                lock(&self.pool).add_segment(segment, is_small(size));
+                Ok(())
+            }
+            Err(Fault::OutOfMemory) => Err(self.out_of_memory(bytes)),
+            Err(other) => self.checked(Err(other)),
+        }
+    }
+
+    fn release_unused(&self) {
+        let released: Vec<Segment> = lock(&self.pool).trim();
+        released
+            .into_iter()
+            .for_each(|segment| self.driver.release(segment));
+    }
+
+    fn out_of_memory(&self, requested: u64) -> MetalError {
+        let stats = lock(&self.pool).stats();
+        MetalError::OutOfMemory {
+            requested,
+            in_use: stats.live,
+            budget: stats.budget,
+            stage: current_stage(),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // Whatever still runs uses the segments; a device that is lost or stuck keeps its memory.
+        if self.dead.get().is_none() && self.driver.wait(self.wait_limit()).is_ok() {
+            self.release_unused();
+        }
+    }
+}
+
+impl Recent {
+    fn list(&self) -> RecentKernels {
+        let (newer, older) = self.names.split_at(self.next);
+        RecentKernels(older.iter().chain(newer).flatten().copied().collect())
+    }
+}
+
+fn wait_limit_from_env() -> Result<Duration> {
+    let Ok(value) = std::env::var(WAIT_VARIABLE) else {
+        return Ok(DEFAULT_WAIT);
+    };
+    match value.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err(MetalError::InvalidSetting {
+            variable: WAIT_VARIABLE,
+            value,
+            expected: "a number of seconds above 0",
+        }),
+    }
+}

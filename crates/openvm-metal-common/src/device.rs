@@ -1,0 +1,194 @@
+//! Which device to use, and what is known about it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::error::{MetalError, Result};
+
+/// The environment variable that chooses the device.
+pub const DEVICE_VARIABLE: &str = "OPENVM_METAL_DEVICE";
+
+/// The driver behind a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    /// An Apple GPU through Metal.
+    Metal,
+    /// An NVIDIA GPU through the CUDA driver API.
+    Cuda,
+    /// The processor, running the kernels as native code.
+    Cpu,
+}
+
+impl DeviceKind {
+    /// The name used in `OPENVM_METAL_DEVICE` and in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Metal => "metal",
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+        }
+    }
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A request for a device. `Auto` is the only one that may end on another kind than it names, and it
+/// logs what it skipped and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Device {
+    /// Metal on Apple systems, then CUDA if a driver answers, then the CPU.
+    #[default]
+    Auto,
+    Metal,
+    Cuda,
+    Cpu,
+    /// The CPU running every thread of a threadgroup as a coroutine with 32-lane simdgroups, poisoned
+    /// threadgroup memory and detection of divergent barriers. Slow; for tests of kernels.
+    CpuConformance,
+}
+
+impl Device {
+    /// The choice in `OPENVM_METAL_DEVICE`, `Auto` if it is unset or empty.
+    ///
+    /// # Errors
+    /// [`MetalError::UnknownDevice`] if it names no device.
+    pub fn from_env() -> Result<Self> {
+        match std::env::var(DEVICE_VARIABLE) {
+            Ok(name) if !name.is_empty() => name.parse(),
+            Ok(_) | Err(std::env::VarError::NotPresent) => Ok(Self::Auto),
+            Err(std::env::VarError::NotUnicode(name)) => Err(MetalError::UnknownDevice {
+                name: name.to_string_lossy().into_owned(),
+            }),
+        }
+    }
+
+    /// The CPU in conformance mode, see [`Device::CpuConformance`].
+    pub fn cpu_conformance() -> Self {
+        Self::CpuConformance
+    }
+}
+
+impl FromStr for Device {
+    type Err = MetalError;
+
+    fn from_str(name: &str) -> Result<Self> {
+        Ok(match name.trim().to_ascii_lowercase().as_str() {
+            "auto" => Self::Auto,
+            "metal" => Self::Metal,
+            "cuda" => Self::Cuda,
+            "cpu" => Self::Cpu,
+            "cpu-conformance" => Self::CpuConformance,
+            _ => {
+                return Err(MetalError::UnknownDevice {
+                    name: name.to_owned(),
+                })
+            }
+        })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Metal => "metal",
+            Self::Cuda => "cuda",
+            Self::Cpu => "cpu",
+            Self::CpuConformance => "cpu-conformance",
+        })
+    }
+}
+
+/// What is known about the device of a context.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceInfo {
+    /// Marketing name, for example "Apple M4 Max" or "NVIDIA H100 80GB HBM3".
+    pub name: String,
+    pub kind: DeviceKind,
+    /// Driver, language or instruction-set details worth a line in a report.
+    pub detail: String,
+    /// Bytes of memory the device addresses.
+    pub memory: u64,
+    /// Bytes it can use at once without degrading (Apple: `recommendedMaxWorkingSetSize`).
+    pub working_set: u64,
+    /// Bytes this context allows itself, see `OPENVM_METAL_MEMORY_BUDGET`.
+    pub budget: u64,
+    /// Largest single allocation in bytes.
+    pub max_buffer: u64,
+    /// Host and device share one memory, so host views need no copy.
+    pub unified: bool,
+    /// Threads per simdgroup as kernels see it.
+    pub simd_width: u32,
+    /// Most threads in one threadgroup.
+    pub max_threads_per_threadgroup: u32,
+    /// Most bytes of threadgroup memory in one threadgroup.
+    pub max_threadgroup_memory: u32,
+    /// GPU cores, multiprocessors or processor threads.
+    pub compute_units: u32,
+    /// Conformance mode, see [`Device::CpuConformance`].
+    pub conformance: bool,
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const GIB: f64 = (1u64 << 30) as f64;
+        write!(
+            f,
+            "{} ({}{}; {}; {:.1} GiB, budget {:.1} GiB)",
+            self.name,
+            self.kind,
+            if self.conformance {
+                ", conformance mode"
+            } else {
+                ""
+            },
+            self.detail,
+            self.memory as f64 / GIB,
+            self.budget as f64 / GIB
+        )
+    }
+}
+
+/// A device that was looked for: what was found, or why it is missing.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceReport {
+    pub kind: DeviceKind,
+    /// Present if the device can be used.
+    pub info: Option<DeviceInfo>,
+    /// Present if it cannot.
+    pub missing: Option<String>,
+    /// The device that `Auto` picks.
+    pub default: bool,
+}
+
+/// Every kind of device, found or not, in the order in which `Auto` tries them.
+pub fn devices() -> Vec<DeviceReport> {
+    let mut reports: Vec<DeviceReport> = [DeviceKind::Metal, DeviceKind::Cuda, DeviceKind::Cpu]
+        .into_iter()
+        .map(|kind| {
+            let (info, missing) = match crate::driver::probe(kind) {
+                Ok(info) => (Some(info), None),
+                Err(MetalError::DeviceUnavailable { reason, .. }) => (None, Some(reason)),
+                Err(other) => (None, Some(other.to_string())),
+            };
+            DeviceReport {
+                kind,
+                info,
+                missing,
+                default: false,
+            }
+        })
+        .collect();
+    if let Some(first) = reports.iter_mut().find(|r| r.info.is_some()) {
+        first.default = true;
+    }
+    reports
+}

@@ -1,0 +1,134 @@
+//! Chooses the native version of a kernel and runs it over its threadgroups.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+
+use super::{fiber, host, parallel};
+use crate::device::DeviceKind;
+use crate::driver::Dispatch;
+use crate::error::{MetalError, Result};
+use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+
+/// Threadgroup memory of one thread: 32 KiB, each of the arguments rounded up.
+const ARENA_BYTES: usize = (32 << 10) + 16 * MAX_THREADGROUP_ARGS;
+/// Flat threadgroups to start with; some nanoseconds per thread.
+const FIRST_FLAT_GROUPS: u64 = 2;
+/// Values up to this many bytes in all are kept on the stack.
+const INLINE_VALUES: usize = 512;
+
+/// The best version for this processor.
+fn entry(kernel: &KernelSpec) -> Option<&CpuEntry> {
+    kernel
+        .cpu
+        .iter()
+        .find(|entry| host::is_available(entry.isa))
+}
+
+/// The kernel can run here.
+pub(super) fn check(kernel: &'static KernelSpec, conformance: bool) -> Result<()> {
+    let reason = if kernel.cpu.is_empty() {
+        "the kernels were built without a C++ compiler"
+    } else if entry(kernel).is_none() {
+        "no native version for the instructions of this processor"
+    } else if conformance && kernel.kind.has_barriers() && kernel.fiber.is_none() {
+        "it has barriers but no fiber version"
+    } else {
+        return Ok(());
+    };
+    Err(missing(kernel, reason))
+}
+
+/// The error for a kernel without the native version it needs.
+pub(super) fn missing(kernel: &KernelSpec, reason: &str) -> MetalError {
+    MetalError::KernelMissing {
+        kernel: kernel.name.into(),
+        device: DeviceKind::Cpu,
+        reason: reason.into(),
+    }
+}
+
+/// A [`CpuLaunch`] that several threads read.
+pub(super) struct SharedLaunch(pub CpuLaunch);
+// SAFETY: the struct is only read; what it points to is shared as the kernel's author decides
+// (disjoint writes or atomics), as on a GPU.
+unsafe impl Sync for SharedLaunch {}
+
+/// Runs a dispatch to its end.
+pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
+    let kernel = dispatch.kernel;
+    let Some(entry) = entry(kernel) else {
+        return check(kernel, conformance);
+    };
+    let total: usize = dispatch
+        .values
+        .iter()
+        .flatten()
+        .map(|v| v.len().next_multiple_of(16))
+        .sum();
+    // Values are copied to where 16-byte aligned structs may lie.
+    let mut inline = [0u128; INLINE_VALUES / 16];
+    let mut heap = Vec::new();
+    let values: &mut [u128] = if total <= INLINE_VALUES {
+        &mut inline
+    } else {
+        heap.resize(total / 16, 0);
+        &mut heap
+    };
+    let launch = SharedLaunch(native_launch(dispatch, values));
+    let groups = dispatch.shape.groups.iter().map(|&g| g as u64).product();
+    let barriers = kernel.kind.has_barriers();
+    if barriers && (conformance || dispatch.shape.by_threads || !kernel.any_threadgroup_size) {
+        return fiber::run(kernel, &launch, groups, conformance);
+    }
+    let function = if conformance { entry.scalar } else { entry.run };
+    let first = if barriers { 1 } else { FIRST_FLAT_GROUPS };
+    let launch = &launch;
+    parallel::run(groups, first, &|begin, end| {
+        with_arena(|arena, _| {
+            // SAFETY: the launch is live, every argument was checked against the kernel's signature,
+            // the buffers are live and borrowed by the caller, and the arena belongs to this thread.
+            unsafe { function(&launch.0, arena, begin, end) }
+        });
+    });
+    Ok(())
+}
+
+fn native_launch(dispatch: &Dispatch, values: &mut [u128]) -> CpuLaunch {
+    let mut buf = [std::ptr::null_mut::<c_void>(); MAX_BUFFERS];
+    for (slot, span) in buf.iter_mut().zip(dispatch.buffers) {
+        if let Some(span) = span {
+            *slot = span.address() as *mut c_void;
+        }
+    }
+    let mut free = values.as_mut_ptr();
+    for (slot, value) in buf.iter_mut().zip(dispatch.values) {
+        if let Some(value) = value {
+            // SAFETY: `values` holds the sum of all lengths, each rounded up to 16 bytes.
+            unsafe {
+                free.cast::<u8>()
+                    .copy_from_nonoverlapping(value.as_ptr(), value.len());
+                *slot = free.cast();
+                free = free.add(value.len().div_ceil(16));
+            }
+        }
+    }
+    CpuLaunch {
+        buf,
+        tg_len: *dispatch.threadgroup_bytes,
+        threads: dispatch.shape.threads,
+        tpg: dispatch.shape.threads_per_group,
+        ntg: dispatch.shape.groups,
+    }
+}
+
+#[repr(align(64))]
+struct Arena(UnsafeCell<[u8; ARENA_BYTES]>);
+
+thread_local! {
+    static ARENA: Box<Arena> = Box::new(Arena(UnsafeCell::new([0; ARENA_BYTES])));
+}
+
+/// Lends the threadgroup memory of this thread (address, bytes). Calls must not nest.
+pub(super) fn with_arena<R>(work: impl FnOnce(*mut u8, usize) -> R) -> R {
+    ARENA.with(|arena| work(arena.0.get().cast(), ARENA_BYTES))
+}

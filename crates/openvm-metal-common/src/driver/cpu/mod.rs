@@ -1,0 +1,143 @@
+//! The processor as a device: a dispatch runs when it is encoded.
+
+mod dispatch;
+mod fiber;
+mod host;
+mod parallel;
+
+use std::time::{Duration, Instant};
+
+use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
+use crate::device::{DeviceInfo, DeviceKind};
+use crate::error::Result;
+
+/// Copies below this are not worth a second thread.
+const PARALLEL_COPY: u64 = 2 << 20;
+const COPY_CHUNK: u64 = 1 << 20;
+
+pub(crate) struct CpuDriver {
+    info: DeviceInfo,
+}
+
+impl CpuDriver {
+    /// Checks that every kernel has native code for this processor.
+    pub fn open(options: OpenOptions, conformance: bool) -> Result<Box<dyn Driver>> {
+        for unit in options.libraries.iter().flat_map(|library| library.units) {
+            for kernel in unit.kernels {
+                dispatch::check(kernel, conformance)?;
+            }
+        }
+        let isa = host::best_isa();
+        let memory = host::memory_bytes();
+        let working_set = memory / 4 * 3;
+        let threads = rayon::current_num_threads();
+        let info = DeviceInfo {
+            name: host::processor_name(),
+            kind: DeviceKind::Cpu,
+            detail: format!("native code {}, {threads} threads", isa.name()),
+            memory,
+            working_set,
+            budget: options.budget.unwrap_or(working_set),
+            max_buffer: memory,
+            unified: true,
+            simd_width: if conformance { 32 } else { isa.lanes() },
+            max_threads_per_threadgroup: 1024,
+            max_threadgroup_memory: 32 << 10,
+            compute_units: threads as u32,
+            conformance,
+        };
+        Ok(Box::new(Self { info }))
+    }
+}
+
+impl Driver for CpuDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
+        host::map(bytes).ok_or(Fault::OutOfMemory)
+    }
+
+    fn release(&self, segment: Segment) {
+        host::unmap(segment);
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch, _: Tag) -> DriverResult {
+        dispatch::run(dispatch, self.info.conformance).map_err(Fault::from)
+    }
+
+    fn fill(&self, dst: Span, byte: u8, _: Tag) -> DriverResult {
+        in_chunks(dst.bytes, &|start, bytes| {
+            let to = (dst.address() + start) as *mut u8;
+            // SAFETY: inside the span, which the caller has exclusively.
+            unsafe { to.write_bytes(byte, bytes) };
+        });
+        Ok(())
+    }
+
+    fn copy(&self, src: Span, dst: Span, _: Tag) -> DriverResult {
+        copy_bytes(src.address(), dst.address(), dst.bytes.min(src.bytes));
+        Ok(())
+    }
+
+    fn upload(&self, dst: Span, data: &[u8], _: bool, _: Tag) -> DriverResult {
+        copy_bytes(
+            data.as_ptr() as u64,
+            dst.address(),
+            dst.bytes.min(data.len() as u64),
+        );
+        Ok(())
+    }
+
+    fn download(&self, src: Span, out: &mut [u8], _: Duration, _: Tag) -> DriverResult {
+        copy_bytes(
+            src.address(),
+            out.as_mut_ptr() as u64,
+            src.bytes.min(out.len() as u64),
+        );
+        Ok(())
+    }
+
+    fn submit(&self) -> DriverResult {
+        Ok(())
+    }
+
+    fn wait(&self, _: Duration) -> DriverResult {
+        Ok(())
+    }
+
+    fn mark(&self, _: Duration) -> DriverResult<Mark> {
+        Ok(Mark::Wall(Instant::now()))
+    }
+
+    fn between(&self, start: Mark, end: Mark, _: Duration) -> DriverResult<Duration> {
+        let (Mark::Wall(start), Mark::Wall(end)) = (start, end);
+        Ok(end - start)
+    }
+
+    fn take_timings(&self) -> Vec<(Tag, u64)> {
+        Vec::new()
+    }
+}
+
+/// Copies between disjoint ranges that are live for the call, the target borrowed exclusively.
+fn copy_bytes(source: u64, target: u64, bytes: u64) {
+    in_chunks(bytes, &|start, bytes| {
+        let (from, to) = ((source + start) as *const u8, (target + start) as *mut u8);
+        // SAFETY: inside both ranges; the target is borrowed exclusively by the caller of the driver,
+        // so they are disjoint, and the chunks of several threads are disjoint too.
+        unsafe { to.copy_from_nonoverlapping(from, bytes) };
+    });
+}
+
+/// Calls `work(start, bytes)` for pieces of `total` bytes, on several threads if that pays.
+fn in_chunks(total: u64, work: &(dyn Fn(u64, usize) + Sync)) {
+    if total < PARALLEL_COPY {
+        return work(0, total as usize);
+    }
+    parallel::run(total.div_ceil(COPY_CHUNK), 1, &|begin, end| {
+        let start = begin * COPY_CHUNK;
+        work(start, (total.min(end * COPY_CHUNK) - start) as usize);
+    });
+}

@@ -1,0 +1,196 @@
+//! The small interface between the run time and a device, and the three devices behind it.
+
+pub(crate) mod cpu;
+
+use std::time::Duration;
+
+use crate::device::{Device, DeviceInfo, DeviceKind};
+use crate::error::{MetalError, Result};
+use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::launch::Shape;
+
+/// A piece of memory obtained from a driver, later cut into allocations by the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Host address (CPU, Metal) or device address (CUDA) of the first byte.
+    pub address: u64,
+    /// Driver object behind it (Metal: the retained `MTLBuffer`), or 0.
+    pub object: usize,
+    pub bytes: u64,
+}
+
+/// A range of bytes of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub segment: Segment,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+impl Span {
+    /// Address of the first byte, see [`Segment::address`].
+    pub fn address(&self) -> u64 {
+        self.segment.address + self.offset
+    }
+}
+
+/// A validated dispatch.
+pub(crate) struct Dispatch<'a> {
+    pub kernel: &'static KernelSpec,
+    pub shape: Shape,
+    /// By `[[buffer(n)]]` index.
+    pub buffers: &'a [Option<Span>; MAX_BUFFERS],
+    /// By `[[buffer(n)]]` index: bytes of `constant T&` arguments.
+    pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
+    /// Bytes by `[[threadgroup(n)]]` index.
+    pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
+}
+
+/// What a driver reports; the context adds stage and kernels.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// The device is gone for good.
+    Lost(String),
+    /// What was submitted did not complete correctly.
+    Failed(String),
+    /// The bounded wait ran out.
+    Timeout(Duration),
+    /// The device has no memory left.
+    OutOfMemory,
+    /// An error that is already complete.
+    Error(MetalError),
+}
+
+impl From<MetalError> for Fault {
+    fn from(error: MetalError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Result of a driver operation.
+pub(crate) type DriverResult<T = ()> = std::result::Result<T, Fault>;
+
+/// Names the profile row that the device time of an operation is added to; 0 is not timed.
+pub(crate) type Tag = u32;
+
+/// A point on the device's time line, see [`Driver::mark`].
+pub(crate) enum Mark {
+    Wall(std::time::Instant),
+}
+
+/// A device with one serial queue.
+///
+/// Operations take effect in the order of the calls. The caller guarantees that spans lie in live
+/// segments of this driver and that no other operation races with a host access.
+pub(crate) trait Driver: Send + Sync {
+    fn info(&self) -> &DeviceInfo;
+
+    /// Fresh memory, at least 256-byte aligned, contents undefined.
+    fn allocate(&self, bytes: u64) -> DriverResult<Segment>;
+
+    /// Gives a segment back; work encoded before the call may still use it.
+    fn release(&self, segment: Segment);
+
+    fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult;
+
+    fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult;
+
+    fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult;
+
+    /// Writes host data in queue order. `fresh`: no work that is still running uses `dst`, so a
+    /// unified device may write at once.
+    fn upload(&self, dst: Span, data: &[u8], fresh: bool, tag: Tag) -> DriverResult;
+
+    /// Reads after everything encoded so far has finished; waits at most `limit`.
+    fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult;
+
+    /// Hands what is encoded to the device.
+    fn submit(&self) -> DriverResult;
+
+    /// Submits and waits for everything, at most `limit`.
+    fn wait(&self, limit: Duration) -> DriverResult;
+
+    /// Number of the submission that what is encoded next will belong to.
+    fn epoch(&self) -> u64 {
+        0
+    }
+
+    /// The newest submission that is known to have finished.
+    fn completed(&self) -> u64 {
+        0
+    }
+
+    /// A mark after everything encoded so far.
+    fn mark(&self, limit: Duration) -> DriverResult<Mark>;
+
+    /// Device time between two marks; waits for the second.
+    fn between(&self, start: Mark, end: Mark, limit: Duration) -> DriverResult<Duration>;
+
+    /// Device times of tagged operations that have finished, in nanoseconds, and forgets them.
+    fn take_timings(&self) -> Vec<(Tag, u64)>;
+}
+
+/// What a driver needs to open.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenOptions<'a> {
+    pub libraries: &'a [&'static KernelLibrary],
+    /// Bytes the context allows itself; the device's own limit if absent.
+    pub budget: Option<u64>,
+}
+
+/// Opens the driver of a device and prepares every kernel of the libraries.
+pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Driver>> {
+    match device {
+        Device::Auto => open_first(options),
+        Device::Metal => open_metal(options),
+        Device::Cuda => open_cuda(options),
+        Device::Cpu => cpu::CpuDriver::open(options, false),
+        Device::CpuConformance => cpu::CpuDriver::open(options, true),
+    }
+}
+
+fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
+    for device in [Device::Metal, Device::Cuda] {
+        match open(device, options) {
+            Ok(driver) => return Ok(driver),
+            Err(MetalError::DeviceUnavailable { device, reason }) => {
+                tracing::info!(%device, %reason, "device skipped");
+            }
+            // A device that is present but cannot run the kernels is a fault to report, not to hide.
+            Err(error) => return Err(error),
+        }
+    }
+    open(Device::Cpu, options)
+}
+
+/// What is known about a kind of device, without preparing kernels.
+pub(crate) fn probe(kind: DeviceKind) -> Result<DeviceInfo> {
+    let device = match kind {
+        DeviceKind::Metal => Device::Metal,
+        DeviceKind::Cuda => Device::Cuda,
+        DeviceKind::Cpu => Device::Cpu,
+    };
+    let budget = crate::memory::budget_from_env()?;
+    open(
+        device,
+        OpenOptions {
+            libraries: &[],
+            budget,
+        },
+    )
+    .map(|driver| driver.info().clone())
+}
+
+fn open_metal(_: OpenOptions) -> Result<Box<dyn Driver>> {
+    Err(MetalError::DeviceUnavailable {
+        device: DeviceKind::Metal,
+        reason: "Metal exists on Apple systems only".into(),
+    })
+}
+
+fn open_cuda(_: OpenOptions) -> Result<Box<dyn Driver>> {
+    Err(MetalError::DeviceUnavailable {
+        device: DeviceKind::Cuda,
+        reason: "not built".into(),
+    })
+}

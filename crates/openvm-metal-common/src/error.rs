@@ -1,0 +1,187 @@
+//! Everything that can go wrong, as one typed error.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::device::DeviceKind;
+
+/// Result of every fallible operation of this crate.
+pub type Result<T, E = MetalError> = std::result::Result<T, E>;
+
+/// Names of the kernels encoded last before a failure, newest last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecentKernels(pub Vec<&'static str>);
+
+impl fmt::Display for RecentKernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+/// Why a request was refused or a submission failed.
+///
+/// Every variant names the request (kernel, argument, buffer, stage) and the sizes involved.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetalError {
+    /// The device name is none of those that exist.
+    #[error("unknown device '{name}': expected auto, metal, cuda, cpu or cpu-conformance")]
+    UnknownDevice { name: String },
+    /// The device exists as a kind but cannot be used here.
+    #[error("device {device} is not available: {reason}")]
+    DeviceUnavailable { device: DeviceKind, reason: String },
+    /// An environment variable holds a value that cannot be understood.
+    #[error("{variable}='{value}' is not valid: expected {expected}")]
+    InvalidSetting {
+        variable: &'static str,
+        value: String,
+        expected: &'static str,
+    },
+    /// The device's compiler or loader refused a kernel unit.
+    #[error("{device} refused kernel unit '{unit}': {message}")]
+    KernelCompile {
+        device: DeviceKind,
+        unit: String,
+        message: String,
+    },
+    /// The kernel has no code for this device, or its library was not given to the context.
+    #[error("kernel {kernel} cannot run on {device}: {reason}")]
+    KernelMissing {
+        kernel: String,
+        device: DeviceKind,
+        reason: String,
+    },
+    /// A dispatch over no threads.
+    #[error("kernel {kernel}: empty grid")]
+    EmptyGrid { kernel: &'static str },
+    /// More threadgroups than the device can number.
+    #[error("kernel {kernel}: {threadgroups:?} threadgroups exceed the device's {limit:?}")]
+    GridTooLarge {
+        kernel: &'static str,
+        threadgroups: [u64; 3],
+        limit: [u64; 3],
+    },
+    /// More threads in a threadgroup than the kernel or the device allows.
+    #[error("kernel {kernel}: {requested} threads per threadgroup, at most {limit} allowed")]
+    TooManyThreads {
+        kernel: &'static str,
+        requested: u64,
+        limit: u32,
+    },
+    /// More threadgroup memory than the device has.
+    #[error("kernel {kernel}: {requested} bytes of threadgroup memory, at most {limit} available")]
+    ThreadgroupMemory {
+        kernel: &'static str,
+        requested: u64,
+        limit: u32,
+    },
+    /// A buffer argument is shorter than the launch needs.
+    #[error("kernel {kernel}: argument '{argument}' holds {actual} elements, the launch needs {required}")]
+    BufferTooShort {
+        kernel: &'static str,
+        argument: &'static str,
+        required: u64,
+        actual: u64,
+    },
+    /// A launch set an argument the kernel does not have, missed one, or gave one of another size.
+    #[error("kernel {kernel}: argument '{argument}': expected {expected}, got {actual}")]
+    ArgumentMismatch {
+        kernel: &'static str,
+        argument: &'static str,
+        expected: String,
+        actual: String,
+    },
+    /// A buffer that belongs to another context was given to this one.
+    #[error("{what}: the buffer belongs to another context")]
+    WrongContext { what: &'static str },
+    /// A range that does not lie inside its buffer.
+    #[error("range {start}..{end} is outside a buffer of {len} elements")]
+    RangeOutOfBounds {
+        start: usize,
+        end: usize,
+        len: usize,
+    },
+    /// A reinterpretation or sub-range that breaks the alignment or size of its element type.
+    #[error("{what}: byte offset {offset} and length {bytes} do not fit elements of {elem} bytes")]
+    Misaligned {
+        what: &'static str,
+        offset: u64,
+        bytes: u64,
+        elem: u64,
+    },
+    /// The two sides of a copy differ in length (elements).
+    #[error("copy of {source_len} elements into {destination_len}")]
+    LengthMismatch {
+        source_len: usize,
+        destination_len: usize,
+    },
+    /// The memory budget, or the device itself, cannot hold the allocation.
+    #[error(
+        "out of device memory in stage '{stage}': {requested} bytes requested, {in_use} in use, budget {budget}"
+    )]
+    OutOfMemory {
+        requested: u64,
+        in_use: u64,
+        budget: u64,
+        stage: Arc<str>,
+    },
+    /// The host has no memory for a copy.
+    #[error("out of host memory: {bytes} bytes requested")]
+    HostMemory { bytes: u64 },
+    /// The device disappeared or stopped working; the context cannot be used any more.
+    #[error("{device} lost in stage '{stage}' (last kernels: {kernels}): {reason}")]
+    DeviceLost {
+        device: DeviceKind,
+        stage: Arc<str>,
+        kernels: RecentKernels,
+        reason: String,
+    },
+    /// A submission ended with an error.
+    #[error(
+        "submission to {device} failed in stage '{stage}' (last kernels: {kernels}): {reason}"
+    )]
+    SubmissionFailed {
+        device: DeviceKind,
+        stage: Arc<str>,
+        kernels: RecentKernels,
+        reason: String,
+    },
+    /// A wait took longer than allowed.
+    #[error(
+        "{device} did not finish within {after:?} in stage '{stage}' (last kernels: {kernels})"
+    )]
+    WaitTimeout {
+        device: DeviceKind,
+        stage: Arc<str>,
+        after: Duration,
+        kernels: RecentKernels,
+    },
+    /// Threads of one threadgroup reached different barriers (found in conformance mode).
+    #[error("kernel {kernel}: divergent barrier in threadgroup {threadgroup:?}: {detail}")]
+    DivergentBarrier {
+        kernel: &'static str,
+        threadgroup: [u32; 3],
+        detail: String,
+    },
+    /// A device driver call failed in a way none of the other cases describes.
+    #[error("{device}: {call} failed: {message}")]
+    Driver {
+        device: DeviceKind,
+        call: &'static str,
+        message: String,
+    },
+}
+
+impl MetalError {
+    /// True if the context that returned this can never work again.
+    pub fn is_fatal(&self) -> bool {
+        matches!(
+            self,
+            Self::DeviceLost { .. } | Self::WaitTimeout { .. } | Self::SubmissionFailed { .. }
+        )
+    }
+}

@@ -1,0 +1,314 @@
+//! The pool: best fit over the free blocks of all segments, splitting and merging.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::size::ALIGNMENT;
+use super::{is_small, MemoryStats, PeakTracker};
+use crate::driver::{Segment, Span};
+
+/// How many too-recently-used free blocks a host-written request looks past.
+const RECENT_SEARCH: usize = 64;
+
+/// A live block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolBlock {
+    segment: u32,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    bytes: u64,
+    free: bool,
+    /// The last submission that may still use the bytes.
+    epoch: u64,
+}
+
+struct SegmentState {
+    segment: Segment,
+    small: bool,
+    live_blocks: usize,
+    /// By offset; the blocks tile the segment, and two free ones never touch.
+    blocks: BTreeMap<u64, Block>,
+}
+
+/// Bookkeeping only: it neither calls the driver nor touches the memory.
+pub(crate) struct Pool {
+    stats: MemoryStats,
+    segments: Vec<Option<SegmentState>>,
+    /// Free blocks as (bytes, segment, offset), for [large, small] segments.
+    free: [BTreeSet<(u64, u32, u64)>; 2],
+    trackers: Vec<PeakTracker>,
+    next_tracker: u64,
+}
+
+impl Pool {
+    pub fn new(budget: u64) -> Self {
+        Self {
+            stats: MemoryStats {
+                budget,
+                ..Default::default()
+            },
+            segments: Vec::new(),
+            free: Default::default(),
+            trackers: Vec::new(),
+            next_tracker: 0,
+        }
+    }
+
+    pub fn stats(&self) -> MemoryStats {
+        self.stats
+    }
+
+    /// True if a rounded request fits beside what is live.
+    pub fn within_budget(&self, rounded: u64) -> bool {
+        self.stats
+            .live
+            .checked_add(rounded)
+            .is_some_and(|live| live <= self.stats.budget)
+    }
+
+    /// Takes a block of at least `rounded` bytes from the free ones, best fit first. With
+    /// `finished_by` only blocks whose last submission is not newer are taken.
+    pub fn take(&mut self, rounded: u64, finished_by: Option<u64>) -> Option<PoolBlock> {
+        let small = is_small(rounded);
+        let mut candidates = self.free[small as usize]
+            .range((rounded, 0, 0)..)
+            .take(RECENT_SEARCH);
+        let &(bytes, segment, offset) = candidates.find(|&&(_, segment, offset)| {
+            finished_by.is_none_or(|done| {
+                self.segments[segment as usize]
+                    .as_ref()
+                    .is_some_and(|s| s.blocks[&offset].epoch <= done)
+            })
+        })?;
+        self.free[small as usize].remove(&(bytes, segment, offset));
+        let state = self.segments[segment as usize].as_mut()?;
+        let block = state.blocks.get_mut(&offset)?;
+        block.free = false;
+        let rest = bytes - rounded;
+        let span_bytes = if rest >= ALIGNMENT {
+            block.bytes = rounded;
+            let tail = Block {
+                bytes: rest,
+                free: true,
+                epoch: block.epoch,
+            };
+            state.blocks.insert(offset + rounded, tail);
+            self.free[small as usize].insert((rest, segment, offset + rounded));
+            rounded
+        } else {
+            bytes
+        };
+        state.live_blocks += 1;
+        self.stats.allocations += 1;
+        self.stats.live += span_bytes;
+        self.stats.peak = self.stats.peak.max(self.stats.live);
+        for tracker in &mut self.trackers {
+            tracker.peak = tracker.peak.max(self.stats.live);
+        }
+        let span = Span {
+            segment: state.segment,
+            offset,
+            bytes: span_bytes,
+        };
+        Some(PoolBlock { segment, span })
+    }
+
+    /// Gives a block back; `epoch` is the last submission that may still use it.
+    pub fn give(&mut self, block: PoolBlock, epoch: u64) {
+        let Some(state) = self.segments[block.segment as usize].as_mut() else {
+            return;
+        };
+        let free = &mut self.free[state.small as usize];
+        let (mut offset, mut bytes, mut epoch) = (block.span.offset, block.span.bytes, epoch);
+        self.stats.live -= bytes;
+        state.live_blocks -= 1;
+        if let Some((&next, &after)) = state.blocks.range(offset + bytes..).next() {
+            if after.free {
+                free.remove(&(after.bytes, block.segment, next));
+                state.blocks.remove(&next);
+                bytes += after.bytes;
+                epoch = epoch.max(after.epoch);
+            }
+        }
+        if let Some((&previous, &before)) = state.blocks.range(..offset).next_back() {
+            if before.free {
+                free.remove(&(before.bytes, block.segment, previous));
+                state.blocks.remove(&offset);
+                offset = previous;
+                bytes += before.bytes;
+                epoch = epoch.max(before.epoch);
+            }
+        }
+        state.blocks.insert(
+            offset,
+            Block {
+                bytes,
+                free: true,
+                epoch,
+            },
+        );
+        free.insert((bytes, block.segment, offset));
+    }
+
+    /// Adds a segment fresh from the device.
+    pub fn add_segment(&mut self, segment: Segment, small: bool) {
+        let slot = self
+            .segments
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or_else(|| {
+                self.segments.push(None);
+                self.segments.len() - 1
+            });
+        let whole = Block {
+            bytes: segment.bytes,
+            free: true,
+            epoch: 0,
+        };
+        self.segments[slot] = Some(SegmentState {
+            segment,
+            small,
+            live_blocks: 0,
+            blocks: BTreeMap::from([(0, whole)]),
+        });
+        self.free[small as usize].insert((segment.bytes, slot as u32, 0));
+        self.stats.device_allocations += 1;
+        self.stats.reserved += segment.bytes;
+        self.stats.peak_reserved = self.stats.peak_reserved.max(self.stats.reserved);
+    }
+
+    /// Removes every segment without a live block, for the caller to release.
+    pub fn trim(&mut self) -> Vec<Segment> {
+        let mut released = Vec::new();
+        for (slot, entry) in self.segments.iter_mut().enumerate() {
+            if entry.as_ref().is_none_or(|state| state.live_blocks > 0) {
+                continue;
+            }
+            if let Some(state) = entry.take() {
+                self.free[state.small as usize].remove(&(state.segment.bytes, slot as u32, 0));
+                self.stats.reserved -= state.segment.bytes;
+                released.push(state.segment);
+            }
+        }
+        released
+    }
+
+    /// Starts to follow the peak of live bytes.
+    pub fn track(&mut self) -> u64 {
+        self.next_tracker += 1;
+        self.trackers.push(PeakTracker {
+            id: self.next_tracker,
+            peak: self.stats.live,
+        });
+        self.next_tracker
+    }
+
+    /// The peak since [`Pool::track`] returned this id.
+    pub fn tracked(&self, id: u64) -> u64 {
+        self.trackers
+            .iter()
+            .find(|t| t.id == id)
+            .map_or(0, |t| t.peak)
+    }
+
+    /// Ends [`Pool::track`] and returns the peak.
+    pub fn untrack(&mut self, id: u64) -> u64 {
+        let peak = self.tracked(id);
+        self.trackers.retain(|t| t.id != id);
+        peak
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rounded;
+    use super::*;
+
+    fn segment(address: u64, bytes: u64) -> Segment {
+        Segment {
+            address,
+            object: 0,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn blocks_are_reused_split_and_merged() {
+        let mut pool = Pool::new(1 << 30);
+        pool.add_segment(segment(1 << 40, 64 << 20), false);
+        let size = rounded(10 << 20);
+        let a = pool.take(size, None).unwrap();
+        let b = pool.take(size, None).unwrap();
+        let c = pool.take(size, None).unwrap();
+        assert_eq!([a, b, c].map(|x| x.span.offset), [0, size, 2 * size]);
+        pool.give(a, 0);
+        pool.give(c, 0);
+        // Best fit: the hole at 0, not the tail.
+        let again = pool.take(size, None).unwrap();
+        assert_eq!(again.span.offset, 0);
+        pool.give(again, 0);
+        pool.give(b, 0);
+        assert_eq!(pool.stats().live, 0);
+        assert_eq!(pool.stats().peak, 3 * size);
+        // All merged into one.
+        assert_eq!(pool.take(64 << 20, None).unwrap().span.bytes, 64 << 20);
+    }
+
+    #[test]
+    fn host_written_requests_avoid_blocks_in_flight() {
+        let mut pool = Pool::new(1 << 30);
+        pool.add_segment(segment(1 << 40, 8 << 20), true);
+        let a = pool.take(4096, None).unwrap();
+        let b = pool.take(4096, None).unwrap();
+        pool.give(a, 7);
+        assert_eq!(pool.take(4096, Some(6)).unwrap().span.offset, 8192);
+        assert_eq!(pool.take(4096, Some(7)).unwrap().span.offset, 0);
+        pool.give(b, 0);
+    }
+
+    #[test]
+    fn only_empty_segments_are_trimmed() {
+        let mut pool = Pool::new(1 << 40);
+        pool.add_segment(segment(1 << 40, 64 << 20), false);
+        pool.add_segment(segment(1 << 41, 128 << 20), false);
+        let a = pool.take(32 << 20, None).unwrap();
+        assert_eq!(pool.trim(), vec![segment(1 << 41, 128 << 20)]);
+        assert_eq!(pool.stats().reserved, 64 << 20);
+        pool.give(a, 0);
+        assert_eq!(pool.trim().len(), 1);
+        assert!(pool.take(4 << 20, None).is_none());
+    }
+
+    #[test]
+    fn random_traffic_never_overlaps() {
+        let mut pool = Pool::new(1 << 40);
+        pool.add_segment(segment(1 << 40, 256 << 20), false);
+        let mut live: Vec<PoolBlock> = Vec::new();
+        let mut seed = 1u64;
+        for _ in 0..4000 {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let pick = (seed >> 33) as usize;
+            if pick % 5 < 2 && !live.is_empty() {
+                pool.give(live.swap_remove(pick % live.len()), 0);
+            } else if let Some(block) = pool.take(rounded((1 << 20) + (seed >> 40)), None) {
+                for other in &live {
+                    let (s, o) = (block.span, other.span);
+                    assert!(s.offset + s.bytes <= o.offset || o.offset + o.bytes <= s.offset);
+                }
+                live.push(block);
+            } else if let Some(block) = live.pop() {
+                pool.give(block, 0);
+            }
+        }
+        assert_eq!(
+            pool.stats().live,
+            live.iter().map(|b| b.span.bytes).sum::<u64>()
+        );
+        live.drain(..).for_each(|block| pool.give(block, 0));
+        assert_eq!(pool.trim().len(), 1);
+    }
+}

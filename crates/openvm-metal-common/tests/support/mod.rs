@@ -1,0 +1,170 @@
+//! Kernels written by hand as the builder would compile them, so that the run time is tested alone.
+#![allow(dead_code)]
+
+use std::ffi::c_void;
+
+use openvm_metal_common::kernel::{
+    ArgKind, ArgSpec, CpuEntry, CpuFn, CpuIsa, CpuLaunch, CpuThread, CpuThreadFn, KernelKind,
+    KernelLibrary, KernelSpec, KernelUnit, PtxParam,
+};
+use openvm_metal_common::{
+    CommandStream, Device, Grid, KernelArg, KernelArgMut, MetalContext, MetalError, ThreadgroupLen,
+};
+
+/// A context on the CPU with the kernels of this file.
+pub fn context(device: Device) -> MetalContext {
+    MetalContext::new(device, &[&LIBRARY]).expect("the CPU is always there")
+}
+
+/// `kernel void add(device const uint* in, device uint* out, constant uint& k, uint gid)`
+pub fn add(
+    stream: &CommandStream,
+    grid: Grid,
+    input: impl KernelArg<u32>,
+    mut out: impl KernelArgMut<u32>,
+    k: &u32,
+) -> Result<(), MetalError> {
+    stream
+        .encode(&KERNELS[0], grid)
+        .buffer(0, &input)
+        .buffer_mut(1, &mut out)
+        .value(2, k)
+        .dispatch()
+}
+
+/// Reverses each threadgroup's elements through threadgroup memory; `mode` 1: no barrier, 2: a
+/// divergent barrier, 3: an early return, 4: sum over the simdgroup.
+pub fn reverse(
+    stream: &CommandStream,
+    grid: Grid,
+    mut data: impl KernelArgMut<u32>,
+    mode: &u32,
+    scratch: ThreadgroupLen,
+) -> Result<(), MetalError> {
+    let call = stream.encode(&KERNELS[1], grid).buffer_mut(0, &mut data);
+    call.value(1, mode).threadgroup(0, scratch).dispatch()
+}
+
+/// A call with an argument missing and another of the wrong size.
+pub fn add_badly(stream: &CommandStream, data: impl KernelArg<u32>, value: bool) -> MetalError {
+    let call = stream
+        .encode(&KERNELS[0], Grid::threads(4))
+        .buffer(0, &data)
+        .buffer(1, &data);
+    let call = if value { call.value(2, &7u64) } else { call };
+    call.dispatch().expect_err("a bad call")
+}
+
+const fn arg(name: &'static str, index: u8, kind: ArgKind) -> ArgSpec {
+    ArgSpec { name, index, kind }
+}
+
+const fn entry(function: CpuFn) -> CpuEntry {
+    CpuEntry {
+        isa: CpuIsa::Generic,
+        run: function,
+        scalar: function,
+    }
+}
+
+pub static KERNELS: [KernelSpec; 2] = [
+    KernelSpec {
+        name: "add",
+        unit: "test",
+        library: "test",
+        args: &[
+            arg("in", 0, ArgKind::BufferRead { elem: 4 }),
+            arg("out", 1, ArgKind::BufferWrite { elem: 4 }),
+            arg("k", 2, ArgKind::Value { size: 4 }),
+        ],
+        kind: KernelKind::Flat,
+        max_threads: 512,
+        static_threadgroup_bytes: 0,
+        any_threadgroup_size: true,
+        cpu: &[entry(add_native)],
+        fiber: None,
+        ptx_params: &[PtxParam::Buffer(0), PtxParam::Buffer(1)],
+    },
+    KernelSpec {
+        name: "reverse",
+        unit: "test",
+        library: "test",
+        args: &[
+            arg("data", 0, ArgKind::BufferWrite { elem: 4 }),
+            arg("mode", 1, ArgKind::Value { size: 4 }),
+            arg("scratch", 0, ArgKind::Threadgroup { elem: 4 }),
+        ],
+        kind: KernelKind::Barrier,
+        max_threads: 1024,
+        static_threadgroup_bytes: 1024,
+        any_threadgroup_size: false,
+        cpu: &[entry(unused)],
+        fiber: Some(reverse_thread as CpuThreadFn),
+        ptx_params: &[],
+    },
+];
+
+pub static LIBRARY: KernelLibrary = KernelLibrary {
+    name: "test",
+    units: &[KernelUnit {
+        name: "test",
+        msl: "",
+        ptx: None,
+        kernels: &KERNELS,
+    }],
+    metallib: None,
+};
+
+unsafe extern "C" fn add_native(launch: *const CpuLaunch, _: *mut u8, begin: u64, end: u64) {
+    // SAFETY: called by the driver with the arguments of `add`.
+    unsafe {
+        let launch = &*launch;
+        let (input, out) = (launch.buf[0].cast::<u32>(), launch.buf[1].cast::<u32>());
+        let k = *launch.buf[2].cast::<u32>();
+        let per_group = launch.tpg[0] as u64;
+        for i in begin * per_group..(end * per_group).min(launch.threads[0] as u64) {
+            *out.add(i as usize) = (*input.add(i as usize)).wrapping_add(k);
+        }
+    }
+}
+
+unsafe extern "C" fn unused(_: *const CpuLaunch, _: *mut u8, _: u64, _: u64) {
+    std::process::abort();
+}
+
+unsafe extern "C" fn reverse_thread(
+    launch: *const CpuLaunch,
+    arena: *mut u8,
+    thread: *const CpuThread,
+) {
+    // SAFETY: called by the driver with the arguments of `reverse`, on a fiber.
+    unsafe {
+        let (launch, thread) = (&*launch, &*thread);
+        let hooks = &*thread.hooks;
+        let data = launch.buf[0].cast::<u32>();
+        let mode = *launch.buf[1].cast::<u32>();
+        let scratch = arena.cast::<u32>();
+        let (tid, size) = (
+            thread.index,
+            launch.tpg[0].min(launch.threads[0] - thread.group[0] * launch.tpg[0]),
+        );
+        let mine = data.add((thread.group[0] * launch.tpg[0] + tid) as usize);
+        *scratch.add(tid as usize) = *mine;
+        match mode {
+            1 => {}
+            2 if tid % 2 == 1 => (hooks.barrier)(17),
+            3 if tid == 5 => return,
+            _ => (hooks.barrier)(12),
+        }
+        *mine = *scratch.add((size - 1 - tid) as usize);
+        if mode == 4 {
+            let value = *mine;
+            let all = (hooks.simd_exchange)(std::ptr::from_ref(&value).cast::<c_void>(), 4, 20);
+            let lanes = (hooks.simd_threads)() as usize;
+            assert_eq!((hooks.simd_lane)(), tid % 32);
+            *mine = (0..lanes)
+                .map(|lane| *all.add(16 * lane).cast::<u32>())
+                .sum();
+        }
+    }
+}

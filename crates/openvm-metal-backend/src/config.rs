@@ -1,1 +1,32 @@
 //! `MetalProverConfig`: size gates and limits of the prover.
+
+/// Decisions that change how a proof is made, never the proof.
+///
+/// A *host gate* is a size below which work is finished on the host, because the round trip to the
+/// device would cost more than the work; every such decision is counted (`StreamCounters`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MetalProverConfig {
+    /// GKR layers of at most `2^n` fractions are proved on the host.
+    pub gkr_host_log_layer: usize,
+    /// Sumcheck rounds over at most `2^n` rows in all are finished on the host.
+    pub mle_host_log_rows: usize,
+    /// Proofs of work of at most this many bits are ground on the host.
+    pub grind_host_bits: usize,
+    /// Scratch memory for evaluating constraints, in bytes.
+    pub constraint_scratch_bytes: u64,
+    /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
+    pub memory_budget: Option<u64>,
+}
+
+impl Default for MetalProverConfig {
+    fn default() -> Self {
+        Self {
+            gkr_host_log_layer: 10,
+            mle_host_log_rows: 6,
+            grind_host_bits: 6,
+            constraint_scratch_bytes: 256 << 20,
+            memory_budget: None,
+        }
+    }
+}

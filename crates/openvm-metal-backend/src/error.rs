@@ -1,9 +1,133 @@
 //! `MetalProverError`: everything that can stop a proof.
 
-/// Why a proof was not made.
+use std::sync::Arc;
+
+use openvm_metal_common::MetalError;
+use openvm_stark_backend::prover::error::StackedPcsError;
+
+use crate::memory_plan::MemoryEstimate;
+
+/// Why a proof was not made. Heights are rows, widths columns, memory bytes.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MetalProverError {
+    /// The device refused or failed.
+    #[error(transparent)]
+    Device(#[from] MetalError),
+    /// The device could not be opened, or bringing an input to it failed earlier.
+    #[error("input could not be brought to the device: {0}")]
+    Transport(#[source] Arc<MetalProverError>),
+    /// The traces do not fit the stacked matrix.
+    #[error(transparent)]
+    Stacking(#[from] StackedPcsError),
+
+    /// No AIR has a trace.
+    #[error("no AIR has a trace: a proof needs at least one")]
+    NoTraces,
+    /// An AIR index that the key does not have.
+    #[error("AIR {air_id} does not exist: the proving key has {num_airs} AIRs")]
+    UnknownAir { air_id: usize, num_airs: usize },
+    /// Two traces for one AIR.
+    #[error("AIR {air_id} ({air}): more than one trace")]
+    DuplicateAir { air_id: usize, air: String },
+    /// A required AIR without a trace.
+    #[error("AIR {air_id} ({air}) is required, but has no trace")]
+    MissingAir { air_id: usize, air: String },
+    /// A height that is not a power of two (0 included).
+    #[error("{what}: height {height} is not a power of two")]
+    HeightNotPowerOfTwo { what: String, height: usize },
+    /// A trace taller than the stacked matrix.
+    #[error("{what}: height {height} exceeds the stacked height 2^{log_stacked_height}")]
+    HeightTooLarge {
+        what: String,
+        height: usize,
+        log_stacked_height: usize,
+    },
+    /// A trace part whose height differs from the AIR's common main trace.
+    #[error("AIR {air_id} ({air}): {part} has {height} rows, the common main trace {expected}")]
+    HeightMismatch {
+        air_id: usize,
+        air: String,
+        part: String,
+        height: usize,
+        expected: usize,
+    },
+    /// A trace part whose width differs from the key.
+    #[error("AIR {air_id} ({air}): {part} has {width} columns, the key expects {expected}")]
+    WidthMismatch {
+        air_id: usize,
+        air: String,
+        part: String,
+        width: usize,
+        expected: usize,
+    },
+    /// The wrong number of cached traces.
+    #[error("AIR {air_id} ({air}): {cached} cached traces, the key expects {expected}")]
+    CachedMismatch {
+        air_id: usize,
+        air: String,
+        cached: usize,
+        expected: usize,
+    },
+    /// The wrong number of public values.
+    #[error("AIR {air_id} ({air}): {values} public values, the key expects {expected}")]
+    PublicValuesMismatch {
+        air_id: usize,
+        air: String,
+        values: usize,
+        expected: usize,
+    },
+    /// A linear bound on trace heights (such as the count of interactions) is broken.
+    #[error(
+        "trace heights break linear constraint {index}: {sum} is not below {threshold}; \
+         largest contribution {contribution} from AIR {air_id} ({air})"
+    )]
+    TooManyInteractions {
+        index: usize,
+        sum: u64,
+        threshold: u64,
+        air_id: usize,
+        air: String,
+        contribution: u64,
+    },
+    /// More stacked columns than the parameters allow.
+    #[error(
+        "stacked width {width} over all commitments exceeds w_stack = {w_stack}; \
+         largest contribution {contribution} from {what}"
+    )]
+    StackedWidthExceeded {
+        width: usize,
+        w_stack: usize,
+        what: String,
+        contribution: usize,
+    },
+    /// A key made for other parameters, or parameters that contradict each other.
+    #[error("parameters do not fit: {0}")]
+    Parameters(String),
+    /// A commitment that does not belong to its data.
+    #[error("{what}: the commitment does not match the committed trace")]
+    CommitmentMismatch { what: String },
+    /// The proof would not fit into memory.
+    #[error("a proof of this size needs about {} bytes at its peak ({}), the budget is {budget}",
+        estimate.peak(), estimate.peak_phase())]
+    MemoryBudget {
+        estimate: Box<MemoryEstimate>,
+        budget: u64,
+    },
+
     /// The sum of all interactions is not zero: some message was sent that nobody received.
     #[error("interactions do not balance: the fractional sum of all buses is not zero")]
     InteractionsUnbalanced,
+    /// A broken invariant of the prover itself.
+    #[error("internal error in {phase}: {detail}")]
+    Internal { phase: &'static str, detail: String },
+}
+
+impl MetalProverError {
+    pub(crate) fn internal(phase: &'static str, detail: impl Into<String>) -> Self {
+        Self::Internal {
+            phase,
+            detail: detail.into(),
+        }
+    }
 }

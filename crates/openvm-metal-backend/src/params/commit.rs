@@ -1,1 +1,45 @@
-//! Parameter structs of the trace commitment kernels.
+//! Parameter structs of the trace commitment kernels; see `metal/commit/params.h`.
+
+/// One segment of the stacked matrix on its way into the codeword matrix, in chunks of `2^l_skip`
+/// cells.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitMessageParams {
+    /// Stacked index of the segment's first chunk.
+    pub first: u64,
+    /// Chunks of the segment before this dispatch.
+    pub skip: u64,
+    /// log2 of the chunks in a stacked column.
+    pub log_column: u32,
+    /// log2 of the chunks in a codeword column.
+    pub log_code_column: u32,
+}
+
+/// Copy of one trace into a run of small traces.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitGatherJob {
+    /// First cell within the source buffer.
+    pub source_start: u64,
+    /// First cell within the target.
+    pub target_start: u64,
+    /// Cells to write.
+    pub len: u64,
+    /// Which source buffer; [`COMMIT_SOURCES`]: none, zeros are written.
+    pub source: u32,
+    /// log2 of the distance between two source cells in the target.
+    pub log_stride: u32,
+}
+
+/// Buffers that one gather dispatch reads.
+pub const COMMIT_SOURCES: usize = 16;
+/// Jobs of one gather dispatch.
+pub const COMMIT_JOBS: usize = 64;
+
+/// The jobs of one gather dispatch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CommitGatherParams {
+    /// Job `y` belongs to threadgroups `(_, y)`.
+    pub jobs: [CommitGatherJob; COMMIT_JOBS],
+}

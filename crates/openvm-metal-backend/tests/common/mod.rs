@@ -1,0 +1,56 @@
+//! Inputs for the tests of the whole prover.
+#![allow(dead_code)]
+
+pub mod expr;
+pub mod params;
+pub mod random_air;
+pub mod random_input;
+
+use openvm_stark_backend::{
+    codec::Encode,
+    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    proof::Proof,
+    prover::{CpuColMajorBackend, DeviceDataTransporter, ProvingContext},
+    AirRef, StarkEngine,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
+
+pub type SC = BabyBearPoseidon2Config;
+pub type HostContext = ProvingContext<CpuColMajorBackend<SC>>;
+
+/// AIRs and traces of one proof, on the host.
+pub struct Input {
+    pub airs: Vec<AirRef<SC>>,
+    pub ctx: HostContext,
+}
+
+/// Brings key and traces to the engine's device and proves.
+pub fn prove<E: StarkEngine<SC = SC>>(
+    engine: &E,
+    pk: &MultiStarkProvingKey<SC>,
+    ctx: &HostContext,
+) -> Result<Proof<SC>, String> {
+    let device = engine.device();
+    let device_pk = device.transport_pk_to_device(pk);
+    let device_ctx = device.transport_proving_ctx_to_device(ctx);
+    engine
+        .prove(&device_pk, device_ctx)
+        .map_err(|error| error.to_string())
+}
+
+/// Proves and checks the proof with the stock verifier; key, proof.
+pub fn prove_and_verify<E: StarkEngine<SC = SC>>(
+    engine: &E,
+    input: &Input,
+) -> (MultiStarkVerifyingKey<SC>, Proof<SC>) {
+    let (pk, vk) = engine.keygen(&input.airs);
+    let proof = prove(engine, &pk, &input.ctx).unwrap_or_else(|error| panic!("{error}"));
+    engine
+        .verify(&vk, &proof)
+        .unwrap_or_else(|error| panic!("{error}"));
+    (vk, proof)
+}
+
+pub fn bytes(proof: &Proof<SC>) -> Vec<u8> {
+    proof.encode_to_vec().expect("encoding into memory")
+}

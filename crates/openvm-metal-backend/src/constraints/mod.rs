@@ -1,1 +1,3 @@
 //! Batched zerocheck and LogUp: rules, round 0, MLE rounds.
+
+pub mod rules;

@@ -1,0 +1,39 @@
+#include "../field/fp_ext.h"
+
+/// Rust twin: src/params/poly.rs.
+struct BenchParams {
+    uint threads;
+    uint rounds;
+};
+
+/// Peak of the field multiplier: 8 independent chains of `rounds` products in registers.
+/// Per thread: 8 * rounds products, one 4-byte store.
+kernel void bench_fp_mul(device Fp* out [[buffer(0)]],
+                         constant BenchParams& p [[buffer(1)]],
+                         gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.threads) return;
+    index_l i = index_l(gid);
+    FpL x = fp_from_u32(to_vec(i));
+    FpL a = x, b = x + x, c = b + x, d = c + x, e = d + x, f = e + x, g = f + x, h = g + x;
+    for (uint k = 0; k < p.rounds; k++) {
+        a = a * x;
+        b = b * x;
+        c = c * x;
+        d = d * x;
+        e = e * x;
+        f = f * x;
+        g = g * x;
+        h = h * x;
+    }
+    lane_store(out, i, ((a + b) + (c + d)) + ((e + f) + (g + h)));
+}
+
+/// Copy bandwidth. Per thread: 4 bytes read, 4 written.
+kernel void bench_copy(device const uint* in [[buffer(0)]],
+                       device uint* out [[buffer(1)]],
+                       constant BenchParams& p [[buffer(2)]],
+                       gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.threads) return;
+    index_l i = index_l(gid);
+    lane_store(out, i, lane_load(in, i));
+}

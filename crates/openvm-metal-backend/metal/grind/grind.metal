@@ -1,0 +1,47 @@
+#include "../hash/poseidon2.h"
+#include "../poly/lane_util.h"
+
+/// Rust twin: src/params/poly.rs.
+struct GrindParams {
+    Fp state[16];   // sponge before the witness is absorbed
+    uint position;  // of the witness in the rate, 0..8
+    uint mask;      // 2^bits - 1
+    uint start;     // first candidate of the slice, a canonical integer
+    uint threads;   // candidates in the slice
+};
+
+/// Offers the index of every thread whose `hit` word is zero to the atomic minimum.
+inline void grind_offer(device atomic_uint* best, uint_l index, uint_l hit) {
+#if MSL_LANES > 1
+    uint lowest = 0xffffffffu;
+    for (uint k = 0; k < MSL_LANES; k++) {
+        if (hit[k] == 0u && index[k] < lowest) lowest = index[k];
+    }
+    if (lowest != 0xffffffffu) atomic_fetch_min_explicit(best, lowest, memory_order_relaxed);
+#else
+    if (hit == 0u) atomic_fetch_min_explicit(best, index, memory_order_relaxed);
+#endif
+}
+
+/// Tests the proof-of-work witnesses start + [0, threads): absorb the witness, permute once, squeeze;
+/// the low `bits` bits of the sample must be zero. best = smallest index of a hit, which the host has
+/// set to 2^32 - 1. One permutation serves every absorb position: `observe` permutes when the rate is
+/// full, `sample` when it is not, and both squeeze state[7]. Threads beyond a hit already found do
+/// nothing. Per thread: one Poseidon2 permutation.
+kernel void grind_slice(device atomic_uint* best [[buffer(0)]],
+                        constant GrindParams& p [[buffer(1)]],
+                        gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.threads) return;
+    index_l i = index_l(gid);
+    if (lane_base(i) < ulong(atomic_load_explicit(best, memory_order_relaxed))) {
+        uint_l index = to_vec(i);
+        FpL witness = fp_from_u32(index + p.start);
+        FpL s[16];
+        MSL_UNROLL for (uint k = 0; k < 16u; k++) s[k] = fp_lanes(p.state[k]);
+        MSL_UNROLL for (uint k = 0; k < 8u; k++) {
+            if (k == p.position) s[k] = witness;
+        }
+        poseidon2_permute(s);
+        grind_offer(best, index, fp_to_u32(s[7]) & p.mask);
+    }
+}

@@ -1,8 +1,5 @@
 // High products and Montgomery products of vectors: even and odd lanes separately, 32 x 32 -> 64.
 #pragma once
-#if defined(__x86_64__) && !defined(__clang__)
-#include <immintrin.h>
-#endif
 
 typedef ulong msl_wide __attribute__((vector_size(4 * MSL_LANES)));
 template <class To, class From> MSL_INL To msl_bits(From f) { return (To)f; }

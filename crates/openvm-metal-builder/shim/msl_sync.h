@@ -95,8 +95,13 @@ MSL_INL uint msl_lane_id() { return 0; }
 MSL_INL uint msl_lane_count() { return 1; }
 template <class T> MSL_INL T simd_shuffle(T v, ushort) { return v; }
 template <class T> MSL_INL T simd_shuffle_xor(T v, ushort) { return v; }
+#if MSL_LANES > 1
+__attribute__((error("a lane kernel reduces values of lane type"))) void msl_scalar_reduction();
+#else
+MSL_INL void msl_scalar_reduction() {}
+#endif
 template <class T, class F> MSL_INL T msl_reduce(T v, F, uint = 0) {
-    static_assert(MSL_LANES == 1 || sizeof(T) == 0, "in a lane kernel reduce a value of lane type");
+    msl_scalar_reduction();
     return v;
 }
 MSL_INL bool simd_any(bool p) { return p; }

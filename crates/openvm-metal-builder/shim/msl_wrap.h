@@ -44,7 +44,6 @@ MSL_INL uint3 msl_u3(uint x) { return uint3{x, 0, 0}; }
 #ifdef MSL_PTX
 #define MSL_GUARD(cond) if (cond) return;
 #define MSL_SREG(a) (uint3{(uint)__nvvm_read_ptx_sreg_##a##_x(), (uint)__nvvm_read_ptx_sreg_##a##_y(), (uint)__nvvm_read_ptx_sreg_##a##_z()})
-extern __attribute__((address_space(3))) __attribute__((aligned(16))) unsigned char msl_shared[];
 template <class A> MSL_INL A msl_dynamic(uint offset) { return msl_pass<A>((void*)(msl_shared + offset)); }
 struct msl_ctx {
     MSL_INL uint3 lpos() const { return MSL_SREG(tid); }
@@ -98,4 +97,69 @@ MSL_INL void* msl_arena(const msl_launch& L, unsigned char* arena, uint n) {
     return arena;
 }
 MSL_INL uint msl_least(uint a, ulong b) { return a < b ? a : (uint)b; }
+
+// Loops over the threads of threadgroups gb..ge of a flat kernel. `bound` is the hoisted guard.
+#ifdef __clang__
+#define MSL_PARALLEL _Pragma("clang loop vectorize(assume_safety)")
+#define MSL_SERIAL _Pragma("clang loop vectorize(disable)")
+#else
+#define MSL_PARALLEL _Pragma("GCC ivdep")
+#define MSL_SERIAL
+#endif
+template <class Row> MSL_INL void msl_rows(const msl_launch& L, ulong gb, ulong ge, Row row) {
+    if (L.tpg[1] * L.tpg[2] * L.ntg[1] * L.ntg[2] == 1) {
+        ulong end = ge * L.tpg[0];
+        row((uint)(gb * L.tpg[0]), msl_least(L.threads[0], end), 0, 0);
+        return;
+    }
+    for (ulong g = gb; g < ge; g++) {
+        const uint3 p = msl_group_at(L, g);
+        const uint x0 = p.x * L.tpg[0], x1 = msl_least(L.threads[0], (ulong)x0 + L.tpg[0]);
+        const uint y1 = msl_least(L.threads[1], ((ulong)p.y + 1) * L.tpg[1]), z1 = msl_least(L.threads[2], ((ulong)p.z + 1) * L.tpg[2]);
+        for (uint z = p.z * L.tpg[2]; z < z1; z++)
+            for (uint y = p.y * L.tpg[1]; y < y1; y++) row(x0, x1, y, z);
+    }
+}
+template <bool VECTOR, class Body> MSL_INL void msl_span(uint x0, uint x1, Body body) {
+    if constexpr (VECTOR) {
+        MSL_PARALLEL for (uint x = x0; x < x1; x++) body(x);
+    } else {
+        MSL_SERIAL for (uint x = x0; x < x1; x++) body(x);
+    }
+}
+// Position of thread (x, y, z) for builtins other than its place in the grid.
+MSL_INL msl_ctx msl_ctx_at(const msl_launch& L, uint3 p) {
+    msl_ctx X;
+    X.tpg_ = msl_load3(L.tpg);
+    X.ntg_ = msl_load3(L.ntg);
+    X.grid_ = msl_load3(L.threads);
+    X.tgpos_ = p / X.tpg_;
+    X.lpos_ = p - X.tgpos_ * X.tpg_;
+    X.index_ = X.lpos_.x + X.tpg_.x * (X.lpos_.y + X.tpg_.y * X.lpos_.z);
+    return X;
+}
+// Position of the only thread (or vector) of threadgroup g.
+MSL_INL msl_ctx msl_ctx_solo(const msl_launch& L, ulong g) {
+    msl_ctx X;
+    X.tpg_ = uint3{MSL_LANES, 1, 1};
+    X.ntg_ = msl_load3(L.ntg);
+    X.grid_ = X.ntg_ * X.tpg_;
+    X.tgpos_ = msl_group_at(L, g);
+    X.lpos_ = uint3{0, 0, 0};
+    X.index_ = 0;
+    return X;
+}
+#ifdef MSL_FIBER
+MSL_INL msl_ctx msl_ctx_fiber(const msl_launch& L, const msl_thread& T) {
+    msl_rt = T.hooks;
+    msl_ctx X;
+    X.tpg_ = msl_load3(L.tpg);
+    X.ntg_ = msl_load3(L.ntg);
+    X.grid_ = msl_load3(L.threads);
+    X.tgpos_ = msl_load3(T.group);
+    X.lpos_ = msl_load3(T.tid);
+    X.index_ = T.index;
+    return X;
+}
+#endif
 #endif

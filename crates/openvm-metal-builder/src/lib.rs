@@ -1,1 +1,26 @@
-//! placeholder
+//! Compiles kernels written in the Metal Shading Language for every device.
+//!
+//! One source, three targets: flattened source for Apple GPUs, native objects for CPUs, PTX for NVIDIA
+//! GPUs; and from the kernels' own signatures, typed Rust launchers. See `docs/kernels.md`.
+
+pub mod builder;
+mod cache;
+pub mod codegen_cpp;
+pub mod codegen_rust;
+pub mod compiler;
+pub mod error;
+pub mod lexer;
+pub mod preprocess;
+pub mod probe;
+pub mod rewrite;
+pub mod scan;
+pub mod scope;
+pub mod shim;
+pub mod signature;
+pub mod target_apple;
+pub mod target_cpu;
+pub mod target_ptx;
+pub mod types;
+
+pub use builder::{fail, Builder};
+pub use error::{BuildError, Finding};

@@ -1,0 +1,11 @@
+// Included at global scope, before the unnamed namespace that holds everything else: each object of each
+// instruction set keeps its functions to itself.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#if defined(__x86_64__) && !defined(__clang__)
+#include <immintrin.h>
+#endif
+#ifdef MSL_PTX
+extern __attribute__((address_space(3))) __attribute__((aligned(16))) unsigned char msl_shared[];
+#endif

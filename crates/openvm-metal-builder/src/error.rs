@@ -1,0 +1,120 @@
+//! What can go wrong at build time.
+
+use std::{fmt, path::PathBuf};
+
+/// One thing that is wrong with a kernel file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Original file.
+    pub file: String,
+    /// Original line, from 1; 0 if the finding is about the whole file.
+    pub line: u32,
+    /// Stable name of the rule, listed in `docs/kernels.md`.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {} [{}]; {}",
+            self.file, self.line, self.message, self.rule, self.remedy
+        )
+    }
+}
+
+/// Errors of [`crate::Builder::build`] and of the run-time compilation functions.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A file could not be read or written.
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// No C++ compiler was found.
+    NoCompiler {
+        /// The programs that were tried.
+        tried: Vec<String>,
+    },
+    /// A kernel breaks the rules of `docs/kernels.md`.
+    Rules(Vec<Finding>),
+    /// The preprocessor or compiler rejected a kernel file; its messages name the original lines.
+    Compile {
+        /// The kernel file.
+        file: PathBuf,
+        /// What was compiled, for example `cpu x86-64-v4 lanes`.
+        target: String,
+        /// The compiler's messages.
+        messages: String,
+    },
+    /// A compiler or archiver could not be started or failed without messages.
+    Tool {
+        /// The program.
+        tool: String,
+        /// What happened.
+        message: String,
+    },
+    /// A wrong value of an environment variable of the builder.
+    Environment {
+        /// Its name.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// The values it can have.
+        expected: &'static str,
+    },
+}
+
+impl BuildError {
+    pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::NoCompiler { tried } => write!(
+                f,
+                "no C++ compiler found (tried {}); install clang (Debian/Ubuntu: `apt install clang`, macOS: \
+                 `xcode-select --install`) or g++, or set OPENVM_METAL_CXX",
+                tried.join(", ")
+            ),
+            Self::Rules(findings) => {
+                writeln!(f, "{} rule(s) for kernels broken:", findings.len())?;
+                findings.iter().try_for_each(|x| writeln!(f, "{x}"))
+            }
+            Self::Compile {
+                file,
+                target,
+                messages,
+            } => write!(f, "{} does not compile for {target}:\n{messages}", file.display()),
+            Self::Tool { tool, message } => write!(f, "{tool}: {message}"),
+            Self::Environment {
+                variable,
+                value,
+                expected,
+            } => write!(f, "{variable}={value} is not understood; expected {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Turns preprocessed Metal source into C++ that the shim headers understand.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    lexer::{TokenKind, Tokens},
+    scan::Scan,
+    scope::{self, Scope},
+};
+
+/// Text replacements by byte range.
+struct Edits<'a> {
+    t: &'a Tokens,
+    by_start: BTreeMap<usize, (usize, String)>,
+}
+
+impl Edits<'_> {
+    /// Replaces tokens `from..to`, keeping the line count.
+    fn replace(&mut self, from: usize, to: usize, text: &str) {
+        let (start, end) = (self.t.tokens[from].start, self.t.tokens[to - 1].end);
+        let lines = self.t.text[start..end].matches('\n').count();
+        self.by_start
+            .insert(start, (end, format!("{text}{}", "\n".repeat(lines))));
+    }
+
+    /// Inserts text before token `at`.
+    fn insert(&mut self, at: usize, text: &str) {
+        let start = self.t.tokens[at].start;
+        let (end, old) = self
+            .by_start
+            .remove(&start)
+            .unwrap_or_else(|| (self.t.tokens[at].end, self.t.at(at).to_string()));
+        self.by_start.insert(start, (end, format!("{text}{old}")));
+    }
+
+    fn apply(self) -> String {
+        let text = &self.t.text;
+        let mut out = String::with_capacity(text.len() + 1024);
+        let mut at = 0;
+        for (start, (end, new)) in self.by_start {
+            if start < at {
+                continue;
+            }
+            out.push_str(&text[at..start]);
+            out.push_str(&new);
+            at = end;
+        }
+        out.push_str(&text[at..]);
+        out
+    }
+}
+
+/// C++ for all flavours; with `lanes_only`, kernels without a lane version are left out.
+pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
+    let scopes = scope::scopes(t);
+    let mut e = Edits {
+        t,
+        by_start: BTreeMap::new(),
+    };
+    for &(from, to) in &scan.instantiations {
+        e.replace(from, to, "");
+    }
+    let mut i = 0;
+    while i < t.len() {
+        i = token(t, &scopes, i, &mut e);
+    }
+    for f in &scan.functions {
+        if lanes_only && !f.kind.lanes() {
+            e.replace(f.range.0, f.range.1, "");
+            continue;
+        }
+        let Some(g) = &f.guard else { continue };
+        if f.kind.barriers() {
+            continue;
+        }
+        let condition = t.join(g.condition.0, g.condition.1);
+        e.replace(
+            g.statement.0,
+            g.statement.1,
+            &format!("MSL_GUARD({condition})"),
+        );
+        let template = f
+            .template_tokens
+            .map(|(a, b)| format!("template {}", t.join(a, b + 1)))
+            .unwrap_or_default();
+        let name = f.name.rsplit("::").next().unwrap_or(&f.name);
+        let params = without_attributes(t, f.params_tokens.0, f.params_tokens.1);
+        e.insert(
+            f.range.0,
+            &format!(
+                "{template} MSL_INL ulong msl_bound_{name}{params} {{ return (ulong)({}); }} ",
+                g.bound
+            ),
+        );
+    }
+    e.apply()
+}
+
+fn without_attributes(t: &Tokens, from: usize, to: usize) -> String {
+    let mut words = Vec::new();
+    let mut i = from;
+    while i < to {
+        if t.is_attribute(i) {
+            i = t.matching(i) + 1;
+        } else {
+            words.push(t.at(i));
+            i += 1;
+        }
+    }
+    words.join(" ")
+}
+
+/// Handles the construct that begins at token `i`; returns the next token to look at.
+fn token(t: &Tokens, scopes: &[Scope], i: usize, e: &mut Edits<'_>) -> usize {
+    if t.tokens[i].kind == TokenKind::Directive {
+        if t.at(i).starts_with("#pragma METAL") {
+            e.replace(i, i + 1, "");
+        }
+        return i + 1;
+    }
+    if t.is_attribute(i) {
+        let end = t.matching(i);
+        let inner = (i..end).map(|k| t.at(k)).collect::<Vec<_>>();
+        let text = if inner.contains(&"kernel") {
+            "MSL_KERNEL "
+        } else {
+            ""
+        };
+        e.replace(i, end + 1, text);
+        return end + 1;
+    }
+    let word = t.at(i);
+    if word == "kernel" && !scopes[i].in_function {
+        e.replace(i, i + 1, "MSL_KERNEL");
+    } else if word == "threadgroup" && scopes[i].in_function {
+        return threadgroup_array(t, i, e);
+    } else if t.at(i + 1) == "(" && is_vector_type(word) && t.at(i.wrapping_sub(1)) != "operator" {
+        e.replace(i, i + 1, &format!("msl_make<{word}>"));
+    } else if word == "vec" && t.at(i + 1) == "<" {
+        if let Some(end) = t.matching_angle(i + 1) {
+            if t.at(end + 1) == "(" {
+                e.insert(i, "msl_make<");
+                e.replace(end, end + 1, ">>");
+            }
+            return i + 2;
+        }
+    }
+    i + 1
+}
+
+fn is_vector_type(word: &str) -> bool {
+    let Some(base) = word.strip_suffix(['2', '3', '4']) else {
+        return false;
+    };
+    matches!(
+        base,
+        "bool"
+            | "char"
+            | "uchar"
+            | "short"
+            | "ushort"
+            | "int"
+            | "uint"
+            | "long"
+            | "ulong"
+            | "half"
+            | "float"
+            | "bfloat"
+    )
+}
+
+/// `threadgroup T a[N], b;` becomes `typedef T a__t[N]; MSL_TG(a); ...`; pointers stay as they are.
+fn threadgroup_array(t: &Tokens, at: usize, e: &mut Edits<'_>) -> usize {
+    let mut end = at + 1;
+    let mut depth = 0usize;
+    while end < t.len() && !matches!(t.at(end), ";" | "=" | "{" | "}" | ">") {
+        match t.at(end) {
+            "*" | "&" if depth == 0 => return at + 1,
+            "(" if depth == 0 => return at + 1,
+            ")" if depth == 0 => return at + 1,
+            "<" => {
+                end = t.matching_angle(end).unwrap_or(end);
+            }
+            "[" if !t.is_attribute(end) => depth += 1,
+            "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        end += 1;
+    }
+    if t.at(end) != ";" {
+        return at + 1;
+    }
+    // Declarators: split at commas outside brackets.
+    let mut parts = Vec::new();
+    let mut from = at + 1;
+    let mut k = at + 1;
+    while k <= end {
+        match t.at(k) {
+            "[" => k = t.matching(k),
+            "<" => k = t.matching_angle(k).unwrap_or(k),
+            "," | ";" => {
+                parts.push((from, k));
+                from = k + 1;
+            }
+            _ => {}
+        }
+        k += 1;
+    }
+    let Some(&(first, first_end)) = parts.first() else {
+        return at + 1;
+    };
+    let mut name = first;
+    while name < first_end && t.at(name) != "[" {
+        if t.at(name) == "<" {
+            name = t.matching_angle(name).unwrap_or(name);
+        }
+        name += 1;
+    }
+    let name = name - 1;
+    let base = without_attributes(t, first, name);
+    let mut text = String::new();
+    for (n, &(a, b)) in parts.iter().enumerate() {
+        let name = if n == 0 { name } else { a };
+        let id = t.at(name);
+        text += &format!(
+            "typedef {base} {id}__t{}; MSL_TG({id}); ",
+            t.join(name + 1, b)
+        );
+    }
+    e.replace(at, end, text.trim_end().trim_end_matches(';'));
+    end
+}

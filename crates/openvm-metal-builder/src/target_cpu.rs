@@ -1,0 +1,150 @@
+//! Options for native code.
+
+use std::env;
+
+use crate::{codegen_cpp::Flavour, compiler::Compiler, error::BuildError, shim::ShimFolders};
+
+/// Instruction sets, as `CpuIsa` of `openvm-metal-common`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isa {
+    /// x86-64-v4
+    X86V4,
+    /// x86-64-v3
+    X86V3,
+    /// x86-64-v2
+    X86V2,
+    /// AArch64
+    Neon,
+    /// Anything else
+    Generic,
+}
+
+impl Isa {
+    /// Suffix of symbols and objects.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::X86V4 => "v4",
+            Self::X86V3 => "v3",
+            Self::X86V2 => "v2",
+            Self::Neon => "neon",
+            Self::Generic => "generic",
+        }
+    }
+
+    /// Name of the variant of `CpuIsa`.
+    pub fn variant(self) -> &'static str {
+        match self {
+            Self::X86V4 => "X86V4",
+            Self::X86V3 => "X86V3",
+            Self::X86V2 => "X86V2",
+            Self::Neon => "Neon",
+            Self::Generic => "Generic",
+        }
+    }
+
+    /// 32-bit lanes of a vector.
+    pub fn lanes(self) -> u32 {
+        match self {
+            Self::X86V4 => 16,
+            Self::X86V3 => 8,
+            _ => 4,
+        }
+    }
+
+    /// Instruction sets to build for on architecture `arch`, best first: `OPENVM_METAL_BUILD_ISA`
+    /// = `all` (default), `native` (the best of this machine) or a list such as `v4,v2`.
+    pub fn selected(arch: &str) -> Result<Vec<Self>, BuildError> {
+        let all = match arch {
+            "x86_64" => vec![Self::X86V4, Self::X86V3, Self::X86V2],
+            "aarch64" => vec![Self::Neon],
+            _ => vec![Self::Generic],
+        };
+        let value = env::var("OPENVM_METAL_BUILD_ISA").unwrap_or_default();
+        match value.as_str() {
+            "" | "all" => return Ok(all),
+            "native" => return Ok(vec![native(&all)]),
+            _ => {}
+        }
+        let picked: Vec<Self> = all
+            .iter()
+            .copied()
+            .filter(|i| value.split(',').any(|w| w.trim() == i.suffix()))
+            .collect();
+        if picked.is_empty() || picked.len() != value.split(',').count() {
+            return Err(BuildError::Environment {
+                variable: "OPENVM_METAL_BUILD_ISA",
+                value,
+                expected: "all, native, or a list of v4, v3, v2 (x86-64), neon (AArch64)",
+            });
+        }
+        Ok(picked)
+    }
+
+    fn machine_options(self, target: &str) -> Vec<&'static str> {
+        match self {
+            Self::X86V4 => vec!["-march=x86-64-v4", "-mprefer-vector-width=512"],
+            Self::X86V3 => vec!["-march=x86-64-v3"],
+            Self::X86V2 => vec!["-march=x86-64-v2"],
+            Self::Neon if target.contains("apple") => vec!["-mcpu=apple-m1"],
+            Self::Neon | Self::Generic => vec![],
+        }
+    }
+}
+
+fn native(all: &[Isa]) -> Isa {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let v3 = has!("avx2") && has!("bmi2") && has!("fma");
+        let v4 = v3 && has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+        for (isa, ok) in [(Isa::X86V4, v4), (Isa::X86V3, v3)] {
+            if ok && all.contains(&isa) {
+                return isa;
+            }
+        }
+    }
+    all[all.len() - 1]
+}
+
+/// Compiler options for one flavour on one instruction set, without input and output.
+pub fn options(
+    compiler: &Compiler,
+    shim: &ShimFolders,
+    flavour: Flavour,
+    isa: Isa,
+    target: &str,
+    cross: bool,
+) -> Vec<String> {
+    let mut args: Vec<String> = ["-std=c++20", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w"]
+        .map(String::from)
+        .to_vec();
+    let level = match flavour {
+        Flavour::Fiber => "-O1",
+        Flavour::Probe => "-O0",
+        _ => "-O3",
+    };
+    args.push(level.into());
+    args.extend(isa.machine_options(target).into_iter().map(String::from));
+    if compiler.is_clang() {
+        args.extend(["-fno-slp-vectorize", "-fno-math-errno"].map(String::from));
+        if level == "-O3" {
+            args.extend(["-mllvm", "-inline-threshold=100000"].map(String::from));
+        }
+        if cross {
+            args.push(format!("--target={target}"));
+        }
+        // The shim needs the compiler's own headers only, so any target can be compiled for.
+        if let Some(dir) = compiler.resource_include() {
+            args.extend([
+                "-nostdinc".into(),
+                "-isystem".into(),
+                dir.display().to_string(),
+            ]);
+        }
+    } else {
+        args.extend(["-fno-math-errno", "-Wno-psabi"].map(String::from));
+    }
+    args.extend(flavour.defines());
+    args.push(format!("-I{}", shim.compile.display()));
+    args
+}

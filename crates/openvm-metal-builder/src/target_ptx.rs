@@ -1,0 +1,57 @@
+//! Options for NVIDIA PTX, and what is done to the text.
+
+use std::env;
+
+use crate::{codegen_cpp::Flavour, compiler::Compiler, error::BuildError, shim::ShimFolders};
+
+/// Whether PTX is wanted: `OPENVM_METAL_BUILD_PTX` = `1` (default) or `0`.
+pub fn wanted() -> Result<bool, BuildError> {
+    match env::var("OPENVM_METAL_BUILD_PTX")
+        .unwrap_or_default()
+        .as_str()
+    {
+        "" | "1" => Ok(true),
+        "0" => Ok(false),
+        v => Err(BuildError::Environment {
+            variable: "OPENVM_METAL_BUILD_PTX",
+            value: v.into(),
+            expected: "0 or 1",
+        }),
+    }
+}
+
+/// True if the compiler can emit PTX.
+pub fn available(compiler: &Compiler) -> bool {
+    compiler.is_clang() && !compiler.apple
+}
+
+/// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0, the driver compiles it for the device.
+pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
+    let mut args: Vec<String> = [
+        "--target=nvptx64-nvidia-cuda",
+        "-march=sm_80",
+        "-Xclang",
+        "-target-feature",
+        "-Xclang",
+        "+ptx80",
+        "-std=c++20",
+        "-O3",
+        "-w",
+        "-ffreestanding",
+        "-nostdinc",
+        "-fno-exceptions",
+        "-fno-rtti",
+        "-ffp-contract=fast",
+        "-mllvm",
+        "-inline-threshold=100000",
+        "-S",
+    ]
+    .map(String::from)
+    .to_vec();
+    if let Some(dir) = compiler.resource_include() {
+        args.extend(["-isystem".into(), dir.display().to_string()]);
+    }
+    args.extend(Flavour::Ptx.defines());
+    args.push(format!("-I{}", shim.compile.display()));
+    args
+}

@@ -28,7 +28,9 @@ typedef ulong index_l;
 // True for the one thread (or vector) of a threadgroup that stores uniform results.
 #define LANE_LEADER(tid) ((tid) == 0)
 // Number of threads that a value of lane type belongs to.
+#ifndef LANE_WIDTH
 #define LANE_WIDTH 1
+#endif
 
 // The lane type of an element type: specialise it for structs that are templates over the cell type.
 template <typename T> struct lane_type { typedef T type; };

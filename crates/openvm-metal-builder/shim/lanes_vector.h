@@ -1,7 +1,6 @@
 // Lanes on a CPU: a value of lane type holds MSL_LANES threads, which run in lockstep.
 #pragma once
 
-#define LANE_WIDTH MSL_LANES
 #define LANE_GUARD(i, n)
 #define LANE_LEADER(tid) true
 // Sends this threadgroup to the scalar version of the kernel.

@@ -250,11 +250,11 @@ fn launcher(
         match p.kind {
             ParamKind::Buffer { writes: false } => {
                 let _ = write!(params, ", {id}: impl {RUNTIME}::KernelArg<{ty}>");
-                let _ = write!(calls, ".buffer({i}, &{id})");
+                let _ = write!(calls, ".buffer::<{ty}>({i}, &{id})");
             }
             ParamKind::Buffer { writes: true } => {
                 let _ = write!(params, ", mut {id}: impl {RUNTIME}::KernelArgMut<{ty}>");
-                let _ = write!(calls, ".buffer_mut({i}, &mut {id})");
+                let _ = write!(calls, ".buffer_mut::<{ty}>({i}, &mut {id})");
             }
             ParamKind::Value => {
                 let _ = write!(params, ", {id}: &{ty}");

@@ -66,9 +66,16 @@ impl Tokens {
         self.tokens.is_empty()
     }
 
-    /// Text of tokens `from..to` joined by single spaces.
+    /// Text of tokens `from..to`, with a single space where the source has any space.
     pub fn join(&self, from: usize, to: usize) -> String {
-        (from..to).map(|i| self.at(i)).collect::<Vec<_>>().join(" ")
+        let mut out = String::new();
+        for i in from..to {
+            if i > from && self.tokens[i - 1].end != self.tokens[i].start {
+                out.push(' ');
+            }
+            out.push_str(self.at(i));
+        }
+        out
     }
 
     /// True if an attribute `[[` begins at token `i`.

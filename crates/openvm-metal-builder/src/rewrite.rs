@@ -97,17 +97,20 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
 }
 
 fn without_attributes(t: &Tokens, from: usize, to: usize) -> String {
-    let mut words = Vec::new();
+    let mut out = String::new();
+    let mut start = from;
     let mut i = from;
     while i < to {
         if t.is_attribute(i) {
+            out += &t.join(start, i);
+            out.push(' ');
             i = t.matching(i) + 1;
+            start = i;
         } else {
-            words.push(t.at(i));
             i += 1;
         }
     }
-    words.join(" ")
+    out + &t.join(start, to)
 }
 
 /// Handles the construct that begins at token `i`; returns the next token to look at.

@@ -91,9 +91,14 @@ impl ShimFolders {
         for (name, text) in FILES {
             write_if_changed(&folders.compile.join(name), text)?;
         }
-        for name in SYSTEM_HEADERS.iter().chain([&LANES_HEADER]) {
+        for name in SYSTEM_HEADERS {
             write_if_changed(&folders.preprocess.join(name), "")?;
         }
+        // The only macro of the shim that conditional compilation may ask for.
+        write_if_changed(
+            &folders.preprocess.join(LANES_HEADER),
+            "#pragma once\n#define LANE_WIDTH MSL_LANES\n",
+        )?;
         Ok(folders)
     }
 }

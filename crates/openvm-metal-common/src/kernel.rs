@@ -42,7 +42,7 @@ pub struct KernelUnit {
     pub name: &'static str,
     /// Flattened source for Apple's run-time compiler: no includes but `<metal_stdlib>` and its kin.
     pub msl: &'static str,
-    /// NVIDIA PTX; the entry of kernel `k` is called `k`. Absent if built without clang.
+    /// NVIDIA PTX; entries are named by [`KernelSpec::ptx_entry`]. Absent if built without clang.
     pub ptx: Option<&'static str>,
     /// The kernels of the file.
     pub kernels: &'static [KernelSpec],
@@ -73,6 +73,8 @@ impl KernelKind {
 pub struct KernelSpec {
     /// Name of the entry on every target, unique within its unit.
     pub name: &'static str,
+    /// Name of its entry in the PTX of the unit.
+    pub ptx_entry: &'static str,
     /// Name of its [`KernelUnit`].
     pub unit: &'static str,
     /// Name of its [`KernelLibrary`].

@@ -70,6 +70,7 @@ const fn entry(function: CpuFn) -> CpuEntry {
 pub static KERNELS: [KernelSpec; 2] = [
     KernelSpec {
         name: "add",
+        ptx_entry: "msl_add",
         unit: "test",
         library: "test",
         args: &[
@@ -87,6 +88,7 @@ pub static KERNELS: [KernelSpec; 2] = [
     },
     KernelSpec {
         name: "reverse",
+        ptx_entry: "msl_reverse",
         unit: "test",
         library: "test",
         args: &[

@@ -28,6 +28,7 @@ pub mod openings;
 pub mod params;
 pub mod poly;
 pub mod prelude;
+pub mod selftest;
 pub mod stacked;
 pub mod transcript;
 pub mod transport;

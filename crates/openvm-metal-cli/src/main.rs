@@ -1,3 +1,85 @@
-//! The `openvm-metal` command.
+//! The `openvm-metal` command: what devices there are, whether every kernel works on them, how fast
+//! they are.
+//!
+//! Exit status: 0 success, 1 a check failed or the work could not be done, 2 wrong usage, 130 stopped
+//! by Ctrl-C.
 
-fn main() {}
+mod bench;
+mod devices;
+mod error;
+mod host;
+mod interrupt;
+mod selftest;
+mod table;
+mod target_device;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::error::CliError;
+
+/// OpenVM proofs on Metal: one binary for Apple GPUs, NVIDIA GPUs and CPUs.
+#[derive(Parser)]
+#[command(
+    name = "openvm-metal",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    /// More messages on standard error (RUST_LOG overrides).
+    #[arg(short, long, global = true)]
+    verbose: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the devices this machine has and why others are missing.
+    Devices(devices::DevicesArgs),
+    /// Run every kernel on a device and compare it with its oracle.
+    Selftest(selftest::SelftestArgs),
+    /// Measure.
+    #[command(subcommand)]
+    Bench(bench::BenchCommand),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    init_logging(cli.verbose);
+    if let Err(error) = interrupt::install() {
+        return report(&error);
+    }
+    let outcome = match &cli.command {
+        Command::Devices(args) => devices::run(args),
+        Command::Selftest(args) => selftest::run(args),
+        Command::Bench(command) => bench::run(command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&error),
+    }
+}
+
+/// Log lines go to standard error, so that standard output stays a table or JSON.
+fn init_logging(verbose: bool) {
+    let default = if verbose { "info" } else { "warn" };
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+}
+
+fn report(error: &CliError) -> ExitCode {
+    if !error.is_silent() {
+        eprintln!("error: {error}");
+        if let Some(hint) = error.hint() {
+            eprintln!("hint: {hint}");
+        }
+    }
+    ExitCode::from(error.exit_code())
+}

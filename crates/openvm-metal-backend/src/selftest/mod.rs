@@ -1,0 +1,71 @@
+//! Checks of every kernel against an oracle on the host, on whatever device a stream belongs to.
+//!
+//! `openvm-metal selftest` runs them all; the unit tests run them on the device of the environment and
+//! in conformance mode. A check makes random inputs of awkward sizes, runs a kernel through the
+//! functions the prover calls and compares every word with the reference implementation.
+
+mod env;
+mod grind;
+mod poly;
+mod random;
+
+pub use env::{compare, refused, CheckEnv, CheckFailure};
+pub use random::CheckRng;
+
+use openvm_metal_common::CommandStream;
+
+/// A named comparison of kernels with their oracle.
+#[derive(Clone, Copy)]
+pub struct Check {
+    /// Phase the kernels belong to, the name of their folder.
+    pub group: &'static str,
+    /// What is compared.
+    pub name: &'static str,
+    run: fn(&mut CheckEnv) -> Result<(), CheckFailure>,
+}
+
+impl Check {
+    /// `group/name`, what filters match.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.group, self.name)
+    }
+
+    /// Runs the check on the device of `stream` with inputs from `seed`.
+    ///
+    /// # Errors
+    /// The first difference found, or what kept the kernels from running.
+    pub fn run(&self, stream: &CommandStream, seed: u64) -> Result<(), CheckFailure> {
+        let _stage = stream.stage(self.group);
+        (self.run)(&mut CheckEnv::new(stream, seed))
+    }
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+/// All checks, in the order of the phases they belong to.
+pub fn checks() -> Vec<Check> {
+    [poly::CHECKS, grind::CHECKS].concat()
+}
+
+/// Runs the checks of a group on the device of the environment and in conformance mode.
+#[cfg(test)]
+pub(crate) fn test_group(group: &str) {
+    use openvm_metal_common::{Device, MetalContext};
+
+    use crate::kernels::LIBRARY;
+
+    for device in [Device::from_env().expect("device"), Device::CpuConformance] {
+        let context = MetalContext::shared_on(device, &[&LIBRARY]).expect("context");
+        for check in checks().into_iter().filter(|check| check.group == group) {
+            for seed in 0..2 {
+                if let Err(failure) = check.run(&context.stream(), seed) {
+                    panic!("{} on {device}, seed {seed}: {failure}", check.path());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! One kernel to measure: how to prepare and launch it, and what it must do at least.
+
+use openvm_metal_backend::prelude::{EF, F};
+use openvm_metal_backend::selftest::CheckRng;
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
+
+/// Base-field products in an extension product: 16 wide products, 4 reductions and 3 products by the
+/// constant of the extension, in units of a Montgomery product (two wide products and a low one).
+pub const EXT_PRODUCT: f64 = 9.5;
+/// Base-field products in a Poseidon2 permutation of width 16: 141 S-boxes of 4.
+pub const PERMUTATION: f64 = 564.0;
+/// Bytes of an extension element.
+pub const EXT_BYTES: f64 = 16.0;
+/// Bytes of a base element.
+pub const BASE_BYTES: f64 = 4.0;
+
+/// The least work a launch can be: what any implementation must compute and move.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Things done, for the rate.
+    pub items: f64,
+    /// What the things are.
+    pub unit: &'static str,
+    /// Base-field products.
+    pub products: f64,
+    /// Bytes that must pass between memory and the processors: inputs read once, outputs written once.
+    pub bytes: f64,
+}
+
+/// A launch that can be repeated.
+pub type Launch = Box<dyn FnMut(&CommandStream) -> Result<(), MetalError>>;
+
+/// A kernel with its inputs in device memory.
+pub struct Prepared {
+    /// Size, for the table.
+    pub size: String,
+    /// What it does.
+    pub work: Work,
+    /// Does it once.
+    pub launch: Launch,
+}
+
+/// A kernel to measure.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// Phase.
+    pub group: &'static str,
+    /// What is measured.
+    pub name: &'static str,
+    /// Prepares about `2^log_size` elements.
+    pub prepare: fn(&CommandStream, usize) -> Result<Prepared, MetalError>,
+}
+
+impl Case {
+    /// `group/name`, what filters match.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.group, self.name)
+    }
+}
+
+/// Random extension elements on the device: a short random block, repeated.
+pub fn random_ext(s: &CommandStream, n: usize) -> Result<MetalBuffer<EF>, MetalError> {
+    let block = CheckRng::new(1).efs(n.min(1 << 12));
+    let data: Vec<EF> = block.iter().copied().cycle().take(n).collect();
+    MetalBuffer::from_host(s, &data)
+}
+
+/// Random base elements on the device: a short random block, repeated.
+pub fn random_base(s: &CommandStream, n: usize) -> Result<MetalBuffer<F>, MetalError> {
+    let block = CheckRng::new(2).fs(n.min(1 << 12));
+    let data: Vec<F> = block.iter().copied().cycle().take(n).collect();
+    MetalBuffer::from_host(s, &data)
+}

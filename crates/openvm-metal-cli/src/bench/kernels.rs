@@ -1,0 +1,206 @@
+//! `openvm-metal bench kernels`.
+
+use std::time::Duration;
+
+use clap::Args;
+use openvm_metal_common::{CommandStream, DeviceInfo, DeviceKind};
+use serde::Serialize;
+
+use super::case::{Case, Work};
+use super::measure::{median_time, RUNS};
+use super::roof::Roof;
+use super::{grind, poly};
+use crate::error::{CliError, Result};
+use crate::host::HostReport;
+use crate::table;
+use crate::target_device::DeviceArgs;
+
+/// Options of `openvm-metal bench kernels`.
+#[derive(Args)]
+pub struct KernelsArgs {
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// Measure only kernels whose path (for example `poly/fold`) contains this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// About 2^N elements per kernel; 20 on CPUs, 22 on GPUs if absent.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(10..=30))]
+    log_size: Option<u8>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Row {
+    kernel: String,
+    size: String,
+    seconds: f64,
+    /// Things per second, see `unit`.
+    rate: f64,
+    unit: &'static str,
+    bytes_per_second: f64,
+    products_per_second: f64,
+    /// Least time that the measured peaks allow over the time taken, in percent.
+    percent_of_floor: f64,
+    /// The peak that makes the floor: `memory` or `arithmetic`.
+    bound: &'static str,
+    /// Why there is no figure; then all figures are zero.
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    host: HostReport,
+    device: &'a DeviceInfo,
+    runs: usize,
+    roof: Roof,
+    kernels: Vec<Row>,
+}
+
+/// All kernels that can be measured.
+fn cases() -> Vec<Case> {
+    [poly::CASES, grind::CASES].concat()
+}
+
+/// Measures the peaks, then the kernels.
+///
+/// # Errors
+/// If nothing matches the filter, the device cannot be used, the peaks cannot be measured, or Ctrl-C. A
+/// kernel that cannot run, for example for lack of memory, is a row.
+pub fn run(args: &KernelsArgs) -> Result<()> {
+    let selected = select(args.filter.as_deref())?;
+    let context = args.device.context()?;
+    let s = context.stream();
+    let default_size = if context.info().kind == DeviceKind::Cpu {
+        20
+    } else {
+        22
+    };
+    let log_size = args.log_size.map_or(default_size, usize::from);
+    if !args.json {
+        table::line(format!("device: {}", context.info()))?;
+    }
+    let roof = Roof::measure(&s)?;
+    let bar = table::progress(selected.len(), args.json);
+    let mut rows = Vec::with_capacity(selected.len());
+    for case in &selected {
+        bar.set_message(case.path());
+        let row = measure(&s, case, log_size, &roof);
+        if let Err(CliError::Interrupted) = row {
+            bar.finish_and_clear();
+            return Err(CliError::Interrupted);
+        }
+        rows.push(row.unwrap_or_else(|error| failed_row(case, &error)));
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let report = Report {
+        host: HostReport::gather(),
+        device: context.info(),
+        runs: RUNS,
+        roof,
+        kernels: rows,
+    };
+    if args.json {
+        table::json(&report)
+    } else {
+        print(&report)
+    }
+}
+
+fn select(filter: Option<&str>) -> Result<Vec<Case>> {
+    let all = cases();
+    let Some(filter) = filter else { return Ok(all) };
+    let selected: Vec<Case> = all
+        .iter()
+        .filter(|case| case.path().contains(filter))
+        .copied()
+        .collect();
+    if selected.is_empty() {
+        let available = all.iter().map(Case::path).collect::<Vec<_>>().join(", ");
+        let filter = filter.to_owned();
+        return Err(CliError::NothingSelected {
+            what: "kernel",
+            filter,
+            available,
+        });
+    }
+    Ok(selected)
+}
+
+fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> Result<Row> {
+    let mut prepared = (case.prepare)(s, log_size)?;
+    let seconds = median_time(s, || (prepared.launch)(s))?;
+    let Work {
+        items,
+        unit,
+        products,
+        bytes,
+    } = prepared.work;
+    let by_memory = bytes / roof.bytes_per_second > products / roof.products_per_second;
+    Ok(Row {
+        kernel: case.path(),
+        size: prepared.size,
+        seconds,
+        rate: items / seconds,
+        unit,
+        bytes_per_second: bytes / seconds,
+        products_per_second: products / seconds,
+        percent_of_floor: 100.0 * roof.floor(products, bytes) / seconds,
+        bound: if by_memory { "memory" } else { "arithmetic" },
+        error: None,
+    })
+}
+
+fn failed_row(case: &Case, error: &CliError) -> Row {
+    Row {
+        kernel: case.path(),
+        size: String::new(),
+        seconds: 0.0,
+        rate: 0.0,
+        unit: "",
+        bytes_per_second: 0.0,
+        products_per_second: 0.0,
+        percent_of_floor: 0.0,
+        bound: "",
+        error: Some(error.to_string()),
+    }
+}
+
+fn print(report: &Report) -> Result<()> {
+    let header = [
+        "kernel",
+        "size",
+        "time",
+        "rate",
+        "products/s",
+        "bytes/s",
+        "% of floor",
+        "bound",
+    ];
+    let mut rows = table::table(&header, &[2, 3, 4, 5, 6]);
+    for row in &report.kernels {
+        if let Some(error) = &row.error {
+            rows.add_row([row.kernel.clone(), format!("failed: {error}")]);
+            continue;
+        }
+        rows.add_row([
+            row.kernel.clone(),
+            row.size.clone(),
+            table::duration(Duration::from_secs_f64(row.seconds)),
+            format!("{}{}/s", table::rate(row.rate), row.unit),
+            table::rate(row.products_per_second),
+            format!("{}B", table::rate(row.bytes_per_second)),
+            format!("{:.0}%", row.percent_of_floor),
+            row.bound.to_owned(),
+        ]);
+    }
+    table::line(format!(
+        "measured peaks: {}products/s, {}B/s of copy traffic (read + write); median of {} runs",
+        table::rate(report.roof.products_per_second),
+        table::rate(report.roof.bytes_per_second),
+        report.runs
+    ))?;
+    table::line(rows)
+}

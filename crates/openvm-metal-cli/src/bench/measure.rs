@@ -1,0 +1,27 @@
+//! Device time of repeated launches.
+
+use openvm_metal_common::{CommandStream, MetalError};
+
+use crate::error::Result;
+use crate::interrupt;
+
+/// Runs counted.
+pub const RUNS: usize = 5;
+
+/// Median device time in seconds of five launches after a warm-up.
+///
+/// # Errors
+/// If a launch fails, or Ctrl-C.
+pub fn median_time(
+    s: &CommandStream,
+    mut launch: impl FnMut() -> Result<(), MetalError>,
+) -> Result<f64> {
+    s.time(&mut launch)?;
+    let mut times = Vec::with_capacity(RUNS);
+    for _ in 0..RUNS {
+        interrupt::check()?;
+        times.push(s.time(&mut launch)?.as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[RUNS / 2].max(1e-9))
+}

@@ -1,0 +1,29 @@
+//! `openvm-metal bench`.
+
+mod case;
+mod grind;
+mod kernels;
+mod measure;
+mod poly;
+mod roof;
+
+use clap::Subcommand;
+
+use crate::error::Result;
+
+/// What to measure.
+#[derive(Subcommand)]
+pub enum BenchCommand {
+    /// The rate of each kernel beside its floor: what the device's measured peaks allow.
+    Kernels(kernels::KernelsArgs),
+}
+
+/// Runs a benchmark.
+///
+/// # Errors
+/// Whatever the benchmark could not do.
+pub fn run(command: &BenchCommand) -> Result<()> {
+    match command {
+        BenchCommand::Kernels(args) => kernels::run(args),
+    }
+}

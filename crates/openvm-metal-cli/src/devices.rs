@@ -1,0 +1,175 @@
+//! `openvm-metal devices`.
+
+use clap::Args;
+use openvm_metal_backend::kernels::LIBRARY;
+use openvm_metal_common::kernel::{CpuIsa, KernelLibrary};
+use openvm_metal_common::{devices, DeviceInfo, DeviceReport};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::table;
+
+/// Options of `openvm-metal devices`.
+#[derive(Args)]
+pub struct DevicesArgs {
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the kernels in this binary were compiled to.
+#[derive(Serialize)]
+pub struct BuildReport {
+    /// Version of this binary.
+    version: &'static str,
+    /// Operating system and architecture it was built for.
+    target: String,
+    /// Kernel entries in the prover's library.
+    kernels: usize,
+    /// CPU instruction sets with native code, best first; empty without a C++ compiler at build time.
+    cpu: Vec<&'static str>,
+    /// The best of them this processor has.
+    cpu_in_use: Option<&'static str>,
+    /// Kernel units with PTX for NVIDIA GPUs; 0 without clang at build time.
+    ptx_units: usize,
+    /// Kernel units in all.
+    units: usize,
+    /// True if Apple's compiler was there at build time; without it Metal compiles at start.
+    metallib: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    devices: Vec<DeviceReport>,
+    build: BuildReport,
+}
+
+/// Reads off a kernel library what it holds for each target.
+pub fn build_report(library: &KernelLibrary) -> BuildReport {
+    let kernels: Vec<_> = library.units.iter().flat_map(|unit| unit.kernels).collect();
+    let entries = kernels.first().map_or(&[][..], |kernel| kernel.cpu);
+    let in_use = entries
+        .iter()
+        .map(|entry| entry.isa)
+        .find(|isa| CpuIsa::is_available(*isa));
+    BuildReport {
+        version: env!("CARGO_PKG_VERSION"),
+        target: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        kernels: kernels.len(),
+        cpu: entries.iter().map(|entry| entry.isa.name()).collect(),
+        cpu_in_use: in_use.map(CpuIsa::name),
+        ptx_units: library
+            .units
+            .iter()
+            .filter(|unit| unit.ptx.is_some())
+            .count(),
+        units: library.units.len(),
+        metallib: library.metallib.is_some(),
+    }
+}
+
+/// Lists the devices.
+///
+/// # Errors
+/// Only if standard output cannot be written: a missing device is a row, not an error.
+pub fn run(args: &DevicesArgs) -> Result<()> {
+    let report = Report {
+        devices: devices(),
+        build: build_report(&LIBRARY),
+    };
+    if args.json {
+        return table::json(&report);
+    }
+    let mut rows = table::table(
+        &[
+            "device",
+            "name",
+            "memory",
+            "working set",
+            "budget",
+            "largest buffer",
+            "limits",
+        ],
+        &[2, 3, 4, 5],
+    );
+    for device in &report.devices {
+        let kind = format!(
+            "{}{}",
+            device.kind,
+            if device.default { " (auto)" } else { "" }
+        );
+        match &device.info {
+            Some(info) => rows.add_row(vec![
+                kind,
+                format!("{}\n{}", info.name, info.detail),
+                table::bytes(info.memory),
+                table::bytes(info.working_set),
+                table::bytes(info.budget),
+                table::bytes(info.max_buffer),
+                limits(info),
+            ]),
+            None => {
+                let reason = device
+                    .missing
+                    .clone()
+                    .unwrap_or_else(|| "unknown".to_owned());
+                rows.add_row(vec![kind, format!("not available: {reason}")])
+            }
+        };
+    }
+    table::line(rows)?;
+    for text in build_lines(&report.build) {
+        table::line(text)?;
+    }
+    table::line("choose with OPENVM_METAL_DEVICE=auto|metal|cuda|cpu or --device")
+}
+
+fn limits(info: &DeviceInfo) -> String {
+    format!(
+        "{} {}, simdgroup {}, threadgroup {} threads / {}, {}",
+        info.compute_units,
+        if info.kind == openvm_metal_common::DeviceKind::Cpu {
+            "threads"
+        } else {
+            "cores"
+        },
+        info.simd_width,
+        info.max_threads_per_threadgroup,
+        table::bytes(u64::from(info.max_threadgroup_memory)),
+        if info.unified {
+            "unified memory"
+        } else {
+            "own memory"
+        },
+    )
+}
+
+fn build_lines(build: &BuildReport) -> Vec<String> {
+    let cpu = if build.cpu.is_empty() {
+        "none (no C++ compiler at build time)".to_owned()
+    } else {
+        format!(
+            "{} (in use: {})",
+            build.cpu.join(", "),
+            build.cpu_in_use.unwrap_or("none")
+        )
+    };
+    let ptx = match build.ptx_units {
+        0 => "none (no clang at build time)".to_owned(),
+        n => format!("{n} of {} units", build.units),
+    };
+    let apple = if build.metallib {
+        "metallib and source"
+    } else {
+        "source, compiled at start"
+    };
+    vec![
+        format!(
+            "openvm-metal {} for {}, {} kernels",
+            build.version, build.target, build.kernels
+        ),
+        format!("  Metal: {apple}"),
+        format!("  NVIDIA PTX: {ptx}"),
+        format!("  CPU code: {cpu}"),
+    ]
+}

@@ -1,0 +1,72 @@
+//! What can go wrong in a command, with its exit status and a remedy.
+
+use openvm_metal_common::MetalError;
+
+/// Result of a command.
+pub type Result<T, E = CliError> = std::result::Result<T, E>;
+
+/// Why a command ended without success.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The runtime or a kernel failed.
+    #[error(transparent)]
+    Metal(#[from] MetalError),
+    /// A prover phase failed.
+    #[error(transparent)]
+    Prover(#[from] openvm_metal_backend::error::MetalProverError),
+    /// A filter selected nothing.
+    #[error("no {what} matches '{filter}'; there are: {available}")]
+    NothingSelected {
+        what: &'static str,
+        filter: String,
+        available: String,
+    },
+    /// Checks failed; the table has said which.
+    #[error("{failed} of {total} checks failed")]
+    ChecksFailed { failed: usize, total: usize },
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The signal handler could not be installed.
+    #[error("cannot catch Ctrl-C: {0}")]
+    Signal(#[from] ctrlc::Error),
+    /// Standard output or a file could not be written.
+    #[error("cannot write: {0}")]
+    Output(#[from] std::io::Error),
+    /// A report could not be turned into JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl CliError {
+    /// Status of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NothingSelected { .. } => 2,
+            Self::Metal(MetalError::UnknownDevice { .. }) => 2,
+            Self::Interrupted => 130,
+            _ => 1,
+        }
+    }
+
+    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Metal(
+                MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. },
+            ) => Some("`openvm-metal devices` lists what this machine has"),
+            Self::Metal(MetalError::OutOfMemory { .. }) => {
+                Some("a smaller size needs less; `openvm-metal devices` shows the budget")
+            }
+            Self::ChecksFailed { .. } => {
+                Some("`openvm-metal selftest --json` is the report to post")
+            }
+            _ => None,
+        }
+    }
+}

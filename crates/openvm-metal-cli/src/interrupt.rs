@@ -1,0 +1,38 @@
+//! Ctrl-C: the first one asks the command to stop after the kernel at work, the second one ends the
+//! process at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::{CliError, Result};
+
+static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Installs the handler.
+///
+/// # Errors
+/// [`CliError::Signal`] if the system refuses it.
+pub fn install() -> Result<()> {
+    ctrlc::set_handler(|| {
+        if REQUESTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+        eprintln!("\nstopping after the work at hand; Ctrl-C again stops at once");
+    })?;
+    Ok(())
+}
+
+/// True once Ctrl-C was pressed.
+pub fn requested() -> bool {
+    REQUESTED.load(Ordering::SeqCst)
+}
+
+/// An error once Ctrl-C was pressed.
+///
+/// # Errors
+/// [`CliError::Interrupted`].
+pub fn check() -> Result<()> {
+    if requested() {
+        return Err(CliError::Interrupted);
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! The `--device` option and contexts for it.
+
+use clap::Args;
+use openvm_metal_backend::kernels::LIBRARY;
+use openvm_metal_common::{Device, MetalContext};
+
+use crate::error::Result;
+
+/// The device a command runs on.
+#[derive(Args, Clone, Debug)]
+pub struct DeviceArgs {
+    /// auto, metal, cuda, cpu or cpu-conformance; OPENVM_METAL_DEVICE if absent.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<Device>,
+}
+
+impl DeviceArgs {
+    /// Opens the device with all kernels of the prover compiled.
+    ///
+    /// # Errors
+    /// If the device is unknown, not available, or refuses a kernel.
+    pub fn context(&self) -> Result<MetalContext> {
+        let device = match self.device {
+            Some(device) => device,
+            None => Device::from_env()?,
+        };
+        Ok(MetalContext::new(device, &[&LIBRARY])?)
+    }
+}

@@ -1,0 +1,31 @@
+#pragma once
+// Tables of eq(xi, y) = prod_t (y_t ? xi_t : 1 - xi_t) over the last j coordinates, for every j: a heap.
+#include "params.h"
+
+inline FpExtL gkr_select(FpExt no, FpExt yes, bool_l c) {
+    FpExtL r;
+    for (uint k = 0; k < 4u; k++) r.c[k] = FpL(select(uint_l(no.c[k].v), uint_l(yes.c[k].v), c));
+    return r;
+}
+inline FpExtL gkr_select(FpExtL no, FpExtL yes, bool_l c) {
+    FpExtL r;
+    for (uint k = 0; k < 4u; k++) r.c[k] = FpL(select(no.c[k].v, yes.c[k].v, c));
+    return r;
+}
+
+/// Entry `i` of the two heaps; `levels` ext products.
+inline FpExtL gkr_eq_entry(constant GkrEqParams& params, uint_l i) {
+    bool_l high = i >= uint_l(params.low_entries);
+    uint_l e = max(select(i, i - uint_l(params.low_entries), high), uint_l(1u));
+    uint_l zeros = clz(e);
+    uint_l bits = e << zeros;  // the leading one at bit 31, then the last coordinate, ...
+    FpExtL value = fpext_one<uint_l>();
+    for (uint s = 0; s < params.levels; s++) {
+        FpExt lo = params.low[s], hi = params.high[s];
+        FpExtL x = gkr_select(lo, hi, high);
+        bool_l one = ((bits >> uint_l(30u - s)) & uint_l(1u)) != uint_l(0u);
+        FpExtL factor = gkr_select(fpext_one<uint_l>() - x, x, one);
+        value = gkr_select(value, value * factor, uint_l(s) < uint_l(31u) - zeros);
+    }
+    return value;
+}

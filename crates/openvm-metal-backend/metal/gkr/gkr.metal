@@ -1,0 +1,249 @@
+// LogUp through GKR: the tree of fraction sums and the sumcheck rounds of its layers.
+// Layouts: docs/gkr.md. An "ext product" is about 9.5 base-field products.
+#include "build.h"
+#include "eq.h"
+#include "round.h"
+
+// Largest threadgroup of the round kernels. Each of its SIMD-groups leaves two sums.
+constant constexpr uint GKR_THREADS = 256u;
+constant constexpr uint GKR_SUMS = 2u * GKR_THREADS;
+
+/// One entry of the eq tables per thread: the heap of the low coordinates, then the heap of the high
+/// ones. Entry 2^j + y of a heap is eq(its last j coordinates, y), bit 0 of y for the first of them.
+/// Writes 16 bytes, costs `levels` ext products.
+kernel void gkr_eq_heaps(
+    device FpExt* out [[buffer(0)]],
+    constant GkrEqParams& params [[buffer(1)]],
+    gid_l gid [[thread_position_in_grid]])
+{
+    if (gid >= params.entries) return;
+    index_l i = index_l(gid);
+    lane_store(out, i, gkr_eq_entry(params, to_vec(i)));
+}
+
+/// The two layers above a leaf layer with base-field numerators, four leaves per thread. Reads 80
+/// bytes, writes 96, costs 3 ext products and 4 products of an ext by a base-field element.
+kernel void gkr_build_base(
+    device const Fp* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant GkrBuildParams& params [[buffer(3)]],
+    gid_l gid [[thread_position_in_grid]])
+{
+    if (gid >= params.quads) return;
+    gkr_build_quad<Fp, FpL>(p, q, out, params.quads, index_l(gid));
+}
+
+/// The two layers above any layer, four nodes per thread. Reads 128 bytes, writes 96, costs 9 ext
+/// products.
+kernel void gkr_build_ext(
+    device const FpExt* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant GkrBuildParams& params [[buffer(3)]],
+    gid_l gid [[thread_position_in_grid]])
+{
+    if (gid >= params.quads) return;
+    gkr_build_quad<FpExt, FpExtL>(p, q, out, params.quads, index_l(gid));
+}
+
+// The sums of a threadgroup -> partials[2 group], partials[2 group + 1]. `sums` has room for two
+// elements of each SIMD-group.
+#define GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)                  \
+    FpExtL total_at = fpext_simd_sum(sum.at, width);                                        \
+    FpExtL total_lead = fpext_simd_sum(sum.lead, width);                                    \
+    if (gkr_simd_leader(tid, width)) {                                                      \
+        sums[2u * gkr_simd_index(tid, width)] = fpext_lane_first(total_at);                 \
+        sums[2u * gkr_simd_index(tid, width) + 1u] = fpext_lane_first(total_lead);          \
+    }                                                                                       \
+    threadgroup_barrier(mem_flags::mem_threadgroup);                                        \
+    if (LANE_LEADER(tid)) {                                                                 \
+        FpExt at = sums[0], lead = sums[1];                                                 \
+        for (uint k = 1; k * width < tpg; k++) {                                            \
+            at = at + sums[2u * k];                                                         \
+            lead = lead + sums[2u * k + 1u];                                                \
+        }                                                                                   \
+        partials[2u * group] = at * scale;                                                  \
+        partials[2u * group + 1u] = lead * scale;                                           \
+    }
+
+#if LANE_WIDTH > 1
+inline bool gkr_simd_leader(tid_l, uint) { return true; }
+inline uint gkr_simd_index(tid_l, uint) { return 0u; }
+#else
+inline bool gkr_simd_leader(tid_l tid, uint width) { return tid % width == 0u; }
+inline uint gkr_simd_index(tid_l tid, uint width) { return tid / width; }
+#endif
+
+/// The high eq factor that all pairs of a threadgroup share.
+inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& params, ulong first) {
+    if (params.split != 0u) return eq[params.eq_high + (first >> params.low_vars)];
+    return fpext_one<uint>();
+}
+
+/// Round 0 of the sumcheck of a leaf layer with base-field numerators: the sums of a threadgroup over
+/// its `chunk` pairs. Per pair: reads 80 bytes and an eq entry, 6 ext products and 2 by a base-field
+/// element.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_round_base(
+    device const Fp* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device const FpExt* eq [[buffer(2)]],
+    device FpExt* partials [[buffer(3)]],
+    constant GkrRoundParams& params [[buffer(4)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_pair<Fp, FpL>(sum, p, q, lambda, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// As `gkr_first_round_base` for any layer. Per pair: reads 128 bytes and an eq entry, 8 ext products.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_round_ext(
+    device const FpExt* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device const FpExt* eq [[buffer(2)]],
+    device FpExt* partials [[buffer(3)]],
+    constant GkrRoundParams& params [[buffer(4)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_pair<FpExt, FpExtL>(sum, p, q, lambda, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// Folds a leaf layer with base-field numerators by the first challenge into columns a, b, c, d and
+/// evaluates round 1. Per pair: reads 160 bytes and an eq entry, writes 128 bytes, 14 ext products and
+/// 4 by a base-field element.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_fold_base(
+    device const Fp* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    device const FpExt* eq [[buffer(3)]],
+    device FpExt* partials [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda, r = params.r;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_fold_pair<Fp, FpL>(sum, p, q, out, 2 * params.pairs, lambda, r, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// As `gkr_first_fold_base` for any layer. Per pair: reads 256 bytes and an eq entry, writes 128 bytes,
+/// 16 ext products.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_fold_ext(
+    device const FpExt* p [[buffer(0)]],
+    device const FpExt* q [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    device const FpExt* eq [[buffer(3)]],
+    device FpExt* partials [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda, r = params.r;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_fold_pair<FpExt, FpExtL>(sum, p, q, out, 2 * params.pairs, lambda, r, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
+/// and evaluates the next round. Per pair: reads 256 bytes and an eq entry, writes 128 bytes, 14 ext
+/// products.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_fold_round(
+    device const FpExt* in [[buffer(0)]],
+    device FpExt* out [[buffer(1)]],
+    device const FpExt* eq [[buffer(2)]],
+    device FpExt* partials [[buffer(3)]],
+    constant GkrRoundParams& params [[buffer(4)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    ulong len = 2 * params.pairs;
+    FpExt r = params.r;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            index_l y = i + first;
+            GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
+            GkrSumL v = gkr_fold_product(in + 4 * len, out + 2 * len, len, r, at_one, y);
+            sum = gkr_accumulate(sum, lane_load(eq, i + low), u, v);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}

@@ -1,0 +1,85 @@
+#pragma once
+// One round of a layer's sumcheck. The inner polynomial of a pair is
+//   h(X) = a(X) b(X) + c(X) d(X),  a = p0 + lambda q0, b = q1, c = p1, d = q0,
+// with all four linear in X; a round needs sum_y eq(y) h(0) (or h(1)) and the sum of leading coefficients.
+#include "pack.h"
+#include "params.h"
+
+/// Sums over the pairs of a thread.
+struct GkrSumL {
+    FpExtL at;    // of h(0), or of h(1)
+    FpExtL lead;  // of the coefficient of X^2
+};
+
+/// The two values of a product's linear factors -> value and leading coefficient; 2 ext products.
+template <typename N>
+inline GkrSumL gkr_product(FpExtL x0, FpExtL x1, N y0, N y1, bool at_one) {
+    GkrSumL r;
+    if (at_one) r.at = x1 * y1;
+    else r.at = x0 * y0;
+    r.lead = (x1 - x0) * (y1 - y0);
+    return r;
+}
+/// sum += weight * (u + v); 2 ext products.
+inline GkrSumL gkr_accumulate(GkrSumL sum, FpExtL weight, GkrSumL u, GkrSumL v) {
+    sum.at = sum.at + weight * (u.at + v.at);
+    sum.lead = sum.lead + weight * (u.lead + v.lead);
+    return sum;
+}
+inline GkrSumL gkr_no_sum() {
+    GkrSumL r;
+    r.at = fpext_zero<uint_l>();
+    r.lead = fpext_zero<uint_l>();
+    return r;
+}
+
+/// x0 + r (x1 - x0); 1 ext product.
+inline FpExtL gkr_fold(FpExtL x0, FpExtL x1, FpExt r) { return x0 + (x1 - x0) * r; }
+inline FpExtL gkr_fold(FpL x0, FpL x1, FpExt r) { return x0 + r * (x1 - x0); }
+
+/// Evaluates pair y of an unfolded layer of nodes (p, q): nodes 4 y and 4 y + 2 are (p0, q0), the others
+/// (p1, q1). 8 ext products (2 of them cheap with base-field numerators).
+template <typename T, typename N>
+inline GkrSumL gkr_first_pair(GkrSumL sum, device const T* p, device const FpExt* q, FpExt lambda, FpExtL weight, bool at_one, index_l y) {
+    GkrPack<N, 4> n = gkr_load<4>(p, y);
+    GkrPack<FpExtL, 4> d = gkr_load<4>(q, y);
+    GkrSumL u = gkr_product(d.v[0] * lambda + n.v[0], d.v[2] * lambda + n.v[2], d.v[1], d.v[3], at_one);
+    GkrSumL v = gkr_product(d.v[0], d.v[2], n.v[1], n.v[3], at_one);
+    return gkr_accumulate(sum, weight, u, v);
+}
+
+/// Folds nodes 8 y .. 8 y + 7 of an unfolded layer by the first challenge into pair y of the four columns
+/// a, b, c, d of length 2 pairs, and evaluates it. 16 ext products.
+template <typename T, typename N>
+inline GkrSumL gkr_first_fold_pair(GkrSumL sum, device const T* p, device const FpExt* q, device FpExt* out, ulong len,
+                                   FpExt lambda, FpExt r, FpExtL weight, bool at_one, index_l y) {
+    GkrPack<FpExtL, 8> x = gkr_load<8>(q, y);
+    FpExtL d0 = gkr_fold(x.v[0], x.v[2], r), d1 = gkr_fold(x.v[4], x.v[6], r);
+    FpExtL b0 = gkr_fold(x.v[1], x.v[3], r), b1 = gkr_fold(x.v[5], x.v[7], r);
+    GkrPack<N, 8> n = gkr_load<8>(p, y);
+    FpExtL c0 = gkr_fold(n.v[1], n.v[3], r), c1 = gkr_fold(n.v[5], n.v[7], r);
+    FpExtL a0 = gkr_fold(n.v[0], n.v[2], r) + d0 * lambda, a1 = gkr_fold(n.v[4], n.v[6], r) + d1 * lambda;
+    gkr_store2(out, y, a0, a1);
+    gkr_store2(out + len, y, b0, b1);
+    gkr_store2(out + 2 * len, y, c0, c1);
+    gkr_store2(out + 3 * len, y, d0, d1);
+    return gkr_accumulate(sum, weight, gkr_product(a0, a1, b0, b1, at_one), gkr_product(c0, c1, d0, d1, at_one));
+}
+
+/// Folds entries 4 y .. 4 y + 3 of two columns of length `2 len` into entries 2 y, 2 y + 1 of columns of
+/// length `len`, and gives their product. 6 ext products.
+inline GkrSumL gkr_fold_product(device const FpExt* in, device FpExt* out, ulong len, FpExt r, bool at_one, index_l y) {
+    GkrPack<FpExtL, 4> x = gkr_load<4>(in, y);
+    FpExtL x0 = gkr_fold(x.v[0], x.v[1], r), x1 = gkr_fold(x.v[2], x.v[3], r);
+    gkr_store2(out, y, x0, x1);
+    GkrPack<FpExtL, 4> z = gkr_load<4>(in + 2 * len, y);
+    FpExtL y0 = gkr_fold(z.v[0], z.v[1], r), y1 = gkr_fold(z.v[2], z.v[3], r);
+    gkr_store2(out + len, y, y0, y1);
+    return gkr_product(x0, x1, y0, y1, at_one);
+}
+
+/// Where a threadgroup's pairs start in the low eq table.
+inline ulong gkr_low_base(constant GkrRoundParams& params, ulong first) {
+    ulong inside = params.split != 0u ? first & ((1ul << params.low_vars) - 1ul) : first;
+    return ulong(params.eq_low) + inside;
+}

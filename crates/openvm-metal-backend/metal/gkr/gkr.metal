@@ -26,12 +26,13 @@ kernel void gkr_eq_heaps(
 kernel void gkr_build_base(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* out [[buffer(2)]],
-    constant GkrBuildParams& params [[buffer(3)]],
+    device FpExt* parents [[buffer(2)]],
+    device FpExt* grandparents [[buffer(3)]],
+    constant GkrBuildParams& params [[buffer(4)]],
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<Fp, FpL>(p, q, out, params.quads, index_l(gid));
+    gkr_build_quad<Fp, FpL>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
 /// The two layers above any layer, four nodes per thread. Reads 128 bytes, writes 96, costs 9 ext
@@ -39,12 +40,13 @@ kernel void gkr_build_base(
 kernel void gkr_build_ext(
     device const FpExt* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* out [[buffer(2)]],
-    constant GkrBuildParams& params [[buffer(3)]],
+    device FpExt* parents [[buffer(2)]],
+    device FpExt* grandparents [[buffer(3)]],
+    constant GkrBuildParams& params [[buffer(4)]],
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<FpExt, FpExtL>(p, q, out, params.quads, index_l(gid));
+    gkr_build_quad<FpExt, FpExtL>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
 // The sums of a threadgroup -> partials[2 group], partials[2 group + 1]. `sums` has room for two

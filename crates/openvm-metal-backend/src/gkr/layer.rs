@@ -1,0 +1,112 @@
+//! The input of the fractional sumcheck.
+
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalContext};
+
+use super::GkrError;
+use crate::prelude::{EF, F};
+
+/// Numerators of the leaves, one per leaf.
+#[derive(Debug)]
+pub enum Numerators {
+    /// In the base field, as the interactions of a circuit give them.
+    Base(MetalBuffer<F>),
+    /// In the extension field.
+    Ext(MetalBuffer<EF>),
+}
+
+impl Numerators {
+    /// Number of leaves.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Base(buffer) => buffer.len(),
+            Self::Ext(buffer) => buffer.len(),
+        }
+    }
+
+    /// True without leaves.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The leaf layer: fraction `i` is `p[i] / q[i]`.
+///
+/// Leaves are in natural order, the order of the reference's `evals`: index `i` is the row of the
+/// stacked (lifted) interactions, bit 0 of `i` is the variable that the tree sums over first. The norm
+/// factor of lifted traces is part of `p`, the `alpha` that keeps denominators from zero is part of
+/// `q`; rows without interaction are `0 / alpha`. Memory: 20 bytes per leaf with numerators in the
+/// base field, 32 otherwise; the phase frees it.
+#[derive(Debug)]
+pub struct FracLayer {
+    p: Numerators,
+    q: MetalBuffer<EF>,
+}
+
+impl FracLayer {
+    /// # Errors
+    /// [`GkrError::LayerShape`] unless both have the same length, a power of two that is at least 2 and
+    /// at most 2^32.
+    pub fn new(p: Numerators, q: MetalBuffer<EF>) -> Result<Self, GkrError> {
+        let (numerators, denominators) = (p.len(), q.len());
+        let fits = denominators.is_power_of_two() && (2..=1 << 32).contains(&denominators);
+        if numerators != denominators || !fits {
+            return Err(GkrError::LayerShape { numerators, denominators });
+        }
+        Ok(Self { p, q })
+    }
+
+    /// Memory for `2^log_len` leaves with numerators in the base field, to be written by the caller.
+    ///
+    /// # Errors
+    /// [`GkrError::LayerShape`] for a bad length, or out of memory.
+    pub fn uninit(context: &MetalContext, log_len: usize) -> Result<Self, GkrError> {
+        let len = 1usize.checked_shl(log_len as u32).unwrap_or(0);
+        if !(1..=32).contains(&log_len) {
+            return Err(GkrError::LayerShape { numerators: len, denominators: len });
+        }
+        let p = Numerators::Base(MetalBuffer::uninit(context, len)?);
+        Self::new(p, MetalBuffer::uninit(context, len)?)
+    }
+
+    /// Leaves from the host, numerators in the base field.
+    pub fn from_host(s: &CommandStream, p: &[F], q: &[EF]) -> Result<Self, GkrError> {
+        let p = Numerators::Base(MetalBuffer::from_host(s, p)?);
+        Self::new(p, MetalBuffer::from_host(s, q)?)
+    }
+
+    /// Leaves from the host, numerators in the extension field.
+    pub fn from_host_ext(s: &CommandStream, p: &[EF], q: &[EF]) -> Result<Self, GkrError> {
+        let p = Numerators::Ext(MetalBuffer::from_host(s, p)?);
+        Self::new(p, MetalBuffer::from_host(s, q)?)
+    }
+
+    /// Log of the number of leaves, at least 1.
+    pub fn log_len(&self) -> usize {
+        self.q.len().trailing_zeros() as usize
+    }
+
+    /// The numerators.
+    pub fn numerators(&self) -> &Numerators {
+        &self.p
+    }
+
+    /// The numerators, to be written.
+    pub fn numerators_mut(&mut self) -> &mut Numerators {
+        &mut self.p
+    }
+
+    /// The denominators.
+    pub fn denominators(&self) -> &MetalBuffer<EF> {
+        &self.q
+    }
+
+    /// The denominators, to be written.
+    pub fn denominators_mut(&mut self) -> &mut MetalBuffer<EF> {
+        &mut self.q
+    }
+
+    /// Both, to be written.
+    pub fn parts_mut(&mut self) -> (&mut Numerators, &mut MetalBuffer<EF>) {
+        (&mut self.p, &mut self.q)
+    }
+}

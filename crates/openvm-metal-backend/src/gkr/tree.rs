@@ -1,0 +1,165 @@
+//! The layers above the leaves.
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+
+use super::{host, FracLayer, GkrError, Numerators};
+use crate::kernels;
+use crate::params::GkrBuildParams;
+use crate::prelude::{EF, F};
+
+/// Numerators and denominators of a layer in device memory.
+pub(super) enum LayerNodes<'a> {
+    /// Leaves with numerators in the base field.
+    Base(MetalSlice<'a, F>, MetalSlice<'a, EF>),
+    /// Any other layer.
+    Ext(MetalSlice<'a, EF>, MetalSlice<'a, EF>),
+}
+
+impl<'a> LayerNodes<'a> {
+    fn of_leaves(leaves: &'a FracLayer) -> Self {
+        let q = leaves.denominators().as_slice();
+        match leaves.numerators() {
+            Numerators::Base(p) => Self::Base(p.as_slice(), q),
+            Numerators::Ext(p) => Self::Ext(p.as_slice(), q),
+        }
+    }
+
+    fn of_slot(slot: &'a MetalBuffer<EF>) -> Self {
+        let half = slot.len() / 2;
+        Self::Ext(slot.slice(..half), slot.slice(half..))
+    }
+
+    /// Both columns on the host.
+    pub fn to_host(&self, s: &CommandStream) -> Result<(Vec<EF>, Vec<EF>), GkrError> {
+        match self {
+            Self::Base(p, q) => {
+                let p = p.to_host(s)?.into_iter().map(EF::from).collect();
+                Ok((p, q.to_host(s)?))
+            }
+            Self::Ext(p, q) => {
+                let mut columns = s.read_many(&[*p, *q])?.into_iter();
+                Ok((columns.next().unwrap_or_default(), columns.next().unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// The segment tree of fraction sums over `2^n` leaves.
+///
+/// Layer `m` has `2^m` nodes. The leaves keep their own buffers; a layer `m < n` on the device is slot
+/// `m`, `2^(m+1)` elements: numerators, then denominators. The table of the sumcheck of layer `m`
+/// after `j` folds takes slot `m - j`, whose layer is not needed any more: column major, columns
+/// `a, b, c, d`, `2^(m-1-j)` rows. So all slots together take 32 bytes per leaf, and nothing else
+/// grows with the leaves.
+pub(super) struct FracTree {
+    leaves: FracLayer,
+    log_len: usize,
+    /// Slots `lowest..log_len`.
+    slots: Vec<MetalBuffer<EF>>,
+    lowest: usize,
+    /// Layers `0..=log_host`.
+    host: Vec<(Vec<EF>, Vec<EF>)>,
+}
+
+impl FracTree {
+    /// Sums up, on the device as long as a layer has more than `2^log_host` nodes, two layers per
+    /// dispatch; layers `0..=log_host` end on the host, with one wait.
+    pub fn build(s: &CommandStream, leaves: FracLayer, log_host: usize) -> Result<Self, GkrError> {
+        let log_len = leaves.log_len();
+        let log_host = log_host.clamp(1, log_len);
+        let lowest = if log_len > log_host { log_host - 1 } else { log_len };
+        let slots = (lowest..log_len).map(|m| MetalBuffer::uninit(s.context(), 2 << m));
+        let slots = slots.collect::<Result<Vec<_>, _>>()?;
+        let mut tree = Self { leaves, log_len, slots, lowest, host: Vec::new() };
+
+        let mut layer = log_len;
+        while layer > log_host {
+            tree.build_two(s, layer)?;
+            layer -= 2;
+        }
+        let mut top = tree.layer(log_host).to_host(s)?;
+        s.count_host_work("gkr: outer layers of the tree", 1 << log_host);
+        for _ in 0..log_host {
+            let above = host::parents(&top.0, &top.1);
+            tree.host.push(std::mem::replace(&mut top, above));
+        }
+        tree.host.push(top);
+        tree.host.reverse();
+        Ok(tree)
+    }
+
+    /// Layers `m - 1` and `m - 2` from layer `m`, `m >= 2`.
+    fn build_two(&mut self, s: &CommandStream, m: usize) -> Result<(), GkrError> {
+        let quads = 1usize << (m - 2);
+        let params = GkrBuildParams { quads: quads as u64, unused: 0 };
+        let grid = Grid::threads(quads);
+        let (below, above) = self.slots.split_at_mut(m - self.lowest);
+        // Layer m - 2 may lie below the lowest slot that is kept; then it is written and forgotten.
+        let mut forgotten = None;
+        let (grandparents, parents) = match below {
+            [.., grandparents, parents] => (grandparents, parents),
+            [parents] => {
+                let scratch = MetalBuffer::uninit(s.context(), 2 * quads)?;
+                (forgotten.insert(scratch), parents)
+            }
+            [] => return Ok(()),
+        };
+        let input = match above.first() {
+            None => LayerNodes::of_leaves(&self.leaves),
+            Some(slot) => LayerNodes::of_slot(slot),
+        };
+        match input {
+            LayerNodes::Base(p, q) => {
+                kernels::gkr_build_base(s, grid, &p, &q, parents, grandparents, &params)?
+            }
+            LayerNodes::Ext(p, q) => {
+                kernels::gkr_build_ext(s, grid, &p, &q, parents, grandparents, &params)?
+            }
+        }
+        Ok(())
+    }
+
+    /// Log of the number of leaves.
+    pub fn log_len(&self) -> usize {
+        self.log_len
+    }
+
+    /// Node `i` of layer `m`, which is 0 or 1: these layers are always on the host.
+    pub fn host_node(&self, m: usize, i: usize) -> (EF, EF) {
+        (self.host[m].0[i], self.host[m].1[i])
+    }
+
+    /// Layer `m`, if it is on the host.
+    pub fn host_layer(&self, m: usize) -> Option<(&[EF], &[EF])> {
+        self.host.get(m).map(|(p, q)| (&p[..], &q[..]))
+    }
+
+    /// Layer `m`, one that was built on the device or the leaves.
+    pub fn layer(&self, m: usize) -> LayerNodes<'_> {
+        match self.slots.get(m - self.lowest) {
+            None => LayerNodes::of_leaves(&self.leaves),
+            Some(slot) => LayerNodes::of_slot(slot),
+        }
+    }
+
+    /// Layer `m`, to be read, and slot `m - 1`, to be written.
+    pub fn layer_and_slot_below(&mut self, m: usize) -> (LayerNodes<'_>, &mut MetalBuffer<EF>) {
+        let (below, above) = self.slots.split_at_mut(m - self.lowest);
+        let layer = match above.first() {
+            None => LayerNodes::of_leaves(&self.leaves),
+            Some(slot) => LayerNodes::of_slot(slot),
+        };
+        (layer, &mut below[m - 1 - self.lowest])
+    }
+
+    /// Slot `j`, to be read, and slot `j - 1`, to be written.
+    pub fn slots(&mut self, j: usize) -> (&MetalBuffer<EF>, &mut MetalBuffer<EF>) {
+        let (below, above) = self.slots.split_at_mut(j - self.lowest);
+        (&above[0], &mut below[j - 1 - self.lowest])
+    }
+
+    /// Slot `j`, to be read.
+    pub fn slot(&self, j: usize) -> &MetalBuffer<EF> {
+        &self.slots[j - self.lowest]
+    }
+}

@@ -2,11 +2,6 @@
 // Tables of eq(xi, y) = prod_t (y_t ? xi_t : 1 - xi_t) over the last j coordinates, for every j: a heap.
 #include "params.h"
 
-inline FpExtL gkr_select(FpExt no, FpExt yes, bool_l c) {
-    FpExtL r;
-    for (uint k = 0; k < 4u; k++) r.c[k] = FpL(select(uint_l(no.c[k].v), uint_l(yes.c[k].v), c));
-    return r;
-}
 inline FpExtL gkr_select(FpExtL no, FpExtL yes, bool_l c) {
     FpExtL r;
     for (uint k = 0; k < 4u; k++) r.c[k] = FpL(select(no.c[k].v, yes.c[k].v, c));
@@ -21,8 +16,7 @@ inline FpExtL gkr_eq_entry(constant GkrEqParams& params, uint_l i) {
     uint_l bits = e << zeros;  // the leading one at bit 31, then the last coordinate, ...
     FpExtL value = fpext_one<uint_l>();
     for (uint s = 0; s < params.levels; s++) {
-        FpExt lo = params.low[s], hi = params.high[s];
-        FpExtL x = gkr_select(lo, hi, high);
+        FpExtL x = gkr_select(fpext_lanes(params.low[s]), fpext_lanes(params.high[s]), high);
         bool_l one = ((bits >> uint_l(30u - s)) & uint_l(1u)) != uint_l(0u);
         FpExtL factor = gkr_select(fpext_one<uint_l>() - x, x, one);
         value = gkr_select(value, value * factor, uint_l(s) < uint_l(31u) - zeros);

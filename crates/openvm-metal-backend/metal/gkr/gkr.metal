@@ -4,9 +4,8 @@
 #include "eq.h"
 #include "round.h"
 
-// Largest threadgroup of the round kernels. Each of its SIMD-groups leaves two sums.
-constant constexpr uint GKR_THREADS = 256u;
-constant constexpr uint GKR_SUMS = 2u * GKR_THREADS;
+// Two sums for each SIMD-group of a threadgroup: up to 256 threads, SIMD-groups of 8 or more.
+constant constexpr uint GKR_SUMS = 64u;
 
 /// One entry of the eq tables per thread: the heap of the low coordinates, then the heap of the high
 /// ones. Entry 2^j + y of a heap is eq(its last j coordinates, y), bit 0 of y for the first of them.

@@ -40,7 +40,7 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
         return Ok((proof, vec![]));
     };
     let _stage = s.stage("fractional_sumcheck");
-    let log_host_rows = config.log_host_rows(s.context().info().kind) as usize;
+    let log_host_rows = config.log_host_rows.min(32);
     let mut tree = {
         let _stage = s.stage("tree");
         FracTree::build(s, leaves, log_host_rows + 1)?

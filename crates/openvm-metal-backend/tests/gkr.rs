@@ -1,0 +1,195 @@
+//! The fractional sumcheck against the reference's, byte for byte.
+
+use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer, GkrConfig, GkrError};
+use openvm_metal_backend::kernels;
+use openvm_metal_backend::prelude::{EF, F, SC};
+use openvm_metal_common::{CommandStream, Device, MetalContext};
+use openvm_stark_backend::prover::fractional_sumcheck_gkr::{self as reference, Frac};
+use openvm_stark_backend::FiatShamirTranscript;
+use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
+use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+/// Gate above every size used here.
+const ALL_ON_HOST: usize = 32;
+
+fn stream() -> CommandStream {
+    let device = Device::from_env().expect("device");
+    MetalContext::shared_on(device, &[&kernels::LIBRARY]).expect("context").stream()
+}
+
+fn conformance_stream() -> CommandStream {
+    let device = Device::CpuConformance;
+    MetalContext::shared_on(device, &[&kernels::LIBRARY]).expect("context").stream()
+}
+
+fn random_base(rng: &mut StdRng) -> F {
+    F::from_u32(rng.random::<u32>() >> 1)
+}
+
+fn random_ext(rng: &mut StdRng) -> EF {
+    EF::from_basis_coefficients_fn(|_| random_base(rng))
+}
+
+fn fresh_transcript() -> DuplexSponge {
+    let mut transcript = default_duplex_sponge();
+    FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u32(7));
+    transcript
+}
+
+/// Proves both ways and compares everything that the transcript or the caller sees.
+fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) {
+    let context = format!("2^{} leaves, gate {gate}", p.len().trailing_zeros());
+    let evals: Vec<_> = p.iter().zip(q).map(|(&p, &q)| Frac::new(p, q)).collect();
+    let mut theirs = fresh_transcript();
+    let (expected, expected_xi) =
+        reference::fractional_sumcheck::<SC, _>(&mut theirs, &evals, assert_zero)
+            .expect("reference");
+    let next = FiatShamirTranscript::<SC>::sample(&mut theirs);
+
+    let base: Option<Vec<F>> = p.iter().map(|p| p.as_base()).collect();
+    let mut layers = vec![FracLayer::from_host_ext(s, p, q).expect("leaves")];
+    if let Some(base) = base {
+        layers.push(FracLayer::from_host(s, &base, q).expect("leaves"));
+    }
+    for leaves in layers {
+        let config = GkrConfig { log_host_rows: gate };
+        let mut ours = fresh_transcript();
+        let (proof, xi) = fractional_sumcheck(s, &config, &mut ours, Some(leaves), assert_zero)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
+        assert_eq!(proof.claims_per_layer, expected.claims_per_layer, "{context}");
+        assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
+        assert_eq!(xi, expected_xi, "{context}");
+        assert_eq!(FiatShamirTranscript::<SC>::sample(&mut ours), next, "{context}");
+    }
+}
+
+fn random_leaves(rng: &mut StdRng, log_len: usize, base: bool) -> (Vec<EF>, Vec<EF>) {
+    let p = (0..1usize << log_len)
+        .map(|_| if base { random_base(rng).into() } else { random_ext(rng) })
+        .collect();
+    let q = (0..1usize << log_len).map(|_| random_ext(rng)).collect();
+    (p, q)
+}
+
+#[test]
+fn every_size_and_gate_equals_the_reference() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(1));
+    for log_len in 1..=14 {
+        for gate in [0, 1, 2, 4, 8, ALL_ON_HOST] {
+            let (p, q) = random_leaves(&mut rng, log_len, (log_len + gate) % 3 != 0);
+            check(&s, gate, &p, &q, false);
+        }
+    }
+}
+
+#[test]
+fn a_large_layer_equals_the_reference() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(2));
+    let (p, q) = random_leaves(&mut rng, 17, true);
+    check(&s, 0, &p, &q, false);
+    check(&s, GkrConfig::default().log_host_rows, &p, &q, false);
+}
+
+#[test]
+fn conformance_equals_the_reference() {
+    let (s, mut rng) = (conformance_stream(), StdRng::seed_from_u64(3));
+    for log_len in [1, 2, 3, 5, 8, 9] {
+        let (p, q) = random_leaves(&mut rng, log_len, log_len % 2 == 0);
+        check(&s, 0, &p, &q, false);
+    }
+}
+
+/// Sends with multiplicity 1 and receives with the opposite, padded with 0/alpha.
+fn balanced_leaves(rng: &mut StdRng, log_len: usize) -> (Vec<EF>, Vec<EF>) {
+    let alpha = random_ext(rng);
+    let (mut p, mut q) = (vec![EF::ZERO; 1 << log_len], vec![alpha; 1 << log_len]);
+    for i in 0..p.len() * 3 / 8 {
+        let (count, message) = (random_base(rng), random_ext(rng));
+        (p[i], q[i]) = (count.into(), message);
+        let j = p.len() / 2 + i;
+        (p[j], q[j]) = ((-count).into(), message);
+    }
+    (p, q)
+}
+
+#[test]
+fn a_zero_sum_is_not_observed() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(4));
+    for log_len in [3, 7, 10] {
+        let (p, q) = balanced_leaves(&mut rng, log_len);
+        for gate in [0, 3, ALL_ON_HOST] {
+            check(&s, gate, &p, &q, true);
+            check(&s, gate, &p, &q, false);
+        }
+    }
+}
+
+#[test]
+fn an_unbalanced_sum_is_an_error() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(5));
+    let (mut p, q) = balanced_leaves(&mut rng, 6);
+    p[3] += EF::ONE;
+    let leaves = FracLayer::from_host_ext(&s, &p, &q).expect("leaves");
+    let mut transcript = fresh_transcript();
+    let config = GkrConfig { log_host_rows: 0 };
+    let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
+    assert!(matches!(result, Err(GkrError::NonZeroRootSum)));
+}
+
+#[test]
+fn one_interaction_of_two_rows() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(6));
+    let message = random_ext(&mut rng);
+    check(&s, 0, &[EF::ONE, -EF::ONE], &[message, message], true);
+}
+
+#[test]
+fn no_interactions() {
+    let s = stream();
+    let mut transcript = fresh_transcript();
+    let config = GkrConfig::default();
+    let (proof, xi) =
+        fractional_sumcheck(&s, &config, &mut transcript, None, true).expect("nothing to prove");
+    assert_eq!(proof.fractional_sum, (EF::ZERO, EF::ONE));
+    assert!(proof.claims_per_layer.is_empty() && proof.sumcheck_polys.is_empty() && xi.is_empty());
+    let next = FiatShamirTranscript::<SC>::sample(&mut fresh_transcript());
+    assert_eq!(FiatShamirTranscript::<SC>::sample(&mut transcript), next);
+}
+
+#[test]
+fn leaves_of_a_bad_length_are_refused() {
+    let s = stream();
+    let one = |n: usize| (vec![F::ONE; n], vec![EF::ONE; n]);
+    for n in [1, 3, 6] {
+        let (p, q) = one(n);
+        let result = FracLayer::from_host(&s, &p, &q);
+        assert!(matches!(result, Err(GkrError::LayerShape { .. })), "{n} leaves");
+    }
+    let result = FracLayer::from_host(&s, &one(4).0, &one(8).1);
+    assert!(matches!(result, Err(GkrError::LayerShape { numerators: 4, denominators: 8 })));
+}
+
+#[test]
+fn rounds_cost_one_dispatch_and_one_wait() {
+    let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
+    let (log_len, gate) = (12, 4);
+    let (p, q) = random_leaves(&mut rng, log_len, true);
+    let base: Vec<F> = p.iter().map(|p| p.as_base().expect("base field")).collect();
+    let leaves = FracLayer::from_host(&s, &base, &q).expect("leaves");
+    s.reset_counters();
+    let config = GkrConfig { log_host_rows: gate };
+    fractional_sumcheck(&s, &config, &mut fresh_transcript(), Some(leaves), false).expect("proof");
+    // Layers of 2^(gate+2)..2^log_len nodes; a layer of 2^m has m - 1 - gate rounds on the device.
+    let rounds: usize = (gate + 2..=log_len).map(|m| m - 1 - gate).sum();
+    let (layers, build) = (log_len - gate - 1, (log_len - gate - 1).div_ceil(2));
+    let (mut dispatches, mut waits) = (0, 0);
+    for stage in &s.counters().stages {
+        dispatches += stage.dispatches as usize;
+        waits += stage.waits as usize;
+    }
+    assert_eq!(dispatches, rounds + layers + build);
+    assert_eq!(waits, rounds + 1);
+}

@@ -7,7 +7,7 @@ use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::prover::fractional_sumcheck_gkr::{self as reference, Frac};
 use openvm_stark_backend::FiatShamirTranscript;
 use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
-use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
+use p3_field::{BasedVectorSpace, ExtensionField, PrimeCharacteristicRing};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -48,7 +48,7 @@ fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) 
             .expect("reference");
     let next = FiatShamirTranscript::<SC>::sample(&mut theirs);
 
-    let base: Option<Vec<F>> = p.iter().map(|p| p.as_base()).collect();
+    let base: Option<Vec<F>> = p.iter().map(|p| ExtensionField::<F>::as_base(p)).collect();
     let mut layers = vec![FracLayer::from_host_ext(s, p, q).expect("leaves")];
     if let Some(base) = base {
         layers.push(FracLayer::from_host(s, &base, q).expect("leaves"));
@@ -177,7 +177,7 @@ fn rounds_cost_one_dispatch_and_one_wait() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
     let (log_len, gate) = (12, 4);
     let (p, q) = random_leaves(&mut rng, log_len, true);
-    let base: Vec<F> = p.iter().map(|p| p.as_base().expect("base field")).collect();
+    let base: Vec<F> = p.iter().map(|p| ExtensionField::<F>::as_base(p).expect("base field")).collect();
     let leaves = FracLayer::from_host(&s, &base, &q).expect("leaves");
     s.reset_counters();
     let config = GkrConfig { log_host_rows: gate };

@@ -91,9 +91,9 @@ impl DeviceRounds {
         log_host_rows: usize,
     ) -> Result<HostTable, GkrError> {
         self.start_layer(s, rounds.xi(), lambda)?;
-        let mut i = 0;
+        let (mut i, mut r) = (0, EF::ZERO);
         loop {
-            let groups = self.encode(s, tree, m, i, rounds.last_challenge(), rounds.at_one())?;
+            let groups = self.encode(s, tree, m, i, r, rounds.at_one())?;
             let log_rows_after = m - 2 - i;
             if log_rows_after <= log_host_rows {
                 s.count_host_work("gkr: rounds of small tables", 1 << log_rows_after);
@@ -102,7 +102,7 @@ impl DeviceRounds {
                 return Ok(table);
             }
             let partials = self.partials.slice(..2 * groups).to_host(s)?;
-            rounds.next(add_up(&partials));
+            r = rounds.next(add_up(&partials));
             i += 1;
         }
     }

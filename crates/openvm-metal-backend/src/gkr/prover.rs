@@ -135,11 +135,6 @@ impl<'a, TS: FiatShamirTranscript<SC>> Rounds<'a, TS> {
         LayerClaim::at_one(self.xi[self.polys.len()])
     }
 
-    /// Challenge of the last round, 0 before the first.
-    pub fn last_challenge(&self) -> EF {
-        self.challenges.last().copied().unwrap_or(EF::ZERO)
-    }
-
     /// Observes the polynomial of the next round and samples its challenge.
     pub fn next(&mut self, sums: RoundSums) -> EF {
         let i = self.polys.len();

@@ -6,7 +6,8 @@
 
 use std::time::Instant;
 
-use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer, GkrConfig};
+use openvm_metal_backend::config::MetalProverConfig;
+use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::prelude::{EF, F};
 use openvm_metal_common::{CommandStream, Device, MetalContext};
@@ -19,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
     let min = args.next().transpose()?.unwrap_or(16);
     let max = args.next().transpose()?.unwrap_or(20);
-    let gate = args.next().transpose()?.unwrap_or(GkrConfig::default().log_host_rows);
+    let gate = args.next().transpose()?.unwrap_or(MetalProverConfig::default().gkr_host_log_layer);
     let context = MetalContext::shared_on(Device::from_env()?, &[&kernels::LIBRARY])?;
     println!("{}, gate 2^{gate}", context.info());
     println!("log   total ms   tree ms   wait ms  dispatches  waits  peak MiB");
@@ -66,7 +67,8 @@ fn run(s: &CommandStream, gate: usize, p: &[F], q: &[EF]) -> Result<f64, Box<dyn
     let leaves = FracLayer::from_host(s, p, q)?;
     s.wait()?;
     s.reset_counters();
-    let config = GkrConfig { log_host_rows: gate };
+    let mut config = MetalProverConfig::default();
+    config.gkr_host_log_layer = gate;
     let mut transcript = default_duplex_sponge();
     let start = Instant::now();
     let proof = fractional_sumcheck(s, &config, &mut transcript, Some(leaves), false)?;

@@ -118,6 +118,15 @@ pub enum MetalProverError {
     /// The sum of all interactions is not zero: some message was sent that nobody received.
     #[error("interactions do not balance: the fractional sum of all buses is not zero")]
     InteractionsUnbalanced,
+    /// GKR leaves of a length that no tree has.
+    #[error(
+        "fractional sumcheck: {numerators} numerators and {denominators} denominators, \
+         where the same power of two from 2 to 2^32 of both is needed"
+    )]
+    GkrLeaves {
+        numerators: usize,
+        denominators: usize,
+    },
     /// A broken invariant of the prover itself.
     #[error("internal error in {phase}: {detail}")]
     Internal { phase: &'static str, detail: String },

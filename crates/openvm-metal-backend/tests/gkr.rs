@@ -1,8 +1,9 @@
 //! The fractional sumcheck against the reference's, byte for byte.
 
-use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer, GkrConfig, GkrError};
-use openvm_metal_backend::kernels;
+use openvm_metal_backend::config::MetalProverConfig;
+use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer};
 use openvm_metal_backend::prelude::{EF, F, SC};
+use openvm_metal_backend::{kernels, MetalProverError};
 use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::prover::fractional_sumcheck_gkr::{self as reference, Frac};
 use openvm_stark_backend::FiatShamirTranscript;
@@ -11,8 +12,16 @@ use p3_field::{BasedVectorSpace, ExtensionField, PrimeCharacteristicRing};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// Gate above every size used here.
+/// Gate above every size used here, and the one that leaves most to the device.
 const ALL_ON_HOST: usize = 32;
+const ALL_ON_DEVICE: usize = 1;
+
+/// Layers of up to `2^host_log_layer` fractions on the host.
+fn config(host_log_layer: usize) -> MetalProverConfig {
+    let mut config = MetalProverConfig::default();
+    config.gkr_host_log_layer = host_log_layer;
+    config
+}
 
 fn stream() -> CommandStream {
     let device = Device::from_env().expect("device");
@@ -54,9 +63,8 @@ fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) 
         layers.push(FracLayer::from_host(s, &base, q).expect("leaves"));
     }
     for leaves in layers {
-        let config = GkrConfig { log_host_rows: gate };
         let mut ours = fresh_transcript();
-        let (proof, xi) = fractional_sumcheck(s, &config, &mut ours, Some(leaves), assert_zero)
+        let (proof, xi) = fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
             .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
         assert_eq!(proof.claims_per_layer, expected.claims_per_layer, "{context}");
@@ -78,7 +86,7 @@ fn random_leaves(rng: &mut StdRng, log_len: usize, base: bool) -> (Vec<EF>, Vec<
 fn every_size_and_gate_equals_the_reference() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(1));
     for log_len in 1..=14 {
-        for gate in [0, 1, 2, 4, 8, ALL_ON_HOST] {
+        for gate in [ALL_ON_DEVICE, 2, 3, 5, 9, ALL_ON_HOST] {
             let (p, q) = random_leaves(&mut rng, log_len, (log_len + gate) % 3 != 0);
             check(&s, gate, &p, &q, false);
         }
@@ -89,8 +97,8 @@ fn every_size_and_gate_equals_the_reference() {
 fn a_large_layer_equals_the_reference() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(2));
     let (p, q) = random_leaves(&mut rng, 17, true);
-    check(&s, 0, &p, &q, false);
-    check(&s, GkrConfig::default().log_host_rows, &p, &q, false);
+    check(&s, ALL_ON_DEVICE, &p, &q, false);
+    check(&s, MetalProverConfig::default().gkr_host_log_layer, &p, &q, false);
 }
 
 #[test]
@@ -98,7 +106,7 @@ fn conformance_equals_the_reference() {
     let (s, mut rng) = (conformance_stream(), StdRng::seed_from_u64(3));
     for log_len in [1, 2, 3, 5, 8, 9] {
         let (p, q) = random_leaves(&mut rng, log_len, log_len % 2 == 0);
-        check(&s, 0, &p, &q, false);
+        check(&s, ALL_ON_DEVICE, &p, &q, false);
     }
 }
 
@@ -120,7 +128,7 @@ fn a_zero_sum_is_not_observed() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(4));
     for log_len in [3, 7, 10] {
         let (p, q) = balanced_leaves(&mut rng, log_len);
-        for gate in [0, 3, ALL_ON_HOST] {
+        for gate in [ALL_ON_DEVICE, 4, ALL_ON_HOST] {
             check(&s, gate, &p, &q, true);
             check(&s, gate, &p, &q, false);
         }
@@ -134,23 +142,23 @@ fn an_unbalanced_sum_is_an_error() {
     p[3] += EF::ONE;
     let leaves = FracLayer::from_host_ext(&s, &p, &q).expect("leaves");
     let mut transcript = fresh_transcript();
-    let config = GkrConfig { log_host_rows: 0 };
+    let config = config(ALL_ON_DEVICE);
     let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
-    assert!(matches!(result, Err(GkrError::NonZeroRootSum)));
+    assert!(matches!(result, Err(MetalProverError::InteractionsUnbalanced)));
 }
 
 #[test]
 fn one_interaction_of_two_rows() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(6));
     let message = random_ext(&mut rng);
-    check(&s, 0, &[EF::ONE, -EF::ONE], &[message, message], true);
+    check(&s, ALL_ON_DEVICE, &[EF::ONE, -EF::ONE], &[message, message], true);
 }
 
 #[test]
 fn no_interactions() {
     let s = stream();
     let mut transcript = fresh_transcript();
-    let config = GkrConfig::default();
+    let config = MetalProverConfig::default();
     let (proof, xi) =
         fractional_sumcheck(&s, &config, &mut transcript, None, true).expect("nothing to prove");
     assert_eq!(proof.fractional_sum, (EF::ZERO, EF::ONE));
@@ -166,25 +174,24 @@ fn leaves_of_a_bad_length_are_refused() {
     for n in [1, 3, 6] {
         let (p, q) = one(n);
         let result = FracLayer::from_host(&s, &p, &q);
-        assert!(matches!(result, Err(GkrError::LayerShape { .. })), "{n} leaves");
+        assert!(matches!(result, Err(MetalProverError::GkrLeaves { .. })), "{n} leaves");
     }
     let result = FracLayer::from_host(&s, &one(4).0, &one(8).1);
-    assert!(matches!(result, Err(GkrError::LayerShape { numerators: 4, denominators: 8 })));
+    assert!(matches!(result, Err(MetalProverError::GkrLeaves { numerators: 4, denominators: 8 })));
 }
 
 #[test]
 fn rounds_cost_one_dispatch_and_one_wait() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
-    let (log_len, gate) = (12, 4);
+    let (log_len, gate) = (12, 5);
     let (p, q) = random_leaves(&mut rng, log_len, true);
     let base: Vec<F> = p.iter().map(|p| ExtensionField::<F>::as_base(p).expect("base field")).collect();
     let leaves = FracLayer::from_host(&s, &base, &q).expect("leaves");
     s.reset_counters();
-    let config = GkrConfig { log_host_rows: gate };
-    fractional_sumcheck(&s, &config, &mut fresh_transcript(), Some(leaves), false).expect("proof");
-    // Layers of 2^(gate+2)..2^log_len nodes; a layer of 2^m has m - 1 - gate rounds on the device.
-    let rounds: usize = (gate + 2..=log_len).map(|m| m - 1 - gate).sum();
-    let (layers, build) = (log_len - gate - 1, (log_len - gate - 1).div_ceil(2));
+    fractional_sumcheck(&s, &config(gate), &mut fresh_transcript(), Some(leaves), false).expect("proof");
+    // A layer of 2^m nodes, m > gate, has m - gate rounds on the device.
+    let rounds: usize = (gate + 1..=log_len).map(|m| m - gate).sum();
+    let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));
     let (mut dispatches, mut waits) = (0, 0);
     for stage in &s.counters().stages {
         dispatches += stage.dispatches as usize;

@@ -8,7 +8,7 @@ use super::host::HostTable;
 use super::prover::Rounds;
 use super::round::RoundSums;
 use super::tree::{FracTree, LayerNodes};
-use super::GkrError;
+use crate::error::MetalProverError;
 use crate::kernels;
 use crate::params::{GkrEqParams, GkrRoundParams};
 use crate::prelude::{EF, SC};
@@ -45,7 +45,7 @@ fn heap_entries(vars: usize) -> (usize, usize) {
 
 impl DeviceRounds {
     /// For layers of up to `2^log_len` nodes.
-    pub fn new(s: &CommandStream, log_len: usize) -> Result<Self, GkrError> {
+    pub fn new(s: &CommandStream, log_len: usize) -> Result<Self, MetalProverError> {
         let (low, high) = heap_entries(log_len.saturating_sub(2));
         Ok(Self {
             eq: MetalBuffer::uninit(s.context(), low + high)?,
@@ -57,7 +57,7 @@ impl DeviceRounds {
     }
 
     /// Prepares a layer: the eq tables of its point, which has at least one coordinate.
-    fn start_layer(&mut self, s: &CommandStream, xi: &[EF], lambda: EF) -> Result<(), GkrError> {
+    fn start_layer(&mut self, s: &CommandStream, xi: &[EF], lambda: EF) -> Result<(), MetalProverError> {
         let vars = xi.len() - 1;
         let (low, high) = heap_entries(vars);
         (self.vars, self.low_entries, self.lambda) = (vars, low, lambda);
@@ -89,7 +89,7 @@ impl DeviceRounds {
         lambda: EF,
         rounds: &mut Rounds<'_, TS>,
         log_host_rows: usize,
-    ) -> Result<HostTable, GkrError> {
+    ) -> Result<HostTable, MetalProverError> {
         self.start_layer(s, rounds.xi(), lambda)?;
         let (mut i, mut r) = (0, EF::ZERO);
         loop {
@@ -117,7 +117,7 @@ impl DeviceRounds {
         i: usize,
         r: EF,
         at_one: bool,
-    ) -> Result<usize, GkrError> {
+    ) -> Result<usize, MetalProverError> {
         let (params, groups, threads) = self.plan(i, r, at_one);
         let grid = Grid::groups(groups as u32, threads as u32);
         let (eq, partials) = (&self.eq, &mut self.partials);
@@ -156,7 +156,7 @@ impl DeviceRounds {
         i: usize,
         groups: usize,
         xi: &[EF],
-    ) -> Result<(RoundSums, HostTable), GkrError> {
+    ) -> Result<(RoundSums, HostTable), MetalProverError> {
         let (partials, xi) = (self.partials.slice(..2 * groups), &xi[i..]);
         if i > 0 {
             let columns = tree.slot(m - i).as_slice();
@@ -207,7 +207,7 @@ impl DeviceRounds {
 fn read<const N: usize>(
     s: &CommandStream,
     slices: [MetalSlice<'_, EF>; N],
-) -> Result<[Vec<EF>; N], GkrError> {
+) -> Result<[Vec<EF>; N], MetalProverError> {
     let mut read = s.read_many(&slices)?.into_iter();
     Ok(std::array::from_fn(|_| read.next().unwrap_or_default()))
 }

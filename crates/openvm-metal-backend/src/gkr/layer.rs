@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalContext};
 
-use super::GkrError;
+use crate::error::MetalProverError;
 use crate::prelude::{EF, F};
 
 /// Numerators of the leaves, one per leaf.
@@ -44,13 +44,13 @@ pub struct FracLayer {
 
 impl FracLayer {
     /// # Errors
-    /// [`GkrError::LayerShape`] unless both have the same length, a power of two that is at least 2 and
+    /// [`MetalProverError::GkrLeaves`] unless both have the same length, a power of two that is at least 2 and
     /// at most 2^32.
-    pub fn new(p: Numerators, q: MetalBuffer<EF>) -> Result<Self, GkrError> {
+    pub fn new(p: Numerators, q: MetalBuffer<EF>) -> Result<Self, MetalProverError> {
         let (numerators, denominators) = (p.len(), q.len());
         let fits = denominators.is_power_of_two() && (2..=1 << 32).contains(&denominators);
         if numerators != denominators || !fits {
-            return Err(GkrError::LayerShape { numerators, denominators });
+            return Err(MetalProverError::GkrLeaves { numerators, denominators });
         }
         Ok(Self { p, q })
     }
@@ -58,24 +58,24 @@ impl FracLayer {
     /// Memory for `2^log_len` leaves with numerators in the base field, to be written by the caller.
     ///
     /// # Errors
-    /// [`GkrError::LayerShape`] for a bad length, or out of memory.
-    pub fn uninit(context: &MetalContext, log_len: usize) -> Result<Self, GkrError> {
+    /// [`MetalProverError::GkrLeaves`] for a bad length, or out of memory.
+    pub fn uninit(context: &MetalContext, log_len: usize) -> Result<Self, MetalProverError> {
         let len = 1usize.checked_shl(log_len as u32).unwrap_or(0);
         if !(1..=32).contains(&log_len) {
-            return Err(GkrError::LayerShape { numerators: len, denominators: len });
+            return Err(MetalProverError::GkrLeaves { numerators: len, denominators: len });
         }
         let p = Numerators::Base(MetalBuffer::uninit(context, len)?);
         Self::new(p, MetalBuffer::uninit(context, len)?)
     }
 
     /// Leaves from the host, numerators in the base field.
-    pub fn from_host(s: &CommandStream, p: &[F], q: &[EF]) -> Result<Self, GkrError> {
+    pub fn from_host(s: &CommandStream, p: &[F], q: &[EF]) -> Result<Self, MetalProverError> {
         let p = Numerators::Base(MetalBuffer::from_host(s, p)?);
         Self::new(p, MetalBuffer::from_host(s, q)?)
     }
 
     /// Leaves from the host, numerators in the extension field.
-    pub fn from_host_ext(s: &CommandStream, p: &[EF], q: &[EF]) -> Result<Self, GkrError> {
+    pub fn from_host_ext(s: &CommandStream, p: &[EF], q: &[EF]) -> Result<Self, MetalProverError> {
         let p = Numerators::Ext(MetalBuffer::from_host(s, p)?);
         Self::new(p, MetalBuffer::from_host(s, q)?)
     }

@@ -10,7 +10,9 @@ use super::device_rounds::DeviceRounds;
 use super::host::HostTable;
 use super::round::{inverses, LayerClaim, RoundSums};
 use super::tree::FracTree;
-use super::{FracLayer, GkrConfig, GkrError};
+use super::FracLayer;
+use crate::config::MetalProverConfig;
+use crate::error::MetalProverError;
 use crate::prelude::{EF, SC};
 
 /// Proves the sum of the fractions of `leaves` through the layers of their tree; the transcript sees
@@ -23,14 +25,14 @@ use crate::prelude::{EF, SC};
 /// variable, the first for bit 0 of the leaf index.
 ///
 /// # Errors
-/// [`GkrError::NonZeroRootSum`] if `assert_zero` and the sum is not zero; errors of the device.
+/// [`MetalProverError::InteractionsUnbalanced`] if `assert_zero` and the sum is not zero; errors of the device.
 pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
     s: &CommandStream,
-    config: &GkrConfig,
+    config: &MetalProverConfig,
     transcript: &mut TS,
     leaves: Option<FracLayer>,
     assert_zero: bool,
-) -> Result<(FracSumcheckProof<SC>, Vec<EF>), GkrError> {
+) -> Result<(FracSumcheckProof<SC>, Vec<EF>), MetalProverError> {
     let Some(leaves) = leaves else {
         let proof = FracSumcheckProof {
             fractional_sum: (EF::ZERO, EF::ONE),
@@ -40,7 +42,8 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
         return Ok((proof, vec![]));
     };
     let _stage = s.stage("fractional_sumcheck");
-    let log_host_rows = config.log_host_rows.min(32);
+    // A layer of 2^m fractions starts with tables of 2^(m-1) rows.
+    let log_host_rows = config.gkr_host_log_layer.clamp(1, 33) - 1;
     let mut tree = {
         let _stage = s.stage("tree");
         FracTree::build(s, leaves, log_host_rows + 1)?
@@ -50,7 +53,7 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
     if !assert_zero {
         transcript.observe_ext(root.0);
     } else if root.0 != EF::ZERO {
-        return Err(GkrError::NonZeroRootSum);
+        return Err(MetalProverError::InteractionsUnbalanced);
     }
     transcript.observe_ext(root.1);
 

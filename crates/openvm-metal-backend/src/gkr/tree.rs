@@ -2,7 +2,8 @@
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
-use super::{host, FracLayer, GkrError, Numerators};
+use super::{host, FracLayer, Numerators};
+use crate::error::MetalProverError;
 use crate::kernels;
 use crate::params::GkrBuildParams;
 use crate::prelude::{EF, F};
@@ -30,7 +31,7 @@ impl<'a> LayerNodes<'a> {
     }
 
     /// Both columns on the host.
-    pub fn to_host(&self, s: &CommandStream) -> Result<(Vec<EF>, Vec<EF>), GkrError> {
+    pub fn to_host(&self, s: &CommandStream) -> Result<(Vec<EF>, Vec<EF>), MetalProverError> {
         match self {
             Self::Base(p, q) => {
                 let p = p.to_host(s)?.into_iter().map(EF::from).collect();
@@ -64,7 +65,7 @@ pub(super) struct FracTree {
 impl FracTree {
     /// Sums up, on the device as long as a layer has more than `2^log_host` nodes, two layers per
     /// dispatch; layers `0..=log_host` end on the host, with one wait.
-    pub fn build(s: &CommandStream, leaves: FracLayer, log_host: usize) -> Result<Self, GkrError> {
+    pub fn build(s: &CommandStream, leaves: FracLayer, log_host: usize) -> Result<Self, MetalProverError> {
         let log_len = leaves.log_len();
         let log_host = log_host.clamp(1, log_len);
         let lowest = if log_len > log_host { log_host - 1 } else { log_len };
@@ -89,7 +90,7 @@ impl FracTree {
     }
 
     /// Layers `m - 1` and `m - 2` from layer `m`, `m >= 2`.
-    fn build_two(&mut self, s: &CommandStream, m: usize) -> Result<(), GkrError> {
+    fn build_two(&mut self, s: &CommandStream, m: usize) -> Result<(), MetalProverError> {
         let quads = 1usize << (m - 2);
         let params = GkrBuildParams { quads: quads as u64, unused: 0 };
         let grid = Grid::threads(quads);

@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<usize>());
     let min = args.next().transpose()?.unwrap_or(16);
     let max = args.next().transpose()?.unwrap_or(20);
-    let gate = args.next().transpose()?.unwrap_or(MetalProverConfig::default().gkr_host_log_layer);
+    let gate = args
+        .next()
+        .transpose()?
+        .unwrap_or(MetalProverConfig::default().gkr_host_log_layer);
     let context = MetalContext::shared_on(Device::from_env()?, &[&kernels::LIBRARY])?;
     println!("{}, gate 2^{gate}", context.info());
     println!("log   total ms   tree ms   wait ms  dispatches  waits  peak MiB");
@@ -33,8 +36,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             F::from_u32(seed >> 1)
         };
         let p: Vec<F> = (0..1usize << log_len).map(|_| word()).collect();
-        let q: Vec<EF> =
-            (0..1usize << log_len).map(|_| EF::from_basis_coefficients_fn(|_| word())).collect();
+        let q: Vec<EF> = (0..1usize << log_len)
+            .map(|_| EF::from_basis_coefficients_fn(|_| word()))
+            .collect();
         for _ in 0..=RUNS {
             times.push(run(&s, gate, &p, &q)?);
         }
@@ -63,7 +67,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Milliseconds of one proof; the counters are those of this run.
-fn run(s: &CommandStream, gate: usize, p: &[F], q: &[EF]) -> Result<f64, Box<dyn std::error::Error>> {
+fn run(
+    s: &CommandStream,
+    gate: usize,
+    p: &[F],
+    q: &[EF],
+) -> Result<f64, Box<dyn std::error::Error>> {
     let leaves = FracLayer::from_host(s, p, q)?;
     s.wait()?;
     s.reset_counters();

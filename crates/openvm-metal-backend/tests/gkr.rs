@@ -25,12 +25,16 @@ fn config(host_log_layer: usize) -> MetalProverConfig {
 
 fn stream() -> CommandStream {
     let device = Device::from_env().expect("device");
-    MetalContext::shared_on(device, &[&kernels::LIBRARY]).expect("context").stream()
+    MetalContext::shared_on(device, &[&kernels::LIBRARY])
+        .expect("context")
+        .stream()
 }
 
 fn conformance_stream() -> CommandStream {
     let device = Device::CpuConformance;
-    MetalContext::shared_on(device, &[&kernels::LIBRARY]).expect("context").stream()
+    MetalContext::shared_on(device, &[&kernels::LIBRARY])
+        .expect("context")
+        .stream()
 }
 
 fn random_base(rng: &mut StdRng) -> F {
@@ -64,19 +68,33 @@ fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) 
     }
     for leaves in layers {
         let mut ours = fresh_transcript();
-        let (proof, xi) = fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        let (proof, xi) =
+            fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
-        assert_eq!(proof.claims_per_layer, expected.claims_per_layer, "{context}");
+        assert_eq!(
+            proof.claims_per_layer, expected.claims_per_layer,
+            "{context}"
+        );
         assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
         assert_eq!(xi, expected_xi, "{context}");
-        assert_eq!(FiatShamirTranscript::<SC>::sample(&mut ours), next, "{context}");
+        assert_eq!(
+            FiatShamirTranscript::<SC>::sample(&mut ours),
+            next,
+            "{context}"
+        );
     }
 }
 
 fn random_leaves(rng: &mut StdRng, log_len: usize, base: bool) -> (Vec<EF>, Vec<EF>) {
     let p = (0..1usize << log_len)
-        .map(|_| if base { random_base(rng).into() } else { random_ext(rng) })
+        .map(|_| {
+            if base {
+                random_base(rng).into()
+            } else {
+                random_ext(rng)
+            }
+        })
         .collect();
     let q = (0..1usize << log_len).map(|_| random_ext(rng)).collect();
     (p, q)
@@ -98,7 +116,13 @@ fn a_large_layer_equals_the_reference() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(2));
     let (p, q) = random_leaves(&mut rng, 17, true);
     check(&s, ALL_ON_DEVICE, &p, &q, false);
-    check(&s, MetalProverConfig::default().gkr_host_log_layer, &p, &q, false);
+    check(
+        &s,
+        MetalProverConfig::default().gkr_host_log_layer,
+        &p,
+        &q,
+        false,
+    );
 }
 
 #[test]
@@ -144,14 +168,23 @@ fn an_unbalanced_sum_is_an_error() {
     let mut transcript = fresh_transcript();
     let config = config(ALL_ON_DEVICE);
     let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
-    assert!(matches!(result, Err(MetalProverError::InteractionsUnbalanced)));
+    assert!(matches!(
+        result,
+        Err(MetalProverError::InteractionsUnbalanced)
+    ));
 }
 
 #[test]
 fn one_interaction_of_two_rows() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(6));
     let message = random_ext(&mut rng);
-    check(&s, ALL_ON_DEVICE, &[EF::ONE, -EF::ONE], &[message, message], true);
+    check(
+        &s,
+        ALL_ON_DEVICE,
+        &[EF::ONE, -EF::ONE],
+        &[message, message],
+        true,
+    );
 }
 
 #[test]
@@ -174,10 +207,19 @@ fn leaves_of_a_bad_length_are_refused() {
     for n in [1, 3, 6] {
         let (p, q) = one(n);
         let result = FracLayer::from_host(&s, &p, &q);
-        assert!(matches!(result, Err(MetalProverError::GkrLeaves { .. })), "{n} leaves");
+        assert!(
+            matches!(result, Err(MetalProverError::GkrLeaves { .. })),
+            "{n} leaves"
+        );
     }
     let result = FracLayer::from_host(&s, &one(4).0, &one(8).1);
-    assert!(matches!(result, Err(MetalProverError::GkrLeaves { numerators: 4, denominators: 8 })));
+    assert!(matches!(
+        result,
+        Err(MetalProverError::GkrLeaves {
+            numerators: 4,
+            denominators: 8
+        })
+    ));
 }
 
 #[test]
@@ -185,10 +227,20 @@ fn rounds_cost_one_dispatch_and_one_wait() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
     let (log_len, gate) = (12, 5);
     let (p, q) = random_leaves(&mut rng, log_len, true);
-    let base: Vec<F> = p.iter().map(|p| ExtensionField::<F>::as_base(p).expect("base field")).collect();
+    let base: Vec<F> = p
+        .iter()
+        .map(|p| ExtensionField::<F>::as_base(p).expect("base field"))
+        .collect();
     let leaves = FracLayer::from_host(&s, &base, &q).expect("leaves");
     s.reset_counters();
-    fractional_sumcheck(&s, &config(gate), &mut fresh_transcript(), Some(leaves), false).expect("proof");
+    fractional_sumcheck(
+        &s,
+        &config(gate),
+        &mut fresh_transcript(),
+        Some(leaves),
+        false,
+    )
+    .expect("proof");
     // A layer of 2^m nodes, m > gate, has m - gate rounds on the device.
     let rounds: usize = (gate + 1..=log_len).map(|m| m - gate).sum();
     let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));

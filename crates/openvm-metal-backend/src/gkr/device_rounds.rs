@@ -39,7 +39,11 @@ pub(super) struct DeviceRounds {
 /// over the last `min(vars, DIRECT_VARS)` variables; the low heap, which comes first, is over all but
 /// the last `HIGH_VARS` and exists only if `vars > DIRECT_VARS`.
 fn heap_entries(vars: usize) -> (usize, usize) {
-    let low = if vars > DIRECT_VARS { 2 << (vars - HIGH_VARS) } else { 0 };
+    let low = if vars > DIRECT_VARS {
+        2 << (vars - HIGH_VARS)
+    } else {
+        0
+    };
     (low, 2 << vars.min(DIRECT_VARS))
 }
 
@@ -57,7 +61,12 @@ impl DeviceRounds {
     }
 
     /// Prepares a layer: the eq tables of its point, which has at least one coordinate.
-    fn start_layer(&mut self, s: &CommandStream, xi: &[EF], lambda: EF) -> Result<(), MetalProverError> {
+    fn start_layer(
+        &mut self,
+        s: &CommandStream,
+        xi: &[EF],
+        lambda: EF,
+    ) -> Result<(), MetalProverError> {
         let vars = xi.len() - 1;
         let (low, high) = heap_entries(vars);
         (self.vars, self.low_entries, self.lambda) = (vars, low, lambda);
@@ -72,11 +81,20 @@ impl DeviceRounds {
             *slot = x;
         }
         if low > 0 {
-            for (slot, &x) in params.low.iter_mut().zip(pairs[..vars - HIGH_VARS].iter().rev()) {
+            for (slot, &x) in params
+                .low
+                .iter_mut()
+                .zip(pairs[..vars - HIGH_VARS].iter().rev())
+            {
                 *slot = x;
             }
         }
-        Ok(kernels::gkr_eq_heaps(s, Grid::threads(low + high), &mut self.eq, &params)?)
+        Ok(kernels::gkr_eq_heaps(
+            s,
+            Grid::threads(low + high),
+            &mut self.eq,
+            &params,
+        )?)
     }
 
     /// Runs rounds of layer `m` as long as their tables have more than `2^log_host_rows` rows (round 0
@@ -97,7 +115,8 @@ impl DeviceRounds {
             let log_rows_after = m - 2 - i;
             if log_rows_after <= log_host_rows {
                 s.count_host_work("gkr: rounds of small tables", 1 << log_rows_after);
-                let (sums, mut table) = self.finish_with_table(s, tree, m, i, groups, rounds.xi())?;
+                let (sums, mut table) =
+                    self.finish_with_table(s, tree, m, i, groups, rounds.xi())?;
                 table.fold(rounds.next(sums));
                 return Ok(table);
             }
@@ -174,7 +193,10 @@ impl DeviceRounds {
                 (sums, p, q)
             }
         };
-        Ok((add_up(&sums), HostTable::from_nodes(&p, &q, self.lambda, xi)))
+        Ok((
+            add_up(&sums),
+            HostTable::from_nodes(&p, &q, self.lambda, xi),
+        ))
     }
 
     /// Parameters, threadgroups and threads of round `i`.
@@ -214,7 +236,10 @@ fn read<const N: usize>(
 
 /// The sums of all threadgroups.
 fn add_up(partials: &[EF]) -> RoundSums {
-    let mut sums = RoundSums { at: EF::ZERO, lead: EF::ZERO };
+    let mut sums = RoundSums {
+        at: EF::ZERO,
+        lead: EF::ZERO,
+    };
     for partial in partials.chunks_exact(2) {
         sums.at += partial[0];
         sums.lead += partial[1];

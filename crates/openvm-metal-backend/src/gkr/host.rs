@@ -21,15 +21,25 @@ impl HostTable {
         let even = |x: &[EF]| x.iter().copied().step_by(2).collect::<Vec<_>>();
         let odd = |x: &[EF]| x.iter().copied().skip(1).step_by(2).collect::<Vec<_>>();
         let d = even(q);
-        let a = even(p).iter().zip(&d).map(|(&p0, &q0)| p0 + lambda * q0).collect();
-        Self { columns: [a, odd(q), odd(p), d], weights: pair_weights(xi) }
+        let a = even(p)
+            .iter()
+            .zip(&d)
+            .map(|(&p0, &q0)| p0 + lambda * q0)
+            .collect();
+        Self {
+            columns: [a, odd(q), odd(p), d],
+            weights: pair_weights(xi),
+        }
     }
 
     /// From the columns one after the other.
     pub fn from_columns(columns: &[EF], xi: &[EF]) -> Self {
         let rows = columns.len() / 4;
         let column = |j: usize| columns[j * rows..(j + 1) * rows].to_vec();
-        Self { columns: [column(0), column(1), column(2), column(3)], weights: pair_weights(xi) }
+        Self {
+            columns: [column(0), column(1), column(2), column(3)],
+            weights: pair_weights(xi),
+        }
     }
 
     /// Number of rows.
@@ -41,13 +51,17 @@ impl HostTable {
     pub fn sums(&self, at_one: bool) -> RoundSums {
         let [a, b, c, d] = &self.columns;
         let at_row = at_one as usize;
-        let mut sums = RoundSums { at: EF::ZERO, lead: EF::ZERO };
+        let mut sums = RoundSums {
+            at: EF::ZERO,
+            lead: EF::ZERO,
+        };
         for (y, &weight) in self.weights.iter().enumerate() {
             let (zero, one) = (2 * y, 2 * y + 1);
             let at = zero + at_row;
             sums.at += weight * (a[at] * b[at] + c[at] * d[at]);
             sums.lead += weight
-                * ((a[one] - a[zero]) * (b[one] - b[zero]) + (c[one] - c[zero]) * (d[one] - d[zero]));
+                * ((a[one] - a[zero]) * (b[one] - b[zero])
+                    + (c[one] - c[zero]) * (d[one] - d[zero]));
         }
         sums
     }
@@ -94,5 +108,6 @@ fn pair_weights(xi: &[EF]) -> Vec<EF> {
 /// The layer above `p, q`: sums of neighbouring fractions.
 pub fn parents(p: &[EF], q: &[EF]) -> (Vec<EF>, Vec<EF>) {
     let sums = p.chunks_exact(2).zip(q.chunks_exact(2));
-    sums.map(|(p, q)| (p[0] * q[1] + p[1] * q[0], q[0] * q[1])).unzip()
+    sums.map(|(p, q)| (p[0] * q[1] + p[1] * q[0], q[0] * q[1]))
+        .unzip()
 }

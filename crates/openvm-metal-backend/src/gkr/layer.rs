@@ -50,7 +50,10 @@ impl FracLayer {
         let (numerators, denominators) = (p.len(), q.len());
         let fits = denominators.is_power_of_two() && (2..=1 << 32).contains(&denominators);
         if numerators != denominators || !fits {
-            return Err(MetalProverError::GkrLeaves { numerators, denominators });
+            return Err(MetalProverError::GkrLeaves {
+                numerators,
+                denominators,
+            });
         }
         Ok(Self { p, q })
     }
@@ -62,7 +65,10 @@ impl FracLayer {
     pub fn uninit(context: &MetalContext, log_len: usize) -> Result<Self, MetalProverError> {
         let len = 1usize.checked_shl(log_len as u32).unwrap_or(0);
         if !(1..=32).contains(&log_len) {
-            return Err(MetalProverError::GkrLeaves { numerators: len, denominators: len });
+            return Err(MetalProverError::GkrLeaves {
+                numerators: len,
+                denominators: len,
+            });
         }
         let p = Numerators::Base(MetalBuffer::uninit(context, len)?);
         Self::new(p, MetalBuffer::uninit(context, len)?)

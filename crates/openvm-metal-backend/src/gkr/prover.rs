@@ -58,8 +58,12 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
     transcript.observe_ext(root.1);
 
     let (zero, one) = (tree.host_node(1, 0), tree.host_node(1, 1));
-    let mut claims =
-        GkrLayerClaims::<SC> { p_xi_0: zero.0, q_xi_0: zero.1, p_xi_1: one.0, q_xi_1: one.1 };
+    let mut claims = GkrLayerClaims::<SC> {
+        p_xi_0: zero.0,
+        q_xi_0: zero.1,
+        p_xi_1: one.0,
+        q_xi_1: one.1,
+    };
     let mut xi = vec![observe_claims(transcript, &claims)];
     let mut claims_per_layer = vec![claims.clone()];
     let mut sumcheck_polys = Vec::new();
@@ -85,13 +89,25 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
         }
         let [a, b, c, d] = table.row();
         let (polys, rho) = (rounds.polys, rounds.challenges);
-        claims = GkrLayerClaims::<SC> { p_xi_0: a - lambda * d, q_xi_0: d, p_xi_1: c, q_xi_1: b };
+        claims = GkrLayerClaims::<SC> {
+            p_xi_0: a - lambda * d,
+            q_xi_0: d,
+            p_xi_1: c,
+            q_xi_1: b,
+        };
         let mu = observe_claims(transcript, &claims);
         xi = std::iter::once(mu).chain(rho).collect();
         claims_per_layer.push(claims.clone());
         sumcheck_polys.push(polys);
     }
-    Ok((FracSumcheckProof { fractional_sum: root, claims_per_layer, sumcheck_polys }, xi))
+    Ok((
+        FracSumcheckProof {
+            fractional_sum: root,
+            claims_per_layer,
+            sumcheck_polys,
+        },
+        xi,
+    ))
 }
 
 /// Observes the claims of a layer and samples `mu`, the coordinate that joins them.

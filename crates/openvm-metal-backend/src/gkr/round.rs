@@ -42,7 +42,10 @@ pub struct RoundPoly {
 impl LayerClaim {
     /// Before round 0.
     pub fn new(claim: EF) -> Self {
-        Self { claim, scale: EF::ONE }
+        Self {
+            claim,
+            scale: EF::ONE,
+        }
     }
 
     /// True if the round with coordinate `xi` needs the sum at 1, because the claim does not
@@ -59,7 +62,13 @@ impl LayerClaim {
             (sums.at, (self.claim - sums.at + xi * sums.at) * xi_inverse)
         };
         let linear = at_one - at_zero - sums.lead;
-        RoundPoly { xi, scale: self.scale, at_zero, linear, lead: sums.lead }
+        RoundPoly {
+            xi,
+            scale: self.scale,
+            at_zero,
+            linear,
+            lead: sums.lead,
+        }
     }
 }
 
@@ -78,7 +87,10 @@ impl RoundPoly {
     /// After the challenge `r`.
     pub fn fold(&self, r: EF) -> LayerClaim {
         let eq = EF::ONE - self.xi + r * (self.xi.double() - EF::ONE);
-        LayerClaim { claim: self.inner(r), scale: self.scale * eq }
+        LayerClaim {
+            claim: self.inner(r),
+            scale: self.scale * eq,
+        }
     }
 
     fn inner(&self, x: EF) -> EF {

@@ -39,7 +39,10 @@ impl<'a> LayerNodes<'a> {
             }
             Self::Ext(p, q) => {
                 let mut columns = s.read_many(&[*p, *q])?.into_iter();
-                Ok((columns.next().unwrap_or_default(), columns.next().unwrap_or_default()))
+                Ok((
+                    columns.next().unwrap_or_default(),
+                    columns.next().unwrap_or_default(),
+                ))
             }
         }
     }
@@ -65,13 +68,27 @@ pub(super) struct FracTree {
 impl FracTree {
     /// Sums up, on the device as long as a layer has more than `2^log_host` nodes, two layers per
     /// dispatch; layers `0..=log_host` end on the host, with one wait.
-    pub fn build(s: &CommandStream, leaves: FracLayer, log_host: usize) -> Result<Self, MetalProverError> {
+    pub fn build(
+        s: &CommandStream,
+        leaves: FracLayer,
+        log_host: usize,
+    ) -> Result<Self, MetalProverError> {
         let log_len = leaves.log_len();
         let log_host = log_host.clamp(1, log_len);
-        let lowest = if log_len > log_host { log_host - 1 } else { log_len };
+        let lowest = if log_len > log_host {
+            log_host - 1
+        } else {
+            log_len
+        };
         let slots = (lowest..log_len).map(|m| MetalBuffer::uninit(s.context(), 2 << m));
         let slots = slots.collect::<Result<Vec<_>, _>>()?;
-        let mut tree = Self { leaves, log_len, slots, lowest, host: Vec::new() };
+        let mut tree = Self {
+            leaves,
+            log_len,
+            slots,
+            lowest,
+            host: Vec::new(),
+        };
 
         let mut layer = log_len;
         while layer > log_host {
@@ -92,7 +109,10 @@ impl FracTree {
     /// Layers `m - 1` and `m - 2` from layer `m`, `m >= 2`.
     fn build_two(&mut self, s: &CommandStream, m: usize) -> Result<(), MetalProverError> {
         let quads = 1usize << (m - 2);
-        let params = GkrBuildParams { quads: quads as u64, unused: 0 };
+        let params = GkrBuildParams {
+            quads: quads as u64,
+            unused: 0,
+        };
         let grid = Grid::threads(quads);
         let (below, above) = self.slots.split_at_mut(m - self.lowest);
         // Layer m - 2 may lie below the lowest slot that is kept; then it is written and forgotten.

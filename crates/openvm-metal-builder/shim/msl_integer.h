@@ -6,16 +6,22 @@ template <class T> MSL_INL constexpr T msl_min(T a, T b) { return b < a ? b : a;
 template <class T> MSL_INL constexpr T msl_max(T a, T b) { return a < b ? b : a; }
 // Two arguments of different arithmetic types meet in their common type, as overloads would.
 template <class T> struct msl_arith { static constexpr bool value = is_integral_v<T> || is_floating_point_v<T>; };
+#ifdef __clang__
+#define MSL_WHOLE(name) if constexpr (is_integral_v<T>) return __builtin_elementwise_##name(a, b);
+#else
+#define MSL_WHOLE(name)
+#endif
 #define MSL_MINMAX(name) \
     template <class A, class B, class = enable_if_t<msl_arith<A>::value && msl_arith<B>::value>> \
     MSL_INL constexpr auto name(A a, B b) { typedef decltype(true ? a : b) C; \
         if constexpr (is_same_v<A, B>) return msl_##name<A>(a, b); else return msl_##name<C>(C(a), C(b)); } \
     template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> a, vec<T, N> b) { \
-        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = msl_##name<T>(a[i], b[i]); return r; } \
+        MSL_WHOLE(name) vec<T, N> r; for (int i = 0; i < N; i++) r[i] = msl_##name<T>(a[i], b[i]); return r; } \
     template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> a, T b) { \
         vec<T, N> r; for (int i = 0; i < N; i++) r[i] = msl_##name<T>(a[i], b); return r; }
 MSL_MINMAX(min)
 MSL_MINMAX(max)
+#undef MSL_WHOLE
 #undef MSL_MINMAX
 template <class T> MSL_INL T min3(T a, T b, T c) { return min(min(a, b), c); }
 template <class T> MSL_INL T max3(T a, T b, T c) { return max(max(a, b), c); }

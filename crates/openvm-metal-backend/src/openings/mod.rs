@@ -1,4 +1,6 @@
 //! Opening proofs: stacked reduction and WHIR.
 
+mod contract;
 pub mod stacked_reduction;
+mod tables;
 pub mod whir;

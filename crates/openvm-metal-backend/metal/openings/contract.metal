@@ -1,0 +1,37 @@
+// Linear maps of tables of extension elements: sums over high index bits, sums over low index bits.
+#include "../field/fp_ext.h"
+#include "params.h"
+
+/// For each table t: out[t * len + j] = sum_k weights[k] in[offsets[t] + j + k * len], k < terms; one
+/// extension product (about 9.5 field products) and 16 bytes per element read.
+kernel void openings_contract(
+    device const FpExt* in [[buffer(0)]],
+    device const FpExt* weights [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant OpeningsContractParams& p [[buffer(3)]],
+    gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.len) return;
+    index_l j = index_l(gid);
+    for (uint t = 0u; t < p.tables; t++) {
+        FpExtL sum = fpext_zero<uint_l>();
+        for (uint k = 0u; k < p.terms; k++) {
+            sum = sum + lane_load(in, j + (p.offsets[t] + ulong(k) * p.len)) * weights[p.weights + k];
+        }
+        lane_store(out, j + ulong(t) * p.len, sum);
+    }
+}
+
+/// out[j * out_stride] = sum_k weights[k] in[j * 2^log_block + k]; one extension product and 16 bytes
+/// per element read.
+kernel void openings_fold(
+    device const FpExt* in [[buffer(0)]],
+    device const FpExt* weights [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant OpeningsFoldParams& p [[buffer(3)]],
+    gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.len) return;
+    index_l j = index_l(gid) << p.log_block;
+    FpExtL sum = fpext_zero<uint_l>();
+    for (uint k = 0u; k < (1u << p.log_block); k++) sum = sum + lane_load(in, j + k) * weights[p.weights + k];
+    lane_store(out, index_l(gid) * p.out_stride, sum);
+}

@@ -1,0 +1,70 @@
+#pragma once
+// By-value parameters and job tables of the opening kernels; the Rust twins are in src/params/openings.rs.
+#include "../field/fp_ext.h"
+
+// Neighbouring columns of one length in a segment of a stacked matrix.
+struct StackedRun {
+    ulong cells;        // first cell of the first column, relative to the segment
+    ulong out;          // first element of the output
+    uint log_rows;      // column length
+    uint columns;
+    uint weight;        // index of the first column among all columns
+    uint first_group;   // threadgroups of earlier runs
+    uint log_block;     // rows of one threadgroup
+    uint chunk;         // columns of one threadgroup
+    uint accumulate;    // 1: add to what the output holds
+    uint rotated;       // 1: some column is opened at its rotation too
+};
+
+struct StackedRunParams {
+    uint runs;
+    uint log_low;  // length of the low factor of the weights (column values only)
+};
+
+struct OpeningsSumParams {
+    ulong len;    // words of one slot
+    uint slots;
+    uint pad;
+};
+
+struct OpeningsContractParams {
+    ulong offsets[3];  // first elements of the input tables
+    uint tables;       // input tables: 1 to 3
+    uint terms;        // products summed up for each output
+    uint len;          // outputs of each table
+    uint weights;      // index of the first weight
+};
+
+struct OpeningsFoldParams {
+    uint len;         // outputs
+    uint log_block;   // neighbouring inputs of an output
+    uint weights;     // index of the first weight
+    uint out_stride;  // distance of neighbouring outputs
+};
+
+struct WhirBatchParams {
+    ulong len;          // cells of the segment
+    ulong start;        // index of its first cell in the stacked matrix
+    uint log_height;    // of the stacked matrix
+    uint log_block;     // rows of one threadgroup
+    uint first_column;  // stacked columns of earlier commitments
+    uint accumulate;    // 1: add to what the output holds
+};
+
+struct WhirRoundParams {
+    FpExt c_fold;   // c' = c_0 + c_fold c_1
+    FpExt w_fold0;  // w' = w_fold0 w_0 + w_fold1 w_1
+    FpExt w_fold1;
+    uint pairs;
+    uint block;     // pairs of one threadgroup
+    uint pad[2];
+};
+
+struct WhirWeightParams {
+    uint queries;
+    uint log_low;    // entries of a low power table
+    uint log_high;   // entries of a high power table
+    uint terms;      // products of two extension tables
+    uint accumulate; // 1: add to what the table holds
+    uint block;      // low entries of one threadgroup
+};

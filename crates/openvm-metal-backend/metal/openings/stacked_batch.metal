@@ -1,0 +1,83 @@
+// Stacked reduction: columns of one height are batched before anything else happens to them.
+#include "accumulate.h"
+#include "params.h"
+
+/// The run that a threadgroup works on.
+inline StackedRun stacked_find_run(device const StackedRun* runs, uint count, uint group) {
+    uint k = 0u;
+    while (k + 1u < count && runs[k + 1u].first_group <= group) k++;
+    return runs[k];
+}
+
+/// g_0[row] = sum_j weights[2 j] q_j[row] and g_1[row] = sum_j weights[2 j + 1] q_j[row] over a chunk
+/// of columns; g_0 and then g_1 of a chunk lie one after the other, chunk after chunk. One segment of
+/// the stacked matrix per dispatch; 8 wide products and 4 bytes read per cell.
+kernel void stacked_batch_rows(
+    device const Fp* cells [[buffer(0)]],
+    device const FpExt* weights [[buffer(1)]],
+    device const StackedRun* runs [[buffer(2)]],
+    device FpExt* out [[buffer(3)]],
+    constant StackedRunParams& p [[buffer(4)]],
+    uint group [[threadgroup_position_in_grid]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]]) {
+    StackedRun run = stacked_find_run(runs, p.runs, group);
+    LANE_MULTIPLE(1u << run.log_block);
+    uint local = group - run.first_group;
+    uint log_blocks = run.log_rows - run.log_block;
+    uint slot = local >> log_blocks;
+    ulong rows = 1ul << run.log_rows;
+    ulong first = ulong(local & ((1u << log_blocks) - 1u)) << run.log_block;
+    uint c0 = slot * run.chunk, c1 = min(c0 + run.chunk, run.columns);
+    ulong out0 = run.out + ulong(slot) * 2ul * rows;
+    uint block = 1u << run.log_block;
+    for (uint i0 = 0u; i0 < block; i0 += tpg) {
+        index_l i = index_l(tid) + i0;
+        LANE_GUARD(i, block) {
+            index_l row = i + first;
+            device const Fp* column = cells + run.cells + (ulong(c0) << run.log_rows);
+            device const FpExt* w = weights + 2ul * (run.weight + c0);
+            FpExtAcc a = fpext_acc_zero(), b = fpext_acc_zero();
+            if (run.rotated != 0u) {
+                for (uint c = c0; c < c1; c++) {
+                    FpL x = lane_load(column, row);
+                    a = fpext_acc_mad(a, x, w[0]);
+                    b = fpext_acc_mad(b, x, w[1]);
+                    if ((c & 1u) != 0u) {
+                        a = fpext_acc_fold(a);
+                        b = fpext_acc_fold(b);
+                    }
+                    column += rows;
+                    w += 2;
+                }
+            } else {
+                for (uint c = c0; c < c1; c++) {
+                    a = fpext_acc_mad(a, lane_load(column, row), w[0]);
+                    if ((c & 1u) != 0u) a = fpext_acc_fold(a);
+                    column += rows;
+                    w += 2;
+                }
+            }
+            FpExtL g0 = fpext_acc_reduce(a), g1 = fpext_acc_reduce(b);
+            if (run.accumulate != 0u) {
+                g0 = g0 + lane_load((device const FpExt*)(out + out0), row);
+                g1 = g1 + lane_load((device const FpExt*)(out + out0 + rows), row);
+            }
+            lane_store(out + out0, row, g0);
+            lane_store(out + out0 + rows, row, g1);
+        }
+    }
+}
+
+/// out[i] = sum over slots of slots[slot * len + i], on words: one addition and 4 bytes per word read.
+kernel void stacked_sum_slots(
+    device const Fp* slots [[buffer(0)]],
+    device Fp* out [[buffer(1)]],
+    constant OpeningsSumParams& p [[buffer(2)]],
+    gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.len) return;
+    index_l i = index_l(gid);
+    FpL sum = lane_load(slots, i);
+    for (uint s = 1u; s < p.slots; s++) sum = sum + lane_load(slots, i + ulong(s) * p.len);
+    lane_store(out, i, sum);
+}

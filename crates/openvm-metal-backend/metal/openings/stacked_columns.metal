@@ -1,0 +1,54 @@
+// Stacked reduction: the value of every column at the point bound so far.
+#include "../poly/lane_util.h"
+#include "accumulate.h"
+#include "params.h"
+
+/// out[run.out + column * parts + part] = sum over the rows of the part of weight(row) q_column[row],
+/// weight(row) = high[row >> log_low] * low[row mod 2^log_low]. `low` is four planes of words. A
+/// threadgroup sums one part (2^log_block rows) of one column; 4 wide products per cell, 4 bytes of
+/// cells and 16 bytes of cached weights.
+kernel void stacked_column_values(
+    device const Fp* cells [[buffer(0)]],
+    device const Fp* low [[buffer(1)]],
+    device const FpExt* high [[buffer(2)]],
+    device const StackedRun* runs [[buffer(3)]],
+    device FpExt* out [[buffer(4)]],
+    constant StackedRunParams& p [[buffer(5)]],
+    uint group [[threadgroup_position_in_grid]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]]) {
+    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    LANE_MULTIPLE(1u << p.log_low);
+    uint k = 0u;
+    while (k + 1u < p.runs && runs[k + 1u].first_group <= group) k++;
+    StackedRun run = runs[k];
+    uint local = group - run.first_group;
+    uint log_parts = run.log_rows - run.log_block;
+    uint column = local >> log_parts;
+    ulong first = ulong(local & ((1u << log_parts) - 1u)) << run.log_block;
+    device const Fp* q = cells + run.cells + (ulong(column) << run.log_rows) + first;
+    uint low_len = 1u << p.log_low, blocks = 1u << (run.log_block - p.log_low);
+    FpExtL total = fpext_zero<uint_l>();
+    for (uint b = 0u; b < blocks; b++) {
+        FpExtAcc acc = fpext_acc_zero();
+        for (uint i0 = 0u; i0 < low_len; i0 += 2u * tpg) {
+            for (uint half_of = 0u; half_of < 2u; half_of++) {
+                uint at = i0 + half_of * tpg;
+                index_l i = index_l(tid) + at;
+                if (at < low_len) {
+                    LANE_GUARD(i, low_len) {
+                        FpL x = lane_load(q, i);
+                        for (uint c = 0u; c < 4u; c++) {
+                            acc.c[c] = fp_acc_mad(acc.c[c], x.v, lane_load(low + c * low_len, i).v);
+                        }
+                    }
+                }
+            }
+            acc = fpext_acc_fold(acc);
+        }
+        total = total + fpext_acc_reduce(acc) * high[(first >> p.log_low) + b];
+        q += low_len;
+    }
+    FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
+    if (LANE_LEADER(tid)) out[run.out + local] = sum;
+}

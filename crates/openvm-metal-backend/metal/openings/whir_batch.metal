@@ -1,0 +1,37 @@
+// WHIR: the columns of all stacked matrices, batched by powers of mu.
+#include "accumulate.h"
+#include "params.h"
+
+/// out[row] (+)= sum of mu_powers[first_column + column] q[column][row] over the cells of one segment
+/// of a stacked matrix, cell = column * 2^log_height + row; 4 wide products and 4 bytes per cell.
+kernel void whir_batch_columns(
+    device const Fp* cells [[buffer(0)]],
+    device const FpExt* mu_powers [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant WhirBatchParams& p [[buffer(3)]],
+    uint group [[threadgroup_position_in_grid]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]]) {
+    LANE_MULTIPLE(1u << p.log_block);
+    // Blocks divide the start, the length and the height: within one, the column and the number of
+    // cells in a row do not change.
+    ulong height = 1ul << p.log_height, first = ulong(group) << p.log_block;
+    ulong row0 = (p.start + first) & (height - 1ul);
+    device const FpExt* mu = mu_powers + p.first_column + ((p.start + first) >> p.log_height);
+    uint block = 1u << p.log_block;
+    uint columns = uint((p.len - first + height - 1ul) >> p.log_height);
+    for (uint i0 = 0u; i0 < block; i0 += tpg) {
+        index_l i = index_l(tid) + i0;
+        LANE_GUARD(i, block) {
+            index_l cell = i + first;
+            FpExtAcc acc = fpext_acc_zero();
+            for (uint c = 0u; c < columns; c++) {
+                acc = fpext_acc_mad(acc, lane_load(cells, cell + (ulong(c) << p.log_height)), mu[c]);
+                if ((c & 1u) != 0u) acc = fpext_acc_fold(acc);
+            }
+            FpExtL sum = fpext_acc_reduce(acc);
+            if (p.accumulate != 0u) sum = sum + lane_load((device const FpExt*)out, i + row0);
+            lane_store(out, i + row0, sum);
+        }
+    }
+}

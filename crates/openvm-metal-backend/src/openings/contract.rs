@@ -1,0 +1,127 @@
+//! Sums of device tables against weights in product form.
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice, MetalSliceMut};
+use p3_field::PrimeCharacteristicRing;
+
+use super::tables::{self, BitWeight};
+use crate::{
+    error::MetalProverError,
+    kernels,
+    params::{OpeningsContractParams, OpeningsFoldParams},
+    prelude::EF,
+};
+
+/// Index bits summed over in one dispatch.
+const BITS_PER_PASS: usize = 5;
+/// Tables of `2^10` elements are finished on the host: with the result they cost one small read.
+const LOG_READ: usize = 10;
+
+/// `out[t][z] = sum_x T[x] input[offsets[t] + x * 2^keep + z]`, summed on the device down to tables of
+/// at most `2^max(10, keep)` elements and then on the host.
+pub(crate) struct Contraction {
+    summed: Option<MetalBuffer<EF>>,
+    offsets: Vec<usize>,
+    log_len: usize,
+    keep: usize,
+    rest: Vec<BitWeight>,
+}
+
+impl Contraction {
+    /// Encodes the device part: `ceil((log_len - 10) / 5)` dispatches. The tables (at most three) start
+    /// at `offsets` and have `2^(keep + bits.len())` elements each; `bits` are the factors from index
+    /// bit `keep` upwards.
+    pub fn encode(
+        s: &CommandStream,
+        input: &MetalSlice<'_, EF>,
+        offsets: &[usize],
+        keep: usize,
+        bits: &[BitWeight],
+    ) -> Result<Self, MetalProverError> {
+        let mut rest = bits.to_vec();
+        let mut weights = Vec::new();
+        let mut passes = Vec::new();
+        while !rest.is_empty() && keep + rest.len() > LOG_READ {
+            let take = BITS_PER_PASS
+                .min(rest.len())
+                .min(keep + rest.len() - LOG_READ);
+            let high = rest.split_off(rest.len() - take);
+            passes.push((weights.len(), take, keep + rest.len()));
+            weights.extend(tables::expand(&high, EF::ONE));
+        }
+        let mut contraction = Self {
+            summed: None,
+            offsets: offsets.to_vec(),
+            log_len: keep + bits.len(),
+            keep,
+            rest,
+        };
+        if passes.is_empty() {
+            return Ok(contraction);
+        }
+        let weights = MetalBuffer::from_host(s, &weights)?;
+        for (first, take, log_len) in passes {
+            let mut params = OpeningsContractParams {
+                offsets: [0; 3],
+                tables: offsets.len() as u32,
+                terms: 1 << take,
+                len: 1 << log_len,
+                weights: first as u32,
+            };
+            for (to, &from) in params.offsets.iter_mut().zip(&contraction.offsets) {
+                *to = from as u64;
+            }
+            let mut out = MetalBuffer::uninit(s.context(), offsets.len() << log_len)?;
+            let grid = Grid::threads(1 << log_len);
+            match &contraction.summed {
+                Some(summed) => {
+                    kernels::openings_contract(s, grid, summed, &weights, &mut out, &params)?
+                }
+                None => kernels::openings_contract(s, grid, input, &weights, &mut out, &params)?,
+            }
+            contraction.offsets = (0..offsets.len()).map(|t| t << log_len).collect();
+            contraction.log_len = log_len;
+            contraction.summed = Some(out);
+        }
+        Ok(contraction)
+    }
+
+    /// What to read back: one slice for each table. `input` is the slice given to [`Self::encode`].
+    pub fn slices<'a>(&'a self, input: MetalSlice<'a, EF>) -> Vec<MetalSlice<'a, EF>> {
+        let source = self
+            .summed
+            .as_ref()
+            .map_or(input, |summed| summed.as_slice());
+        self.offsets
+            .iter()
+            .map(|&at| source.slice(at..at + (1 << self.log_len)))
+            .collect()
+    }
+
+    /// The sums, from what was read: `2^keep` values for each table.
+    pub fn finish(&self, read: &[Vec<EF>]) -> Vec<Vec<EF>> {
+        read.iter()
+            .map(|table| tables::contract(table, self.keep, &self.rest))
+            .collect()
+    }
+}
+
+/// `out[j * out_stride] = sum_k weights[k] input[j * 2^log_block + k]` for all blocks of `input`.
+pub(crate) fn fold(
+    s: &CommandStream,
+    input: &MetalSlice<'_, EF>,
+    log_block: usize,
+    weights: &MetalBuffer<EF>,
+    first_weight: usize,
+    out: MetalSliceMut<'_, EF>,
+    out_stride: usize,
+) -> Result<(), MetalProverError> {
+    let len = input.len() >> log_block;
+    let params = OpeningsFoldParams {
+        len: len as u32,
+        log_block: log_block as u32,
+        weights: first_weight as u32,
+        out_stride: out_stride as u32,
+    };
+    kernels::openings_fold(s, Grid::threads(len), input, weights, out, &params)?;
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! Which columns are opened where: columns by height, runs of neighbouring columns, their weights.
+
+use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
+use p3_field::PrimeCharacteristicRing;
+
+use crate::{error::MetalProverError, prelude::EF, stacked::StackedSegment};
+
+/// One commitment as the stacked reduction sees it.
+#[derive(Clone, Copy)]
+pub struct StackedCommit<'a> {
+    /// Where the columns of each matrix lie.
+    pub layout: &'a StackedLayout,
+    /// The cells of the stacked matrix.
+    pub segments: &'a [StackedSegment],
+    /// For each matrix, whether its columns are opened at their rotation too.
+    pub need_rot: &'a [bool],
+}
+
+/// All columns of one log-height.
+pub(super) struct Height {
+    pub log_height: usize,
+    /// `log_height - l_skip`.
+    pub n: isize,
+    /// Rows in the stacked matrix, as a logarithm: `max(log_height, l_skip)`.
+    pub log_rows: usize,
+    /// The columns, by segment.
+    pub pieces: Vec<Piece>,
+}
+
+impl Height {
+    /// Hypercube variables of the columns once lifted: `max(n, 0)`.
+    pub fn n_lift(&self) -> usize {
+        self.n.max(0) as usize
+    }
+
+    /// Rows in the stacked matrix.
+    pub fn rows(&self) -> usize {
+        1 << self.log_rows
+    }
+}
+
+/// Neighbouring columns of one height in one segment.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub commit: usize,
+    pub segment: usize,
+    /// First cell, relative to the segment.
+    pub cells: u64,
+    /// First cell in the stacked matrix of the commitment.
+    pub start: u64,
+    pub columns: usize,
+    /// Index of the first column among the columns of all commitments.
+    pub first_column: usize,
+    pub rotated: bool,
+}
+
+/// The columns of all commitments.
+pub(super) struct Claims {
+    /// By falling log-height.
+    pub heights: Vec<Height>,
+    /// For each column: does the rotated opening exist.
+    pub rotated: Vec<bool>,
+}
+
+impl Claims {
+    pub fn new(l_skip: usize, commits: &[StackedCommit<'_>]) -> Result<Self, MetalProverError> {
+        let mut claims = Self {
+            heights: Vec::new(),
+            rotated: Vec::new(),
+        };
+        for (commit, data) in commits.iter().enumerate() {
+            claims.add_commit(l_skip, commit, data)?;
+        }
+        claims
+            .heights
+            .sort_by_key(|h| std::cmp::Reverse(h.log_height));
+        Ok(claims)
+    }
+
+    /// `lambda^(2 i)` and `lambda^(2 i + 1)` for each column `i`, the latter 0 without rotation.
+    pub fn weights(&self, lambda: EF) -> Vec<EF> {
+        let mut power = EF::ONE;
+        let mut weights = Vec::with_capacity(2 * self.rotated.len());
+        for &rotated in &self.rotated {
+            weights.push(power);
+            power *= lambda;
+            weights.push(if rotated { power } else { EF::ZERO });
+            power *= lambda;
+        }
+        weights
+    }
+
+    fn add_commit(
+        &mut self,
+        l_skip: usize,
+        commit: usize,
+        data: &StackedCommit<'_>,
+    ) -> Result<(), MetalProverError> {
+        let stacked_height = data.layout.height() as u64;
+        let columns = &data.layout.sorted_cols;
+        let mut i = 0;
+        while i < columns.len() {
+            let (_, _, slice) = columns[i];
+            let log_height = slice.log_height();
+            let len = columns[i..]
+                .iter()
+                .take_while(|c| c.2.log_height() == log_height)
+                .count();
+            let first_column = self.rotated.len();
+            for &(matrix, _, _) in &columns[i..i + len] {
+                let need_rot = data.need_rot.get(matrix).copied().ok_or_else(|| {
+                    internal(format!(
+                        "commitment {commit} has no rotation flag for matrix {matrix}"
+                    ))
+                })?;
+                self.rotated.push(need_rot);
+            }
+            let start = slice.col_idx as u64 * stacked_height + slice.row_idx as u64;
+            let at = match self.heights.iter().position(|h| h.log_height == log_height) {
+                Some(at) => at,
+                None => {
+                    self.heights.push(Height {
+                        log_height,
+                        n: log_height as isize - l_skip as isize,
+                        log_rows: log_height.max(l_skip),
+                        pieces: Vec::new(),
+                    });
+                    self.heights.len() - 1
+                }
+            };
+            let run = Run {
+                commit,
+                start,
+                columns: len,
+                first_column,
+            };
+            run.split(data.segments, &self.rotated, &mut self.heights[at])?;
+            i += len;
+        }
+        Ok(())
+    }
+}
+
+/// Neighbouring columns of one height in one commitment.
+struct Run {
+    commit: usize,
+    start: u64,
+    columns: usize,
+    first_column: usize,
+}
+
+impl Run {
+    /// Adds the parts of the run in each segment.
+    fn split(
+        &self,
+        segments: &[StackedSegment],
+        rotated: &[bool],
+        height: &mut Height,
+    ) -> Result<(), MetalProverError> {
+        let rows = height.rows() as u64;
+        let end = self.start + self.columns as u64 * rows;
+        let mut covered = 0;
+        for (segment, data) in segments.iter().enumerate() {
+            let from = data.start.max(self.start);
+            let to = (data.start + data.cells.len() as u64).min(end);
+            if from >= to {
+                continue;
+            }
+            let (skipped, len) = (from - self.start, to - from);
+            if !skipped.is_multiple_of(rows) || !len.is_multiple_of(rows) {
+                return Err(internal(format!(
+                    "segment {segment} of commitment {} cuts a column of 2^{} rows",
+                    self.commit, height.log_rows
+                )));
+            }
+            let (skipped, columns) = ((skipped / rows) as usize, (len / rows) as usize);
+            let first_column = self.first_column + skipped;
+            height.pieces.push(Piece {
+                commit: self.commit,
+                segment,
+                cells: from - data.start,
+                start: from,
+                columns,
+                first_column,
+                rotated: rotated[first_column..first_column + columns].contains(&true),
+            });
+            covered += columns;
+        }
+        if covered != self.columns {
+            return Err(internal(format!(
+                "segments of commitment {} hold {covered} of {} columns of 2^{} rows",
+                self.commit, self.columns, height.log_rows
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn internal(detail: String) -> MetalProverError {
+    MetalProverError::internal("openings.stacked_reduction", detail)
+}

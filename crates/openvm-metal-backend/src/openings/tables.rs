@@ -1,0 +1,86 @@
+//! Tables in product form: `T[x] = prod_i bits[i][bit i of x]`.
+//!
+//! Every weight of the opening phase (equality polynomials, powers of a point, their duals) has this
+//! form, so a sum `sum_x T[x] f[x]` can be taken over a few index bits at a time with tables of at
+//! most `2^5` entries.
+
+use p3_field::PrimeCharacteristicRing;
+
+use crate::prelude::EF;
+
+/// The two factors of one index bit.
+pub(crate) type BitWeight = [EF; 2];
+
+/// Factors of `eq(point, x)`: `1 - point_i` and `point_i`.
+pub(crate) fn eq_bits(point: &[EF]) -> Vec<BitWeight> {
+    point.iter().map(|&p| [EF::ONE - p, p]).collect()
+}
+
+/// Factors of `z^x`: `1` and `z^(2^i)`.
+#[allow(dead_code)]
+pub(crate) fn power_bits(z: EF, bits: usize) -> Vec<BitWeight> {
+    let mut power = z;
+    (0..bits)
+        .map(|_| {
+            let factors = [EF::ONE, power];
+            power = power.square();
+            factors
+        })
+        .collect()
+}
+
+/// All `2^bits.len()` entries, scaled: about as many products.
+pub(crate) fn expand(bits: &[BitWeight], scale: EF) -> Vec<EF> {
+    let mut table = Vec::with_capacity(1 << bits.len());
+    table.push(scale);
+    for &[zero, one] in bits {
+        let len = table.len();
+        for i in 0..len {
+            let t = table[i];
+            table.push(t * one);
+            table[i] = t * zero;
+        }
+    }
+    table
+}
+
+/// `out[z] = sum_x T[x] values[x * 2^keep + z]` on the host.
+pub(crate) fn contract(values: &[EF], keep: usize, bits: &[BitWeight]) -> Vec<EF> {
+    debug_assert_eq!(values.len(), 1 << (keep + bits.len()));
+    let mut out = EF::zero_vec(1 << keep);
+    for (chunk, weight) in values.chunks_exact(1 << keep).zip(expand(bits, EF::ONE)) {
+        for (o, &v) in out.iter_mut().zip(chunk) {
+            *o += weight * v;
+        }
+    }
+    out
+}
+
+/// Folds neighbours: `out[j] = zero values[2 j] + one values[2 j + 1]`.
+#[allow(dead_code)]
+pub(crate) fn fold_pairs(values: &[EF], [zero, one]: BitWeight) -> Vec<EF> {
+    values
+        .chunks_exact(2)
+        .map(|pair| zero * pair[0] + one * pair[1])
+        .collect()
+}
+
+/// Folds neighbours by linear interpolation at `r`.
+pub(crate) fn interpolate_pairs(values: &[EF], r: EF) -> Vec<EF> {
+    values
+        .chunks_exact(2)
+        .map(|pair| pair[0] + r * (pair[1] - pair[0]))
+        .collect()
+}
+
+/// Words of extension elements by coordinate: four planes of `values.len()` words.
+pub(crate) fn planes(values: &[EF]) -> Vec<crate::prelude::F> {
+    use p3_field::BasedVectorSpace;
+    (0..crate::prelude::D_EF)
+        .flat_map(|k| {
+            values
+                .iter()
+                .map(move |v| v.as_basis_coefficients_slice()[k])
+        })
+        .collect()
+}

@@ -1,0 +1,142 @@
+use openvm_metal_backend::{
+    openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
+    prelude::{EF, SC},
+};
+use openvm_stark_backend::{
+    prover::{
+        stacked_reduction::{prove_stacked_opening_reduction, StackedReductionCpu},
+        CpuColMajorBackend, ReferenceDevice,
+    },
+    FiatShamirTranscript, SystemParams,
+};
+use rand::{rngs::StdRng, Rng, SeedableRng};
+
+use crate::{
+    commits::{random_shape, Commit, Shape},
+    contexts,
+    params::{Small, SMALL},
+    transcript::SmallestWitness,
+};
+
+/// Proves with the reference, and with host gates 0, `gate` and "everything" on each device.
+fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let config = SC::default_from_params(params.clone());
+    let commits: Vec<Commit> = shapes
+        .iter()
+        .map(|s| Commit::random(rng, &config, s))
+        .collect();
+    let r: Vec<EF> = {
+        let mut sponge = SmallestWitness::new(seed + 1);
+        (0..=params.n_stack).map(|_| sponge.sample_ext()).collect()
+    };
+
+    let device = ReferenceDevice::new(config);
+    let mut transcript = SmallestWitness::new(seed);
+    let (expected, expected_u) = prove_stacked_opening_reduction::<
+        SC,
+        CpuColMajorBackend<SC>,
+        _,
+        _,
+        StackedReductionCpu<SC>,
+    >(
+        &device,
+        &mut transcript,
+        params.n_stack,
+        commits.iter().map(|c| &c.data).collect(),
+        commits.iter().map(|c| c.need_rot.clone()).collect(),
+        &r,
+    );
+    let next: EF = transcript.sample_ext();
+
+    for ctx in contexts() {
+        let s = ctx.stream();
+        for gate in [0, gate, 30] {
+            let segments: Vec<_> = commits.iter().map(|c| c.segments(rng, &s)).collect();
+            let views: Vec<StackedCommit<'_>> = commits
+                .iter()
+                .zip(&segments)
+                .map(|(c, segments)| StackedCommit {
+                    layout: &c.data.layout,
+                    segments,
+                    need_rot: &c.need_rot,
+                })
+                .collect();
+            let mut transcript = SmallestWitness::new(seed);
+            let (proof, u) = prove_stacked_reduction(
+                &s,
+                &mut transcript,
+                params.l_skip,
+                params.n_stack,
+                &views,
+                &r,
+                gate,
+            )
+            .expect("proof");
+            let what = format!(
+                "seed {seed}, gate {gate}, {:?}, {shapes:?}",
+                ctx.info().kind
+            );
+            assert_eq!(
+                proof.univariate_round_coeffs, expected.univariate_round_coeffs,
+                "s_0: {what}"
+            );
+            for (i, (ours, theirs)) in proof
+                .sumcheck_round_polys
+                .iter()
+                .zip(&expected.sumcheck_round_polys)
+                .enumerate()
+            {
+                assert_eq!(ours, theirs, "round {}: {what}", i + 1);
+            }
+            assert_eq!(proof, expected, "{what}");
+            assert_eq!(u, expected_u, "{what}");
+            assert_eq!(
+                FiatShamirTranscript::<SC>::sample_ext(&mut transcript),
+                next,
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn random_layouts_equal_the_reference() {
+    for (i, small) in SMALL.iter().enumerate() {
+        for repeat in 0..2 {
+            let seed = 100 * i as u64 + repeat;
+            let rng = &mut StdRng::seed_from_u64(!seed);
+            let params = small.params();
+            let shapes: Vec<Shape> = (0..rng.random_range(1..=3))
+                .map(|_| random_shape(rng, &params))
+                .collect();
+            check(seed, params, &shapes, 6);
+        }
+    }
+}
+
+#[test]
+fn degenerate_layouts_equal_the_reference() {
+    let small = |l_skip, n_stack| {
+        let small = Small {
+            l_skip,
+            n_stack,
+            k_whir: 1,
+            log_final_poly_len: 0,
+            ..SMALL[0]
+        };
+        small.params()
+    };
+    // Without a skip domain, without hypercube variables, one column, only the tallest trace.
+    check(1, small(0, 6), &[vec![(6, 2), (3, 3), (0, 5)]], 3);
+    check(2, small(4, 0), &[vec![(4, 2), (2, 3), (0, 5)]], 3);
+    check(3, small(2, 5), &[vec![(0, 1)]], 3);
+    check(4, small(2, 5), &[vec![(7, 3)]], 3);
+    check(
+        5,
+        small(2, 5),
+        &[vec![(7, 1)], vec![(0, 1)], vec![(3, 2)]],
+        3,
+    );
+    check(6, small(0, 1), &[vec![(1, 1)]], 3);
+}

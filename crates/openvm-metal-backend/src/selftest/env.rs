@@ -38,6 +38,9 @@ pub enum CheckFailure {
     /// A bad request was not refused as it should be.
     #[error("{what}: expected an error, got a result")]
     NotRefused { what: String },
+    /// The oracle itself refused the input.
+    #[error("{what}: the reference refuses the input")]
+    Oracle { what: String },
     /// A kernel could not run.
     #[error(transparent)]
     Metal(#[from] MetalError),

@@ -5,9 +5,12 @@
 //! functions the prover calls and compares every word with the reference implementation.
 
 mod env;
+mod gkr;
 mod grind;
 mod poly;
 mod random;
+#[cfg(test)]
+mod tests;
 
 pub use env::{compare, refused, CheckEnv, CheckFailure};
 pub use random::CheckRng;
@@ -48,7 +51,7 @@ impl std::fmt::Debug for Check {
 
 /// All checks, in the order of the phases they belong to.
 pub fn checks() -> Vec<Check> {
-    [poly::CHECKS, grind::CHECKS].concat()
+    [poly::CHECKS, grind::CHECKS, gkr::CHECKS].concat()
 }
 
 /// Runs the checks of a group on the device of the environment and in conformance mode.

@@ -16,14 +16,14 @@ fn dispatches_of_every_size_cover_their_grid() {
         let input: Vec<u32> = (0..n as u32).collect();
         let a = MetalBuffer::from_host(&s, &input).unwrap();
         let mut b = MetalBuffer::zeroed(&s, n).unwrap();
-        add(&s, Grid::threads(n), &a, &mut b, &7).unwrap();
+        add(&s, Grid::threads(n), &a, &mut b, 7, n).unwrap();
         assert!(b
             .host_view(&s)
             .unwrap()
             .iter()
             .enumerate()
             .all(|(i, &x)| x == i as u32 + 7));
-        add(&s, Grid::threads_per_group(n, 33), &a, &mut b, &9).unwrap();
+        add(&s, Grid::threads_per_group(n, 33), &a, &mut b, 9, n).unwrap();
         assert_eq!(b.to_host(&s).unwrap()[n - 1], n as u32 + 8);
     }
 }
@@ -39,8 +39,8 @@ fn counters_follow_stages() {
         {
             let _inner = s.stage("fold");
             let mut b = MetalBuffer::<u32>::uninit(&ctx, 1000).unwrap();
-            add(&s, Grid::threads(1000), &a, &mut b, &1).unwrap();
-            add(&s, Grid::threads(1000), &a, b.slice_mut(..), &2).unwrap();
+            add(&s, Grid::threads(1000), &a, &mut b, 1, 1000).unwrap();
+            add(&s, Grid::threads(1000), &a, b.slice_mut(..), 2, 1000).unwrap();
             s.submit().unwrap();
             s.submit().unwrap();
             assert_eq!(b.to_host(&s).unwrap()[3], 5);
@@ -83,12 +83,12 @@ fn bad_calls_are_typed_errors() {
     let s = ctx.stream();
     let a = MetalBuffer::<u32>::zeroed(&s, 100).unwrap();
     let mut b = MetalBuffer::<u32>::zeroed(&s, 100).unwrap();
-    let error = add(&s, Grid::threads(0), &a, &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::threads(0), &a, &mut b, 1, 100).unwrap_err();
     assert!(
         matches!(error, MetalError::EmptyGrid { kernel: "add" }),
         "{error}"
     );
-    let error = add(&s, Grid::threads_per_group(100, 513), &a, &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::threads_per_group(100, 513), &a, &mut b, 1, 100).unwrap_err();
     assert!(
         matches!(
             error,
@@ -100,11 +100,11 @@ fn bad_calls_are_typed_errors() {
         ),
         "{error}"
     );
-    let error = add(&s, Grid::threads(1 << 33), &a, &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::threads(1 << 33), &a, &mut b, 1, 100).unwrap_err();
     assert!(matches!(error, MetalError::GridTooLarge { .. }), "{error}");
-    let error = add(&s, Grid::groups([1 << 30, 1], 256), &a, &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::groups([1 << 30, 1], 256), &a, &mut b, 1, 100).unwrap_err();
     assert!(matches!(error, MetalError::GridTooLarge { .. }), "{error}");
-    let error = add(&s, Grid::threads(100), (&a).at_least(101), &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::threads(100), (&a).at_least(101), &mut b, 1, 100).unwrap_err();
     assert!(
         matches!(
             error,
@@ -131,15 +131,15 @@ fn bad_calls_are_typed_errors() {
     );
     assert!(matches!(
         add_badly(&s, &a, false),
-        MetalError::ArgumentMismatch { argument: "k", .. }
+        MetalError::ArgumentMismatch { argument: "p", .. }
     ));
     assert!(matches!(
         add_badly(&s, &a, true),
-        MetalError::ArgumentMismatch { argument: "k", .. }
+        MetalError::ArgumentMismatch { argument: "p", .. }
     ));
     let other = context(Device::Cpu);
     let foreign = MetalBuffer::<u32>::uninit(&other, 100).unwrap();
-    let error = add(&s, Grid::threads(100), &foreign, &mut b, &1).unwrap_err();
+    let error = add(&s, Grid::threads(100), &foreign, &mut b, 1, 100).unwrap_err();
     assert!(matches!(error, MetalError::WrongContext { .. }), "{error}");
     let error = [1u32; 3].copy_to(&mut b, &s).unwrap_err();
     assert!(
@@ -248,7 +248,7 @@ fn profile_names_kernels_and_stages() {
     let a = MetalBuffer::from_host(&s, &vec![1u32; 1 << 20]).unwrap();
     let mut b = MetalBuffer::<u32>::zeroed(&s, 1 << 20).unwrap();
     for _ in 0..3 {
-        add(&s, Grid::threads(1 << 20), &a, &mut b, &1).unwrap();
+        add(&s, Grid::threads(1 << 20), &a, &mut b, 1, 1 << 20).unwrap();
     }
     let table = ctx.profile().unwrap();
     let row = table.rows.iter().find(|r| r.name == "add").unwrap();
@@ -259,7 +259,7 @@ fn profile_names_kernels_and_stages() {
     ctx.reset_profile();
     assert!(ctx.profile().unwrap().rows.is_empty());
     let time = s
-        .time(|| add(&s, Grid::threads(1 << 20), &a, &mut b, &1))
+        .time(|| add(&s, Grid::threads(1 << 20), &a, &mut b, 1, 1 << 20))
         .unwrap();
     assert!(time.as_nanos() > 0);
 }

@@ -90,9 +90,9 @@ fn a_lost_device_names_stage_and_kernels_and_ends_the_context() {
     let mut b = MetalBuffer::<u32>::zeroed(&s, 64).unwrap();
     ctx.inject_fault(InjectedFault::DeviceLost { dispatches: 2 });
     let stage = s.stage("gkr");
-    add(&s, Grid::threads(64), &a, &mut b, &1).unwrap();
-    add(&s, Grid::threads(64), &a, &mut b, &1).unwrap();
-    let error = add(&s, Grid::threads(64), &a, &mut b, &1).unwrap_err();
+    add(&s, Grid::threads(64), &a, &mut b, 1, 64).unwrap();
+    add(&s, Grid::threads(64), &a, &mut b, 1, 64).unwrap();
+    let error = add(&s, Grid::threads(64), &a, &mut b, 1, 64).unwrap_err();
     let MetalError::DeviceLost {
         device,
         stage: name,

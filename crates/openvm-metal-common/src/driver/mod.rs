@@ -1,6 +1,9 @@
 //! The small interface between the run time and a device, and the three devices behind it.
 
 pub(crate) mod cpu;
+#[cfg(not(target_vendor = "apple"))]
+mod cuda;
+mod kernels;
 
 use std::time::Duration;
 
@@ -76,6 +79,9 @@ pub(crate) type Tag = u32;
 /// A point on the device's time line, see [`Driver::mark`].
 pub(crate) enum Mark {
     Wall(std::time::Instant),
+    /// An event of the driver.
+    #[cfg(not(target_vendor = "apple"))]
+    Event(usize),
 }
 
 /// A device with one serial queue.
@@ -188,9 +194,15 @@ fn open_metal(_: OpenOptions) -> Result<Box<dyn Driver>> {
     })
 }
 
+#[cfg(not(target_vendor = "apple"))]
+fn open_cuda(options: OpenOptions) -> Result<Box<dyn Driver>> {
+    cuda::CudaDriver::open(options)
+}
+
+#[cfg(target_vendor = "apple")]
 fn open_cuda(_: OpenOptions) -> Result<Box<dyn Driver>> {
     Err(MetalError::DeviceUnavailable {
         device: DeviceKind::Cuda,
-        reason: "not built".into(),
+        reason: "CUDA does not exist on Apple systems".into(),
     })
 }

@@ -16,19 +16,26 @@ pub fn context(device: Device) -> MetalContext {
     MetalContext::new(device, &[&LIBRARY]).expect("the CPU is always there")
 }
 
-/// `kernel void add(device const uint* in, device uint* out, constant uint& k, uint gid)`
+/// What is added to how many elements.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AddParams {
+    pub k: u32,
+    pub n: u32,
+}
+
+/// `out[i] = in[i] + k` for all elements of `in`; see kernels.metal.
 pub fn add(
     stream: &CommandStream,
     grid: Grid,
     input: impl KernelArg<u32>,
     mut out: impl KernelArgMut<u32>,
-    k: &u32,
+    k: u32,
+    n: usize,
 ) -> Result<(), MetalError> {
-    stream
-        .encode(&KERNELS[0], grid)
-        .buffer(0, &input)
-        .buffer_mut(1, &mut out)
-        .value(2, k)
+    let call = stream.encode(&KERNELS[0], grid).buffer(0, &input);
+    call.buffer_mut(1, &mut out)
+        .value(2, &AddParams { k, n: n as u32 })
         .dispatch()
 }
 
@@ -51,7 +58,7 @@ pub fn add_badly(stream: &CommandStream, data: impl KernelArg<u32>, value: bool)
         .encode(&KERNELS[0], Grid::threads(4))
         .buffer(0, &data)
         .buffer(1, &data);
-    let call = if value { call.value(2, &7u64) } else { call };
+    let call = if value { call.value(2, &7u32) } else { call };
     call.dispatch().expect_err("a bad call")
 }
 
@@ -76,7 +83,7 @@ pub static KERNELS: [KernelSpec; 2] = [
         args: &[
             arg("in", 0, ArgKind::BufferRead { elem: 4 }),
             arg("out", 1, ArgKind::BufferWrite { elem: 4 }),
-            arg("k", 2, ArgKind::Value { size: 4 }),
+            arg("p", 2, ArgKind::Value { size: 8 }),
         ],
         kind: KernelKind::Flat,
         max_threads: 512,
@@ -84,7 +91,15 @@ pub static KERNELS: [KernelSpec; 2] = [
         any_threadgroup_size: true,
         cpu: &[entry(add_native)],
         fiber: None,
-        ptx_params: &[PtxParam::Buffer(0), PtxParam::Buffer(1)],
+        ptx_params: &[
+            PtxParam::Buffer(0),
+            PtxParam::Buffer(1),
+            PtxParam::Value {
+                index: 2,
+                size: 8,
+                align: 4,
+            },
+        ],
     },
     KernelSpec {
         name: "reverse",
@@ -102,7 +117,15 @@ pub static KERNELS: [KernelSpec; 2] = [
         any_threadgroup_size: false,
         cpu: &[entry(unused)],
         fiber: Some(reverse_thread as CpuThreadFn),
-        ptx_params: &[],
+        ptx_params: &[
+            PtxParam::Buffer(0),
+            PtxParam::Value {
+                index: 1,
+                size: 4,
+                align: 4,
+            },
+            PtxParam::Threadgroup(0),
+        ],
     },
 ];
 
@@ -110,8 +133,8 @@ pub static LIBRARY: KernelLibrary = KernelLibrary {
     name: "test",
     units: &[KernelUnit {
         name: "test",
-        msl: "",
-        ptx: None,
+        msl: include_str!("kernels.metal"),
+        ptx: Some(include_str!("kernels.ptx")),
         kernels: &KERNELS,
     }],
     metallib: None,
@@ -122,10 +145,10 @@ unsafe extern "C" fn add_native(launch: *const CpuLaunch, _: *mut u8, begin: u64
     unsafe {
         let launch = &*launch;
         let (input, out) = (launch.buf[0].cast::<u32>(), launch.buf[1].cast::<u32>());
-        let k = *launch.buf[2].cast::<u32>();
+        let p = *launch.buf[2].cast::<AddParams>();
         let per_group = launch.tpg[0] as u64;
-        for i in begin * per_group..(end * per_group).min(launch.threads[0] as u64) {
-            *out.add(i as usize) = (*input.add(i as usize)).wrapping_add(k);
+        for i in begin * per_group..(end * per_group).min(p.n as u64) {
+            *out.add(i as usize) = (*input.add(i as usize)).wrapping_add(p.k);
         }
     }
 }

@@ -112,8 +112,11 @@ impl Driver for CpuDriver {
     }
 
     fn between(&self, start: Mark, end: Mark, _: Duration) -> DriverResult<Duration> {
-        let (Mark::Wall(start), Mark::Wall(end)) = (start, end);
-        Ok(end - start)
+        match (start, end) {
+            (Mark::Wall(start), Mark::Wall(end)) => Ok(end - start),
+            #[cfg(not(target_vendor = "apple"))]
+            _ => Err(Fault::Lost("marks of another driver".into())),
+        }
     }
 
     fn take_timings(&self) -> Vec<(Tag, u64)> {
@@ -122,7 +125,7 @@ impl Driver for CpuDriver {
 }
 
 /// Copies between disjoint ranges that are live for the call, the target borrowed exclusively.
-fn copy_bytes(source: u64, target: u64, bytes: u64) {
+pub(in crate::driver) fn copy_bytes(source: u64, target: u64, bytes: u64) {
     in_chunks(bytes, &|start, bytes| {
         let (from, to) = ((source + start) as *const u8, (target + start) as *mut u8);
         // SAFETY: inside both ranges; the target is borrowed exclusively by the caller of the driver,

@@ -1,0 +1,189 @@
+//! The device, its context and stream, and what the driver's error codes mean.
+
+use std::ffi::{c_int, CStr};
+
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+
+use crate::device::{DeviceInfo, DeviceKind};
+use crate::driver::{DriverResult, Fault};
+use crate::error::{MetalError, Result};
+
+/// Device memory left to the driver and to others, in bytes.
+const RESERVE: u64 = 512 << 20;
+
+/// Turns the status of a driver call into a result.
+pub(super) fn call(name: &'static str, status: CUresult) -> DriverResult {
+    use CUresult::*;
+    let reason = || format!("{name}: {}", text(status));
+    Err(match status {
+        CUDA_SUCCESS => return Ok(()),
+        CUDA_ERROR_OUT_OF_MEMORY => Fault::OutOfMemory,
+        CUDA_ERROR_DEINITIALIZED
+        | CUDA_ERROR_NO_DEVICE
+        | CUDA_ERROR_DEVICE_UNAVAILABLE
+        | CUDA_ERROR_CONTEXT_IS_DESTROYED
+        | CUDA_ERROR_ECC_UNCORRECTABLE
+        | CUDA_ERROR_NVLINK_UNCORRECTABLE
+        | CUDA_ERROR_SYSTEM_NOT_READY
+        | CUDA_ERROR_MPS_SERVER_NOT_READY
+        | CUDA_ERROR_UNKNOWN => Fault::Lost(reason()),
+        CUDA_ERROR_ILLEGAL_ADDRESS
+        | CUDA_ERROR_LAUNCH_TIMEOUT
+        | CUDA_ERROR_LAUNCH_FAILED
+        | CUDA_ERROR_HARDWARE_STACK_ERROR
+        | CUDA_ERROR_ILLEGAL_INSTRUCTION
+        | CUDA_ERROR_MISALIGNED_ADDRESS
+        | CUDA_ERROR_INVALID_ADDRESS_SPACE
+        | CUDA_ERROR_INVALID_PC
+        | CUDA_ERROR_ASSERT => Fault::Failed(reason()),
+        _ => Fault::Error(MetalError::Driver {
+            device: DeviceKind::Cuda,
+            call: name,
+            message: text(status),
+        }),
+    })
+}
+
+/// The driver's own words for a status.
+pub(super) fn text(status: CUresult) -> String {
+    let (mut name, mut detail) = (std::ptr::null(), std::ptr::null());
+    // SAFETY: both calls store a pointer to a constant string or leave null.
+    unsafe {
+        sys::cuGetErrorName(status, &mut name);
+        sys::cuGetErrorString(status, &mut detail);
+        let read = |s: *const std::ffi::c_char| {
+            if s.is_null() {
+                "unknown".into()
+            } else {
+                CStr::from_ptr(s).to_string_lossy()
+            }
+        };
+        format!("{} ({})", read(name), read(detail))
+    }
+}
+
+fn unavailable(reason: impl Into<String>) -> MetalError {
+    MetalError::DeviceUnavailable {
+        device: DeviceKind::Cuda,
+        reason: reason.into(),
+    }
+}
+
+/// The primary context of a device and one stream in it.
+pub(super) struct Device {
+    handle: sys::CUdevice,
+    context: sys::CUcontext,
+    pub stream: sys::CUstream,
+}
+
+// SAFETY: handles of the driver may be used from any thread that enters the context.
+unsafe impl Send for Device {}
+// SAFETY: the driver API is thread safe.
+unsafe impl Sync for Device {}
+
+impl Device {
+    /// The first device, if there is a driver and it has one.
+    pub fn open() -> Result<Self> {
+        // SAFETY: only loads and unloads the library.
+        if !unsafe { sys::is_culib_present() } {
+            return Err(unavailable("no NVIDIA driver library (libcuda) was found"));
+        }
+        let check = |status: CUresult, what: &str| match status {
+            CUresult::CUDA_SUCCESS => Ok(()),
+            other => Err(unavailable(format!("{what}: {}", text(other)))),
+        };
+        let (mut count, mut handle) = (0, 0);
+        let (mut context, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: plain calls in the order the driver demands, with pointers to locals.
+        unsafe {
+            check(sys::cuInit(0), "cuInit")?;
+            check(sys::cuDeviceGetCount(&mut count), "cuDeviceGetCount")?;
+            if count == 0 {
+                return Err(unavailable("the NVIDIA driver shows no device"));
+            }
+            check(sys::cuDeviceGet(&mut handle, 0), "cuDeviceGet")?;
+            check(
+                sys::cuDevicePrimaryCtxRetain(&mut context, handle),
+                "cuDevicePrimaryCtxRetain",
+            )?;
+            check(sys::cuCtxSetCurrent(context), "cuCtxSetCurrent")?;
+            check(sys::cuStreamCreate(&mut stream, flags), "cuStreamCreate")?;
+        }
+        Ok(Self {
+            handle,
+            context,
+            stream,
+        })
+    }
+
+    /// Makes the context current on this thread.
+    pub fn enter(&self) -> DriverResult {
+        // SAFETY: the context is retained as long as `self`.
+        call("cuCtxSetCurrent", unsafe {
+            sys::cuCtxSetCurrent(self.context)
+        })
+    }
+
+    fn attribute(&self, attribute: Attribute) -> u32 {
+        let mut value: c_int = 0;
+        // SAFETY: stores one integer, or leaves it on failure.
+        unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.handle) };
+        value.max(0) as u32
+    }
+
+    /// What the driver says about the device.
+    pub fn info(&self) -> Result<DeviceInfo> {
+        let mut name = [0; 256];
+        let (mut total, mut free, mut version) = (0usize, 0usize, 0);
+        // SAFETY: the pointers are to locals of the sizes given.
+        let status = unsafe {
+            sys::cuDeviceGetName(name.as_mut_ptr(), name.len() as c_int - 1, self.handle);
+            sys::cuDriverGetVersion(&mut version);
+            sys::cuMemGetInfo_v2(&mut free, &mut total)
+        };
+        if status != CUresult::CUDA_SUCCESS {
+            return Err(unavailable(format!("cuMemGetInfo: {}", text(status))));
+        }
+        // SAFETY: the last byte is zero.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }
+            .to_string_lossy()
+            .into_owned();
+        let (major, minor) = (
+            self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+            self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+        );
+        let working_set = (free as u64).saturating_sub(RESERVE);
+        Ok(DeviceInfo {
+            name,
+            kind: DeviceKind::Cuda,
+            detail: format!(
+                "sm_{major}{minor}, CUDA {}.{}",
+                version / 1000,
+                version % 1000 / 10
+            ),
+            memory: total as u64,
+            working_set,
+            budget: working_set,
+            max_buffer: total as u64,
+            unified: false,
+            simd_width: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+            max_threads_per_threadgroup: self
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+            max_threadgroup_memory: self
+                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            compute_units: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+            conformance: false,
+        })
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: made in `open`, used by nothing any more.
+        unsafe {
+            sys::cuStreamDestroy_v2(self.stream);
+            sys::cuDevicePrimaryCtxRelease_v2(self.handle);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! NVIDIA GPUs through the CUDA driver API, loaded at run time: no toolkit is needed, and the same
+//! binary runs on machines without a GPU.
+
+mod api;
+mod events;
+mod modules;
+mod staging;
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys;
+
+use self::api::{call, Device};
+use self::events::{Event, EventPool};
+use self::modules::{Function, Modules};
+use self::staging::Staging;
+use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
+use crate::device::{DeviceInfo, DeviceKind};
+use crate::error::{MetalError, Result};
+use crate::kernel::{PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::lock;
+
+/// A wait polls without sleeping for this long: most waits of a proof are shorter.
+const SPIN: Duration = Duration::from_millis(1);
+const NAP: Duration = Duration::from_micros(50);
+/// Most parameters a kernel can have.
+const MAX_PARAMS: usize = MAX_BUFFERS + MAX_THREADGROUP_ARGS;
+/// Threadgroups along y and z.
+const MAX_GROUPS_YZ: u32 = 65_535;
+
+pub(crate) struct CudaDriver {
+    info: DeviceInfo,
+    // Dropped in this order: what lives in the context, then the context.
+    modules: Modules,
+    staging: Mutex<Staging>,
+    events: EventPool,
+    timings: Mutex<Vec<(Tag, Event, Event)>>,
+    device: Device,
+}
+
+impl CudaDriver {
+    /// Opens the first device that the driver shows and compiles every unit for it.
+    pub fn open(options: OpenOptions) -> Result<Box<dyn Driver>> {
+        let device = Device::open()?;
+        let mut info = device.info()?;
+        info.budget = options.budget.unwrap_or(info.working_set);
+        let modules = Modules::load(&device, options.libraries)?;
+        let (staging, events) = (Mutex::new(Staging::default()), EventPool::default());
+        Ok(Box::new(Self {
+            info,
+            modules,
+            staging,
+            events,
+            timings: Mutex::default(),
+            device,
+        }))
+    }
+
+    /// Runs `work` between two events if its time is wanted.
+    fn timed(&self, tag: Tag, work: impl FnOnce() -> DriverResult) -> DriverResult {
+        self.device.enter()?;
+        if tag == 0 {
+            return work();
+        }
+        let start = self.events.record(&self.device)?;
+        work()?;
+        let end = self.events.record(&self.device)?;
+        lock(&self.timings).push((tag, start, end));
+        Ok(())
+    }
+
+    /// Waits until an event has happened, at most until `limit` after `since`.
+    fn wait_for(&self, event: &Event, since: Instant, limit: Duration) -> DriverResult {
+        loop {
+            if event.happened()? {
+                return Ok(());
+            }
+            let waited = since.elapsed();
+            if waited > limit {
+                return Err(Fault::Timeout(limit));
+            }
+            if waited > SPIN {
+                std::thread::sleep(NAP);
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn function(&self, dispatch: &Dispatch) -> Result<Function> {
+        let name = dispatch.kernel.name;
+        let Some(&function) = self.modules.functions.get(dispatch.kernel) else {
+            return Err(MetalError::KernelMissing {
+                kernel: name.into(),
+                device: DeviceKind::Cuda,
+                reason: "its library was not given to the context".into(),
+            });
+        };
+        let requested = dispatch
+            .shape
+            .threads_per_group
+            .iter()
+            .map(|&t| t as u64)
+            .product();
+        if requested > function.max_threads as u64 {
+            let limit = function.max_threads;
+            return Err(MetalError::TooManyThreads {
+                kernel: name,
+                requested,
+                limit,
+            });
+        }
+        let [_, y, z] = dispatch.shape.groups;
+        if y > MAX_GROUPS_YZ || z > MAX_GROUPS_YZ {
+            return Err(MetalError::GridTooLarge {
+                kernel: name,
+                threadgroups: dispatch.shape.groups.map(u64::from),
+                limit: [i32::MAX as u64, MAX_GROUPS_YZ as u64, MAX_GROUPS_YZ as u64],
+            });
+        }
+        Ok(function)
+    }
+
+    fn launch(&self, function: Function, dispatch: &Dispatch) -> DriverResult {
+        let mut words = [0u64; MAX_PARAMS];
+        let mut params = [std::ptr::null_mut::<c_void>(); MAX_PARAMS];
+        let mut shared_bytes = 0u32;
+        let slots = words.iter_mut().zip(&mut params);
+        for (param, (word, pointer)) in dispatch.kernel.ptx_params.iter().zip(slots) {
+            *word = match *param {
+                PtxParam::Buffer(index) => {
+                    dispatch.buffers[index as usize].map_or(0, |span| span.address())
+                }
+                PtxParam::Value { index, .. } => {
+                    let bytes = dispatch.values[index as usize].unwrap_or_default();
+                    *pointer = bytes.as_ptr() as *mut c_void;
+                    continue;
+                }
+                PtxParam::Threadgroup(index) => {
+                    let offset = shared_bytes;
+                    shared_bytes += dispatch.threadgroup_bytes[index as usize];
+                    offset as u64
+                }
+            };
+            *pointer = std::ptr::from_mut(word).cast();
+        }
+        let ([gx, gy, gz], [tx, ty, tz]) =
+            (dispatch.shape.groups, dispatch.shape.threads_per_group);
+        // SAFETY: the parameters match the signature that the builder recorded, in number, order and
+        // size; the driver copies them before it returns.
+        let status = unsafe {
+            sys::cuLaunchKernel(
+                function.handle,
+                gx,
+                gy,
+                gz,
+                tx,
+                ty,
+                tz,
+                shared_bytes,
+                self.device.stream,
+                params.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+        call("cuLaunchKernel", status)
+    }
+}
+
+impl Driver for CudaDriver {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
+        self.device.enter()?;
+        let mut address = 0;
+        // SAFETY: the context is current and the pointer valid.
+        call("cuMemAlloc", unsafe {
+            sys::cuMemAlloc_v2(&mut address, bytes as usize)
+        })?;
+        Ok(Segment {
+            address,
+            object: 0,
+            bytes,
+        })
+    }
+
+    fn release(&self, segment: Segment) {
+        // Freeing waits for work in flight.
+        if self.device.enter().is_ok() {
+            // SAFETY: the segment came from `allocate` and the pool gave it up.
+            let status = unsafe { sys::cuMemFree_v2(segment.address) };
+            if let Err(fault) = call("cuMemFree", status) {
+                tracing::warn!(?fault, "device memory was not freed");
+            }
+        }
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
+        let function = self.function(dispatch)?;
+        self.timed(tag, || self.launch(function, dispatch))
+    }
+
+    fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult {
+        self.timed(tag, || {
+            let (address, bytes) = (dst.address(), dst.bytes as usize);
+            // SAFETY: the span lies in live device memory.
+            let status = unsafe { sys::cuMemsetD8Async(address, byte, bytes, self.device.stream) };
+            call("cuMemsetD8Async", status)
+        })
+    }
+
+    fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult {
+        self.timed(tag, || {
+            let (from, to, bytes) = (src.address(), dst.address(), dst.bytes as usize);
+            // SAFETY: both spans lie in live device memory and do not overlap.
+            let status = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.device.stream) };
+            call("cuMemcpyDtoDAsync", status)
+        })
+    }
+
+    fn upload(&self, dst: Span, data: &[u8], _: bool, tag: Tag) -> DriverResult {
+        self.timed(tag, || lock(&self.staging).upload(self, dst, data))
+    }
+
+    fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult {
+        self.timed(tag, || lock(&self.staging).download(self, src, out, limit))
+    }
+
+    fn submit(&self) -> DriverResult {
+        Ok(())
+    }
+
+    fn wait(&self, limit: Duration) -> DriverResult {
+        let start = Instant::now();
+        self.device.enter()?;
+        let event = self.events.record(&self.device)?;
+        self.wait_for(&event, start, limit)?;
+        self.events.recycle(event);
+        Ok(())
+    }
+
+    fn mark(&self, _: Duration) -> DriverResult<Mark> {
+        self.device.enter()?;
+        Ok(Mark::Event(self.events.record(&self.device)?.into_raw()))
+    }
+
+    fn between(&self, start: Mark, end: Mark, limit: Duration) -> DriverResult<Duration> {
+        self.device.enter()?;
+        let (Mark::Event(start), Mark::Event(end)) = (start, end) else {
+            return Err(Fault::Lost("marks of another driver".into()));
+        };
+        let (start, end) = (Event::from_raw(start), Event::from_raw(end));
+        self.wait_for(&end, Instant::now(), limit)?;
+        let time = end.since(&start)?;
+        self.events.recycle(start);
+        self.events.recycle(end);
+        Ok(time)
+    }
+
+    fn take_timings(&self) -> Vec<(Tag, u64)> {
+        let mut pending = lock(&self.timings);
+        if pending.is_empty() || self.device.enter().is_err() {
+            return Vec::new();
+        }
+        let mut times = Vec::with_capacity(pending.len());
+        let finished = pending
+            .iter()
+            .take_while(|(_, _, end)| end.happened().unwrap_or(true));
+        let count = finished.count();
+        for (tag, start, end) in pending.drain(..count) {
+            if let Ok(time) = end.since(&start) {
+                times.push((tag, time.as_nanos() as u64));
+            }
+            self.events.recycle(start);
+            self.events.recycle(end);
+        }
+        times
+    }
+}
+
+impl Drop for CudaDriver {
+    fn drop(&mut self) {
+        // Events, pinned memory and modules are destroyed in the context that owns them.
+        let _ = self.device.enter();
+    }
+}

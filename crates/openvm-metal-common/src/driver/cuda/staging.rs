@@ -1,0 +1,150 @@
+//! Copies between host and device through pinned memory, two halves in turn.
+
+use std::ffi::c_void;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys;
+
+use super::api::call;
+use super::events::Event;
+use super::CudaDriver;
+use crate::driver::cpu::copy_bytes;
+use crate::driver::{DriverResult, Span};
+
+/// Bytes of one half.
+const HALF: usize = 8 << 20;
+/// Longest wait for a half to become free again; the copy before it takes milliseconds.
+const HALF_WAIT: Duration = Duration::from_secs(60);
+
+/// Pinned memory for copies in each direction, allocated at the first copy.
+#[derive(Default)]
+pub(super) struct Staging {
+    up: Option<Pair>,
+    down: Option<Pair>,
+}
+
+struct Pair {
+    /// Two halves of pinned memory.
+    start: *mut u8,
+    /// The copy that last used each half.
+    busy: [Option<Event>; 2],
+    /// The half in use, and how much of it is taken.
+    half: usize,
+    used: usize,
+}
+
+// SAFETY: the memory is owned by the pair and reached only through `&mut`.
+unsafe impl Send for Pair {}
+
+impl Pair {
+    fn new() -> DriverResult<Self> {
+        let mut start: *mut c_void = std::ptr::null_mut();
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: the context is current and the pointer is to a local.
+        call("cuMemHostAlloc", unsafe {
+            sys::cuMemHostAlloc(&mut start, 2 * HALF, flags)
+        })?;
+        Ok(Self {
+            start: start.cast(),
+            busy: [None, None],
+            half: 0,
+            used: 0,
+        })
+    }
+
+    fn half_start(&self, half: usize) -> *mut u8 {
+        // SAFETY: the second half begins `HALF` bytes into an allocation of twice that.
+        unsafe { self.start.add(half * HALF) }
+    }
+
+    /// Waits until the copy that last used a half is over.
+    fn free(&mut self, driver: &CudaDriver, half: usize, limit: Duration) -> DriverResult {
+        if let Some(event) = self.busy[half].take() {
+            driver.wait_for(&event, Instant::now(), limit)?;
+            driver.events.recycle(event);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new`; the driver is idle when it is dropped.
+        unsafe { sys::cuMemFreeHost(self.start.cast()) };
+    }
+}
+
+fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
+    match pair {
+        Some(pair) => Ok(pair),
+        None => Ok(pair.insert(Pair::new()?)),
+    }
+}
+
+impl Staging {
+    /// Copies host data to the device in stream order; the host data are free when this returns.
+    pub fn upload(&mut self, driver: &CudaDriver, dst: Span, data: &[u8]) -> DriverResult {
+        let pair = get(&mut self.up)?;
+        let mut done = 0;
+        while done < data.len() {
+            if pair.used == HALF {
+                pair.busy[pair.half] = Some(driver.events.record(&driver.device)?);
+                pair.half ^= 1;
+                pair.used = 0;
+                pair.free(driver, pair.half, HALF_WAIT)?;
+            }
+            let bytes = (data.len() - done).min(HALF - pair.used);
+            // SAFETY: `used + bytes <= HALF`, and nothing in flight uses this part of the half.
+            let pinned = unsafe { pair.half_start(pair.half).add(pair.used) };
+            copy_bytes(data[done..].as_ptr() as u64, pinned as u64, bytes as u64);
+            let target = dst.address() + done as u64;
+            // SAFETY: pinned memory that stays untouched until the event of its half has happened.
+            let status = unsafe {
+                sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, driver.device.stream)
+            };
+            call("cuMemcpyHtoDAsync", status)?;
+            done += bytes;
+            pair.used = (pair.used + bytes).next_multiple_of(64).min(HALF);
+        }
+        Ok(())
+    }
+
+    /// Copies to the host after everything in the stream; waits.
+    pub fn download(
+        &mut self,
+        driver: &CudaDriver,
+        src: Span,
+        out: &mut [u8],
+        limit: Duration,
+    ) -> DriverResult {
+        let pair = get(&mut self.down)?;
+        let (total, target) = (out.len(), out.as_mut_ptr() as u64);
+        let chunks = total.div_ceil(HALF);
+        let length = |chunk: usize| (total - chunk * HALF).min(HALF);
+        debug_assert!(total as u64 <= src.bytes);
+        for step in 0..=chunks {
+            if step < chunks {
+                // The half is free: its former chunk was copied out one step ago.
+                let pinned = pair.half_start(step % 2);
+                let from = src.address() + (step * HALF) as u64;
+                // SAFETY: a free half of pinned memory, a chunk inside the span.
+                let status = unsafe {
+                    sys::cuMemcpyDtoHAsync_v2(
+                        pinned.cast(),
+                        from,
+                        length(step),
+                        driver.device.stream,
+                    )
+                };
+                call("cuMemcpyDtoHAsync", status)?;
+                pair.busy[step % 2] = Some(driver.events.record(&driver.device)?);
+            }
+            if let Some(chunk) = step.checked_sub(1) {
+                pair.free(driver, chunk % 2, limit)?;
+                let pinned = pair.half_start(chunk % 2) as u64;
+                copy_bytes(pinned, target + (chunk * HALF) as u64, length(chunk) as u64);
+            }
+        }
+        Ok(())
+    }
+}

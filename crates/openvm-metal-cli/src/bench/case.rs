@@ -2,7 +2,9 @@
 
 use openvm_metal_backend::prelude::{EF, F};
 use openvm_metal_backend::selftest::CheckRng;
-use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
+use openvm_metal_common::{
+    CommandStream, DeviceElem, MemCopyD2D, MemCopyH2D, MetalBuffer, MetalError,
+};
 
 /// Base-field products in an extension product: 16 wide products, 4 reductions and 3 products by the
 /// constant of the extension, in units of a Montgomery product (two wide products and a low one).
@@ -60,14 +62,28 @@ impl Case {
 
 /// Random extension elements on the device: a short random block, repeated.
 pub fn random_ext(s: &CommandStream, n: usize) -> Result<MetalBuffer<EF>, MetalError> {
-    let block = CheckRng::new(1).efs(n.min(1 << 12));
-    let data: Vec<EF> = block.iter().copied().cycle().take(n).collect();
-    MetalBuffer::from_host(s, &data)
+    repeated(s, &CheckRng::new(1).efs(n.min(1 << 12)), n)
 }
 
 /// Random base elements on the device: a short random block, repeated.
 pub fn random_base(s: &CommandStream, n: usize) -> Result<MetalBuffer<F>, MetalError> {
-    let block = CheckRng::new(2).fs(n.min(1 << 12));
-    let data: Vec<F> = block.iter().copied().cycle().take(n).collect();
-    MetalBuffer::from_host(s, &data)
+    repeated(s, &CheckRng::new(2).fs(n.min(1 << 12)), n)
+}
+
+/// `n` elements that repeat `block`, copied on the device: the host never holds them all.
+fn repeated<T: DeviceElem>(
+    s: &CommandStream,
+    block: &[T],
+    n: usize,
+) -> Result<MetalBuffer<T>, MetalError> {
+    let mut buffer = MetalBuffer::uninit(s.context(), n)?;
+    let mut filled = block.len();
+    MemCopyH2D::copy_to(block, buffer.slice_mut(..filled), s)?;
+    while filled < n {
+        let more = filled.min(n - filled);
+        let (source, mut rest) = buffer.split_at_mut(filled);
+        MemCopyD2D::copy_to(&source.as_slice().slice(..more), rest.slice_mut(..more), s)?;
+        filled += more;
+    }
+    Ok(buffer)
 }

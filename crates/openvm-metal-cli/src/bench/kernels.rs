@@ -24,7 +24,7 @@ pub struct KernelsArgs {
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// About 2^N elements per kernel; 20 on CPUs, 22 on GPUs if absent.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(10..=30))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(10..=28))]
     log_size: Option<u8>,
     /// Print JSON instead of a table.
     #[arg(long)]

@@ -80,6 +80,24 @@ template <class C> struct msl_cells {
     }
 };
 
+// Strided and indexed accesses go lane by lane, out of line: inlined they would be most of the code.
+template <class C> __attribute__((noinline)) typename msl_raw<C>::type msl_read(const C* q, ulong step) {
+    typename msl_raw<C>::type r;
+    for (uint k = 0; k < MSL_LANES; k++) r[k] = q[k * step];
+    return r;
+}
+template <class C> __attribute__((noinline)) void msl_write(C* q, ulong step, typename msl_raw<C>::type v) {
+    for (uint k = 0; k < MSL_LANES; k++) q[k * step] = v[k];
+}
+template <class C> __attribute__((noinline)) typename msl_raw<C>::type msl_read_at(const C* q, uint n, uint_l i) {
+    typename msl_raw<C>::type r;
+    for (uint k = 0; k < MSL_LANES; k++) r[k] = q[(ulong)i.v[k] * n];
+    return r;
+}
+template <class C> __attribute__((noinline)) void msl_write_at(C* q, uint n, uint_l i, typename msl_raw<C>::type v) {
+    for (uint k = 0; k < MSL_LANES; k++) q[(ulong)i.v[k] * n] = v[k];
+}
+
 template <class T> MSL_INL lane_t<T> lane_load(const T* p, index_l i) {
     typedef msl_cell_t<T> C;
     typedef typename msl_raw<C>::type R;
@@ -96,7 +114,7 @@ template <class T> MSL_INL lane_t<T> lane_load(const T* p, index_l i) {
     } else {
         const C* q = (const C*)(p + i.base);
         const ulong step = i.step * N;
-        MSL_UNROLL for (uint j = 0; j < N; j++) for (uint k = 0; k < MSL_LANES; k++) w[j][k] = q[k * step + j];
+        MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = msl_read<C>(q + j, step);
     }
     return __builtin_bit_cast(lane_t<T>, w);
 }
@@ -112,7 +130,7 @@ template <class T> MSL_INL void lane_store(T* p, index_l i, lane_t<T> v) {
     } else {
         C* q = (C*)(p + i.base);
         const ulong step = i.step * N;
-        MSL_UNROLL for (uint j = 0; j < N; j++) for (uint k = 0; k < MSL_LANES; k++) q[k * step + j] = c.w[j][k];
+        MSL_UNROLL for (uint j = 0; j < N; j++) msl_write<C>(q + j, step, c.w[j]);
     }
 }
 template <class T> MSL_INL lane_t<T> lane_gather(const T* p, uint_l i) {
@@ -120,7 +138,7 @@ template <class T> MSL_INL lane_t<T> lane_gather(const T* p, uint_l i) {
     typedef typename msl_raw<C>::type R;
     constexpr uint N = sizeof(T) / sizeof(C);
     R w[N];
-    MSL_UNROLL for (uint j = 0; j < N; j++) for (uint k = 0; k < MSL_LANES; k++) w[j][k] = ((const C*)(p + i.v[k]))[j];
+    MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = msl_read_at<C>((const C*)p + j, N, i);
     return __builtin_bit_cast(lane_t<T>, w);
 }
 template <class T> MSL_INL lane_t<T> lane_gather(const T* p, index_l i) { return lane_load(p, i); }
@@ -130,5 +148,5 @@ template <class T> MSL_INL void lane_scatter(T* p, uint_l i, lane_t<T> v) {
     constexpr uint N = sizeof(T) / sizeof(C);
     struct cells { R w[N]; };
     cells c = __builtin_bit_cast(cells, v);
-    MSL_UNROLL for (uint j = 0; j < N; j++) for (uint k = 0; k < MSL_LANES; k++) ((C*)(p + i.v[k]))[j] = c.w[j][k];
+    MSL_UNROLL for (uint j = 0; j < N; j++) msl_write_at<C>((C*)p + j, N, i, c.w[j]);
 }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
+    time::Instant,
 };
 
 use crate::{
@@ -197,7 +198,16 @@ impl Context {
                 output.display().to_string(),
                 source.display().to_string(),
             ]);
-            self.compiler.run(&args, &u.file, target).map(|_| ())
+            let start = Instant::now();
+            self.compiler.run(&args, &u.file, target)?;
+            if env::var_os("OPENVM_METAL_BUILD_VERBOSE").is_some() {
+                println!(
+                    "{} for {target}: {:.2} s",
+                    u.name,
+                    start.elapsed().as_secs_f64()
+                );
+            }
+            Ok(())
         })
     }
 }

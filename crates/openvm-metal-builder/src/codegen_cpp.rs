@@ -188,22 +188,23 @@ fn host(e: &Entry, f: &KernelFn, s: &str, lanes: Option<u32>) -> String {
         (false, None) => {
             let vector = f.kind == Kind::Flat;
             let args = call_args(f, flat_builtin);
-            let span = format!(
-                "{bound}\n        msl_span<{vector}>(x0, x1, [&](uint x) {{ {r}({args}); }});"
-            );
-            let mut out = head("s");
-            out += &format!(
-                "    msl_rows(L, gb, ge, [&](uint x0, uint x1, uint y, uint z) {{ (void)y; (void)z; {span} }});\n}}\n"
-            );
-            if !vector {
-                out += &format!(
-                    "extern \"C\" void {s}_t(const msl_launch* L_, uint x0, uint x1, uint y, uint z) {{\n    \
-                     const msl_launch& L = *L_; (void)y; (void)z;\n{}    \
-                     msl_span<false>(x0, x1, [&](uint x) {{ {r}({args}); }});\n}}\n",
-                    bind(e, f)
-                );
+            let rows = |span: &str| {
+                format!(
+                    "    msl_rows(L, gb, ge, [&](uint x0, uint x1, uint y, uint z) {{ (void)y; (void)z; {bound}\n        {span}\n    }});\n}}\n"
+                )
+            };
+            if vector {
+                let span = format!("msl_span<true>(x0, x1, [&](uint x) {{ {r}({args}); }});");
+                return head("s") + &rows(&span);
             }
-            out
+            format!(
+                "extern \"C\" void {s}_t(const msl_launch* L_, uint x0, uint x1, uint y, uint z) {{\n    \
+                 const msl_launch& L = *L_; (void)y; (void)z;\n{}    \
+                 msl_span<false>(x0, x1, [&](uint x) {{ {r}({args}); }});\n}}\n{}{}",
+                bind(e, f),
+                head("s"),
+                rows(&format!("if (x0 < x1) {s}_t(L_, x0, x1, y, z);"))
+            )
         }
         (false, Some(_)) => {
             let args = call_args(f, |p, attribute| {

@@ -128,7 +128,14 @@ pub fn options(
     if compiler.is_clang() {
         args.extend(["-fno-slp-vectorize", "-fno-math-errno"].map(String::from));
         if level == "-O3" {
-            args.extend(["-mllvm", "-inline-threshold=100000"].map(String::from));
+            // Everything small goes into its caller; a whole permutation stays a function. Scalar versions of
+            // lane kernels only see the ends of rows.
+            let threshold = if matches!(flavour, Flavour::Lanes(_)) {
+                2000
+            } else {
+                500
+            };
+            args.extend(["-mllvm".into(), format!("-inline-threshold={threshold}")]);
         }
         if cross {
             args.push(format!("--target={target}"));

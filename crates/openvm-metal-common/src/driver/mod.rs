@@ -4,6 +4,8 @@ pub(crate) mod cpu;
 #[cfg(not(target_vendor = "apple"))]
 mod cuda;
 mod kernels;
+#[cfg(target_vendor = "apple")]
+mod metal;
 
 use std::time::Duration;
 
@@ -79,8 +81,7 @@ pub(crate) type Tag = u32;
 /// A point on the device's time line, see [`Driver::mark`].
 pub(crate) enum Mark {
     Wall(std::time::Instant),
-    /// An event of the driver.
-    #[cfg(not(target_vendor = "apple"))]
+    /// An event (CUDA) or the number of a submission (Metal).
     Event(usize),
 }
 
@@ -187,6 +188,12 @@ pub(crate) fn probe(kind: DeviceKind) -> Result<DeviceInfo> {
     .map(|driver| driver.info().clone())
 }
 
+#[cfg(target_vendor = "apple")]
+fn open_metal(options: OpenOptions) -> Result<Box<dyn Driver>> {
+    metal::MetalDriver::open(options)
+}
+
+#[cfg(not(target_vendor = "apple"))]
 fn open_metal(_: OpenOptions) -> Result<Box<dyn Driver>> {
     Err(MetalError::DeviceUnavailable {
         device: DeviceKind::Metal,

@@ -61,7 +61,7 @@ fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) 
             .expect("reference");
     let next = FiatShamirTranscript::<SC>::sample(&mut theirs);
 
-    let base: Option<Vec<F>> = p.iter().map(|p| ExtensionField::<F>::as_base(p)).collect();
+    let base: Option<Vec<F>> = p.iter().map(ExtensionField::<F>::as_base).collect();
     let mut layers = vec![FracLayer::from_host_ext(s, p, q).expect("leaves")];
     if let Some(base) = base {
         layers.push(FracLayer::from_host(s, &base, q).expect("leaves"));

@@ -131,10 +131,10 @@ impl FracTree {
         };
         match input {
             LayerNodes::Base(p, q) => {
-                kernels::gkr_build_base(s, grid, &p, &q, parents, grandparents, &params)?
+                kernels::gkr_build_base(s, grid, p, q, parents, grandparents, &params)?
             }
             LayerNodes::Ext(p, q) => {
-                kernels::gkr_build_ext(s, grid, &p, &q, parents, grandparents, &params)?
+                kernels::gkr_build_ext(s, grid, p, q, parents, grandparents, &params)?
             }
         }
         Ok(())

@@ -22,7 +22,7 @@ pub struct MetalProverConfig {
 impl Default for MetalProverConfig {
     fn default() -> Self {
         Self {
-            gkr_host_log_layer: 10,
+            gkr_host_log_layer: 8,
             mle_host_log_rows: 6,
             grind_host_bits: 6,
             constraint_scratch_bytes: 256 << 20,

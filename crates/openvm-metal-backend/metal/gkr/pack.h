@@ -4,7 +4,7 @@
 #include "../field/fp_ext.h"
 
 template <typename T, uint K>
-struct GkrPack {
+struct alignas(16) alignas(T) GkrPack {
     T v[K];
 };
 

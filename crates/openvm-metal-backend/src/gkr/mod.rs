@@ -9,11 +9,3 @@ mod tree;
 
 pub use layer::{FracLayer, Numerators};
 pub use prover::fractional_sumcheck;
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn kernels_equal_the_reference() {
-        crate::selftest::test_group("gkr");
-    }
-}

@@ -98,8 +98,15 @@ inline FpL operator+(FpL a, Fp b) { return a + fp_lanes(b); }
 inline FpL operator+(Fp a, FpL b) { return fp_lanes(a) + b; }
 inline FpL operator-(FpL a, Fp b) { return a - fp_lanes(b); }
 inline FpL operator-(Fp a, FpL b) { return fp_lanes(a) - b; }
-inline FpL operator*(FpL a, Fp b) { return a * fp_lanes(b); }
-inline FpL operator*(Fp a, FpL b) { return fp_lanes(a) * b; }
+inline FpL operator*(FpL a, Fp b) {
+    msl_wide x = (msl_wide)a.v.v, y = msl_wide{} + (ulong)b.v;
+    FpAccL acc;
+    acc.e = msl_mul_even(x, y);
+    acc.o = msl_mul_even(x >> 32, y);
+    uint_l r = msl_high_halves(acc.e, acc.o) - fp_acc_quotient(acc);
+    return FpL(min(r, r + FP_P));
+}
+inline FpL operator*(Fp a, FpL b) { return b * a; }
 #else
 /// Broadcast to all lanes.
 inline FpL fp_lanes(Fp a) { return a; }

@@ -1,0 +1,65 @@
+#pragma once
+// The padding-free sponge in overwrite mode (rate 8, capacity 8) over a row of a column-major matrix, and
+// the compression of two digests.
+#include "../field/digest.h"
+#include "../field/fp_ext.h"
+#include "poseidon2.h"
+
+/// Two neighbouring digests, 16-byte aligned: a buffer of digests begins at a multiple of 256 bytes.
+template <typename U>
+struct alignas(16) alignas(U) DigestPairT {
+    FpT<U> d[16];
+};
+template <typename U>
+struct alignas(16) alignas(U) DigestCellsT {
+    FpT<U> d[8];
+};
+typedef DigestPairT<uint> DigestPair;
+typedef DigestPairT<uint_l> DigestPairL;
+typedef DigestCellsT<uint> DigestCells;
+typedef DigestCellsT<uint_l> DigestCellsL;
+#if LANE_WIDTH > 1
+template <> struct lane_type<DigestPair> { typedef DigestPairL type; };
+template <> struct lane_type<DigestCells> { typedef DigestCellsL type; };
+#endif
+
+template <typename U> inline void sponge_reset(thread FpT<U>* s) {
+    MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = fp_zero<U>();
+}
+/// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read.
+inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong height, uint width) {
+    device const Fp* column = matrix;
+    uint full = width >> 3, rest = width & 7u;
+    MSL_ROLLED for (uint b = 0; b < full; b++) {
+        MSL_UNROLL for (uint i = 0; i < 8u; i++) s[i] = lane_load(column + i * height, row);
+        column += 8u * height;
+        poseidon2_permute<uint_l>(s);
+    }
+    if (rest != 0u) {
+        MSL_UNROLL for (uint i = 0; i < 7u; i++) {
+            if (i < rest) s[i] = lane_load(column + i * height, row);
+        }
+        poseidon2_permute<uint_l>(s);
+    }
+}
+/// Absorbs row `row` of an extension-field matrix: ceil(width / 2) permutations, 16 * width bytes read.
+inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l row, ulong height, uint width) {
+    MSL_ROLLED for (uint b = 0; b < width; b += 2u) {
+        FpExtL x = lane_load(matrix + b * height, row);
+        MSL_UNROLL for (uint i = 0; i < 4u; i++) s[i] = x.c[i];
+        if (b + 1u < width) {
+            x = lane_load(matrix + (b + 1u) * height, row);
+            MSL_UNROLL for (uint i = 0; i < 4u; i++) s[4u + i] = x.c[i];
+        }
+        poseidon2_permute<uint_l>(s);
+    }
+}
+inline void digest_store(device Digest* out, index_l i, thread const FpL* s) {
+    DigestCellsL d;
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) d.d[k] = s[k];
+    lane_store((device DigestCells*)out, i, d);
+}
+inline void digest_load(device const Digest* in, index_l i, thread FpL* s) {
+    DigestCellsL d = lane_load((device const DigestCells*)in, i);
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) s[k] = d.d[k];
+}

@@ -1,0 +1,135 @@
+#pragma once
+// The three passes of the batched NTT; see tile.h for the transform and docs/ntt.md for the plan.
+#include "tile.h"
+
+/// Cooperative fill of factors[2^t + m] = z[(hi << t) + m], t < stages, m < 2^t: 2^stages - 1 words.
+inline void ntt_fill_factors(threadgroup uint* factors, device const Fp* roots, uint hi, uint stages, tid_l tid, uint tpg) {
+#if LANE_WIDTH > 1
+    for (uint t = 0; t < stages; t++) {
+        Fp base = ntt_root(roots, hi << t);
+        // Up to LANE_WIDTH - 1 words too many, which the next t overwrites.
+        for (uint m = 0; m < (1u << t); m += LANE_WIDTH) {
+            lane_store(factors, NTT_LANES((1u << t) + m), (lane_load(roots, NTT_LANES(m)) * base).v);
+        }
+    }
+#else
+    for (uint q = tid; q < (1u << stages); q += tpg) {
+        if (q == 0u) continue;
+        uint t = 31u - clz(q);
+        factors[q] = (ntt_root(roots, hi << t) * roots[q - (1u << t)]).v;
+    }
+#endif
+}
+
+/// One round of a pass over rows that are a fixed distance apart in memory.
+template <uint Q>
+inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup uint* tile, threadgroup const uint* factors, uint t, uint r,
+                              uint log_low, ulong src_mask, ulong at, uint thread_, uint tpg) {
+    uint work = (NTT_COLUMNS << r) >> Q;
+    for (uint i = thread_; i < work; i += tpg) {
+        uint col = i & (NTT_COLUMNS - 1u);
+        NttItem item = ntt_item<Q>(i / NTT_COLUMNS, t, r);
+        FpL x[1u << Q];
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+            uint row = item.first + (k << item.log_step);
+            x[k] = src_mask != 0ul ? lane_load(src, NTT_LANES((at + (ulong(row) << log_low) + col) & src_mask)) : ntt_get(tile, row, col);
+        }
+        ntt_butterflies<Q>(x, factors, t, item.block);
+        if (t + Q == r) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+                uint row = item.first + (k << item.log_step);
+                lane_store(dst, NTT_LANES(at + (ulong(row) << log_low) + col), x[k]);
+            }
+        } else {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) ntt_put(tile, item.first + (k << item.log_step), col, x[k]);
+        }
+    }
+}
+
+/// One round of the last pass; the rows of the tile are neighbours in memory.
+template <uint Q>
+inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup const uint* columns, device const Fp* roots, constant NttParams& p,
+                             uint t, ulong at, uint thread_, uint tpg) {
+    uint r = p.stages, work = (NTT_COLUMNS << r) >> Q;
+    for (uint i = thread_; i < work; i += tpg) {
+        uint col = i & (NTT_COLUMNS - 1u);
+        NttItem item = ntt_item<Q>(i / NTT_COLUMNS, t, r);
+        FpL x[1u << Q];
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = ntt_get(tile, item.first + (k << item.log_step), col);
+        ntt_column_butterflies<Q>(x, columns, roots, col, t, item.block, t + Q <= 4u);
+        if (t + Q == r) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+                uint row = item.first + (k << item.log_step);
+                ulong out = ulong(reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
+                FpL v = p.scale != 0u ? x[k] * Fp(p.scale) : x[k];
+                lane_store(dst, NTT_LANES(at + out + col), v);
+            }
+        } else {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) ntt_put(tile, item.first + (k << item.log_step), col, x[k]);
+        }
+    }
+}
+
+/// One round of a small transform, tile to tile, for `sets` tiles.
+template <uint Q>
+inline void ntt_small_round(threadgroup uint* tiles, threadgroup const uint* factors, constant NttParams& p, uint t, uint thread_, uint tpg) {
+    uint r = p.stages, log_set = r - Q;
+    uint work = (p.sets << log_set) * NTT_COLUMNS;
+    for (uint i = thread_; i < work; i += tpg) {
+        uint col = i & (NTT_COLUMNS - 1u), g = i / NTT_COLUMNS;
+        threadgroup uint* tile = tiles + ((g >> log_set) << r) * NTT_COLUMNS;
+        NttItem item = ntt_item<Q>(g & ((1u << log_set) - 1u), t, r);
+        bool last = t + Q == r;
+        FpL x[1u << Q];
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = ntt_get(tile, item.first + (k << item.log_step), col);
+        ntt_butterflies<Q>(x, factors, t, item.block);
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+            FpL v = last && p.scale != 0u ? x[k] * Fp(p.scale) : x[k];
+            ntt_put(tile, item.first + (k << item.log_step), col, v);
+        }
+    }
+}
+
+/// Copies between memory and a tile whose 16 columns are 2^(4 - log_cells) runs of 2^r elements: element e of
+/// run h is tile row e (row brev_r(e) if `reversed`), columns h * 2^log_cells onwards. One thread copies one word.
+inline uint ntt_run_row(uint element, uint r, bool reversed) { return reversed && r != 0u ? reverse_bits(element) >> (32u - r) : element; }
+
+#if LANE_WIDTH > 1
+/// `runs[h]` is the first word of run h, already masked; `mask` limits words within a run; null runs are skipped.
+inline void ntt_load_runs(threadgroup uint* tile, device const uint* const* runs, uint r, uint log_cells, uint mask) {
+    uint words = 1u << (r + log_cells);
+    if (log_cells == 0u && words >= LANE_WIDTH && mask + 1u >= LANE_WIDTH) {
+        for (uint c = 0; c < NTT_COLUMNS; c += LANE_WIDTH) {
+            for (uint w = 0; w < words; w += LANE_WIDTH) {
+                uint_l::raw x[LANE_WIDTH];
+                for (uint k = 0; k < LANE_WIDTH; k++) x[k] = runs[c + k] ? lane_load(runs[c + k], NTT_LANES(w & mask)).v : uint_l::raw{};
+                msl_cells<uint>::split<LANE_WIDTH>(x);
+                for (uint k = 0; k < LANE_WIDTH; k++) lane_store(tile, NTT_LANES(ntt_at(w + k, c)), uint_l::of(x[k]));
+            }
+        }
+        return;
+    }
+    for (uint h = 0; h < (NTT_COLUMNS >> log_cells); h++) {
+        if (!runs[h]) continue;
+        for (uint w = 0; w < words; w++) tile[ntt_at(w >> log_cells, (h << log_cells) + (w & ((1u << log_cells) - 1u)))] = runs[h][w & mask];
+    }
+}
+inline void ntt_store_runs_reversed(threadgroup const uint* tile, device uint* const* runs, uint r, uint log_cells) {
+    uint words = 1u << (r + log_cells);
+    if (log_cells == 0u && words >= LANE_WIDTH) {
+        for (uint c = 0; c < NTT_COLUMNS; c += LANE_WIDTH) {
+            for (uint w = 0; w < words; w += LANE_WIDTH) {
+                uint_l::raw x[LANE_WIDTH];
+                for (uint k = 0; k < LANE_WIDTH; k++) x[k] = lane_load(tile, NTT_LANES(ntt_at(ntt_run_row(w + k, r, true), c))).v;
+                msl_cells<uint>::split<LANE_WIDTH>(x);
+                for (uint k = 0; k < LANE_WIDTH; k++) if (runs[c + k]) lane_store(runs[c + k], NTT_LANES(w), uint_l::of(x[k]));
+            }
+        }
+        return;
+    }
+    for (uint h = 0; h < (NTT_COLUMNS >> log_cells); h++) {
+        if (!runs[h]) continue;
+        for (uint w = 0; w < words; w++) runs[h][w] = tile[ntt_at(ntt_run_row(w >> log_cells, r, true), (h << log_cells) + (w & ((1u << log_cells) - 1u)))];
+    }
+}
+#endif

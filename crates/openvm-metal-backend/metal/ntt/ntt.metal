@@ -1,0 +1,184 @@
+#include "ntt.h"
+
+/// A pass over rows that lie 2^log_low words apart: stages first .. first + stages of a transform in which more
+/// than 2^4 words lie below them. The source may be the destination, or the message of a zero-padded transform.
+/// Contract: one threadgroup per tile of 2^stages rows x 16 words; reads and writes each word of the tile once;
+/// stages / 2 products per word.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void ntt_columns(device const Fp* src [[buffer(0)]],
+                        device Fp* dst [[buffer(1)]],
+                        device const Fp* roots [[buffer(2)]],
+                        constant NttParams& p [[buffer(3)]],
+                        tid_l tid [[thread_index_in_threadgroup]],
+                        uint tpg [[threads_per_threadgroup]],
+                        uint group [[threadgroup_position_in_grid]]) {
+    threadgroup uint tile[4096];
+    threadgroup uint factors[256];
+    uint r = p.stages, log_low = p.log_n - p.first - r + p.log_cells, thread_ = ntt_thread(tid);
+    uint low = (group & ((1u << (log_low - 4u)) - 1u)) * NTT_COLUMNS;
+    uint rest = group >> (log_low - 4u);
+    uint hi = rest & ((1u << p.first) - 1u);
+    ulong column = rest >> p.first;
+    ulong at = (ulong(hi) << (r + log_low)) + low;
+    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
+    device const Fp* from = src + column * p.src_stride;
+    device Fp* to = dst + column * p.dst_stride;
+    if (p.radices == 0u) {
+        for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
+            ulong word = at + (ulong(i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
+            lane_store(to, NTT_LANES(word), lane_load(from, NTT_LANES(word & mask)));
+        }
+        return;
+    }
+    ntt_fill_factors(factors, roots, hi, r, tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint t = p.skipped;
+    for (uint radices = p.radices; radices != 0u; radices >>= 4) {
+        ulong src_mask = t == p.skipped ? mask : 0ul;
+        switch (radices & 15u) {
+            case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
+            case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
+            case 3: ntt_columns_round<3>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
+            default: ntt_columns_round<4>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
+        }
+        t += radices & 15u;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+}
+
+/// The last pass: stages first .. log_n, on runs of 2^stages neighbouring elements, and the bit reversal.
+/// Contract: one threadgroup per 16 words x 2^stages rows, runs whose reversed numbers are neighbours; reads and
+/// writes each word once (runs of 2^stages elements read, 64 bytes written); stages / 2 products per word, one
+/// more for the factors and one for the scale. The source is not the destination.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
+                       device Fp* dst [[buffer(1)]],
+                       device const Fp* roots [[buffer(2)]],
+                       constant NttParams& p [[buffer(3)]],
+                       tid_l tid [[thread_index_in_threadgroup]],
+                       uint tpg [[threads_per_threadgroup]],
+                       uint group [[threadgroup_position_in_grid]]) {
+    threadgroup uint tile[4096];
+    threadgroup uint columns[512];
+    uint r = p.stages, s = p.first, thread_ = ntt_thread(tid), log_runs = 4u - p.log_cells;
+    uint block = group & ((1u << (s - log_runs)) - 1u);
+    ulong column = group >> (s - log_runs);
+    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
+    device const Fp* from = src + column * p.src_stride;
+    device Fp* to = dst + column * p.dst_stride;
+    // Run h holds the elements with reversed top bits (block << log_runs) + h.
+#if LANE_WIDTH > 1
+    device const uint* runs[NTT_COLUMNS];
+    for (uint h = 0; h < (1u << log_runs); h++) {
+        ulong hi = reverse_bits((block << log_runs) + h) >> (32u - s);
+        runs[h] = (device const uint*)(from + ((hi << (r + p.log_cells)) & mask));
+    }
+    uint run_mask = (uint)min(mask, (1ul << (r + p.log_cells)) - 1ul);
+    ntt_load_runs(tile, runs, r, p.log_cells, run_mask);
+    for (uint c = 0; c < NTT_COLUMNS; c += LANE_WIDTH) {
+        uint_l hi = reverse_bits(uint_l(block << log_runs) + (to_vec(NTT_LANES(c)) >> p.log_cells)) >> uint_l(32u - s);
+        for (uint t = 0; t < r; t++) {
+            uint_l j = hi << uint_l(t);
+            FpL y = lane_gather(roots, j & uint_l((1u << NTT_LOG_TABLE) - 1u));
+            if (s + t > NTT_LOG_TABLE) y = y * lane_gather(roots + (1u << NTT_LOG_TABLE), j >> uint_l(NTT_LOG_TABLE));
+            ntt_put(columns, 16u + t, c, y);
+            if (t < 4u) for (uint m = 0; m < (1u << t); m++) ntt_put(columns, (1u << t) + m, c, y * roots[m]);
+        }
+    }
+#else
+    for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
+        uint h = i >> (r + p.log_cells), w = i & ((1u << (r + p.log_cells)) - 1u);
+        ulong hi = reverse_bits((block << log_runs) + h) >> (32u - s);
+        tile[ntt_at(w >> p.log_cells, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))] = from[((hi << (r + p.log_cells)) + w) & mask].v;
+    }
+    for (uint i = thread_; i < NTT_COLUMNS * r; i += tpg) {
+        uint t = i / NTT_COLUMNS, col = i & (NTT_COLUMNS - 1u);
+        uint hi = reverse_bits((block << log_runs) + (col >> p.log_cells)) >> (32u - s);
+        Fp y = ntt_root(roots, hi << t);
+        ntt_put(columns, 16u + t, col, y);
+        if (t < 4u) for (uint m = 0; m < (1u << t); m++) ntt_put(columns, (1u << t) + m, col, y * roots[m]);
+    }
+#endif
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint t = p.skipped;
+    for (uint radices = p.radices; radices != 0u; radices >>= 4) {
+        switch (radices & 15u) {
+            case 1: ntt_chunks_round<1>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
+            case 2: ntt_chunks_round<2>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
+            case 3: ntt_chunks_round<3>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
+            default: ntt_chunks_round<4>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
+        }
+        t += radices & 15u;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+}
+
+/// Whole transforms of size 2^stages <= 256, `sets` tiles of 2^(4 - log_cells) columns per threadgroup.
+/// Contract: reads the messages and writes every word once; stages / 2 products per word, one more for the scale.
+/// The source may be the destination.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void ntt_small(device const Fp* src [[buffer(0)]],
+                      device Fp* dst [[buffer(1)]],
+                      device const Fp* roots [[buffer(2)]],
+                      constant NttParams& p [[buffer(3)]],
+                      tid_l tid [[thread_index_in_threadgroup]],
+                      uint tpg [[threads_per_threadgroup]],
+                      uint group [[threadgroup_position_in_grid]]) {
+    threadgroup uint tile[4096];
+    threadgroup uint factors[256];
+    uint r = p.stages, thread_ = ntt_thread(tid), log_runs = 4u - p.log_cells, log_words = r + p.log_cells;
+    uint mask = (1u << (p.log_message + p.log_cells)) - 1u;
+    uint first = group * (p.sets << log_runs);   // column
+#if LANE_WIDTH > 1
+    for (uint set = 0; set < p.sets; set++) {
+        device const uint* runs[NTT_COLUMNS];
+        for (uint h = 0; h < (1u << log_runs); h++) {
+            uint column = first + (set << log_runs) + h;
+            runs[h] = column < p.columns ? (device const uint*)(src + column * p.src_stride) : nullptr;
+        }
+        ntt_load_runs(tile + (set << r) * NTT_COLUMNS, runs, r, p.log_cells, mask);
+    }
+#else
+    for (uint i = thread_; i < p.sets * (NTT_COLUMNS << r); i += tpg) {
+        uint run = i >> log_words, w = i & ((1u << log_words) - 1u), h = run & ((1u << log_runs) - 1u);
+        threadgroup uint* set = tile + ((run >> log_runs) << r) * NTT_COLUMNS;
+        uint column = first + run;
+        if (column < p.columns) {
+            set[ntt_at(w >> p.log_cells, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))] = src[column * p.src_stride + (w & mask)].v;
+        }
+    }
+#endif
+    ntt_fill_factors(factors, roots, 0u, r, tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint t = p.skipped;
+    for (uint radices = p.radices; radices != 0u; radices >>= 4) {
+        switch (radices & 15u) {
+            case 1: ntt_small_round<1>(tile, factors, p, t, thread_, tpg); break;
+            case 2: ntt_small_round<2>(tile, factors, p, t, thread_, tpg); break;
+            case 3: ntt_small_round<3>(tile, factors, p, t, thread_, tpg); break;
+            default: ntt_small_round<4>(tile, factors, p, t, thread_, tpg); break;
+        }
+        t += radices & 15u;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+#if LANE_WIDTH > 1
+    for (uint set = 0; set < p.sets; set++) {
+        device uint* runs[NTT_COLUMNS];
+        for (uint h = 0; h < (1u << log_runs); h++) {
+            uint column = first + (set << log_runs) + h;
+            runs[h] = column < p.columns ? (device uint*)(dst + column * p.dst_stride) : nullptr;
+        }
+        ntt_store_runs_reversed(tile + (set << r) * NTT_COLUMNS, runs, r, p.log_cells);
+    }
+#else
+    for (uint i = thread_; i < p.sets * (NTT_COLUMNS << r); i += tpg) {
+        uint run = i >> log_words, w = i & ((1u << log_words) - 1u), h = run & ((1u << log_runs) - 1u);
+        threadgroup const uint* set = tile + ((run >> log_runs) << r) * NTT_COLUMNS;
+        uint column = first + run;
+        if (column < p.columns) {
+            uint row = ntt_run_row(w >> p.log_cells, r, true);
+            dst[column * p.dst_stride + w] = Fp(set[ntt_at(row, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))]);
+        }
+    }
+#endif
+}

@@ -24,7 +24,7 @@ inline void ntt_fill_factors(threadgroup uint* factors, device const Fp* roots, 
 /// One round of a pass over rows that are a fixed distance apart in memory.
 template <uint Q>
 inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup uint* tile, threadgroup const uint* factors, uint t, uint r,
-                              uint log_low, ulong src_mask, ulong at, uint thread_, uint tpg) {
+                              uint log_low, bool from_memory, ulong src_mask, ulong at, uint thread_, uint tpg) {
     uint work = (NTT_COLUMNS << r) >> Q;
     for (uint i = thread_; i < work; i += tpg) {
         uint col = i & (NTT_COLUMNS - 1u);
@@ -32,7 +32,7 @@ inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup 
         FpL x[1u << Q];
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
             uint row = item.first + (k << item.log_step);
-            x[k] = src_mask != 0ul ? lane_load(src, NTT_LANES((at + (ulong(row) << log_low) + col) & src_mask)) : ntt_get(tile, row, col);
+            x[k] = from_memory ? ntt_source(src, at + (ulong(row) << log_low) + col, src_mask) : ntt_get(tile, row, col);
         }
         ntt_butterflies<Q>(x, factors, t, item.block);
         if (t + Q == r) {

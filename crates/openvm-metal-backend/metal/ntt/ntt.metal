@@ -26,7 +26,7 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
     if (p.radices == 0u) {
         for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
             ulong word = at + (ulong(i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
-            lane_store(to, NTT_LANES(word), lane_load(from, NTT_LANES(word & mask)));
+            lane_store(to, NTT_LANES(word), ntt_source(from, word, mask));
         }
         return;
     }
@@ -34,12 +34,12 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint t = p.skipped;
     for (uint radices = p.radices; radices != 0u; radices >>= 4) {
-        ulong src_mask = t == p.skipped ? mask : 0ul;
+        bool from_memory = t == p.skipped;
         switch (radices & 15u) {
-            case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
-            case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
-            case 3: ntt_columns_round<3>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
-            default: ntt_columns_round<4>(from, to, tile, factors, t, r, log_low, src_mask, at, thread_, tpg); break;
+            case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            case 3: ntt_columns_round<3>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            default: ntt_columns_round<4>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
         }
         t += radices & 15u;
         threadgroup_barrier(mem_flags::mem_threadgroup);

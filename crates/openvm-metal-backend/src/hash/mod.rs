@@ -1,1 +1,11 @@
-//! Poseidon2, row hashing and Merkle trees.
+//! Poseidon2 Merkle trees over the rows of a column-major matrix.
+//!
+//! Leaf `r` is the sponge hash of row `r`. The first `log2(rows_per_query)` levels combine digests
+//! `query_stride` apart and are not kept; the layers above, `query_stride` digests and then half as
+//! many each, lie in one buffer, lowest first.
+
+mod merkle;
+#[cfg(test)]
+mod tests;
+
+pub use self::merkle::{MerkleCell, MerkleTreeMetal, Openings};

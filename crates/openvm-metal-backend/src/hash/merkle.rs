@@ -1,0 +1,299 @@
+//! `MerkleTreeMetal`: construction and opening.
+
+use openvm_metal_common::{
+    CommandStream, DeviceElem, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
+};
+
+use crate::{
+    kernels,
+    matrix::MetalMatrix,
+    params::{MerkleLeafParams, MerkleOpenParams, MerkleSubtreeParams},
+    poly::unfit,
+    prelude::{Digest, EF, F},
+};
+
+/// Digests that one thread of a leaf kernel combines, log2.
+const MAX_LOG_FOLD: u32 = 4;
+/// Layers that one threadgroup of the subtree kernel computes: 2^8 digests, 128 threads.
+const SUBTREE_LEVELS: u32 = 8;
+
+/// Cells of a matrix that has a Merkle tree: `F` or `EF`.
+pub trait MerkleCell: DeviceElem {
+    #[doc(hidden)]
+    fn leaves(
+        s: &CommandStream,
+        grid: Grid,
+        matrix: MetalSlice<'_, Self>,
+        digests: MetalSliceMut<'_, Digest>,
+        p: &MerkleLeafParams,
+    ) -> Result<(), MetalError>;
+
+    #[doc(hidden)]
+    fn rows(
+        s: &CommandStream,
+        grid: Grid,
+        matrix: MetalSlice<'_, Self>,
+        queries: &MetalBuffer<u32>,
+        rows: &mut MetalBuffer<Self>,
+        p: &MerkleOpenParams,
+    ) -> Result<(), MetalError>;
+}
+
+macro_rules! merkle_cell {
+    ($cell:ty, $leaves:ident, $rows:ident) => {
+        impl MerkleCell for $cell {
+            fn leaves(
+                s: &CommandStream,
+                grid: Grid,
+                matrix: MetalSlice<'_, Self>,
+                digests: MetalSliceMut<'_, Digest>,
+                p: &MerkleLeafParams,
+            ) -> Result<(), MetalError> {
+                kernels::$leaves(s, grid, matrix, digests, p)
+            }
+
+            fn rows(
+                s: &CommandStream,
+                grid: Grid,
+                matrix: MetalSlice<'_, Self>,
+                queries: &MetalBuffer<u32>,
+                rows: &mut MetalBuffer<Self>,
+                p: &MerkleOpenParams,
+            ) -> Result<(), MetalError> {
+                kernels::$rows(s, grid, matrix, queries, rows, p)
+            }
+        }
+    };
+}
+merkle_cell!(F, merkle_leaves_base, merkle_open_base);
+merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext);
+
+/// A Merkle tree and the matrix below it.
+pub struct MerkleTreeMetal<T> {
+    backing: MetalMatrix<T>,
+    /// Layers of `query_stride`, `query_stride / 2`, ..., 1 digests.
+    layers: MetalBuffer<Digest>,
+    log_rows: u32,
+    log_stride: u32,
+}
+
+/// Opened leaves of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Openings<T> {
+    /// For each query, for each of the `rows_per_query` rows: the cells.
+    pub rows: Vec<Vec<Vec<T>>>,
+    /// For each query: the siblings on its path, lowest first.
+    pub siblings: Vec<Vec<Digest>>,
+}
+
+impl<T: MerkleCell> MerkleTreeMetal<T> {
+    /// Hashes the rows of `matrix`, `rows_per_query` of them to a leaf; the tree and its root.
+    ///
+    /// One dispatch for the leaves (two if a leaf has more than 16 rows), one for every 8 layers
+    /// above, one wait. `32 * 2 * query_stride` bytes.
+    ///
+    /// # Errors
+    /// If the height or `rows_per_query` is no power of two, if there are fewer rows than
+    /// `rows_per_query`, or if the device fails.
+    pub fn new(
+        s: &CommandStream,
+        matrix: MetalMatrix<T>,
+        rows_per_query: usize,
+    ) -> Result<(Self, Digest), MetalError> {
+        let height = matrix.height();
+        if !height.is_power_of_two() || height > 1 << 31 {
+            return Err(unfit(
+                "merkle_leaves",
+                "height",
+                "a power of two",
+                height.to_string(),
+            ));
+        }
+        if !rows_per_query.is_power_of_two() || rows_per_query > height {
+            let expected = "a power of two, at most the height";
+            let actual = rows_per_query.to_string();
+            return Err(unfit("merkle_leaves", "rows_per_query", expected, actual));
+        }
+        let log_rows = rows_per_query.trailing_zeros();
+        let log_stride = height.trailing_zeros() - log_rows;
+        let mut layers = MetalBuffer::uninit(s.context(), (2 << log_stride) - 1)?;
+        leaf_layer(
+            s,
+            &matrix,
+            layers.slice_mut(0..1 << log_stride),
+            log_rows,
+            log_stride,
+        )?;
+        upper_layers(s, &mut layers, log_stride)?;
+        let root = layers.slice(layers.len() - 1..).to_host(s)?;
+        let tree = Self {
+            backing: matrix,
+            layers,
+            log_rows,
+            log_stride,
+        };
+        Ok((tree, root.first().copied().unwrap_or_default()))
+    }
+
+    /// Opens leaves: two dispatches and one wait for all of them.
+    ///
+    /// # Errors
+    /// If an index is not below [`query_stride`](Self::query_stride), or if the device fails.
+    pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
+        let stride = self.query_stride();
+        if let Some(index) = indices.iter().find(|&&index| index >= stride) {
+            let actual = format!("{index} of {stride}");
+            return Err(unfit(
+                "merkle_open",
+                "query",
+                "an index below the query stride",
+                actual,
+            ));
+        }
+        let (width, depth) = (self.backing.width(), self.proof_depth());
+        let rows_per_query = self.rows_per_query();
+        let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
+        let cells = queries.len() * rows_per_query * width;
+        let siblings = queries.len() * depth;
+        if cells == 0 {
+            return Ok(Openings {
+                rows: vec![],
+                siblings: vec![],
+            });
+        }
+        let p = MerkleOpenParams {
+            height: self.backing.height() as u64,
+            cells: cells as u64,
+            width: width as u32,
+            log_rows: self.log_rows,
+            log_stride: self.log_stride,
+            siblings: siblings as u32,
+        };
+        let queries = MetalBuffer::from_host(s, &queries)?;
+        let mut rows = MetalBuffer::uninit(s.context(), cells)?;
+        T::rows(
+            s,
+            Grid::threads(cells),
+            self.backing.slice(),
+            &queries,
+            &mut rows,
+            &p,
+        )?;
+        // Both reads share one wait.
+        let mut paths = MetalBuffer::<Digest>::uninit(s.context(), siblings.max(1))?;
+        if siblings > 0 {
+            let grid = Grid::threads(siblings);
+            kernels::merkle_siblings(s, grid, &self.layers, &queries, &mut paths, &p)?;
+        }
+        let rows = rows.to_host(s)?;
+        let paths = if siblings > 0 {
+            paths.to_host(s)?
+        } else {
+            vec![]
+        };
+        let rows = rows
+            .chunks_exact(rows_per_query * width)
+            .map(|leaf| leaf.chunks_exact(width).map(<[T]>::to_vec).collect())
+            .collect();
+        let siblings = match depth {
+            0 => vec![vec![]; indices.len()],
+            _ => paths.chunks_exact(depth).map(<[Digest]>::to_vec).collect(),
+        };
+        Ok(Openings { rows, siblings })
+    }
+
+    /// Number of leaves, and distance between two rows of the same leaf.
+    pub fn query_stride(&self) -> usize {
+        1 << self.log_stride
+    }
+
+    /// Siblings on a path.
+    pub fn proof_depth(&self) -> usize {
+        self.log_stride as usize
+    }
+
+    /// Rows in a leaf.
+    pub fn rows_per_query(&self) -> usize {
+        1 << self.log_rows
+    }
+
+    /// The matrix below the tree.
+    pub fn backing(&self) -> &MetalMatrix<T> {
+        &self.backing
+    }
+
+    /// All kept layers, lowest first.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn digest_layers_to_host(&self, s: &CommandStream) -> Result<Vec<Vec<Digest>>, MetalError> {
+        let all = self.layers.to_host(s)?;
+        let mut rest = all.as_slice();
+        Ok((0..=self.log_stride)
+            .rev()
+            .map(|log_len| {
+                let (layer, above) = rest.split_at(1 << log_len);
+                rest = above;
+                layer.to_vec()
+            })
+            .collect())
+    }
+}
+
+fn leaf_layer<T: MerkleCell>(
+    s: &CommandStream,
+    matrix: &MetalMatrix<T>,
+    layer: MetalSliceMut<'_, Digest>,
+    log_rows: u32,
+    log_stride: u32,
+) -> Result<(), MetalError> {
+    let params = |log_fold: u32, log_left: u32| MerkleLeafParams {
+        height: matrix.height() as u64,
+        threads: 1 << (log_stride + log_left),
+        width: matrix.width() as u32,
+        log_stride,
+        log_fold,
+    };
+    let grid = |p: &MerkleLeafParams| Grid::threads(p.threads as usize);
+    if log_rows <= MAX_LOG_FOLD {
+        let p = params(log_rows, 0);
+        return T::leaves(s, grid(&p), matrix.slice(), layer, &p);
+    }
+    if log_rows > 2 * MAX_LOG_FOLD || log_stride < 4 {
+        let expected = "at most 16 rows in a leaf, or 256 with 16 leaves or more";
+        return Err(unfit(
+            "merkle_leaves",
+            "rows_per_query",
+            expected,
+            (1u64 << log_rows).to_string(),
+        ));
+    }
+    let left = log_rows - MAX_LOG_FOLD;
+    let p = params(MAX_LOG_FOLD, left);
+    let mut partial = MetalBuffer::uninit(s.context(), p.threads as usize)?;
+    T::leaves(s, grid(&p), matrix.slice(), partial.as_slice_mut(), &p)?;
+    let p = params(left, 0);
+    kernels::merkle_fold(s, grid(&p), &partial, layer, &p)
+}
+
+fn upper_layers(
+    s: &CommandStream,
+    layers: &mut MetalBuffer<Digest>,
+    log_stride: u32,
+) -> Result<(), MetalError> {
+    let (mut first, mut log_nodes) = (0, log_stride);
+    while log_nodes > 0 {
+        let levels = log_nodes.min(SUBTREE_LEVELS);
+        let p = MerkleSubtreeParams {
+            first,
+            log_nodes,
+            levels,
+        };
+        let groups = 1u32 << (log_nodes - levels);
+        let threads = 1u32 << (levels - 1);
+        kernels::merkle_subtree(s, Grid::groups(groups, threads.max(1)), &mut *layers, &p)?;
+        first += 2 * ((1 << log_nodes) - (1u64 << (log_nodes - levels)));
+        log_nodes -= levels;
+    }
+    Ok(())
+}

@@ -198,6 +198,9 @@ fn transform(
             batch.log_n.to_string(),
         ));
     }
+    if batch.log_message == 0 && batch.log_n > 8 {
+        return Err(unfit("ntt_columns", "log_message", "at least 1", "0"));
+    }
     if batch.columns == 0 {
         return Ok(());
     }

@@ -127,6 +127,9 @@ pub enum MetalProverError {
         numerators: usize,
         denominators: usize,
     },
+    /// An AIR whose symbolic constraints cannot be evaluated.
+    #[error(transparent)]
+    Rules(#[from] crate::constraints::rules::RuleError),
     /// A broken invariant of the prover itself.
     #[error("internal error in {phase}: {detail}")]
     Internal { phase: &'static str, detail: String },

@@ -1,3 +1,24 @@
-//! Batched zerocheck and LogUp: rules, round 0, MLE rounds.
+//! Batched zerocheck and LogUp: rules, round 0, MLE rounds (docs/constraints.md).
 
+mod air_data;
+mod columns;
+mod evaluator;
+mod input;
+mod leaves;
+mod mle;
+mod plan;
+mod prover;
+mod round0;
 pub mod rules;
+mod sums;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod univariate;
+
+pub use self::{
+    air_data::AirDataMetal,
+    evaluator::{EvalPass, EvalPlan, EvalTables, Interpreter, Resources, RuleEvaluator},
+    input::{ConstraintInput, PartInput, TraceInput},
+    prover::{prove_constraints, ConstraintOutput},
+};

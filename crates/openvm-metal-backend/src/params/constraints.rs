@@ -1,1 +1,163 @@
-//! Parameter structs of the constraint kernels.
+//! Parameter structs of the constraint kernels: see `metal/constraints/params.h` for the meaning of the
+//! fields. Words are 4 bytes.
+
+use openvm_metal_common::DeviceElem;
+
+use crate::prelude::EF;
+
+/// One encoded instruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct ConstraintInstruction {
+    pub head: u32,
+    pub a: u32,
+    pub b: u32,
+    pub c: u32,
+}
+
+/// A column (or selector) to read from the traces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintColumn {
+    pub first: u64,
+    pub source: u32,
+    pub row: u32,
+    pub next_row: u32,
+    pub unused: u32,
+}
+
+/// Columns of one trace to extend, copy or fold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintColumnJob {
+    pub dst: u64,
+    pub coset_stride: u64,
+    pub first_group: u32,
+    pub first_column: u32,
+    pub threads: u32,
+    pub log_points: u32,
+    pub first_point: u32,
+    pub height_mask: u32,
+    pub row_stride: u32,
+    pub cosets: u32,
+}
+
+/// Of the kernels over columns.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct ConstraintColumnParams {
+    pub l_skip: u32,
+    pub block: u32,
+    pub first_source: u32,
+    pub unused: u32,
+}
+
+/// Points at which a range of a program is evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintEvalJob {
+    pub arena: u64,
+    pub partials: u64,
+    pub first_group: u32,
+    pub points: u32,
+    pub row_stride: u32,
+    pub plane_stride: u32,
+    pub code_begin: u32,
+    pub code_end: u32,
+    pub coefficients: u32,
+    pub uniforms: u32,
+    pub accumulators: u32,
+    pub step: u32,
+    pub half_rows: u32,
+    pub leaves: u32,
+    pub norm: u32,
+    pub unused: u32,
+}
+
+/// Of the evaluators.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct ConstraintEvalParams {
+    pub block: u32,
+    pub spill_slots: u32,
+}
+
+/// One interaction of the GKR input layer.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct ConstraintLeaf {
+    pub constant_term: EF,
+    pub first: u64,
+    pub unused: u64,
+}
+
+/// One weighted sum of evaluations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintSumJob {
+    pub partials: u64,
+    pub plane_stride: u32,
+    pub length: u32,
+    pub runs: u32,
+    pub run_stride: u32,
+    pub weights: u32,
+    pub unused: u32,
+}
+
+/// One eq table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintEqJob {
+    pub out: u64,
+    pub first_group: u32,
+    pub vars: u32,
+    pub point: u32,
+    pub reversed: u32,
+}
+
+/// Lerp of pairs of rows of one trace's arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintLerpJob {
+    pub arena: u64,
+    pub first_group: u32,
+    pub threads: u32,
+    pub log_half: u32,
+    pub plane_stride: u32,
+}
+
+/// Of the lerp.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct ConstraintLerpParams {
+    pub r: EF,
+    pub block: u32,
+    pub unused: [u32; 3],
+}
+
+/// A single element to collect from the arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintPick {
+    pub arena: u64,
+    pub plane_stride: u32,
+    pub unused: u32,
+}
+
+macro_rules! plain_data {
+    ($($t:ty),*) => {
+        // SAFETY: integers and field elements laid out without padding; every bit pattern is a value.
+        $(unsafe impl DeviceElem for $t {})*
+    };
+}
+plain_data!(
+    ConstraintInstruction,
+    ConstraintColumn,
+    ConstraintColumnJob,
+    ConstraintEvalJob,
+    ConstraintLeaf,
+    ConstraintSumJob,
+    ConstraintEqJob,
+    ConstraintLerpJob,
+    ConstraintPick
+);

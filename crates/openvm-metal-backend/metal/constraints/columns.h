@@ -1,0 +1,64 @@
+#pragma once
+// Reading columns of traces: real ones, of this row or the next, and the selectors.
+#include "../poly/lane_util.h"
+#include "params.h"
+
+constant constexpr uint CONSTRAINT_COLUMN = 0u;
+constant constexpr uint CONSTRAINT_IS_FIRST = 1u;
+constant constexpr uint CONSTRAINT_IS_TRANSITION = 2u;
+constant constexpr uint CONSTRAINT_IS_LAST = 3u;
+
+/// A column and how to read it.
+struct ConstraintReader {
+    device const Fp* cells;
+    uint kind, next, shift, mask;
+};
+
+inline ConstraintReader constraint_reader(ConstraintColumn column, uint mask, uint first_source,
+                                          device const Fp* s0, device const Fp* s1, device const Fp* s2, device const Fp* s3,
+                                          device const Fp* s4, device const Fp* s5, device const Fp* s6, device const Fp* s7) {
+    uint slot = (column.source & 255u) - first_source;
+    device const Fp* low = slot < 2u ? (slot == 0u ? s0 : s1) : (slot == 2u ? s2 : s3);
+    device const Fp* high = slot < 6u ? (slot == 4u ? s4 : s5) : (slot == 6u ? s6 : s7);
+    ConstraintReader r;
+    r.cells = (slot < 4u ? low : high) + column.first;
+    r.kind = (column.source >> 8) & 255u;
+    r.next = (column.source >> 16) & 255u;
+    r.shift = column.source >> 24;
+    r.mask = mask;
+    return r;
+}
+
+/// 1 where a == b, else 0.
+template <typename U> inline FpT<U> fp_equal(U a, uint b) {
+    U difference = a ^ (U)b;
+    U any = (difference | ((U)0u - difference)) >> 31;  // 1 where they differ
+    return FpT<U>((any - 1u) & (U)FP_ONE);
+}
+
+/// The value in row `row` (any row: taken modulo the height).
+inline FpL constraint_read(ConstraintReader r, uint_l row) {
+    if (r.kind == CONSTRAINT_COLUMN) return lane_gather(r.cells, ((row + r.next) & r.mask) << r.shift);
+    uint_l cyclic = row & r.mask;
+    if (r.kind == CONSTRAINT_IS_FIRST) return fp_equal(cyclic, 0u);
+    FpL last = fp_equal(cyclic, r.mask);
+    return r.kind == CONSTRAINT_IS_LAST ? last : fp_one<uint_l>() - last;
+}
+/// As above for rows first + k * step, all below the height and, if `next`, followed by one.
+inline FpL constraint_read_inside(ConstraintReader r, index_l row) {
+#if LANE_WIDTH > 1
+    if (r.kind == CONSTRAINT_COLUMN) return lane_load(r.cells, (row + ulong(r.next)) << r.shift);
+#endif
+    return constraint_read(r, to_vec(row));
+}
+
+/// The job of a threadgroup, how many of its threads there are, and the first one.
+struct ConstraintShare {
+    uint first, count;
+};
+inline ConstraintShare constraint_share(uint first_group, uint threads, uint group, uint block) {
+    ConstraintShare s;
+    s.first = (group - first_group) * block;
+    s.count = min(block, threads - s.first);
+    return s;
+}

@@ -1,0 +1,123 @@
+// Columns of the traces: extension to cosets of the skip domain, plain copies, and the fold by the
+// first challenge. Up to eight sources (buffers of traces) take part in one dispatch.
+#include "coset.h"
+#include "fold.h"
+
+/// One thread extends one column at one x to all cosets of its job: reads 4 N bytes, writes 4 N for
+/// each coset (N = 2^l_skip), costs about (1 + cosets) N (l_skip + 1) / 2 field products.
+kernel void constraint_extend(
+    device const ConstraintColumnJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintColumn* columns [[buffer(2)]],
+    device const Fp* tables [[buffer(3)]],
+    device Fp* arena [[buffer(4)]],
+    constant ConstraintColumnParams& params [[buffer(5)]],
+    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
+    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
+    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
+    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
+    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    for (uint i0 = 0; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l t = i + ulong(share.first);
+            ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            index_l x = lane_mod_pow2(t, job.log_points);
+            device Fp* out = arena + job.dst + ulong(column.row) * job.row_stride;
+            switch (params.l_skip) {
+            case 1u: constraint_extend_column<1u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
+            case 2u: constraint_extend_column<2u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
+            case 3u: constraint_extend_column<3u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
+            case 4u: constraint_extend_column<4u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
+            default: constraint_extend_column_in_memory(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables, params.l_skip);
+            }
+        }
+    }
+}
+
+/// One thread copies one cell of a column (cyclically beyond the height): reads and writes 4 bytes.
+kernel void constraint_gather(
+    device const ConstraintColumnJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintColumn* columns [[buffer(2)]],
+    device Fp* arena [[buffer(4)]],
+    constant ConstraintColumnParams& params [[buffer(5)]],
+    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
+    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
+    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
+    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
+    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    for (uint i0 = 0; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l t = i + ulong(share.first);
+            ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            index_l row = lane_mod_pow2(t, job.log_points);
+            FpL value = constraint_read(r, to_vec(row) + job.first_point);
+            lane_store(arena + job.dst + ulong(column.row) * job.row_stride, row, value);
+        }
+    }
+}
+
+/// One thread folds 2^l_skip rows of one column, and the same rows one ahead where the column has a
+/// rotated destination: reads 4 (N + 1) bytes, writes 16 or 32, costs 4 N or 8 N wide products. Results
+/// are in bit-reversed order of x, so that pairs to fold next are half the rows apart.
+kernel void constraint_fold_ple(
+    device const ConstraintColumnJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintColumn* columns [[buffer(2)]],
+    device const FpExt* weights [[buffer(3)]],
+    device Fp* arena [[buffer(4)]],
+    constant ConstraintColumnParams& params [[buffer(5)]],
+    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
+    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
+    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
+    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
+    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    const uint n = 1u << params.l_skip;
+    for (uint i0 = 0; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l t = i + ulong(share.first);
+            ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            index_l y = lane_mod_pow2(t, job.log_points);
+            // Shifted in two steps: one shift by 32 - 0 would be undefined.
+            uint_l row = ((reverse_bits(to_vec(y)) >> 1u) >> (31u - job.log_points)) << params.l_skip;
+            device Fp* out = arena + job.dst;
+            ulong plane = job.row_stride;
+            ConstraintDot here = constraint_dot();
+            ConstraintDot next = constraint_dot();
+            bool rotated = column.next_row != ~0u;
+            FpL x = constraint_read(r, row);
+            for (uint z = 0; z < n; z++) {
+                FpExt w = weights[z];
+                here = constraint_dot_add(here, x, w);
+                if (rotated || z + 1u < n) x = constraint_read(r, row + (z + 1u));
+                if (rotated) next = constraint_dot_add(next, x, w);
+            }
+            if (column.row != ~0u) constraint_store_planes(out + 4u * ulong(column.row) * plane, plane, y, constraint_dot_value(here));
+            if (rotated) constraint_store_planes(out + 4u * ulong(column.next_row) * plane, plane, y, constraint_dot_value(next));
+        }
+    }
+}

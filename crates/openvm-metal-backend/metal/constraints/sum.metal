@@ -1,0 +1,119 @@
+// Weighted sums of evaluations, eq tables, the fold of the MLE rounds, final openings.
+#include "fold.h"
+
+/// One table per job: entry y is the product over k of eq(xi[point + k], bit k of y), or bit
+/// (vars - 1 - k) if reversed. Writes 16 bytes per thread, costs `vars` extension products.
+kernel void constraint_eq_tables(
+    device const ConstraintEqJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const FpExt* xi [[buffer(2)]],
+    device FpExt* tables [[buffer(3)]],
+    constant uint& block [[buffer(4)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(1u << jobs[groups[group]].vars);
+    ConstraintEqJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, 1u << job.vars, group, block);
+    for (uint i0 = 0; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l y = i + ulong(share.first);
+            uint_l bits = to_vec(y);
+            FpExtL value = fpext_one<uint_l>();
+            for (uint k = 0; k < job.vars; k++) {
+                FpExt x = xi[job.point + k];
+                uint shift = job.reversed != 0u ? job.vars - 1u - k : k;
+                value = value * fpext_select_bit(fpext_one<uint>() - x, x, (bits >> shift) & 1u);
+            }
+            lane_store(tables + job.out, y, value);
+        }
+    }
+}
+
+/// One sum per threadgroup: sums[group] = sum over i < length of weights[i] * (sum over runs of element
+/// i). Reads 16 bytes per element and run, costs one extension product per i.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void constraint_sum(
+    device const ConstraintSumJob* jobs [[buffer(0)]],
+    device const Fp* partials [[buffer(1)]],
+    device const FpExt* tables [[buffer(2)]],
+    device FpExt* sums [[buffer(3)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(jobs[group].length);
+    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    ConstraintSumJob job = jobs[group];
+    FpExtL total = fpext_zero<uint_l>();
+    for (uint i0 = 0; i0 < job.length; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, job.length) {
+            FpExtL value = fpext_zero<uint_l>();
+            for (uint k = 0; k < job.runs; k++) {
+                value = value + constraint_load_planes(partials + job.partials + ulong(k) * job.run_stride, job.plane_stride, i);
+            }
+            total = total + value * lane_load(tables + job.weights, i);
+        }
+    }
+    FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
+    if (LANE_LEADER(tid)) sums[group] = sum;
+}
+
+/// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i). Reads 32
+/// bytes, writes 16, costs one extension product.
+kernel void constraint_fold_mle(
+    device const ConstraintLerpJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device Fp* arena [[buffer(2)]],
+    constant ConstraintLerpParams& params [[buffer(3)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(1u << jobs[groups[group]].log_half);
+    ConstraintLerpJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    FpExt r = params.r;
+    for (uint i0 = 0; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l t = i + ulong(share.first);
+            device Fp* row = arena + job.arena + 4u * lane_div_pow2(t, job.log_half) * ulong(job.plane_stride);
+            index_l y = lane_mod_pow2(t, job.log_half);
+            FpExtL zero = constraint_load_planes(row, job.plane_stride, y);
+            FpExtL one = constraint_load_planes(row, job.plane_stride, y + (1ul << job.log_half));
+            constraint_store_planes(row, job.plane_stride, y, zero + (one - zero) * r);
+        }
+    }
+}
+
+/// One element per thread: out[i] is the first element of column i. Reads and writes 16 bytes.
+kernel void constraint_pick(
+    device const ConstraintPick* picks [[buffer(0)]],
+    device const Fp* arena [[buffer(1)]],
+    device FpExt* out [[buffer(2)]],
+    constant uint& count [[buffer(3)]],
+    uint gid [[thread_position_in_grid]])
+{
+    if (gid >= count) return;
+    ConstraintPick pick = picks[gid];
+    device const Fp* p = arena + pick.arena;
+    ulong stride = pick.plane_stride;
+    out[gid] = fpext_make(p[0], p[stride], p[2u * stride], p[3u * stride]);
+}
+
+/// Leaves without interaction: 0 / alpha. One leaf per thread, 20 bytes.
+kernel void constraint_fill_leaves(
+    device Fp* numerators [[buffer(0)]],
+    device FpExt* denominators [[buffer(1)]],
+    constant FpExt& alpha [[buffer(2)]],
+    constant uint& count [[buffer(3)]],
+    uint gid [[thread_position_in_grid]])
+{
+    if (gid >= count) return;
+    numerators[gid] = fp_zero<uint>();
+    denominators[gid] = alpha;
+}

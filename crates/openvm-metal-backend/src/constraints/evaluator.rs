@@ -1,0 +1,273 @@
+//! Evaluators of rule programs behind one interface, and the interpreter.
+
+use std::ops::Range;
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
+
+use super::columns::upload;
+use crate::{
+    gkr::Numerators,
+    kernels,
+    params::{ConstraintEvalJob, ConstraintEvalParams, ConstraintInstruction, ConstraintLeaf},
+    prelude::{EF, F},
+};
+
+/// Threadgroup memory of an evaluation, in bytes: half of what Apple GPUs have, for occupancy.
+const REGISTER_BYTES: u32 = 16 << 10;
+
+/// Device tables that all evaluations of a proof share.
+pub struct EvalTables {
+    pub code: MetalBuffer<ConstraintInstruction>,
+    pub uniforms: MetalBuffer<F>,
+}
+
+/// Evaluates the jobs of a dispatch. The layouts of arenas and results are those of the kernels'
+/// documentation (`metal/constraints/params.h`), so that an evaluator made of kernels generated for
+/// single AIRs can take over their jobs.
+pub trait RuleEvaluator {
+    /// Over base-field variables.
+    fn base(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        partials: &mut MetalBuffer<F>,
+    ) -> Result<(), MetalError>;
+
+    /// Over extension-field variables in planes.
+    fn ext(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        partials: &mut MetalBuffer<F>,
+    ) -> Result<(), MetalError>;
+
+    /// Interactions into the GKR leaves.
+    #[allow(clippy::too_many_arguments)]
+    fn leaves(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        leaves: &MetalBuffer<ConstraintLeaf>,
+        numerators: &mut Numerators,
+        denominators: &mut MetalBuffer<EF>,
+    ) -> Result<(), MetalError>;
+}
+
+/// What the programs of a pass need.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Resources {
+    pub registers: u32,
+    pub spills: u32,
+}
+
+impl Resources {
+    /// Enough for both.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            spills: self.spills.max(other.spills),
+        }
+    }
+}
+
+/// The jobs of one pass.
+#[derive(Clone, Debug, Default)]
+pub struct EvalPass {
+    pub jobs: Vec<ConstraintEvalJob>,
+    pub resources: Resources,
+}
+
+struct EvalDispatch {
+    jobs: Range<usize>,
+    groups: Range<usize>,
+    block: u32,
+    resources: Resources,
+}
+
+/// The uploaded jobs of several passes, with memory for spilled values.
+pub struct EvalPlan {
+    passes: Vec<EvalDispatch>,
+    jobs: MetalBuffer<ConstraintEvalJob>,
+    groups: MetalBuffer<u32>,
+    spill_words: usize,
+}
+
+impl EvalPlan {
+    /// `words`: of a value, 1 or 4.
+    pub fn new(s: &CommandStream, passes: Vec<EvalPass>, words: u32) -> Result<Self, MetalError> {
+        let (mut jobs, mut groups) = (Vec::new(), Vec::new());
+        let mut plan = Vec::with_capacity(passes.len());
+        let mut spill_words = 0;
+        for mut pass in passes {
+            let value_bytes = 4 * words * pass.resources.registers.max(1);
+            let block = 1 << (REGISTER_BYTES / value_bytes).ilog2().clamp(5, 7);
+            let (first_job, first_group) = (jobs.len(), groups.len());
+            for (index, job) in pass.jobs.iter_mut().enumerate() {
+                job.first_group = (groups.len() - first_group) as u32;
+                let count = job.points.div_ceil(block) as usize;
+                groups.extend(std::iter::repeat_n(index as u32, count));
+            }
+            jobs.append(&mut pass.jobs);
+            let dispatch = EvalDispatch {
+                jobs: first_job..jobs.len(),
+                groups: first_group..groups.len(),
+                block,
+                resources: pass.resources,
+            };
+            let slots = (pass.resources.spills * words * block) as usize;
+            spill_words = spill_words.max(slots * dispatch.groups.len());
+            plan.push(dispatch);
+        }
+        let jobs = upload(s, &jobs)?;
+        Ok(Self {
+            passes: plan,
+            jobs,
+            groups: upload(s, &groups)?,
+            spill_words,
+        })
+    }
+}
+
+/// Runs the encoded programs: one register file per point in threadgroup memory.
+pub struct Interpreter<'a> {
+    pub tables: &'a EvalTables,
+}
+
+struct Launch<'a> {
+    grid: Grid,
+    jobs: MetalSlice<'a, ConstraintEvalJob>,
+    groups: MetalSlice<'a, u32>,
+    params: ConstraintEvalParams,
+    spills: MetalBuffer<F>,
+    registers: u32,
+}
+
+impl EvalPlan {
+    fn launch(
+        &self,
+        s: &CommandStream,
+        pass: usize,
+        words: u32,
+    ) -> Result<Option<Launch<'_>>, MetalError> {
+        let dispatch = &self.passes[pass];
+        if dispatch.groups.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Launch {
+            grid: Grid::groups(dispatch.groups.len() as u32, dispatch.block),
+            jobs: self.jobs.slice(dispatch.jobs.clone()),
+            groups: self.groups.slice(dispatch.groups.clone()),
+            params: ConstraintEvalParams {
+                block: dispatch.block,
+                spill_slots: dispatch.resources.spills,
+            },
+            spills: MetalBuffer::uninit(s.context(), self.spill_words.max(1))?,
+            registers: dispatch.resources.registers.max(1) * words * dispatch.block,
+        }))
+    }
+}
+
+impl RuleEvaluator for Interpreter<'_> {
+    fn base(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        partials: &mut MetalBuffer<F>,
+    ) -> Result<(), MetalError> {
+        let Some(mut l) = plan.launch(s, pass, 1)? else {
+            return Ok(());
+        };
+        let EvalTables { code, uniforms } = self.tables;
+        kernels::constraint_eval_base(
+            s,
+            l.grid,
+            &l.jobs,
+            &l.groups,
+            code,
+            coefficients,
+            uniforms,
+            arena,
+            &mut l.spills,
+            partials,
+            &l.params,
+            l.registers,
+        )
+    }
+
+    fn ext(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        partials: &mut MetalBuffer<F>,
+    ) -> Result<(), MetalError> {
+        let Some(mut l) = plan.launch(s, pass, 4)? else {
+            return Ok(());
+        };
+        let EvalTables { code, uniforms } = self.tables;
+        kernels::constraint_eval_ext(
+            s,
+            l.grid,
+            &l.jobs,
+            &l.groups,
+            code,
+            coefficients,
+            uniforms,
+            arena,
+            &mut l.spills,
+            partials,
+            &l.params,
+            l.registers,
+        )
+    }
+
+    fn leaves(
+        &self,
+        s: &CommandStream,
+        plan: &EvalPlan,
+        pass: usize,
+        coefficients: &MetalBuffer<EF>,
+        arena: &MetalBuffer<F>,
+        leaves: &MetalBuffer<ConstraintLeaf>,
+        numerators: &mut Numerators,
+        denominators: &mut MetalBuffer<EF>,
+    ) -> Result<(), MetalError> {
+        let Some(mut l) = plan.launch(s, pass, 1)? else {
+            return Ok(());
+        };
+        let EvalTables { code, uniforms } = self.tables;
+        let Numerators::Base(numerators) = numerators else {
+            unreachable!("the leaves were allocated with numerators in the base field")
+        };
+        kernels::constraint_eval_leaves(
+            s,
+            l.grid,
+            &l.jobs,
+            &l.groups,
+            code,
+            coefficients,
+            uniforms,
+            arena,
+            &mut l.spills,
+            leaves,
+            numerators,
+            denominators,
+            &l.params,
+            l.registers,
+        )
+    }
+}

@@ -1,0 +1,105 @@
+//! The phase's view of its input: traces as columns in device buffers.
+
+use std::sync::Arc;
+
+use openvm_metal_common::MetalBuffer;
+
+use super::{rules::Variable, AirDataMetal};
+use crate::{params::ConstraintColumn, prelude::F};
+
+/// A part of a trace: column `j`, row `i` is cell `offset + j * column_stride + (i << log_row_stride)`.
+#[derive(Clone, Debug)]
+pub struct PartInput {
+    pub buffer: Arc<MetalBuffer<F>>,
+    pub offset: u64,
+    pub column_stride: u64,
+    pub log_row_stride: u32,
+}
+
+/// The trace of one AIR.
+#[derive(Clone, Debug)]
+pub struct TraceInput<'a> {
+    pub air_data: &'a AirDataMetal,
+    pub log_height: usize,
+    /// Preprocessed (if the AIR has it), cached, common main.
+    pub parts: Vec<PartInput>,
+    pub public_values: &'a [F],
+}
+
+/// All traces of a proof, in falling order of height.
+#[derive(Clone, Debug)]
+pub struct ConstraintInput<'a> {
+    pub l_skip: usize,
+    /// Over all AIRs of the key.
+    pub max_constraint_degree: usize,
+    pub logup_pow_bits: usize,
+    pub traces: Vec<TraceInput<'a>>,
+}
+
+impl TraceInput<'_> {
+    /// Variables of the hypercube after the skip: 0 for traces no taller than the skip domain.
+    pub fn n_lift(&self, l_skip: usize) -> usize {
+        self.log_height.saturating_sub(l_skip)
+    }
+}
+
+/// Sources a kernel over columns takes.
+pub const SOURCES_PER_DISPATCH: usize = 8;
+/// No destination row.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// The distinct buffers of the traces.
+#[derive(Default)]
+pub struct Sources(pub Vec<Arc<MetalBuffer<F>>>);
+
+impl Sources {
+    fn index(&mut self, buffer: &Arc<MetalBuffer<F>>) -> usize {
+        self.0
+            .iter()
+            .position(|known| Arc::ptr_eq(known, buffer))
+            .unwrap_or_else(|| {
+                self.0.push(buffer.clone());
+                self.0.len() - 1
+            })
+    }
+
+    /// The entry that reads `variable` of `trace`, and the group of sources it belongs to.
+    pub fn column(
+        &mut self,
+        trace: &TraceInput<'_>,
+        variable: Variable,
+        row: u32,
+    ) -> (usize, ConstraintColumn) {
+        let selector = |kind: u32| {
+            let source = kind << 8;
+            (
+                0,
+                ConstraintColumn {
+                    source,
+                    row,
+                    next_row: NO_ROW,
+                    ..Default::default()
+                },
+            )
+        };
+        match variable {
+            Variable::IsFirstRow => selector(1),
+            Variable::IsTransition => selector(2),
+            Variable::IsLastRow => selector(3),
+            Variable::Column { part, column, next } => {
+                let part = &trace.parts[part as usize];
+                let index = self.index(&part.buffer);
+                let entry = ConstraintColumn {
+                    first: part.offset + u64::from(column) * part.column_stride,
+                    source: (index % SOURCES_PER_DISPATCH) as u32
+                        | u32::from(next) << 16
+                        | part.log_row_stride << 24,
+                    row,
+                    next_row: NO_ROW,
+                    unused: 0,
+                };
+                (index / SOURCES_PER_DISPATCH, entry)
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The GKR input layer: every interaction at every row, stacked, lifted and normalised.
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
+use p3_field::{Field, PrimeCharacteristicRing};
+
+use super::{
+    columns::{upload, ColumnKernel, ColumnPass, ColumnPlan},
+    evaluator::{EvalPass, EvalPlan, RuleEvaluator},
+    plan::{Plan, Which},
+};
+use crate::{
+    error::MetalProverError,
+    gkr::{FracLayer, Numerators},
+    kernels,
+    params::{ConstraintColumnJob, ConstraintEvalJob, ConstraintLeaf},
+    prelude::{EF, F},
+};
+
+/// Largest number of leaves filled by one dispatch.
+const FILL: usize = 1 << 30;
+
+/// `count * 2^-(l_skip - log_height)`: what lifting multiplies a trace's counts by.
+pub fn norm_factor(l_skip: usize, log_height: usize) -> F {
+    F::from_usize(1 << l_skip.saturating_sub(log_height)).inverse()
+}
+
+/// Evaluates the leaves: a copy of the columns and one evaluation for each pass, as many passes as
+/// `scratch_words` makes it.
+pub fn interaction_leaves(
+    s: &CommandStream,
+    plan: &Plan<'_>,
+    evaluator: &dyn RuleEvaluator,
+    layout: &StackedLayout,
+    log_len: usize,
+    alpha: EF,
+    beta_powers: &[EF],
+    scratch_words: u64,
+) -> Result<FracLayer, MetalProverError> {
+    let l_skip = plan.input.l_skip;
+    let (mut table, mut column_passes, mut eval_passes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut columns, mut evals) = (ColumnPass::default(), EvalPass::default());
+    let (mut used, mut arena_words) = (0u64, 0u64);
+    let mut pending = Vec::new();
+    for (t, trace) in plan.traces.iter().enumerate() {
+        let rules = plan.input.traces[t].air_data.rules();
+        if rules.interactions.is_empty() {
+            continue;
+        }
+        let first_leaf = table.len() as u32;
+        for (i, &(bus, len)) in rules.interactions.iter().enumerate() {
+            let slice = layout.get(t, i).ok_or_else(|| {
+                MetalProverError::internal("leaves", format!("no slot for interaction {i} of {t}"))
+            })?;
+            let constant_term = alpha + beta_powers[len as usize] * F::from_u32(bus + 1);
+            table.push(ConstraintLeaf {
+                constant_term,
+                first: slice.row_idx as u64,
+                unused: 0,
+            });
+        }
+        let log_rows = trace.log_height.max(l_skip);
+        let variables = rules.logup_variables.max(1) as u64;
+        let mut log_chunk = log_rows;
+        while log_chunk > 6 && variables << log_chunk > scratch_words {
+            log_chunk -= 1;
+        }
+        for chunk in 0..1u64 << (log_rows - log_chunk) {
+            let words = variables << log_chunk;
+            if used > 0 && used + words > scratch_words {
+                pending.push((std::mem::take(&mut columns), std::mem::take(&mut evals)));
+                used = 0;
+            }
+            let first_row = chunk << log_chunk;
+            let rows = 1u32 << log_chunk;
+            columns.push(
+                &trace.logup_set,
+                ConstraintColumnJob {
+                    dst: used,
+                    log_points: log_chunk as u32,
+                    first_point: first_row as u32,
+                    height_mask: (1u32 << trace.log_height) - 1,
+                    row_stride: rows,
+                    ..Default::default()
+                },
+            );
+            let job = ConstraintEvalJob {
+                arena: used,
+                partials: first_row,
+                points: rows,
+                row_stride: rows,
+                leaves: first_leaf,
+                norm: montgomery(norm_factor(l_skip, trace.log_height)),
+                ..Default::default()
+            };
+            evals
+                .jobs
+                .extend(plan.split(t, Which::Leaves, plan.parts(1 << log_rows), job));
+            evals.resources = evals.resources.max(plan.resources(t, Which::Leaves));
+            used += words;
+            arena_words = arena_words.max(used);
+        }
+    }
+    pending.push((columns, evals));
+    for (columns, evals) in pending {
+        column_passes.push(columns);
+        eval_passes.push(evals);
+    }
+
+    let mut layer = FracLayer::uninit(s.context(), log_len)?;
+    let passes = eval_passes.len();
+    let column_plan = ColumnPlan::new(s, column_passes)?;
+    let eval_plan = EvalPlan::new(s, eval_passes, 1)?;
+    let powers = upload(s, beta_powers)?;
+    let table = upload(s, &table)?;
+    let mut arena = MetalBuffer::uninit(s.context(), (arena_words as usize).max(1))?;
+    for pass in 0..passes {
+        let gather = ColumnKernel::Gather;
+        column_plan.run(
+            s,
+            pass,
+            gather,
+            l_skip,
+            &plan.sources,
+            &plan.columns,
+            &mut arena,
+        )?;
+        let (numerators, denominators) = layer.parts_mut();
+        evaluator.leaves(
+            s,
+            &eval_plan,
+            pass,
+            &powers,
+            &arena,
+            &table,
+            numerators,
+            denominators,
+        )?;
+    }
+    let end = layout
+        .sorted_cols
+        .last()
+        .map_or(0, |(_, _, slice)| slice.row_idx + slice.len(0));
+    fill(s, &mut layer, end, alpha)?;
+    Ok(layer)
+}
+
+/// 0 / alpha from leaf `begin` on.
+fn fill(
+    s: &CommandStream,
+    layer: &mut FracLayer,
+    mut begin: usize,
+    alpha: EF,
+) -> Result<(), MetalError> {
+    let len = 1usize << layer.log_len();
+    let (numerators, q) = layer.parts_mut();
+    let Numerators::Base(p) = numerators else {
+        return Ok(());
+    };
+    while begin < len {
+        let end = len.min(begin + FILL);
+        let (count, grid) = ((end - begin) as u32, Grid::threads(end - begin));
+        let (p, q) = (p.slice_mut(begin..end), q.slice_mut(begin..end));
+        kernels::constraint_fill_leaves(s, grid, p, q, &alpha, &count)?;
+        begin = end;
+    }
+    Ok(())
+}
+
+/// The word that holds a field element on the device.
+pub fn montgomery(x: F) -> u32 {
+    // SAFETY: `BabyBear` is a transparent `u32` in Montgomery form (`openvm_metal_common::elem`).
+    unsafe { std::mem::transmute::<F, u32>(x) }
+}

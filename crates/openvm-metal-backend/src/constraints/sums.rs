@@ -1,0 +1,175 @@
+//! Weighted sums of evaluations over a hypercube, and the eq tables they are weighted with.
+
+use std::collections::BTreeMap;
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+
+use super::columns::upload;
+use crate::{
+    kernels,
+    params::{ConstraintEqJob, ConstraintSumJob},
+    prelude::{EF, F},
+};
+
+/// Elements a threadgroup sums at most; longer sums are finished on the host.
+const MAX_LENGTH: u32 = 1 << 12;
+const THREADS: u32 = 128;
+
+/// The eq tables of all hypercube sizes: for each `n`, in natural order over all `n` coordinates, and
+/// for `j = 1..=n` in bit-reversed order over the coordinates from `j` on.
+pub struct EqTables {
+    tables: MetalBuffer<EF>,
+    first: BTreeMap<usize, u32>,
+}
+
+impl EqTables {
+    /// `xi`: the coordinates after the skip variables. One dispatch.
+    pub fn new(
+        s: &CommandStream,
+        sizes: impl IntoIterator<Item = usize>,
+        xi: &[EF],
+    ) -> Result<Self, MetalError> {
+        const BLOCK: u32 = 256;
+        let mut first = BTreeMap::new();
+        let (mut jobs, mut groups, mut len) = (Vec::new(), Vec::new(), 0u64);
+        for n in sizes {
+            if first.contains_key(&n) {
+                continue;
+            }
+            first.insert(n, len as u32);
+            for j in 0..=n {
+                // Level 0 in natural order.
+                let vars = if j == 0 { n } else { n - j };
+                let job = ConstraintEqJob {
+                    out: len,
+                    first_group: groups.len() as u32,
+                    vars: vars as u32,
+                    point: j as u32,
+                    reversed: u32::from(j > 0),
+                };
+                let count = (1u32 << vars).div_ceil(BLOCK) as usize;
+                groups.extend(std::iter::repeat_n(jobs.len() as u32, count));
+                jobs.push(job);
+                len += 1 << vars;
+            }
+        }
+        let mut tables = MetalBuffer::uninit(s.context(), len as usize)?;
+        let grid = Grid::groups(groups.len() as u32, BLOCK);
+        let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
+        let xi = upload(s, xi)?;
+        kernels::constraint_eq_tables(s, grid, &jobs, &groups, &xi, &mut tables, &BLOCK)?;
+        Ok(Self { tables, first })
+    }
+
+    /// First entry of the table of level `j` for size `n`.
+    pub fn level(&self, n: usize, j: usize) -> u32 {
+        let before: u32 = (0..j).map(|j| 1u32 << if j == 0 { n } else { n - j }).sum();
+        self.first[&n] + before
+    }
+
+    /// A table with the single entry 1.
+    pub fn one(&self, n: usize) -> u32 {
+        self.level(n, n)
+    }
+}
+
+/// Sums to compute, each for a slot of the caller.
+#[derive(Default)]
+pub struct SumPlan {
+    jobs: Vec<ConstraintSumJob>,
+    slots: Vec<usize>,
+    passes: Vec<usize>,
+}
+
+impl SumPlan {
+    /// Adds a sum; `job.length` may be any length.
+    pub fn push(&mut self, slot: usize, job: ConstraintSumJob) {
+        let mut done = 0;
+        while done < job.length {
+            let length = (job.length - done).min(MAX_LENGTH);
+            self.jobs.push(ConstraintSumJob {
+                partials: job.partials + u64::from(done),
+                weights: job.weights + done,
+                length,
+                ..job
+            });
+            self.slots.push(slot);
+            done += length;
+        }
+    }
+
+    /// Ends a pass: the sums added since the last end are one dispatch.
+    pub fn end_pass(&mut self) {
+        self.passes.push(self.jobs.len());
+    }
+
+    /// Uploads the jobs.
+    pub fn upload(self, s: &CommandStream) -> Result<Sums, MetalError> {
+        Ok(Sums {
+            jobs: upload(s, &self.jobs)?,
+            sums: MetalBuffer::uninit(s.context(), self.jobs.len().max(1))?,
+            slots: self.slots,
+            passes: self.passes,
+        })
+    }
+}
+
+/// Uploaded sums.
+pub struct Sums {
+    jobs: MetalBuffer<ConstraintSumJob>,
+    sums: MetalBuffer<EF>,
+    slots: Vec<usize>,
+    passes: Vec<usize>,
+}
+
+impl Sums {
+    fn range(&self, pass: usize) -> std::ops::Range<usize> {
+        let begin = if pass == 0 { 0 } else { self.passes[pass - 1] };
+        begin..self.passes[pass]
+    }
+
+    /// Encodes the sums of a pass.
+    pub fn run(
+        &mut self,
+        s: &CommandStream,
+        pass: usize,
+        partials: &MetalBuffer<F>,
+        eq: &EqTables,
+    ) -> Result<(), MetalError> {
+        let range = self.range(pass);
+        if range.is_empty() {
+            return Ok(());
+        }
+        let grid = Grid::groups(range.len() as u32, THREADS);
+        let jobs = self.jobs.slice(range.clone());
+        kernels::constraint_sum(
+            s,
+            grid,
+            &jobs,
+            partials,
+            &eq.tables,
+            self.sums.slice_mut(range),
+        )
+    }
+
+    /// Waits, and adds the sums of passes `passes` to the slots.
+    pub fn read(
+        &self,
+        s: &CommandStream,
+        passes: std::ops::Range<usize>,
+        slots: &mut [EF],
+    ) -> Result<(), MetalError> {
+        if passes.is_empty() {
+            return Ok(());
+        }
+        let range = self.range(passes.start).start..self.range(passes.end - 1).end;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let sums = self.sums.slice(range.clone()).to_host(s)?;
+        for (&slot, sum) in self.slots[range].iter().zip(sums) {
+            slots[slot] += sum;
+        }
+        Ok(())
+    }
+}

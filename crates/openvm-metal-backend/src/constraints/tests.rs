@@ -1,0 +1,213 @@
+//! The phase against the reference prover, with the same transcript.
+
+use std::sync::Arc;
+
+use openvm_metal_common::{CommandStream, Device, MetalBuffer, MetalContext};
+use openvm_stark_backend::{
+    keygen::types::MultiStarkProvingKey,
+    prover::{
+        prove_zerocheck_and_logup, CpuColMajorBackend, DeviceDataTransporter, MatrixDimensions,
+        ProvingContext,
+    },
+    test_utils::*,
+    AirRef, StarkEngine, SystemParams,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{
+    default_duplex_sponge, BabyBearPoseidon2Config, BabyBearPoseidon2RefEngine, DuplexSponge,
+};
+
+use super::*;
+use crate::{config::MetalProverConfig, kernels, prelude::*};
+
+type Engine = BabyBearPoseidon2RefEngine<DuplexSponge>;
+type CpuContext = ProvingContext<CpuColMajorBackend<SC>>;
+
+fn stream() -> CommandStream {
+    MetalContext::new(Device::from_env().unwrap(), &[&kernels::LIBRARY])
+        .unwrap()
+        .stream()
+}
+
+fn upload(s: &CommandStream, values: &[F]) -> Arc<MetalBuffer<F>> {
+    Arc::new(if values.is_empty() {
+        MetalBuffer::uninit(s.context(), 1).unwrap()
+    } else {
+        MetalBuffer::from_host(s, values).unwrap()
+    })
+}
+
+/// Proves the phase twice and compares everything, the transcript included.
+fn compare(params: SystemParams, airs: Vec<AirRef<SC>>, ctx: CpuContext) {
+    compare_with(&MetalProverConfig::default(), params, airs, ctx);
+}
+
+fn compare_with(
+    config: &MetalProverConfig,
+    params: SystemParams,
+    airs: Vec<AirRef<SC>>,
+    ctx: CpuContext,
+) {
+    let engine = Engine::new(params);
+    let (pk, _) = engine.keygen(&airs);
+    let ctx = ctx.into_sorted();
+    let s = stream();
+    let (proof, mut transcript) = prove(&s, config, &pk, &ctx);
+    let d_pk = engine.device().transport_pk_to_device(&pk);
+    let mut expected_transcript = default_duplex_sponge();
+    let expected = prove_zerocheck_and_logup::<BabyBearPoseidon2Config, _>(
+        &mut expected_transcript,
+        &d_pk,
+        &ctx,
+    )
+    .unwrap();
+    assert_eq!(
+        proof.1.numerator_term_per_air,
+        expected.1.numerator_term_per_air
+    );
+    assert_eq!(
+        proof.1.denominator_term_per_air,
+        expected.1.denominator_term_per_air
+    );
+    assert_eq!(
+        proof.1.univariate_round_coeffs,
+        expected.1.univariate_round_coeffs
+    );
+    assert_eq!(
+        proof.1.sumcheck_round_polys,
+        expected.1.sumcheck_round_polys
+    );
+    assert_eq!(proof.1.column_openings, expected.1.column_openings);
+    assert_eq!(proof.0, expected.0);
+    assert_eq!(proof.2, expected.2);
+    use openvm_stark_backend::FiatShamirTranscript;
+    let sample = |t: &mut DuplexSponge| FiatShamirTranscript::<SC>::sample(t);
+    assert_eq!(sample(&mut transcript), sample(&mut expected_transcript));
+}
+
+/// Our proof of the phase for traces on the host.
+pub(crate) fn prove(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    pk: &MultiStarkProvingKey<SC>,
+    ctx: &CpuContext,
+) -> (ConstraintOutput, DuplexSponge) {
+    let data: Vec<AirDataMetal> = pk
+        .per_air
+        .iter()
+        .map(|air| AirDataMetal::compile(&air.air_name, &air.vk).unwrap())
+        .collect();
+    let part = |values: &[F], height: usize, log_row_stride: u32| PartInput {
+        buffer: upload(s, values),
+        offset: 0,
+        column_stride: (height as u64) << log_row_stride,
+        log_row_stride,
+    };
+    let traces = ctx
+        .per_trace
+        .iter()
+        .map(|(air, trace)| {
+            let height = trace.common_main.height();
+            let mut parts = Vec::new();
+            if let Some(data) = &pk.per_air[*air].preprocessed_data {
+                parts.push(part(&data.mat_view(0).to_matrix().values, height, 0));
+            }
+            for cached in &trace.cached_mains {
+                parts.push(part(&cached.trace.values, height, 0));
+            }
+            parts.push(part(&trace.common_main.values, height, 0));
+            TraceInput {
+                air_data: &data[*air],
+                log_height: height.ilog2() as usize,
+                parts,
+                public_values: &trace.public_values,
+            }
+        })
+        .collect();
+    let input = ConstraintInput {
+        l_skip: pk.params.l_skip,
+        max_constraint_degree: pk.max_constraint_degree,
+        logup_pow_bits: pk.params.logup.pow_bits,
+        traces,
+    };
+    let mut transcript = default_duplex_sponge();
+    let proof = prove_constraints(s, config, &mut transcript, &input).unwrap();
+    (proof, transcript)
+}
+
+fn compare_fixture(params: SystemParams, fixture: impl TestFixture<SC>) {
+    compare(params, fixture.airs(), fixture.generate_proving_ctx());
+}
+
+#[test]
+fn fibonacci() {
+    for (l_skip, log_height) in [(2, 3), (2, 7), (4, 10), (3, 3), (4, 2), (5, 8), (1, 4)] {
+        let params = test_system_params_small(l_skip, 12 - l_skip, 3);
+        compare_fixture(params, FibFixture::new(0, 1, 1 << log_height));
+    }
+}
+
+#[test]
+fn interactions() {
+    for l_skip in 1..=4 {
+        compare_fixture(
+            test_system_params_small(l_skip, 10 - l_skip, 3),
+            InteractionsFixture11,
+        );
+    }
+}
+
+#[test]
+fn self_interactions_of_mixed_heights() {
+    let params = test_system_params_small(4, 10, 3);
+    let fixture = SelfInteractionFixture {
+        widths: vec![4, 7, 8, 8, 10],
+        log_height: 8,
+        bus_index: 4,
+    };
+    compare_fixture(params, fixture);
+}
+
+#[test]
+fn preprocessed_and_cached() {
+    for log_height in [2, 3, 5, 9] {
+        let sels: Vec<bool> = (0..1 << log_height).map(|i| i % 3 == 0).collect();
+        for l_skip in [2, 4] {
+            let params = test_system_params_small(l_skip, 12 - l_skip, 3);
+            compare_fixture(
+                params.clone(),
+                PreprocessedFibFixture::new(0, 1, sels.clone()),
+            );
+            let config = BabyBearPoseidon2Config::default_from_params(params.clone());
+            compare_fixture(
+                params,
+                PreprocessedAndCachedFixture::new(sels.clone(), config, 3),
+            );
+        }
+    }
+}
+
+#[test]
+fn mixture_of_airs() {
+    for log_height in [3, 5, 8] {
+        let params = test_system_params_small(3, 9, 3);
+        let config = BabyBearPoseidon2Config::default_from_params(params.clone());
+        compare_fixture(params, MixtureFixture::standard(log_height, config));
+    }
+}
+
+#[test]
+fn small_scratch_means_more_passes() {
+    let params = test_system_params_small(2, 10, 3);
+    let config = BabyBearPoseidon2Config::default_from_params(params.clone());
+    let fixture = MixtureFixture::standard(8, config);
+    let prover = MetalProverConfig {
+        constraint_scratch_bytes: 4096,
+        ..Default::default()
+    };
+    compare_with(
+        &prover,
+        params,
+        fixture.airs(),
+        fixture.generate_proving_ctx(),
+    );
+}

@@ -157,7 +157,7 @@ fn entry(module: &Module, kernel: &'static KernelSpec) -> Result<Function> {
         reason,
     };
     let name =
-        CString::new(kernel.name).map_err(|_| missing("its name holds a zero byte".into()))?;
+        CString::new(kernel.ptx_entry).map_err(|_| missing("its name holds a zero byte".into()))?;
     let mut handle = std::ptr::null_mut();
     // SAFETY: a loaded module, a C string and a pointer to a local.
     let status = unsafe { sys::cuModuleGetFunction(&mut handle, module.0, name.as_ptr()) };

@@ -246,7 +246,7 @@ impl Driver for MetalDriver {
         if bytes == 0 {
             return Ok(());
         }
-        if fresh {
+        if fresh && self.info.unified {
             super::cpu::copy_bytes(data.as_ptr() as u64, dst.address(), bytes as u64);
             return Ok(());
         }

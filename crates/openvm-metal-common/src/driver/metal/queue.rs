@@ -24,6 +24,11 @@ use crate::lock;
 const THREADS_PER_SUBMISSION: u64 = 1 << 24;
 /// Operations after which it is handed over, so that the device starts while the host goes on encoding.
 const OPERATIONS_PER_SUBMISSION: u32 = 64;
+/// Submissions that may be unfinished before the host waits; below the 64 after which Metal itself would
+/// block, without a limit.
+const MAX_IN_FLIGHT: u64 = 48;
+/// Longest wait for one of them; each is meant to take about 100 ms.
+const BACKLOG_WAIT: Duration = Duration::from_secs(60);
 /// Submissions whose GPU times are remembered for `time` and the profile.
 const REMEMBERED: usize = 1 << 14;
 
@@ -120,6 +125,8 @@ impl Queue {
             let commands = match &mut self.open {
                 Some(commands) => commands,
                 slot => {
+                    let oldest = (self.submitted + 1).saturating_sub(MAX_IN_FLIGHT);
+                    self.completion.wait_for(oldest, BACKLOG_WAIT)?;
                     let buffer = self
                         .queue
                         .commandBuffer()
@@ -181,6 +188,15 @@ impl Queue {
 
     pub fn completion(&self) -> Arc<Completion> {
         self.completion.clone()
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // Metal aborts if an encoder is released while it is open; what it holds is not run.
+        if let Some(commands) = &mut self.open {
+            commands.end();
+        }
     }
 }
 

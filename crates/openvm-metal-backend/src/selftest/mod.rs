@@ -7,6 +7,8 @@
 mod env;
 mod gkr;
 mod grind;
+mod hash;
+mod ntt;
 mod poly;
 mod random;
 #[cfg(test)]
@@ -51,7 +53,14 @@ impl std::fmt::Debug for Check {
 
 /// All checks, in the order of the phases they belong to.
 pub fn checks() -> Vec<Check> {
-    [poly::CHECKS, grind::CHECKS, gkr::CHECKS].concat()
+    [
+        hash::CHECKS,
+        ntt::CHECKS,
+        poly::CHECKS,
+        grind::CHECKS,
+        gkr::CHECKS,
+    ]
+    .concat()
 }
 
 /// Runs the checks of a group on the device of the environment and in conformance mode.

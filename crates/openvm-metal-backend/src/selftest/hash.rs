@@ -1,0 +1,163 @@
+//! Poseidon2 and Merkle trees against Plonky3's permutation and the reference's `MerkleTree`.
+
+use openvm_metal_common::MetalBuffer;
+use openvm_stark_backend::{
+    hasher::Hasher,
+    prover::{stacked_pcs::MerkleTree, ColMajorMatrix},
+};
+use p3_baby_bear::{
+    default_babybear_poseidon2_16, BABYBEAR_RC16_EXTERNAL_FINAL, BABYBEAR_RC16_EXTERNAL_INITIAL,
+    BABYBEAR_RC16_INTERNAL,
+};
+use p3_field::{ExtensionField, PrimeField32};
+use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
+
+use super::{compare, refused, Check, CheckEnv, CheckFailure};
+use crate::{
+    hash::{MerkleCell, MerkleTreeMetal},
+    matrix::MetalMatrix,
+    prelude::{Digest, EF, F},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        group: "hash",
+        name: "round_constants",
+        run: round_constants,
+    },
+    Check {
+        group: "hash",
+        name: "merkle_base",
+        run: merkle_base,
+    },
+    Check {
+        group: "hash",
+        name: "merkle_ext",
+        run: merkle_ext,
+    },
+    Check {
+        group: "hash",
+        name: "bad_shapes",
+        run: bad_shapes,
+    },
+];
+
+const HEADER: &str = include_str!("../../metal/hash/poseidon2.h");
+
+/// The words of a `constant` table of the header.
+fn table(name: &str) -> Vec<u32> {
+    let start = HEADER.find(name).unwrap_or(HEADER.len());
+    let body = HEADER[start..].split_once('{').map_or("", |(_, rest)| rest);
+    let body = body.split_once('}').map_or("", |(table, _)| table);
+    let words = body
+        .split(',')
+        .filter_map(|word| word.trim().strip_prefix("0x"));
+    words
+        .filter_map(|word| u32::from_str_radix(word.trim_end_matches('u'), 16).ok())
+        .collect()
+}
+
+/// The tables of the kernels are Plonky3's constants in Montgomery form, less the modulus.
+fn round_constants(_: &mut CheckEnv) -> Result<(), CheckFailure> {
+    let words = |constants: &[F]| -> Vec<u32> {
+        let montgomery =
+            |c: &F| ((u64::from(c.as_canonical_u32()) << 32) % u64::from(F::ORDER_U32)) as u32;
+        let shifted = |c| montgomery(c).wrapping_sub(F::ORDER_U32);
+        constants.iter().map(shifted).collect()
+    };
+    for (name, constants) in [
+        ("P2_RC_INITIAL", BABYBEAR_RC16_EXTERNAL_INITIAL.concat()),
+        ("P2_RC_FINAL", BABYBEAR_RC16_EXTERNAL_FINAL.concat()),
+        ("P2_RC_INTERNAL", BABYBEAR_RC16_INTERNAL.to_vec()),
+    ] {
+        compare(|| name.to_owned(), &table(name), &words(&constants))?;
+    }
+    Ok(())
+}
+
+fn merkle_base(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    merkle(env, |env, n| env.rng.fs(n))
+}
+
+fn merkle_ext(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    merkle(env, |env, n| env.rng.efs(n))
+}
+
+fn merkle<T: MerkleCell + ExtensionField<F>>(
+    env: &mut CheckEnv,
+    cells: impl Fn(&mut CheckEnv, usize) -> Vec<T>,
+) -> Result<(), CheckFailure> {
+    let perm = default_babybear_poseidon2_16();
+    let sponge = PaddingFreeSponge::<_, 16, 8, 8>::new(perm.clone());
+    let compress = TruncatedPermutation::<_, 2, 8, 16>::new(perm);
+    let hasher = Hasher::<F, Digest, _, _>::new(sponge, compress);
+    for (log_height, width, rows) in [
+        (0, 1, 1),
+        (1, 5, 2),
+        (3, 3, 1),
+        (4, 3, 2),
+        (5, 8, 4),
+        (6, 17, 16),
+        (9, 1, 8),
+        (10, 33, 16),
+        (11, 9, 32),
+        (12, 2, 1),
+    ] {
+        if env.conformance() && log_height > 9 {
+            continue;
+        }
+        let what = format!("2^{log_height} x {width}, {rows} rows in a leaf");
+        let host = cells(env, width << log_height);
+        let matrix = ColMajorMatrix::new(host.clone(), width);
+        let oracle = |_| CheckFailure::Oracle { what: what.clone() };
+        let expected = MerkleTree::new(&hasher, matrix, rows).map_err(oracle)?;
+        let buffer = MetalBuffer::from_host(env.s, &host)?;
+        let matrix = MetalMatrix::from_buffer(buffer, 1 << log_height, width);
+        let (tree, root) = MerkleTreeMetal::new(env.s, matrix, rows)?;
+        compare(
+            || what.clone(),
+            &[root],
+            &[expected.root().map_err(oracle)?],
+        )?;
+        let layers = tree.digest_layers_to_host(env.s)?;
+        compare(
+            || what.clone(),
+            &layers.concat(),
+            &expected.digest_layers().concat(),
+        )?;
+        let stride = tree.query_stride();
+        let indices = [0, stride - 1, stride / 2, stride / 3, 0];
+        let opened = tree.open(env.s, &indices)?;
+        for (i, &index) in indices.iter().enumerate() {
+            let opened_rows = expected.get_opened_rows(index).map_err(oracle)?;
+            compare(
+                || what.clone(),
+                &opened.rows[i].concat(),
+                &opened_rows.concat(),
+            )?;
+            let path = expected.query_merkle_proof(index).map_err(oracle)?;
+            compare(|| what.clone(), &opened.siblings[i], &path)?;
+        }
+        refused("a query beyond the leaves", tree.open(env.s, &[stride]))?;
+    }
+    Ok(())
+}
+
+fn bad_shapes(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (what, height, rows) in [
+        ("no rows", 0, 1),
+        ("12 rows", 12, 1),
+        ("3 rows in a leaf", 8, 3),
+        ("a leaf of more than all rows", 8, 16),
+    ] {
+        let buffer = MetalBuffer::<F>::zeroed(env.s, height)?;
+        let matrix = MetalMatrix::from_buffer(buffer, height, 1);
+        refused(what, MerkleTreeMetal::<F>::new(env.s, matrix, rows))?;
+    }
+    let buffer = MetalBuffer::<EF>::zeroed(env.s, 0)?;
+    let matrix = MetalMatrix::from_buffer(buffer, 0, 0);
+    refused(
+        "an empty matrix",
+        MerkleTreeMetal::<EF>::new(env.s, matrix, 1),
+    )
+}

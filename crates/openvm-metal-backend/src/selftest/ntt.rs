@@ -1,0 +1,234 @@
+//! Transforms, codewords and transpositions against Plonky3.
+
+use openvm_metal_common::MetalBuffer;
+use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
+use p3_matrix::{dense::RowMajorMatrix, Matrix};
+
+use super::{compare, refused, Check, CheckEnv, CheckFailure};
+use crate::{
+    ntt::{ntt_batch, ntt_batch_ext, rs_encode, rs_encode_ext, transpose, NttDirection},
+    prelude::{EF, F},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        group: "ntt",
+        name: "ntt_batch",
+        run: batch,
+    },
+    Check {
+        group: "ntt",
+        name: "ntt_batch_ext",
+        run: batch_ext,
+    },
+    Check {
+        group: "ntt",
+        name: "rs_encode",
+        run: codewords,
+    },
+    Check {
+        group: "ntt",
+        name: "transpose",
+        run: transposition,
+    },
+    Check {
+        group: "ntt",
+        name: "bad_sizes",
+        run: bad_sizes,
+    },
+];
+
+fn dft(column: &[F]) -> Vec<F> {
+    Radix2DitParallel::default().dft(column.to_vec())
+}
+
+fn dft_ext(column: &[EF]) -> Vec<EF> {
+    let words = |x: &EF| x.as_basis_coefficients_slice().to_vec();
+    let flat: Vec<F> = column.iter().flat_map(words).collect();
+    let out = Radix2DitParallel::default().dft_batch(RowMajorMatrix::new(flat, 4));
+    let out = out.to_row_major_matrix().values;
+    out.chunks(4)
+        .map(|c| EF::from_basis_coefficients_fn(|i| c[i]))
+        .collect()
+}
+
+/// (log size, columns, elements between columns)
+const SHAPES: [(usize, usize, usize); 14] = [
+    (0, 3, 0),
+    (1, 2, 1),
+    (2, 33, 0),
+    (3, 40, 0),
+    (4, 17, 4),
+    (5, 1, 0),
+    (7, 9, 0),
+    (8, 5, 8),
+    (9, 4, 0),
+    (10, 3, 0),
+    (12, 3, 64),
+    (16, 2, 0),
+    (17, 1, 0),
+    (18, 1, 0),
+];
+
+fn batch(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_n, cols, gap) in SHAPES {
+        if env.conformance() && log_n > 10 {
+            continue;
+        }
+        let (n, stride) = (1usize << log_n, (1usize << log_n) + gap);
+        let (host, mut data) = env.base(stride * cols)?;
+        let expected: Vec<F> = (0..cols)
+            .flat_map(|j| {
+                let (column, rest) = host[j * stride..(j + 1) * stride].split_at(n);
+                [dft(column), rest.to_vec()].concat()
+            })
+            .collect();
+        let what = format!("2^{log_n} x {cols}");
+        let forward = NttDirection::Forward;
+        ntt_batch(
+            env.s,
+            &mut data.as_slice_mut(),
+            log_n,
+            cols,
+            stride,
+            forward,
+        )?;
+        compare(|| what.clone(), &data.to_host(env.s)?, &expected)?;
+        let inverse = NttDirection::Inverse;
+        ntt_batch(
+            env.s,
+            &mut data.as_slice_mut(),
+            log_n,
+            cols,
+            stride,
+            inverse,
+        )?;
+        compare(|| what.clone(), &data.to_host(env.s)?, &host)?;
+    }
+    Ok(())
+}
+
+fn batch_ext(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_n, cols, gap) in SHAPES {
+        if log_n > if env.conformance() { 9 } else { 17 } {
+            continue;
+        }
+        let (n, stride) = (1usize << log_n, (1usize << log_n) + gap);
+        let (host, mut data) = env.ext(stride * cols)?;
+        let expected: Vec<EF> = (0..cols)
+            .flat_map(|j| {
+                let (column, rest) = host[j * stride..(j + 1) * stride].split_at(n);
+                [dft_ext(column), rest.to_vec()].concat()
+            })
+            .collect();
+        let what = format!("2^{log_n} x {cols}");
+        let forward = NttDirection::Forward;
+        ntt_batch_ext(
+            env.s,
+            &mut data.as_slice_mut(),
+            log_n,
+            cols,
+            stride,
+            forward,
+        )?;
+        compare(|| what.clone(), &data.to_host(env.s)?, &expected)?;
+        let inverse = NttDirection::Inverse;
+        ntt_batch_ext(
+            env.s,
+            &mut data.as_slice_mut(),
+            log_n,
+            cols,
+            stride,
+            inverse,
+        )?;
+        compare(|| what.clone(), &data.to_host(env.s)?, &host)?;
+    }
+    Ok(())
+}
+
+fn codewords(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_h, log_blowup, cols) in [
+        (0, 3, 2),
+        (1, 1, 3),
+        (3, 1, 17),
+        (5, 4, 2),
+        (7, 1, 40),
+        (8, 1, 3),
+        (2, 8, 1),
+        (9, 3, 5),
+        (10, 9, 1),
+        (13, 1, 3),
+        (16, 1, 2),
+        (17, 2, 1),
+    ] {
+        if env.conformance() && log_h + log_blowup > 10 {
+            continue;
+        }
+        let (n, h) = (1usize << (log_h + log_blowup), 1usize << log_h);
+        let what = format!("2^{log_h} to 2^{}, {cols} columns", log_h + log_blowup);
+        let (host, mut code) = env.base(n * cols)?;
+        rs_encode(env.s, &mut code, log_h, log_blowup, cols)?;
+        let padded = |j: usize| {
+            let mut message = host[j * n..j * n + h].to_vec();
+            message.resize(n, F::ZERO);
+            dft(&message)
+        };
+        let expected: Vec<F> = (0..cols).flat_map(padded).collect();
+        compare(|| what.clone(), &code.to_host(env.s)?, &expected)?;
+        let (host, mut code) = env.ext(n * cols)?;
+        rs_encode_ext(env.s, &mut code, log_h, log_blowup, cols)?;
+        let padded = |j: usize| {
+            let mut message = host[j * n..j * n + h].to_vec();
+            message.resize(n, EF::ZERO);
+            dft_ext(&message)
+        };
+        let expected: Vec<EF> = (0..cols).flat_map(padded).collect();
+        compare(|| what.clone(), &code.to_host(env.s)?, &expected)?;
+    }
+    Ok(())
+}
+
+fn transposition(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (rows, cols) in [(1, 1), (5, 70), (64, 33), (256, 100), (31, 1025)] {
+        let (host, input) = env.base(rows * cols)?;
+        let mut out = MetalBuffer::uninit(env.s.context(), rows * cols)?;
+        transpose(
+            env.s,
+            &input.as_slice(),
+            &mut out.as_slice_mut(),
+            rows,
+            cols,
+        )?;
+        let cell = |i: usize| host[(i % rows) * cols + i / rows];
+        let expected: Vec<F> = (0..rows * cols).map(cell).collect();
+        compare(
+            || format!("{rows} x {cols}"),
+            &out.to_host(env.s)?,
+            &expected,
+        )?;
+    }
+    Ok(())
+}
+
+fn bad_sizes(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    let mut data = MetalBuffer::<F>::zeroed(env.s, 64)?;
+    let forward = NttDirection::Forward;
+    let mut run = |log_n, cols, stride| {
+        ntt_batch(
+            env.s,
+            &mut data.as_slice_mut(),
+            log_n,
+            cols,
+            stride,
+            forward,
+        )
+    };
+    refused("2^28 elements", run(28, 1, 1 << 28))?;
+    refused("more columns than memory", run(5, 3, 32))?;
+    refused("columns that overlap", run(5, 2, 16))?;
+    refused("a transposition of too few cells", {
+        let (input, out) = (data.slice(0..8), &mut MetalBuffer::zeroed(env.s, 64)?);
+        transpose(env.s, &input, &mut out.as_slice_mut(), 8, 8)
+    })
+}

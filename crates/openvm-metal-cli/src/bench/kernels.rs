@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::case::{Case, Work};
 use super::measure::{median_time, RUNS};
 use super::roof::Roof;
-use super::{grind, poly};
+use super::{grind, hash, ntt, poly};
 use crate::error::{CliError, Result};
 use crate::host::HostReport;
 use crate::table;
@@ -60,7 +60,7 @@ struct Report<'a> {
 
 /// All kernels that can be measured.
 fn cases() -> Vec<Case> {
-    [poly::CASES, grind::CASES].concat()
+    [hash::CASES, ntt::CASES, poly::CASES, grind::CASES].concat()
 }
 
 /// Measures the peaks, then the kernels.

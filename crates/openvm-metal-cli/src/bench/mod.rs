@@ -2,8 +2,10 @@
 
 mod case;
 mod grind;
+mod hash;
 mod kernels;
 mod measure;
+mod ntt;
 mod poly;
 mod roof;
 

@@ -1,0 +1,101 @@
+//! Kernels of `metal/hash`.
+
+use openvm_metal_backend::hash::MerkleTreeMetal;
+use openvm_metal_backend::kernels;
+use openvm_metal_backend::matrix::MetalMatrix;
+use openvm_metal_backend::params::MerkleLeafParams;
+use openvm_metal_backend::prelude::Digest;
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+
+use super::case::{
+    random_base, random_ext, Case, Prepared, Work, BASE_BYTES, EXT_BYTES, PERMUTATION,
+};
+
+pub const CASES: &[Case] = &[
+    Case {
+        group: "hash",
+        name: "row_hash_base",
+        prepare: row_hash_base,
+    },
+    Case {
+        group: "hash",
+        name: "row_hash_ext",
+        prepare: row_hash_ext,
+    },
+    Case {
+        group: "hash",
+        name: "merkle_tree",
+        prepare: merkle_tree,
+    },
+];
+
+/// Columns of the matrix: two permutations a row.
+const WIDTH: usize = 16;
+/// Bytes of a digest.
+const DIGEST_BYTES: f64 = 32.0;
+/// Rows that share a leaf.
+const ROWS_PER_LEAF: usize = 16;
+
+fn work(permutations: f64, bytes: f64) -> Work {
+    Work {
+        items: permutations,
+        unit: "permutations",
+        products: permutations * PERMUTATION,
+        bytes,
+    }
+}
+
+fn params(log_rows: usize, width: usize) -> MerkleLeafParams {
+    MerkleLeafParams {
+        height: 1 << log_rows,
+        threads: 1 << log_rows,
+        width: width as u32,
+        log_stride: log_rows as u32,
+        log_fold: 0,
+    }
+}
+
+fn row_hash_base(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let rows = 1usize << log_size;
+    let matrix = random_base(s, rows * WIDTH)?;
+    let mut digests = MetalBuffer::<Digest>::uninit(s.context(), rows)?;
+    let p = params(log_size, WIDTH);
+    let bytes = rows as f64 * (WIDTH as f64 * BASE_BYTES + DIGEST_BYTES);
+    Ok(Prepared {
+        size: format!("2^{log_size} x {WIDTH}"),
+        work: work(2.0 * rows as f64, bytes),
+        launch: Box::new(move |s| {
+            kernels::merkle_leaves_base(s, Grid::threads(rows), &matrix, &mut digests, &p)
+        }),
+    })
+}
+
+fn row_hash_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let rows = 1usize << log_size;
+    let matrix = random_ext(s, rows * 4)?;
+    let mut digests = MetalBuffer::<Digest>::uninit(s.context(), rows)?;
+    let p = params(log_size, 4);
+    let bytes = rows as f64 * (4.0 * EXT_BYTES + DIGEST_BYTES);
+    Ok(Prepared {
+        size: format!("2^{log_size} x 4"),
+        work: work(2.0 * rows as f64, bytes),
+        launch: Box::new(move |s| {
+            kernels::merkle_leaves_ext(s, Grid::threads(rows), &matrix, &mut digests, &p)
+        }),
+    })
+}
+
+/// The whole tree with its root read back.
+fn merkle_tree(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let rows = 1usize << log_size;
+    let matrix = MetalMatrix::from_buffer(random_base(s, rows * WIDTH)?, rows, WIDTH);
+    // Two permutations a row, one for every node above the rows.
+    let permutations = 3.0 * rows as f64 - 1.0;
+    let nodes = 2.0 * (rows / ROWS_PER_LEAF) as f64;
+    let bytes = rows as f64 * WIDTH as f64 * BASE_BYTES + nodes * DIGEST_BYTES;
+    Ok(Prepared {
+        size: format!("2^{log_size} x {WIDTH}, {ROWS_PER_LEAF} rows a leaf"),
+        work: work(permutations, bytes),
+        launch: Box::new(move |s| MerkleTreeMetal::new(s, matrix.clone(), ROWS_PER_LEAF).map(drop)),
+    })
+}

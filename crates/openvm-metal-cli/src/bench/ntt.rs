@@ -1,0 +1,120 @@
+//! Kernels of `metal/ntt`.
+
+use openvm_metal_backend::ntt::{ntt_batch, ntt_batch_ext, rs_encode, transpose, NttDirection};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
+
+use super::case::{random_base, random_ext, Case, Prepared, Work, BASE_BYTES, EXT_BYTES};
+
+pub const CASES: &[Case] = &[
+    Case {
+        group: "ntt",
+        name: "forward",
+        prepare: forward,
+    },
+    Case {
+        group: "ntt",
+        name: "inverse",
+        prepare: inverse,
+    },
+    Case {
+        group: "ntt",
+        name: "forward_ext",
+        prepare: forward_ext,
+    },
+    Case {
+        group: "ntt",
+        name: "rs_encode",
+        prepare: encode,
+    },
+    Case {
+        group: "ntt",
+        name: "transpose",
+        prepare: transposed,
+    },
+];
+
+/// Columns of a batch.
+const COLUMNS: usize = 16;
+
+/// `n / 2 * log n` butterflies a column; each element read and written once.
+fn work(log_n: usize, columns: usize, words: f64) -> Work {
+    let items = (columns << log_n) as f64;
+    Work {
+        items,
+        unit: "elements",
+        products: items * words * log_n as f64 / 2.0,
+        bytes: 2.0 * items * words * BASE_BYTES,
+    }
+}
+
+fn batch(s: &CommandStream, log_n: usize, dir: NttDirection) -> Result<Prepared, MetalError> {
+    let mut data = random_base(s, COLUMNS << log_n)?;
+    Ok(Prepared {
+        size: format!("2^{log_n} x {COLUMNS}"),
+        work: work(log_n, COLUMNS, 1.0),
+        launch: Box::new(move |s| {
+            ntt_batch(s, &mut data.as_slice_mut(), log_n, COLUMNS, 1 << log_n, dir)
+        }),
+    })
+}
+
+fn forward(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    batch(s, log_size, NttDirection::Forward)
+}
+
+fn inverse(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    batch(s, log_size, NttDirection::Inverse)
+}
+
+fn forward_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let mut data = random_ext(s, 1 << log_size)?;
+    Ok(Prepared {
+        size: format!("2^{log_size}"),
+        work: work(log_size, 1, EXT_BYTES / BASE_BYTES),
+        launch: Box::new(move |s| {
+            let forward = NttDirection::Forward;
+            ntt_batch_ext(
+                s,
+                &mut data.as_slice_mut(),
+                log_size,
+                1,
+                1 << log_size,
+                forward,
+            )
+        }),
+    })
+}
+
+/// Rate 1/2: half of the input is zero and need not be read.
+fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let (log_h, log_n) = (log_size - 1, log_size);
+    let mut data = random_base(s, COLUMNS << log_n)?;
+    let full = work(log_n, COLUMNS, 1.0);
+    Ok(Prepared {
+        size: format!("2^{log_h} -> 2^{log_n} x {COLUMNS}"),
+        work: Work {
+            bytes: 0.75 * full.bytes,
+            ..full
+        },
+        launch: Box::new(move |s| rs_encode(s, &mut data, log_h, 1, COLUMNS)),
+    })
+}
+
+fn transposed(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let rows = 1usize << log_size;
+    let input = random_base(s, COLUMNS * rows)?;
+    let mut out = MetalBuffer::uninit(s.context(), COLUMNS * rows)?;
+    let moved = 2.0 * (COLUMNS * rows) as f64 * BASE_BYTES;
+    Ok(Prepared {
+        size: format!("2^{log_size} x {COLUMNS}"),
+        work: Work {
+            items: (COLUMNS * rows) as f64,
+            unit: "elements",
+            products: 0.0,
+            bytes: moved,
+        },
+        launch: Box::new(move |s| {
+            transpose(s, &input.as_slice(), &mut out.as_slice_mut(), rows, COLUMNS)
+        }),
+    })
+}

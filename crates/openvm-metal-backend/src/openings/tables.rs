@@ -17,7 +17,6 @@ pub(crate) fn eq_bits(point: &[EF]) -> Vec<BitWeight> {
 }
 
 /// Factors of `z^x`: `1` and `z^(2^i)`.
-#[allow(dead_code)]
 pub(crate) fn power_bits(z: EF, bits: usize) -> Vec<BitWeight> {
     let mut power = z;
     (0..bits)
@@ -57,7 +56,6 @@ pub(crate) fn contract(values: &[EF], keep: usize, bits: &[BitWeight]) -> Vec<EF
 }
 
 /// Folds neighbours: `out[j] = zero values[2 j] + one values[2 j + 1]`.
-#[allow(dead_code)]
 pub(crate) fn fold_pairs(values: &[EF], [zero, one]: BitWeight) -> Vec<EF> {
     values
         .chunks_exact(2)

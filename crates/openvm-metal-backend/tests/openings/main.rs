@@ -3,6 +3,7 @@
 mod commits;
 mod stacked_reduction;
 mod transcript;
+mod whir;
 
 #[path = "../common/params.rs"]
 #[allow(dead_code)]

@@ -1,0 +1,179 @@
+//! The two tables of the WHIR sumcheck, on the device or on the host.
+//!
+//! `c` are the multilinear coefficients of `f` and `w` its dual weights: if `v` are the weights on the
+//! hypercube of the protocol, `w[s] = sum over x containing s of v[x]`, so that
+//! `sum_x f(x) v(x) = sum_s c[s] w[s]`. In these bases the message needs no transform, `eq(u)` and `z^s`
+//! are the weights of an opening at `u` and at `pow(z)`, and a round is
+//! ```text
+//! s(1) = sum (c_0 + c_1) w_1,  s(2) = sum (c_0 + 2 c_1) (3 w_1 - w_0)
+//! c' = c_0 + alpha c_1,        w' = (1 - alpha) w_0 + (2 alpha - 1) w_1
+//! ```
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
+use p3_field::PrimeCharacteristicRing;
+
+use super::first_round::dual_fold;
+use crate::{
+    error::MetalProverError,
+    kernels,
+    openings::{contract, tables},
+    params::WhirRoundParams,
+    prelude::EF,
+};
+
+/// Threadgroups of a round at most: their sums are added up on the host.
+const MAX_GROUPS: usize = 256;
+/// Pairs of one threadgroup at least, if there are so many; threads of a threadgroup.
+const THREADS: usize = 256;
+
+/// A table of extension elements.
+pub(super) enum Table {
+    Device(MetalBuffer<EF>),
+    Host(Vec<EF>),
+}
+
+/// Coefficients and dual weights.
+pub(super) enum State {
+    /// `fold` is a challenge by which the tables are folded when they are next read.
+    Device {
+        c: MetalBuffer<EF>,
+        w: MetalBuffer<EF>,
+        fold: Option<EF>,
+    },
+    Host {
+        c: Vec<EF>,
+        w: Vec<EF>,
+    },
+}
+
+impl State {
+    /// Tables of one length; moves them to the host if they have at most `2^host_log` elements.
+    pub fn new(
+        s: &CommandStream,
+        c: Table,
+        w: Table,
+        host_log: usize,
+    ) -> Result<Self, MetalProverError> {
+        match (c, w) {
+            (Table::Device(c), Table::Device(w)) if c.len() <= 1 << host_log => {
+                let mut read = s.read_many(&[c.as_slice(), w.as_slice()])?.into_iter();
+                s.count_host_work("whir.sumcheck", c.len());
+                let (c, w) = (
+                    read.next().unwrap_or_default(),
+                    read.next().unwrap_or_default(),
+                );
+                Ok(Self::Host { c, w })
+            }
+            (Table::Device(c), Table::Device(w)) => Ok(Self::Device { c, w, fold: None }),
+            (Table::Host(c), Table::Host(w)) => Ok(Self::Host { c, w }),
+            _ => Err(MetalProverError::internal(
+                "openings.whir",
+                "tables in two places",
+            )),
+        }
+    }
+
+    /// The round polynomial at 1 and 2: on the device one dispatch and one wait.
+    pub fn round_evals(&mut self, s: &CommandStream) -> Result<[EF; 2], MetalProverError> {
+        match self {
+            Self::Host { c, w } => Ok(host_evals(c, w)),
+            Self::Device { c, w, fold } => {
+                let pairs = c.len() >> if fold.is_some() { 2 } else { 1 };
+                let groups = pairs.div_ceil(THREADS).min(MAX_GROUPS);
+                let grid = Grid::groups(groups as u32, THREADS.min(pairs) as u32);
+                let mut partial = MetalBuffer::uninit(s.context(), 2 * groups)?;
+                let mut params = WhirRoundParams {
+                    c_fold: EF::ZERO,
+                    w_fold0: EF::ZERO,
+                    w_fold1: EF::ZERO,
+                    pairs: pairs as u32,
+                    block: (pairs / groups) as u32,
+                    pad: [0; 2],
+                };
+                match fold.take() {
+                    None => {
+                        kernels::whir_round_sums(s, grid, &*c, &*w, &mut partial, &params)?;
+                    }
+                    Some(alpha) => {
+                        params.c_fold = alpha;
+                        [params.w_fold0, params.w_fold1] = dual_fold(alpha);
+                        let mut c_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
+                        let mut w_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
+                        kernels::whir_fold_sums(
+                            s,
+                            grid,
+                            &*c,
+                            &*w,
+                            &mut c_out,
+                            &mut w_out,
+                            &mut partial,
+                            &params,
+                        )?;
+                        (*c, *w) = (c_out, w_out);
+                    }
+                }
+                let partial = partial.to_host(s)?;
+                let sum = |i: usize| partial.iter().skip(i).step_by(2).copied().sum();
+                Ok([sum(0), sum(1)])
+            }
+        }
+    }
+
+    /// Binds the lowest variable.
+    pub fn fold(&mut self, s: &CommandStream, alpha: EF) -> Result<(), MetalProverError> {
+        self.flush(s)?;
+        match self {
+            Self::Host { c, w } => {
+                *c = tables::fold_pairs(c, [EF::ONE, alpha]);
+                *w = tables::fold_pairs(w, dual_fold(alpha));
+            }
+            Self::Device { fold, .. } => *fold = Some(alpha),
+        }
+        Ok(())
+    }
+
+    /// The folded coefficients and dual weights.
+    pub fn into_tables(mut self, s: &CommandStream) -> Result<(Table, Table), MetalProverError> {
+        self.flush(s)?;
+        Ok(match self {
+            Self::Host { c, w } => (Table::Host(c), Table::Host(w)),
+            Self::Device { c, w, .. } => (Table::Device(c), Table::Device(w)),
+        })
+    }
+
+    /// Folds device tables by a challenge that is still waiting.
+    fn flush(&mut self, s: &CommandStream) -> Result<(), MetalProverError> {
+        let Self::Device { c, w, fold } = self else {
+            return Ok(());
+        };
+        let Some(alpha) = fold.take() else {
+            return Ok(());
+        };
+        let [zero, one] = dual_fold(alpha);
+        let weights = MetalBuffer::from_host(s, &[EF::ONE, alpha, zero, one])?;
+        for (table, first_weight) in [(c, 0), (w, 2)] {
+            let mut out = MetalBuffer::uninit(s.context(), table.len() / 2)?;
+            contract::fold(
+                s,
+                &table.as_slice(),
+                1,
+                &weights,
+                first_weight,
+                out.as_slice_mut(),
+                1,
+            )?;
+            *table = out;
+        }
+        Ok(())
+    }
+}
+
+fn host_evals(c: &[EF], w: &[EF]) -> [EF; 2] {
+    let mut evals = [EF::ZERO; 2];
+    for (c, w) in c.chunks_exact(2).zip(w.chunks_exact(2)) {
+        let sum = c[0] + c[1];
+        evals[0] += sum * w[1];
+        evals[1] += (sum + c[1]) * (w[1].double() + w[1] - w[0]);
+    }
+    evals
+}

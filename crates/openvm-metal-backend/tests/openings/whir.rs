@@ -1,0 +1,144 @@
+use openvm_metal_backend::{
+    hash::MerkleTreeMetal,
+    matrix::MetalMatrix,
+    openings::whir::{prove_whir, WhirCommit},
+    prelude::{EF, F, SC},
+};
+use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_stark_backend::{
+    prover::{whir::prove_whir_opening, MatrixDimensions},
+    FiatShamirTranscript, StarkProtocolConfig, SystemParams,
+};
+use rand::{rngs::StdRng, Rng, SeedableRng};
+
+use crate::{
+    commits::{random_shape, Commit, Shape},
+    contexts,
+    params::{Small, SMALL},
+    transcript::SmallestWitness,
+};
+
+fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
+    let codewords = commit.data.tree.backing_matrix();
+    let buffer = MetalBuffer::from_host(s, &codewords.values).expect("upload");
+    let matrix = MetalMatrix::from_buffer(buffer, codewords.height(), codewords.width());
+    let (tree, root) =
+        MerkleTreeMetal::new(s, matrix, commit.data.tree.rows_per_query()).expect("tree");
+    assert_eq!(root, commit.data.commit().expect("root"));
+    tree
+}
+
+/// Proves with the reference, and with host gates 0, `gate` and "everything" on each device.
+fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let config = SC::default_from_params(params.clone());
+    let commits: Vec<Commit> = shapes
+        .iter()
+        .map(|s| Commit::random(rng, &config, s))
+        .collect();
+    let mut sponge = SmallestWitness::new(seed + 1);
+    let u: Vec<EF> = (0..params.log_stacked_height())
+        .map(|_| sponge.sample_ext())
+        .collect();
+
+    let mats: Vec<_> = commits
+        .iter()
+        .map(|c| (&c.data.matrix, &c.data.tree))
+        .collect();
+    let mut transcript = SmallestWitness::new(seed);
+    let expected = prove_whir_opening::<SC, _>(
+        &mut transcript,
+        config.hasher(),
+        params.l_skip,
+        params.log_blowup,
+        &params.whir,
+        &mats,
+        &u,
+    )
+    .expect("reference");
+    let next: EF = transcript.sample_ext();
+
+    for ctx in contexts() {
+        let s = ctx.stream();
+        for gate in [0, gate, 30] {
+            let segments: Vec<_> = commits.iter().map(|c| c.segments(rng, &s)).collect();
+            let trees: Vec<_> = commits.iter().map(|c| tree(&s, c)).collect();
+            let views: Vec<WhirCommit<'_>> = commits
+                .iter()
+                .zip(segments.iter().zip(&trees))
+                .map(|(c, (segments, tree))| WhirCommit {
+                    segments,
+                    width: c.data.layout.width(),
+                    tree,
+                })
+                .collect();
+            let mut transcript = SmallestWitness::new(seed);
+            let proof = prove_whir(
+                &s,
+                &mut transcript,
+                params.l_skip,
+                params.log_blowup,
+                &params.whir,
+                &views,
+                &u,
+                gate,
+            )
+            .expect("proof");
+            let what = format!(
+                "seed {seed}, gate {gate}, {:?}, {shapes:?}",
+                ctx.info().kind
+            );
+            let polys = proof
+                .whir_sumcheck_polys
+                .iter()
+                .zip(&expected.whir_sumcheck_polys);
+            for (i, (ours, theirs)) in polys.enumerate() {
+                assert_eq!(ours, theirs, "sumcheck round {i}: {what}");
+            }
+            assert_eq!(proof.codeword_commits, expected.codeword_commits, "{what}");
+            assert_eq!(proof.ood_values, expected.ood_values, "{what}");
+            assert_eq!(proof.final_poly, expected.final_poly, "{what}");
+            assert!(proof == expected, "{what}");
+            assert_eq!(
+                FiatShamirTranscript::<SC>::sample_ext(&mut transcript),
+                next,
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn random_layouts_equal_the_reference() {
+    for (i, small) in SMALL.iter().enumerate() {
+        let seed = 1000 + i as u64;
+        let rng = &mut StdRng::seed_from_u64(!seed);
+        let params = small.params();
+        let shapes: Vec<Shape> = (0..rng.random_range(1..=3))
+            .map(|_| random_shape(rng, &params))
+            .collect();
+        check(seed, params, &shapes, 5);
+    }
+}
+
+#[test]
+fn degenerate_parameters_equal_the_reference() {
+    let small = |l_skip, n_stack, k_whir, log_blowup| {
+        let small = Small {
+            l_skip,
+            n_stack,
+            k_whir,
+            log_blowup,
+            log_final_poly_len: 0,
+            ..SMALL[0]
+        };
+        small.params()
+    };
+    // Without a skip domain, without hypercube variables, one round, folds larger and smaller than the
+    // skip domain.
+    check(1, small(0, 6, 2, 1), &[vec![(6, 2), (3, 3), (0, 5)]], 3);
+    check(2, small(4, 0, 2, 1), &[vec![(4, 2), (2, 3), (0, 5)]], 3);
+    check(3, small(2, 2, 4, 2), &[vec![(0, 1)], vec![(4, 1)]], 3);
+    check(4, small(4, 3, 1, 4), &[vec![(7, 3)]], 3);
+    check(5, small(1, 8, 3, 3), &[vec![(7, 1)], vec![(0, 1)]], 3);
+}

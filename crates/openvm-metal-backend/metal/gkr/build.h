@@ -15,17 +15,18 @@ template <typename N> inline GkrFracL gkr_add(N p0, FpExtL q0, N p1, FpExtL q1) 
     return r;
 }
 
-/// Nodes 4 y .. 4 y + 3 of a layer of `4 quads` nodes -> the two layers above it, each p then q.
-template <typename T, typename N>
-inline void gkr_build_quad(device const T* p, device const FpExt* q, device FpExt* parents, device FpExt* grandparents,
-                           ulong quads, index_l y) {
-    GkrPack<N, 4> n = gkr_load<4>(p, y);
-    GkrPack<FpExtL, 4> d = gkr_load<4>(q, y);
+/// Nodes 4 y .. 4 y + 3 of a layer of `4 quads` nodes -> the two layers above it, each the planes of p,
+/// then of q.
+template <typename S>
+inline void gkr_build_quad(device const typename S::P* p, device const typename S::Q* q, device Fp* parents,
+                           device Fp* grandparents, ulong quads, index_l y) {
+    GkrPack<typename S::N, 4> n = S::template p<4>(p, 4 * quads, y);
+    GkrPack<FpExtL, 4> d = S::template q<4>(q, 4 * quads, y);
     GkrFracL a = gkr_add(n.v[0], d.v[0], n.v[1], d.v[1]);
     GkrFracL b = gkr_add(n.v[2], d.v[2], n.v[3], d.v[3]);
-    gkr_store2(parents, y, a.p, b.p);
-    gkr_store2(parents + 2 * quads, y, a.q, b.q);
+    gkr_store2(parents, 2 * quads, y, a.p, b.p);
+    gkr_store2(parents + 8 * quads, 2 * quads, y, a.q, b.q);
     GkrFracL c = gkr_add(a.p, a.q, b.p, b.q);
-    lane_store(grandparents, y, c.p);
-    lane_store(grandparents + quads, y, c.q);
+    gkr_store(grandparents, quads, y, c.p);
+    gkr_store(grandparents + 4 * quads, quads, y, c.q);
 }

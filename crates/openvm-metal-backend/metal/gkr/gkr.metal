@@ -25,27 +25,40 @@ kernel void gkr_eq_heaps(
 kernel void gkr_build_base(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* parents [[buffer(2)]],
-    device FpExt* grandparents [[buffer(3)]],
+    device Fp* parents [[buffer(2)]],
+    device Fp* grandparents [[buffer(3)]],
     constant GkrBuildParams& params [[buffer(4)]],
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<Fp, FpL>(p, q, parents, grandparents, params.quads, index_l(gid));
+    gkr_build_quad<GkrBaseLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
-/// The two layers above any layer, four nodes per thread. Reads 128 bytes, writes 96, costs 9 ext
+/// The two layers above a leaf layer with extension numerators, four leaves per thread. Reads 128 bytes, writes 96, costs 9 ext
 /// products.
 kernel void gkr_build_ext(
     device const FpExt* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* parents [[buffer(2)]],
-    device FpExt* grandparents [[buffer(3)]],
+    device Fp* parents [[buffer(2)]],
+    device Fp* grandparents [[buffer(3)]],
     constant GkrBuildParams& params [[buffer(4)]],
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<FpExt, FpExtL>(p, q, parents, grandparents, params.quads, index_l(gid));
+    gkr_build_quad<GkrExtLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
+}
+
+/// As `gkr_build_ext` for a layer in planes, every layer above the leaves.
+kernel void gkr_build_planes(
+    device const Fp* p [[buffer(0)]],
+    device const Fp* q [[buffer(1)]],
+    device Fp* parents [[buffer(2)]],
+    device Fp* grandparents [[buffer(3)]],
+    constant GkrBuildParams& params [[buffer(4)]],
+    gid_l gid [[thread_position_in_grid]])
+{
+    if (gid >= params.quads) return;
+    gkr_build_quad<GkrPlanes>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
 // The sums of a threadgroup -> partials[2 group], partials[2 group + 1]. `sums` has room for two
@@ -108,14 +121,14 @@ kernel void gkr_first_round_base(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<Fp, FpL>(sum, p, q, lambda, weight, at_one, i + first);
+            sum = gkr_first_pair<GkrBaseLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_round_base` for any layer. Per pair: reads 128 bytes and an eq entry, 8 ext products.
+/// As `gkr_first_round_base` with extension numerators. Per pair: reads 128 bytes and an eq entry, 8 ext products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_round_ext(
     device const FpExt* p [[buffer(0)]],
@@ -139,7 +152,38 @@ kernel void gkr_first_round_ext(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<FpExt, FpExtL>(sum, p, q, lambda, weight, at_one, i + first);
+            sum = gkr_first_pair<GkrExtLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// As `gkr_first_round_ext` for a layer in planes.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_round_planes(
+    device const Fp* p [[buffer(0)]],
+    device const Fp* q [[buffer(1)]],
+    device const FpExt* eq [[buffer(2)]],
+    device FpExt* partials [[buffer(3)]],
+    constant GkrRoundParams& params [[buffer(4)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_pair<GkrPlanes>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
@@ -153,7 +197,7 @@ kernel void gkr_first_round_ext(
 kernel void gkr_first_fold_base(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* out [[buffer(2)]],
+    device Fp* out [[buffer(2)]],
     device const FpExt* eq [[buffer(3)]],
     device FpExt* partials [[buffer(4)]],
     constant GkrRoundParams& params [[buffer(5)]],
@@ -173,20 +217,20 @@ kernel void gkr_first_fold_base(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<Fp, FpL>(sum, p, q, out, 2 * params.pairs, lambda, r, weight, at_one, i + first);
+            sum = gkr_first_fold_pair<GkrBaseLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_fold_base` for any layer. Per pair: reads 256 bytes and an eq entry, writes 128 bytes,
+/// As `gkr_first_fold_base` with extension numerators. Per pair: reads 256 bytes and an eq entry, writes 128 bytes,
 /// 16 ext products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_fold_ext(
     device const FpExt* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
-    device FpExt* out [[buffer(2)]],
+    device Fp* out [[buffer(2)]],
     device const FpExt* eq [[buffer(3)]],
     device FpExt* partials [[buffer(4)]],
     constant GkrRoundParams& params [[buffer(5)]],
@@ -206,7 +250,39 @@ kernel void gkr_first_fold_ext(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<FpExt, FpExtL>(sum, p, q, out, 2 * params.pairs, lambda, r, weight, at_one, i + first);
+            sum = gkr_first_fold_pair<GkrExtLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+        }
+    }
+    FpExt scale = gkr_group_scale(eq, params, first);
+    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
+}
+
+/// As `gkr_first_fold_ext` for a layer in planes.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void gkr_first_fold_planes(
+    device const Fp* p [[buffer(0)]],
+    device const Fp* q [[buffer(1)]],
+    device Fp* out [[buffer(2)]],
+    device const FpExt* eq [[buffer(3)]],
+    device FpExt* partials [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint group [[threadgroup_position_in_grid]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    LANE_MULTIPLE(params.chunk);
+    threadgroup FpExt sums[GKR_SUMS];
+    ulong first = ulong(group) * params.chunk;
+    ulong low = gkr_low_base(params, first);
+    FpExt lambda = params.lambda, r = params.r;
+    bool at_one = params.at_one != 0u;
+    GkrSumL sum = gkr_no_sum();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            FpExtL weight = lane_load(eq, i + low);
+            sum = gkr_first_fold_pair<GkrPlanes>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
@@ -218,8 +294,8 @@ kernel void gkr_first_fold_ext(
 /// products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_fold_round(
-    device const FpExt* in [[buffer(0)]],
-    device FpExt* out [[buffer(1)]],
+    device const Fp* in [[buffer(0)]],
+    device Fp* out [[buffer(1)]],
     device const FpExt* eq [[buffer(2)]],
     device FpExt* partials [[buffer(3)]],
     constant GkrRoundParams& params [[buffer(4)]],
@@ -241,7 +317,7 @@ kernel void gkr_fold_round(
         LANE_GUARD(i, params.chunk) {
             index_l y = i + first;
             GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
-            GkrSumL v = gkr_fold_product(in + 4 * len, out + 2 * len, len, r, at_one, y);
+            GkrSumL v = gkr_fold_product(in + 16 * len, out + 8 * len, len, r, at_one, y);
             sum = gkr_accumulate(sum, lane_load(eq, i + low), u, v);
         }
     }

@@ -1,10 +1,10 @@
 #pragma once
 // K neighbouring elements as one element: lanes then hold K values of each thread, which a CPU
-// reads as whole vectors and a GPU thread as one run of 16 K bytes.
+// reads as whole vectors and a GPU thread as one run of bytes.
 #include "../field/fp_ext.h"
 
 template <typename T, uint K>
-struct alignas(16) alignas(T) GkrPack {
+struct alignas(K * sizeof(T) < 16 ? K * sizeof(T) : 16) alignas(T) GkrPack {
     T v[K];
 };
 
@@ -21,10 +21,51 @@ template <uint K> inline GkrPack<FpExtL, K> gkr_load(device const FpExt* p, inde
 template <uint K> inline GkrPack<FpL, K> gkr_load(device const Fp* p, index_l y) {
     return lane_load((device const GkrPack<Fp, K>*)p, y);
 }
-/// Elements 2 y and 2 y + 1 of p.
-inline void gkr_store2(device FpExt* p, index_l y, FpExtL x0, FpExtL x1) {
-    GkrPack<FpExtL, 2> x;
-    x.v[0] = x0;
-    x.v[1] = x1;
-    lane_store((device GkrPack<FpExt, 2>*)p, y, x);
+
+// Extension elements as four planes of `len` words, one for each coefficient: neighbouring threads then
+// access neighbouring words, and lanes have little to transpose.
+template <uint K> inline GkrPack<FpExtL, K> gkr_load_planes(device const Fp* p, ulong len, index_l y) {
+    GkrPack<FpExtL, K> r;
+    for (uint c = 0; c < 4u; c++) {
+        GkrPack<FpL, K> w = gkr_load<K>(p + c * len, y);
+        for (uint k = 0; k < K; k++) r.v[k].c[c] = w.v[k];
+    }
+    return r;
 }
+/// Elements 2 y and 2 y + 1 of planes.
+inline void gkr_store2(device Fp* p, ulong len, index_l y, FpExtL x0, FpExtL x1) {
+    for (uint c = 0; c < 4u; c++) {
+        GkrPack<FpL, 2> w;
+        w.v[0] = x0.c[c];
+        w.v[1] = x1.c[c];
+        lane_store((device GkrPack<Fp, 2>*)(p + c * len), y, w);
+    }
+}
+/// Element y of planes.
+inline void gkr_store(device Fp* p, ulong len, index_l y, FpExtL x) {
+    for (uint c = 0; c < 4u; c++) lane_store(p + c * len, y, x.c[c]);
+}
+
+// Where the nodes of a layer come from: types of the numerators and denominators in memory, and loads
+// of K neighbours of a layer of `len` nodes.
+struct GkrBaseLeaves {
+    typedef Fp P;
+    typedef FpExt Q;
+    typedef FpL N;
+    template <uint K> static GkrPack<FpL, K> p(device const Fp* p, ulong, index_l y) { return gkr_load<K>(p, y); }
+    template <uint K> static GkrPack<FpExtL, K> q(device const FpExt* q, ulong, index_l y) { return gkr_load<K>(q, y); }
+};
+struct GkrExtLeaves {
+    typedef FpExt P;
+    typedef FpExt Q;
+    typedef FpExtL N;
+    template <uint K> static GkrPack<FpExtL, K> p(device const FpExt* p, ulong, index_l y) { return gkr_load<K>(p, y); }
+    template <uint K> static GkrPack<FpExtL, K> q(device const FpExt* q, ulong, index_l y) { return gkr_load<K>(q, y); }
+};
+struct GkrPlanes {
+    typedef Fp P;
+    typedef Fp Q;
+    typedef FpExtL N;
+    template <uint K> static GkrPack<FpExtL, K> p(device const Fp* p, ulong len, index_l y) { return gkr_load_planes<K>(p, len, y); }
+    template <uint K> static GkrPack<FpExtL, K> q(device const Fp* q, ulong len, index_l y) { return gkr_load_planes<K>(q, len, y); }
+};

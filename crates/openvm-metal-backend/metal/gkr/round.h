@@ -39,10 +39,11 @@ inline FpExtL gkr_fold(FpL x0, FpL x1, FpExt r) { return x0 + r * (x1 - x0); }
 
 /// Evaluates pair y of an unfolded layer of nodes (p, q): nodes 4 y and 4 y + 2 are (p0, q0), the others
 /// (p1, q1). 8 ext products (2 of them cheap with base-field numerators).
-template <typename T, typename N>
-inline GkrSumL gkr_first_pair(GkrSumL sum, device const T* p, device const FpExt* q, FpExt lambda, FpExtL weight, bool at_one, index_l y) {
-    GkrPack<N, 4> n = gkr_load<4>(p, y);
-    GkrPack<FpExtL, 4> d = gkr_load<4>(q, y);
+template <typename S>
+inline GkrSumL gkr_first_pair(GkrSumL sum, device const typename S::P* p, device const typename S::Q* q, ulong pairs,
+                              FpExt lambda, FpExtL weight, bool at_one, index_l y) {
+    GkrPack<typename S::N, 4> n = S::template p<4>(p, 4 * pairs, y);
+    GkrPack<FpExtL, 4> d = S::template q<4>(q, 4 * pairs, y);
     GkrSumL u = gkr_product(d.v[0] * lambda + n.v[0], d.v[2] * lambda + n.v[2], d.v[1], d.v[3], at_one);
     GkrSumL v = gkr_product(d.v[0], d.v[2], n.v[1], n.v[3], at_one);
     return gkr_accumulate(sum, weight, u, v);
@@ -50,31 +51,32 @@ inline GkrSumL gkr_first_pair(GkrSumL sum, device const T* p, device const FpExt
 
 /// Folds nodes 8 y .. 8 y + 7 of an unfolded layer by the first challenge into pair y of the four columns
 /// a, b, c, d of length 2 pairs, and evaluates it. 16 ext products.
-template <typename T, typename N>
-inline GkrSumL gkr_first_fold_pair(GkrSumL sum, device const T* p, device const FpExt* q, device FpExt* out, ulong len,
-                                   FpExt lambda, FpExt r, FpExtL weight, bool at_one, index_l y) {
-    GkrPack<FpExtL, 8> x = gkr_load<8>(q, y);
+template <typename S>
+inline GkrSumL gkr_first_fold_pair(GkrSumL sum, device const typename S::P* p, device const typename S::Q* q, device Fp* out,
+                                   ulong pairs, FpExt lambda, FpExt r, FpExtL weight, bool at_one, index_l y) {
+    ulong len = 2 * pairs;
+    GkrPack<FpExtL, 8> x = S::template q<8>(q, 4 * len, y);
     FpExtL d0 = gkr_fold(x.v[0], x.v[2], r), d1 = gkr_fold(x.v[4], x.v[6], r);
     FpExtL b0 = gkr_fold(x.v[1], x.v[3], r), b1 = gkr_fold(x.v[5], x.v[7], r);
-    GkrPack<N, 8> n = gkr_load<8>(p, y);
+    GkrPack<typename S::N, 8> n = S::template p<8>(p, 4 * len, y);
     FpExtL c0 = gkr_fold(n.v[1], n.v[3], r), c1 = gkr_fold(n.v[5], n.v[7], r);
     FpExtL a0 = gkr_fold(n.v[0], n.v[2], r) + d0 * lambda, a1 = gkr_fold(n.v[4], n.v[6], r) + d1 * lambda;
-    gkr_store2(out, y, a0, a1);
-    gkr_store2(out + len, y, b0, b1);
-    gkr_store2(out + 2 * len, y, c0, c1);
-    gkr_store2(out + 3 * len, y, d0, d1);
+    gkr_store2(out, len, y, a0, a1);
+    gkr_store2(out + 4 * len, len, y, b0, b1);
+    gkr_store2(out + 8 * len, len, y, c0, c1);
+    gkr_store2(out + 12 * len, len, y, d0, d1);
     return gkr_accumulate(sum, weight, gkr_product(a0, a1, b0, b1, at_one), gkr_product(c0, c1, d0, d1, at_one));
 }
 
 /// Folds entries 4 y .. 4 y + 3 of two columns of length `2 len` into entries 2 y, 2 y + 1 of columns of
 /// length `len`, and gives their product. 6 ext products.
-inline GkrSumL gkr_fold_product(device const FpExt* in, device FpExt* out, ulong len, FpExt r, bool at_one, index_l y) {
-    GkrPack<FpExtL, 4> x = gkr_load<4>(in, y);
+inline GkrSumL gkr_fold_product(device const Fp* in, device Fp* out, ulong len, FpExt r, bool at_one, index_l y) {
+    GkrPack<FpExtL, 4> x = gkr_load_planes<4>(in, 2 * len, y);
     FpExtL x0 = gkr_fold(x.v[0], x.v[1], r), x1 = gkr_fold(x.v[2], x.v[3], r);
-    gkr_store2(out, y, x0, x1);
-    GkrPack<FpExtL, 4> z = gkr_load<4>(in + 2 * len, y);
+    gkr_store2(out, len, y, x0, x1);
+    GkrPack<FpExtL, 4> z = gkr_load_planes<4>(in + 8 * len, 2 * len, y);
     FpExtL y0 = gkr_fold(z.v[0], z.v[1], r), y1 = gkr_fold(z.v[2], z.v[3], r);
-    gkr_store2(out + len, y, y0, y1);
+    gkr_store2(out + 4 * len, len, y, y0, y1);
     return gkr_product(x0, x1, y0, y1, at_one);
 }
 

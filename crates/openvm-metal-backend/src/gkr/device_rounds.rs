@@ -1,10 +1,10 @@
 //! The rounds of a layer's sumcheck whose tables are large: one dispatch and one wait each.
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 use openvm_stark_backend::FiatShamirTranscript;
 use p3_field::PrimeCharacteristicRing;
 
-use super::host::HostTable;
+use super::host::{self, HostTable};
 use super::prover::Rounds;
 use super::round::RoundSums;
 use super::tree::{FracTree, LayerNodes};
@@ -148,6 +148,9 @@ impl DeviceRounds {
                 LayerNodes::Ext(p, q) => {
                     kernels::gkr_first_round_ext(s, grid, p, q, eq, partials, &params)?
                 }
+                LayerNodes::Planes(p, q) => {
+                    kernels::gkr_first_round_planes(s, grid, p, q, eq, partials, &params)?
+                }
             },
             1 => match tree.layer_and_slot_below(m) {
                 (LayerNodes::Base(p, q), out) => {
@@ -155,6 +158,9 @@ impl DeviceRounds {
                 }
                 (LayerNodes::Ext(p, q), out) => {
                     kernels::gkr_first_fold_ext(s, grid, p, q, out, eq, partials, &params)?
+                }
+                (LayerNodes::Planes(p, q), out) => {
+                    kernels::gkr_first_fold_planes(s, grid, p, q, out, eq, partials, &params)?
                 }
             },
             _ => {
@@ -165,8 +171,7 @@ impl DeviceRounds {
         Ok(groups)
     }
 
-    /// Sums and table of round `i` of layer `m`, with one wait (two if the table are leaves with
-    /// numerators in the base field).
+    /// Sums and table of round `i` of layer `m`, with one wait.
     fn finish_with_table(
         &self,
         s: &CommandStream,
@@ -176,26 +181,19 @@ impl DeviceRounds {
         groups: usize,
         xi: &[EF],
     ) -> Result<(RoundSums, HostTable), MetalProverError> {
-        let (partials, xi) = (self.partials.slice(..2 * groups), &xi[i..]);
-        if i > 0 {
-            let columns = tree.slot(m - i).as_slice();
-            let [sums, columns] = read(s, [partials, columns])?;
-            return Ok((add_up(&sums), HostTable::from_columns(&columns, xi)));
+        let (partials, xi) = (self.partials.slice(..2 * groups).cast()?, &xi[i..]);
+        if i == 0 {
+            let (sums, p, q) = tree.layer(m).read_with(s, partials)?;
+            let table = HostTable::from_nodes(&p, &q, self.lambda, xi);
+            return Ok((add_up(&host::from_words(&sums)), table));
         }
-        let (sums, p, q) = match tree.layer(m) {
-            LayerNodes::Ext(p, q) => {
-                let [sums, p, q] = read(s, [partials, p, q])?;
-                (sums, p, q)
-            }
-            LayerNodes::Base(p, q) => {
-                let p = p.to_host(s)?.into_iter().map(EF::from).collect();
-                let [sums, q] = read(s, [partials, q])?;
-                (sums, p, q)
-            }
+        let read = s.read_many(&[partials, tree.slot(m - i).as_slice()])?;
+        let [sums, columns] = &read[..] else {
+            return Err(MetalProverError::internal("gkr", "a read of two slices"));
         };
         Ok((
-            add_up(&sums),
-            HostTable::from_nodes(&p, &q, self.lambda, xi),
+            add_up(&host::from_words(sums)),
+            HostTable::from_columns(columns, xi),
         ))
     }
 
@@ -223,15 +221,6 @@ impl DeviceRounds {
         };
         (params, pairs / chunk, chunk.clamp(32, MAX_THREADS))
     }
-}
-
-/// Reads slices with one wait.
-fn read<const N: usize>(
-    s: &CommandStream,
-    slices: [MetalSlice<'_, EF>; N],
-) -> Result<[Vec<EF>; N], MetalProverError> {
-    let mut read = s.read_many(&slices)?.into_iter();
-    Ok(std::array::from_fn(|_| read.next().unwrap_or_default()))
 }
 
 /// The sums of all threadgroups.

@@ -1,9 +1,9 @@
 //! Small tables: the last rounds of every layer and the outer layers, on the host.
 
-use p3_field::PrimeCharacteristicRing;
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
 use super::round::RoundSums;
-use crate::prelude::EF;
+use crate::prelude::{EF, F};
 
 /// The columns of a layer's sumcheck after some rounds, `rows` elements each:
 /// `a = p0 + lambda q0`, `b = q1`, `c = p1`, `d = q0`, and the eq weights of the pairs.
@@ -32,10 +32,10 @@ impl HostTable {
         }
     }
 
-    /// From the columns one after the other.
-    pub fn from_columns(columns: &[EF], xi: &[EF]) -> Self {
-        let rows = columns.len() / 4;
-        let column = |j: usize| columns[j * rows..(j + 1) * rows].to_vec();
+    /// From the columns one after the other, each as planes.
+    pub fn from_columns(words: &[F], xi: &[EF]) -> Self {
+        let len = words.len() / 4;
+        let column = |j: usize| from_planes(&words[j * len..(j + 1) * len]);
         Self {
             columns: [column(0), column(1), column(2), column(3)],
             weights: pair_weights(xi),
@@ -110,4 +110,17 @@ pub fn parents(p: &[EF], q: &[EF]) -> (Vec<EF>, Vec<EF>) {
     let sums = p.chunks_exact(2).zip(q.chunks_exact(2));
     sums.map(|(p, q)| (p[0] * q[1] + p[1] * q[0], q[0] * q[1]))
         .unzip()
+}
+
+/// Extension elements whose coefficients lie in four planes.
+pub fn from_planes(words: &[F]) -> Vec<EF> {
+    let len = words.len() / 4;
+    let element = |i| EF::from_basis_coefficients_fn(|c| words[c * len + i]);
+    (0..len).map(element).collect()
+}
+
+/// Extension elements as they lie in memory.
+pub fn from_words(words: &[F]) -> Vec<EF> {
+    let element = |w: &[F]| EF::from_basis_coefficients_fn(|c| w[c]);
+    words.chunks_exact(4).map(element).collect()
 }

@@ -12,8 +12,10 @@ use crate::prelude::{EF, F};
 pub(super) enum LayerNodes<'a> {
     /// Leaves with numerators in the base field.
     Base(MetalSlice<'a, F>, MetalSlice<'a, EF>),
-    /// Any other layer.
+    /// Leaves with numerators in the extension.
     Ext(MetalSlice<'a, EF>, MetalSlice<'a, EF>),
+    /// A layer above the leaves: four planes of coefficients each.
+    Planes(MetalSlice<'a, F>, MetalSlice<'a, F>),
 }
 
 impl<'a> LayerNodes<'a> {
@@ -25,41 +27,46 @@ impl<'a> LayerNodes<'a> {
         }
     }
 
-    fn of_slot(slot: &'a MetalBuffer<EF>) -> Self {
+    fn of_slot(slot: &'a MetalBuffer<F>) -> Self {
         let half = slot.len() / 2;
-        Self::Ext(slot.slice(..half), slot.slice(half..))
+        Self::Planes(slot.slice(..half), slot.slice(half..))
     }
 
-    /// Both columns on the host.
-    pub fn to_host(&self, s: &CommandStream) -> Result<(Vec<EF>, Vec<EF>), MetalProverError> {
-        match self {
-            Self::Base(p, q) => {
-                let p = p.to_host(s)?.into_iter().map(EF::from).collect();
-                Ok((p, q.to_host(s)?))
-            }
-            Self::Ext(p, q) => {
-                let mut columns = s.read_many(&[*p, *q])?.into_iter();
-                Ok((
-                    columns.next().unwrap_or_default(),
-                    columns.next().unwrap_or_default(),
-                ))
-            }
-        }
+    /// Reads both columns and, before them, another slice, with one wait.
+    pub fn read_with(
+        &self,
+        s: &CommandStream,
+        first: MetalSlice<'_, F>,
+    ) -> Result<(Vec<F>, Vec<EF>, Vec<EF>), MetalProverError> {
+        let (p, q) = match self {
+            Self::Base(p, q) => (*p, q.cast()?),
+            Self::Ext(p, q) => (p.cast()?, q.cast()?),
+            Self::Planes(p, q) => (*p, *q),
+        };
+        let mut words = s.read_many(&[first, p, q])?.into_iter();
+        let [first, p, q] = std::array::from_fn(|_| words.next().unwrap_or_default());
+        let (p, q) = match self {
+            Self::Base(..) => (p.into_iter().map(EF::from).collect(), host::from_words(&q)),
+            Self::Ext(..) => (host::from_words(&p), host::from_words(&q)),
+            Self::Planes(..) => (host::from_planes(&p), host::from_planes(&q)),
+        };
+        Ok((first, p, q))
     }
 }
 
 /// The segment tree of fraction sums over `2^n` leaves.
 ///
 /// Layer `m` has `2^m` nodes. The leaves keep their own buffers; a layer `m < n` on the device is slot
-/// `m`, `2^(m+1)` elements: numerators, then denominators. The table of the sumcheck of layer `m`
-/// after `j` folds takes slot `m - j`, whose layer is not needed any more: column major, columns
-/// `a, b, c, d`, `2^(m-1-j)` rows. So all slots together take 32 bytes per leaf, and nothing else
+/// `m`, `2^(m+1)` extension elements: numerators, then denominators, each as four planes, one per
+/// coefficient (the word of element `i` and coefficient `c` is `c 2^m + i`). The table of the sumcheck of layer `m`
+/// after `j` folds takes slot `m - j`, whose layer is not needed any more: columns `a, b, c, d`, each
+/// as four planes of `2^(m-1-j)` rows. So all slots together take 32 bytes per leaf, and nothing else
 /// grows with the leaves.
 pub(super) struct FracTree {
     leaves: FracLayer,
     log_len: usize,
     /// Slots `lowest..log_len`.
-    slots: Vec<MetalBuffer<EF>>,
+    slots: Vec<MetalBuffer<F>>,
     lowest: usize,
     /// Layers `0..=log_host`.
     host: Vec<(Vec<EF>, Vec<EF>)>,
@@ -80,7 +87,7 @@ impl FracTree {
         } else {
             log_len
         };
-        let slots = (lowest..log_len).map(|m| MetalBuffer::uninit(s.context(), 2 << m));
+        let slots = (lowest..log_len).map(|m| MetalBuffer::uninit(s.context(), 8 << m));
         let slots = slots.collect::<Result<Vec<_>, _>>()?;
         let mut tree = Self {
             leaves,
@@ -95,7 +102,9 @@ impl FracTree {
             tree.build_two(s, layer)?;
             layer -= 2;
         }
-        let mut top = tree.layer(log_host).to_host(s)?;
+        let layer = tree.layer(log_host);
+        let (_, p, q) = layer.read_with(s, tree.leaves.denominators().slice(..1).cast()?)?;
+        let mut top = (p, q);
         s.count_host_work("gkr: outer layers of the tree", 1 << log_host);
         for _ in 0..log_host {
             let above = host::parents(&top.0, &top.1);
@@ -120,7 +129,7 @@ impl FracTree {
         let (grandparents, parents) = match below {
             [.., grandparents, parents] => (grandparents, parents),
             [parents] => {
-                let scratch = MetalBuffer::uninit(s.context(), 2 * quads)?;
+                let scratch = MetalBuffer::uninit(s.context(), 8 * quads)?;
                 (forgotten.insert(scratch), parents)
             }
             [] => return Ok(()),
@@ -135,6 +144,9 @@ impl FracTree {
             }
             LayerNodes::Ext(p, q) => {
                 kernels::gkr_build_ext(s, grid, p, q, parents, grandparents, &params)?
+            }
+            LayerNodes::Planes(p, q) => {
+                kernels::gkr_build_planes(s, grid, p, q, parents, grandparents, &params)?
             }
         }
         Ok(())
@@ -164,7 +176,7 @@ impl FracTree {
     }
 
     /// Layer `m`, to be read, and slot `m - 1`, to be written.
-    pub fn layer_and_slot_below(&mut self, m: usize) -> (LayerNodes<'_>, &mut MetalBuffer<EF>) {
+    pub fn layer_and_slot_below(&mut self, m: usize) -> (LayerNodes<'_>, &mut MetalBuffer<F>) {
         let (below, above) = self.slots.split_at_mut(m - self.lowest);
         let layer = match above.first() {
             None => LayerNodes::of_leaves(&self.leaves),
@@ -174,13 +186,13 @@ impl FracTree {
     }
 
     /// Slot `j`, to be read, and slot `j - 1`, to be written.
-    pub fn slots(&mut self, j: usize) -> (&MetalBuffer<EF>, &mut MetalBuffer<EF>) {
+    pub fn slots(&mut self, j: usize) -> (&MetalBuffer<F>, &mut MetalBuffer<F>) {
         let (below, above) = self.slots.split_at_mut(j - self.lowest);
         (&above[0], &mut below[j - 1 - self.lowest])
     }
 
     /// Slot `j`, to be read.
-    pub fn slot(&self, j: usize) -> &MetalBuffer<EF> {
+    pub fn slot(&self, j: usize) -> &MetalBuffer<F> {
         &self.slots[j - self.lowest]
     }
 }

@@ -1,1 +1,83 @@
 //! `MetalBackend`: the associated types of `ProverBackend`.
+
+use std::{ops::Deref, sync::Arc};
+
+use openvm_stark_backend::prover::{DeviceStarkProvingKey, ProverBackend};
+
+use crate::{
+    constraints::AirDataMetal,
+    error::MetalProverError,
+    matrix::MetalMatrix,
+    prelude::{Digest, D_EF, EF, F},
+    stacked::StackedPcsDataMetal,
+};
+
+/// The prover backend whose data live in the memory of a Metal, CUDA or CPU device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MetalBackend;
+
+impl ProverBackend for MetalBackend {
+    const CHALLENGE_EXT_DEGREE: u8 = D_EF as u8;
+
+    type Val = F;
+    type Challenge = EF;
+    type Commitment = Digest;
+    type Matrix = MetalMatrix<F>;
+    type OtherAirData = Transported<AirDataMetal>;
+    type PcsData = Transported<StackedPcsDataMetal>;
+
+    /// Words of temporaries per row that evaluating the constraints of the AIR needs.
+    fn constraint_eval_buffer_size(pk: &DeviceStarkProvingKey<Self>) -> usize {
+        pk.other_data
+            .get()
+            .map_or(0, AirDataMetal::eval_buffer_size)
+    }
+}
+
+/// Something that was brought to the device, or the reason why it was not.
+///
+/// The transport traits of `openvm-stark-backend` cannot fail; a proof that needs a failed input is
+/// refused with its error before any work starts. Dereferences to the data.
+#[derive(Clone, Debug)]
+pub struct Transported<T>(Result<T, Arc<MetalProverError>>);
+
+impl<T> Transported<T> {
+    /// Data that are on the device.
+    pub fn ok(data: T) -> Self {
+        Self(Ok(data))
+    }
+
+    /// What an attempt gave.
+    pub fn from_result(result: Result<T, MetalProverError>) -> Self {
+        Self(result.map_err(Arc::new))
+    }
+
+    /// The data, if they are on the device.
+    pub fn get(&self) -> Option<&T> {
+        self.0.as_ref().ok()
+    }
+
+    /// The data, or the error of their transport.
+    ///
+    /// # Errors
+    /// [`MetalProverError::Transport`].
+    pub fn checked(&self) -> Result<&T, MetalProverError> {
+        self.0
+            .as_ref()
+            .map_err(|error| MetalProverError::Transport(error.clone()))
+    }
+}
+
+impl<T> Deref for Transported<T> {
+    type Target = T;
+
+    /// # Panics
+    /// If the transport failed; a proof checks every input before it starts.
+    #[track_caller]
+    fn deref(&self) -> &T {
+        match &self.0 {
+            Ok(data) => data,
+            Err(error) => panic!("the data are not on the device: {error}"),
+        }
+    }
+}

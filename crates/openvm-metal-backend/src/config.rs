@@ -11,8 +11,6 @@ pub struct MetalProverConfig {
     pub gkr_host_log_layer: usize,
     /// Sumcheck rounds over at most `2^n` rows in all are finished on the host.
     pub mle_host_log_rows: usize,
-    /// Proofs of work of at most this many bits are ground on the host.
-    pub grind_host_bits: usize,
     /// Scratch memory for evaluating constraints, in bytes.
     pub constraint_scratch_bytes: u64,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
@@ -24,7 +22,6 @@ impl Default for MetalProverConfig {
         Self {
             gkr_host_log_layer: 8,
             mle_host_log_rows: 6,
-            grind_host_bits: 6,
             constraint_scratch_bytes: 256 << 20,
             memory_budget: None,
         }

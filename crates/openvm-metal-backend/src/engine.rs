@@ -1,1 +1,116 @@
 //! `BabyBearPoseidon2MetalEngine`: the `StarkEngine`.
+
+use openvm_metal_common::Device;
+use openvm_stark_backend::{
+    memory_metering::ProvingMemoryConfig,
+    proof::Proof,
+    prover::{Coordinator, DeviceMultiStarkProvingKey, Prover, ProvingContext},
+    StarkEngine, SystemParams,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+
+use crate::{
+    backend::MetalBackend, config::MetalProverConfig, device::MetalDevice, error::MetalProverError,
+    prelude::SC, transcript::DuplexSpongeMetal, validate::check_input,
+};
+
+/// Proves with BabyBear and Poseidon2 on an Apple GPU, an NVIDIA GPU or the processor.
+///
+/// Proofs are byte-identical to those of `BabyBearPoseidon2RefEngine<DuplexSpongeMetal>`. Engines are
+/// cheap: those of one process that use the same device share its context.
+#[derive(Clone)]
+pub struct BabyBearPoseidon2MetalEngine {
+    device: MetalDevice,
+}
+
+impl BabyBearPoseidon2MetalEngine {
+    /// An engine on the given device.
+    ///
+    /// # Errors
+    /// If the device cannot be used; another one is never taken in its place.
+    pub fn try_new(params: SystemParams, device: Device) -> Result<Self, MetalProverError> {
+        let config = SC::default_from_params(params);
+        Ok(Self {
+            device: MetalDevice::try_new(config, device)?,
+        })
+    }
+
+    /// An engine on a device that exists.
+    pub fn from_device(device: MetalDevice) -> Self {
+        Self { device }
+    }
+
+    /// The same engine with other decisions of the prover.
+    pub fn with_prover_config(self, prover: MetalProverConfig) -> Self {
+        Self {
+            device: self.device.with_prover_config(prover),
+        }
+    }
+}
+
+impl StarkEngine for BabyBearPoseidon2MetalEngine {
+    type SC = SC;
+    type PB = MetalBackend;
+    type PD = MetalDevice;
+    type TS = DuplexSpongeMetal;
+
+    /// An engine on the device that `OPENVM_METAL_DEVICE` names. If that cannot be used,
+    /// [`prove`](StarkEngine::prove) returns why; see [`try_new`](Self::try_new).
+    fn new(params: SystemParams) -> Self {
+        Self {
+            device: MetalDevice::new(SC::default_from_params(params)),
+        }
+    }
+
+    fn config(&self) -> &SC {
+        self.device.config()
+    }
+
+    /// The stacked matrix is never materialised; codewords stay until the openings are made; scratch
+    /// for constraints is bounded and not added to the folded matrices.
+    fn proving_memory_config(&self) -> ProvingMemoryConfig {
+        let (cache_stacked_matrix, cache_rs_code_matrix, zerocheck_save_memory) =
+            (false, true, true);
+        ProvingMemoryConfig::from_protocol_config(
+            self.config(),
+            cache_stacked_matrix,
+            cache_rs_code_matrix,
+            zerocheck_save_memory,
+        )
+    }
+
+    fn device(&self) -> &MetalDevice {
+        &self.device
+    }
+
+    fn initial_transcript(&self) -> DuplexSpongeMetal {
+        let transcript = DuplexSpongeMetal::from(poseidon2_perm().clone());
+        match self.device.stream() {
+            Ok(s) => transcript.with_stream(s.clone()),
+            Err(_) => transcript,
+        }
+    }
+
+    /// The coordinator of one proof. Its `device` has a stream of its own, whose counters are those
+    /// of the proof.
+    fn prover_from_transcript(
+        &self,
+        transcript: DuplexSpongeMetal,
+    ) -> Coordinator<SC, MetalBackend, MetalDevice, DuplexSpongeMetal> {
+        let device = self.device.with_own_stream();
+        let transcript = match device.stream() {
+            Ok(s) => transcript.with_stream(s.clone()),
+            Err(_) => transcript,
+        };
+        Coordinator::new(MetalBackend, device, transcript)
+    }
+
+    fn prove(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: ProvingContext<MetalBackend>,
+    ) -> Result<Proof<SC>, MetalProverError> {
+        check_input(&self.device, pk, &ctx)?;
+        self.prover().prove(pk, ctx)
+    }
+}

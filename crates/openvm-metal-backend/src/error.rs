@@ -130,6 +130,9 @@ pub enum MetalProverError {
     /// An AIR whose symbolic constraints cannot be evaluated.
     #[error(transparent)]
     Rules(#[from] crate::constraints::rules::RuleError),
+    /// An opening that cannot be made.
+    #[error(transparent)]
+    Opening(#[from] openvm_stark_backend::prover::error::WhirProverError),
     /// A broken invariant of the prover itself.
     #[error("internal error in {phase}: {detail}")]
     Internal { phase: &'static str, detail: String },

@@ -28,9 +28,11 @@ pub mod openings;
 pub mod params;
 pub mod poly;
 pub mod prelude;
+mod prove;
 pub mod selftest;
 pub mod stacked;
 pub mod transcript;
 pub mod transport;
+mod validate;
 
 pub use error::MetalProverError;

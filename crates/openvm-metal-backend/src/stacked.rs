@@ -1,6 +1,17 @@
-//! The stacked matrix of a commitment: layout, segments, prover data.
+//! The stacked matrix of a commitment: its layout, the segments that hold its cells, and the prover's
+//! data for one commitment.
+//!
+//! Traces are stacked column after column, tallest first, into a matrix of height `2^log_h`. Because
+//! all lengths are powers of two in falling order, the stacked matrix read column after column is the
+//! plain concatenation of the traces, followed by zeros. It is never materialised as a whole.
 
-use crate::{matrix::MetalSliceOwned, prelude::F};
+use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
+
+use crate::{
+    hash::MerkleTreeMetal,
+    matrix::MetalSliceOwned,
+    prelude::{Digest, F},
+};
 
 /// A contiguous range of the stacked matrix, column major: cells `start .. start + cells.len()`.
 #[derive(Clone, Debug)]
@@ -9,4 +20,26 @@ pub struct StackedSegment {
     pub start: u64,
     /// The cells; the length is a multiple of `2^l_skip`.
     pub cells: MetalSliceOwned<F>,
+}
+
+/// What the prover keeps of one commitment.
+pub struct StackedPcsDataMetal {
+    /// Where each column of each matrix lies in the stacked matrix.
+    pub layout: StackedLayout,
+    /// The cells of the stacked matrix in order, from 0 to `height * width` without gap or overlap:
+    /// large traces by reference, everything else (small traces, traces shorter than `2^l_skip` with
+    /// their stride, the zero padding at the end) in runs of one buffer of its own.
+    pub segments: Vec<StackedSegment>,
+    /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
+    /// `tree.backing()` is the codeword matrix.
+    pub tree: MerkleTreeMetal<F>,
+    /// The root of the tree.
+    pub root: Digest,
+}
+
+impl StackedPcsDataMetal {
+    /// Number of cells of the stacked matrix: `height * width`.
+    pub fn num_cells(&self) -> u64 {
+        self.layout.height() as u64 * self.layout.width() as u64
+    }
 }

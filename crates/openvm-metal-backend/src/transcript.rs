@@ -1,1 +1,129 @@
 //! `DuplexSpongeMetal`: the Fiat-Shamir transcript, grinding on the device.
+
+use std::fmt;
+
+use openvm_metal_common::{CommandStream, MetalContext, MetalError};
+use openvm_stark_backend::FiatShamirTranscript;
+use openvm_stark_sdk::config::baby_bear_poseidon2::DuplexSponge;
+use p3_baby_bear::Poseidon2BabyBear;
+use p3_field::{PrimeCharacteristicRing, PrimeField32};
+
+use crate::{
+    grind::grind_smallest,
+    prelude::{Digest, F, SC},
+};
+
+/// A duplex sponge over Poseidon2 of width 16, bit-identical to OpenVM's `DuplexSponge`, whose
+/// [`grind`](FiatShamirTranscript::grind) searches on the device and returns the smallest witness.
+///
+/// Absorbing and squeezing is host work: a permutation costs less than a dispatch.
+#[derive(Clone)]
+pub struct DuplexSpongeMetal {
+    inner: DuplexSponge,
+    /// Where to grind; without one, the process-wide context of `OPENVM_METAL_DEVICE`.
+    stream: Option<CommandStream>,
+}
+
+impl From<Poseidon2BabyBear<16>> for DuplexSpongeMetal {
+    fn from(permutation: Poseidon2BabyBear<16>) -> Self {
+        Self {
+            inner: DuplexSponge::from(permutation),
+            stream: None,
+        }
+    }
+}
+
+impl fmt::Debug for DuplexSpongeMetal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DuplexSpongeMetal")
+            .field("sponge", &self.inner)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DuplexSpongeMetal {
+    /// The same transcript, grinding through this handle.
+    pub fn with_stream(mut self, stream: CommandStream) -> Self {
+        self.stream = Some(stream);
+        self
+    }
+
+    /// The sponge that this transcript behaves as.
+    pub fn sponge(&self) -> &DuplexSponge {
+        &self.inner
+    }
+
+    fn stream(&self) -> Result<CommandStream, MetalError> {
+        match &self.stream {
+            Some(stream) => Ok(stream.clone()),
+            None => Ok(MetalContext::shared(&[&crate::kernels::LIBRARY])?.stream()),
+        }
+    }
+
+    fn accepts(&self, bits: usize, witness: F) -> bool {
+        let mut sponge = self.inner.clone();
+        FiatShamirTranscript::<SC>::check_witness(&mut sponge, bits, witness)
+    }
+
+    /// The smallest witness by search on the host, one after the other.
+    fn grind_on_host(&self, bits: usize) -> F {
+        (0..F::ORDER_U32)
+            .map(F::from_u32)
+            .find(|&witness| self.accepts(bits, witness))
+            .expect("a field of 2^31 elements holds a witness of at most 26 bits")
+    }
+
+    fn smallest_witness(&self, bits: usize) -> F {
+        let found = self.stream().and_then(|s| {
+            let _stage = s.stage("grind_pow");
+            grind_smallest(&s, self.inner.state(), self.inner.absorb_idx(), bits)
+        });
+        match found {
+            Ok(witness) => witness,
+            // The trait cannot return an error. The proof stays right, and the fault that stopped
+            // the device comes back as an error of the next device operation.
+            Err(error) => {
+                tracing::error!(%error, bits, "grinding on the host: the device failed");
+                if let Some(stream) = &self.stream {
+                    stream.count_host_work("grind_pow after a device failure", 1 << bits);
+                }
+                self.grind_on_host(bits)
+            }
+        }
+    }
+}
+
+impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
+    fn observe(&mut self, value: F) {
+        FiatShamirTranscript::<SC>::observe(&mut self.inner, value);
+    }
+
+    fn sample(&mut self) -> F {
+        FiatShamirTranscript::<SC>::sample(&mut self.inner)
+    }
+
+    fn observe_commit(&mut self, digest: Digest) {
+        FiatShamirTranscript::<SC>::observe_commit(&mut self.inner, digest);
+    }
+
+    /// The smallest field element (as an integer) that is a witness of `bits` bits of work.
+    ///
+    /// # Panics
+    /// If `2^bits` is not below the field's order, as every transcript does.
+    fn grind(&mut self, bits: usize) -> F {
+        assert!(
+            bits < 31 && (1 << bits) < F::ORDER_U32,
+            "{bits} bits of work in a field of 31 bits"
+        );
+        if bits == 0 {
+            return F::ZERO;
+        }
+        let _span = tracing::info_span!("grind_pow", bits).entered();
+        let witness = self.smallest_witness(bits);
+        assert!(
+            self.check_witness(bits, witness),
+            "the device returned a witness that is none"
+        );
+        witness
+    }
+}

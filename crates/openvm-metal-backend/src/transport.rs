@@ -1,1 +1,210 @@
 //! Host to device: proving keys, matrices, committed traces.
+//!
+//! A committed trace is uploaded as its stacked matrix, once; its trace is a view of the same memory
+//! where the layout allows. Codewords and digests are computed again on the device, which costs less
+//! than moving them, and the root is compared with the commitment.
+
+use std::sync::Arc;
+
+use openvm_metal_common::MetalBuffer;
+use openvm_stark_backend::{
+    keygen::types::{MultiStarkProvingKey, StarkProvingKey},
+    p3_matrix::dense::RowMajorMatrix,
+    prover::{
+        stacked_pcs::StackedPcsData, ColMajorMatrix, CommittedTraceData, CpuColMajorBackend,
+        DeviceDataTransporter, DeviceMultiStarkProvingKey, DeviceStarkProvingKey, MatrixDimensions,
+    },
+};
+
+use crate::{
+    backend::{MetalBackend, Transported},
+    commit::{commit_segments, CommitParams},
+    constraints::AirDataMetal,
+    device::MetalDevice,
+    error::MetalProverError,
+    matrix::{MetalMatrix, MetalSliceOwned},
+    ntt::transpose,
+    prelude::{Digest, F, SC},
+    stacked::{StackedPcsDataMetal, StackedSegment},
+};
+
+type HostPcsData = StackedPcsData<F, Digest>;
+type HostCommittedTrace = CommittedTraceData<CpuColMajorBackend<SC>>;
+
+impl MetalDevice {
+    /// Uploads a column-major matrix of any height, 0 included.
+    ///
+    /// # Errors
+    /// If the device cannot hold it.
+    pub fn upload(&self, matrix: &ColMajorMatrix<F>) -> Result<MetalMatrix<F>, MetalProverError> {
+        let s = self.stream()?;
+        let buffer = MetalBuffer::from_host(s, &matrix.values)?;
+        Ok(MetalMatrix::from_buffer(
+            buffer,
+            matrix.height(),
+            matrix.width(),
+        ))
+    }
+
+    /// Uploads a row-major matrix of any height, 0 included, and transposes it on the device.
+    ///
+    /// # Errors
+    /// If the device cannot hold it twice.
+    pub fn upload_row_major(
+        &self,
+        matrix: &RowMajorMatrix<F>,
+    ) -> Result<MetalMatrix<F>, MetalProverError> {
+        let s = self.stream()?;
+        let width = matrix.width;
+        let height = matrix.values.len().checked_div(width).unwrap_or(0);
+        let rows = MetalBuffer::from_host(s, &matrix.values)?;
+        if height <= 1 || width <= 1 {
+            return Ok(MetalMatrix::from_buffer(rows, height, width));
+        }
+        let mut columns = MetalBuffer::uninit(s.context(), rows.len())?;
+        transpose(
+            s,
+            &rows.as_slice(),
+            &mut columns.as_slice_mut(),
+            height,
+            width,
+        )?;
+        Ok(MetalMatrix::from_buffer(columns, height, width))
+    }
+
+    /// Downloads a matrix.
+    ///
+    /// # Errors
+    /// If the matrix never reached the device, or the device fails.
+    pub fn download(&self, matrix: &MetalMatrix<F>) -> Result<Vec<F>, MetalProverError> {
+        match matrix.error() {
+            Some(error) => Err(MetalProverError::Transport(error.clone())),
+            None => Ok(matrix.slice().to_host(self.stream()?)?),
+        }
+    }
+
+    fn upload_pcs_data(&self, host: &HostPcsData) -> Result<StackedPcsDataMetal, MetalProverError> {
+        let s = self.stream()?;
+        let layout = host.layout.clone();
+        let code_height = host.tree.backing_matrix().height();
+        let params = CommitParams {
+            l_skip: layout.l_skip(),
+            log_height: log2(layout.height()),
+            log_blowup: log2(code_height / layout.height().max(1)),
+            k_whir: log2(host.tree.rows_per_query()),
+        };
+        let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
+        let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());
+        let segments = vec![StackedSegment { start: 0, cells }];
+        let (root, data) = commit_segments(s, params, layout, segments)?;
+        if root != host.commit()? {
+            let what = "a trace committed on the host".to_owned();
+            return Err(MetalProverError::CommitmentMismatch { what });
+        }
+        Ok(data)
+    }
+
+    fn upload_committed_trace(
+        &self,
+        commitment: Digest,
+        trace: &ColMajorMatrix<F>,
+        host: &HostPcsData,
+    ) -> CommittedTraceData<MetalBackend> {
+        let data = self.upload_pcs_data(host);
+        let view = data.as_ref().ok().and_then(|data| trace_view(data, trace));
+        let trace = view.unwrap_or_else(|| self.transport_matrix_to_device(trace));
+        CommittedTraceData {
+            commitment,
+            trace,
+            data: Arc::new(Transported::from_result(data)),
+        }
+    }
+
+    fn upload_air(&self, pk: &StarkProvingKey<SC>) -> DeviceStarkProvingKey<MetalBackend> {
+        let preprocessed_data = pk.preprocessed_data.as_ref().map(|data| {
+            let trace = data.mat_view(0).to_matrix();
+            let commitment = pk.vk.preprocessed_data.as_ref().map(|vk| vk.commit);
+            let commitment = commitment
+                .or_else(|| data.commit().ok())
+                .unwrap_or_default();
+            self.upload_committed_trace(commitment, &trace, data)
+        });
+        let air_data = AirDataMetal::compile(&pk.air_name, &pk.vk).map_err(Into::into);
+        DeviceStarkProvingKey {
+            air_name: pk.air_name.clone(),
+            vk: pk.vk.clone(),
+            preprocessed_data,
+            other_data: Transported::from_result(air_data),
+        }
+    }
+}
+
+fn log2(x: usize) -> usize {
+    x.checked_ilog2().unwrap_or(0) as usize
+}
+
+/// The single trace of a commitment as a view of its stacked matrix, if its rows are not strided.
+fn trace_view(data: &StackedPcsDataMetal, trace: &ColMajorMatrix<F>) -> Option<MetalMatrix<F>> {
+    let (height, width) = (trace.height(), trace.width());
+    let fits = data.layout.mat_starts.len() == 1
+        && data.layout.sorted_cols.len() == width
+        && data
+            .layout
+            .sorted_cols
+            .first()
+            .is_some_and(|(_, _, slice)| {
+                1 << slice.log_height() == height && slice.log_height() >= data.layout.l_skip()
+            });
+    let segment = data.segments.first().filter(|_| fits)?;
+    let (buffer, offset) = segment.cells.parts();
+    let cells = MetalSliceOwned::new(buffer.clone(), offset, height * width);
+    Some(MetalMatrix::from_slice(cells, height, width))
+}
+
+impl DeviceDataTransporter<SC, MetalBackend> for MetalDevice {
+    fn transport_pk_to_device(
+        &self,
+        mpk: &MultiStarkProvingKey<SC>,
+    ) -> DeviceMultiStarkProvingKey<MetalBackend> {
+        let _span = tracing::info_span!("transport_pk_to_device").entered();
+        let per_air = mpk.per_air.iter().map(|pk| self.upload_air(pk)).collect();
+        DeviceMultiStarkProvingKey::new(
+            per_air,
+            mpk.trace_height_constraints.clone(),
+            mpk.max_constraint_degree,
+            mpk.params.clone(),
+            mpk.vk_pre_hash,
+        )
+    }
+
+    fn transport_matrix_to_device(&self, matrix: &ColMajorMatrix<F>) -> MetalMatrix<F> {
+        self.upload(matrix).unwrap_or_else(|error| {
+            MetalMatrix::failed(Arc::new(error), matrix.height(), matrix.width())
+        })
+    }
+
+    fn transport_pcs_data_to_device(
+        &self,
+        pcs_data: &HostPcsData,
+    ) -> Transported<StackedPcsDataMetal> {
+        Transported::from_result(self.upload_pcs_data(pcs_data))
+    }
+
+    fn transport_committed_trace_data_to_device(
+        &self,
+        committed: &HostCommittedTrace,
+    ) -> CommittedTraceData<MetalBackend> {
+        self.upload_committed_trace(committed.commitment, &committed.trace, &committed.data)
+    }
+
+    /// For tests and debugging.
+    ///
+    /// # Panics
+    /// If the matrix is empty, never reached the device, or the device fails.
+    fn transport_matrix_from_device_to_host(&self, matrix: &MetalMatrix<F>) -> ColMajorMatrix<F> {
+        match self.download(matrix) {
+            Ok(cells) => ColMajorMatrix::new(cells, matrix.width()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -1,1 +1,227 @@
 //! Commitment to trace matrices: stacking, Reed-Solomon encoding, Merkle tree.
+//!
+//! The evaluations of each stacked column on `D x {0,1}^n` become the coefficients of the encoded
+//! message by a map that is local to chunks of `2^l_skip` cells, so the whole commitment is one
+//! streaming pass from the traces into the codeword matrix, one forward NTT per column, and one pass
+//! of hashing. See `docs/commit.md`.
+
+mod gather;
+mod message;
+mod segments;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
+
+pub(crate) use self::{
+    message::MAX_L_SKIP,
+    segments::{copied_cells, TraceShape},
+};
+use self::{
+    message::{encode_messages, CodeShape},
+    segments::{plan_segments, SegmentPlan},
+};
+use crate::{
+    error::MetalProverError,
+    hash::MerkleTreeMetal,
+    matrix::{MetalMatrix, MetalSliceOwned},
+    ntt::rs_encode,
+    prelude::{Digest, F},
+    stacked::{StackedPcsDataMetal, StackedSegment},
+};
+
+/// Parameters of one commitment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitParams {
+    /// log2 of the univariate skip domain.
+    pub l_skip: usize,
+    /// log2 of the stacked height, at least `l_skip`.
+    pub log_height: usize,
+    /// log2 of the inverse rate of the code.
+    pub log_blowup: usize,
+    /// log2 of the codeword rows in one Merkle leaf.
+    pub k_whir: usize,
+}
+
+impl From<&SystemParams> for CommitParams {
+    fn from(params: &SystemParams) -> Self {
+        Self {
+            l_skip: params.l_skip,
+            log_height: params.log_stacked_height(),
+            log_blowup: params.log_blowup,
+            k_whir: params.k_whir(),
+        }
+    }
+}
+
+/// Commits to `traces`, which are sorted by falling height. The same root as the reference prover's
+/// `stacked_commit`.
+///
+/// # Errors
+/// A height that is no power of two or exceeds the stacked height, traces out of order, no cell at
+/// all, a trace whose transport failed, or a failure of the device.
+pub fn stacked_commit(
+    s: &CommandStream,
+    params: CommitParams,
+    traces: &[&MetalMatrix<F>],
+) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+    let _stage = s.stage("stacked_commit");
+    let shapes = trace_shapes(params, traces)?;
+    let sorted = shapes
+        .iter()
+        .map(|shape| (shape.width, shape.log_height))
+        .collect();
+    let layout = StackedLayout::new(params.l_skip, params.log_height, sorted)?;
+    let segments = {
+        let _stage = s.stage("stacked_matrix");
+        stack(s, params, &layout, &shapes, traces)?
+    };
+    commit_segments(s, params, layout, segments)
+}
+
+/// Encodes and hashes a stacked matrix whose segments exist.
+pub(crate) fn commit_segments(
+    s: &CommandStream,
+    params: CommitParams,
+    layout: StackedLayout,
+    segments: Vec<StackedSegment>,
+) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+    let CommitParams {
+        l_skip,
+        log_height,
+        log_blowup,
+        k_whir,
+    } = params;
+    let width = layout.width();
+    let code = {
+        let _stage = s.stage("rs_code_matrix");
+        let cells = width
+            .checked_shl((log_height + log_blowup) as u32)
+            .ok_or_else(|| {
+                MetalProverError::Parameters(format!(
+                    "a codeword matrix of {width} columns of 2^{} cells",
+                    log_height + log_blowup
+                ))
+            })?;
+        let mut code = MetalBuffer::uninit(s.context(), cells)?;
+        encode_messages(
+            s,
+            &segments,
+            &mut code,
+            CodeShape {
+                l_skip,
+                log_height,
+                log_blowup,
+            },
+        )?;
+        rs_encode(s, &mut code, log_height, log_blowup, width)?;
+        MetalMatrix::from_buffer(code, 1 << (log_height + log_blowup), width)
+    };
+    let (tree, root) = {
+        let _stage = s.stage("merkle_tree");
+        MerkleTreeMetal::new(s, code, 1 << k_whir)?
+    };
+    Ok((
+        root,
+        StackedPcsDataMetal {
+            layout,
+            segments,
+            tree,
+            root,
+        },
+    ))
+}
+
+fn trace_shapes(
+    params: CommitParams,
+    traces: &[&MetalMatrix<F>],
+) -> Result<Vec<TraceShape>, MetalProverError> {
+    if params.log_height < params.l_skip || params.l_skip > MAX_L_SKIP {
+        return Err(MetalProverError::Parameters(format!(
+            "skip domain 2^{} with stacked height 2^{}",
+            params.l_skip, params.log_height
+        )));
+    }
+    let mut shapes = Vec::<TraceShape>::with_capacity(traces.len());
+    for (index, trace) in traces.iter().enumerate() {
+        if let Some(error) = trace.error() {
+            return Err(MetalProverError::Transport(error.clone()));
+        }
+        let shape = checked_shape(trace, params.log_height, || format!("trace {index}"))?;
+        if shapes
+            .last()
+            .is_some_and(|last| last.log_height < shape.log_height)
+        {
+            return Err(MetalProverError::Parameters(format!(
+                "trace {index} is taller than the one before it: sort traces by falling height"
+            )));
+        }
+        shapes.push(shape);
+    }
+    if shapes.iter().all(|shape| shape.width == 0) {
+        return Err(MetalProverError::NoTraces);
+    }
+    Ok(shapes)
+}
+
+/// The shape of a trace, if its height is a power of two and at most the stacked height.
+pub(crate) fn checked_shape(
+    trace: &MetalMatrix<F>,
+    log_stacked_height: usize,
+    what: impl Fn() -> String,
+) -> Result<TraceShape, MetalProverError> {
+    let height = trace.height();
+    if !height.is_power_of_two() {
+        return Err(MetalProverError::HeightNotPowerOfTwo {
+            what: what(),
+            height,
+        });
+    }
+    let log_height = height.trailing_zeros() as usize;
+    if log_height > log_stacked_height {
+        return Err(MetalProverError::HeightTooLarge {
+            what: what(),
+            height,
+            log_stacked_height,
+        });
+    }
+    Ok(TraceShape {
+        log_height,
+        width: trace.width(),
+    })
+}
+
+fn stack(
+    s: &CommandStream,
+    params: CommitParams,
+    layout: &StackedLayout,
+    shapes: &[TraceShape],
+    traces: &[&MetalMatrix<F>],
+) -> Result<Vec<StackedSegment>, MetalProverError> {
+    let total = (layout.width() as u64) << params.log_height;
+    let plan = plan_segments(shapes, params.l_skip, total);
+    let runs = gather::gather_runs(s, &plan, shapes, params.l_skip, traces)?.map(Arc::new);
+    let mut at = 0;
+    plan.iter()
+        .map(|segment| match segment {
+            SegmentPlan::Reference { trace, start, .. } => Ok(StackedSegment {
+                start: *start,
+                cells: traces[*trace].cells().clone(),
+            }),
+            SegmentPlan::Run { start, len, .. } => {
+                let buffer = runs.clone().ok_or_else(|| {
+                    MetalProverError::internal("stacked_commit", "a run without a buffer")
+                })?;
+                let cells = MetalSliceOwned::new(buffer, at, *len as usize);
+                at += *len as usize;
+                Ok(StackedSegment {
+                    start: *start,
+                    cells,
+                })
+            }
+        })
+        .collect()
+}

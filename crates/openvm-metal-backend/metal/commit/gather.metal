@@ -1,0 +1,76 @@
+// Small traces into one run of the stacked matrix.
+#include "../field/baby_bear.h"
+#include "params.h"
+
+constant constexpr ulong COMMIT_GATHER_BLOCK = 4096; // cells per threadgroup
+
+/// Threadgroup (x, y) writes cells x * 4096 .. of job y: 4 bytes read (1 / 2^log_stride of that for
+/// strided traces) and 4 bytes written per cell, no field product. Groups past the end of a job do nothing.
+kernel void commit_gather(
+    device const Fp* s0 [[buffer(0)]],
+    device const Fp* s1 [[buffer(1)]],
+    device const Fp* s2 [[buffer(2)]],
+    device const Fp* s3 [[buffer(3)]],
+    device const Fp* s4 [[buffer(4)]],
+    device const Fp* s5 [[buffer(5)]],
+    device const Fp* s6 [[buffer(6)]],
+    device const Fp* s7 [[buffer(7)]],
+    device const Fp* s8 [[buffer(8)]],
+    device const Fp* s9 [[buffer(9)]],
+    device const Fp* s10 [[buffer(10)]],
+    device const Fp* s11 [[buffer(11)]],
+    device const Fp* s12 [[buffer(12)]],
+    device const Fp* s13 [[buffer(13)]],
+    device const Fp* s14 [[buffer(14)]],
+    device const Fp* s15 [[buffer(15)]],
+    device Fp* target [[buffer(16)]],
+    constant CommitGatherParams& p [[buffer(17)]],
+    uint2 group [[threadgroup_position_in_grid]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]]) {
+    CommitGatherJob job = p.jobs[group.y];
+    ulong begin = ulong(group.x) * COMMIT_GATHER_BLOCK;
+    uint n = begin < job.len ? uint(min(COMMIT_GATHER_BLOCK, job.len - begin)) : 0u;
+    LANE_MULTIPLE(job.log_stride == 0u ? n : 1u);
+    device const Fp* source = s0;
+    if (job.source == 1u) source = s1;
+    if (job.source == 2u) source = s2;
+    if (job.source == 3u) source = s3;
+    if (job.source == 4u) source = s4;
+    if (job.source == 5u) source = s5;
+    if (job.source == 6u) source = s6;
+    if (job.source == 7u) source = s7;
+    if (job.source == 8u) source = s8;
+    if (job.source == 9u) source = s9;
+    if (job.source == 10u) source = s10;
+    if (job.source == 11u) source = s11;
+    if (job.source == 12u) source = s12;
+    if (job.source == 13u) source = s13;
+    if (job.source == 14u) source = s14;
+    if (job.source == 15u) source = s15;
+    source += job.source_start;
+    device Fp* out = target + job.target_start + begin;
+    if (job.source >= COMMIT_SOURCES) {
+        for (uint i0 = 0; i0 < n; i0 += tpg) {
+            index_l i = index_l(tid) + i0;
+            LANE_GUARD(i, n) { lane_store(out, i, fp_zero<uint_l>()); }
+        }
+    } else if (job.log_stride == 0u) {
+        source += begin;
+        for (uint i0 = 0; i0 < n; i0 += tpg) {
+            index_l i = index_l(tid) + i0;
+            LANE_GUARD(i, n) { lane_store(out, i, lane_load(source, i)); }
+        }
+    } else {
+#if MSL_LANES == 1
+        ulong mask = (1ull << job.log_stride) - 1ull;
+        for (uint i0 = 0; i0 < n; i0 += tpg) {
+            uint i = tid + i0;
+            if (i < n) {
+                ulong at = begin + i;
+                out[i] = (at & mask) == 0ull ? source[at >> job.log_stride] : fp_zero<uint>();
+            }
+        }
+#endif
+    }
+}

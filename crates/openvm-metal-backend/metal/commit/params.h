@@ -1,0 +1,28 @@
+#pragma once
+// Parameters of the commitment kernels; the Rust side is `src/params/commit.rs`.
+
+/// One segment of the stacked matrix on its way into the codeword matrix. Units are chunks of
+/// 2^l_skip cells.
+struct CommitMessageParams {
+    ulong first;          // stacked index of the segment's first chunk
+    ulong skip;           // chunks of the segment before this dispatch
+    uint log_column;      // log2 of the chunks in a stacked column
+    uint log_code_column; // log2 of the chunks in a codeword column
+};
+
+/// Copy of one trace into a run of small traces. Cell i of the run section is source cell
+/// i >> log_stride if the low bits of i are zero, else 0.
+struct CommitGatherJob {
+    ulong source_start; // cells, within the source buffer
+    ulong target_start; // cells, within the target
+    ulong len;          // cells of the section, a multiple of 2^l_skip
+    uint source;        // which source buffer; COMMIT_SOURCES: none, the section is zero
+    uint log_stride;
+};
+
+/// Buffers that one gather dispatch reads.
+#define COMMIT_SOURCES 16
+#define COMMIT_JOBS 64
+struct CommitGatherParams {
+    CommitGatherJob jobs[COMMIT_JOBS];
+};

@@ -1,0 +1,179 @@
+use openvm_metal_common::{Device, MetalContext};
+use openvm_stark_backend::{
+    prover::{
+        poly::eval_to_coeff_rs_message, stacked_pcs as reference, ColMajorMatrix, MatrixDimensions,
+    },
+    StarkProtocolConfig,
+};
+use p3_field::PrimeCharacteristicRing;
+use rand::{rngs::StdRng, Rng, SeedableRng};
+
+use super::*;
+use crate::{kernels, prelude::SC};
+
+fn stream() -> CommandStream {
+    let device = Device::from_env().unwrap();
+    MetalContext::shared_on(device, &[&kernels::LIBRARY])
+        .unwrap()
+        .stream()
+}
+
+fn random_trace(rng: &mut StdRng, log_height: usize, width: usize) -> ColMajorMatrix<F> {
+    let cells = (0..width << log_height).map(|_| rng.random()).collect();
+    ColMajorMatrix::new(cells, width)
+}
+
+fn upload(s: &CommandStream, trace: &ColMajorMatrix<F>) -> MetalMatrix<F> {
+    let buffer = MetalBuffer::from_host(s, &trace.values).unwrap();
+    MetalMatrix::from_buffer(buffer, trace.height(), trace.width())
+}
+
+/// Shapes `(log_height, width)` of several sets of traces, sorted.
+const SETS: &[&[(usize, usize)]] = &[
+    &[(0, 1)],
+    &[(9, 1)],
+    &[(9, 7), (7, 3), (7, 1), (4, 33), (1, 2), (0, 5)],
+    &[(8, 40), (5, 100), (3, 3), (2, 1), (0, 1)],
+    &[(9, 1), (9, 160), (8, 300), (6, 1), (5, 2000), (0, 3)],
+];
+
+#[test]
+fn messages_equal_the_reference() {
+    let s = stream();
+    let mut rng = StdRng::seed_from_u64(1);
+    for l_skip in 0..=MAX_L_SKIP {
+        for set in SETS {
+            let log_height = 9;
+            let traces: Vec<_> = set
+                .iter()
+                .map(|&(h, w)| random_trace(&mut rng, h, w))
+                .collect();
+            let refs: Vec<_> = traces.iter().collect();
+            let (expected, _) =
+                reference::stacked_matrix(l_skip, log_height - l_skip, &refs).unwrap();
+
+            let on_device: Vec<_> = traces.iter().map(|trace| upload(&s, trace)).collect();
+            let on_device: Vec<_> = on_device.iter().collect();
+            let params = CommitParams {
+                l_skip,
+                log_height,
+                log_blowup: 1,
+                k_whir: 2,
+            };
+            let shapes = trace_shapes(params, &on_device).unwrap();
+            let sorted = shapes
+                .iter()
+                .map(|shape| (shape.width, shape.log_height))
+                .collect();
+            let layout = StackedLayout::new(l_skip, log_height, sorted).unwrap();
+            let segments = stack(&s, params, &layout, &shapes, &on_device).unwrap();
+            let mut at = 0;
+            for segment in &segments {
+                assert_eq!(segment.start as usize, at);
+                let cells = segment.cells.slice().to_host(&s).unwrap();
+                assert!(
+                    cells == expected.values[at..at + cells.len()],
+                    "segment at {at}"
+                );
+                at += cells.len();
+            }
+            assert_eq!(at, expected.values.len());
+
+            let mut code = MetalBuffer::zeroed(&s, layout.width() << 10).unwrap();
+            let shape = CodeShape {
+                l_skip,
+                log_height,
+                log_blowup: 1,
+            };
+            encode_messages(&s, &segments, &mut code, shape).unwrap();
+            let code = code.to_host(&s).unwrap();
+            for (j, column) in expected.columns().enumerate() {
+                let message = eval_to_coeff_rs_message(l_skip, column);
+                let got = &code[j << 10..(j + 1) << 10];
+                assert!(
+                    got[..512] == message,
+                    "l_skip {l_skip}, set {set:?}, column {j}"
+                );
+                assert!(
+                    got[512..].iter().all(|&x| x == F::ZERO),
+                    "column {j} is written past its message"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn commitments_equal_the_reference() {
+    let s = stream();
+    let mut rng = StdRng::seed_from_u64(2);
+    for (l_skip, log_blowup, k_whir) in [(2, 1, 3), (4, 2, 4), (0, 1, 1), (6, 3, 2), (3, 4, 0)] {
+        for set in SETS {
+            let n_stack = 9 - l_skip;
+            let traces: Vec<_> = set
+                .iter()
+                .map(|&(h, w)| random_trace(&mut rng, h, w))
+                .collect();
+            let refs: Vec<_> = traces.iter().collect();
+            let config = SC::default_from_params(
+                openvm_stark_backend::test_utils::default_test_params_small(),
+            );
+            let (root, data) = reference::stacked_commit(
+                config.hasher(),
+                l_skip,
+                n_stack,
+                log_blowup,
+                k_whir,
+                &refs,
+            )
+            .unwrap();
+            let on_device: Vec<_> = traces.iter().map(|trace| upload(&s, trace)).collect();
+            let on_device: Vec<_> = on_device.iter().collect();
+            let params = CommitParams {
+                l_skip,
+                log_height: 9,
+                log_blowup,
+                k_whir,
+            };
+            let (got, ours) = stacked_commit(&s, params, &on_device).unwrap();
+            let code = ours.tree.backing().slice().to_host(&s).unwrap();
+            assert!(
+                code == data.tree.backing_matrix().values,
+                "codewords of {set:?}"
+            );
+            assert_eq!(got, root, "l_skip {l_skip}, set {set:?}");
+            assert_eq!(ours.layout.width(), data.layout.width());
+        }
+    }
+}
+
+#[test]
+fn bad_traces_are_refused() {
+    let s = stream();
+    let params = CommitParams {
+        l_skip: 2,
+        log_height: 4,
+        log_blowup: 1,
+        k_whir: 1,
+    };
+    let matrix = |height: usize, width: usize| {
+        MetalMatrix::from_buffer(
+            MetalBuffer::zeroed(&s, height * width).unwrap(),
+            height,
+            width,
+        )
+    };
+    let commit = |traces: &[MetalMatrix]| {
+        let traces: Vec<_> = traces.iter().collect();
+        stacked_commit(&s, params, &traces)
+            .map(|(root, _)| root)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(commit(&[]).contains("no AIR has a trace"));
+    assert!(commit(&[matrix(0, 3)]).contains("trace 0: height 0 is not a power of two"));
+    assert!(commit(&[matrix(4, 1), matrix(3, 2)]).contains("trace 1: height 3"));
+    assert!(commit(&[matrix(32, 1)]).contains("height 32 exceeds the stacked height 2^4"));
+    assert!(commit(&[matrix(2, 1), matrix(4, 1)]).contains("trace 1 is taller"));
+    assert!(commit(&[matrix(4, 0)]).contains("no AIR has a trace"));
+}

@@ -1,0 +1,148 @@
+//! The phases of a proof, from the traits' inputs to what each phase works on.
+
+use std::sync::Arc;
+
+use openvm_stark_backend::{
+    poly_common::Squarable,
+    proof::{StackingProof, WhirProof},
+    prover::{
+        error::WhirProverError, CommittedTraceData, DeviceMultiStarkProvingKey, ProvingContext,
+    },
+    FiatShamirTranscript,
+};
+
+use crate::{
+    backend::{MetalBackend, Transported},
+    constraints::{prove_constraints, ConstraintInput, ConstraintOutput, PartInput, TraceInput},
+    device::MetalDevice,
+    error::MetalProverError,
+    matrix::MetalMatrix,
+    openings::{
+        stacked_reduction::{prove_stacked_reduction, StackedCommit},
+        whir::{prove_whir, WhirCommit},
+    },
+    prelude::{EF, F, SC},
+    stacked::StackedPcsDataMetal,
+};
+
+/// Zerocheck and LogUp of all traces, which are sorted by falling height.
+pub(crate) fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC>>(
+    device: &MetalDevice,
+    transcript: &mut TS,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Result<ConstraintOutput, MetalProverError> {
+    let mut traces = Vec::with_capacity(ctx.per_trace.len());
+    for (air_id, air) in &ctx.per_trace {
+        let pk = &mpk.per_air[*air_id];
+        let committed = pk.preprocessed_data.iter().chain(&air.cached_mains);
+        let parts = committed
+            .map(|part| &part.trace)
+            .chain([&air.common_main])
+            .map(part_input)
+            .collect();
+        traces.push(TraceInput {
+            air_data: pk.other_data.checked()?,
+            log_height: air.common_main.height().max(1).ilog2() as usize,
+            parts,
+            public_values: &air.public_values,
+        });
+    }
+    let input = ConstraintInput {
+        l_skip: mpk.params.l_skip,
+        max_constraint_degree: mpk.max_constraint_degree,
+        logup_pow_bits: mpk.params.logup.pow_bits,
+        traces,
+    };
+    prove_constraints(device.stream()?, device.prover_config(), transcript, &input)
+}
+
+fn part_input(trace: &MetalMatrix<F>) -> PartInput {
+    let (buffer, offset) = trace.cells().parts();
+    PartInput {
+        buffer: buffer.clone(),
+        offset: offset as u64,
+        column_stride: trace.height() as u64,
+        log_row_stride: 0,
+    }
+}
+
+/// Opens all columns at `r`: stacked reduction, then WHIR on all stacked matrices.
+///
+/// The order of the commitments is that of the transcript: common main, then for each AIR in sorted
+/// order its preprocessed and cached traces.
+pub(crate) fn prove_openings<TS: FiatShamirTranscript<SC>>(
+    device: &MetalDevice,
+    transcript: &mut TS,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: ProvingContext<MetalBackend>,
+    common_main: &StackedPcsDataMetal,
+    r: &[EF],
+) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
+    let s = device.stream()?;
+    let _stage = s.stage("prover.openings");
+    let params = device.params();
+    let host_log_rows = device.prover_config().mle_host_log_rows;
+
+    let rotations = |air_id: usize| mpk.per_air[air_id].vk.params.need_rot;
+    let mut need_rot = vec![ctx.per_trace.iter().map(|(id, _)| rotations(*id)).collect()];
+    let mut committed: Vec<Arc<Transported<StackedPcsDataMetal>>> = vec![];
+    for (air_id, air) in &ctx.per_trace {
+        let preprocessed = &mpk.per_air[*air_id].preprocessed_data;
+        for CommittedTraceData { data, .. } in preprocessed.iter().chain(&air.cached_mains) {
+            committed.push(data.clone());
+            need_rot.push(vec![rotations(*air_id)]);
+        }
+    }
+    // The traces live on in the segments of the commitments, as far as those refer to them.
+    drop(ctx);
+    let mut data = vec![common_main];
+    for part in &committed {
+        data.push(part.checked()?);
+    }
+
+    let commits: Vec<_> = data
+        .iter()
+        .zip(&need_rot)
+        .map(|(data, need_rot): (_, &Vec<bool>)| StackedCommit {
+            layout: &data.layout,
+            segments: &data.segments,
+            need_rot,
+        })
+        .collect();
+    let (stacking, u) = prove_stacked_reduction(
+        s,
+        transcript,
+        params.l_skip,
+        params.n_stack,
+        &commits,
+        r,
+        host_log_rows,
+    )?;
+
+    let (&u0, u_rest) = u.split_first().ok_or(WhirProverError::UPrismaEmpty)?;
+    let u_cube: Vec<EF> = u0
+        .exp_powers_of_2()
+        .take(params.l_skip)
+        .chain(u_rest.iter().copied())
+        .collect();
+    let commits: Vec<_> = data
+        .iter()
+        .map(|data| WhirCommit {
+            segments: &data.segments,
+            width: data.layout.width(),
+            tree: &data.tree,
+        })
+        .collect();
+    let whir = prove_whir(
+        s,
+        transcript,
+        params.l_skip,
+        params.log_blowup,
+        &params.whir,
+        &commits,
+        &u_cube,
+        host_log_rows,
+    )?;
+    Ok((stacking, whir))
+}

@@ -1,0 +1,99 @@
+//! Proofs are byte-identical to the reference engine's.
+
+mod common;
+
+use common::{
+    bytes,
+    params::SMALL,
+    prove, prove_and_verify,
+    random_input::{random_input, Limits},
+};
+use openvm_metal_backend::{engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal};
+use openvm_stark_backend::StarkEngine;
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;
+
+type Metal = BabyBearPoseidon2MetalEngine;
+type Reference = BabyBearPoseidon2RefEngine<DuplexSpongeMetal>;
+
+/// Random inputs for each set of parameters.
+const INPUTS: u64 = 20;
+
+fn compare(set: usize) {
+    let small = SMALL[set];
+    let (metal, reference) = (Metal::new(small.params()), Reference::new(small.params()));
+    for i in 0..INPUTS {
+        // Most inputs are small; some reach the largest height.
+        let max_log_height = if i % 5 == 4 {
+            12.min(small.l_skip + small.n_stack - 1)
+        } else {
+            6
+        };
+        let limits = Limits {
+            max_airs: 6,
+            max_log_height,
+            max_width: 5,
+            degree: small.max_degree,
+            buses: 4,
+        };
+        let input = random_input(1000 * set as u64 + i, metal.config(), limits);
+        let (pk, vk) = reference.keygen(&input.airs);
+        let expected = prove(&reference, &pk, &input.ctx).unwrap();
+        let got =
+            prove(&metal, &pk, &input.ctx).unwrap_or_else(|e| panic!("{small:?}, input {i}: {e}"));
+        assert!(
+            got.common_main_commit == expected.common_main_commit,
+            "commit: {small:?}, input {i}"
+        );
+        assert!(
+            got.gkr_proof == expected.gkr_proof,
+            "GKR: {small:?}, input {i}"
+        );
+        assert!(
+            got.batch_constraint_proof == expected.batch_constraint_proof,
+            "constraints: {small:?}, input {i}"
+        );
+        assert!(
+            got.stacking_proof == expected.stacking_proof,
+            "stacking: {small:?}, input {i}"
+        );
+        assert!(
+            bytes(&got) == bytes(&expected),
+            "WHIR: {small:?}, input {i}"
+        );
+        metal.verify(&vk, &got).unwrap();
+    }
+}
+
+macro_rules! sets {
+    ($($name:ident $set:literal)*) => { $(#[test] fn $name() { compare($set); })* };
+}
+sets!(set_0 0 set_1 1 set_2 2 set_3 3 set_4 4 set_5 5 set_6 6 set_7 7 set_8 8 set_9 9);
+
+#[test]
+fn two_threads_and_repeated_proofs() {
+    let small = SMALL[0];
+    let metal = Metal::new(small.params());
+    let limits = Limits {
+        max_airs: 4,
+        max_log_height: 6,
+        max_width: 4,
+        degree: 3,
+        buses: 3,
+    };
+    let inputs = [7, 8].map(|seed| random_input(seed, metal.config(), limits));
+    let expected = inputs
+        .each_ref()
+        .map(|input| bytes(&prove_and_verify(&metal, input).1));
+    std::thread::scope(|scope| {
+        for (input, expected) in inputs.iter().zip(&expected) {
+            let metal = &metal;
+            let keys = metal.keygen(&input.airs);
+            let ctx = &input.ctx;
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    assert!(bytes(&prove(metal, &keys.0, ctx).unwrap()) == *expected);
+                }
+            });
+        }
+    });
+}

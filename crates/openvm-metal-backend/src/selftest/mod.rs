@@ -4,6 +4,7 @@
 //! in conformance mode. A check makes random inputs of awkward sizes, runs a kernel through the
 //! functions the prover calls and compares every word with the reference implementation.
 
+mod bench;
 mod env;
 mod gkr;
 mod grind;
@@ -59,6 +60,7 @@ pub fn checks() -> Vec<Check> {
         poly::CHECKS,
         grind::CHECKS,
         gkr::CHECKS,
+        bench::CHECKS,
     ]
     .concat()
 }

@@ -5,3 +5,8 @@
 fn gkr() {
     super::test_group("gkr");
 }
+
+#[test]
+fn peaks() {
+    super::test_group("bench");
+}

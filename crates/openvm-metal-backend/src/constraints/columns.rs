@@ -147,6 +147,7 @@ impl ColumnPlan {
     }
 
     /// Encodes pass `pass`.
+    #[allow(clippy::too_many_arguments)]
     pub fn run(
         &self,
         s: &CommandStream,

@@ -92,8 +92,8 @@ impl Sources {
                 let entry = ConstraintColumn {
                     first: part.offset + u64::from(column) * part.column_stride,
                     source: (index % SOURCES_PER_DISPATCH) as u32
-                        | u32::from(next) << 16
-                        | part.log_row_stride << 24,
+                        | (u32::from(next) << 16)
+                        | (part.log_row_stride << 24),
                     row,
                     next_row: NO_ROW,
                     unused: 0,

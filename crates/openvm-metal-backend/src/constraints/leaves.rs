@@ -27,6 +27,7 @@ pub fn norm_factor(l_skip: usize, log_height: usize) -> F {
 
 /// Evaluates the leaves: a copy of the columns and one evaluation for each pass, as many passes as
 /// `scratch_words` makes it.
+#[allow(clippy::too_many_arguments)]
 pub fn interaction_leaves(
     s: &CommandStream,
     plan: &Plan<'_>,

@@ -135,7 +135,7 @@ impl<'a> Plan<'a> {
                 fold_base: fold_words,
                 openings,
             });
-            fold_words += 4 * u64::from(rows) << n_lift;
+            fold_words += (4 * u64::from(rows)) << n_lift;
         }
         let tables = EvalTables {
             code: upload(s, &code)?,

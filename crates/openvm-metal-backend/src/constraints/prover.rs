@@ -126,7 +126,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
             .map(|i| {
                 let row = layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
                 let bits: Vec<F> = (0..n_logup - trace.n_lift)
-                    .map(|k| F::from_bool(row >> k & 1 == 1))
+                    .map(|k| F::from_bool((row >> k) & 1 == 1))
                     .collect();
                 eval_eq_mle(&xi[from..l_skip + n_logup], &bits)
             })

@@ -86,7 +86,7 @@ pub fn round0_sums(
             continue;
         }
         let rows = rules.variables.len().max(1) as u64;
-        let words = |log_chunk: usize| rows * (cosets as u64) << (l_skip + log_chunk);
+        let words = |log_chunk: usize| (rows * cosets as u64) << (l_skip + log_chunk);
         let mut log_chunk = trace.n_lift;
         while log_chunk > 4 && words(log_chunk) > scratch_words {
             log_chunk -= 1;

@@ -1,5 +1,7 @@
 //! The phase against the reference prover, with the same transcript.
 
+mod keccak;
+
 use std::sync::Arc;
 
 use openvm_metal_common::{CommandStream, Device, MetalBuffer, MetalContext};

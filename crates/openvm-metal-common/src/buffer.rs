@@ -94,7 +94,7 @@ impl<T: DeviceElem> MetalBuffer<T> {
             requested: u64::MAX,
             in_use: context.memory().live,
             budget: context.memory().budget,
-            stage: crate::stream::current_stage(),
+            stage: crate::stage::current_stage(),
         })?;
         let allocation = Allocation::new(context, bytes, host_written)?;
         Ok(Self {

@@ -7,14 +7,15 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo};
-use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions, Segment};
+use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};
 use crate::error::{MetalError, RecentKernels, Result};
 use crate::fault::InjectedFault;
 use crate::kernel::KernelLibrary;
 use crate::lock;
-use crate::memory::{is_small, rounded, segment_bytes, MemoryStats, Pool, PoolBlock};
+use crate::memory::{MemoryStats, Pool};
 use crate::profile::{Profile, ProfileTable};
-use crate::stream::{current_stage, CommandStream};
+use crate::stage::current_stage;
+use crate::stream::CommandStream;
 
 /// Environment variable with the longest wait in seconds.
 pub(crate) const WAIT_VARIABLE: &str = "OPENVM_METAL_WAIT_TIMEOUT";
@@ -139,10 +140,7 @@ impl MetalContext {
 
     /// Gives memory that no buffer holds back to the device.
     pub fn trim(&self) {
-        let released = lock(&self.inner.pool).trim();
-        released
-            .into_iter()
-            .for_each(|segment| self.inner.driver.release(segment));
+        self.inner.release_unused();
     }
 
     /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`].
@@ -256,7 +254,7 @@ impl Inner {
     }
 
     /// True, once, if an injected fault is due.
-    fn take_injected(&self, due: impl Fn(&mut InjectedFault) -> bool) -> bool {
+    pub fn take_injected(&self, due: impl Fn(&mut InjectedFault) -> bool) -> bool {
         if !self.any_injected.load(Ordering::Acquire) {
             return false;
         }
@@ -304,84 +302,6 @@ impl Inner {
             return Err(Fault::Timeout(limit));
         }
         wait()
-    }
-
-    /// A block for `bytes` bytes. `host_written`: the host will write it before any device work,
-    /// so on a unified device no work in flight may still use it.
-    pub fn allocate(&self, bytes: u64, host_written: bool) -> Result<PoolBlock> {
-        self.alive()?;
-        // No device comes near; beyond, the rounding below could overflow.
-        if bytes > 1 << 60 {
-            return Err(self.out_of_memory(bytes));
-        }
-        let size = rounded(bytes);
-        let finished_by =
-            (host_written && self.driver.info().unified).then(|| self.driver.completed());
-        {
-            let mut pool = lock(&self.pool);
-            if !pool.within_budget(size) {
-                drop(pool);
-                return Err(self.out_of_memory(bytes));
-            }
-            if let Some(block) = pool.take(size, finished_by) {
-                return Ok(block);
-            }
-        }
-        self.grow(bytes, size)?;
-        if let Some(block) = lock(&self.pool).take(size, finished_by) {
-            return Ok(block);
-        }
-        // Another thread took what was fetched; with memory this scarce that is as good as full.
-        Err(self.out_of_memory(bytes))
-    }
-
-    /// Fetches a segment that holds `size` bytes, giving unused ones back if memory is short.
-    fn grow(&self, bytes: u64, size: u64) -> Result<()> {
-        let injected = self.take_injected(|fault| *fault == InjectedFault::AllocationFailed);
-        if injected {
-            return Err(self.out_of_memory(bytes));
-        }
-        let stats = lock(&self.pool).stats();
-        let wanted =
-            segment_bytes(size, stats.reserved).min(self.driver.info().max_buffer.max(size));
-        let roomy = stats.reserved + wanted <= stats.budget;
-        let first = if roomy {
-            self.driver.allocate(wanted)
-        } else {
-            Err(Fault::OutOfMemory)
-        };
-        let segment = match first {
-            Err(Fault::OutOfMemory) => {
-                self.release_unused();
-                self.driver.allocate(size)
-            }
-            other => other,
-        };
-        match segment {
-            Ok(segment) => {
-                lock(&self.pool).add_segment(segment, is_small(size));
-                Ok(())
-            }
-            Err(Fault::OutOfMemory) => Err(self.out_of_memory(bytes)),
-            Err(other) => self.checked(Err(other)),
-        }
-    }
-
-    fn release_unused(&self) {
-        let released: Vec<Segment> = lock(&self.pool).trim();
-        released
-            .into_iter()
-            .for_each(|segment| self.driver.release(segment));
-    }
-
-    fn out_of_memory(&self, requested: u64) -> MetalError {
-        let stats = lock(&self.pool).stats();
-        MetalError::OutOfMemory {
-            requested,
-            in_use: stats.live,
-            budget: stats.budget,
-            stage: current_stage(),
-        }
     }
 }
 

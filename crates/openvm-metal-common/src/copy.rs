@@ -2,10 +2,10 @@
 
 use std::ops::Deref;
 
+use crate::argument::KernelArgMut;
 use crate::buffer::MetalBuffer;
 use crate::elem::{as_bytes, as_bytes_mut, DeviceElem};
 use crate::error::{MetalError, Result};
-use crate::launch::KernelArgMut;
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
 

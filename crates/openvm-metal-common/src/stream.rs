@@ -1,8 +1,6 @@
 //! The counted handle through which everything reaches the device.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,10 +12,12 @@ use crate::device::DeviceKind;
 use crate::driver::{Dispatch, Driver, DriverResult, Span, Tag};
 use crate::elem::{as_bytes_mut, DeviceElem};
 use crate::error::{MetalError, Result};
+use crate::grid::Grid;
 use crate::kernel::KernelSpec;
-use crate::launch::{Grid, KernelCall};
+use crate::launch::KernelCall;
 use crate::lock;
 use crate::slice::MetalSlice;
+use crate::stage::NamedStage;
 
 /// A handle onto the serial queue of a context, with counters of its own.
 ///
@@ -102,15 +102,13 @@ impl CommandStream {
         ledger.stages[slot].entered += 1;
         drop(ledger);
         let tracker = lock(&self.context.inner.pool).track();
-        STAGES.with_borrow_mut(|stages| stages.push(path.clone()));
-        let span = tracing::info_span!("stage", %path).entered();
+        let named = NamedStage::enter(path);
         StageGuard {
             stream: self,
             slot,
             tracker,
             start: Instant::now(),
-            span,
-            thread: PhantomData,
+            _named: named,
         }
     }
 
@@ -366,9 +364,7 @@ pub struct StageGuard<'a> {
     slot: usize,
     tracker: u64,
     start: Instant,
-    span: tracing::span::EnteredSpan,
-    /// The stage is named in a thread-local.
-    thread: PhantomData<*const ()>,
+    _named: NamedStage,
 }
 
 impl Drop for StageGuard<'_> {
@@ -381,22 +377,5 @@ impl Drop for StageGuard<'_> {
         let stage = &mut ledger.stages[self.slot];
         stage.peak_bytes = stage.peak_bytes.max(peak);
         stage.wall_ns += self.start.elapsed().as_nanos() as u64;
-        STAGES.with_borrow_mut(|stages| {
-            if let Some(position) = stages.iter().rposition(|path| *path == stage.stage) {
-                stages.remove(position);
-            }
-        });
-        let _ = &self.span;
     }
-}
-
-thread_local! {
-    static STAGES: RefCell<Vec<Arc<str>>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Path of the stage that this thread is in, for messages.
-pub(crate) fn current_stage() -> Arc<str> {
-    STAGES
-        .with_borrow(|stages| stages.last().cloned())
-        .unwrap_or_else(|| "".into())
 }

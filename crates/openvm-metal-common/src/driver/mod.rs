@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo, DeviceKind};
 use crate::error::{MetalError, Result};
+use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
-use crate::launch::Shape;
 
 /// A piece of memory obtained from a driver, later cut into allocations by the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! Device memory: one pool per context, reuse in stream order, a budget, and a record of peaks.
 
+mod allocate;
 mod pool;
 mod size;
 mod stats;
 
 pub(crate) use pool::{Pool, PoolBlock};
-pub(crate) use size::{is_small, rounded, segment_bytes};
+use size::{is_small, rounded, segment_bytes};
 pub use stats::MemoryStats;
 use stats::PeakTracker;
 

@@ -1,0 +1,143 @@
+//! What a kernel can be given: buffers and slices.
+
+use std::sync::Arc;
+
+use crate::buffer::{Allocation, MetalBuffer};
+use crate::driver::Span;
+use crate::elem::DeviceElem;
+use crate::slice::{MetalSlice, MetalSliceMut};
+
+/// Device memory bound to an argument.
+#[doc(hidden)]
+pub struct Bound<'a> {
+    pub(crate) allocation: &'a Arc<Allocation>,
+    pub(crate) offset: u64,
+    /// Elements, and how many the launch needs.
+    pub(crate) len: u64,
+    pub(crate) required: u64,
+    elem: u64,
+}
+
+impl Bound<'_> {
+    pub(crate) fn span(&self) -> Span {
+        self.allocation.span(self.offset, self.len * self.elem)
+    }
+}
+
+/// Something a kernel can read elements of `T` from: a buffer or a slice.
+pub trait KernelArg<T: DeviceElem> {
+    #[doc(hidden)]
+    fn bound(&self) -> Bound<'_>;
+
+    /// The same argument, with the length the launch needs: if it is shorter the dispatch is
+    /// [`MetalError::BufferTooShort`].
+    fn at_least(self, len: usize) -> AtLeast<Self>
+    where
+        Self: Sized,
+    {
+        AtLeast {
+            argument: self,
+            len,
+        }
+    }
+}
+
+/// Something a kernel can write elements of `T` to: a mutable buffer or slice.
+pub trait KernelArgMut<T: DeviceElem> {
+    #[doc(hidden)]
+    fn bound_mut(&mut self) -> Bound<'_>;
+
+    /// The same argument with the length the launch needs, see [`KernelArg::at_least`].
+    fn at_least_mut(self, len: usize) -> AtLeast<Self>
+    where
+        Self: Sized,
+    {
+        AtLeast {
+            argument: self,
+            len,
+        }
+    }
+}
+
+/// An argument with the length that a launch needs.
+#[derive(Clone, Copy, Debug)]
+pub struct AtLeast<A> {
+    argument: A,
+    len: usize,
+}
+
+impl<T: DeviceElem, A: KernelArg<T>> KernelArg<T> for AtLeast<A> {
+    fn bound(&self) -> Bound<'_> {
+        Bound {
+            required: self.len as u64,
+            ..self.argument.bound()
+        }
+    }
+}
+
+impl<T: DeviceElem, A: KernelArgMut<T>> KernelArgMut<T> for AtLeast<A> {
+    fn bound_mut(&mut self) -> Bound<'_> {
+        Bound {
+            required: self.len as u64,
+            ..self.argument.bound_mut()
+        }
+    }
+}
+
+fn bind<T>(allocation: &Arc<Allocation>, offset: u64, len: usize) -> Bound<'_> {
+    Bound {
+        allocation,
+        offset,
+        len: len as u64,
+        required: 0,
+        elem: size_of::<T>() as u64,
+    }
+}
+
+impl<T: DeviceElem> KernelArg<T> for &MetalBuffer<T> {
+    fn bound(&self) -> Bound<'_> {
+        bind::<T>(&self.allocation, self.offset, self.len)
+    }
+}
+
+impl<T: DeviceElem> KernelArg<T> for &Arc<MetalBuffer<T>> {
+    fn bound(&self) -> Bound<'_> {
+        bind::<T>(&self.allocation, self.offset, self.len)
+    }
+}
+
+impl<T: DeviceElem> KernelArg<T> for MetalSlice<'_, T> {
+    fn bound(&self) -> Bound<'_> {
+        bind::<T>(self.allocation, self.offset, self.len())
+    }
+}
+
+impl<T: DeviceElem> KernelArg<T> for &MetalSlice<'_, T> {
+    fn bound(&self) -> Bound<'_> {
+        bind::<T>(self.allocation, self.offset, self.len())
+    }
+}
+
+impl<T: DeviceElem> KernelArg<T> for &MetalSliceMut<'_, T> {
+    fn bound(&self) -> Bound<'_> {
+        bind::<T>(self.allocation, self.offset, self.len())
+    }
+}
+
+impl<T: DeviceElem> KernelArgMut<T> for &mut MetalBuffer<T> {
+    fn bound_mut(&mut self) -> Bound<'_> {
+        bind::<T>(&self.allocation, self.offset, self.len)
+    }
+}
+
+impl<T: DeviceElem> KernelArgMut<T> for MetalSliceMut<'_, T> {
+    fn bound_mut(&mut self) -> Bound<'_> {
+        bind::<T>(self.allocation, self.offset, self.len())
+    }
+}
+
+impl<T: DeviceElem> KernelArgMut<T> for &mut MetalSliceMut<'_, T> {
+    fn bound_mut(&mut self) -> Bound<'_> {
+        bind::<T>(self.allocation, self.offset, self.len())
+    }
+}

@@ -1,0 +1,95 @@
+//! How a context serves an allocation: from the pool, else from the device, else after a wait.
+
+use super::{is_small, rounded, segment_bytes, PoolBlock};
+use crate::context::Inner;
+use crate::driver::{Fault, Segment};
+use crate::error::{MetalError, Result};
+use crate::fault::InjectedFault;
+use crate::lock;
+use crate::stage::current_stage;
+
+/// No device comes near this many bytes; beyond, rounding could overflow.
+const ABSURD: u64 = 1 << 60;
+
+impl Inner {
+    /// A block for `bytes` bytes. `host_written`: the host will write it before any device work,
+    /// so on a unified device no work in flight may still use it.
+    pub fn allocate(&self, bytes: u64, host_written: bool) -> Result<PoolBlock> {
+        self.alive()?;
+        if bytes > ABSURD {
+            return Err(self.out_of_memory(bytes));
+        }
+        let size = rounded(bytes);
+        if !lock(&self.pool).within_budget(size) {
+            return Err(self.out_of_memory(bytes));
+        }
+        let exclusive = host_written && self.driver.info().unified;
+        let take = || {
+            let finished_by = exclusive.then(|| self.driver.completed());
+            lock(&self.pool).take(size, finished_by)
+        };
+        if let Some(block) = take() {
+            return Ok(block);
+        }
+        match self.grow(bytes, size) {
+            // Blocks that work in flight may still use are free for the host after a wait.
+            Err(MetalError::OutOfMemory { .. }) if exclusive => {
+                self.checked(self.driver.wait(self.wait_limit()))?;
+            }
+            other => other?,
+        }
+        // Another thread may have taken what was fetched: memory is that scarce.
+        take().ok_or_else(|| self.out_of_memory(bytes))
+    }
+
+    /// Fetches a segment that holds `size` bytes, giving unused ones back if memory is short.
+    fn grow(&self, bytes: u64, size: u64) -> Result<()> {
+        let injected = self.take_injected(|fault| *fault == InjectedFault::AllocationFailed);
+        if injected {
+            return Err(self.out_of_memory(bytes));
+        }
+        let stats = lock(&self.pool).stats();
+        let wanted =
+            segment_bytes(size, stats.reserved).min(self.driver.info().max_buffer.max(size));
+        let roomy = stats.reserved + wanted <= stats.budget;
+        let first = if roomy {
+            self.driver.allocate(wanted)
+        } else {
+            Err(Fault::OutOfMemory)
+        };
+        let segment = match first {
+            Err(Fault::OutOfMemory) => {
+                self.release_unused();
+                self.driver.allocate(size)
+            }
+            other => other,
+        };
+        match segment {
+            Ok(segment) => {
+                lock(&self.pool).add_segment(segment, is_small(size));
+                Ok(())
+            }
+            Err(Fault::OutOfMemory) => Err(self.out_of_memory(bytes)),
+            Err(other) => self.checked(Err(other)),
+        }
+    }
+
+    /// Gives segments without a live block back to the device.
+    pub fn release_unused(&self) {
+        let released: Vec<Segment> = lock(&self.pool).trim();
+        released
+            .into_iter()
+            .for_each(|segment| self.driver.release(segment));
+    }
+
+    /// The error for a request that does not fit.
+    pub fn out_of_memory(&self, requested: u64) -> MetalError {
+        let stats = lock(&self.pool).stats();
+        MetalError::OutOfMemory {
+            requested,
+            in_use: stats.live,
+            budget: stats.budget,
+            stage: current_stage(),
+        }
+    }
+}

@@ -14,6 +14,7 @@ use crate::{
     codegen_rust::{self, LibraryOutput, UnitOutput},
     compiler::Compiler,
     error::{BuildError, Finding},
+    lint,
     preprocess::{preprocess, Preprocessed},
     probe::{self, Sizes},
     scan::{self, Scan},
@@ -169,6 +170,7 @@ impl Context {
             Flavour::Fiber => "fiber".into(),
             Flavour::Ptx => "ptx".into(),
             Flavour::Probe => "probe".into(),
+            Flavour::Lint => "lint".into(),
         };
         let path = self.product(name, &tag);
         preprocess(&self.compiler, &self.shim, &self.root, file, flavour, &path)
@@ -224,8 +226,10 @@ fn scan_units(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError> {
             .with_extension("");
         let name = below.display().to_string().replace('\\', "/");
         let p = cx.preprocess(&file, &name, Flavour::Scalar)?;
+        let mut scan = scan::scan(&p.tokens);
+        scan.findings = lint::tokens(&p.tokens, &scan);
         Ok(Unit {
-            scan: scan::scan(&p.tokens),
+            scan,
             prefix: format!("{library}_{}", identifier(&name)),
             name,
             files: p.files,

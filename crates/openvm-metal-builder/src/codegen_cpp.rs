@@ -20,15 +20,17 @@ pub enum Flavour {
     Ptx,
     /// Sizes of arguments and threadgroup arrays.
     Probe,
+    /// The check of address spaces.
+    Lint,
 }
 
 impl Flavour {
     /// Macro definitions, for the preprocessor as well as for the compiler.
     pub fn defines(self) -> Vec<String> {
-        let target = if self == Self::Ptx {
-            "-DMSL_PTX"
-        } else {
-            "-DMSL_HOST"
+        let target = match self {
+            Self::Ptx => "-DMSL_PTX",
+            Self::Lint => "-DMSL_LINT",
+            _ => "-DMSL_HOST",
         };
         let lanes = if let Self::Lanes(w) = self { w } else { 1 };
         let mut out = vec![target.to_string(), format!("-DMSL_LANES={lanes}")];
@@ -77,6 +79,7 @@ pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefix: &str) -> String {
             Flavour::Fiber => fiber(e, f, &s),
             Flavour::Ptx => ptx(e, f),
             Flavour::Probe => probe(e, f, n),
+            Flavour::Lint => String::new(),
         });
     }
     out

@@ -10,6 +10,7 @@ pub mod codegen_rust;
 pub mod compiler;
 pub mod error;
 pub mod lexer;
+pub mod lint;
 pub mod preprocess;
 pub mod probe;
 pub mod rewrite;
@@ -20,7 +21,9 @@ pub mod signature;
 pub mod target_apple;
 pub mod target_cpu;
 pub mod target_ptx;
+pub mod toolchain;
 pub mod types;
 
 pub use builder::{fail, Builder};
 pub use error::{BuildError, Finding};
+pub use toolchain::Toolchain;

@@ -96,6 +96,35 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
     e.apply()
 }
 
+/// C++ for OpenCL: as [`rewrite`], with tables at namespace scope in the constant address space.
+pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
+    let mut e = Edits {
+        t,
+        by_start: BTreeMap::new(),
+    };
+    for &(from, to) in &scan.instantiations {
+        e.replace(from, to, "");
+    }
+    let mut i = 0;
+    while i < t.len() {
+        let next = token(t, scopes, i, &mut e);
+        let outside = !scopes[i].in_function && t.tokens[i].kind == TokenKind::Ident;
+        if outside && t.at(i) == "constant" && t.at(i + 1) != "*" && is_table(t, i) {
+            e.replace(i, i + 1, "MSL_TABLE");
+        }
+        i = next;
+    }
+    e.apply()
+}
+
+/// `constant T NAME ... = ...;` at namespace scope or `static constant` in a struct, not a parameter.
+fn is_table(t: &Tokens, i: usize) -> bool {
+    let start = scope::statement_start(t, i);
+    let stop = (i..t.len()).find(|&k| matches!(t.at(k), ";" | "=" | "{" | "(" | ")" | "*" | "&"));
+    let parameter = (start..i).any(|k| t.at(k) == "(");
+    !parameter && stop.is_some_and(|k| matches!(t.at(k), "=" | ";" | "{"))
+}
+
 fn without_attributes(t: &Tokens, from: usize, to: usize) -> String {
     let mut out = String::new();
     let mut start = from;

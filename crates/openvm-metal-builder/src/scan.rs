@@ -214,7 +214,7 @@ fn declaration(
     let lane_guard_missing = kind == Kind::FlatLane
         && guard.is_none()
         && t.at(body + 1) == "if"
-        && (body + 2..t.matching(body + 2)).any(|k| t.at(k) == ">=");
+        && (body + 2..t.matching(body + 2)).any(|k| t.at(k) == ">" && t.at(k + 1) == "=");
     if lane_guard_missing {
         out.findings.push(finding(
             body + 1,

@@ -24,6 +24,7 @@ pub const FILES: &[(&str, &str)] = shim![
     "msl_sync.h",
     "msl_wrap.h",
     "msl_outside.h",
+    "lint_stdlib.h",
     "lanes.h",
     "lanes_scalar.h",
     "lanes_vector.h",

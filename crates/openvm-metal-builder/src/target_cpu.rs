@@ -80,6 +80,11 @@ impl Isa {
         Ok(picked)
     }
 
+    /// The best of `isas` that this machine has.
+    pub fn best(isas: &[Self]) -> Self {
+        native(isas)
+    }
+
     fn machine_options(self, target: &str) -> Vec<&'static str> {
         match self {
             Self::X86V4 => vec!["-march=x86-64-v4", "-mprefer-vector-width=512"],

@@ -1,0 +1,94 @@
+//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] FILE|FOLDER...`
+//!
+//! Prints for each file how many kernels were found, whether they compile for the CPU and to PTX, and
+//! the first message of what does not.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use openvm_metal_builder::{BuildError, Toolchain};
+
+fn main() -> Result<(), BuildError> {
+    let mut root = None;
+    let mut lint = false;
+    let mut files = Vec::new();
+    let mut args = std::env::args().skip(1);
+    while let Some(a) = args.next() {
+        match a.as_str() {
+            "-I" => root = args.next().map(PathBuf::from),
+            "--lint" => lint = true,
+            _ => collect(Path::new(&a), &mut files),
+        }
+    }
+    files.sort();
+    let scratch = std::env::temp_dir().join("openvm-metal-compile-msl");
+    let tools = Toolchain::new(scratch)?;
+    println!("{}", tools.compiler().version);
+    let (mut kernels, mut cpu_files, mut cpu_kernels, mut ptx_files) = (0, 0, 0, 0);
+    for f in &files {
+        let folder = root
+            .clone()
+            .unwrap_or_else(|| f.parent().unwrap_or(Path::new(".")).to_path_buf());
+        let found = match tools.kernels(&folder, f) {
+            Ok(k) => k.len(),
+            Err(e) => {
+                println!("{}: {}", f.display(), first_line(&e));
+                continue;
+            }
+        };
+        kernels += found;
+        let cpu = tools.compile_cpu_file(&folder, f);
+        let ptx = tools.compile_ptx_file(&folder, f);
+        let word = |ok: bool| if ok { "ok" } else { "no" };
+        println!(
+            "{}: {found} kernels, cpu {}, ptx {}",
+            f.display(),
+            word(cpu.is_ok()),
+            word(ptx.is_ok())
+        );
+        for e in [cpu.as_ref().err(), ptx.as_ref().err()]
+            .into_iter()
+            .flatten()
+        {
+            println!("    {}", first_line(e));
+        }
+        cpu_files += usize::from(cpu.is_ok());
+        cpu_kernels += cpu.map_or(0, |c| c.kernels.len());
+        ptx_files += usize::from(ptx.is_ok());
+        if lint {
+            match tools.lint(&folder, f) {
+                Ok(findings) => findings.iter().for_each(|x| println!("    {x}")),
+                Err(e) => println!("    {}", first_line(&e)),
+            }
+        }
+    }
+    println!(
+        "{} files, {kernels} kernels; cpu: {cpu_files} files, {cpu_kernels} kernels; ptx: {ptx_files} files",
+        files.len()
+    );
+    Ok(())
+}
+
+fn first_line(e: &BuildError) -> String {
+    let text = e.to_string();
+    let errors: Vec<&str> = text.lines().filter(|l| l.contains("error: ")).collect();
+    match errors.first() {
+        Some(l) => format!("{l} (and {} more)", errors.len() - 1),
+        None => text.lines().take(2).collect::<Vec<_>>().join(" "),
+    }
+}
+
+fn collect(path: &Path, out: &mut Vec<PathBuf>) {
+    if !path.is_dir() {
+        out.push(path.to_path_buf());
+        return;
+    }
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let p = entry.path();
+        if p.is_dir() || p.extension().is_some_and(|e| e == "metal") {
+            collect(&p, out);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Guards, barriers and recursion.
+
+use crate::{
+    error::Finding,
+    lexer::TokenKind,
+    lint::Source,
+    scan::{KernelFn, Kind},
+    signature::ParamKind,
+};
+
+pub(crate) fn check(s: &Source<'_>, out: &mut Vec<Finding>) {
+    for f in &s.scan.functions {
+        match f.kind {
+            Kind::Flat | Kind::FlatLane => guard(s, f, out),
+            Kind::Barrier | Kind::BarrierLane => barriers(s, f, out),
+        }
+        simd_width(s, f, out);
+    }
+    recursion(s, out);
+}
+
+fn body(f: &KernelFn) -> (usize, usize) {
+    (f.params_tokens.1 + 1, f.range.1 - 1)
+}
+
+/// A flat kernel that returns early on something else than the plain guard.
+fn guard(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
+    let (from, _) = body(f);
+    if f.guard.is_some() || s.t.at(from) != "if" {
+        return;
+    }
+    let close = s.t.matching(from + 1);
+    let returns = s.t.at(close + 1) == "return"
+        || (s.t.at(close + 1) == "{" && s.t.at(close + 2) == "return");
+    if returns && f.kind == Kind::Flat {
+        out.push(s.finding(
+            from,
+            "flat-guard",
+            format!("the guard of kernel `{}` is not of the plain form", f.name),
+            "begin with exactly `if (gid >= EXPRESSION_OF_PARAMETERS) return;`",
+        ));
+    }
+}
+
+fn thread_names(f: &KernelFn) -> Vec<&str> {
+    f.params
+        .iter()
+        .filter(|p| match &p.kind {
+            ParamKind::Builtin(b) => {
+                b.starts_with("thread_")
+                    || b.starts_with("simdgroup_index")
+                    || b.starts_with("quadgroup_index")
+            }
+            _ => false,
+        })
+        .map(|p| p.name.as_str())
+        .collect()
+}
+
+fn is_sync(word: &str) -> bool {
+    matches!(word, "threadgroup_barrier" | "simdgroup_barrier")
+        || word.starts_with("simd_")
+        || word.starts_with("quad_")
+}
+
+/// Barriers and SIMD-group operations under a condition on the thread, or after a thread has returned.
+fn barriers(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
+    let t = s.t;
+    let (from, to) = body(f);
+    let threads = thread_names(f);
+    let sync =
+        |i: usize| t.tokens[i].kind == TokenKind::Ident && is_sync(t.at(i)) && t.at(i + 1) == "(";
+    let report = |at: usize, message: String, out: &mut Vec<Finding>| {
+        out.push(s.finding(
+            at,
+            "barrier-divergent",
+            message,
+            "put the barrier where all threads of the threadgroup pass",
+        ));
+    };
+    let mut returned: Option<u32> = None;
+    let mut i = from;
+    while i < to {
+        if let (true, Some(line)) = (sync(i), returned) {
+            report(
+                i,
+                format!(
+                    "`{}` after some threads have returned in line {line}",
+                    t.at(i)
+                ),
+                out,
+            );
+            return;
+        }
+        if t.at(i) == "if" && t.at(i + 1) == "(" {
+            let close = t.matching(i + 1);
+            let divergent = (i + 2..close).any(|k| threads.contains(&t.at(k)));
+            let end = if t.at(close + 1) == "{" {
+                t.matching(close + 1)
+            } else {
+                (close..to).find(|&k| t.at(k) == ";").unwrap_or(to)
+            };
+            if divergent {
+                if let Some(k) = (close + 1..end).find(|&k| sync(k)) {
+                    report(
+                        k,
+                        format!("`{}` under a condition on the thread", t.at(k)),
+                        out,
+                    );
+                }
+                if (close + 1..=end).any(|k| t.at(k) == "return") {
+                    returned = Some(t.tokens[i].line);
+                }
+                i = end;
+            }
+        }
+        i += 1;
+    }
+    let asks = |name: &str| {
+        f.params
+            .iter()
+            .any(|p| matches!(&p.kind, ParamKind::Builtin(b) if b == name))
+    };
+    let barrier = (from..to).any(|k| t.at(k) == "threadgroup_barrier");
+    let sized = asks("threads_per_threadgroup")
+        || asks("threads_per_grid")
+        || asks("simdgroups_per_threadgroup");
+    if barrier && !threads.is_empty() && !sized {
+        out.push(s.finding(
+            f.params_tokens.0,
+            "threadgroup-size",
+            format!("kernel `{}` depends on one threadgroup size", f.name),
+            "take [[threads_per_threadgroup]] and loop `for (i = tid; i < n; i += tpg)`",
+        ));
+    }
+}
+
+/// Thread index taken apart with a literal SIMD width.
+fn simd_width(s: &Source<'_>, f: &KernelFn, out: &mut Vec<Finding>) {
+    let t = s.t;
+    let (from, to) = body(f);
+    let threads = thread_names(f);
+    for i in from..to.saturating_sub(3) {
+        if !threads.contains(&t.at(i)) || t.at(i - 1) == "." {
+            continue;
+        }
+        let number = |k: usize| t.at(k).trim_end_matches(['u', 'U']).to_string();
+        let literal = match t.at(i + 1) {
+            "&" => number(i + 2) == "31",
+            "%" | "/" => number(i + 2) == "32",
+            ">" => t.at(i + 2) == ">" && number(i + 3) == "5",
+            _ => false,
+        };
+        if literal && f.kind.barriers() {
+            out.push(s.finding(
+                i,
+                "simd-width",
+                format!("`{}` is taken apart with a literal SIMD width", t.at(i)),
+                "use [[thread_index_in_simdgroup]] and [[threads_per_simdgroup]]",
+            ));
+        }
+    }
+}
+
+/// Functions that call themselves.
+fn recursion(s: &Source<'_>, out: &mut Vec<Finding>) {
+    let t = s.t;
+    for i in 1..t.len() {
+        if s.scopes[i].in_function || t.at(i) != "(" || t.tokens[i - 1].kind != TokenKind::Ident {
+            continue;
+        }
+        let name = t.at(i - 1);
+        let open = t.matching(i) + 1;
+        if t.at(open) != "{" || name.starts_with("operator") || t.at(i - 2) == "operator" {
+            continue;
+        }
+        // A call of another overload has another number of arguments.
+        let arity = |open: usize| {
+            let close = t.matching(open);
+            let mut n = usize::from(close > open + 1);
+            let mut k = open + 1;
+            let mut angle = 0usize;
+            while k < close {
+                match t.at(k) {
+                    "(" | "[" | "{" => k = t.matching(k),
+                    "<" => angle += 1,
+                    ">" => angle = angle.saturating_sub(1),
+                    "," if angle == 0 => n += 1,
+                    _ => {}
+                }
+                k += 1;
+            }
+            n
+        };
+        let template = t.at(crate::scope::statement_start(t, i)) == "template";
+        let overloaded = (1..t.len()).any(|k| {
+            k != i
+                && t.at(k) == "("
+                && !s.scopes[k].in_function
+                && t.at(k - 1) == name
+                && t.at(t.matching(k) + 1) == "{"
+        });
+        let end = t.matching(open);
+        let call = (open..end).find(|&k| {
+            t.at(k) == name
+                && t.at(k + 1) == "("
+                && !matches!(t.at(k - 1), "." | "->")
+                && arity(k + 1) == arity(i)
+        });
+        if let (Some(k), false, false) = (call, template, overloaded) {
+            out.push(s.finding(
+                k,
+                "recursion",
+                format!("`{name}` calls itself"),
+                "use a loop",
+            ));
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The same steps outside of build scripts: lint a file, compile source made at run time.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    cache,
+    codegen_cpp::{self, Flavour},
+    compiler::Compiler,
+    error::{BuildError, Finding},
+    lint,
+    preprocess::{preprocess, Preprocessed},
+    scan::{self, Kind, Scan},
+    shim::{write_if_changed, ShimFolders},
+    target_cpu::{self, Isa},
+    target_ptx,
+};
+
+/// A compiler with the shim written to a scratch folder.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    compiler: Compiler,
+    shim: ShimFolders,
+    scratch: PathBuf,
+}
+
+/// A shared library of native kernels.
+#[derive(Clone, Debug)]
+pub struct SharedKernels {
+    /// The library file.
+    pub path: PathBuf,
+    /// Its kernels.
+    pub kernels: Vec<SharedKernel>,
+}
+
+/// One kernel of a [`SharedKernels`].
+#[derive(Clone, Debug)]
+pub struct SharedKernel {
+    /// Name of the kernel.
+    pub name: String,
+    /// How it runs.
+    pub kind: Kind,
+    /// Symbol of the version to use, a `CpuFn` of `openvm-metal-common`.
+    pub run: String,
+    /// Symbol of the version without lanes, a `CpuFn`.
+    pub scalar: String,
+}
+
+impl Toolchain {
+    /// Finds the compiler; `scratch` holds generated files and results, which later calls reuse.
+    pub fn new(scratch: impl Into<PathBuf>) -> Result<Self, BuildError> {
+        let scratch = scratch.into();
+        Ok(Self {
+            compiler: Compiler::find()?,
+            shim: ShimFolders::write(&scratch)?,
+            scratch,
+        })
+    }
+
+    /// The compiler in use.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    fn read(
+        &self,
+        root: &Path,
+        file: &Path,
+        flavour: Flavour,
+    ) -> Result<(Preprocessed, Scan), BuildError> {
+        let key = cache::hash(&[&file.display().to_string()]);
+        let path = self.scratch.join("pp").join(format!("{key}-{flavour:?}"));
+        let p = preprocess(&self.compiler, &self.shim, root, file, flavour, &path)?;
+        let scan = scan::scan(&p.tokens);
+        Ok((p, scan))
+    }
+
+    /// Names and kinds of the kernels of a file.
+    pub fn kernels(&self, root: &Path, file: &Path) -> Result<Vec<(String, Kind)>, BuildError> {
+        let (_, scan) = self.read(root, file, Flavour::Scalar)?;
+        let kind = |e: &scan::Entry| scan.functions[e.function].kind;
+        Ok(scan
+            .entries
+            .iter()
+            .map(|e| (e.name.clone(), kind(e)))
+            .collect())
+    }
+
+    /// Everything the lint finds in a file; the address-space check needs clang and is left out without.
+    pub fn lint(&self, root: &Path, file: &Path) -> Result<Vec<Finding>, BuildError> {
+        let (p, scan) = self.read(root, file, Flavour::Lint)?;
+        let mut out = lint::tokens(&p.tokens, &scan);
+        // What the tokens show already, clang would report again in its own words.
+        if out.is_empty() && lint::address_space::available(&self.compiler) {
+            let key = cache::hash(&[&file.display().to_string()]);
+            let scratch = self.scratch.join(format!("lint-{key}.cl"));
+            out =
+                lint::address_space::check(&self.compiler, &self.shim, &p.tokens, &scan, &scratch)?;
+        }
+        Ok(out)
+    }
+
+    /// Compiles a file to a shared library for this machine, `<scratch>/<hash>.so`.
+    pub fn compile_cpu_file(&self, root: &Path, file: &Path) -> Result<SharedKernels, BuildError> {
+        let isa = Isa::selected(std::env::consts::ARCH)?;
+        let isa = Isa::best(&isa);
+        let (p, scan) = self.read(root, file, Flavour::Scalar)?;
+        reject(&scan)?;
+        let mut flavours = vec![(Flavour::Scalar, p, "s")];
+        if scan
+            .entries
+            .iter()
+            .any(|e| scan.functions[e.function].kind.lanes())
+        {
+            let lanes = Flavour::Lanes(isa.lanes());
+            flavours.push((lanes, self.read(root, file, lanes)?.0, "r"));
+        }
+        let mut objects = Vec::new();
+        let mut all = String::new();
+        for (flavour, p, tag) in &flavours {
+            let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), *flavour, isa.suffix());
+            let options = target_cpu::options(&self.compiler, &self.shim, *flavour, isa, "", false);
+            let key = cache::hash(&[&self.compiler.version, &options.join("\n"), &text]);
+            let object = self.scratch.join(format!("{key}-{tag}.o"));
+            let source = object.with_extension("cpp");
+            cache::cached(&object, &key, || {
+                write_if_changed(&source, &text)?;
+                let mut args = options.clone();
+                args.extend([
+                    "-c".into(),
+                    "-o".into(),
+                    object.display().to_string(),
+                    source.display().to_string(),
+                ]);
+                self.compiler.run(&args, file, "cpu").map(|_| ())
+            })?;
+            objects.push(object);
+            all += &key;
+        }
+        let path = self.scratch.join(format!("{}.so", cache::hash(&[&all])));
+        cache::cached(&path, &all, || {
+            let mut args: Vec<String> = ["-shared", "-fPIC", "-o"].map(String::from).to_vec();
+            args.push(path.display().to_string());
+            args.extend(objects.iter().map(|o| o.display().to_string()));
+            args.push("-lm".into());
+            self.compiler
+                .run(&args, file, "a shared library")
+                .map(|_| ())
+        })?;
+        let kernels = scan.entries.iter().map(|e| {
+            let kind = scan.functions[e.function].kind;
+            let s = codegen_cpp::symbol(isa.suffix(), &e.name);
+            SharedKernel {
+                name: e.name.clone(),
+                kind,
+                run: format!("{s}_{}", if kind.lanes() { "r" } else { "s" }),
+                scalar: format!("{s}_s"),
+            }
+        });
+        Ok(SharedKernels {
+            kernels: kernels.collect(),
+            path,
+        })
+    }
+
+    /// As [`Self::compile_cpu_file`] for source text whose includes are looked up in `root`.
+    pub fn compile_cpu_shared(
+        &self,
+        root: &Path,
+        source: &str,
+    ) -> Result<SharedKernels, BuildError> {
+        self.compile_cpu_file(root, &self.source_file(source)?)
+    }
+
+    /// PTX of a file; the entry of kernel `k` is `msl_k`.
+    pub fn compile_ptx_file(&self, root: &Path, file: &Path) -> Result<String, BuildError> {
+        if !target_ptx::available(&self.compiler) {
+            return Err(BuildError::Tool {
+                tool: self.compiler.program.clone(),
+                message: "this compiler cannot emit PTX; install clang".into(),
+            });
+        }
+        let (p, scan) = self.read(root, file, Flavour::Ptx)?;
+        reject(&scan)?;
+        let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, "");
+        let mut args = target_ptx::options(&self.compiler, &self.shim);
+        let key = cache::hash(&[&self.compiler.version, &args.join("\n"), &text]);
+        let output = self.scratch.join(format!("{key}.ptx"));
+        cache::cached(&output, &key, || {
+            let source = output.with_extension("ptx.cpp");
+            write_if_changed(&source, &text)?;
+            args.extend([
+                "-o".into(),
+                output.display().to_string(),
+                source.display().to_string(),
+            ]);
+            self.compiler.run(&args, file, "ptx").map(|_| ())
+        })?;
+        fs::read_to_string(&output).map_err(|e| BuildError::io(output, e))
+    }
+
+    /// As [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.
+    pub fn compile_ptx(&self, root: &Path, source: &str) -> Result<String, BuildError> {
+        self.compile_ptx_file(root, &self.source_file(source)?)
+    }
+
+    fn source_file(&self, source: &str) -> Result<PathBuf, BuildError> {
+        let path = self
+            .scratch
+            .join(format!("source-{}.metal", cache::hash(&[source])));
+        write_if_changed(&path, source)?;
+        Ok(path)
+    }
+}
+
+fn reject(scan: &Scan) -> Result<(), BuildError> {
+    if scan.findings.is_empty() {
+        Ok(())
+    } else {
+        Err(BuildError::Rules(scan.findings.clone()))
+    }
+}

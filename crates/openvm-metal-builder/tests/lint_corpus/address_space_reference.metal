@@ -1,0 +1,8 @@
+// expect: address-space 4
+#include <metal_stdlib>
+using namespace metal;
+inline void bump(uint& x) { x += 1; }
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = 1;
+}

@@ -1,0 +1,8 @@
+// expect: double 6
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    double x = 1.0;
+    out[gid] = n;
+}

@@ -1,0 +1,8 @@
+// expect: function-constant 4
+#include <metal_stdlib>
+using namespace metal;
+constant bool FAST [[function_constant(0)]];
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = FAST;
+}

@@ -1,0 +1,11 @@
+// expect: mutating-member 6
+#include <metal_stdlib>
+using namespace metal;
+struct A {
+    uint v;
+    A operator+=(A b) { v += b.v; return *this; }
+};
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = 1;
+}

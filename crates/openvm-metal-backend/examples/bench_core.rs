@@ -126,7 +126,7 @@ fn tree(s: &CommandStream, log_rows: u32) -> Result<()> {
     let start = || Instant::now();
     let time = median(|| {
         let start = start();
-        black_box(MerkleTreeMetal::new(s, base.clone(), 16)?);
+        let _ = black_box(MerkleTreeMetal::new(s, base.clone(), 16)?);
         Ok(start.elapsed())
     })?;
     println!(
@@ -135,7 +135,7 @@ fn tree(s: &CommandStream, log_rows: u32) -> Result<()> {
     );
     let time = median(|| {
         let start = start();
-        black_box(MerkleTreeMetal::new(s, ext.clone(), 16)?);
+        let _ = black_box(MerkleTreeMetal::new(s, ext.clone(), 16)?);
         Ok(start.elapsed())
     })?;
     println!(

@@ -1,7 +1,8 @@
 //! `MerkleTreeMetal`: construction and opening.
 
 use openvm_metal_common::{
-    CommandStream, DeviceElem, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
+    CommandStream, DeviceElem, DeviceInfo, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice,
+    MetalSliceMut,
 };
 
 use crate::{
@@ -14,6 +15,12 @@ use crate::{
 
 /// Digests that one thread of a leaf kernel combines, log2.
 const MAX_LOG_FOLD: u32 = 4;
+/// Digests that one thread of the fold kernel combines on a GPU, log2: short chains, more threads.
+const GPU_LOG_FOLD: u32 = 2;
+/// Threads that keep a GPU busy, log2.
+const LOG_BUSY_THREADS: u32 = 17;
+/// Most lanes of a vector, log2: with fewer leaves than lanes, lanes would straddle leaves.
+const LOG_LANES: u32 = 4;
 /// Layers that one threadgroup of the subtree kernel computes: 2^8 digests, 128 threads.
 const SUBTREE_LEVELS: u32 = 8;
 
@@ -89,8 +96,8 @@ pub struct Openings<T> {
 impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// Hashes the rows of `matrix`, `rows_per_query` of them to a leaf; the tree and its root.
     ///
-    /// One dispatch for the leaves (two if a leaf has more than 16 rows), one for every 8 layers
-    /// above, one wait. `32 * 2 * query_stride` bytes.
+    /// One dispatch for the leaves (on GPUs up to three if there are fewer than 2^17 rows per
+    /// `rows_per_query`), one for every 8 layers above, one wait. `32 * 2 * query_stride` bytes.
     ///
     /// # Errors
     /// If the height or `rows_per_query` is no power of two, if there are fewer rows than
@@ -240,6 +247,20 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     }
 }
 
+/// Levels that the leaf kernel combines itself: all, unless that leaves a GPU with too few threads.
+fn leaf_fold(info: &DeviceInfo, log_rows: u32, log_stride: u32) -> u32 {
+    let most = log_rows.min(MAX_LOG_FOLD);
+    if log_rows > most && log_stride < LOG_LANES {
+        return 0;
+    }
+    match info.kind {
+        DeviceKind::Cpu => most,
+        DeviceKind::Cuda | DeviceKind::Metal => {
+            most.min((log_rows + log_stride).saturating_sub(LOG_BUSY_THREADS))
+        }
+    }
+}
+
 fn leaf_layer<T: MerkleCell>(
     s: &CommandStream,
     matrix: &MetalMatrix<T>,
@@ -247,6 +268,7 @@ fn leaf_layer<T: MerkleCell>(
     log_rows: u32,
     log_stride: u32,
 ) -> Result<(), MetalError> {
+    let info = s.context().info();
     let params = |log_fold: u32, log_left: u32| MerkleLeafParams {
         height: matrix.height() as u64,
         threads: 1 << (log_stride + log_left),
@@ -255,25 +277,33 @@ fn leaf_layer<T: MerkleCell>(
         log_fold,
     };
     let grid = |p: &MerkleLeafParams| Grid::threads(p.threads as usize);
-    if log_rows <= MAX_LOG_FOLD {
-        let p = params(log_rows, 0);
+    let fold = leaf_fold(info, log_rows, log_stride);
+    let mut left = log_rows - fold;
+    if left > MAX_LOG_FOLD && log_stride < LOG_LANES {
+        let expected = "at most 16 rows in a leaf of a tree with fewer than 16 leaves";
+        let actual = (1u64 << log_rows).to_string();
+        return Err(unfit("merkle_leaves", "rows_per_query", expected, actual));
+    }
+    let p = params(fold, left);
+    if left == 0 {
         return T::leaves(s, grid(&p), matrix.slice(), layer, &p);
     }
-    if log_rows > 2 * MAX_LOG_FOLD || log_stride < 4 {
-        let expected = "at most 16 rows in a leaf, or 256 with 16 leaves or more";
-        return Err(unfit(
-            "merkle_leaves",
-            "rows_per_query",
-            expected,
-            (1u64 << log_rows).to_string(),
-        ));
+    let most = match info.kind {
+        DeviceKind::Cpu => MAX_LOG_FOLD,
+        DeviceKind::Cuda | DeviceKind::Metal if log_stride < LOG_LANES => MAX_LOG_FOLD,
+        DeviceKind::Cuda | DeviceKind::Metal => GPU_LOG_FOLD,
+    };
+    let mut below = MetalBuffer::uninit(s.context(), p.threads as usize)?;
+    T::leaves(s, grid(&p), matrix.slice(), below.as_slice_mut(), &p)?;
+    while left > most {
+        left -= most;
+        let p = params(most, left);
+        let mut above = MetalBuffer::uninit(s.context(), p.threads as usize)?;
+        kernels::merkle_fold(s, grid(&p), &below, &mut above, &p)?;
+        below = above;
     }
-    let left = log_rows - MAX_LOG_FOLD;
-    let p = params(MAX_LOG_FOLD, left);
-    let mut partial = MetalBuffer::uninit(s.context(), p.threads as usize)?;
-    T::leaves(s, grid(&p), matrix.slice(), partial.as_slice_mut(), &p)?;
     let p = params(left, 0);
-    kernels::merkle_fold(s, grid(&p), &partial, layer, &p)
+    kernels::merkle_fold(s, grid(&p), &below, layer, &p)
 }
 
 fn upper_layers(

@@ -24,6 +24,28 @@ pub enum CliError {
     /// Checks failed; the table has said which.
     #[error("{failed} of {total} checks failed")]
     ChecksFailed { failed: usize, total: usize },
+    /// A prover other than ours failed.
+    #[error("{engine}: {message}")]
+    Engine {
+        engine: &'static str,
+        message: String,
+    },
+    /// The verifier does not accept the proof.
+    #[error("the proof is not valid: {0}")]
+    Rejected(String),
+    /// A file that cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        path: String,
+        source: std::io::Error,
+    },
+    /// A file that does not hold what it should.
+    #[error("{path} is no {what}: {reason}")]
+    Corrupt {
+        path: String,
+        what: &'static str,
+        reason: String,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,

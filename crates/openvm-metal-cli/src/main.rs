@@ -1,17 +1,20 @@
-//! The `openvm-metal` command: what devices there are, whether every kernel works on them, how fast
-//! they are.
+//! The `openvm-metal` command: proofs, what devices there are, whether every kernel works on them, how
+//! fast they are.
 //!
 //! Exit status: 0 success, 1 a check failed or the work could not be done, 2 wrong usage, 130 stopped
 //! by Ctrl-C.
 
 mod bench;
+mod circuits;
 mod devices;
 mod error;
 mod host;
 mod interrupt;
+mod prove;
 mod selftest;
 mod table;
 mod target_device;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -37,6 +40,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Prove a built-in circuit and verify the proof.
+    Prove(prove::ProveArgs),
+    /// Verify a proof from a file.
+    Verify(verify::VerifyArgs),
     /// List the devices this machine has and why others are missing.
     Devices(devices::DevicesArgs),
     /// Run every kernel on a device and compare it with its oracle.
@@ -53,6 +60,8 @@ fn main() -> ExitCode {
         return report(&error);
     }
     let outcome = match &cli.command {
+        Command::Prove(args) => prove::run(args),
+        Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Selftest(args) => selftest::run(args),
         Command::Bench(command) => bench::run(command),

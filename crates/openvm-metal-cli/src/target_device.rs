@@ -15,15 +15,22 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
+    /// The device that was asked for.
+    ///
+    /// # Errors
+    /// If the environment names an unknown one.
+    pub fn device(&self) -> Result<Device> {
+        match self.device {
+            Some(device) => Ok(device),
+            None => Ok(Device::from_env()?),
+        }
+    }
+
     /// Opens the device with all kernels of the prover compiled.
     ///
     /// # Errors
     /// If the device is unknown, not available, or refuses a kernel.
     pub fn context(&self) -> Result<MetalContext> {
-        let device = match self.device {
-            Some(device) => device,
-            None => Device::from_env()?,
-        };
-        Ok(MetalContext::new(device, &[&LIBRARY])?)
+        Ok(MetalContext::new(self.device()?, &[&LIBRARY])?)
     }
 }

@@ -267,10 +267,10 @@ fn launcher(
             }
             ParamKind::Builtin(_) => continue,
         }
-        let _ = write!(
+        let _ = writeln!(
             asserts,
             "    const _: () = assert!(::core::mem::size_of::<{ty}>() == {size} && ::core::mem::align_of::<{ty}>() <= {align}, \
-             \"{ty} has another size or alignment than `{}` of kernel {}: {size} and {align} bytes\");\n",
+             \"{ty} has another size or alignment than `{}` of kernel {}: {size} and {align} bytes\");",
             p.element, e.name
         );
     }

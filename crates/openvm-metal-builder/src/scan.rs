@@ -377,8 +377,8 @@ fn called(t: &Tokens, i: usize) -> bool {
 /// Names of functions that reach a barrier or SIMD-group operation.
 fn barrier_functions(t: &Tokens, scopes: &[Scope]) -> HashSet<String> {
     let mut calls: HashMap<&str, HashSet<&str>> = HashMap::new();
-    for i in 0..t.len() {
-        if scopes[i].in_function || t.tokens[i].kind != TokenKind::Ident || t.at(i + 1) != "(" {
+    for (i, scope) in scopes.iter().enumerate() {
+        if scope.in_function || t.tokens[i].kind != TokenKind::Ident || t.at(i + 1) != "(" {
             continue;
         }
         let mut body = t.matching(i + 1) + 1;

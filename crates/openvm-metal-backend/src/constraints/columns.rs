@@ -181,8 +181,8 @@ impl ColumnPlan {
                 ColumnKernel::Extend(tables) => kernels::constraint_extend(
                     s,
                     grid,
-                    &jobs,
-                    &groups,
+                    jobs,
+                    groups,
                     columns,
                     tables,
                     &mut *arena,
@@ -199,8 +199,8 @@ impl ColumnPlan {
                 ColumnKernel::Gather => kernels::constraint_gather(
                     s,
                     grid,
-                    &jobs,
-                    &groups,
+                    jobs,
+                    groups,
                     columns,
                     &mut *arena,
                     &params,
@@ -216,8 +216,8 @@ impl ColumnPlan {
                 ColumnKernel::Fold(weights) => kernels::constraint_fold_ple(
                     s,
                     grid,
-                    &jobs,
-                    &groups,
+                    jobs,
+                    groups,
                     columns,
                     weights,
                     &mut *arena,

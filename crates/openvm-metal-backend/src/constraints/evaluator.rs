@@ -193,8 +193,8 @@ impl RuleEvaluator for Interpreter<'_> {
         kernels::constraint_eval_base(
             s,
             l.grid,
-            &l.jobs,
-            &l.groups,
+            l.jobs,
+            l.groups,
             code,
             coefficients,
             uniforms,
@@ -222,8 +222,8 @@ impl RuleEvaluator for Interpreter<'_> {
         kernels::constraint_eval_ext(
             s,
             l.grid,
-            &l.jobs,
-            &l.groups,
+            l.jobs,
+            l.groups,
             code,
             coefficients,
             uniforms,
@@ -256,8 +256,8 @@ impl RuleEvaluator for Interpreter<'_> {
         kernels::constraint_eval_leaves(
             s,
             l.grid,
-            &l.jobs,
-            &l.groups,
+            l.jobs,
+            l.groups,
             code,
             coefficients,
             uniforms,

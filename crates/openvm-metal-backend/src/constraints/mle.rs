@@ -257,8 +257,8 @@ impl MleRounds {
         Ok(kernels::constraint_fold_mle(
             s,
             grid,
-            &jobs,
-            &groups,
+            jobs,
+            groups,
             &mut self.arena,
             &params,
         )?)

@@ -145,7 +145,7 @@ impl Sums {
         kernels::constraint_sum(
             s,
             grid,
-            &jobs,
+            jobs,
             partials,
             &eq.tables,
             self.sums.slice_mut(range),

@@ -33,6 +33,7 @@ impl<'a> LayerNodes<'a> {
     }
 
     /// Reads both columns and, before them, another slice, with one wait.
+    #[allow(clippy::type_complexity)]
     pub fn read_with(
         &self,
         s: &CommandStream,

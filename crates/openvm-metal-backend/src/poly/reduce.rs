@@ -27,7 +27,7 @@ impl Plan {
         segments: usize,
         unit: usize,
     ) -> Result<Self, MetalError> {
-        if segments == 0 || cells % segments != 0 || cells == 0 {
+        if segments == 0 || !cells.is_multiple_of(segments) || cells == 0 {
             let expected = format!("a multiple of {segments} elements, at least one each");
             return Err(unfit(kernel, "values", expected, cells.to_string()));
         }
@@ -195,7 +195,7 @@ pub fn tensor_dot_base(
 }
 
 fn segments_of(kernel: &'static str, weights: usize, values: usize) -> Result<usize, MetalError> {
-    if weights == 0 || values == 0 || values % weights != 0 {
+    if weights == 0 || values == 0 || !values.is_multiple_of(weights) {
         let expected = format!("a positive multiple of the {weights} weights");
         return Err(unfit(kernel, "values", expected, values.to_string()));
     }

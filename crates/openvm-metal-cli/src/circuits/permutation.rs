@@ -39,7 +39,7 @@ impl<AB: InteractionBuilder> Air<AB> for Permutation {
                 (pair, AB::Expr::ONE),
                 (self.pairs + pair, AB::Expr::NEG_ONE),
             ] {
-                let value: AB::Expr = local[column].clone().into();
+                let value: AB::Expr = local[column].into();
                 builder.push_interaction(1, [value, tag.clone()], count, 1);
             }
         }

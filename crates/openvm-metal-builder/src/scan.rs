@@ -176,7 +176,8 @@ fn declaration(
     let host_name = attrs
         .iter()
         .find(|a| a.0 == "host_name")
-        .map(|a| a.1.trim_matches('"').to_string());
+        // Adjacent literals are one string.
+        .map(|a| a.1.split('"').skip(1).step_by(2).collect::<String>());
     if explicit {
         let end = (i..t.len()).find(|&k| t.at(k) == ";").unwrap_or(i);
         out.instantiations.push((start, end + 1));

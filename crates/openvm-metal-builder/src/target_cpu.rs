@@ -126,6 +126,8 @@ pub fn options(
     let level = match flavour {
         Flavour::Fiber => "-O1",
         Flavour::Probe => "-O0",
+        // g++ takes minutes for large vector kernels at -O3.
+        _ if !compiler.is_clang() => "-O2",
         _ => "-O3",
     };
     args.push(level.into());

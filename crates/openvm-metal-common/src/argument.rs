@@ -30,7 +30,7 @@ pub trait KernelArg<T: DeviceElem> {
     fn bound(&self) -> Bound<'_>;
 
     /// The same argument, with the length the launch needs: if it is shorter the dispatch is
-    /// [`MetalError::BufferTooShort`].
+    /// [`MetalError::BufferTooShort`](crate::MetalError::BufferTooShort).
     fn at_least(self, len: usize) -> AtLeast<Self>
     where
         Self: Sized,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     lexer::{TokenKind, Tokens},
+    overloads,
     scan::Scan,
     scope::{self, Scope},
 };
@@ -21,6 +22,13 @@ impl Edits<'_> {
         let lines = self.t.text[start..end].matches('\n').count();
         self.by_start
             .insert(start, (end, format!("{text}{}", "\n".repeat(lines))));
+    }
+
+    /// Removes tokens `from..to` with every edit inside.
+    fn remove(&mut self, from: usize, to: usize) {
+        let (start, end) = (self.t.tokens[from].start, self.t.tokens[to - 1].end);
+        self.by_start.retain(|&at, _| at < start || at >= end);
+        self.replace(from, to, "");
     }
 
     /// Inserts text before token `at`.
@@ -92,6 +100,9 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
                 g.bound
             ),
         );
+    }
+    for (from, to) in overloads::repeated(t, &scopes) {
+        e.remove(from, to);
     }
     e.apply()
 }

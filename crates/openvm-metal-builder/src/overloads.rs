@@ -28,7 +28,7 @@ pub fn repeated(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
     let mut seen = HashSet::new();
     let mut blocks = vec![0usize];
     let mut count = 0;
-    for i in 1..t.len() {
+    for (i, scope) in scopes.iter().enumerate().skip(1) {
         match t.at(i) {
             "{" => {
                 count += 1;
@@ -37,7 +37,7 @@ pub fn repeated(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
             "}" if blocks.len() > 1 => {
                 blocks.pop();
             }
-            "(" if !scopes[i].in_function => {
+            "(" if !scope.in_function => {
                 let Some((start, end, key)) = definition(t, i) else {
                     continue;
                 };

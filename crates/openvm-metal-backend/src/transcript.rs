@@ -85,7 +85,7 @@ impl DuplexSpongeMetal {
             Err(error) => {
                 tracing::error!(%error, bits, "grinding on the host: the device failed");
                 if let Some(stream) = &self.stream {
-                    stream.count_host_work("grind_pow after a device failure", 1 << bits);
+                    stream.count_host_fallback("grind_pow", 1 << bits);
                 }
                 self.grind_on_host(bits)
             }

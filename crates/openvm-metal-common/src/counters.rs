@@ -7,11 +7,31 @@ use serde::Serialize;
 
 use crate::device::DeviceKind;
 
-/// Work that the host did although a kernel could have: every size gate counts here.
+/// Work of one kind that the host did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostWork {
+    /// How often.
     pub times: u64,
+    /// Elements worked on, all times together.
     pub elements: u64,
+    /// Most elements at one time: what a size gate bounds.
+    pub largest: u64,
+}
+
+impl HostWork {
+    pub(crate) fn count(&mut self, elements: u64) {
+        self.add(&Self {
+            times: 1,
+            elements,
+            largest: elements,
+        });
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.times += other.times;
+        self.elements += other.elements;
+        self.largest = self.largest.max(other.largest);
+    }
 }
 
 /// Counts of one stage, without those of the stages nested in it.
@@ -39,10 +59,10 @@ pub struct StageCounters {
     pub bytes_filled: u64,
     /// Most bytes live in the context while the stage was open, nested stages included.
     pub peak_bytes: u64,
-    /// Times that the host did work instead of the device.
-    pub host_fallbacks: u64,
-    /// What that was.
+    /// What the host did by decision, below a size gate: a round trip would cost more than the work.
     pub host_work: BTreeMap<&'static str, HostWork>,
+    /// What the host did because the device could not: empty unless something failed.
+    pub host_fallbacks: BTreeMap<&'static str, HostWork>,
     /// Time between entering and leaving, nested stages included, in nanoseconds.
     pub wall_ns: u64,
     /// Time that the host spent waiting, in nanoseconds.
@@ -69,11 +89,13 @@ impl StageCounters {
         self.bytes_d2d += other.bytes_d2d;
         self.bytes_filled += other.bytes_filled;
         self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
-        self.host_fallbacks += other.host_fallbacks;
-        for (what, work) in &other.host_work {
-            let sum = self.host_work.entry(what).or_default();
-            sum.times += work.times;
-            sum.elements += work.elements;
+        for (sums, works) in [
+            (&mut self.host_work, &other.host_work),
+            (&mut self.host_fallbacks, &other.host_fallbacks),
+        ] {
+            for (what, work) in works {
+                sums.entry(what).or_default().add(work);
+            }
         }
         self.wait_ns += other.wait_ns;
         if let Some(ns) = other.device_ns {

@@ -181,14 +181,19 @@ impl CommandStream {
         Ok(time)
     }
 
-    /// Counts work that the host does although the device could: every size gate calls this.
+    /// Counts work that the host does although the device could, because it is small: every size gate
+    /// calls this.
     pub fn count_host_work(&self, what: &'static str, elements: usize) {
         let mut ledger = lock(&self.ledger);
-        let stage = ledger.current();
-        stage.host_fallbacks += 1;
-        let work = stage.host_work.entry(what).or_default();
-        work.times += 1;
-        work.elements += elements as u64;
+        let work = ledger.current().host_work.entry(what).or_default();
+        work.count(elements as u64);
+    }
+
+    /// Counts work that the host does because the device could not. A prover that works has none.
+    pub fn count_host_fallback(&self, what: &'static str, elements: usize) {
+        let mut ledger = lock(&self.ledger);
+        let work = ledger.current().host_fallbacks.entry(what).or_default();
+        work.count(elements as u64);
     }
 
     /// What was counted so far.

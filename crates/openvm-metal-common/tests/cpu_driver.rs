@@ -49,15 +49,19 @@ fn counters_follow_stages() {
             s.wait().unwrap();
         }
         s.count_host_work("tail of the sumcheck", 64);
+        s.count_host_work("tail of the sumcheck", 32);
     }
     let counters = s.counters();
     assert_eq!(counters.device, DeviceKind::Cpu);
     let outer = counters.stage("prover").unwrap();
-    assert_eq!(
-        (outer.dispatches, outer.bytes_h2d, outer.host_fallbacks),
-        (0, 4000, 1)
-    );
-    assert_eq!(outer.host_work["tail of the sumcheck"].elements, 64);
+    assert_eq!((outer.dispatches, outer.bytes_h2d), (0, 4000));
+    let tail = outer.host_work["tail of the sumcheck"];
+    assert_eq!((tail.times, tail.elements, tail.largest), (2, 96, 64));
+    assert!(counters.total().host_fallbacks.is_empty());
+    s.count_host_fallback("lost device", 5);
+    let total = s.counters().total();
+    assert_eq!(total.host_fallbacks["lost device"].elements, 5);
+    assert_eq!(total.host_work.len(), 1);
     let inner = counters.stage("prover/fold").unwrap();
     assert_eq!(
         (inner.dispatches, inner.submissions, inner.waits),

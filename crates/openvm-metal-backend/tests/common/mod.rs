@@ -2,15 +2,19 @@
 #![allow(dead_code)]
 
 pub mod expr;
+pub mod keccak;
 pub mod params;
 pub mod random_air;
 pub mod random_input;
 
+use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_common::StreamCounters;
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::{CpuColMajorBackend, DeviceDataTransporter, ProvingContext},
+    prover::{CpuColMajorBackend, DeviceDataTransporter, Prover, ProvingContext},
+    test_utils::{MixtureFixture, TestFixture},
     AirRef, StarkEngine,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
@@ -49,6 +53,33 @@ pub fn prove_and_verify<E: StarkEngine<SC = SC>>(
         .verify(&vk, &proof)
         .unwrap_or_else(|error| panic!("{error}"));
     (vk, proof)
+}
+
+/// Proves and reads the counters of the proof.
+pub fn prove_counted(
+    engine: &BabyBearPoseidon2MetalEngine,
+    pk: &MultiStarkProvingKey<SC>,
+    ctx: &HostContext,
+) -> (Proof<SC>, StreamCounters) {
+    let device = engine.device();
+    let device_pk = device.transport_pk_to_device(pk);
+    let device_ctx = device.transport_proving_ctx_to_device(ctx);
+    let mut prover = engine.prover();
+    let proof = prover
+        .prove(&device_pk, device_ctx)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let counters = prover.device.stream().expect("a stream").counters();
+    (proof, counters)
+}
+
+/// OpenVM's mixture of AIRs: rotations, preprocessed and cached traces, interactions, heights from 4
+/// rows to `2^log_height`.
+pub fn mixture(log_height: usize, config: &SC) -> Input {
+    let fixture = MixtureFixture::standard(log_height, config.clone());
+    Input {
+        airs: fixture.airs(),
+        ctx: fixture.generate_proving_ctx(),
+    }
 }
 
 pub fn bytes(proof: &Proof<SC>) -> Vec<u8> {

@@ -50,7 +50,8 @@ struct msl_ctx {
     MSL_INL uint3 tgpos() const { return MSL_SREG(ctaid); }
     MSL_INL uint3 tpg() const { return MSL_SREG(ntid); }
     MSL_INL uint3 ntg() const { return MSL_SREG(nctaid); }
-    MSL_INL uint3 grid() const { return ntg() * tpg(); }
+    uint threads; // along x: the last threadgroup may be cut short
+    MSL_INL uint3 grid() const { uint3 g = ntg() * tpg(); g.x = threads; return g; }
     MSL_INL uint index() const { uint3 l = lpos(), t = tpg(); return l.x + t.x * (l.y + t.y * l.z); }
     static constexpr uint simd = 32;
 #else

@@ -262,7 +262,7 @@ fn fiber(e: &Entry, f: &KernelFn, s: &str) -> String {
 
 fn ptx(e: &Entry, f: &KernelFn) -> String {
     let arg = |p: &Param| format!("msl_arg<{}, decltype(&{})>", p.position, e.reference);
-    let mut params = Vec::new();
+    let mut params = vec!["uint msl_threads".to_string()];
     for p in &f.params {
         let (a, n) = (arg(p), p.position);
         match p.kind {
@@ -283,9 +283,14 @@ fn ptx(e: &Entry, f: &KernelFn) -> String {
             }
         }
     });
-    // Indices of a 256-thread block must not be limited to what fits fewer registers.
+    // As on Apple GPUs, threads beyond the grid do not exist. Barriers need whole threadgroups.
+    let guard = if f.kind.barriers() {
+        ""
+    } else {
+        "if (X.gpos().x >= msl_threads) return; "
+    };
     format!(
-        "extern \"C\" __attribute__((nvptx_kernel)) void {PTX_PREFIX}{}({}) {{ const msl_ctx X{{}}; (void)X; {}({}); }}\n",
+        "extern \"C\" __attribute__((nvptx_kernel)) void {PTX_PREFIX}{}({}) {{ const msl_ctx X{{msl_threads}}; {guard}{}({}); }}\n",
         e.name,
         params.join(", "),
         e.reference,

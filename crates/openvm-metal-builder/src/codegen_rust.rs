@@ -150,7 +150,7 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
     for (i, e) in u.scan.entries.iter().enumerate() {
         let f = &u.scan.functions[e.function];
         let mut args = String::new();
-        let mut ptx = String::new();
+        let mut ptx = format!("{k}::PtxParam::Threads, ");
         for p in &f.params {
             let Layout { size, align } = layout(u, i, p);
             let (kind, param) = match p.kind {

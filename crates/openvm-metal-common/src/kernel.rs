@@ -102,12 +102,14 @@ pub struct KernelSpec {
 
 /// One parameter of the PTX entry of a kernel.
 ///
-/// The PTX entry takes the arguments of the kernel in the order of the declaration (builtins such as
+/// The PTX entry takes the number of threads along x, then the arguments of the kernel in the order of the declaration (builtins such as
 /// `thread_position_in_grid` are not parameters): buffers as 64-bit device addresses, values by
 /// value with their natural alignment, threadgroup arguments as a `u32` byte offset into the
 /// dynamic shared memory of the launch. The offset of each is a multiple of 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtxParam {
+    /// `u32`, threads along x: kernels without barriers end at once in threads beyond it.
+    Threads,
     /// 64-bit address of the buffer at this index.
     Buffer(u8),
     /// The bytes of the value at this index.

@@ -10,6 +10,8 @@ use crate::stage::current_stage;
 
 /// No device comes near this many bytes; beyond, rounding could overflow.
 const ABSURD: u64 = 1 << 60;
+/// How often a request fetches memory that another thread then takes.
+const ATTEMPTS: usize = 64;
 
 impl Inner {
     /// A block for `bytes` bytes. `host_written`: the host will write it before any device work,
@@ -28,17 +30,20 @@ impl Inner {
             let finished_by = exclusive.then(|| self.driver.completed());
             lock(&self.pool).take(size, finished_by)
         };
-        if let Some(block) = take() {
-            return Ok(block);
-        }
-        match self.grow(bytes, size) {
-            // Blocks that work in flight may still use are free for the host after a wait.
-            Err(MetalError::OutOfMemory { .. }) if exclusive => {
-                self.checked(self.driver.wait(self.wait_limit()))?;
+        // Another thread may take what was fetched, so more than one attempt.
+        for _ in 0..ATTEMPTS {
+            if let Some(block) = take() {
+                return Ok(block);
             }
-            other => other?,
+            match self.grow(bytes, size) {
+                // Blocks that work in flight may still use are free for the host after a wait.
+                Err(MetalError::OutOfMemory { .. }) if exclusive => {
+                    self.checked(self.driver.wait(self.wait_limit()))?;
+                    return take().ok_or_else(|| self.out_of_memory(bytes));
+                }
+                other => other?,
+            }
         }
-        // Another thread may have taken what was fetched: memory is that scarce.
         take().ok_or_else(|| self.out_of_memory(bytes))
     }
 

@@ -26,7 +26,7 @@ use crate::lock;
 const SPIN: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
 /// Most parameters a kernel can have.
-const MAX_PARAMS: usize = MAX_BUFFERS + MAX_THREADGROUP_ARGS;
+const MAX_PARAMS: usize = 1 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
 /// Threadgroups along y and z.
 const MAX_GROUPS_YZ: u32 = 65_535;
 
@@ -130,6 +130,7 @@ impl CudaDriver {
         let slots = words.iter_mut().zip(&mut params);
         for (param, (word, pointer)) in dispatch.kernel.ptx_params.iter().zip(slots) {
             *word = match *param {
+                PtxParam::Threads => dispatch.shape.threads[0] as u64,
                 PtxParam::Buffer(index) => {
                     dispatch.buffers[index as usize].map_or(0, |span| span.address())
                 }

@@ -201,10 +201,12 @@ impl Driver for MetalDriver {
                 }
             }
             let shape = &dispatch.shape;
-            encoder.dispatchThreadgroups_threadsPerThreadgroup(
-                size(shape.groups),
-                size(shape.threads_per_group),
-            );
+            let per_group = size(shape.threads_per_group);
+            if shape.by_threads {
+                encoder.dispatchThreads_threadsPerThreadgroup(size(shape.threads), per_group);
+            } else {
+                encoder.dispatchThreadgroups_threadsPerThreadgroup(size(shape.groups), per_group);
+            }
             Ok(())
         })
     }

@@ -3,12 +3,13 @@
 mod common;
 
 use common::{
-    bytes,
+    bytes, mixture,
     params::SMALL,
     prove, prove_and_verify,
     random_input::{random_input, Limits},
 };
 use openvm_metal_backend::{engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal};
+use openvm_metal_common::Device;
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;
 
@@ -68,6 +69,29 @@ macro_rules! sets {
     ($($name:ident $set:literal)*) => { $(#[test] fn $name() { compare($set); })* };
 }
 sets!(set_0 0 set_1 1 set_2 2 set_3 3 set_4 4 set_5 5 set_6 6 set_7 7 set_8 8 set_9 9);
+
+/// Whole proofs with 32-lane simdgroups on fibers and poisoned memory.
+#[test]
+fn conformance_mode() {
+    let small = SMALL[0];
+    let metal = Metal::try_new(small.params(), Device::cpu_conformance()).expect("CPU");
+    let reference = Reference::new(small.params());
+    let limits = Limits {
+        max_airs: 4,
+        max_log_height: 6,
+        max_width: 4,
+        degree: 3,
+        buses: 3,
+    };
+    let random = |seed| random_input(seed, metal.config(), limits);
+    for input in [mixture(5, metal.config()), random(3), random(4)] {
+        let (pk, vk) = reference.keygen(&input.airs);
+        let expected = prove(&reference, &pk, &input.ctx).expect("reference");
+        let proof = prove(&metal, &pk, &input.ctx).expect("proof");
+        assert!(bytes(&proof) == bytes(&expected));
+        metal.verify(&vk, &proof).expect("a valid proof");
+    }
+}
 
 #[test]
 fn two_threads_and_repeated_proofs() {

@@ -6,11 +6,23 @@
 
 mod common;
 
-use common::{keccak::keccakf, mixture, params::SMALL, prove_counted, Input};
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use common::{
+    bytes,
+    keccak::keccakf,
+    mixture,
+    params::SMALL,
+    prove, prove_counted,
+    random_input::{random_input, Limits},
+    HostContext, Input, SC,
+};
+use openvm_metal_backend::{engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal};
 use openvm_metal_common::{Device, StreamCounters};
 use openvm_stark_backend::{StarkEngine, SystemParams};
-use openvm_stark_sdk::config::app_params_with_100_bits_security;
+use openvm_stark_sdk::config::{
+    app_params_with_100_bits_security,
+    baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, F},
+};
+use p3_air::BaseAir;
 
 /// Elements that the host may work on at one time: the largest size gate of `MetalProverConfig`, for
 /// the two tables of a sumcheck with the two weights of each element.
@@ -119,6 +131,95 @@ constraints, all            54    28
 stacked reduction           13     3
 WHIR                        36    22
 proof                      110    54
+",
+    );
+}
+
+/// At least 300 small AIRs, as in a virtual machine of hundreds of chips; the same every time. With
+/// `committed`, more than a hundred of their traces are preprocessed or cached.
+fn hundreds_of_airs(config: &SC, committed: bool) -> Input {
+    let limits = Limits {
+        max_airs: 3,
+        max_log_height: 4,
+        max_width: 3,
+        degree: 3,
+        buses: 2,
+    };
+    let (mut airs, mut traces) = (Vec::new(), Vec::new());
+    for seed in 0.. {
+        let input = random_input(seed, config, limits);
+        let has_committed = input
+            .airs
+            .iter()
+            .any(|air| BaseAir::<F>::preprocessed_trace(air.as_ref()).is_some())
+            || input
+                .ctx
+                .per_trace
+                .iter()
+                .any(|(_, trace)| !trace.cached_mains.is_empty());
+        if has_committed && !committed {
+            continue;
+        }
+        airs.extend(input.airs);
+        traces.extend(input.ctx.per_trace.into_iter().map(|(_, trace)| trace));
+        if airs.len() >= 300 {
+            break;
+        }
+    }
+    Input {
+        airs,
+        ctx: HostContext::new(traces.into_iter().enumerate().collect()),
+    }
+}
+
+/// Proves hundreds of AIRs, compares with the reference and with the contract.
+fn check_hundreds(committed: bool, contract: &str) {
+    let input = |engine: &BabyBearPoseidon2MetalEngine| {
+        let input = hundreds_of_airs(engine.config(), committed);
+        let reference =
+            BabyBearPoseidon2RefEngine::<DuplexSpongeMetal>::new(engine.params().clone());
+        let (pk, _) = engine.keygen(&input.airs);
+        let expected = prove(&reference, &pk, &input.ctx).expect("reference");
+        let actual = prove(engine, &pk, &input.ctx).expect("proof");
+        assert!(bytes(&actual) == bytes(&expected), "the reference's proof");
+        input
+    };
+    check(SMALL[0].params(), input, contract);
+}
+
+#[test]
+fn dispatches_do_not_grow_with_the_number_of_airs() {
+    check_hundreds(
+        false,
+        "\
+commit                      24     1
+gkr leaves                  40     0
+gkr                         16    11
+constraints, round 0        40     1
+constraints, MLE rounds     45     3
+constraints, all           142    15
+stacked reduction            9     4
+WHIR                        25    15
+proof                      200    35
+",
+    );
+}
+
+/// Each commitment is opened by itself, and groups of eight matrices are read at a time.
+#[test]
+fn a_hundred_committed_traces() {
+    check_hundreds(
+        true,
+        "\
+commit                      24     1
+gkr leaves                  60     0
+gkr                         16    11
+constraints, round 0        64     1
+constraints, MLE rounds     69     3
+constraints, all           210    15
+stacked reduction          387     4
+WHIR                       592   393
+proof                     1213   413
 ",
     );
 }

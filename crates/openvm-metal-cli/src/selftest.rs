@@ -4,8 +4,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use openvm_metal_backend::kernels::LIBRARY;
-use openvm_metal_backend::selftest::{checks, Check};
+use openvm_metal_backend::selftest::{checks, Check, Coverage};
 use openvm_metal_common::{DeviceInfo, MetalContext};
 use serde::Serialize;
 
@@ -39,14 +38,6 @@ struct CheckReport {
     passed: bool,
     seconds: f64,
     error: Option<String>,
-}
-
-/// Which kernels the checks have run.
-#[derive(Serialize)]
-struct Coverage {
-    kernels: usize,
-    run: usize,
-    never_run: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -92,7 +83,10 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
         elapsed_seconds: start.elapsed().as_secs_f64(),
         passed: results.len() - failed,
         failed,
-        coverage: args.filter.is_none().then(|| coverage(&context)).flatten(),
+        coverage: match args.filter {
+            Some(_) => None,
+            None => Coverage::of(&context).ok(),
+        },
         checks: results,
     };
     if args.json {
@@ -165,23 +159,6 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message")
-}
-
-/// Kernels dispatched so far, from the profile; nothing if the profile cannot be read.
-fn coverage(context: &MetalContext) -> Option<Coverage> {
-    let profile = context.profile().ok()?;
-    let all = LIBRARY
-        .units
-        .iter()
-        .flat_map(|unit| unit.kernels)
-        .map(|kernel| kernel.name);
-    let (run, never_run): (Vec<_>, Vec<_>) =
-        all.partition(|name| profile.rows.iter().any(|row| row.name == *name));
-    Some(Coverage {
-        kernels: run.len() + never_run.len(),
-        run: run.len(),
-        never_run,
-    })
 }
 
 fn print(report: &Report) -> Result<()> {

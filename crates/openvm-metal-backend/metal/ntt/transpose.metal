@@ -41,14 +41,3 @@ kernel void matrix_transpose_base(device const Fp* in [[buffer(0)]],
     }
 #endif
 }
-
-/// Transposes an extension-field matrix: out[c * rows + r] = in[r * cols + c].
-/// Contract: a thread reads and writes one cell of 16 bytes.
-kernel void matrix_transpose_ext(device const FpExt* in [[buffer(0)]],
-                                 device FpExt* out [[buffer(1)]],
-                                 constant TransposeParams& p [[buffer(2)]],
-                                 uint gid [[thread_position_in_grid]]) {
-    if (gid >= p.rows * p.cols) return;
-    ulong c = gid / p.rows, r = gid % p.rows;
-    out[gid] = in[r * p.cols + c];
-}

@@ -11,11 +11,14 @@ use rand::{rngs::StdRng, Rng, SeedableRng};
 use super::*;
 use crate::{kernels, prelude::SC};
 
-fn stream() -> CommandStream {
-    let device = Device::from_env().unwrap();
+fn stream_on(device: Device) -> CommandStream {
     MetalContext::shared_on(device, &[&kernels::LIBRARY])
         .unwrap()
         .stream()
+}
+
+fn stream() -> CommandStream {
+    stream_on(Device::from_env().unwrap())
 }
 
 fn random_trace(rng: &mut StdRng, log_height: usize, width: usize) -> ColMajorMatrix<F> {
@@ -39,10 +42,23 @@ const SETS: &[&[(usize, usize)]] = &[
 
 #[test]
 fn messages_equal_the_reference() {
-    let s = stream();
+    let l_skips: Vec<usize> = (0..=MAX_L_SKIP).collect();
+    check_messages(&stream(), &l_skips, SETS);
+}
+
+#[test]
+fn messages_in_conformance_mode() {
+    check_messages(
+        &stream_on(Device::cpu_conformance()),
+        &[0, 3, 6],
+        &SETS[1..4],
+    );
+}
+
+fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)]]) {
     let mut rng = StdRng::seed_from_u64(1);
-    for l_skip in 0..=MAX_L_SKIP {
-        for set in SETS {
+    for &l_skip in l_skips {
+        for set in sets {
             let log_height = 9;
             let traces: Vec<_> = set
                 .iter()
@@ -52,7 +68,7 @@ fn messages_equal_the_reference() {
             let (expected, _) =
                 reference::stacked_matrix(l_skip, log_height - l_skip, &refs).unwrap();
 
-            let on_device: Vec<_> = traces.iter().map(|trace| upload(&s, trace)).collect();
+            let on_device: Vec<_> = traces.iter().map(|trace| upload(s, trace)).collect();
             let on_device: Vec<_> = on_device.iter().collect();
             let params = CommitParams {
                 l_skip,
@@ -66,11 +82,11 @@ fn messages_equal_the_reference() {
                 .map(|shape| (shape.width, shape.log_height))
                 .collect();
             let layout = StackedLayout::new(l_skip, log_height, sorted).unwrap();
-            let segments = stack(&s, params, &layout, &shapes, &on_device).unwrap();
+            let segments = stack(s, params, &layout, &shapes, &on_device).unwrap();
             let mut at = 0;
             for segment in &segments {
                 assert_eq!(segment.start as usize, at);
-                let cells = segment.cells.slice().to_host(&s).unwrap();
+                let cells = segment.cells.slice().to_host(s).unwrap();
                 assert!(
                     cells == expected.values[at..at + cells.len()],
                     "segment at {at}"
@@ -79,14 +95,14 @@ fn messages_equal_the_reference() {
             }
             assert_eq!(at, expected.values.len());
 
-            let mut code = MetalBuffer::zeroed(&s, layout.width() << 10).unwrap();
+            let mut code = MetalBuffer::zeroed(s, layout.width() << 10).unwrap();
             let shape = CodeShape {
                 l_skip,
                 log_height,
                 log_blowup: 1,
             };
-            encode_messages(&s, &segments, &mut code, shape).unwrap();
-            let code = code.to_host(&s).unwrap();
+            encode_messages(s, &segments, &mut code, shape).unwrap();
+            let code = code.to_host(s).unwrap();
             for (j, column) in expected.columns().enumerate() {
                 let message = eval_to_coeff_rs_message(l_skip, column);
                 let got = &code[j << 10..(j + 1) << 10];
@@ -105,10 +121,25 @@ fn messages_equal_the_reference() {
 
 #[test]
 fn commitments_equal_the_reference() {
-    let s = stream();
+    let shapes = [(2, 1, 3), (4, 2, 4), (0, 1, 1), (6, 3, 2), (3, 4, 0)];
+    check_commitments(&stream(), &shapes, SETS);
+}
+
+#[test]
+fn commitments_in_conformance_mode() {
+    let s = stream_on(Device::cpu_conformance());
+    check_commitments(&s, &[(2, 1, 3), (4, 2, 4)], &SETS[1..4]);
+}
+
+/// Shapes are `(l_skip, log_blowup, k_whir)`.
+fn check_commitments(
+    s: &CommandStream,
+    shapes: &[(usize, usize, usize)],
+    sets: &[&[(usize, usize)]],
+) {
     let mut rng = StdRng::seed_from_u64(2);
-    for (l_skip, log_blowup, k_whir) in [(2, 1, 3), (4, 2, 4), (0, 1, 1), (6, 3, 2), (3, 4, 0)] {
-        for set in SETS {
+    for &(l_skip, log_blowup, k_whir) in shapes {
+        for set in sets {
             let n_stack = 9 - l_skip;
             let traces: Vec<_> = set
                 .iter()
@@ -127,7 +158,7 @@ fn commitments_equal_the_reference() {
                 &refs,
             )
             .unwrap();
-            let on_device: Vec<_> = traces.iter().map(|trace| upload(&s, trace)).collect();
+            let on_device: Vec<_> = traces.iter().map(|trace| upload(s, trace)).collect();
             let on_device: Vec<_> = on_device.iter().collect();
             let params = CommitParams {
                 l_skip,
@@ -135,8 +166,8 @@ fn commitments_equal_the_reference() {
                 log_blowup,
                 k_whir,
             };
-            let (got, ours) = stacked_commit(&s, params, &on_device).unwrap();
-            let code = ours.tree.backing().slice().to_host(&s).unwrap();
+            let (got, ours) = stacked_commit(s, params, &on_device).unwrap();
+            let code = ours.tree.backing().slice().to_host(s).unwrap();
             assert!(
                 code == data.tree.backing_matrix().values,
                 "codewords of {set:?}"

@@ -1,6 +1,7 @@
 //! The phase against the reference prover, with the same transcript.
 
 mod keccak;
+mod random;
 
 use std::sync::Arc;
 
@@ -24,10 +25,14 @@ use crate::{config::MetalProverConfig, kernels, prelude::*};
 type Engine = BabyBearPoseidon2RefEngine<DuplexSponge>;
 type CpuContext = ProvingContext<CpuColMajorBackend<SC>>;
 
-fn stream() -> CommandStream {
-    MetalContext::new(Device::from_env().unwrap(), &[&kernels::LIBRARY])
+fn stream_on(device: Device) -> CommandStream {
+    MetalContext::shared_on(device, &[&kernels::LIBRARY])
         .unwrap()
         .stream()
+}
+
+fn stream() -> CommandStream {
+    stream_on(Device::from_env().unwrap())
 }
 
 fn upload(s: &CommandStream, values: &[F]) -> Arc<MetalBuffer<F>> {
@@ -40,10 +45,11 @@ fn upload(s: &CommandStream, values: &[F]) -> Arc<MetalBuffer<F>> {
 
 /// Proves the phase twice and compares everything, the transcript included.
 fn compare(params: SystemParams, airs: Vec<AirRef<SC>>, ctx: CpuContext) {
-    compare_with(&MetalProverConfig::default(), params, airs, ctx);
+    compare_on(&stream(), &MetalProverConfig::default(), params, airs, ctx);
 }
 
-fn compare_with(
+fn compare_on(
+    s: &CommandStream,
     config: &MetalProverConfig,
     mut params: SystemParams,
     airs: Vec<AirRef<SC>>,
@@ -54,8 +60,7 @@ fn compare_with(
     let engine = Engine::new(params);
     let (pk, _) = engine.keygen(&airs);
     let ctx = ctx.into_sorted();
-    let s = stream();
-    let (proof, mut transcript) = prove(&s, config, &pk, &ctx);
+    let (proof, mut transcript) = prove(s, config, &pk, &ctx);
     let d_pk = engine.device().transport_pk_to_device(&pk);
     let mut expected_transcript = default_duplex_sponge();
     let expected = prove_zerocheck_and_logup::<BabyBearPoseidon2Config, _>(
@@ -208,10 +213,30 @@ fn small_scratch_means_more_passes() {
         constraint_scratch_bytes: 4096,
         ..Default::default()
     };
-    compare_with(
+    compare_on(
+        &stream(),
         &prover,
         params,
         fixture.airs(),
         fixture.generate_proving_ctx(),
     );
+}
+
+#[test]
+fn conformance_mode() {
+    let s = stream_on(Device::cpu_conformance());
+    fn check(s: &CommandStream, params: SystemParams, fixture: &impl TestFixture<SC>) {
+        let config = MetalProverConfig::default();
+        let (airs, ctx) = (fixture.airs(), fixture.generate_proving_ctx());
+        compare_on(s, &config, params, airs, ctx);
+    }
+    for (l_skip, log_height) in [(2, 5), (4, 7), (4, 2)] {
+        let params = test_system_params_small(l_skip, 10 - l_skip, 3);
+        let config = BabyBearPoseidon2Config::default_from_params(params.clone());
+        check(&s, params.clone(), &FibFixture::new(0, 1, 1 << log_height));
+        let sels = vec![true; 1 << log_height];
+        let fixture = PreprocessedAndCachedFixture::new(sels, config.clone(), 2);
+        check(&s, params.clone(), &fixture);
+        check(&s, params, &MixtureFixture::standard(log_height, config));
+    }
 }

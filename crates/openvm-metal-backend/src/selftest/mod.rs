@@ -4,17 +4,22 @@
 //! in conformance mode. A check makes random inputs of awkward sizes, runs a kernel through the
 //! functions the prover calls and compares every word with the reference implementation.
 
+mod airs;
 mod bench;
+mod commit;
+mod coverage;
 mod env;
 mod gkr;
 mod grind;
 mod hash;
 mod ntt;
 mod poly;
+mod prover;
 mod random;
 #[cfg(test)]
 mod tests;
 
+pub use coverage::Coverage;
 pub use env::{compare, refused, CheckEnv, CheckFailure};
 pub use random::CheckRng;
 
@@ -59,7 +64,9 @@ pub fn checks() -> Vec<Check> {
         ntt::CHECKS,
         poly::CHECKS,
         grind::CHECKS,
+        commit::CHECKS,
         gkr::CHECKS,
+        prover::CHECKS,
         bench::CHECKS,
     ]
     .concat()

@@ -1,5 +1,15 @@
 //! Checks of kernels whose own tests are elsewhere, on the device of the environment and in
-//! conformance mode.
+//! conformance mode; and that no kernel is left without a check.
+
+use openvm_metal_common::{Device, MetalContext};
+
+use super::{checks, Coverage};
+use crate::kernels::LIBRARY;
+
+#[test]
+fn commit() {
+    super::test_group("commit");
+}
 
 #[test]
 fn gkr() {
@@ -9,4 +19,26 @@ fn gkr() {
 #[test]
 fn peaks() {
     super::test_group("bench");
+}
+
+#[test]
+fn prover() {
+    super::test_group("prover");
+}
+
+#[test]
+fn every_kernel_is_run_by_a_check() {
+    let context = MetalContext::new(Device::Cpu, &[&LIBRARY]).expect("CPU");
+    context.set_profiling(true);
+    for check in checks() {
+        if let Err(failure) = check.run(&context.stream(), 0) {
+            panic!("{}: {failure}", check.path());
+        }
+    }
+    let coverage = Coverage::of(&context).expect("profile");
+    assert!(
+        coverage.never_run.is_empty(),
+        "not run: {:?}",
+        coverage.never_run
+    );
 }

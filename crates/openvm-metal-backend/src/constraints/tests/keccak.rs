@@ -1,4 +1,4 @@
-//! The phase on keccakf: equality at a small height, and its time at larger ones.
+//! The phase on keccakf, at a small height.
 
 use openvm_stark_backend::{
     p3_matrix::Matrix,
@@ -63,35 +63,4 @@ fn rules_are_compact() {
 fn keccak_equals_the_reference() {
     let (airs, ctx) = keccak(2);
     compare(test_system_params_small(4, 14, 3), airs, ctx);
-}
-
-/// Time of the phase, for reading; permutations from `KECCAK_LOG` (default 2^5).
-#[test]
-#[ignore = "a measurement"]
-fn keccak_time() {
-    let log: usize = std::env::var("KECCAK_LOG")
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(5);
-    let (airs, ctx) = keccak(1 << log);
-    let engine = Engine::new(test_system_params_small(4, 17, 3));
-    let (pk, _) = engine.keygen(&airs);
-    let s = stream();
-    for scratch in [2, 4, 8, 16, 32, 64, 256] {
-        let config = MetalProverConfig {
-            constraint_scratch_bytes: scratch << 20,
-            ..Default::default()
-        };
-        for _ in 0..2 {
-            s.context().reset_profile();
-            s.context().set_profiling(true);
-            let start = std::time::Instant::now();
-            prove(&s, &config, &pk, &ctx);
-            println!("scratch {scratch} MiB: {:?}", start.elapsed());
-        }
-        if let Ok(profile) = s.context().profile() {
-            println!("{profile:?}");
-        }
-    }
-    println!("{:?}", s.counters());
 }

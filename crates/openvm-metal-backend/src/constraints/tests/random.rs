@@ -1,0 +1,62 @@
+//! The phase on random sets of AIRs, those of the tests of the whole prover.
+
+#[path = "../../../tests/common/expr.rs"]
+mod expr;
+#[path = "../../../tests/common/random_air.rs"]
+mod random_air;
+#[path = "../../../tests/common/random_input.rs"]
+mod random_input;
+
+use random_input::{random_input, Limits};
+
+use super::{CpuContext as HostContext, *};
+
+/// AIRs and traces of one proof, on the host.
+struct Input {
+    airs: Vec<AirRef<SC>>,
+    ctx: HostContext,
+}
+
+fn input(seed: u64, params: &SystemParams, limits: Limits) -> Input {
+    let config = BabyBearPoseidon2Config::default_from_params(params.clone());
+    random_input(seed, &config, limits)
+}
+
+#[test]
+fn random_inputs() {
+    for (l_skip, degree) in [(1, 4), (2, 3), (3, 2), (4, 3), (5, 1)] {
+        let mut params = test_system_params_small(l_skip, 11 - l_skip, 3);
+        params.max_constraint_degree = degree;
+        for seed in 0..10 {
+            let limits = Limits {
+                max_airs: 7,
+                max_log_height: if seed % 5 == 4 { 10 } else { 6 },
+                max_width: 6,
+                degree,
+                buses: 5,
+            };
+            let Input { airs, ctx } = input(100 * l_skip as u64 + seed, &params, limits);
+            compare(params.clone(), airs, ctx);
+        }
+    }
+}
+
+#[test]
+fn random_inputs_in_conformance_mode() {
+    let s = stream_on(Device::cpu_conformance());
+    for (l_skip, degree) in [(2, 3), (4, 3)] {
+        let params = test_system_params_small(l_skip, 9 - l_skip, 3);
+        for seed in 0..3 {
+            let limits = Limits {
+                max_airs: 4,
+                max_log_height: 6,
+                max_width: 4,
+                degree,
+                buses: 3,
+            };
+            let Input { airs, ctx } = input(seed, &params, limits);
+            let config = MetalProverConfig::default();
+            compare_on(&s, &config, params.clone(), airs, ctx);
+        }
+    }
+}

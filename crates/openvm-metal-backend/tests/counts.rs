@@ -107,11 +107,11 @@ commit                       7     1
 gkr leaves                   0     0
 gkr                          0     0
 constraints, round 0         3     1
-constraints, MLE rounds      8     3
-constraints, all            13     5
+constraints, MLE rounds     10     3
+constraints, all            15     5
 stacked reduction            3     2
 WHIR                        25    15
-proof                       48    23
+proof                       50    23
 ",
     );
 }
@@ -126,11 +126,11 @@ commit                       7     1
 gkr leaves                   4     0
 gkr                         30    22
 constraints, round 0         4     1
-constraints, MLE rounds     15     5
-constraints, all            54    28
+constraints, MLE rounds     17     5
+constraints, all            56    28
 stacked reduction           13     3
 WHIR                        36    22
-proof                      110    54
+proof                      112    54
 ",
     );
 }
@@ -196,11 +196,11 @@ commit                      24     1
 gkr leaves                  40     0
 gkr                         16    11
 constraints, round 0        40     1
-constraints, MLE rounds     45     3
-constraints, all           142    15
+constraints, MLE rounds     84     3
+constraints, all           181    15
 stacked reduction            9     4
 WHIR                        25    15
-proof                      200    35
+proof                      239    35
 ",
     );
 }
@@ -215,11 +215,11 @@ commit                      24     1
 gkr leaves                  60     0
 gkr                         16    11
 constraints, round 0        64     1
-constraints, MLE rounds     69     3
-constraints, all           210    15
+constraints, MLE rounds    131     3
+constraints, all           272    15
 stacked reduction          387     4
 WHIR                       592   393
-proof                     1213   413
+proof                     1275   413
 ",
     );
 }

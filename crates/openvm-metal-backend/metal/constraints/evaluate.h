@@ -5,10 +5,11 @@
 
 constant constexpr uint CONSTRAINT_INDEX_MASK = (1u << 28) - 1u;
 
-// Points that one thread takes at a time: several on a CPU, so that decoding costs less.
+// Points that one thread takes at a time, so that decoding costs less and loads overlap. The launcher
+// gives a threadgroup this many points per thread on GPUs (src/constraints/evaluator.rs).
 #if defined(__METAL_VERSION__) || defined(MSL_PTX)
-#define CONSTRAINT_BASE_POINTS 1u
-#define CONSTRAINT_EXT_POINTS 1u
+#define CONSTRAINT_BASE_POINTS 4u
+#define CONSTRAINT_EXT_POINTS 2u
 #else
 #define CONSTRAINT_BASE_POINTS 8u
 #define CONSTRAINT_EXT_POINTS 2u
@@ -125,8 +126,10 @@ template <uint V, typename C>
 inline void constraint_run(C c, device const ConstraintInstruction* code, uint begin, uint end, index_l first, uint tpg,
                            thread FpExtL* acc0, thread FpExtL* acc1) {
     typedef typename C::Value Value;
+    ConstraintInstruction following = code[begin];
     for (uint pc = begin; pc < end; pc++) {
-        ConstraintInstruction ins = code[pc];
+        ConstraintInstruction ins = following;
+        if (pc + 1u < end) following = code[pc + 1u];  // one ahead: its latency is hidden
         uint op = ins.head & 15u;
         Value r[V];
         constraint_operand<V>(c, ins.a, first, tpg, r);

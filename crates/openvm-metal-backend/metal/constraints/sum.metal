@@ -48,6 +48,17 @@ kernel void constraint_sum(
     threadgroup FpExt scratch[POLY_GROUP_THREADS];
     ConstraintSumJob job = jobs[group];
     FpExtL total = fpext_zero<uint_l>();
+#if LANE_WIDTH == 1
+    // Few elements with many runs: the threads share the runs.
+    if (job.length < tpg && job.runs > 1u) {
+        for (uint k = tid; k < job.runs * job.length; k += tpg) {
+            uint run = k / job.length, i = k - run * job.length;
+            FpExt value = constraint_load_planes(partials + job.partials + ulong(run) * job.run_stride, job.plane_stride, i);
+            total = total + value * tables[job.weights + i];
+        }
+        job.length = 0u;
+    }
+#endif
     for (uint i0 = 0; i0 < job.length; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, job.length) {

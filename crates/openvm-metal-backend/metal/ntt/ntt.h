@@ -46,6 +46,41 @@ inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup 
     }
 }
 
+/// A pass over rows that are far apart: the tile of one threadgroup.
+inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttParams& p, threadgroup uint* tile,
+                             threadgroup uint* factors, tid_l tid, uint tpg, uint group) {
+    uint r = p.stages, log_low = p.log_n - p.first - r + p.log_cells, thread_ = ntt_thread(tid);
+    uint low = (group & ((1u << (log_low - 4u)) - 1u)) * NTT_COLUMNS;
+    uint rest = group >> (log_low - 4u);
+    uint hi = rest & ((1u << p.first) - 1u);
+    ulong column = rest >> p.first;
+    ulong at = (ulong(hi) << (r + log_low)) + low;
+    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
+    device const Fp* from = src + column * p.src_stride;
+    device Fp* to = dst + column * p.dst_stride;
+    if (p.radices == 0u) {
+        for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
+            ulong word = at + (ulong(i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
+            lane_store(to, NTT_LANES(word), ntt_source(from, word, mask));
+        }
+        return;
+    }
+    ntt_fill_factors(factors, roots, hi, r, tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    uint t = p.skipped;
+    for (uint radices = p.radices; radices != 0u; radices >>= 4) {
+        bool from_memory = t == p.skipped;
+        switch (radices & 15u) {
+            case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            case 3: ntt_columns_round<3>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+            default: ntt_columns_round<4>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
+        }
+        t += radices & 15u;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+    }
+}
+
 /// One round of the last pass; the rows of the tile are neighbours in memory.
 template <uint Q>
 inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup const uint* columns, device const Fp* roots, constant NttParams& p,

@@ -1,7 +1,7 @@
 #include "ntt.h"
 
 /// A pass over rows that lie 2^log_low words apart: stages first .. first + stages of a transform in which more
-/// than 2^4 words lie below them. The source may be the destination, or the message of a zero-padded transform.
+/// than 2^4 words lie below them. The source may be the message of a zero-padded transform.
 /// Contract: one threadgroup per tile of 2^stages rows x 16 words; reads and writes each word of the tile once;
 /// stages / 2 products per word.
 [[max_total_threads_per_threadgroup(256)]]
@@ -14,36 +14,21 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
                         uint group [[threadgroup_position_in_grid]]) {
     threadgroup uint tile[4096];
     threadgroup uint factors[256];
-    uint r = p.stages, log_low = p.log_n - p.first - r + p.log_cells, thread_ = ntt_thread(tid);
-    uint low = (group & ((1u << (log_low - 4u)) - 1u)) * NTT_COLUMNS;
-    uint rest = group >> (log_low - 4u);
-    uint hi = rest & ((1u << p.first) - 1u);
-    ulong column = rest >> p.first;
-    ulong at = (ulong(hi) << (r + log_low)) + low;
-    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
-    device const Fp* from = src + column * p.src_stride;
-    device Fp* to = dst + column * p.dst_stride;
-    if (p.radices == 0u) {
-        for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
-            ulong word = at + (ulong(i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
-            lane_store(to, NTT_LANES(word), ntt_source(from, word, mask));
-        }
-        return;
-    }
-    ntt_fill_factors(factors, roots, hi, r, tid, tpg);
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    uint t = p.skipped;
-    for (uint radices = p.radices; radices != 0u; radices >>= 4) {
-        bool from_memory = t == p.skipped;
-        switch (radices & 15u) {
-            case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
-            case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
-            case 3: ntt_columns_round<3>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
-            default: ntt_columns_round<4>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
-        }
-        t += radices & 15u;
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-    }
+    ntt_columns_pass(src, dst, roots, p, tile, factors, tid, tpg, group);
+}
+
+/// ntt_columns with source and destination in one place: a tile is read before it is written.
+/// Contract: as ntt_columns.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
+                                 device const Fp* roots [[buffer(1)]],
+                                 constant NttParams& p [[buffer(2)]],
+                                 tid_l tid [[thread_index_in_threadgroup]],
+                                 uint tpg [[threads_per_threadgroup]],
+                                 uint group [[threadgroup_position_in_grid]]) {
+    threadgroup uint tile[4096];
+    threadgroup uint factors[256];
+    ntt_columns_pass(data, data, roots, p, tile, factors, tid, tpg, group);
 }
 
 /// The last pass: stages first .. log_n, on runs of 2^stages neighbouring elements, and the bit reversal.
@@ -115,12 +100,11 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
 
 /// Whole transforms of size 2^stages <= 256, `sets` tiles of 2^(4 - log_cells) columns per threadgroup.
 /// Contract: reads the messages and writes every word once; stages / 2 products per word, one more for the scale.
-/// The source may be the destination.
+/// A threadgroup reads its columns before it writes them.
 [[max_total_threads_per_threadgroup(256)]]
-kernel void ntt_small(device const Fp* src [[buffer(0)]],
-                      device Fp* dst [[buffer(1)]],
-                      device const Fp* roots [[buffer(2)]],
-                      constant NttParams& p [[buffer(3)]],
+kernel void ntt_small(device Fp* data [[buffer(0)]],
+                      device const Fp* roots [[buffer(1)]],
+                      constant NttParams& p [[buffer(2)]],
                       tid_l tid [[thread_index_in_threadgroup]],
                       uint tpg [[threads_per_threadgroup]],
                       uint group [[threadgroup_position_in_grid]]) {
@@ -134,7 +118,7 @@ kernel void ntt_small(device const Fp* src [[buffer(0)]],
         device const uint* runs[NTT_COLUMNS];
         for (uint h = 0; h < (1u << log_runs); h++) {
             uint column = first + (set << log_runs) + h;
-            runs[h] = column < p.columns ? (device const uint*)(src + column * p.src_stride) : nullptr;
+            runs[h] = column < p.columns ? (device const uint*)(data + column * p.dst_stride) : nullptr;
         }
         ntt_load_runs(tile + (set << r) * NTT_COLUMNS, runs, r, p.log_cells, mask);
     }
@@ -144,7 +128,7 @@ kernel void ntt_small(device const Fp* src [[buffer(0)]],
         threadgroup uint* set = tile + ((run >> log_runs) << r) * NTT_COLUMNS;
         uint column = first + run;
         if (column < p.columns) {
-            set[ntt_at(w >> p.log_cells, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))] = src[column * p.src_stride + (w & mask)].v;
+            set[ntt_at(w >> p.log_cells, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))] = data[column * p.dst_stride + (w & mask)].v;
         }
     }
 #endif
@@ -166,7 +150,7 @@ kernel void ntt_small(device const Fp* src [[buffer(0)]],
         device uint* runs[NTT_COLUMNS];
         for (uint h = 0; h < (1u << log_runs); h++) {
             uint column = first + (set << log_runs) + h;
-            runs[h] = column < p.columns ? (device uint*)(dst + column * p.dst_stride) : nullptr;
+            runs[h] = column < p.columns ? (device uint*)(data + column * p.dst_stride) : nullptr;
         }
         ntt_store_runs_reversed(tile + (set << r) * NTT_COLUMNS, runs, r, p.log_cells);
     }
@@ -177,7 +161,7 @@ kernel void ntt_small(device const Fp* src [[buffer(0)]],
         uint column = first + run;
         if (column < p.columns) {
             uint row = ntt_run_row(w >> p.log_cells, r, true);
-            dst[column * p.dst_stride + w] = Fp(set[ntt_at(row, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))]);
+            data[column * p.dst_stride + w] = Fp(set[ntt_at(row, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))]);
         }
     }
 #endif

@@ -47,6 +47,18 @@ impl ColumnSet {
         Self(ranges)
     }
 
+    /// Ranges of the table, with the group of sources of each.
+    pub fn ranges(&self) -> impl Iterator<Item = (usize, Range<u32>)> + '_ {
+        self.0
+            .iter()
+            .map(|range| (range.group, range.entries.clone()))
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|range| range.entries.len()).sum()
+    }
+
     /// The columns that read `variables`, with rows counted from `first_row`.
     pub fn of_variables(
         table: &mut Vec<ConstraintColumn>,
@@ -61,6 +73,19 @@ impl ColumnSet {
             .map(|(i, &v)| sources.column(trace, v, (first_row + i) as u32))
             .collect();
         Self::new(table, entries)
+    }
+}
+
+/// The sources of one dispatch; unused places repeat the first.
+pub struct SourceGroup<'a>(pub [MetalSlice<'a, F>; SOURCES_PER_DISPATCH]);
+
+impl Sources {
+    /// Group `group` of the sources.
+    pub fn group(&self, group: usize) -> SourceGroup<'_> {
+        let first = group * SOURCES_PER_DISPATCH;
+        SourceGroup(std::array::from_fn(|k| {
+            self.0.get(first + k).unwrap_or(&self.0[first]).slice(..)
+        }))
     }
 }
 
@@ -168,15 +193,7 @@ impl ColumnPlan {
                 first_source: 0,
                 unused: 0,
             };
-            let first = dispatch.group * SOURCES_PER_DISPATCH;
-            let source = |k: usize| -> MetalSlice<'_, F> {
-                sources
-                    .0
-                    .get(first + k)
-                    .unwrap_or(&sources.0[first])
-                    .slice(..)
-            };
-            let [s0, s1, s2, s3, s4, s5, s6, s7] = std::array::from_fn(source);
+            let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = sources.group(dispatch.group);
             match kernel {
                 ColumnKernel::Extend(tables) => kernels::constraint_extend(
                     s,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice};
 
 use super::columns::upload;
 use crate::{
@@ -14,6 +14,11 @@ use crate::{
 
 /// Threadgroup memory of an evaluation, in bytes: half of what Apple GPUs have, for occupancy.
 const REGISTER_BYTES: u32 = 16 << 10;
+/// Points that a thread of a GPU evaluates at a time, over the base field and the extension field:
+/// `CONSTRAINT_BASE_POINTS` and `CONSTRAINT_EXT_POINTS` of `metal/constraints/evaluate.h`.
+const GPU_POINTS: [u32; 2] = [4, 2];
+/// Threads of a threadgroup at most, log2.
+const LOG_THREADS: u32 = 7;
 
 /// Device tables that all evaluations of a proof share.
 pub struct EvalTables {
@@ -89,7 +94,9 @@ pub struct EvalPass {
 struct EvalDispatch {
     jobs: Range<usize>,
     groups: Range<usize>,
+    /// Points of a threadgroup, and its threads.
     block: u32,
+    threads: u32,
     resources: Resources,
 }
 
@@ -107,9 +114,14 @@ impl EvalPlan {
         let (mut jobs, mut groups) = (Vec::new(), Vec::new());
         let mut plan = Vec::with_capacity(passes.len());
         let mut spill_words = 0;
+        let per_thread = match s.context().info().kind {
+            DeviceKind::Cpu => 1,
+            _ => GPU_POINTS[usize::from(words > 1)],
+        };
         for mut pass in passes {
             let value_bytes = 4 * words * pass.resources.registers.max(1);
-            let block = 1 << (REGISTER_BYTES / value_bytes).ilog2().clamp(5, 7);
+            let most = LOG_THREADS + per_thread.ilog2();
+            let block = 1 << (REGISTER_BYTES / value_bytes).ilog2().clamp(5, most);
             let (first_job, first_group) = (jobs.len(), groups.len());
             for (index, job) in pass.jobs.iter_mut().enumerate() {
                 job.first_group = (groups.len() - first_group) as u32;
@@ -121,6 +133,7 @@ impl EvalPlan {
                 jobs: first_job..jobs.len(),
                 groups: first_group..groups.len(),
                 block,
+                threads: (block / per_thread).max(32),
                 resources: pass.resources,
             };
             let slots = (pass.resources.spills * words * block) as usize;
@@ -163,7 +176,7 @@ impl EvalPlan {
             return Ok(None);
         }
         Ok(Some(Launch {
-            grid: Grid::groups(dispatch.groups.len() as u32, dispatch.block),
+            grid: Grid::groups(dispatch.groups.len() as u32, dispatch.threads),
             jobs: self.jobs.slice(dispatch.jobs.clone()),
             groups: self.groups.slice(dispatch.groups.clone()),
             params: ConstraintEvalParams {

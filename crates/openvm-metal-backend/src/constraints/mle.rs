@@ -1,12 +1,15 @@
 //! The folded traces and the rounds over the hypercube: fold, evaluation and sums of all AIRs are one
 //! dispatch each, and a round waits once.
 
+use std::iter;
+
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
     columns::{upload, ColumnKernel, ColumnPass, ColumnPlan},
     evaluator::{EvalPass, EvalPlan, RuleEvaluator},
-    plan::{Plan, Which},
+    next_openings::NextOpenings,
+    plan::{Opening, Plan, Which},
     round0::Coefficients,
     sums::{EqTables, SumPlan, Sums},
 };
@@ -264,19 +267,25 @@ impl MleRounds {
         )?)
     }
 
-    /// The value of every opened column (and rotation) of every part, in the order of the proof.
+    /// The value of every opened column (and rotation) of every part, in the order of the proof; `next`
+    /// holds those that are not rows of the arena.
     pub fn openings(
         self,
         s: &CommandStream,
         plan: &Plan<'_>,
+        next: &NextOpenings,
     ) -> Result<Vec<Vec<Vec<EF>>>, MetalProverError> {
         let mut picks = Vec::new();
         for trace in &plan.traces {
             let plane_stride = 1u32 << trace.n_lift;
-            picks.extend(trace.openings.iter().flatten().map(|&row| ConstraintPick {
-                arena: trace.fold_base + 4 * u64::from(row) * u64::from(plane_stride),
-                plane_stride,
-                unused: 0,
+            let rows = trace.openings.iter().flatten();
+            picks.extend(rows.filter_map(|&opening| match opening {
+                Opening::Row(row) => Some(ConstraintPick {
+                    arena: trace.fold_base + 4 * u64::from(row) * u64::from(plane_stride),
+                    plane_stride,
+                    unused: 0,
+                }),
+                Opening::Next(_) => None,
             }));
         }
         let count = picks.len() as u32;
@@ -286,12 +295,20 @@ impl MleRounds {
             let grid = Grid::threads(count as usize);
             kernels::constraint_pick(s, grid, &picks, &self.arena, &mut out, &count)?;
         }
-        let mut values = out.to_host(s)?.into_iter();
+        let slices: Vec<_> = iter::once(out.as_slice()).chain(next.sums()).collect();
+        let mut read = s.read_many(&slices)?.into_iter();
+        let mut values = read.next().unwrap_or_default().into_iter();
+        let next = next.values(plan, &read.next().unwrap_or_default());
         Ok(plan
             .traces
             .iter()
-            .map(|trace| {
-                let part = |rows: &Vec<u32>| values.by_ref().take(rows.len()).collect();
+            .zip(&next)
+            .map(|(trace, next)| {
+                let mut value = |opening: &Opening| match *opening {
+                    Opening::Row(_) => values.next().expect("a value for every row"),
+                    Opening::Next(position) => next[position as usize],
+                };
+                let part = |openings: &Vec<Opening>| openings.iter().map(&mut value).collect();
                 trace.openings.iter().map(part).collect()
             })
             .collect())

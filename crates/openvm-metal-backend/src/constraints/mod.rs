@@ -6,6 +6,7 @@ mod evaluator;
 mod input;
 mod leaves;
 mod mle;
+mod next_openings;
 mod plan;
 mod prover;
 mod round0;

@@ -21,6 +21,15 @@ pub enum Which {
     Leaves,
 }
 
+/// Where the opening of a column is found.
+#[derive(Clone, Copy, Debug)]
+pub enum Opening {
+    /// Row of the folded arena.
+    Row(u32),
+    /// Position among the columns opened one row ahead.
+    Next(u32),
+}
+
 /// One trace.
 pub struct TracePlan {
     pub log_height: usize,
@@ -35,12 +44,15 @@ pub struct TracePlan {
     pub zerocheck_set: ColumnSet,
     /// Everything, to rows of the folded arena.
     pub fold_set: ColumnSet,
-    /// Rows of the folded arena: the variables, then all other columns (and rotated ones).
+    /// Columns to open one row ahead that no rule reads there, and the position of each entry.
+    pub next_set: ColumnSet,
+    pub next_order: Vec<u32>,
+    /// Rows of the folded arena: the variables, then all other columns.
     pub fold_rows: u32,
     /// Word of row 0 of the folded arena.
     pub fold_base: u64,
-    /// Row of each opened column: common main, preprocessed, cached, (local, next) if rotated.
-    pub openings: Vec<Vec<u32>>,
+    /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
+    pub openings: Vec<Vec<Opening>>,
 }
 
 /// All traces and the shared tables.
@@ -54,6 +66,8 @@ pub struct Plan<'a> {
     pub fold_words: u64,
     /// Points that keep the device busy; fewer are spread over several runs of a program.
     pub target_points: usize,
+    /// Most runs of a program: each costs an accumulator per point.
+    pub max_parts: usize,
 }
 
 impl<'a> Plan<'a> {
@@ -91,38 +105,43 @@ impl<'a> Plan<'a> {
                     entries.push(sources.column(trace, v, row_of[&v]));
                 }
             }
-            let mut openings = Vec::new();
+            let (mut openings, mut next_entries) = (Vec::new(), Vec::new());
             for (part, &width) in rules.part_widths.iter().enumerate() {
                 let mut opened = Vec::new();
                 for column in 0..width as u32 {
                     let part = part as u32;
-                    let mut row = |next: bool| {
-                        *row_of
-                            .entry(Variable::Column { part, column, next })
-                            .or_insert_with(|| {
-                                rows += 1;
-                                rows - 1
-                            })
-                    };
-                    let local = row(false);
-                    let next = if rules.need_rot { row(true) } else { NO_ROW };
-                    let variable = Variable::Column {
-                        part,
-                        column,
-                        next: false,
-                    };
-                    let (group, mut entry) = sources.column(trace, variable, local);
-                    entry.next_row = next;
+                    let [here, ahead] =
+                        [false, true].map(|next| Variable::Column { part, column, next });
+                    let local = *row_of.entry(here).or_insert_with(|| {
+                        rows += 1;
+                        rows - 1
+                    });
+                    let next = row_of.get(&ahead).copied();
+                    let (group, mut entry) = sources.column(trace, here, local);
+                    entry.next_row = next.unwrap_or(NO_ROW);
                     entries.push((group, entry));
-                    opened.push(local);
+                    opened.push(Opening::Row(local));
                     if rules.need_rot {
-                        opened.push(next);
+                        opened.push(next.map_or_else(
+                            || {
+                                let position = next_entries.len() as u32;
+                                next_entries.push(sources.column(trace, ahead, position));
+                                Opening::Next(position)
+                            },
+                            Opening::Row,
+                        ));
                     }
                 }
                 openings.push(opened);
             }
             openings.rotate_right(1); // common main comes first
             let n_lift = trace.n_lift(input.l_skip);
+            let next_set = ColumnSet::new(&mut columns, next_entries);
+            let next_order = next_set
+                .ranges()
+                .flat_map(|(_, entries)| entries)
+                .map(|entry| columns[entry as usize].row)
+                .collect();
             traces.push(TracePlan {
                 log_height: trace.log_height,
                 n_lift,
@@ -130,6 +149,8 @@ impl<'a> Plan<'a> {
                 uniforms: first_uniform,
                 logup_set,
                 zerocheck_set,
+                next_set,
+                next_order,
                 fold_set: ColumnSet::new(&mut columns, entries),
                 fold_rows: rows,
                 fold_base: fold_words,
@@ -149,7 +170,8 @@ impl<'a> Plan<'a> {
             columns: upload(s, &columns)?,
             tables,
             fold_words,
-            target_points: if cpu { 1 << 11 } else { 1 << 17 },
+            max_parts: if cpu { 64 } else { 512 },
+            target_points: if cpu { 1 << 11 } else { 1 << 18 },
         })
     }
 
@@ -196,7 +218,9 @@ impl<'a> Plan<'a> {
 
     /// Into how many runs to cut programs when `points` points are to be evaluated.
     pub fn parts(&self, points: usize) -> usize {
-        self.target_points.div_ceil(points.max(1)).clamp(1, 64)
+        self.target_points
+            .div_ceil(points.max(1))
+            .clamp(1, self.max_parts)
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
     input::ConstraintInput,
     leaves::{interaction_leaves, norm_factor},
     mle::MleRounds,
+    next_openings::next_openings,
     plan::Plan,
     round0::{round0_sums, Coefficients},
     sums::EqTables,
@@ -227,7 +228,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
 
     // Rounds over the hypercube.
     let _mle_stage = s.stage("prover.rap_constraints.mle_rounds");
-    let mut rounds = MleRounds::new(s, &plan, &eq, &coefficients, &lagrange_weights(l_skip, r_0))?;
+    let lagrange = lagrange_weights(l_skip, r_0);
+    let mut rounds = MleRounds::new(s, &plan, &eq, &coefficients, &lagrange)?;
     let omegas: Vec<F> = F::two_adic_generator(l_skip)
         .powers()
         .take(1 << l_skip)
@@ -277,7 +279,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
         eq_sharp_r *= factor;
     }
 
-    let column_openings = rounds.openings(s, &plan)?;
+    let next = next_openings(s, &plan, &lagrange, &r)?;
+    let column_openings = rounds.openings(s, &plan, &next)?;
     for (parts, common) in [(0..1, true), (1..usize::MAX, false)] {
         for (rules, openings) in rules.iter().zip(&column_openings) {
             let end = if common { 1 } else { openings.len() };

@@ -92,8 +92,7 @@ pub fn round0_sums(
             log_chunk -= 1;
         }
         let points = 1u32 << (l_skip + log_chunk);
-        let total_points = (cosets << (l_skip + trace.n_lift)).min(1 << 30);
-        let parts = plan.parts(total_points);
+        let parts = plan.parts(cosets << (l_skip + log_chunk));
         for chunk in 0..1u32 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch_words {
                 passes.push((std::mem::take(&mut columns), std::mem::take(&mut evals)));

@@ -61,6 +61,11 @@ impl EqTables {
         Ok(Self { tables, first })
     }
 
+    /// All tables.
+    pub fn tables(&self) -> &MetalBuffer<EF> {
+        &self.tables
+    }
+
     /// First entry of the table of level `j` for size `n`.
     pub fn level(&self, n: usize, j: usize) -> u32 {
         let before: u32 = (0..j).map(|j| 1u32 << if j == 0 { n } else { n - j }).sum();

@@ -1,8 +1,9 @@
 //! Batched number-theoretic transforms, Reed-Solomon encoding and transposition.
 //!
 //! A transform of `2^n` elements is `n` stages, cut into passes of at most 8 stages; a pass keeps its
-//! tile in threadgroup memory. All but the last pass work on rows that are far apart in memory, the
-//! last one on neighbouring elements and undoes the bit reversal, for which it needs a second buffer.
+//! tile in threadgroup memory. All but the last pass work on rows that are far apart in memory, in
+//! place; the last one works on neighbouring elements and undoes the bit reversal, for which the pass
+//! before it writes to a second buffer.
 
 mod plan;
 mod roots;
@@ -10,7 +11,7 @@ mod roots;
 mod tests;
 
 use openvm_metal_common::{
-    CommandStream, DeviceKind, Grid, MemCopyD2D, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
+    CommandStream, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
 };
 use p3_field::{Field, PrimeCharacteristicRing};
 
@@ -22,8 +23,10 @@ use crate::{
     prelude::{EF, F},
 };
 
-/// Words of a scratch buffer that a batch of columns shares on a GPU (64 MiB).
+/// Words of the scratch buffer of a batch of columns on a GPU: an eighth of all columns, but at least
+/// 64 MiB and at most 512 MiB.
 const SCRATCH_WORDS: usize = 1 << 24;
+const MAX_SCRATCH_WORDS: usize = 1 << 27;
 /// The same on a CPU (8 MiB): a batch stays in its last-level cache from pass to pass.
 const CPU_SCRATCH_WORDS: usize = 1 << 21;
 /// Words in a row of a tile, log2.
@@ -179,6 +182,47 @@ impl Batch {
         1 << (self.log_n + self.log_cells)
     }
 
+    /// Columns in a row of a tile, log2.
+    fn log_runs(&self) -> u32 {
+        LOG_TILE_WORDS - self.log_cells
+    }
+
+    /// Threadgroups of a pass over rows that are far apart.
+    fn column_grid(&self, pass: &Pass) -> Grid {
+        let log_below = self.log_n - pass.first - pass.stages + self.log_cells;
+        let groups = (self.columns as u32) << (pass.first + log_below - LOG_TILE_WORDS);
+        Grid::groups(groups, THREADS)
+    }
+
+    /// Threadgroups of the last of several passes.
+    fn chunk_grid(&self, pass: &Pass) -> Grid {
+        let groups = (self.columns as u32) << (pass.first - self.log_runs());
+        Grid::groups(groups, THREADS)
+    }
+
+    /// Parameters of a pass; the words between columns of source and destination.
+    fn params(&self, pass: &Pass, src_stride: usize, dst_stride: usize) -> NttParams {
+        let columns = self.columns as u32;
+        NttParams {
+            src_stride: src_stride as u64,
+            dst_stride: dst_stride as u64,
+            log_n: self.log_n,
+            log_message: if pass.first == 0 {
+                self.log_message
+            } else {
+                self.log_n
+            },
+            first: pass.first,
+            stages: pass.stages,
+            skipped: pass.skipped,
+            radices: pass.radices(),
+            log_cells: self.log_cells,
+            columns,
+            scale: if pass.last { self.scale() } else { 0 },
+            sets: (1u32 << (8 - pass.stages)).min(columns.div_ceil(1 << self.log_runs())),
+        }
+    }
+
     fn scale(&self) -> u32 {
         match self.direction {
             NttDirection::Forward => 0,
@@ -214,165 +258,70 @@ fn transform(
     if batch.log_n == 0 {
         return Ok(());
     }
-    let roots = roots::table(s, batch.direction)?;
+    let roots = &roots::table(s, batch.direction)?;
     let passes = plan(batch.log_n, batch.log_message, batch.log_cells);
+    let (&last, before) = passes.split_last().expect("a transform has a pass");
+    let Some((&second, first)) = before.split_last() else {
+        return small(s, data, roots, batch, &last);
+    };
     let words = batch.words();
-    let scratch_words = match s.context().info().kind {
-        DeviceKind::Cpu => CPU_SCRATCH_WORDS,
-        DeviceKind::Cuda | DeviceKind::Metal => SCRATCH_WORDS,
-    };
-    let at_once = (scratch_words / words).clamp(1, batch.columns);
-    let scratch = |needed: bool| {
-        MetalBuffer::<F>::uninit(s.context(), if needed { at_once * words } else { 1 })
-    };
-    let mut scratch = [scratch(true)?, scratch(passes.len() > 2)?];
+    let at_once = match s.context().info().kind {
+        DeviceKind::Cpu => CPU_SCRATCH_WORDS / words,
+        DeviceKind::Cuda | DeviceKind::Metal => {
+            // Passes in place have nothing to share: all columns at once.
+            for pass in first {
+                in_place(s, data.reborrow(), roots, batch, pass)?;
+            }
+            (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS) / words
+        }
+    }
+    .clamp(1, batch.columns);
+    let mut scratch = MetalBuffer::<F>::uninit(s.context(), at_once * words)?;
     let mut done = 0;
     while done < batch.columns {
         let columns = at_once.min(batch.columns - done);
         let start = done * batch.stride;
         let end = start + (columns - 1) * batch.stride + words;
-        let mut columns_of = data.slice_mut(start..end);
-        run(
-            s,
-            &mut columns_of,
-            &mut scratch,
-            &roots,
-            Batch { columns, ..batch },
-            &passes,
-        )?;
+        let mut part = data.slice_mut(start..end);
+        let batch = Batch { columns, ..batch };
+        if s.context().info().kind == DeviceKind::Cpu {
+            for pass in first {
+                in_place(s, part.reborrow(), roots, batch, pass)?;
+            }
+        }
+        // The last pass undoes the bit reversal, so it needs another place to read from.
+        let p = batch.params(&second, batch.stride, words);
+        let (from, to) = (part.as_slice(), scratch.as_slice_mut());
+        kernels::ntt_columns(s, batch.column_grid(&second), from, to, roots, &p)?;
+        let p = batch.params(&last, words, batch.stride);
+        let grid = batch.chunk_grid(&last);
+        kernels::ntt_chunks(s, grid, scratch.as_slice(), part, roots, &p)?;
         done += columns;
     }
     Ok(())
 }
 
-/// All passes over one batch: from the columns into scratch, from scratch to scratch, and back.
-fn run(
+/// A pass over rows that are far apart, in place.
+fn in_place(
     s: &CommandStream,
-    data: &mut MetalSliceMut<'_, F>,
-    scratch: &mut [MetalBuffer<F>; 2],
+    data: MetalSliceMut<'_, F>,
     roots: &MetalBuffer<F>,
-    batch: Batch,
-    passes: &[Pass],
-) -> Result<(), MetalError> {
-    let [a, b] = scratch;
-    let (near, far) = (batch.words(), batch.stride);
-    for (i, pass) in passes.iter().enumerate() {
-        let first = i == 0;
-        let last = i + 1 == passes.len();
-        // Scratch `a` holds the results of passes 0, 2, ..., scratch `b` those of passes 1, 3, ...
-        let (from, to) = if i % 2 == 1 {
-            (&mut *a, &mut *b)
-        } else {
-            (&mut *b, &mut *a)
-        };
-        match (first, last) {
-            (true, true) => {
-                launch(
-                    s,
-                    batch,
-                    pass,
-                    (data.as_slice(), far),
-                    (to.as_slice_mut(), near),
-                    roots,
-                )?;
-                copy_back(s, &to.as_slice(), data, batch)?;
-            }
-            (true, false) => {
-                launch(
-                    s,
-                    batch,
-                    pass,
-                    (data.as_slice(), far),
-                    (to.as_slice_mut(), near),
-                    roots,
-                )?;
-            }
-            (false, true) => {
-                launch(
-                    s,
-                    batch,
-                    pass,
-                    (from.as_slice(), near),
-                    (data.reborrow(), far),
-                    roots,
-                )?;
-            }
-            (false, false) => {
-                launch(
-                    s,
-                    batch,
-                    pass,
-                    (from.as_slice(), near),
-                    (to.as_slice_mut(), near),
-                    roots,
-                )?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// One pass; sources and targets come with the words between their columns.
-fn launch(
-    s: &CommandStream,
     batch: Batch,
     pass: &Pass,
-    (from, src_stride): (MetalSlice<'_, F>, usize),
-    (to, dst_stride): (MetalSliceMut<'_, F>, usize),
-    roots: &MetalBuffer<F>,
 ) -> Result<(), MetalError> {
-    let log_runs = LOG_TILE_WORDS - batch.log_cells;
-    let columns = batch.columns as u32;
-    let sets = (1u32 << (8 - pass.stages)).min(columns.div_ceil(1 << log_runs));
-    let p = NttParams {
-        src_stride: src_stride as u64,
-        dst_stride: dst_stride as u64,
-        log_n: batch.log_n,
-        log_message: if pass.first == 0 {
-            batch.log_message
-        } else {
-            batch.log_n
-        },
-        first: pass.first,
-        stages: pass.stages,
-        skipped: pass.skipped,
-        radices: pass.radices(),
-        log_cells: batch.log_cells,
-        columns,
-        scale: if pass.last { batch.scale() } else { 0 },
-        sets,
-    };
-    let log_below = batch.log_n - pass.first - pass.stages + batch.log_cells;
-    if !pass.last {
-        let groups = columns << (pass.first + log_below - LOG_TILE_WORDS);
-        kernels::ntt_columns(s, Grid::groups(groups, THREADS), from, to, roots, &p)
-    } else if pass.first > 0 {
-        let groups = columns << (pass.first - log_runs);
-        kernels::ntt_chunks(s, Grid::groups(groups, THREADS), from, to, roots, &p)
-    } else {
-        let groups = columns.div_ceil(sets << log_runs);
-        kernels::ntt_small(s, Grid::groups(groups, THREADS), from, to, roots, &p)
-    }
+    let p = batch.params(pass, batch.stride, batch.stride);
+    kernels::ntt_columns_in_place(s, batch.column_grid(pass), data, roots, &p)
 }
 
-/// Copies dense columns of small transforms to where they belong.
-fn copy_back(
+/// Whole transforms of at most 2^8 elements, in place.
+fn small(
     s: &CommandStream,
-    from: &MetalSlice<'_, F>,
-    data: &mut MetalSliceMut<'_, F>,
+    data: MetalSliceMut<'_, F>,
+    roots: &MetalBuffer<F>,
     batch: Batch,
+    pass: &Pass,
 ) -> Result<(), MetalError> {
-    let words = batch.words();
-    if batch.stride == words {
-        return from
-            .slice(..batch.columns * words)
-            .copy_to(data.reborrow(), s);
-    }
-    for column in 0..batch.columns {
-        let at = column * batch.stride;
-        let target = data.slice_mut(at..at + words);
-        from.slice(column * words..(column + 1) * words)
-            .copy_to(target, s)?;
-    }
-    Ok(())
+    let p = batch.params(pass, batch.stride, batch.stride);
+    let groups = p.columns.div_ceil(p.sets << batch.log_runs());
+    kernels::ntt_small(s, Grid::groups(groups, THREADS), data, roots, &p)
 }

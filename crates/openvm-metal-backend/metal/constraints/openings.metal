@@ -1,0 +1,45 @@
+// Openings of columns one row ahead, for the columns that no rule reads there.
+#include "fold.h"
+
+/// One run of x of one column per threadgroup: sum over x of eq[x] * sum over z of L_z(r_0) * (the cell
+/// after row x 2^l_skip + z). Reads 4 bytes per row, costs 4 wide products per row and one extension
+/// product per x; log2(tpg) barriers.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void constraint_open_next(
+    device const ConstraintColumnJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintColumn* columns [[buffer(2)]],
+    device const FpExt* weights [[buffer(3)]],
+    device FpExt* out [[buffer(4)]],
+    constant ConstraintColumnParams& params [[buffer(5)]],
+    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
+    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
+    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
+    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    device const FpExt* eq [[buffer(14)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(jobs[groups[group]].row_stride);
+    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    ConstraintColumnJob job = jobs[groups[group]];
+    uint run = group - job.first_group;
+    ulong first = ulong(run) * job.row_stride;
+    ConstraintColumn column = columns[job.first_column + uint(first >> job.log_points)];
+    uint first_x = uint(first) & ((1u << job.log_points) - 1u);
+    ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+    FpExtL total = fpext_zero<uint_l>();
+    for (uint i0 = 0; i0 < job.row_stride; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, job.row_stride) {
+            index_l x = i + ulong(first_x);
+            uint_l row = to_vec(x) << params.l_skip;
+            ConstraintDot dot = constraint_dot();
+            for (uint z = 0; z < 1u << params.l_skip; z++) dot = constraint_dot_add(dot, constraint_read(r, row + z), weights[z]);
+            total = total + constraint_dot_value(dot) * lane_load(eq + job.coset_stride, x);
+        }
+    }
+    FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
+    if (LANE_LEADER(tid)) out[job.dst + run] = sum;
+}

@@ -1,0 +1,144 @@
+//! Openings of columns one row ahead. The rotated columns that rules read are rows of the folded arena;
+//! all others are opened here by one pass over the trace, instead of being folded round by round.
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+
+use super::{
+    columns::{upload, SourceGroup},
+    plan::Plan,
+    sums::EqTables,
+};
+use crate::{
+    error::MetalProverError,
+    kernels,
+    params::{ConstraintColumnJob, ConstraintColumnParams},
+    prelude::EF,
+};
+
+/// Most x of a threadgroup; longer columns are cut, and the host adds the parts.
+const MAX_RUN: u32 = 1 << 14;
+const THREADS: u32 = 256;
+
+/// Sums on the device that are still to be read.
+#[derive(Default)]
+pub struct NextOpenings {
+    sums: Option<MetalBuffer<EF>>,
+    /// Trace and position of the opening that each sum is a part of.
+    owners: Vec<(usize, u32)>,
+}
+
+impl NextOpenings {
+    /// The sums, to be read by the caller.
+    pub fn sums(&self) -> Option<MetalSlice<'_, EF>> {
+        self.sums.as_ref().map(MetalBuffer::as_slice)
+    }
+
+    /// Value `k` of trace `t` is the opening of its `k`-th such column, made from the sums.
+    pub fn values(&self, plan: &Plan<'_>, sums: &[EF]) -> Vec<Vec<EF>> {
+        let traces = plan.traces.iter();
+        let mut values: Vec<Vec<EF>> = traces
+            .map(|trace| vec![EF::default(); trace.next_set.len()])
+            .collect();
+        for (&(t, k), &sum) in self.owners.iter().zip(sums) {
+            values[t][k as usize] += sum;
+        }
+        values
+    }
+}
+
+/// Opens at `(r_0, r_1, ..)`; `lagrange`: `L_z(r_0)` on the skip domain. One dispatch for every eight
+/// sources and one for the eq tables; nothing at all if there is no such column.
+pub fn next_openings(
+    s: &CommandStream,
+    plan: &Plan<'_>,
+    lagrange: &[EF],
+    r: &[EF],
+) -> Result<NextOpenings, MetalProverError> {
+    let sizes = plan.traces.iter().filter(|trace| trace.next_set.len() > 0);
+    let mut sizes = sizes.map(|trace| trace.n_lift).peekable();
+    if sizes.peek().is_none() {
+        return Ok(NextOpenings::default());
+    }
+    let eq = EqTables::new(s, sizes, &r[1..])?;
+    let mut dispatches: Vec<(usize, Vec<ConstraintColumnJob>, Vec<u32>)> = Vec::new();
+    // Which value each result belongs to, dispatch by dispatch.
+    let mut owners: Vec<Vec<(usize, u32)>> = Vec::new();
+    for (t, trace) in plan.traces.iter().enumerate() {
+        let run = MAX_RUN.min(1 << trace.n_lift);
+        let runs = (1u32 << trace.n_lift) / run;
+        let mut position = 0;
+        for (group, entries) in trace.next_set.ranges() {
+            let d = dispatches
+                .iter()
+                .position(|d| d.0 == group)
+                .unwrap_or_else(|| {
+                    dispatches.push((group, Vec::new(), Vec::new()));
+                    owners.push(Vec::new());
+                    dispatches.len() - 1
+                });
+            let (_, jobs, groups) = &mut dispatches[d];
+            let job = ConstraintColumnJob {
+                first_group: groups.len() as u32,
+                first_column: entries.start,
+                log_points: trace.n_lift as u32,
+                height_mask: (1u32 << trace.log_height) - 1,
+                row_stride: run,
+                coset_stride: u64::from(eq.level(trace.n_lift, 0)),
+                ..Default::default()
+            };
+            for _ in entries {
+                groups.extend(std::iter::repeat_n(jobs.len() as u32, runs as usize));
+                owners[d].extend(std::iter::repeat_n(
+                    (t, trace.next_order[position]),
+                    runs as usize,
+                ));
+                position += 1;
+            }
+            jobs.push(job);
+        }
+    }
+    let total: usize = owners.iter().map(Vec::len).sum();
+    let mut out = MetalBuffer::<EF>::uninit(s.context(), total)?;
+    let lagrange = upload(s, lagrange)?;
+    let params = ConstraintColumnParams {
+        l_skip: plan.input.l_skip as u32,
+        block: THREADS,
+        first_source: 0,
+        unused: 0,
+    };
+    let mut first = 0;
+    for (group, mut jobs, groups) in dispatches {
+        for job in &mut jobs {
+            job.dst = u64::from(job.first_group);
+        }
+        let count = groups.len();
+        let grid = Grid::groups(count as u32, THREADS);
+        let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
+        let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = plan.sources.group(group);
+        let results = out.slice_mut(first..first + count);
+        kernels::constraint_open_next(
+            s,
+            grid,
+            &jobs,
+            &groups,
+            &plan.columns,
+            &lagrange,
+            results,
+            &params,
+            s0,
+            s1,
+            s2,
+            s3,
+            s4,
+            s5,
+            s6,
+            s7,
+            eq.tables(),
+        )?;
+        first += count;
+    }
+    Ok(NextOpenings {
+        sums: Some(out),
+        owners: owners.concat(),
+    })
+}

@@ -11,8 +11,13 @@ pub struct MetalProverConfig {
     pub gkr_host_log_layer: usize,
     /// Sumcheck rounds over at most `2^n` rows in all are finished on the host.
     pub mle_host_log_rows: usize,
-    /// Scratch memory for evaluating constraints, in bytes.
+    /// Scratch memory for evaluating constraints in round 0, in bytes; where the folded traces of the
+    /// later rounds take more, as much as those.
     pub constraint_scratch_bytes: u64,
+    /// Keep all codewords of the common main traces from the commitment to the queries. If false, as
+    /// many columns as the constraint phase needs memory for are dropped once they are hashed and
+    /// encoded again for the queries. `None`: true on a CPU; on a GPU true up to 256 MiB of codewords.
+    pub keep_codewords: Option<bool>,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
     pub memory_budget: Option<u64>,
 }
@@ -22,7 +27,8 @@ impl Default for MetalProverConfig {
         Self {
             gkr_host_log_layer: 8,
             mle_host_log_rows: 6,
-            constraint_scratch_bytes: 256 << 20,
+            constraint_scratch_bytes: 128 << 20,
+            keep_codewords: None,
             memory_budget: None,
         }
     }

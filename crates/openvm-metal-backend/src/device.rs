@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openvm_metal_common::{CommandStream, Device, MetalContext};
+use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalContext};
 use openvm_stark_backend::{
     proof::{BatchConstraintProof, GkrProof, StackingProof, WhirProof},
     prover::{
@@ -116,6 +116,34 @@ impl MetalDevice {
     }
 }
 
+/// Codewords up to this size, in bytes, are kept unless the caller says otherwise.
+const SMALL_CODE: u64 = 256 << 20;
+
+impl MetalDevice {
+    /// Bytes of codewords to drop: what the constraint phase needs beside traces and codewords, so that
+    /// the peak of a proof is that of its commitment.
+    fn spare_bytes(
+        &self,
+        s: &CommandStream,
+        params: CommitParams,
+        traces: &[&MetalMatrix<F>],
+    ) -> u64 {
+        let cpu = s.context().info().kind == DeviceKind::Cpu;
+        let cells: u64 = traces.iter().map(|trace| trace.num_cells() as u64).sum();
+        let code = cells.saturating_mul(4) << params.log_blowup;
+        if self
+            .prover
+            .keep_codewords
+            .unwrap_or(cpu || code <= SMALL_CODE)
+        {
+            return 0;
+        }
+        // The folded columns, and an eighth for those that rules read one row ahead.
+        let folded = ((cells * 16) >> params.l_skip) / 8 * 9;
+        folded.max(self.prover.constraint_scratch_bytes)
+    }
+}
+
 impl<TS: FiatShamirTranscript<SC>> ProverDevice<MetalBackend, TS> for MetalDevice {
     type Error = MetalProverError;
     /// The queue, or why there is none.
@@ -134,7 +162,9 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
         traces: &[&MetalMatrix<F>],
     ) -> Result<(Digest, Transported<StackedPcsDataMetal>), MetalProverError> {
         let s = self.stream()?;
-        let (root, data) = stacked_commit(s, CommitParams::from(self.params()), traces)?;
+        let mut params = CommitParams::from(self.params());
+        params.spare_bytes = self.spare_bytes(s, params, traces);
+        let (root, data) = stacked_commit(s, params, traces)?;
         Ok((root, Transported::ok(data)))
     }
 }

@@ -181,6 +181,18 @@ impl<T: DeviceElem> MetalMatrix<T> {
         }
     }
 
+    /// Keeps the first `width` columns. The memory of the others is given back if nobody shares it.
+    pub(crate) fn truncate_columns(&mut self, width: usize) {
+        self.width = self.width.min(width);
+        let len = self.height * self.width;
+        if let Ok(cells) = &mut self.cells {
+            cells.len = len;
+            if let Some(buffer) = Arc::get_mut(&mut cells.buffer) {
+                buffer.shrink_to(cells.offset + len);
+            }
+        }
+    }
+
     /// The buffer that holds the cells; panics as [`slice`](Self::slice).
     #[track_caller]
     pub fn buffer_arc(&self) -> Arc<MetalBuffer<T>> {

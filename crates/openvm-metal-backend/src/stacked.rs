@@ -31,7 +31,7 @@ pub struct StackedPcsDataMetal {
     /// their stride, the zero padding at the end) in runs of one buffer of its own.
     pub segments: Vec<StackedSegment>,
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
-    /// `tree.backing()` is the codeword matrix.
+    /// `tree.backing()` is the codeword matrix, or its first columns.
     pub tree: MerkleTreeMetal<F>,
     /// The root of the tree.
     pub root: Digest,

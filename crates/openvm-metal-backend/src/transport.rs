@@ -92,6 +92,7 @@ impl MetalDevice {
             log_height: log2(layout.height()),
             log_blowup: log2(code_height / layout.height().max(1)),
             k_whir: log2(host.tree.rows_per_query()),
+            spare_bytes: 0,
         };
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
         let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());

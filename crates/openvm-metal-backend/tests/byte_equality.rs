@@ -8,7 +8,9 @@ use common::{
     prove, prove_and_verify,
     random_input::{random_input, Limits},
 };
-use openvm_metal_backend::{engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal};
+use openvm_metal_backend::{
+    config::MetalProverConfig, engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal,
+};
 use openvm_metal_common::Device;
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;
@@ -22,6 +24,10 @@ const INPUTS: u64 = 20;
 fn compare(set: usize) {
     let small = SMALL[set];
     let (metal, reference) = (Metal::new(small.params()), Reference::new(small.params()));
+    // Every other engine keeps its codewords, the others encode them again.
+    let mut config = MetalProverConfig::default();
+    config.keep_codewords = Some(set % 2 == 0);
+    let metal = metal.with_prover_config(config);
     for i in 0..INPUTS {
         // Most inputs are small; some reach the largest height.
         let max_log_height = if i % 5 == 4 {

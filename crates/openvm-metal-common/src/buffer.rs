@@ -10,7 +10,7 @@ use crate::driver::Span;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::lock;
-use crate::memory::PoolBlock;
+use crate::memory::{rounded, PoolBlock};
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
 
@@ -27,6 +27,12 @@ impl Allocation {
             context: context.clone(),
             block,
         }))
+    }
+
+    /// Gives back what lies behind the first `bytes` bytes.
+    fn shrink(&mut self, bytes: u64) {
+        let epoch = self.context.inner.driver.epoch();
+        lock(&self.context.inner.pool).shrink(&mut self.block, rounded(bytes), epoch);
     }
 
     /// The device bytes `offset..offset + bytes` of this allocation.
@@ -204,6 +210,16 @@ impl<T: DeviceElem> MetalBuffer<T> {
     /// Forgets the elements from `len` on; the memory stays.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+
+    /// Forgets the elements from `len` on and gives their memory back, unless another buffer shares the
+    /// allocation.
+    pub fn shrink_to(&mut self, len: usize) {
+        self.truncate(len);
+        let bytes = self.offset + self.size_bytes();
+        if let Some(allocation) = Arc::get_mut(&mut self.allocation) {
+            allocation.shrink(bytes);
+        }
     }
 
     /// The same bytes as elements of another type.

@@ -5,6 +5,7 @@
 //! streaming pass from the traces into the codeword matrix, one forward NTT per column, and one pass
 //! of hashing. See `docs/commit.md`.
 
+mod encode;
 mod gather;
 mod message;
 mod segments;
@@ -13,22 +14,19 @@ mod tests;
 
 use std::sync::Arc;
 
-use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
+use self::segments::{plan_segments, SegmentPlan};
 pub(crate) use self::{
-    message::MAX_L_SKIP,
+    encode::encode_columns,
+    message::{CodeShape, MAX_L_SKIP},
     segments::{copied_cells, TraceShape},
-};
-use self::{
-    message::{encode_messages, CodeShape},
-    segments::{plan_segments, SegmentPlan},
 };
 use crate::{
     error::MetalProverError,
     hash::MerkleTreeMetal,
     matrix::{MetalMatrix, MetalSliceOwned},
-    ntt::rs_encode,
     prelude::{Digest, F},
     stacked::{StackedPcsDataMetal, StackedSegment},
 };
@@ -44,6 +42,8 @@ pub struct CommitParams {
     pub log_blowup: usize,
     /// log2 of the codeword rows in one Merkle leaf.
     pub k_whir: usize,
+    /// Bytes of codewords to drop once they are hashed, rounded up to columns; 0 keeps all.
+    pub spare_bytes: u64,
 }
 
 impl From<&SystemParams> for CommitParams {
@@ -53,6 +53,7 @@ impl From<&SystemParams> for CommitParams {
             log_height: params.log_stacked_height(),
             log_blowup: params.log_blowup,
             k_whir: params.k_whir(),
+            spare_bytes: 0,
         }
     }
 }
@@ -94,36 +95,25 @@ pub(crate) fn commit_segments(
         log_height,
         log_blowup,
         k_whir,
+        spare_bytes,
     } = params;
     let width = layout.width();
     let code = {
         let _stage = s.stage("rs_code_matrix");
-        let cells = width
-            .checked_shl((log_height + log_blowup) as u32)
-            .ok_or_else(|| {
-                MetalProverError::Parameters(format!(
-                    "a codeword matrix of {width} columns of 2^{} cells",
-                    log_height + log_blowup
-                ))
-            })?;
-        let mut code = MetalBuffer::uninit(s.context(), cells)?;
-        encode_messages(
-            s,
-            &segments,
-            &mut code,
-            CodeShape {
-                l_skip,
-                log_height,
-                log_blowup,
-            },
-        )?;
-        rs_encode(s, &mut code, log_height, log_blowup, width)?;
-        MetalMatrix::from_buffer(code, 1 << (log_height + log_blowup), width)
+        let shape = CodeShape {
+            l_skip,
+            log_height,
+            log_blowup,
+        };
+        encode_columns(s, &segments, 0..width, shape)?
     };
-    let (tree, root) = {
+    let (mut tree, root) = {
         let _stage = s.stage("merkle_tree");
         MerkleTreeMetal::new(s, code, 1 << k_whir)?
     };
+    let column_bytes = 4u64 << (log_height + log_blowup);
+    let spare = (spare_bytes.div_ceil(column_bytes) as usize).min(width);
+    tree.drop_columns(width - spare);
     Ok((
         root,
         StackedPcsDataMetal {

@@ -1,4 +1,4 @@
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_common::{Device, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
     prover::{
         poly::eval_to_coeff_rs_message, stacked_pcs as reference, ColMajorMatrix, MatrixDimensions,
@@ -8,7 +8,7 @@ use openvm_stark_backend::{
 use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
-use super::*;
+use super::{message::encode_messages, *};
 use crate::{kernels, prelude::SC};
 
 fn stream_on(device: Device) -> CommandStream {
@@ -75,6 +75,7 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 log_height,
                 log_blowup: 1,
                 k_whir: 2,
+                spare_bytes: 0,
             };
             let shapes = trace_shapes(params, &on_device).unwrap();
             let sorted = shapes
@@ -101,7 +102,14 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 log_height,
                 log_blowup: 1,
             };
-            encode_messages(s, &segments, &mut code, shape).unwrap();
+            encode_messages(
+                s,
+                &segments,
+                &mut code.as_slice_mut(),
+                0..layout.width(),
+                shape,
+            )
+            .unwrap();
             let code = code.to_host(s).unwrap();
             for (j, column) in expected.columns().enumerate() {
                 let message = eval_to_coeff_rs_message(l_skip, column);
@@ -165,6 +173,7 @@ fn check_commitments(
                 log_height: 9,
                 log_blowup,
                 k_whir,
+                spare_bytes: 0,
             };
             let (got, ours) = stacked_commit(s, params, &on_device).unwrap();
             let code = ours.tree.backing().slice().to_host(s).unwrap();
@@ -186,6 +195,7 @@ fn bad_traces_are_refused() {
         log_height: 4,
         log_blowup: 1,
         k_whir: 1,
+        spare_bytes: 0,
     };
     let matrix = |height: usize, width: usize| {
         MetalMatrix::from_buffer(

@@ -59,7 +59,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
         .map(|trace| trace.air_data.rules())
         .collect();
     let num_traces = input.traces.len();
-    let scratch_words = config.constraint_scratch_bytes / 4;
+    // The folded traces are not there yet: round 0 may use their memory.
+    let scratch_words = (config.constraint_scratch_bytes / 4).max(plan.fold_words);
     let n_max = plan.traces.first().map_or(0, |trace| trace.n_lift);
 
     let mut total_interactions = 0u64;

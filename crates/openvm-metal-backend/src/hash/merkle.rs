@@ -1,5 +1,7 @@
 //! `MerkleTreeMetal`: construction and opening.
 
+use std::iter;
+
 use openvm_metal_common::{
     CommandStream, DeviceElem, DeviceInfo, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice,
     MetalSliceMut,
@@ -78,6 +80,8 @@ merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext);
 /// A Merkle tree and the matrix below it.
 pub struct MerkleTreeMetal<T> {
     backing: MetalMatrix<T>,
+    /// Columns that were hashed; the backing matrix may hold fewer.
+    width: usize,
     /// Layers of `query_stride`, `query_stride / 2`, ..., 1 digests.
     layers: MetalBuffer<Digest>,
     log_rows: u32,
@@ -134,6 +138,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         upper_layers(s, &mut layers, log_stride)?;
         let root = layers.slice(layers.len() - 1..).to_host(s)?;
         let tree = Self {
+            width: matrix.width(),
             backing: matrix,
             layers,
             log_rows,
@@ -142,11 +147,38 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         Ok((tree, root.first().copied().unwrap_or_default()))
     }
 
+    /// Keeps the first `columns` columns of the matrix; the memory of the others is free, unless
+    /// somebody shares the matrix.
+    pub(crate) fn drop_columns(&mut self, columns: usize) {
+        self.backing.truncate_columns(columns);
+    }
+
     /// Opens leaves: two dispatches and one wait for all of them.
     ///
     /// # Errors
-    /// If an index is not below [`query_stride`](Self::query_stride), or if the device fails.
+    /// If an index is not below [`query_stride`](Self::query_stride), if columns of the matrix were
+    /// dropped, or if the device fails.
     pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
+        self.open_with(s, indices, None)
+    }
+
+    /// [`open`](Self::open) with the columns that were dropped: one dispatch more.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if `dropped` is not what is missing.
+    pub(crate) fn open_with(
+        &self,
+        s: &CommandStream,
+        indices: &[usize],
+        dropped: Option<&MetalMatrix<T>>,
+    ) -> Result<Openings<T>, MetalError> {
+        let kept = self.backing.width();
+        let others = dropped.map_or(0, MetalMatrix::width);
+        let fits = dropped.is_none_or(|dropped| dropped.height() == self.backing.height());
+        if kept + others != self.width || !fits {
+            let actual = format!("{kept} and {others} of {}", self.width);
+            return Err(unfit("merkle_open", "matrix", "all columns", actual));
+        }
         let stride = self.query_stride();
         if let Some(index) = indices.iter().find(|&&index| index >= stride) {
             let actual = format!("{index} of {stride}");
@@ -157,50 +189,59 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
                 actual,
             ));
         }
-        let (width, depth) = (self.backing.width(), self.proof_depth());
+        let (width, depth) = (self.width, self.proof_depth());
         let rows_per_query = self.rows_per_query();
-        let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
-        let cells = queries.len() * rows_per_query * width;
-        let siblings = queries.len() * depth;
-        if cells == 0 {
+        if indices.is_empty() || width == 0 {
             return Ok(Openings {
                 rows: vec![],
                 siblings: vec![],
             });
         }
-        let p = MerkleOpenParams {
+        let count = indices.len();
+        let siblings = count * depth;
+        let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
+        let queries = MetalBuffer::from_host(s, &queries)?;
+        let params = |width: usize| MerkleOpenParams {
             height: self.backing.height() as u64,
-            cells: cells as u64,
+            cells: (count * rows_per_query * width) as u64,
             width: width as u32,
             log_rows: self.log_rows,
             log_stride: self.log_stride,
             siblings: siblings as u32,
         };
-        let queries = MetalBuffer::from_host(s, &queries)?;
-        let mut rows = MetalBuffer::uninit(s.context(), cells)?;
-        T::rows(
-            s,
-            Grid::threads(cells),
-            self.backing.slice(),
-            &queries,
-            &mut rows,
-            &p,
-        )?;
-        // Both reads share one wait.
+        let mut parts = Vec::with_capacity(2);
+        for matrix in iter::once(&self.backing).chain(dropped) {
+            let p = params(matrix.width());
+            if p.cells > 0 {
+                let mut rows = MetalBuffer::uninit(s.context(), p.cells as usize)?;
+                let grid = Grid::threads(p.cells as usize);
+                T::rows(s, grid, matrix.slice(), &queries, &mut rows, &p)?;
+                parts.push((matrix.width(), rows));
+            }
+        }
         let mut paths = MetalBuffer::<Digest>::uninit(s.context(), siblings.max(1))?;
         if siblings > 0 {
             let grid = Grid::threads(siblings);
-            kernels::merkle_siblings(s, grid, &self.layers, &queries, &mut paths, &p)?;
+            kernels::merkle_siblings(s, grid, &self.layers, &queries, &mut paths, &params(width))?;
         }
-        let rows = rows.to_host(s)?;
+        let slices: Vec<_> = parts.iter().map(|(_, rows)| rows.as_slice()).collect();
+        let read = s.read_many(&slices)?;
         let paths = if siblings > 0 {
             paths.to_host(s)?
         } else {
             vec![]
         };
-        let rows = rows
-            .chunks_exact(rows_per_query * width)
-            .map(|leaf| leaf.chunks_exact(width).map(<[T]>::to_vec).collect())
+        let row = |index: usize| {
+            let cells = parts.iter().zip(&read);
+            let cells = cells.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
+            cells.copied().collect()
+        };
+        let rows = (0..count)
+            .map(|query| {
+                (0..rows_per_query)
+                    .map(|k| row(query * rows_per_query + k))
+                    .collect()
+            })
             .collect();
         let siblings = match depth {
             0 => vec![vec![]; indices.len()],
@@ -224,7 +265,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         1 << self.log_rows
     }
 
-    /// The matrix below the tree.
+    /// The matrix below the tree, as far as it is kept.
     pub fn backing(&self) -> &MetalMatrix<T> {
         &self.backing
     }

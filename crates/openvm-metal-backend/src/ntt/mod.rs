@@ -112,6 +112,24 @@ pub fn rs_encode(
     )
 }
 
+/// [`rs_encode`] with the caller's scratch memory: at least one column, better as many as there are
+/// messages. Its contents are lost.
+///
+/// # Errors
+/// As [`ntt_batch`].
+pub fn rs_encode_with(
+    s: &CommandStream,
+    codewords: MetalSliceMut<'_, F>,
+    scratch: MetalSliceMut<'_, F>,
+    log_h: usize,
+    log_blowup: usize,
+    cols: usize,
+) -> Result<(), MetalError> {
+    let (log_n, dir) = (log_h + log_blowup, NttDirection::Forward);
+    let batch = Batch::new(log_n, log_h, 0, cols, 1 << log_n, dir);
+    transform_with(s, codewords, batch, Some(scratch))
+}
+
 /// [`rs_encode`] for messages of extension elements.
 ///
 /// # Errors
@@ -233,8 +251,17 @@ impl Batch {
 
 fn transform(
     s: &CommandStream,
+    data: MetalSliceMut<'_, F>,
+    batch: Batch,
+) -> Result<(), MetalError> {
+    transform_with(s, data, batch, None)
+}
+
+fn transform_with(
+    s: &CommandStream,
     mut data: MetalSliceMut<'_, F>,
     batch: Batch,
+    scratch: Option<MetalSliceMut<'_, F>>,
 ) -> Result<(), MetalError> {
     if batch.log_n > 27 || batch.log_message > batch.log_n {
         return Err(unfit(
@@ -265,18 +292,26 @@ fn transform(
         return small(s, data, roots, batch, &last);
     };
     let words = batch.words();
-    let at_once = match s.context().info().kind {
-        DeviceKind::Cpu => CPU_SCRATCH_WORDS / words,
-        DeviceKind::Cuda | DeviceKind::Metal => {
-            // Passes in place have nothing to share: all columns at once.
-            for pass in first {
-                in_place(s, data.reborrow(), roots, batch, pass)?;
-            }
-            (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS) / words
+    let cpu = s.context().info().kind == DeviceKind::Cpu;
+    let wanted = match (&scratch, cpu) {
+        (Some(scratch), _) => scratch.len(),
+        (None, true) => CPU_SCRATCH_WORDS,
+        (None, false) => (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS),
+    };
+    let at_once = (wanted / words).clamp(1, batch.columns);
+    let mut own = None;
+    let mut scratch = match scratch {
+        Some(scratch) if scratch.len() >= words => scratch,
+        _ => own
+            .insert(MetalBuffer::uninit(s.context(), at_once * words)?)
+            .as_slice_mut(),
+    };
+    if !cpu {
+        // Passes in place have no use for a cache: all columns at once.
+        for pass in first {
+            in_place(s, data.reborrow(), roots, batch, pass)?;
         }
     }
-    .clamp(1, batch.columns);
-    let mut scratch = MetalBuffer::<F>::uninit(s.context(), at_once * words)?;
     let mut done = 0;
     while done < batch.columns {
         let columns = at_once.min(batch.columns - done);
@@ -284,14 +319,14 @@ fn transform(
         let end = start + (columns - 1) * batch.stride + words;
         let mut part = data.slice_mut(start..end);
         let batch = Batch { columns, ..batch };
-        if s.context().info().kind == DeviceKind::Cpu {
+        if cpu {
             for pass in first {
                 in_place(s, part.reborrow(), roots, batch, pass)?;
             }
         }
         // The last pass undoes the bit reversal, so it needs another place to read from.
         let p = batch.params(&second, batch.stride, words);
-        let (from, to) = (part.as_slice(), scratch.as_slice_mut());
+        let (from, to) = (part.as_slice(), scratch.reborrow());
         kernels::ntt_columns(s, batch.column_grid(&second), from, to, roots, &p)?;
         let p = batch.params(&last, words, batch.stride);
         let grid = batch.chunk_grid(&last);

@@ -6,7 +6,8 @@ mod size;
 mod stats;
 
 pub(crate) use pool::{Pool, PoolBlock};
-use size::{is_small, rounded, segment_bytes};
+pub(crate) use size::rounded;
+use size::{is_small, segment_bytes};
 pub use stats::MemoryStats;
 use stats::PeakTracker;
 

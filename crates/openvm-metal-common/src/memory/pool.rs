@@ -152,6 +152,32 @@ impl Pool {
         free.insert((bytes, block.segment, offset));
     }
 
+    /// Keeps the first `rounded` bytes of a live block and gives the rest back.
+    pub fn shrink(&mut self, block: &mut PoolBlock, rounded: u64, epoch: u64) {
+        let Some(rest) = block.span.bytes.checked_sub(rounded) else {
+            return;
+        };
+        let Some(state) = self.segments[block.segment as usize].as_mut() else {
+            return;
+        };
+        if rest < ALIGNMENT {
+            return;
+        }
+        let (offset, mut tail) = (block.span.offset, *block);
+        tail.span.offset += rounded;
+        tail.span.bytes = rest;
+        block.span.bytes = rounded;
+        let live = |bytes: u64| Block {
+            bytes,
+            free: false,
+            epoch,
+        };
+        state.blocks.insert(offset, live(rounded));
+        state.blocks.insert(offset + rounded, live(rest));
+        state.live_blocks += 1;
+        self.give(tail, epoch);
+    }
+
     /// Adds a segment fresh from the device.
     pub fn add_segment(&mut self, segment: Segment, small: bool) {
         let slot = self
@@ -266,6 +292,21 @@ mod tests {
         assert_eq!(pool.take(4096, Some(6)).unwrap().span.offset, 8192);
         assert_eq!(pool.take(4096, Some(7)).unwrap().span.offset, 0);
         pool.give(b, 0);
+    }
+
+    #[test]
+    fn the_tail_of_a_shrunk_block_is_free() {
+        let mut pool = Pool::new(1 << 30);
+        pool.add_segment(segment(1 << 40, 64 << 20), false);
+        let mut a = pool.take(32 << 20, None).unwrap();
+        pool.shrink(&mut a, 8 << 20, 0);
+        assert_eq!(pool.stats().live, 8 << 20);
+        let b = pool.take(56 << 20, None).unwrap();
+        assert_eq!(b.span.offset, 8 << 20);
+        pool.give(a, 0);
+        pool.give(b, 0);
+        assert_eq!(pool.stats().live, 0);
+        assert_eq!(pool.trim().len(), 1);
     }
 
     #[test]

@@ -20,6 +20,7 @@ use self::{
 };
 use super::{contract::Contraction, tables};
 use crate::{
+    commit::CodeShape,
     error::MetalProverError,
     hash::MerkleTreeMetal,
     matrix::MetalMatrix,
@@ -59,6 +60,11 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
     let k = config.k;
     let mut log_domain = log_len + log_blowup;
     check_trees(commits, log_domain, k)?;
+    let shape = CodeShape {
+        l_skip,
+        log_height: log_len,
+        log_blowup,
+    };
 
     let mu_pow_witness = transcript.grind(config.mu_pow_bits);
     let mu = transcript.sample_ext();
@@ -137,7 +143,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
             .map(|_| transcript.sample_bits(log_domain - k) as usize)
             .collect();
         match &codeword_tree {
-            None => proofs.open_initial(s, commits, &indices)?,
+            None => proofs.open_initial(s, commits, shape, &indices)?,
             Some(tree) => proofs.open_codeword(s, tree, &indices)?,
         }
         codeword_tree = next_tree;

@@ -5,6 +5,7 @@ use openvm_stark_backend::proof::MerkleProof;
 
 use super::WhirCommit;
 use crate::{
+    commit::{encode_columns, CodeShape},
     error::MetalProverError,
     hash::MerkleTreeMetal,
     prelude::{Digest, EF, F},
@@ -32,15 +33,23 @@ impl QueryProofs {
         }
     }
 
-    /// Opens all commitments: one wait for each.
+    /// Opens all commitments: one wait for each. Codewords that were dropped are encoded again.
     pub fn open_initial(
         &mut self,
         s: &CommandStream,
         commits: &[WhirCommit<'_>],
+        shape: CodeShape,
         indices: &[usize],
     ) -> Result<(), MetalProverError> {
         for commit in commits {
-            let opened = commit.tree.open(s, indices)?;
+            let kept = commit.tree.backing().width();
+            let dropped = (kept < commit.width)
+                .then(|| {
+                    let _stage = s.stage("rs_code_matrix");
+                    encode_columns(s, commit.segments, kept..commit.width, shape)
+                })
+                .transpose()?;
+            let opened = commit.tree.open_with(s, indices, dropped.as_ref())?;
             self.initial_rows.push(opened.rows);
             self.initial_paths.push(opened.siblings);
         }

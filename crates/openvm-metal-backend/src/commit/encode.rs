@@ -1,0 +1,137 @@
+//! Stacked columns to Reed-Solomon codewords.
+
+use std::ops::Range;
+
+use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer};
+
+use super::message::{encode_messages, CodeShape};
+use crate::{
+    error::MetalProverError,
+    matrix::MetalMatrix,
+    ntt::{rs_encode, rs_encode_with},
+    prelude::F,
+    stacked::StackedSegment,
+};
+
+/// The codewords of stacked columns `columns`, one column of the result each.
+///
+/// The last pass of a transform needs a second place. On a CPU that is a scratch buffer small enough
+/// for its cache; on a GPU it is the columns that are still to be encoded: half of what is left at a
+/// time, so that about log2(columns) batches need no memory beyond the result and one column.
+///
+/// # Errors
+/// If the codewords do not fit into memory, or the device fails.
+pub(crate) fn encode_columns(
+    s: &CommandStream,
+    segments: &[StackedSegment],
+    columns: Range<usize>,
+    shape: CodeShape,
+) -> Result<MetalMatrix<F>, MetalProverError> {
+    let CodeShape {
+        log_height,
+        log_blowup,
+        ..
+    } = shape;
+    let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
+    let cells = width.checked_mul(rows).ok_or_else(|| {
+        MetalProverError::Parameters(format!(
+            "a codeword matrix of {width} columns of 2^{} cells",
+            log_height + log_blowup
+        ))
+    })?;
+    let mut code = MetalBuffer::uninit(s.context(), cells)?;
+    if s.context().info().kind == DeviceKind::Cpu {
+        encode_messages(s, segments, &mut code.as_slice_mut(), columns, shape)?;
+        rs_encode(s, &mut code, log_height, log_blowup, width)?;
+        return Ok(MetalMatrix::from_buffer(code, rows, width));
+    }
+    encode_by_halves(s, segments, columns, shape, &mut code)?;
+    Ok(MetalMatrix::from_buffer(code, rows, width))
+}
+
+/// The GPU's way, into all of `code`.
+fn encode_by_halves(
+    s: &CommandStream,
+    segments: &[StackedSegment],
+    columns: Range<usize>,
+    shape: CodeShape,
+    code: &mut MetalBuffer<F>,
+) -> Result<(), MetalProverError> {
+    let CodeShape {
+        log_height,
+        log_blowup,
+        ..
+    } = shape;
+    let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
+    let mut spare = MetalBuffer::uninit(s.context(), rows)?;
+    let mut done = 0;
+    while done < width {
+        let count = ((width - done) / 2).max(1);
+        let (mut batch, rest) = code.slice_mut(done * rows..).into_split_at(count * rows);
+        let wanted = columns.start + done..columns.start + done + count;
+        encode_messages(s, segments, &mut batch, wanted, shape)?;
+        let scratch = if rest.is_empty() {
+            spare.as_slice_mut()
+        } else {
+            rest
+        };
+        rs_encode_with(s, batch, scratch, log_height, log_blowup, count)?;
+        done += count;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, MetalContext};
+
+    use super::*;
+    use crate::{kernels, matrix::MetalSliceOwned};
+
+    #[test]
+    fn both_ways_and_any_columns_agree() {
+        let context = MetalContext::new(Device::from_env().unwrap(), &[&kernels::LIBRARY]).unwrap();
+        let s = &context.stream();
+        let mut seed = 7u32;
+        let mut word = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            F::new(seed >> 2)
+        };
+        for (log_height, log_blowup, width) in [(5, 1, 9), (9, 2, 7), (11, 1, 6), (17, 1, 3)] {
+            let shape = CodeShape {
+                l_skip: 3,
+                log_height,
+                log_blowup,
+            };
+            // Segments that end within columns.
+            let cells: usize = width << log_height;
+            let cuts = [0, cells / 24 * 8, cells / 16 * 8, cells];
+            let segments: Vec<_> = cuts
+                .windows(2)
+                .map(|cut| {
+                    let part: Vec<F> = (cut[0]..cut[1]).map(|_| word()).collect();
+                    let len = part.len();
+                    let part = MetalBuffer::from_host(s, &part).unwrap();
+                    StackedSegment {
+                        start: cut[0] as u64,
+                        cells: MetalSliceOwned::new(part.into(), 0, len),
+                    }
+                })
+                .collect();
+            let rows = 1 << (log_height + log_blowup);
+            let all = encode_columns(s, &segments, 0..width, shape).unwrap();
+            let all = all.slice().to_host(s).unwrap();
+            for range in [0..width, 1..width, width - 1..width, 1..3] {
+                let expected = &all[range.start * rows..range.end * rows];
+                let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
+                encode_by_halves(s, &segments, range.clone(), shape, &mut code).unwrap();
+                assert!(
+                    code.to_host(s).unwrap() == expected,
+                    "{range:?} of {shape:?}"
+                );
+                let part = encode_columns(s, &segments, range.clone(), shape).unwrap();
+                assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");
+            }
+        }
+    }
+}

@@ -4,14 +4,16 @@ use openvm_metal_common::Device;
 use openvm_stark_backend::{
     memory_metering::ProvingMemoryConfig,
     proof::Proof,
-    prover::{Coordinator, DeviceMultiStarkProvingKey, Prover, ProvingContext},
-    StarkEngine, SystemParams,
+    prover::{
+        Coordinator, DeviceDataTransporter, DeviceMultiStarkProvingKey, Prover, ProvingContext,
+    },
+    AirRef, StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 
 use crate::{
-    backend::MetalBackend, config::MetalProverConfig, device::MetalDevice, error::MetalProverError,
-    prelude::SC, transcript::DuplexSpongeMetal, validate::check_input,
+    backend::MetalBackend, config::MetalProverConfig, debug::check_traces, device::MetalDevice,
+    error::MetalProverError, prelude::SC, transcript::DuplexSpongeMetal, validate::check_input,
 };
 
 /// Proves with BabyBear and Poseidon2 on an Apple GPU, an NVIDIA GPU or the processor.
@@ -38,6 +40,31 @@ impl BabyBearPoseidon2MetalEngine {
     /// An engine on a device that exists.
     pub fn from_device(device: MetalDevice) -> Self {
         Self { device }
+    }
+
+    /// What [`prove`](StarkEngine::prove) checks before it starts: shapes of traces, key and parameters
+    /// against each other, and the estimated memory against the budget.
+    ///
+    /// # Errors
+    /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
+    pub fn check_input(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+    ) -> Result<(), MetalProverError> {
+        check_input(&self.device, pk, ctx)
+    }
+
+    /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.
+    ///
+    /// # Errors
+    /// See [`check_traces`].
+    pub fn check_traces(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+    ) -> Result<(), MetalProverError> {
+        check_traces(&self.device, pk, ctx)
     }
 
     /// The same engine with other decisions of the prover.
@@ -112,5 +139,17 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
     ) -> Result<Proof<SC>, MetalProverError> {
         check_input(&self.device, pk, &ctx)?;
         self.prover().prove(pk, ctx)
+    }
+
+    /// [`check_traces`](Self::check_traces) with a key made for `airs`.
+    ///
+    /// # Panics
+    /// With the error, if the traces do not satisfy the AIRs.
+    fn debug(&self, airs: &[AirRef<SC>], ctx: &ProvingContext<MetalBackend>) {
+        let (pk, _) = self.keygen(airs);
+        let pk = self.device.transport_pk_to_device(&pk);
+        if let Err(error) = self.check_traces(&pk, ctx) {
+            panic!("{error}");
+        }
     }
 }

@@ -116,8 +116,34 @@ pub enum MetalProverError {
     },
 
     /// The sum of all interactions is not zero: some message was sent that nobody received.
-    #[error("interactions do not balance: the fractional sum of all buses is not zero")]
+    #[error(
+        "interactions do not balance: the fractional sum of all buses is not zero \
+         (debug::check_traces finds the message)"
+    )]
     InteractionsUnbalanced,
+    /// A row that breaks a constraint, found by [`check_traces`](crate::debug::check_traces).
+    #[error(
+        "AIR {air_id} ({air}), row {row}: constraint {constraint} is {value}, not 0: {expression}"
+    )]
+    ConstraintViolated {
+        air_id: usize,
+        air: String,
+        row: usize,
+        /// Index among the constraints of the AIR's key.
+        constraint: usize,
+        expression: String,
+        value: String,
+    },
+    /// A message whose counts do not add up to zero, found by
+    /// [`check_traces`](crate::debug::check_traces).
+    #[error("bus {bus}: message [{}] has count {sum} over all traces, not 0: {counts}",
+        message.join(", "))]
+    BusUnbalanced {
+        bus: u16,
+        message: Vec<String>,
+        sum: String,
+        counts: String,
+    },
     /// GKR leaves of a length that no tree has.
     #[error(
         "fractional sumcheck: {numerators} numerators and {denominators} denominators, \

@@ -13,6 +13,7 @@ pub mod backend;
 pub mod commit;
 pub mod config;
 pub mod constraints;
+pub mod debug;
 pub mod device;
 pub mod engine;
 pub mod error;

@@ -21,6 +21,9 @@ use crate::{
     memory_plan::{MemoryEstimate, ProofShape},
 };
 
+/// Bits of work that a transcript over BabyBear can ask for.
+const MAX_POW_BITS: usize = 30;
+
 /// One AIR of the proof: its index, its key and its traces.
 type Present<'a> = (
     usize,
@@ -38,19 +41,7 @@ pub(crate) fn check_input(
     ctx: &ProvingContext<MetalBackend>,
 ) -> Result<(), MetalProverError> {
     let s = device.stream()?;
-    check_params(device.params())?;
-    if device.params() != &mpk.params {
-        return Err(MetalProverError::Parameters(
-            "the proving key was made for other system parameters than the engine's".into(),
-        ));
-    }
-    let present = present_airs(mpk, ctx)?;
-    let mut main = Vec::with_capacity(present.len());
-    for &(air_id, pk, air) in &present {
-        main.push((air_id, check_air(device.params(), air_id, pk, air)?));
-    }
-    check_heights(mpk, &main)?;
-    check_stacked_width(mpk, &present, &main)?;
+    check_shapes(device, mpk, ctx)?;
 
     let estimate = MemoryEstimate::new(&ProofShape::new(mpk, ctx), device.prover_config());
     let budget = device
@@ -64,6 +55,28 @@ pub(crate) fn check_input(
         });
     }
     Ok(())
+}
+
+/// As [`check_input`], without the memory.
+pub(crate) fn check_shapes(
+    device: &MetalDevice,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Result<(), MetalProverError> {
+    device.stream()?;
+    check_params(device.params())?;
+    if device.params() != &mpk.params {
+        return Err(MetalProverError::Parameters(
+            "the proving key was made for other system parameters than the engine's".into(),
+        ));
+    }
+    let present = present_airs(mpk, ctx)?;
+    let mut main = Vec::with_capacity(present.len());
+    for &(air_id, pk, air) in &present {
+        main.push((air_id, check_air(device.params(), air_id, pk, air)?));
+    }
+    check_heights(mpk, &main)?;
+    check_stacked_width(mpk, &present, &main)
 }
 
 fn check_params(params: &SystemParams) -> Result<(), MetalProverError> {
@@ -87,6 +100,18 @@ fn check_params(params: &SystemParams) -> Result<(), MetalProverError> {
     }
     if params.num_whir_rounds() == 0 || k == 0 {
         return refuse("WHIR needs at least one round of at least one fold".into());
+    }
+    for (what, bits) in [
+        ("LogUp", params.logup.pow_bits),
+        ("batching", params.whir.mu_pow_bits),
+        ("folding", params.whir.folding_pow_bits),
+        ("query", params.whir.query_phase_pow_bits),
+    ] {
+        if bits > MAX_POW_BITS {
+            return refuse(format!(
+                "{bits} bits of {what} work, a field of 31 bits has room for {MAX_POW_BITS}"
+            ));
+        }
     }
     Ok(())
 }

@@ -46,9 +46,10 @@ inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup 
     }
 }
 
-/// A pass over rows that are far apart: the tile of one threadgroup.
+/// A pass over rows that are far apart: the tile of one threadgroup. In place, the words of a zero-padded message
+/// that several threads of a single round read are read into the tile before any is written.
 inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttParams& p, threadgroup uint* tile,
-                             threadgroup uint* factors, tid_l tid, uint tpg, uint group) {
+                             threadgroup uint* factors, tid_l tid, uint tpg, uint group, bool in_place) {
     uint r = p.stages, log_low = p.log_n - p.first - r + p.log_cells, thread_ = ntt_thread(tid);
     uint low = (group & ((1u << (log_low - 4u)) - 1u)) * NTT_COLUMNS;
     uint rest = group >> (log_low - 4u);
@@ -65,11 +66,18 @@ inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const 
         }
         return;
     }
+    bool staged = in_place && p.skipped != 0u && (p.radices >> 4) == 0u;
+    if (staged) {
+        for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
+            uint row = i / NTT_COLUMNS, col = i & (NTT_COLUMNS - 1u);
+            ntt_put(tile, row, col, ntt_source(from, at + (ulong(row) << log_low) + col, mask));
+        }
+    }
     ntt_fill_factors(factors, roots, hi, r, tid, tpg);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     uint t = p.skipped;
     for (uint radices = p.radices; radices != 0u; radices >>= 4) {
-        bool from_memory = t == p.skipped;
+        bool from_memory = t == p.skipped && !staged;
         switch (radices & 15u) {
             case 1: ntt_columns_round<1>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;
             case 2: ntt_columns_round<2>(from, to, tile, factors, t, r, log_low, from_memory, mask, at, thread_, tpg); break;

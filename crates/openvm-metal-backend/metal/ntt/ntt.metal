@@ -14,7 +14,7 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
                         uint group [[threadgroup_position_in_grid]]) {
     threadgroup uint tile[4096];
     threadgroup uint factors[256];
-    ntt_columns_pass(src, dst, roots, p, tile, factors, tid, tpg, group);
+    ntt_columns_pass(src, dst, roots, p, tile, factors, tid, tpg, group, false);
 }
 
 /// ntt_columns with source and destination in one place: a tile is read before it is written.
@@ -28,7 +28,7 @@ kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
                                  uint group [[threadgroup_position_in_grid]]) {
     threadgroup uint tile[4096];
     threadgroup uint factors[256];
-    ntt_columns_pass(data, data, roots, p, tile, factors, tid, tpg, group);
+    ntt_columns_pass(data, data, roots, p, tile, factors, tid, tpg, group, true);
 }
 
 /// The last pass: stages first .. log_n, on runs of 2^stages neighbouring elements, and the bit reversal.

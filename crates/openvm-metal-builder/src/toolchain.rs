@@ -24,6 +24,7 @@ pub struct Toolchain {
     compiler: Compiler,
     shim: ShimFolders,
     scratch: PathBuf,
+    options: Vec<String>,
 }
 
 /// A shared library of native kernels.
@@ -46,6 +47,8 @@ pub struct SharedKernel {
     pub run: String,
     /// Symbol of the version without lanes, a `CpuFn`.
     pub scalar: String,
+    /// Symbol of one thread on a fiber, a `CpuThreadFn`; kernels with barriers have one.
+    pub fiber: Option<String>,
 }
 
 impl Toolchain {
@@ -56,7 +59,16 @@ impl Toolchain {
             compiler: Compiler::find()?,
             shim: ShimFolders::write(&scratch)?,
             scratch,
+            options: Vec::new(),
         })
+    }
+
+    /// Adds compiler options after the toolchain's own, for native code and for PTX.
+    ///
+    /// `-ffp-contract=off` keeps a product and a sum apart, `-O1` compiles large generated units sooner.
+    pub fn with_options(mut self, options: &[&str]) -> Self {
+        self.options.extend(options.iter().map(ToString::to_string));
+        self
     }
 
     /// The compiler in use.
@@ -117,11 +129,24 @@ impl Toolchain {
             let lanes = Flavour::Lanes(isa.lanes());
             flavours.push((lanes, self.read(root, file, lanes)?.0, "r"));
         }
+        if scan
+            .entries
+            .iter()
+            .any(|e| scan.functions[e.function].kind.barriers())
+        {
+            flavours.push((
+                Flavour::Fiber,
+                self.read(root, file, Flavour::Fiber)?.0,
+                "f",
+            ));
+        }
         let mut objects = Vec::new();
         let mut all = String::new();
         for (flavour, p, tag) in &flavours {
             let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), *flavour, isa.suffix());
-            let options = target_cpu::options(&self.compiler, &self.shim, *flavour, isa, "", false);
+            let mut options =
+                target_cpu::options(&self.compiler, &self.shim, *flavour, isa, "", false);
+            options.extend(self.options.iter().cloned());
             let key = cache::hash(&[&self.compiler.version, &options.join("\n"), &text]);
             let object = self.scratch.join(format!("{key}-{tag}.o"));
             let source = object.with_extension("cpp");
@@ -157,6 +182,7 @@ impl Toolchain {
                 kind,
                 run: format!("{s}_{}", if kind.lanes() { "r" } else { "s" }),
                 scalar: format!("{s}_s"),
+                fiber: kind.barriers().then(|| format!("{s}_f")),
             }
         });
         Ok(SharedKernels {
@@ -186,6 +212,7 @@ impl Toolchain {
         reject(&scan)?;
         let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, "");
         let mut args = target_ptx::options(&self.compiler, &self.shim);
+        args.extend(self.options.iter().cloned());
         let key = cache::hash(&[&self.compiler.version, &args.join("\n"), &text]);
         let output = self.scratch.join(format!("{key}.ptx"));
         cache::cached(&output, &key, || {

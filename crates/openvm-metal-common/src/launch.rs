@@ -76,6 +76,22 @@ impl<'a> KernelCall<'a> {
         self
     }
 
+    /// Sets the bytes of the value at `[[buffer(index)]]`, laid out as the kernel's struct.
+    pub fn value_bytes(mut self, index: u8, bytes: &'a [u8]) -> Self {
+        match self.values.get_mut(index as usize) {
+            Some(slot) => *slot = Some(bytes),
+            None => self.note_no_such_argument(index),
+        }
+        self
+    }
+
+    /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. Ranges of several
+    /// arguments may overlap: the kernel then sees one memory, as on every device.
+    pub fn buffer_range(mut self, index: u8, range: crate::MetalSlice<'a, u8>) -> Self {
+        self.bind(index, KernelArg::<u8>::bound(&range));
+        self
+    }
+
     /// Sets the length in elements of `[[threadgroup(index)]]`.
     pub fn threadgroup(mut self, index: u8, len: ThreadgroupLen) -> Self {
         match self.threadgroup.get_mut(index as usize) {

@@ -39,6 +39,7 @@ pub mod kernel;
 mod launch;
 mod memory;
 mod profile;
+mod runtime;
 mod slice;
 mod stage;
 mod stream;
@@ -57,6 +58,7 @@ pub use grid::{Extent, Grid};
 pub use launch::{KernelCall, ThreadgroupLen};
 pub use memory::{MemoryStats, BUDGET_VARIABLE};
 pub use profile::{ProfileRow, ProfileTable, PROFILE_VARIABLE};
+pub use runtime::{RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, RuntimeUnit};
 pub use slice::{MetalSlice, MetalSliceMut};
 pub use stream::{CommandStream, StageGuard};
 

@@ -27,6 +27,14 @@ impl<P: Clone> KernelTable<P> {
             .insert((kernel.library, kernel.unit, kernel.name), prepared);
     }
 
+    /// Forgets a kernel and gives back what was prepared.
+    pub fn remove(&mut self, kernel: &KernelSpec) -> Option<P> {
+        let address = std::ptr::from_ref(kernel) as usize;
+        self.by_name
+            .remove(&(kernel.library, kernel.unit, kernel.name));
+        self.by_address.remove(&address)
+    }
+
     pub fn get(&self, kernel: &'static KernelSpec) -> Option<&P> {
         let address = std::ptr::from_ref(kernel) as usize;
         self.by_address.get(&address).or_else(|| {

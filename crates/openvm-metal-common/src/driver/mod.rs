@@ -92,6 +92,13 @@ pub(crate) enum Mark {
 pub(crate) trait Driver: Send + Sync {
     fn info(&self) -> &DeviceInfo;
 
+    /// Prepares kernels made at run time from `code`; each description stays valid until `unload`. The CPU's
+    /// descriptions hold their code themselves.
+    fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()>;
+
+    /// Forgets kernels that were given to `load` after everything encoded so far has finished.
+    fn unload(&self, kernels: &[&KernelSpec], limit: Duration);
+
     /// Fresh memory, at least 256-byte aligned, contents undefined.
     fn allocate(&self, bytes: u64) -> DriverResult<Segment>;
 

@@ -25,7 +25,7 @@ fn entry(kernel: &KernelSpec) -> Option<&CpuEntry> {
 }
 
 /// The kernel can run here.
-pub(super) fn check(kernel: &'static KernelSpec, conformance: bool) -> Result<()> {
+pub(crate) fn check(kernel: &'static KernelSpec, conformance: bool) -> Result<()> {
     let reason = if kernel.cpu.is_empty() {
         "the kernels were built without a C++ compiler"
     } else if entry(kernel).is_none() {

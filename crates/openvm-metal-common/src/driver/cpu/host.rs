@@ -29,7 +29,7 @@ pub(super) fn is_available(isa: CpuIsa) -> bool {
 }
 
 /// The widest instruction set of this processor.
-pub(super) fn best_isa() -> CpuIsa {
+pub(crate) fn best_isa() -> CpuIsa {
     ALL_ISAS
         .into_iter()
         .find(|&isa| is_available(isa))

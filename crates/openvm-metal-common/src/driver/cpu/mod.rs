@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::Result;
+use crate::kernel::KernelSpec;
+
+pub(crate) use self::dispatch::check;
+pub(crate) use self::host::best_isa;
 
 /// Copies below this are not worth a second thread.
 const PARALLEL_COPY: u64 = 2 << 20;
@@ -54,6 +58,12 @@ impl Driver for CpuDriver {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
+
+    fn load(&self, _: &str, _: Option<&str>, _: &[&'static KernelSpec]) -> Result<()> {
+        Ok(())
+    }
+
+    fn unload(&self, _: &[&KernelSpec], _: Duration) {}
 
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
         host::map(bytes).ok_or(Fault::OutOfMemory)

@@ -19,7 +19,7 @@ use self::staging::Staging;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::{MetalError, Result};
-use crate::kernel::{PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
@@ -91,7 +91,7 @@ impl CudaDriver {
 
     fn function(&self, dispatch: &Dispatch) -> Result<Function> {
         let name = dispatch.kernel.name;
-        let Some(&function) = self.modules.functions.get(dispatch.kernel) else {
+        let Some(function) = self.modules.get(dispatch.kernel) else {
             return Err(MetalError::KernelMissing {
                 kernel: name.into(),
                 device: DeviceKind::Cuda,
@@ -123,7 +123,7 @@ impl CudaDriver {
         Ok(function)
     }
 
-    fn launch(&self, function: Function, dispatch: &Dispatch) -> DriverResult {
+    fn launch(&self, function: &Function, dispatch: &Dispatch) -> DriverResult {
         let mut words = [0u64; MAX_PARAMS];
         let mut params = [std::ptr::null_mut::<c_void>(); MAX_PARAMS];
         let mut shared_bytes = 0u32;
@@ -175,6 +175,17 @@ impl Driver for CudaDriver {
         &self.info
     }
 
+    fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {
+        self.modules.add(&self.device, unit, code, kernels)
+    }
+
+    fn unload(&self, kernels: &[&KernelSpec], limit: Duration) {
+        // A module is unloaded when none of its kernels can run any more; a device that does not end keeps it.
+        if self.wait(limit).is_ok() {
+            self.modules.remove(kernels);
+        }
+    }
+
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
         self.device.enter()?;
         let mut address = 0;
@@ -202,7 +213,7 @@ impl Driver for CudaDriver {
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
         let function = self.function(dispatch)?;
-        self.timed(tag, || self.launch(function, dispatch))
+        self.timed(tag, || self.launch(&function, dispatch))
     }
 
     fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult {

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void, CString};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Instant;
 
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_enum as Jit};
@@ -19,17 +19,19 @@ const LOG_BYTES: usize = 8 << 10;
 const MAX_THREADS: usize = 8;
 
 /// An entry of a loaded module.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Function {
     pub handle: sys::CUfunction,
     /// What its registers allow.
     pub max_threads: u32,
+    /// Keeps the module of a kernel made at run time; those of libraries live as long as the driver.
+    _module: Option<Arc<Module>>,
 }
 
 /// Loaded modules and their entries.
 pub(super) struct Modules {
-    modules: Vec<sys::CUmodule>,
-    pub functions: KernelTable<Function>,
+    modules: Vec<Module>,
+    functions: RwLock<KernelTable<Function>>,
 }
 
 // SAFETY: handles of the driver may be used from any thread that enters the context.
@@ -40,6 +42,15 @@ unsafe impl Sync for Modules {}
 struct Module(sys::CUmodule);
 // SAFETY: as for `Modules`.
 unsafe impl Send for Module {}
+// SAFETY: as for `Modules`.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `load_code`; no kernel of it runs any more.
+        unsafe { sys::cuModuleUnload(self.0) };
+    }
+}
 
 impl Modules {
     /// Compiles all units, several at a time; the driver keeps a cache on disk.
@@ -60,21 +71,19 @@ impl Modules {
             }
             worker();
         });
-        let mut all = Self {
-            modules: Vec::new(),
-            functions: KernelTable::new(),
-        };
+        let mut modules = Vec::new();
+        let mut functions = KernelTable::new();
         let mut failure = None;
         for (unit, result) in loaded.into_inner().unwrap_or_default() {
             match result {
                 Ok(module) => {
-                    all.modules.push(module.0);
                     for kernel in unit.kernels {
                         match entry(&module, kernel) {
-                            Ok(function) => all.functions.insert(kernel, function),
+                            Ok(function) => functions.insert(kernel, function),
                             Err(error) => failure = Some(error),
                         }
                     }
+                    modules.push(module);
                 }
                 Err(error) => failure = Some(error),
             }
@@ -91,32 +100,81 @@ impl Modules {
                 "PTX loaded"
             );
         }
-        Ok(all)
+        Ok(Self {
+            modules,
+            functions: RwLock::new(functions),
+        })
+    }
+
+    /// The entry of a kernel.
+    pub fn get(&self, kernel: &'static KernelSpec) -> Option<Function> {
+        self.functions
+            .read()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .get(kernel)
+            .cloned()
+    }
+
+    fn table(&self) -> std::sync::RwLockWriteGuard<'_, KernelTable<Function>> {
+        self.functions
+            .write()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Compiles a unit made at run time.
+    pub fn add(
+        &self,
+        device: &Device,
+        unit: &str,
+        ptx: Option<&str>,
+        kernels: &[&'static KernelSpec],
+    ) -> Result<()> {
+        let module = Arc::new(load_code(device, unit, ptx)?);
+        let mut found = Vec::new();
+        for kernel in kernels {
+            let mut function = entry(&module, kernel)?;
+            function._module = Some(module.clone());
+            found.push(function);
+        }
+        let mut table = self.table();
+        for (kernel, function) in kernels.iter().zip(found) {
+            table.insert(kernel, function);
+        }
+        Ok(())
+    }
+
+    /// Forgets kernels of units made at run time; the module goes with its last kernel.
+    pub fn remove(&self, kernels: &[&KernelSpec]) {
+        let mut table = self.table();
+        for kernel in kernels {
+            table.remove(kernel);
+        }
     }
 }
 
 impl Drop for Modules {
     fn drop(&mut self) {
-        for &module in &self.modules {
-            // SAFETY: loaded by `load_unit`; no kernel of it runs any more.
-            unsafe { sys::cuModuleUnload(module) };
-        }
+        self.modules.clear();
     }
 }
 
-fn refused(unit: &KernelUnit, message: impl Into<String>) -> MetalError {
+fn refused(unit: &str, message: impl Into<String>) -> MetalError {
     let message = message.into();
     MetalError::KernelCompile {
         device: DeviceKind::Cuda,
-        unit: unit.name.into(),
+        unit: unit.into(),
         message,
     }
 }
 
 fn load_unit(device: &Device, unit: &'static KernelUnit) -> Result<Module> {
-    let Some(ptx) = unit.ptx else {
+    load_code(device, unit.name, unit.ptx)
+}
+
+fn load_code(device: &Device, unit: &str, ptx: Option<&str>) -> Result<Module> {
+    let Some(ptx) = ptx else {
         return Err(MetalError::KernelMissing {
-            kernel: unit.name.into(),
+            kernel: unit.into(),
             device: DeviceKind::Cuda,
             reason: "the kernels were built without clang, so there is no PTX".into(),
         });
@@ -182,5 +240,6 @@ fn entry(module: &Module, kernel: &'static KernelSpec) -> Result<Function> {
     Ok(Function {
         handle,
         max_threads,
+        _module: None,
     })
 }

@@ -23,7 +23,7 @@ use self::queue::Queue;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::{MetalError, Result};
-use crate::kernel::MAX_THREADGROUP_ARGS;
+use crate::kernel::{KernelSpec, MAX_THREADGROUP_ARGS};
 use crate::lock;
 
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
@@ -124,6 +124,17 @@ impl Driver for MetalDriver {
         &self.info
     }
 
+    fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {
+        autoreleasepool(|_| {
+            self.pipelines
+                .add(&self.device, unit, code.unwrap_or_default(), kernels)
+        })
+    }
+
+    fn unload(&self, kernels: &[&KernelSpec], _: Duration) {
+        self.pipelines.remove(kernels);
+    }
+
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
         autoreleasepool(|_| {
             let buffer = self
@@ -171,7 +182,7 @@ impl Driver for MetalDriver {
         let threads = dispatch.shape.total_threads();
         lock(&self.queue).encode(tag, threads, |commands| {
             let encoder = commands.compute()?;
-            encoder.setComputePipelineState(pipeline);
+            encoder.setComputePipelineState(&pipeline);
             for (index, span) in dispatch.buffers.iter().enumerate() {
                 if let Some(span) = span {
                     // SAFETY: the span lies in the buffer, and the index below 31.

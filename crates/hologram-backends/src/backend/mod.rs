@@ -1,0 +1,154 @@
+//! What runs programs.
+
+pub mod error;
+pub mod handle;
+pub mod launch;
+
+use std::any::Any;
+
+use crate::program::Program;
+use error::Result;
+use handle::{BufferHandle, PoolHandle, Ticket};
+use launch::{ExecutionParams, LaunchConfig};
+
+/// Memory and execution of programs on one device; object-safe.
+///
+/// Buffers and pools are zeroed when made. Handle 0 is the boundary pool, and 96 handles at the top
+/// are its classes ([`BufferHandle::class`]); neither can be freed. Copies are ordered with the
+/// programs submitted before them. Nothing panics on bad input.
+pub trait Backend: Send {
+    /// Starts a program; errors found before it runs are returned here, its faults by [`Backend::wait`].
+    ///
+    /// # Errors
+    /// A program that is not valid, a launch over the limits, a device that cannot run it.
+    fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket>;
+
+    /// Waits for a submitted program.
+    ///
+    /// # Errors
+    /// The program's fault (of the smallest global lane), or a failure of the device;
+    /// [`BackendError::InvalidTicket`](error::BackendError::InvalidTicket) for another backend's ticket.
+    fn wait(&mut self, ticket: Ticket) -> Result<()>;
+
+    /// Runs a program with initial registers and a step budget, and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Backend::submit`] and [`Backend::wait`].
+    fn execute_program_with_params(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> Result<()> {
+        let ticket = self.submit(program, params)?;
+        self.wait(ticket)
+    }
+
+    /// Runs a program and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Backend::submit`] and [`Backend::wait`].
+    fn execute_program(&mut self, program: &Program, launch: &LaunchConfig) -> Result<()> {
+        self.execute_program_with_params(program, &ExecutionParams::from(*launch))
+    }
+
+    /// A new zeroed buffer of `size` bytes; 0 is allowed.
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle>;
+
+    /// Frees a buffer.
+    ///
+    /// # Errors
+    /// A handle that is unknown, freed before, or of the boundary pool.
+    fn free_buffer(&mut self, handle: BufferHandle) -> Result<()>;
+
+    /// Bytes of a buffer.
+    ///
+    /// # Errors
+    /// An unknown handle.
+    fn buffer_size(&self, handle: BufferHandle) -> Result<usize>;
+
+    /// Writes `data` to a buffer from `offset` on.
+    ///
+    /// # Errors
+    /// An unknown handle, a range past the end.
+    fn copy_to_buffer_at(&mut self, handle: BufferHandle, offset: usize, data: &[u8])
+        -> Result<()>;
+
+    /// Reads `data.len()` bytes of a buffer from `offset` on.
+    ///
+    /// # Errors
+    /// An unknown handle, a range past the end.
+    fn copy_from_buffer_at(
+        &mut self,
+        handle: BufferHandle,
+        offset: usize,
+        data: &mut [u8],
+    ) -> Result<()>;
+
+    /// Writes `data` to the beginning of a buffer.
+    ///
+    /// # Errors
+    /// Those of [`Backend::copy_to_buffer_at`].
+    fn copy_to_buffer(&mut self, handle: BufferHandle, data: &[u8]) -> Result<()> {
+        self.copy_to_buffer_at(handle, 0, data)
+    }
+
+    /// Reads the beginning of a buffer.
+    ///
+    /// # Errors
+    /// Those of [`Backend::copy_from_buffer_at`].
+    fn copy_from_buffer(&mut self, handle: BufferHandle, data: &mut [u8]) -> Result<()> {
+        self.copy_from_buffer_at(handle, 0, data)
+    }
+
+    /// Copies `len` bytes between buffers.
+    ///
+    /// # Errors
+    /// An unknown handle, a range past the end, ranges of one buffer that overlap.
+    fn copy_buffer(
+        &mut self,
+        src: BufferHandle,
+        src_offset: usize,
+        dst: BufferHandle,
+        dst_offset: usize,
+        len: usize,
+    ) -> Result<()>;
+
+    /// A new zeroed pool of `size` bytes; 0 is allowed.
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn allocate_pool(&mut self, size: usize) -> Result<PoolHandle>;
+
+    /// Frees a pool, made by the host or by a program.
+    ///
+    /// # Errors
+    /// A handle that is unknown or freed before.
+    fn free_pool(&mut self, handle: PoolHandle) -> Result<()>;
+
+    /// Bytes of a pool.
+    ///
+    /// # Errors
+    /// An unknown handle.
+    fn pool_size(&self, handle: PoolHandle) -> Result<usize>;
+
+    /// Writes `data` to a pool from `offset` on.
+    ///
+    /// # Errors
+    /// An unknown handle, a range past the end.
+    fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()>;
+
+    /// Reads `data.len()` bytes of a pool from `offset` on.
+    ///
+    /// # Errors
+    /// An unknown handle, a range past the end.
+    fn copy_from_pool(&mut self, handle: PoolHandle, offset: usize, data: &mut [u8]) -> Result<()>;
+
+    /// For downcasts to the concrete backend.
+    fn as_any(&self) -> &dyn Any;
+
+    /// For downcasts to the concrete backend.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}

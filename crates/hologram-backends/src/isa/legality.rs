@@ -1,0 +1,80 @@
+//! Which types each instruction works on.
+
+use super::{BinaryOp, Instruction, MapOp, Ty};
+
+/// Says which types the instruction allows when its own are not among them.
+///
+/// # Errors
+/// The offending type and the allowed ones, in words.
+pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> {
+    use Instruction as I;
+    let require = |ty: Ty, ok: bool, allowed| if ok { Ok(()) } else { Err((ty, allowed)) };
+    let float = |ty: Ty| require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64");
+    let int = |ty: Ty| require(ty, ty.is_int(), "the integer types");
+    let computable = |ty: Ty| require(ty, ty.is_computable(), "the integer types, f32 and f64");
+    match *instruction {
+        I::Add { ty, .. }
+        | I::Sub { ty, .. }
+        | I::Mul { ty, .. }
+        | I::Div { ty, .. }
+        | I::Mad { ty, .. }
+        | I::Min { ty, .. }
+        | I::Max { ty, .. } => computable(ty),
+        I::Abs { ty, .. } | I::Neg { ty, .. } => require(
+            ty,
+            ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
+            "the signed integer types, f32 and f64",
+        ),
+        I::And { ty, .. }
+        | I::Or { ty, .. }
+        | I::Xor { ty, .. }
+        | I::Not { ty, .. }
+        | I::Shl { ty, .. }
+        | I::Shr { ty, .. } => int(ty),
+        I::SetCc { ty, cond, .. } if cond.is_unsigned() => int(ty),
+        I::SetCc { ty, .. } => computable(ty),
+        I::ReduceAdd { ty, .. }
+        | I::ReduceMin { ty, .. }
+        | I::ReduceMax { ty, .. }
+        | I::ReduceMul { ty, .. } => require(
+            ty,
+            matches!(
+                ty,
+                Ty::I32 | Ty::I64 | Ty::U32 | Ty::U64 | Ty::F32 | Ty::F64
+            ),
+            "i32, i64, u32, u64, f32 and f64",
+        ),
+        I::Fma { ty, .. }
+        | I::Exp { ty, .. }
+        | I::Log { ty, .. }
+        | I::Log2 { ty, .. }
+        | I::Log10 { ty, .. }
+        | I::Sqrt { ty, .. }
+        | I::Rsqrt { ty, .. }
+        | I::Sin { ty, .. }
+        | I::Cos { ty, .. }
+        | I::Tan { ty, .. }
+        | I::Tanh { ty, .. }
+        | I::Sigmoid { ty, .. }
+        | I::Pow { ty, .. }
+        | I::Gemm { ty, .. }
+        | I::LayerNorm { ty, .. }
+        | I::Softmax { ty, .. } => float(ty),
+        I::ParallelMap { ty, op, .. } => match op {
+            MapOp::Relu => computable(ty),
+            MapOp::Abs | MapOp::Neg => require(
+                ty,
+                ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
+                "the signed integer types, f32 and f64",
+            ),
+            _ => float(ty),
+        },
+        I::ParallelMapBinary { ty, op, .. } => match op {
+            BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
+            _ => computable(ty),
+        },
+        I::ParallelReduce { ty, .. } => computable(ty),
+        // All twelve types, or fixed ones.
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,24 @@
+//! The instruction set: types, registers, addresses, instructions and what each of them allows.
+
+mod address;
+mod condition;
+mod epsilon;
+mod field;
+mod field_impls;
+mod instruction;
+mod label;
+pub mod legality;
+mod operands;
+mod ops;
+mod register;
+mod ty;
+
+pub use address::Address;
+pub use condition::{Condition, MemoryScope};
+pub use epsilon::Epsilon;
+pub(crate) use field::Reader;
+pub use instruction::{Category, Instruction};
+pub use label::Label;
+pub use ops::{BinaryOp, MapOp, ReduceOp};
+pub use register::{Predicate, Register, PREDICATES, REGISTERS};
+pub use ty::Ty;

@@ -122,7 +122,7 @@ const SMALL_CODE: u64 = 256 << 20;
 impl MetalDevice {
     /// Bytes of codewords to drop: what the constraint phase needs beside traces and codewords, so that
     /// the peak of a proof is that of its commitment.
-    fn spare_bytes(
+    pub(crate) fn spare_bytes(
         &self,
         s: &CommandStream,
         params: CommitParams,

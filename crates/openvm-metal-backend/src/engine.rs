@@ -12,8 +12,15 @@ use openvm_stark_backend::{
 use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 
 use crate::{
-    backend::MetalBackend, config::MetalProverConfig, debug::check_traces, device::MetalDevice,
-    error::MetalProverError, prelude::SC, transcript::DuplexSpongeMetal, validate::check_input,
+    backend::MetalBackend,
+    config::MetalProverConfig,
+    debug::check_traces,
+    device::MetalDevice,
+    error::MetalProverError,
+    memory_plan::MemoryEstimate,
+    prelude::SC,
+    transcript::DuplexSpongeMetal,
+    validate::{check_input, check_shapes},
 };
 
 /// Proves with BabyBear and Poseidon2 on an Apple GPU, an NVIDIA GPU or the processor.
@@ -53,6 +60,20 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<(), MetalProverError> {
         check_input(&self.device, pk, ctx)
+    }
+
+    /// The device memory that a proof is expected to need, for inputs that
+    /// [`check_input`](Self::check_input) accepts apart from the memory budget.
+    ///
+    /// # Errors
+    /// The others of [`check_input`](Self::check_input).
+    pub fn memory_estimate(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+    ) -> Result<MemoryEstimate, MetalProverError> {
+        check_shapes(&self.device, pk, ctx)?;
+        MemoryEstimate::of(&self.device, pk, ctx)
     }
 
     /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.

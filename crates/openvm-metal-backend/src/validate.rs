@@ -18,7 +18,7 @@ use crate::{
     device::MetalDevice,
     error::MetalProverError,
     matrix::MetalMatrix,
-    memory_plan::{MemoryEstimate, ProofShape},
+    memory_plan::MemoryEstimate,
 };
 
 /// Bits of work that a transcript over BabyBear can ask for.
@@ -43,7 +43,7 @@ pub(crate) fn check_input(
     let s = device.stream()?;
     check_shapes(device, mpk, ctx)?;
 
-    let estimate = MemoryEstimate::new(&ProofShape::new(mpk, ctx), device.prover_config());
+    let estimate = MemoryEstimate::of(device, mpk, ctx)?;
     let budget = device
         .prover_config()
         .memory_budget

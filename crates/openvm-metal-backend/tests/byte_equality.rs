@@ -26,7 +26,7 @@ fn compare(set: usize) {
     let (metal, reference) = (Metal::new(small.params()), Reference::new(small.params()));
     // Every other engine keeps its codewords, the others encode them again.
     let mut config = MetalProverConfig::default();
-    config.keep_codewords = Some(set % 2 == 0);
+    config.keep_codewords = Some(set.is_multiple_of(2));
     let metal = metal.with_prover_config(config);
     for i in 0..INPUTS {
         // Most inputs are small; some reach the largest height.

@@ -17,6 +17,7 @@ mod tail;
 mod tests;
 mod univariate;
 
+pub(crate) use self::plan::target_points;
 pub use self::{
     air_data::AirDataMetal,
     evaluator::{EvalPass, EvalPlan, EvalTables, Interpreter, Resources, RuleEvaluator},

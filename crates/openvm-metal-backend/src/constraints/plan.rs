@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
             code: upload(s, &code)?,
             uniforms: upload(s, &uniforms)?,
         };
-        let cpu = s.context().info().kind == DeviceKind::Cpu;
+        let (target_points, max_parts) = target_points(s.context().info().kind);
         Ok(Self {
             input,
             traces,
@@ -170,8 +170,8 @@ impl<'a> Plan<'a> {
             columns: upload(s, &columns)?,
             tables,
             fold_words,
-            max_parts: if cpu { 64 } else { 512 },
-            target_points: if cpu { 1 << 11 } else { 1 << 18 },
+            max_parts,
+            target_points,
         })
     }
 
@@ -221,6 +221,14 @@ impl<'a> Plan<'a> {
         self.target_points
             .div_ceil(points.max(1))
             .clamp(1, self.max_parts)
+    }
+}
+
+/// Points that keep a device busy, and the most runs that a program is cut into to get there.
+pub(crate) fn target_points(kind: DeviceKind) -> (usize, usize) {
+    match kind {
+        DeviceKind::Cpu => (1 << 11, 64),
+        DeviceKind::Cuda | DeviceKind::Metal => (1 << 18, 512),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
+use openvm_metal_common::DeviceKind;
 use openvm_stark_backend::{
     calculate_n_logup,
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
@@ -10,73 +11,142 @@ use openvm_stark_backend::{
 use super::{BASE, DIGEST};
 use crate::{
     backend::MetalBackend,
-    commit::{copied_cells, TraceShape},
+    commit::{copied_cells, CommitParams, TraceShape},
+    constraints::{rules::AirRules, target_points},
+    device::MetalDevice,
+    error::MetalProverError,
+    ntt::CPU_SCRATCH_WORDS,
 };
 
+/// What the rules of an AIR need memory for.
+#[derive(Clone, Debug)]
+pub(super) struct TraceRules {
+    /// Variables of the hypercube after the skip.
+    pub n_lift: usize,
+    /// Columns (of this row or the next) and selectors that the programs read.
+    pub variables: u64,
+    /// Those that interactions read.
+    pub logup_variables: u64,
+    /// Rows of the folded arena: variables and all other columns.
+    pub fold_rows: u64,
+    /// Cosets on which constraints and interactions are evaluated in round 0.
+    pub cosets: [u64; 2],
+    /// Most runs that the programs of constraints and interactions can be cut into.
+    pub blocks: [u64; 2],
+}
+
+impl TraceRules {
+    fn new(rules: &AirRules, n_lift: usize) -> Self {
+        use crate::constraints::rules::Variable;
+        let local = |v: &&Variable| matches!(v, Variable::Column { next: false, .. });
+        let variables = rules.variables.len() as u64;
+        let read = rules.variables.iter().filter(local).count() as u64;
+        let columns: u64 = rules.part_widths.iter().map(|&width| width as u64).sum();
+        let degree = rules.degree as u64;
+        Self {
+            n_lift,
+            variables: variables.max(1),
+            logup_variables: (rules.logup_variables as u64).max(1),
+            fold_rows: variables + columns.saturating_sub(read),
+            cosets: [
+                match rules.zerocheck.is_empty() {
+                    true => 0,
+                    false => degree.saturating_sub(1),
+                },
+                if rules.logup.is_empty() { 0 } else { degree },
+            ],
+            blocks: [&rules.zerocheck, &rules.logup]
+                .map(|program| (program.blocks.len() as u64).max(1)),
+        }
+    }
+}
+
 /// Sizes of a proof that memory depends on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ProofShape {
+#[derive(Clone, Debug)]
+pub(super) struct ProofShape {
     pub l_skip: usize,
     pub log_height: usize,
     pub log_blowup: usize,
     pub k_whir: usize,
+    pub whir_rounds: usize,
+    /// Over all AIRs of the key.
+    pub degree: u64,
+    kind: DeviceKind,
     /// Cells of all traces that are not views of a stacked matrix.
     pub trace_cells: u64,
     /// Cells of the stacked common main matrix.
     pub common_cells: u64,
     /// Cells of the common main traces that the commitment copies.
     pub copied_cells: u64,
-    /// Cells of the stacked matrices that were committed before the proof.
+    /// Cells of the stacked matrices that were committed before the proof, and their number.
     pub committed_cells: u64,
-    /// Cells of all trace parts after the first fold by `2^l_skip`, rotations counted again.
-    pub folded_cells: u64,
+    pub committed_parts: u64,
+    /// Bytes of codewords that are dropped from the commitment to the queries.
+    pub dropped_bytes: u64,
     /// Fractions of the GKR input layer.
     pub fractions: u64,
-    /// Rows over all distinct trace heights.
-    pub distinct_rows: u64,
+    pub traces: Vec<TraceRules>,
+    /// Bytes of programs and column tables.
+    pub tables: u64,
+    /// Columns of the trace parts of each height, by its logarithm.
+    pub heights: BTreeMap<usize, Vec<u64>>,
 }
 
 impl ProofShape {
     /// The shape of a checked input.
     pub fn new(
+        device: &MetalDevice,
         mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: &ProvingContext<MetalBackend>,
-    ) -> Self {
+    ) -> Result<Self, MetalProverError> {
         let params = &mpk.params;
         let l_skip = params.l_skip;
+        let s = device.stream()?;
         let mut shape = Self {
             l_skip,
             log_height: params.log_stacked_height(),
             log_blowup: params.log_blowup,
             k_whir: params.k_whir(),
-            ..Self::default()
+            whir_rounds: params.num_whir_rounds(),
+            degree: mpk.max_constraint_degree as u64,
+            kind: s.context().info().kind,
+            trace_cells: 0,
+            common_cells: 0,
+            copied_cells: 0,
+            committed_cells: 0,
+            committed_parts: 0,
+            dropped_bytes: 0,
+            fractions: 0,
+            traces: Vec::with_capacity(ctx.per_trace.len()),
+            tables: 0,
+            heights: BTreeMap::new(),
         };
-        let mut heights = BTreeMap::new();
         let mut interactions = 0;
         let mut common = Vec::with_capacity(ctx.per_trace.len());
         for (air_id, air) in &ctx.per_trace {
             let pk = &mpk.per_air[*air_id];
             let log_height = air.common_main.height().max(1).ilog2() as usize;
-            let lifted = log_height.max(l_skip);
-            let mut columns = air.common_main.width();
-            common.push(TraceShape {
-                log_height,
-                width: columns,
-            });
+            let width = air.common_main.width();
+            common.push(TraceShape { log_height, width });
             shape.trace_cells += air.common_main.num_cells() as u64;
+            let parts = shape.heights.entry(log_height).or_default();
+            parts.push(width as u64);
             for part in pk.preprocessed_data.iter().chain(&air.cached_mains) {
-                columns += part.trace.width();
+                parts.push(part.trace.width() as u64);
+                shape.committed_parts += 1;
                 shape.committed_cells += part.data.num_cells();
                 if log_height < l_skip {
                     shape.trace_cells += part.trace.num_cells() as u64;
                 }
             }
-            let openings = 1 + u64::from(pk.vk.params.need_rot);
-            shape.folded_cells += openings * ((columns as u64) << (lifted - l_skip));
-            interactions += (pk.vk.num_interactions() as u64) << lifted;
-            heights.insert(log_height, 1u64 << lifted);
+            let rules = pk.other_data.checked()?.rules();
+            let trace = TraceRules::new(rules, log_height.saturating_sub(l_skip));
+            let programs = [&rules.zerocheck, &rules.logup, &rules.leaves];
+            let code: usize = programs.iter().map(|program| program.code.len()).sum();
+            shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.fold_rows);
+            shape.traces.push(trace);
+            interactions += (pk.vk.num_interactions() as u64) << log_height.max(l_skip);
         }
-        shape.distinct_rows = heights.values().sum();
         if interactions > 0 {
             shape.fractions = 1 << (l_skip + calculate_n_logup(l_skip, interactions));
         }
@@ -84,12 +154,43 @@ impl ProofShape {
         let cells: u64 = common.iter().map(|shape| shape.stacked_cells(l_skip)).sum();
         shape.common_cells = cells.next_multiple_of(1 << shape.log_height);
         shape.copied_cells = copied_cells(&common, l_skip, shape.common_cells);
-        shape
+
+        let traces: Vec<_> = ctx.common_main_traces().map(|(_, trace)| trace).collect();
+        let spare = device.spare_bytes(s, CommitParams::from(params), &traces);
+        let column = shape.column_bytes();
+        let all = (shape.common_cells * BASE) << shape.log_blowup;
+        shape.dropped_bytes = (spare.div_ceil(column) * column).min(all);
+        Ok(shape)
     }
 
-    /// Codewords and digests of stacked matrices of this many cells.
-    pub fn code_bytes(&self, cells: u64) -> u64 {
+    /// Bytes of a codeword column.
+    fn column_bytes(&self) -> u64 {
+        BASE << (self.log_height + self.log_blowup)
+    }
+
+    /// Codewords of stacked matrices of this many cells, and the digests of their trees.
+    pub fn code_bytes(&self, cells: u64, trees: u64) -> u64 {
         let leaves = (1u64 << (self.log_height + self.log_blowup)) >> self.k_whir;
-        (cells << self.log_blowup) * BASE + 2 * leaves * DIGEST
+        (cells << self.log_blowup) * BASE + trees * 2 * leaves * DIGEST
+    }
+
+    /// What encoding stacked columns takes besides the codewords.
+    pub fn encode_scratch(&self) -> u64 {
+        let column = self.column_bytes();
+        match self.kind {
+            DeviceKind::Cpu => {
+                let all = (self.common_cells * BASE) << self.log_blowup;
+                (CPU_SCRATCH_WORDS as u64 * BASE).max(column).min(all)
+            }
+            DeviceKind::Cuda | DeviceKind::Metal => column,
+        }
+    }
+
+    /// Into how many runs programs are cut at most when `points` points are to be evaluated.
+    pub fn parts(&self, points: u64) -> u64 {
+        let (target, most) = target_points(self.kind);
+        (target as u64)
+            .div_ceil(points.max(1))
+            .clamp(1, most as u64)
     }
 }

@@ -28,7 +28,7 @@ use crate::{
 const SCRATCH_WORDS: usize = 1 << 24;
 const MAX_SCRATCH_WORDS: usize = 1 << 27;
 /// The same on a CPU (8 MiB): a batch stays in its last-level cache from pass to pass.
-const CPU_SCRATCH_WORDS: usize = 1 << 21;
+pub(crate) const CPU_SCRATCH_WORDS: usize = 1 << 21;
 /// Words in a row of a tile, log2.
 const LOG_TILE_WORDS: u32 = 4;
 /// Threads of every kernel here.

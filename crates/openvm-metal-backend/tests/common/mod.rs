@@ -7,13 +7,16 @@ pub mod params;
 pub mod random_air;
 pub mod random_input;
 
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::{backend::MetalBackend, engine::BabyBearPoseidon2MetalEngine};
 use openvm_metal_common::StreamCounters;
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::{CpuColMajorBackend, DeviceDataTransporter, Prover, ProvingContext},
+    prover::{
+        CpuColMajorBackend, DeviceDataTransporter, DeviceMultiStarkProvingKey, Prover,
+        ProvingContext,
+    },
     test_utils::{MixtureFixture, TestFixture},
     AirRef, StarkEngine,
 };
@@ -64,9 +67,18 @@ pub fn prove_counted(
     let device = engine.device();
     let device_pk = device.transport_pk_to_device(pk);
     let device_ctx = device.transport_proving_ctx_to_device(ctx);
+    prove_counted_on(engine, &device_pk, device_ctx)
+}
+
+/// [`prove_counted`] of an input on the engine's device.
+pub fn prove_counted_on(
+    engine: &BabyBearPoseidon2MetalEngine,
+    pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: ProvingContext<MetalBackend>,
+) -> (Proof<SC>, StreamCounters) {
     let mut prover = engine.prover();
     let proof = prover
-        .prove(&device_pk, device_ctx)
+        .prove(pk, ctx)
         .unwrap_or_else(|error| panic!("{error}"));
     let counters = prover.device.stream().expect("a stream").counters();
     (proof, counters)

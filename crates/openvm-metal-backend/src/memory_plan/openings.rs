@@ -1,0 +1,58 @@
+//! Memory of the stacked reduction and of WHIR.
+
+use super::{shape::ProofShape, DIGEST, EXT};
+
+/// Threadgroups and columns of the batching pass, as in `stacked_reduction::batch`.
+const GROUPS: u64 = 512;
+const MIN_CHUNK: u64 = 32;
+const LOG_BLOCK: usize = 8;
+const LOG_IN_PLACE: usize = 17;
+
+/// Two batched columns for each distinct height, with what they are summed up from, or what they fold
+/// into.
+pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
+    let (mut tables, mut slots) = (0, 0);
+    for (&log_height, parts) in &shape.heights {
+        let log_rows = log_height.max(shape.l_skip);
+        let rows = 1u64 << log_rows;
+        tables += (2 * rows + (1 << shape.l_skip)) * EXT;
+        if log_rows >= LOG_IN_PLACE {
+            continue;
+        }
+        let blocks = rows >> LOG_BLOCK.min(log_rows);
+        let chunks = |columns: u64| {
+            let most = columns.div_ceil(MIN_CHUNK);
+            GROUPS.div_ceil(blocks).min(most).max(1)
+        };
+        let count: u64 = parts.iter().map(|&columns| chunks(columns)).sum();
+        if count > 1 {
+            slots += count * 2 * rows * EXT;
+        }
+    }
+    tables + slots.max(tables / 2)
+}
+
+/// The batched column; then the codeword of the second round with the scratch of its transform or with
+/// its tree; then that of the third round while the one before is still to be opened. What was dropped of
+/// the first codewords is encoded again for the queries of the first round.
+pub(super) fn whir(shape: &ProofShape) -> u64 {
+    let folded = EXT << shape.log_height.saturating_sub(shape.k_whir);
+    let batched = (EXT << shape.log_height) + folded;
+    let again = match shape.dropped_bytes {
+        0 => 0,
+        bytes => bytes + shape.encode_scratch(),
+    };
+    if shape.whir_rounds < 2 {
+        return batched.max(folded + again);
+    }
+    let log_code = shape.log_height + shape.log_blowup - 1;
+    let code = EXT << log_code;
+    let tree = (2 * DIGEST) << log_code.saturating_sub(shape.k_whir);
+    let encoded = folded + code + code.max(tree);
+    let queries = 2 * folded + code + tree + again;
+    let third = match shape.whir_rounds {
+        2 => 0,
+        _ => 2 * code + tree + 2 * (folded >> shape.k_whir),
+    };
+    batched.max(encoded).max(queries).max(third)
+}

@@ -1,5 +1,6 @@
 //! What can go wrong in a command, with its exit status and a remedy.
 
+use openvm_metal_backend::error::MetalProverError;
 use openvm_metal_common::MetalError;
 
 /// Result of a command.
@@ -13,7 +14,7 @@ pub enum CliError {
     Metal(#[from] MetalError),
     /// A prover phase failed.
     #[error(transparent)]
-    Prover(#[from] openvm_metal_backend::error::MetalProverError),
+    Prover(#[from] MetalProverError),
     /// A filter selected nothing.
     #[error("no {what} matches '{filter}'; there are: {available}")]
     NothingSelected {
@@ -46,13 +47,39 @@ pub enum CliError {
         what: &'static str,
         reason: String,
     },
+    /// More rows than the parameters allow.
+    #[error("{circuit} of size {size} needs {rows} rows, the stacked height is 2^{log_stacked}")]
+    TooTall {
+        circuit: String,
+        size: usize,
+        /// `2^n`, or that there is no such number.
+        rows: String,
+        log_stacked: u8,
+    },
+    /// Traces that this machine cannot hold.
+    #[error("{circuit} of size {size}: traces of {needed} with a copy, this machine has {memory}")]
+    HostMemory {
+        circuit: String,
+        size: usize,
+        needed: String,
+        memory: String,
+    },
+    /// Options that contradict each other.
+    #[error("{0}")]
+    Usage(&'static str),
+    /// A file that cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        path: String,
+        source: std::io::Error,
+    },
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
     /// The signal handler could not be installed.
     #[error("cannot catch Ctrl-C: {0}")]
     Signal(#[from] ctrlc::Error),
-    /// Standard output or a file could not be written.
+    /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
     /// A report could not be turned into JSON.
@@ -64,7 +91,8 @@ impl CliError {
     /// Status of the process.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NothingSelected { .. } => 2,
+            Self::NothingSelected { .. } | Self::Usage(_) => 2,
+            Self::TooTall { .. } | Self::HostMemory { .. } => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,
             Self::Interrupted => 130,
             _ => 1,
@@ -85,6 +113,14 @@ impl CliError {
             Self::Metal(MetalError::OutOfMemory { .. }) => {
                 Some("a smaller size needs less; `openvm-metal devices` shows the budget")
             }
+            Self::TooTall { .. } => {
+                Some("a larger --log-stacked (at most 24) or fewer --permutations")
+            }
+            Self::HostMemory { .. } => Some("fewer --permutations"),
+            Self::Prover(MetalProverError::MemoryBudget { .. }) => Some(
+                "a smaller size needs less; `openvm-metal devices` shows the budget, \
+                 OPENVM_METAL_MEMORY_BUDGET sets it",
+            ),
             Self::ChecksFailed { .. } => {
                 Some("`openvm-metal selftest --json` is the report to post")
             }

@@ -10,6 +10,7 @@ mod devices;
 mod error;
 mod host;
 mod interrupt;
+mod progress;
 mod prove;
 mod selftest;
 mod table;
@@ -19,6 +20,9 @@ mod verify;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::{
+    filter::LevelFilter, layer::SubscriberExt, util::SubscriberInitExt, Layer,
+};
 
 use crate::error::CliError;
 
@@ -77,9 +81,13 @@ fn init_logging(verbose: bool) {
     let default = if verbose { "info" } else { "warn" };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
+        .with_filter(filter);
+    let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(stages)
         .init();
 }
 

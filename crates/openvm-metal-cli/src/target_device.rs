@@ -26,6 +26,11 @@ impl DeviceArgs {
         }
     }
 
+    /// True if the command line names a device.
+    pub fn is_given(&self) -> bool {
+        self.device.is_some()
+    }
+
     /// Opens the device with all kernels of the prover compiled.
     ///
     /// # Errors

@@ -39,6 +39,11 @@ impl fmt::Display for DeviceKind {
     }
 }
 
+/// Physical memory of this machine, or what the control group allows of it, in bytes.
+pub fn host_memory() -> u64 {
+    crate::driver::cpu::memory_bytes()
+}
+
 /// A request for a device. `Auto` is the only one that may end on another kind than it names, and it
 /// logs what it skipped and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]

@@ -49,7 +49,9 @@ pub use buffer::MetalBuffer;
 pub use context::MetalContext;
 pub use copy::{HostView, MemCopyD2D, MemCopyD2H, MemCopyH2D};
 pub use counters::{HostWork, StageCounters, StreamCounters};
-pub use device::{devices, Device, DeviceInfo, DeviceKind, DeviceReport, DEVICE_VARIABLE};
+pub use device::{
+    devices, host_memory, Device, DeviceInfo, DeviceKind, DeviceReport, DEVICE_VARIABLE,
+};
 pub use elem::DeviceElem;
 pub use error::{MetalError, RecentKernels, Result};
 #[doc(hidden)]

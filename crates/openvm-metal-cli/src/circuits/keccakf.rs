@@ -9,7 +9,7 @@ use openvm_stark_backend::{
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
 use p3_air::{Air, AirBuilder, BaseAir};
 use p3_field::Field;
-use p3_keccak_air::{generate_trace_rows, KeccakAir};
+use p3_keccak_air::{generate_trace_rows, KeccakAir, NUM_KECCAK_COLS, NUM_ROUNDS};
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use super::{HostTrace, SC};
@@ -27,6 +27,12 @@ impl<AB: AirBuilder> Air<AB> for Keccakf {
     fn eval(&self, builder: &mut AB) {
         self.0.eval(builder);
     }
+}
+
+/// Rows and columns of the trace; nothing if there is no such number.
+pub(super) fn dimensions(permutations: usize) -> Option<(usize, usize)> {
+    let rows = permutations.checked_mul(NUM_ROUNDS)?;
+    Some((rows.checked_next_power_of_two()?, NUM_KECCAK_COLS))
 }
 
 pub(super) fn generate(permutations: usize) -> (AirRef<SC>, HostTrace) {

@@ -5,6 +5,8 @@ mod fibonacci;
 mod keccakf;
 mod permutation;
 
+use std::fmt;
+
 use clap::ValueEnum;
 use openvm_stark_backend::{
     prover::{AirProvingContext, CpuColMajorBackend, ProvingContext},
@@ -28,14 +30,53 @@ pub enum CircuitName {
     Mixed,
 }
 
+impl fmt::Display for CircuitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Keccakf => "keccakf",
+            Self::Fibonacci => "fibonacci",
+            Self::Interactions => "interactions",
+            Self::Mixed => "mixed",
+        })
+    }
+}
+
 /// AIRs and their traces on the host.
 pub struct Circuit {
     pub airs: Vec<AirRef<SC>>,
     pub ctx: ProvingContext<CpuColMajorBackend<SC>>,
 }
 
+/// Sizes of a circuit before it is generated.
+#[derive(Clone, Copy, Debug)]
+pub struct Dimensions {
+    /// Rows of the tallest trace.
+    pub rows: usize,
+    /// Columns of all traces, counted as if all were as tall.
+    pub columns: usize,
+}
+
+impl Dimensions {
+    /// Bytes of all traces.
+    pub fn bytes(&self) -> u64 {
+        (self.rows as u64).saturating_mul(4 * self.columns as u64)
+    }
+}
+
+/// Sizes of a circuit of `size` permutations or rows; nothing if there are no such numbers.
+pub fn dimensions(name: CircuitName, size: usize) -> Option<Dimensions> {
+    let (rows, columns) = match name {
+        CircuitName::Keccakf => keccakf::dimensions(size)?,
+        CircuitName::Fibonacci => (size.checked_next_power_of_two()?, 2),
+        CircuitName::Interactions => (size.checked_next_power_of_two()?, 32),
+        CircuitName::Mixed => (size.checked_next_power_of_two()?.max(2), 8),
+    };
+    Some(Dimensions { rows, columns })
+}
+
 impl Circuit {
-    /// Generates a circuit of `size` permutations (Keccak-f) or rows of its tallest trace.
+    /// Generates a circuit of `size` permutations (Keccak-f) or rows of its tallest trace, if it has
+    /// [`dimensions`].
     pub fn new(name: CircuitName, size: usize, config: &SC) -> Self {
         let rows = size.next_power_of_two();
         let parts = match name {

@@ -3,14 +3,15 @@
 mod report;
 
 use std::{
+    io,
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use clap::{Args, ValueEnum};
 use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
-use openvm_metal_common::StreamCounters;
+use openvm_metal_common::{host_memory, StreamCounters};
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
@@ -25,9 +26,11 @@ use openvm_stark_sdk::config::{
 
 use self::report::Report;
 use crate::{
-    circuits::{Circuit, CircuitName, SC},
+    circuits::{dimensions, Circuit, CircuitName, Dimensions, SC},
     error::{CliError, Result},
-    interrupt, table,
+    interrupt,
+    progress::Progress,
+    table,
     target_device::DeviceArgs,
 };
 
@@ -58,8 +61,8 @@ pub struct ProveArgs {
     #[arg(long, value_enum, default_value = "metal")]
     engine: EngineName,
     /// Proofs to make; medians leave the first one out.
-    #[arg(long, value_name = "RUNS", default_value_t = 1)]
-    runs: usize,
+    #[arg(long, value_name = "RUNS", default_value = "1")]
+    runs: NonZeroUsize,
     /// Write the proof to this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -83,6 +86,8 @@ struct Run {
 /// # Errors
 /// If the device cannot be used, the input is refused, or the proof is not valid.
 pub fn run(args: &ProveArgs) -> Result<()> {
+    check(args)?;
+    interrupt::at_once();
     let params = app_params_with_100_bits_security(args.log_stacked.into());
     let reference = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params.clone());
     let note = |what: &str| {
@@ -90,27 +95,33 @@ pub fn run(args: &ProveArgs) -> Result<()> {
             eprintln!("{what}");
         }
     };
+    let engine = match args.engine {
+        EngineName::Metal => Some(BabyBearPoseidon2MetalEngine::try_new(
+            params.clone(),
+            args.device.device()?,
+        )?),
+        EngineName::Reference | EngineName::Cpu => None,
+    };
     note("generating the trace and the keys");
     let circuit = Circuit::new(args.circuit, args.permutations.get(), reference.config());
     let (pk, vk) = reference.keygen(&circuit.airs);
-    let mut runs = Vec::with_capacity(args.runs);
-    let mut device = String::from("host");
-    for i in 0..args.runs.max(1) {
-        interrupt::check()?;
-        note(&format!("proof {} of {}", i + 1, args.runs.max(1)));
-        let run = match args.engine {
-            EngineName::Metal => {
-                let target = args.device.device()?;
-                let engine = BabyBearPoseidon2MetalEngine::try_new(params.clone(), target)?;
-                device = engine.device().stream()?.context().info().to_string();
-                metal(&engine, &pk, &circuit)?
-            }
-            EngineName::Reference => published("reference", &reference, &pk, &circuit)?,
-            EngineName::Cpu => {
+    let device = match &engine {
+        Some(engine) => engine.device().stream()?.context().info().to_string(),
+        None => String::from("host"),
+    };
+    let mut runs = Vec::new();
+    for i in 1..=args.runs.get() {
+        note(&format!("proof {i} of {}", args.runs));
+        let progress = Progress::start(args.json);
+        let run = match (&engine, args.engine) {
+            (Some(engine), _) => metal(engine, &pk, &circuit)?,
+            (None, EngineName::Cpu) => {
                 let engine = BabyBearPoseidon2CpuEngine::<DuplexSponge>::new(params.clone());
                 published("cpu", &engine, &pk, &circuit)?
             }
+            (None, _) => published("reference", &reference, &pk, &circuit)?,
         };
+        drop(progress);
         let verified = Instant::now();
         reference
             .verify(&vk, &run.proof)
@@ -134,6 +145,7 @@ fn metal(
     let device = engine.device();
     let device_pk = device.transport_pk_to_device(pk);
     let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
+    engine.check_input(&device_pk, &ctx)?;
     let mut prover = engine.prover();
     let start = Instant::now();
     let proof = prover.prove(&device_pk, ctx)?;
@@ -171,11 +183,62 @@ fn published<E: StarkEngine<SC = SC>>(
 
 fn write_files(args: &ProveArgs, vk: &MultiStarkVerifyingKey<SC>, runs: &[Run]) -> Result<()> {
     if let (Some(path), Some(run)) = (&args.out, runs.last()) {
-        std::fs::write(path, run.proof.encode_to_vec()?)?;
+        write(path, run.proof.encode_to_vec())?;
     }
     if let Some(path) = &args.vk {
-        let bytes = postcard::to_allocvec(vk).map_err(std::io::Error::other)?;
-        std::fs::write(path, bytes)?;
+        write(path, postcard::to_allocvec(vk).map_err(io::Error::other))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, bytes: io::Result<Vec<u8>>) -> Result<()> {
+    bytes
+        .and_then(|bytes| std::fs::write(path, bytes))
+        .map_err(|source| cannot_write(path, source))
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> CliError {
+    CliError::Write {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+/// Refuses what would fail after minutes of work, or take the machine down.
+fn check(args: &ProveArgs) -> Result<()> {
+    if args.engine != EngineName::Metal && args.device.is_given() {
+        return Err(CliError::Usage("--device is for --engine metal"));
+    }
+    for path in args.out.iter().chain(&args.vk) {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let kind = match folder {
+            _ if path.is_dir() => io::ErrorKind::IsADirectory,
+            Some(folder) if !folder.is_dir() => io::ErrorKind::NotFound,
+            _ => continue,
+        };
+        return Err(cannot_write(path, kind.into()));
+    }
+    let (circuit, size) = (args.circuit.to_string(), args.permutations.get());
+    let fits = |d: &Dimensions| d.rows <= 1 << args.log_stacked;
+    let dimensions = dimensions(args.circuit, size);
+    let Some(dimensions) = dimensions.filter(fits) else {
+        let rows = dimensions.map_or("over 2^63".into(), |d| format!("2^{}", d.rows.ilog2()));
+        return Err(CliError::TooTall {
+            circuit,
+            size,
+            rows,
+            log_stacked: args.log_stacked,
+        });
+    };
+    // Row by row as generated, and column by column as proved.
+    let (needed, memory) = (dimensions.bytes().saturating_mul(2), host_memory());
+    if needed > memory {
+        return Err(CliError::HostMemory {
+            circuit,
+            size,
+            needed: table::bytes(needed),
+            memory: table::bytes(memory),
+        });
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What a run of proofs took, as a table or JSON.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use openvm_metal_common::StreamCounters;
+use openvm_metal_common::{HostWork, StreamCounters};
 use openvm_stark_backend::codec::Encode;
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ impl Report {
             None => 0,
         };
         Ok(Self {
-            circuit: format!("{:?}", args.circuit).to_lowercase(),
+            circuit: args.circuit.to_string(),
             engine: format!("{:?}", args.engine).to_lowercase(),
             device,
             permutations: args.permutations.get(),
@@ -60,6 +60,9 @@ impl Report {
         if let Some(counters) = &self.counters {
             table::line(phases(counters))?;
         }
+        if let Some(counters) = &self.counters {
+            table::line(host_work(counters))?;
+        }
         let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
         table::line(format!(
             "{} on {} ({})",
@@ -72,6 +75,24 @@ impl Report {
             table::bytes(self.proof_bytes as u64)
         ))
     }
+}
+
+/// What the host did by decision, and what because the device could not.
+fn host_work(counters: &StreamCounters) -> String {
+    let total = counters.total();
+    let list = |works: &BTreeMap<&str, HostWork>| match works.is_empty() {
+        true => "none".to_owned(),
+        false => works
+            .iter()
+            .map(|(what, work)| format!("{what} {} x, at most {}", work.times, work.largest))
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    format!(
+        "on the host (times, elements at a time): {}\nfallbacks to the host: {}",
+        list(&total.host_work),
+        list(&total.host_fallbacks)
+    )
 }
 
 /// One row per stage: inclusive time, and counts of the stage with those nested in it.

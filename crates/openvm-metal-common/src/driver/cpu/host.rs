@@ -79,7 +79,7 @@ pub(super) fn unmap(segment: Segment) {
 }
 
 /// Physical memory, or what the control group allows of it.
-pub(super) fn memory_bytes() -> u64 {
+pub(crate) fn memory_bytes() -> u64 {
     // SAFETY: plain queries.
     let (pages, page) = unsafe {
         (

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::kernel::KernelSpec;
 
 pub(crate) use self::dispatch::check;
-pub(crate) use self::host::best_isa;
+pub(crate) use self::host::{best_isa, memory_bytes};
 
 /// Copies below this are not worth a second thread.
 const PARALLEL_COPY: u64 = 2 << 20;

@@ -21,10 +21,16 @@ inline void ntt_fill_factors(threadgroup uint* factors, device const Fp* roots, 
 #endif
 }
 
-/// One round of a pass over rows that are a fixed distance apart in memory.
-template <uint Q>
+// Rounds know their shape at compile time on GPUs where that is one of the usual ones: a tile address then costs
+// one operation instead of six. Words within a column fit into 32 bits.
+constant constexpr int NTT_ANY = -1;
+
+/// One round of a pass over rows that are a fixed distance apart in memory; T, R: the values of t and r, if known.
+template <uint Q, int T = NTT_ANY, int R = NTT_ANY>
 inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup uint* tile, threadgroup const uint* factors, uint t, uint r,
-                              uint log_low, bool from_memory, ulong src_mask, ulong at, uint thread_, uint tpg) {
+                              uint log_low, bool from_memory, uint src_mask, uint at, uint thread_, uint tpg) {
+    if (T != NTT_ANY) t = uint(T);
+    if (R != NTT_ANY) r = uint(R);
     uint work = (NTT_COLUMNS << r) >> Q;
     for (uint i = thread_; i < work; i += tpg) {
         uint col = i & (NTT_COLUMNS - 1u);
@@ -32,19 +38,40 @@ inline void ntt_columns_round(device const Fp* src, device Fp* dst, threadgroup 
         FpL x[1u << Q];
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
             uint row = item.first + (k << item.log_step);
-            x[k] = from_memory ? ntt_source(src, at + (ulong(row) << log_low) + col, src_mask) : ntt_get(tile, row, col);
+            x[k] = from_memory ? ntt_source(src, at + (row << log_low) + col, src_mask) : ntt_get(tile, row, col);
         }
         ntt_butterflies<Q>(x, factors, t, item.block);
         if (t + Q == r) {
             MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
                 uint row = item.first + (k << item.log_step);
-                lane_store(dst, NTT_LANES(at + (ulong(row) << log_low) + col), x[k]);
+                lane_store(dst, NTT_LANES(at + (row << log_low) + col), x[k]);
             }
         } else {
             MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) ntt_put(tile, item.first + (k << item.log_step), col, x[k]);
         }
     }
 }
+
+#if LANE_WIDTH == 1
+/// A pass of a usual shape: 4 stages from stage S on, then Q; each thread has 16 words, which it reads before
+/// anything else.
+template <int S, uint Q, int R>
+inline void ntt_columns_two_rounds(device const Fp* src, device Fp* dst, device const Fp* roots, threadgroup uint* tile,
+                                   threadgroup uint* factors, uint hi, uint log_low, uint mask, uint at, uint tid, uint tpg) {
+    uint col = tid & (NTT_COLUMNS - 1u);
+    NttItem item = ntt_item<4>(tid / NTT_COLUMNS, uint(S), uint(R));
+    FpL x[16];
+    MSL_UNROLL for (uint k = 0; k < 16u; k++) {
+        x[k] = ntt_source(src, at + ((item.first + (k << item.log_step)) << log_low) + col, mask);
+    }
+    ntt_fill_factors(factors, roots, hi, uint(R), tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    ntt_butterflies<4>(x, factors, uint(S), item.block);
+    MSL_UNROLL for (uint k = 0; k < 16u; k++) ntt_put(tile, item.first + (k << item.log_step), col, x[k]);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    ntt_columns_round<Q, S + 4, R>(src, dst, tile, factors, uint(S) + 4u, uint(R), log_low, false, mask, at, tid, tpg);
+}
+#endif
 
 /// A pass over rows that are far apart: the tile of one threadgroup. In place, the words of a zero-padded message
 /// that several threads of a single round read are read into the tile before any is written.
@@ -55,22 +82,33 @@ inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const 
     uint rest = group >> (log_low - 4u);
     uint hi = rest & ((1u << p.first) - 1u);
     ulong column = rest >> p.first;
-    ulong at = (ulong(hi) << (r + log_low)) + low;
-    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
+    uint at = (hi << (r + log_low)) + low;
+    uint mask = (1u << (p.log_message + p.log_cells)) - 1u;
     device const Fp* from = src + column * p.src_stride;
     device Fp* to = dst + column * p.dst_stride;
     if (p.radices == 0u) {
         for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
-            ulong word = at + (ulong(i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
+            uint word = at + ((i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
             lane_store(to, NTT_LANES(word), ntt_source(from, word, mask));
         }
         return;
     }
+#if LANE_WIDTH == 1
+#define NTT_SHAPE(R, S, Q)                                                                                      \
+    if (r == R && p.skipped == S && tpg == (NTT_COLUMNS << R) >> 4) {                                           \
+        ntt_columns_two_rounds<S, Q, R>(from, to, roots, tile, factors, hi, log_low, mask, at, tid, tpg);       \
+        return;                                                                                                 \
+    }
+    NTT_SHAPE(8, 0, 4)
+    NTT_SHAPE(8, 1, 3)
+    NTT_SHAPE(7, 0, 3)
+#undef NTT_SHAPE
+#endif
     bool staged = in_place && p.skipped != 0u && (p.radices >> 4) == 0u;
     if (staged) {
         for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
             uint row = i / NTT_COLUMNS, col = i & (NTT_COLUMNS - 1u);
-            ntt_put(tile, row, col, ntt_source(from, at + (ulong(row) << log_low) + col, mask));
+            ntt_put(tile, row, col, ntt_source(from, at + (row << log_low) + col, mask));
         }
     }
     ntt_fill_factors(factors, roots, hi, r, tid, tpg);
@@ -90,10 +128,11 @@ inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const 
 }
 
 /// One round of the last pass; the rows of the tile are neighbours in memory.
-template <uint Q>
+template <uint Q, int T = NTT_ANY, int R = NTT_ANY>
 inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup const uint* columns, device const Fp* roots, constant NttParams& p,
-                             uint t, ulong at, uint thread_, uint tpg) {
-    uint r = p.stages, work = (NTT_COLUMNS << r) >> Q;
+                             uint t, uint at, uint thread_, uint tpg) {
+    uint r = R != NTT_ANY ? uint(R) : p.stages, work = (NTT_COLUMNS << r) >> Q;
+    if (T != NTT_ANY) t = uint(T);
     for (uint i = thread_; i < work; i += tpg) {
         uint col = i & (NTT_COLUMNS - 1u);
         NttItem item = ntt_item<Q>(i / NTT_COLUMNS, t, r);
@@ -103,7 +142,7 @@ inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup
         if (t + Q == r) {
             MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
                 uint row = item.first + (k << item.log_step);
-                ulong out = ulong(reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
+                uint out = (reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
                 FpL v = p.scale != 0u ? x[k] * Fp(p.scale) : x[k];
                 lane_store(dst, NTT_LANES(at + out + col), v);
             }

@@ -48,17 +48,17 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
     uint r = p.stages, s = p.first, thread_ = ntt_thread(tid), log_runs = 4u - p.log_cells;
     uint block = group & ((1u << (s - log_runs)) - 1u);
     ulong column = group >> (s - log_runs);
-    ulong mask = (1ul << (p.log_message + p.log_cells)) - 1ul;
+    uint mask = (1u << (p.log_message + p.log_cells)) - 1u;
     device const Fp* from = src + column * p.src_stride;
     device Fp* to = dst + column * p.dst_stride;
     // Run h holds the elements with reversed top bits (block << log_runs) + h.
 #if LANE_WIDTH > 1
     device const uint* runs[NTT_COLUMNS];
     for (uint h = 0; h < (1u << log_runs); h++) {
-        ulong hi = reverse_bits((block << log_runs) + h) >> (32u - s);
+        uint hi = reverse_bits((block << log_runs) + h) >> (32u - s);
         runs[h] = (device const uint*)(from + ((hi << (r + p.log_cells)) & mask));
     }
-    uint run_mask = (uint)min(mask, (1ul << (r + p.log_cells)) - 1ul);
+    uint run_mask = min(mask, (1u << (r + p.log_cells)) - 1u);
     ntt_load_runs(tile, runs, r, p.log_cells, run_mask);
     for (uint c = 0; c < NTT_COLUMNS; c += LANE_WIDTH) {
         uint_l hi = reverse_bits(uint_l(block << log_runs) + (to_vec(NTT_LANES(c)) >> p.log_cells)) >> uint_l(32u - s);
@@ -71,9 +71,17 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
         }
     }
 #else
-    for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
+    bool one_run_each = tpg == 1u << r && p.log_cells == 0u;  // all reads before the first use
+    if (one_run_each) {
+        uint v[NTT_COLUMNS];
+        MSL_UNROLL for (uint h = 0; h < NTT_COLUMNS; h++) {
+            v[h] = from[(((reverse_bits((block << log_runs) + h) >> (32u - s)) << r) + thread_) & mask].v;
+        }
+        MSL_UNROLL for (uint h = 0; h < NTT_COLUMNS; h++) tile[ntt_at(thread_, h)] = v[h];
+    }
+    for (uint i = one_run_each ? NTT_COLUMNS << r : thread_; i < (NTT_COLUMNS << r); i += tpg) {
         uint h = i >> (r + p.log_cells), w = i & ((1u << (r + p.log_cells)) - 1u);
-        ulong hi = reverse_bits((block << log_runs) + h) >> (32u - s);
+        uint hi = reverse_bits((block << log_runs) + h) >> (32u - s);
         tile[ntt_at(w >> p.log_cells, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))] = from[((hi << (r + p.log_cells)) + w) & mask].v;
     }
     for (uint i = thread_; i < NTT_COLUMNS * r; i += tpg) {
@@ -85,13 +93,26 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
     }
 #endif
     threadgroup_barrier(mem_flags::mem_threadgroup);
+#if LANE_WIDTH == 1
+#define NTT_SHAPE(R, Q0, Q1)                                                                                              \
+    if (r == R && p.skipped == 0u) {                                                                                      \
+        ntt_chunks_round<Q0, 0, R>(to, tile, columns, roots, p, 0u, block * NTT_COLUMNS, thread_, tpg);                   \
+        threadgroup_barrier(mem_flags::mem_threadgroup);                                                                  \
+        ntt_chunks_round<Q1, Q0, R>(to, tile, columns, roots, p, Q0, block * NTT_COLUMNS, thread_, tpg);                  \
+        return;                                                                                                           \
+    }
+    NTT_SHAPE(8, 4, 4)
+    NTT_SHAPE(7, 4, 3)
+    NTT_SHAPE(6, 3, 3)
+#undef NTT_SHAPE
+#endif
     uint t = p.skipped;
     for (uint radices = p.radices; radices != 0u; radices >>= 4) {
         switch (radices & 15u) {
-            case 1: ntt_chunks_round<1>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
-            case 2: ntt_chunks_round<2>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
-            case 3: ntt_chunks_round<3>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
-            default: ntt_chunks_round<4>(to, tile, columns, roots, p, t, ulong(block) * NTT_COLUMNS, thread_, tpg); break;
+            case 1: ntt_chunks_round<1>(to, tile, columns, roots, p, t, block * NTT_COLUMNS, thread_, tpg); break;
+            case 2: ntt_chunks_round<2>(to, tile, columns, roots, p, t, block * NTT_COLUMNS, thread_, tpg); break;
+            case 3: ntt_chunks_round<3>(to, tile, columns, roots, p, t, block * NTT_COLUMNS, thread_, tpg); break;
+            default: ntt_chunks_round<4>(to, tile, columns, roots, p, t, block * NTT_COLUMNS, thread_, tpg); break;
         }
         t += radices & 15u;
         threadgroup_barrier(mem_flags::mem_threadgroup);

@@ -40,12 +40,12 @@ inline void ntt_put(threadgroup uint* tile, uint row, uint col, FpL x) { tile[nt
 
 /// Source word `word`, where words repeat with period mask + 1 (a power of two).
 #if LANE_WIDTH > 1
-inline FpL ntt_source(device const Fp* src, ulong word, ulong mask) {
-    if (mask < LANE_WIDTH - 1u) return lane_gather(src, to_vec(NTT_LANES(word)) & uint_l(uint(mask)));
+inline FpL ntt_source(device const Fp* src, uint word, uint mask) {
+    if (mask < LANE_WIDTH - 1u) return lane_gather(src, to_vec(NTT_LANES(word)) & uint_l(mask));
     return lane_load(src, NTT_LANES(word & mask));
 }
 #else
-inline FpL ntt_source(device const Fp* src, ulong word, ulong mask) { return src[word & mask]; }
+inline FpL ntt_source(device const Fp* src, uint word, uint mask) { return src[word & mask]; }
 #endif
 
 /// Rows of the 2^Q elements of work item `g` in a round that begins at stage t of r.

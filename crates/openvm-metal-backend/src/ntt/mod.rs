@@ -31,7 +31,7 @@ const MAX_SCRATCH_WORDS: usize = 1 << 27;
 pub(crate) const CPU_SCRATCH_WORDS: usize = 1 << 21;
 /// Words in a row of a tile, log2.
 const LOG_TILE_WORDS: u32 = 4;
-/// Threads of every kernel here.
+/// Most threads of a threadgroup.
 const THREADS: u32 = 256;
 
 /// Which way to transform.
@@ -209,13 +209,13 @@ impl Batch {
     fn column_grid(&self, pass: &Pass) -> Grid {
         let log_below = self.log_n - pass.first - pass.stages + self.log_cells;
         let groups = (self.columns as u32) << (pass.first + log_below - LOG_TILE_WORDS);
-        Grid::groups(groups, THREADS)
+        Grid::groups(groups, threads(pass))
     }
 
     /// Threadgroups of the last of several passes.
     fn chunk_grid(&self, pass: &Pass) -> Grid {
         let groups = (self.columns as u32) << (pass.first - self.log_runs());
-        Grid::groups(groups, THREADS)
+        Grid::groups(groups, threads(pass))
     }
 
     /// Parameters of a pass; the words between columns of source and destination.
@@ -334,6 +334,11 @@ fn transform_with(
         done += columns;
     }
     Ok(())
+}
+
+/// Threads of a threadgroup with one tile: 16 words for each.
+fn threads(pass: &Pass) -> u32 {
+    (1u32 << (pass.stages + LOG_TILE_WORDS - 4)).clamp(32, THREADS)
 }
 
 /// A pass over rows that are far apart, in place.

@@ -2,7 +2,7 @@
 //!
 //! A [`Program`] is a list of typed instructions with labels, made by [`ProgramBuilder`], read from
 //! assembly text or from bytes. [`validate`](validate::validate) proves it well formed; a [`Backend`]
-//! runs it over a grid of blocks of lanes. [`cpu::CpuBackend`] is the reference semantics.
+//! runs it over a grid of blocks of lanes. `cpu::CpuBackend` is the reference semantics.
 //! Every rule is written down in `docs/hologram.md`.
 #![warn(missing_docs)]
 

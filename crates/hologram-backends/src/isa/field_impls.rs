@@ -40,8 +40,8 @@ fn number(text: &str) -> Result<u64, String> {
         let (ty, value) = rest.split_once('(').ok_or_else(bad)?;
         let value: f64 = value.trim().parse().map_err(|_| bad())?;
         return match ty {
-            "f16" => Ok(u64::from(f16::from_f32(value as f32).to_bits())),
-            "bf16" => Ok(u64::from(bf16::from_f32(value as f32).to_bits())),
+            "f16" => Ok(u64::from(f16::from_f64(value).to_bits())),
+            "bf16" => Ok(u64::from(bf16::from_f64(value).to_bits())),
             "f32" => Ok(u64::from((value as f32).to_bits())),
             "f64" => Ok(value.to_bits()),
             _ => Err(bad()),
@@ -265,7 +265,8 @@ fn parse_address(inner: &str) -> Option<Address> {
     if let Some(handle) = head.strip_prefix("buf") {
         let handle = number(handle).ok()?;
         let offset = usize::try_from(number(tail).ok()?).ok()?;
-        return (sign == "+").then_some(Address::BufferOffset { handle, offset });
+        let plain = sign == "+" && !tail.starts_with('-');
+        return plain.then_some(Address::BufferOffset { handle, offset });
     }
     let base = Register::new(indexed(head, 'r')?);
     if let Some(offset) = indexed(tail, 'r') {

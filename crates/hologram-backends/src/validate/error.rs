@@ -91,7 +91,24 @@ pub enum ValidationErrorKind {
         /// Lanes of the launch.
         lanes: u64,
     },
+    /// More routines, or more loops within loops, than the validator follows.
+    #[error("too many called routines or nested loops to follow every register")]
+    TooComplex,
     /// A size of a whole-buffer instruction is 0 or their product does not fit.
     #[error("sizes must be at least 1 and their products fit 63 bits")]
     IntrinsicSize,
+}
+
+/// An error at an instruction of a program.
+pub(super) fn at(
+    program: &crate::program::Program,
+    pc: usize,
+    kind: ValidationErrorKind,
+) -> ValidationError {
+    let instruction = program.instructions().get(pc);
+    ValidationError {
+        pc,
+        instruction: instruction.map(ToString::to_string).unwrap_or_default(),
+        kind,
+    }
 }

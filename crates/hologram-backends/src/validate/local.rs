@@ -1,0 +1,115 @@
+//! Rules of single instructions.
+
+use super::error::{at, ValidationError, ValidationErrorKind as Kind};
+use crate::atlas;
+use crate::isa::{legality, Address, Epsilon, Instruction, Ty};
+use crate::program::Program;
+
+/// Checks every instruction by itself, and that its label is bound.
+pub(super) fn check(program: &Program) -> Result<(), ValidationError> {
+    for (pc, instruction) in program.instructions().iter().enumerate() {
+        let fail = |kind| Err(at(program, pc, kind));
+        if let Some(label) = instruction.target() {
+            match program.resolve_label(label.name()) {
+                Some(index) if index <= program.len() => {}
+                _ => return fail(Kind::UndefinedLabel(label.name().to_owned())),
+            }
+        }
+        if let Err((ty, allowed)) = legality::check_types(instruction) {
+            return fail(Kind::UnsupportedType { ty, allowed });
+        }
+        if let Err(kind) = check_operands(instruction) {
+            return fail(kind);
+        }
+    }
+    Ok(())
+}
+
+fn check_operands(instruction: &Instruction) -> Result<(), Kind> {
+    use Instruction as I;
+    match *instruction {
+        I::Ldg { ty, addr, .. } | I::Stg { ty, addr, .. } => phi_in_class(addr, ty),
+        I::Lds {
+            addr: Address::PhiCoordinate { .. },
+            ..
+        }
+        | I::Sts {
+            addr: Address::PhiCoordinate { .. },
+            ..
+        } => Err(Kind::SharedPhi),
+        I::ReduceAdd {
+            src_base, count, ..
+        }
+        | I::ReduceMin {
+            src_base, count, ..
+        }
+        | I::ReduceMax {
+            src_base, count, ..
+        }
+        | I::ReduceMul {
+            src_base, count, ..
+        } => {
+            if u64::from(src_base.index()) + u64::from(count) > 256 {
+                return Err(Kind::ReduceRange {
+                    base: src_base,
+                    count,
+                });
+            }
+            Ok(())
+        }
+        I::UnityTest { epsilon, .. } => tolerance(epsilon),
+        I::Gemm { m, n, k, .. } => sizes(&[m.into(), n.into()])
+            .and(sizes(&[m.into(), k.into()]))
+            .and(sizes(&[k.into(), n.into()])),
+        I::ParallelMap { count, .. }
+        | I::ParallelMapBinary { count, .. }
+        | I::ParallelReduce { count, .. } => {
+            // Empty ones are allowed: they write nothing, or the identity.
+            sizes(&[count.max(1)])
+        }
+        I::Softmax { rows, cols, .. } => sizes(&[rows.into(), cols.into()]),
+        I::LayerNorm {
+            rows,
+            cols,
+            epsilon,
+            ..
+        } => sizes(&[rows.into(), cols.into()]).and(tolerance(epsilon)),
+        _ => Ok(()),
+    }
+}
+
+fn phi_in_class(addr: Address, ty: Ty) -> Result<(), Kind> {
+    let Address::PhiCoordinate { class, page, byte } = addr else {
+        return Ok(());
+    };
+    let within = usize::from(page) * atlas::PAGE_BYTES + usize::from(byte) + ty.size();
+    if atlas::boundary_offset(class, page, byte).is_none() || within > atlas::CLASS_BYTES {
+        return Err(Kind::BoundaryCoordinates {
+            class,
+            page,
+            byte,
+            size: ty.size(),
+        });
+    }
+    Ok(())
+}
+
+fn tolerance(epsilon: Epsilon) -> Result<(), Kind> {
+    let value = epsilon.value();
+    if value.is_finite() && value >= 0.0 {
+        Ok(())
+    } else {
+        Err(Kind::Epsilon(epsilon.to_string()))
+    }
+}
+
+/// Each at least 1, and their product in bytes of the widest type below 2^63.
+fn sizes(sizes: &[u64]) -> Result<(), Kind> {
+    let product = sizes
+        .iter()
+        .try_fold(8u64, |product, &size| product.checked_mul(size));
+    match product {
+        Some(bytes) if bytes > 0 && bytes <= i64::MAX as u64 => Ok(()),
+        _ => Err(Kind::IntrinsicSize),
+    }
+}

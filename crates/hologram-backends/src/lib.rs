@@ -8,6 +8,7 @@
 
 pub mod atlas;
 pub mod backend;
+pub mod intrinsics;
 pub mod isa;
 pub mod program;
 pub mod validate;
@@ -16,9 +17,10 @@ pub use backend::error::{BackendError, Fault, FaultKind, Result};
 pub use backend::handle::{BufferHandle, PoolHandle, Ticket};
 pub use backend::launch::{Dim3, ExecutionParams, LaunchConfig, SharedMemory};
 pub use backend::Backend;
+pub use intrinsics::{IntrinsicCall, Operand};
 pub use isa::{
-    Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, MapOp, MemoryScope,
-    Predicate, ReduceOp, Register, Ty,
+    Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, LossOp, MapOp,
+    MemoryScope, Predicate, ReduceOp, Register, Ty,
 };
 pub use program::builder::ProgramBuilder;
 pub use program::error::ProgramError;

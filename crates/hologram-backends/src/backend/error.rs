@@ -98,6 +98,14 @@ pub enum BackendError {
         /// Why.
         reason: String,
     },
+    /// A whole-buffer operation with a type or constant it does not allow.
+    #[error("`{call}`: {reason}")]
+    InvalidIntrinsic {
+        /// The operation and its operands.
+        call: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// Something this backend cannot do.
     #[error("not supported here: {0}")]
     UnsupportedOperation(String),
@@ -204,6 +212,22 @@ pub enum FaultKind {
     },
     /// A barrier that not all lanes of the block reach.
     BarrierDivergence,
+    /// An operand of a whole-buffer operation that does not begin at a multiple of its element.
+    MisalignedOperand {
+        /// Raw handle.
+        handle: u64,
+        /// First byte.
+        offset: u64,
+        /// Bytes of an element.
+        size: u64,
+    },
+    /// Operands of a whole-buffer operation that share bytes and must not.
+    OverlappingOperands {
+        /// Raw handle of what is written.
+        written: u64,
+        /// Raw handle of what is read.
+        read: u64,
+    },
     /// More steps than the budget.
     StepBudgetExceeded {
         /// The budget.
@@ -254,6 +278,18 @@ impl fmt::Display for FaultKind {
                 write!(f, "page {page}, byte {byte}: there are 48 pages")
             }
             Self::BarrierDivergence => f.write_str("not all lanes of the block reach this barrier"),
+            Self::MisalignedOperand {
+                handle,
+                offset,
+                size,
+            } => write!(
+                f,
+                "operand at byte {offset} of buffer {handle}: no multiple of {size}"
+            ),
+            Self::OverlappingOperands { written, read } => write!(
+                f,
+                "buffer {written} is written and shares bytes with operand {read}"
+            ),
             Self::StepBudgetExceeded { budget } => write!(f, "more than {budget} steps"),
         }
     }

@@ -6,6 +6,7 @@ pub mod launch;
 
 use std::any::Any;
 
+use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 use error::Result;
 use handle::{BufferHandle, PoolHandle, Ticket};
@@ -49,6 +50,23 @@ pub trait Backend: Send {
     /// Those of [`Backend::submit`] and [`Backend::wait`].
     fn execute_program(&mut self, program: &Program, launch: &LaunchConfig) -> Result<()> {
         self.execute_program_with_params(program, &ExecutionParams::from(*launch))
+    }
+
+    /// Starts one whole-buffer operation, as the program of that one instruction would, without the
+    /// cost of a program; ordered with programs and copies.
+    ///
+    /// # Errors
+    /// Those of [`IntrinsicCall::check`], and operations that this device cannot run; division by
+    /// zero may be reported here or by [`Backend::wait`].
+    fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket>;
+
+    /// Runs one whole-buffer operation and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Backend::submit_intrinsic`] and [`Backend::wait`].
+    fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {
+        let ticket = self.submit_intrinsic(call)?;
+        self.wait(ticket)
     }
 
     /// A new zeroed buffer of `size` bytes; 0 is allowed.

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use super::field::{required, Field, Reader};
 use super::{
-    Address, BinaryOp, Condition, Epsilon, Label, MapOp, MemoryScope, Predicate, ReduceOp,
+    Address, BinaryOp, Condition, Epsilon, Label, LossOp, MapOp, MemoryScope, Predicate, ReduceOp,
     Register, Ty,
 };
 
@@ -28,7 +28,7 @@ macro_rules! coded {
         }
     )*};
 }
-coded!(Ty "type", Condition "condition", MemoryScope "scope", MapOp "operation", BinaryOp "operation", ReduceOp "operation");
+coded!(Ty "type", Condition "condition", MemoryScope "scope", MapOp "operation", BinaryOp "operation", ReduceOp "operation", LossOp "operation");
 
 /// An integer in decimal (signed ones as two's complement), `0x` hexadecimal, or a float's bits as `f32(1.5)`.
 fn number(text: &str) -> Result<u64, String> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::field::{Field, Reader};
 use super::{
-    Address, BinaryOp, Condition, Epsilon, Label, MapOp, MemoryScope, Predicate, ReduceOp,
+    Address, BinaryOp, Condition, Epsilon, Label, LossOp, MapOp, MemoryScope, Predicate, ReduceOp,
     Register, Ty,
 };
 
@@ -277,6 +277,14 @@ instruction_set! {
         132 "layer_norm" LayerNorm [ty: Ty] (dst: Register, src: Register, gamma: Register, beta: Register, rows: u32, cols: u32, epsilon: Epsilon);
         /// Each of `rows` rows of `cols`: exp(x - max) / sum of them.
         133 "softmax" Softmax [ty: Ty] (dst: Register, src: Register, rows: u32, cols: u32);
+        /// `dst[i]` = `src[i]` `op` `value` for `count` elements; `value` as of `mov_imm`.
+        134 "map_scalar" ParallelMapScalar [op: BinaryOp, ty: Ty] (dst: Register, src: Register, value: u64, count: u64);
+        /// `dst[i]` = `low` where `src[i]` is less, else `high` where it is greater, else `src[i]`.
+        135 "clip" Clip [ty: Ty] (dst: Register, src: Register, low: u64, high: u64, count: u64);
+        /// `dst[i]` = `value` for `count` elements; `value` as of `mov_imm`.
+        136 "fill" Fill [ty: Ty] (dst: Register, value: u64, count: u64);
+        /// `dst[0]` = loss of `count` predictions and targets.
+        137 "loss" Loss [op: LossOp, ty: Ty] (dst: Register, predicted: Register, target: Register, count: u64);
     }
 }
 

@@ -8,10 +8,7 @@ use super::{BinaryOp, Instruction, MapOp, Ty};
 /// The offending type and the allowed ones, in words.
 pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> {
     use Instruction as I;
-    let require = |ty: Ty, ok: bool, allowed| if ok { Ok(()) } else { Err((ty, allowed)) };
-    let float = |ty: Ty| require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64");
     let int = |ty: Ty| require(ty, ty.is_int(), "the integer types");
-    let computable = |ty: Ty| require(ty, ty.is_computable(), "the integer types, f32 and f64");
     match *instruction {
         I::Add { ty, .. }
         | I::Sub { ty, .. }
@@ -20,11 +17,7 @@ pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> 
         | I::Mad { ty, .. }
         | I::Min { ty, .. }
         | I::Max { ty, .. } => computable(ty),
-        I::Abs { ty, .. } | I::Neg { ty, .. } => require(
-            ty,
-            ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
-            "the signed integer types, f32 and f64",
-        ),
+        I::Abs { ty, .. } | I::Neg { ty, .. } => signed(ty),
         I::And { ty, .. }
         | I::Or { ty, .. }
         | I::Xor { ty, .. }
@@ -59,22 +52,57 @@ pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> 
         | I::Pow { ty, .. }
         | I::Gemm { ty, .. }
         | I::LayerNorm { ty, .. }
+        | I::Loss { ty, .. }
         | I::Softmax { ty, .. } => float(ty),
-        I::ParallelMap { ty, op, .. } => match op {
-            MapOp::Relu => computable(ty),
-            MapOp::Abs | MapOp::Neg => require(
-                ty,
-                ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
-                "the signed integer types, f32 and f64",
-            ),
-            _ => float(ty),
-        },
-        I::ParallelMapBinary { ty, op, .. } => match op {
-            BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
-            _ => computable(ty),
-        },
-        I::ParallelReduce { ty, .. } => computable(ty),
+        I::ParallelMap { ty, op, .. } => map_types(op, ty),
+        I::ParallelMapBinary { ty, op, .. } | I::ParallelMapScalar { ty, op, .. } => {
+            binary_types(op, ty)
+        }
+        I::ParallelReduce { ty, .. } | I::Clip { ty, .. } => computable(ty),
         // All twelve types, or fixed ones.
         _ => Ok(()),
     }
+}
+
+/// Types of a unary whole-buffer operation.
+pub(crate) fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
+    match op {
+        MapOp::Relu => computable(ty),
+        MapOp::Abs | MapOp::Neg => signed(ty),
+        _ => float(ty),
+    }
+}
+
+/// Types of a binary whole-buffer operation.
+pub(crate) fn binary_types(op: BinaryOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
+    match op {
+        BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
+        _ => computable(ty),
+    }
+}
+
+fn require(ty: Ty, ok: bool, allowed: &'static str) -> Result<(), (Ty, &'static str)> {
+    if ok {
+        Ok(())
+    } else {
+        Err((ty, allowed))
+    }
+}
+
+/// The two float types that are computed with.
+pub(crate) fn float(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64")
+}
+
+/// The types of arithmetic.
+pub(crate) fn computable(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(ty, ty.is_computable(), "the integer types, f32 and f64")
+}
+
+fn signed(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(
+        ty,
+        ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
+        "the signed integer types, f32 and f64",
+    )
 }

@@ -19,6 +19,6 @@ pub use epsilon::Epsilon;
 pub(crate) use field::Reader;
 pub use instruction::{Category, Instruction};
 pub use label::Label;
-pub use ops::{BinaryOp, MapOp, ReduceOp};
+pub use ops::{BinaryOp, LossOp, MapOp, ReduceOp};
 pub use register::{Predicate, Register, PREDICATES, REGISTERS};
 pub use ty::Ty;

@@ -134,7 +134,18 @@ impl Instruction {
             }
             I::ParallelMap { dst, src, .. }
             | I::ParallelReduce { dst, src, .. }
+            | I::ParallelMapScalar { dst, src, .. }
+            | I::Clip { dst, src, .. }
             | I::Softmax { dst, src, .. } => [dst, src].into_iter().for_each(|r| f(r, Ty::U64)),
+            I::Fill { dst, .. } => f(dst, Ty::U64),
+            I::Loss {
+                dst,
+                predicted,
+                target,
+                ..
+            } => [dst, predicted, target]
+                .into_iter()
+                .for_each(|r| f(r, Ty::U64)),
             I::LayerNorm {
                 dst,
                 src,

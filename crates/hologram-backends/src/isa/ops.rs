@@ -78,6 +78,8 @@ named_codes! {
         Round = "round",
         /// 1 / x.
         Reciprocal = "reciprocal",
+        /// x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
+        Gelu = "gelu",
     }
 }
 
@@ -114,5 +116,19 @@ named_codes! {
         Min = "min",
         /// Largest; the smallest value (minus infinity) when empty.
         Max = "max",
+    }
+}
+
+named_codes! {
+    /// Operation of `loss`: a mean over `count` pairs of prediction p and target t; NaN of none.
+    ///
+    /// A product with a logarithm is 0 where its other factor is 0.
+    LossOp {
+        /// Mean of (p - t)^2.
+        Mse = "mse",
+        /// Minus the mean of t ln p.
+        CrossEntropy = "cross_entropy",
+        /// Minus the mean of t ln p + (1 - t) ln(1 - p).
+        BinaryCrossEntropy = "binary_cross_entropy",
     }
 }

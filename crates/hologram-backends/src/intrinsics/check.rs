@@ -1,0 +1,125 @@
+//! What a call must satisfy before it runs.
+
+use super::call::IntrinsicCall;
+use super::operand::OperandUse;
+use crate::backend::error::{BackendError, FaultKind};
+use crate::backend::handle::BufferHandle;
+use crate::isa::legality;
+
+impl IntrinsicCall {
+    /// Checks the call: [`check_form`](Self::check_form), then [`check_operands`](Self::check_operands)
+    /// with `size_of` giving a buffer's bytes, `None` when there is no such buffer.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidIntrinsic`], [`BackendError::Fault`] of lane 0 and pc 0.
+    pub fn check(
+        &self,
+        size_of: impl FnMut(BufferHandle) -> Option<u64>,
+    ) -> Result<(), BackendError> {
+        self.check_form()?;
+        self.check_operands(size_of)
+            .map_err(|kind| self.fault(kind))
+    }
+
+    /// Checks type and constants; of instructions the validator does it.
+    ///
+    /// # Errors
+    /// [`BackendError::InvalidIntrinsic`].
+    pub fn check_form(&self) -> Result<(), BackendError> {
+        let invalid = |reason: String| {
+            Err(BackendError::InvalidIntrinsic {
+                call: self.to_string(),
+                reason,
+            })
+        };
+        let types = match *self {
+            Self::Map { op, ty, .. } => legality::map_types(op, ty),
+            Self::MapBinary { op, ty, .. } | Self::MapScalar { op, ty, .. } => {
+                legality::binary_types(op, ty)
+            }
+            Self::Clip { ty, .. } | Self::Reduce { ty, .. } => legality::computable(ty),
+            Self::Fill { .. } => Ok(()),
+            Self::Loss { ty, .. }
+            | Self::Softmax { ty, .. }
+            | Self::LayerNorm { ty, .. }
+            | Self::Gemm { ty, .. } => legality::float(ty),
+        };
+        if let Err((ty, allowed)) = types {
+            return invalid(format!("type {ty} is not allowed, only {allowed}"));
+        }
+        match *self {
+            Self::LayerNorm { epsilon, .. }
+                if !(epsilon.value().is_finite() && epsilon.value() >= 0.0) =>
+            {
+                invalid(format!("epsilon {epsilon} must be finite and not negative"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the operands exist, are aligned to elements, are long enough and do not overlap
+    /// where they must not.
+    ///
+    /// # Errors
+    /// The fault of the first operand that is wrong, the written one first.
+    pub fn check_operands(
+        &self,
+        mut size_of: impl FnMut(BufferHandle) -> Option<u64>,
+    ) -> Result<(), FaultKind> {
+        let operands = self.operands();
+        let element = self.ty().size() as u64;
+        for &OperandUse { operand, bytes } in operands.all() {
+            let handle = operand.buffer.raw();
+            let size = size_of(operand.buffer).ok_or(FaultKind::InvalidBufferHandle { handle })?;
+            if operand.offset % element != 0 {
+                return Err(FaultKind::MisalignedOperand {
+                    handle,
+                    offset: operand.offset,
+                    size: element,
+                });
+            }
+            if operand
+                .offset
+                .checked_add(bytes)
+                .is_none_or(|end| end > size)
+            {
+                return Err(FaultKind::BufferOutOfBounds {
+                    handle,
+                    offset: operand.offset,
+                    size: bytes,
+                    buffer_size: size,
+                });
+            }
+        }
+        let written = operands.written();
+        for (index, &read) in operands.read().iter().enumerate() {
+            if overlap(written, read) && !self.may_alias(index, written, read) {
+                return Err(FaultKind::OverlappingOperands {
+                    written: written.operand.buffer.raw(),
+                    read: read.operand.buffer.raw(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the written operand may share bytes with read operand number `index`.
+    fn may_alias(&self, index: usize, written: OperandUse, read: OperandUse) -> bool {
+        let same = written.operand.root() == read.operand.root() && written.bytes == read.bytes;
+        match self {
+            Self::Reduce { .. } | Self::Loss { .. } => true,
+            Self::LayerNorm { .. } => index == 0 && same,
+            Self::Gemm { .. } => false,
+            _ => same,
+        }
+    }
+}
+
+fn overlap(x: OperandUse, y: OperandUse) -> bool {
+    let ((x_root, x_start), (y_root, y_start)) = (x.operand.root(), y.operand.root());
+    x_root == y_root
+        && x_start < y_start.saturating_add(y.bytes)
+        && y_start < x_start.saturating_add(x.bytes)
+        && x.bytes > 0
+        && y.bytes > 0
+}

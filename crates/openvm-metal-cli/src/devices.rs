@@ -3,7 +3,7 @@
 use clap::Args;
 use openvm_metal_backend::kernels::LIBRARY;
 use openvm_metal_common::kernel::{CpuIsa, KernelLibrary};
-use openvm_metal_common::{devices, DeviceInfo, DeviceReport};
+use openvm_metal_common::{devices, Device, DeviceKind, DeviceReport};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -71,7 +71,7 @@ pub fn build_report(library: &KernelLibrary) -> BuildReport {
 /// Lists the devices.
 ///
 /// # Errors
-/// Only if standard output cannot be written: a missing device is a row, not an error.
+/// If standard output cannot be written, or the environment names no device; a missing device is a row.
 pub fn run(args: &DevicesArgs) -> Result<()> {
     let report = Report {
         devices: devices(),
@@ -80,67 +80,48 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
     if args.json {
         return table::json(&report);
     }
-    let mut rows = table::table(
-        &[
-            "device",
-            "name",
-            "memory",
-            "working set",
-            "budget",
-            "largest buffer",
-            "limits",
-        ],
-        &[2, 3, 4, 5],
-    );
+    let mut rows = table::table(&["device", ""], &[]);
     for device in &report.devices {
-        let kind = format!(
-            "{}{}",
-            device.kind,
-            if device.default { " (auto)" } else { "" }
-        );
-        match &device.info {
-            Some(info) => rows.add_row(vec![
-                kind,
-                format!("{}\n{}", info.name, info.detail),
-                table::bytes(info.memory),
-                table::bytes(info.working_set),
-                table::bytes(info.budget),
-                table::bytes(info.max_buffer),
-                limits(info),
-            ]),
-            None => {
-                let reason = device
-                    .missing
-                    .clone()
-                    .unwrap_or_else(|| "unknown".to_owned());
-                rows.add_row(vec![kind, format!("not available: {reason}")])
-            }
-        };
+        let auto = if device.default { " (auto)" } else { "" };
+        rows.add_row([format!("{}{auto}", device.kind), describe(device)]);
     }
     table::line(rows)?;
     for text in build_lines(&report.build) {
         table::line(text)?;
     }
-    table::line("choose with OPENVM_METAL_DEVICE=auto|metal|cuda|cpu or --device")
+    match Device::from_env()? {
+        Device::Auto => table::line(
+            "choose with --device or OPENVM_METAL_DEVICE: auto, metal, cuda, cpu, cpu-conformance",
+        ),
+        device => table::line(format!(
+            "OPENVM_METAL_DEVICE chooses {device}; --device goes before it"
+        )),
+    }
 }
 
-fn limits(info: &DeviceInfo) -> String {
+fn describe(device: &DeviceReport) -> String {
+    let Some(info) = &device.info else {
+        let reason = device.missing.as_deref().unwrap_or("unknown");
+        return format!("not available: {reason}");
+    };
+    let units = match info.kind {
+        // The detail names the threads of a CPU; Metal does not tell the cores of a GPU.
+        DeviceKind::Cpu | DeviceKind::Metal => String::new(),
+        DeviceKind::Cuda => format!("{} multiprocessors, ", info.compute_units),
+    };
+    let memory = if info.unified { "unified" } else { "own" };
     format!(
-        "{} {}, simdgroup {}, threadgroup {} threads / {}, {}",
-        info.compute_units,
-        if info.kind == openvm_metal_common::DeviceKind::Cpu {
-            "threads"
-        } else {
-            "cores"
-        },
+        "{}\n{}\n{memory} memory {}, working set {}, budget {}, largest buffer {}\n\
+         {units}simdgroups of {}, threadgroups of at most {} threads and {}",
+        info.name,
+        info.detail,
+        table::bytes(info.memory),
+        table::bytes(info.working_set),
+        table::bytes(info.budget),
+        table::bytes(info.max_buffer),
         info.simd_width,
         info.max_threads_per_threadgroup,
         table::bytes(u64::from(info.max_threadgroup_memory)),
-        if info.unified {
-            "unified memory"
-        } else {
-            "own memory"
-        },
     )
 }
 

@@ -99,6 +99,22 @@ impl CliError {
         }
     }
 
+    /// The error of the runtime, if this is one.
+    fn device_error(&self) -> Option<&MetalError> {
+        let mut prover = match self {
+            Self::Metal(error) => return Some(error),
+            Self::Prover(error) => error,
+            _ => return None,
+        };
+        loop {
+            prover = match prover {
+                MetalProverError::Device(error) => return Some(error),
+                MetalProverError::Transport(inner) => inner,
+                _ => return None,
+            };
+        }
+    }
+
     /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
@@ -106,13 +122,24 @@ impl CliError {
 
     /// What the user can do about it.
     pub fn hint(&self) -> Option<&'static str> {
+        if let Some(error) = self.device_error() {
+            return match error {
+                MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. } => {
+                    Some("`openvm-metal devices` lists what this machine has")
+                }
+                MetalError::OutOfMemory { .. } => {
+                    Some("a smaller size needs less; `openvm-metal devices` shows the budget")
+                }
+                MetalError::KernelCompile { .. }
+                | MetalError::KernelMissing { .. }
+                | MetalError::SubmissionFailed { .. }
+                | MetalError::DeviceLost { .. } => {
+                    Some("`openvm-metal selftest --json` is the report to post")
+                }
+                _ => None,
+            };
+        }
         match self {
-            Self::Metal(
-                MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. },
-            ) => Some("`openvm-metal devices` lists what this machine has"),
-            Self::Metal(MetalError::OutOfMemory { .. }) => {
-                Some("a smaller size needs less; `openvm-metal devices` shows the budget")
-            }
             Self::TooTall { .. } => {
                 Some("a larger --log-stacked (at most 24) or fewer --permutations")
             }

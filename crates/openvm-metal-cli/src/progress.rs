@@ -3,6 +3,7 @@
 //! The phases are the tracing spans that the prover opens; a layer of the subscriber follows them.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tracing::{
@@ -31,6 +32,9 @@ impl Progress {
         };
         if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg}") {
             bar.set_style(style);
+        }
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_secs(1));
         }
         with_line(|line| *line = Some(bar));
         Self

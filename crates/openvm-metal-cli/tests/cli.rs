@@ -52,7 +52,10 @@ fn devices_as_json_name_every_kind() {
 fn devices_as_table() {
     let output = run(&["devices"]);
     assert!(output.status.success());
-    assert!(stdout(&output).contains("cpu"));
+    let text = stdout(&output);
+    for part in ["cpu", "working set", "threadgroups of at most", "Metal: "] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
 }
 
 #[test]
@@ -300,6 +303,12 @@ fn bad_proof_requests_are_refused_before_work() {
     prove_fails("keccakf", &["--out", &inside], 1, "cannot write");
     prove_fails("keccakf", &["--vk", &inside], 1, "no-such-folder");
     prove_fails("keccakf", &["--out", &folder.file("")], 1, "cannot write");
+    let file = folder.file("file");
+    prove_fails("keccakf", &["--out", &file, "--vk", &file], 2, "same file");
+    prove_fails("keccakf", &["--out", &file, "--runs", "0"], 2, "--runs");
+    std::fs::write(&file, "kept").expect("a file");
+    prove_fails("keccakf", &["--out", &file, "-n", "400000000"], 2, "rows");
+    assert_eq!(std::fs::read(&file).expect("the file"), b"kept");
 }
 
 #[test]
@@ -364,17 +373,19 @@ fn unavailable_device_is_no_silent_fallback() {
     fails(
         &["prove", "keccakf", "--device", "metal"],
         1,
-        "not available",
+        "hint: `openvm-metal devices`",
     );
 }
 
 #[test]
 fn device_of_the_environment_is_checked() {
-    let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
-        .args(["selftest", "--filter", "poly/fold"])
-        .env("OPENVM_METAL_DEVICE", "toaster")
-        .output()
-        .expect("the binary runs");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("toaster"));
+    for args in [&["selftest", "--filter", "poly/fold"][..], &["devices"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
+            .args(args)
+            .env("OPENVM_METAL_DEVICE", "toaster")
+            .output()
+            .expect("the binary runs");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(stderr(&output).contains("toaster"), "{args:?}");
+    }
 }

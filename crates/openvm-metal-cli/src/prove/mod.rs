@@ -3,6 +3,7 @@
 mod report;
 
 use std::{
+    fs::File,
     io,
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -204,19 +205,31 @@ fn cannot_write(path: &Path, source: io::Error) -> CliError {
     }
 }
 
+/// Finds out whether a file can be written, and leaves everything as it was.
+fn probe(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        let reason = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
+    let existed = path.exists();
+    File::options().append(true).create(true).open(path)?;
+    match existed {
+        true => Ok(()),
+        false => std::fs::remove_file(path),
+    }
+}
+
 /// Refuses what would fail after minutes of work, or take the machine down.
 fn check(args: &ProveArgs) -> Result<()> {
     if args.engine != EngineName::Metal && args.device.is_given() {
         return Err(CliError::Usage("--device is for --engine metal"));
     }
+    if args.out.is_some() && args.out == args.vk {
+        return Err(CliError::Usage("--out and --vk name the same file"));
+    }
     for path in args.out.iter().chain(&args.vk) {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let kind = match folder {
-            _ if path.is_dir() => io::ErrorKind::IsADirectory,
-            Some(folder) if !folder.is_dir() => io::ErrorKind::NotFound,
-            _ => continue,
-        };
-        return Err(cannot_write(path, kind.into()));
+        probe(path).map_err(|source| cannot_write(path, source))?;
     }
     let (circuit, size) = (args.circuit.to_string(), args.permutations.get());
     let fits = |d: &Dimensions| d.rows <= 1 << args.log_stacked;

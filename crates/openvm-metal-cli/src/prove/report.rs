@@ -65,7 +65,7 @@ impl Report {
         }
         let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
         table::line(format!(
-            "{} on {} ({})",
+            "{} proved by engine {} on {}",
             self.circuit, self.engine, self.device
         ))?;
         table::line(format!(
@@ -124,9 +124,34 @@ fn phases(counters: &StreamCounters) -> comfy_table::Table {
             continue;
         }
         let depth = stage.stage.matches('/').count();
-        let name = stage.stage.rsplit('/').next().unwrap_or(&stage.stage);
-        row(&format!("{}{name}", "  ".repeat(depth)), &stage.stage);
+        row(
+            &format!("{}{}", "  ".repeat(depth), label(&stage.stage)),
+            &stage.stage,
+        );
     }
     row("total", "");
     rows
+}
+
+/// The last part of a stage's path, without what it repeats of the part before.
+fn label(path: &str) -> &str {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or(path);
+    let repeated = parts.next().and_then(|outer| name.strip_prefix(outer));
+    repeated
+        .and_then(|rest| rest.strip_prefix('.'))
+        .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn labels() {
+        assert_eq!(label("prover.openings"), "prover.openings");
+        assert_eq!(label("prover.openings/prover.openings.whir"), "whir");
+        assert_eq!(label("prover.openings/grind_pow"), "grind_pow");
+        assert_eq!(label("a/ab"), "ab");
+    }
 }

@@ -10,7 +10,9 @@ pub mod atlas;
 pub mod backend;
 pub mod intrinsics;
 pub mod isa;
+pub mod metal;
 pub mod program;
+pub mod translate;
 pub mod validate;
 
 pub use backend::error::{BackendError, Fault, FaultKind, Result};

@@ -1,0 +1,3 @@
+//! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
+
+pub mod unit;

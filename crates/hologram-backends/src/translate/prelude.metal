@@ -1,0 +1,384 @@
+// Functions that translated programs call. Text of this file stands before the kernels of every unit.
+//
+// Memory: hg_ld* and hg_st* access device memory and hg_lds* and hg_sts* threadgroup memory, little-endian, at any
+// offset. Integers wrap; division by zero is tested by the caller. Floats are never contracted or reordered.
+#include <metal_stdlib>
+using namespace metal;
+#if defined(MSL_HOST) || defined(MSL_PTX)
+#define HG_DOUBLE 1
+#else
+#pragma METAL fp contract(off)
+#endif
+
+// Fault record: word 0 is the smallest faulting lane, word 1 the number of records, records begin at word 4:
+// lane, code, pc, unused, then three 64-bit details. A lane records itself only if it is the smallest so far.
+#define HG_FAULTS 4096u
+METAL_FUNC void hg_fault(device atomic_uint* f, uint lane, uint code, uint pc, ulong a, ulong b, ulong c) {
+    uint old = atomic_fetch_min_explicit(f, lane, memory_order_relaxed);
+    if (lane < old) {
+        uint n = atomic_fetch_add_explicit(f + 1, 1u, memory_order_relaxed);
+        if (n < HG_FAULTS) {
+            device uint* r = (device uint*)f + (4 + 10 * n);
+            r[0] = lane; r[1] = code; r[2] = pc; r[3] = 0;
+            r[4] = (uint)a; r[5] = (uint)(a >> 32); r[6] = (uint)b; r[7] = (uint)(b >> 32); r[8] = (uint)c; r[9] = (uint)(c >> 32);
+        }
+    }
+}
+
+// The fault of instruction `start + j` of a block that began after `n` steps of a budget of B.
+METAL_FUNC void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint j, uint start, uint code, ulong a, ulong b, ulong c) {
+    if (n + j >= B) hg_fault(f, lane, 13u, start + (uint)(B - n), 0, 0, 0);
+    else hg_fault(f, lane, code, start + j, a, b, c);
+}
+
+METAL_FUNC bool hg_out(ulong o, ulong size, ulong width) { return o > size || size - o < width; }
+
+#if defined(MSL_HOST)
+#define HG_MEMORY(ld, st, space) \
+    METAL_FUNC uchar ld##1(space const uchar* p) { return *p; } \
+    METAL_FUNC ushort ld##2(space const uchar* p) { ushort v; __builtin_memcpy(&v, p, 2); return v; } \
+    METAL_FUNC uint ld##4(space const uchar* p) { uint v; __builtin_memcpy(&v, p, 4); return v; } \
+    METAL_FUNC ulong ld##8(space const uchar* p) { ulong v; __builtin_memcpy(&v, p, 8); return v; } \
+    METAL_FUNC void st##1(space uchar* p, uchar v) { *p = v; } \
+    METAL_FUNC void st##2(space uchar* p, ushort v) { __builtin_memcpy(p, &v, 2); } \
+    METAL_FUNC void st##4(space uchar* p, uint v) { __builtin_memcpy(p, &v, 4); } \
+    METAL_FUNC void st##8(space uchar* p, ulong v) { __builtin_memcpy(p, &v, 8); }
+#else
+#define HG_MEMORY(ld, st, space) \
+    METAL_FUNC uchar ld##1(space const uchar* p) { return *p; } \
+    METAL_FUNC ushort ld##2(space const uchar* p) { \
+        if (((ulong)p & 1) == 0) return *(space const ushort*)p; \
+        return (ushort)(p[0] | (uint)p[1] << 8); } \
+    METAL_FUNC uint ld##4(space const uchar* p) { \
+        if (((ulong)p & 3) == 0) return *(space const uint*)p; \
+        return p[0] | (uint)p[1] << 8 | (uint)p[2] << 16 | (uint)p[3] << 24; } \
+    METAL_FUNC ulong ld##8(space const uchar* p) { \
+        if (((ulong)p & 7) == 0) return *(space const ulong*)p; \
+        return ld##4(p) | (ulong)ld##4(p + 4) << 32; } \
+    METAL_FUNC void st##1(space uchar* p, uchar v) { *p = v; } \
+    METAL_FUNC void st##2(space uchar* p, ushort v) { \
+        if (((ulong)p & 1) == 0) { *(space ushort*)p = v; return; } \
+        p[0] = (uchar)v; p[1] = (uchar)(v >> 8); } \
+    METAL_FUNC void st##4(space uchar* p, uint v) { \
+        if (((ulong)p & 3) == 0) { *(space uint*)p = v; return; } \
+        p[0] = (uchar)v; p[1] = (uchar)(v >> 8); p[2] = (uchar)(v >> 16); p[3] = (uchar)(v >> 24); } \
+    METAL_FUNC void st##8(space uchar* p, ulong v) { \
+        if (((ulong)p & 7) == 0) { *(space ulong*)p = v; return; } \
+        st##4(p, (uint)v); st##4(p + 4, (uint)(v >> 32)); }
+#endif
+HG_MEMORY(hg_ld, hg_st, device)
+HG_MEMORY(hg_lds, hg_sts, threadgroup)
+
+// A handle that is known only when the lane runs: offset and size in the arena. Handle 0 is the boundary pool, the last
+// 96 are its classes; `info` is {first handle of the table, entries, arena offset of the boundary pool or ~0}.
+struct hg_span { ulong at, size; };
+METAL_FUNC hg_span hg_find(device const ulong* table, ulong first, ulong entries, ulong pool, ulong h) {
+    hg_span s;
+    s.at = ~0ul;
+    s.size = 0;
+    ulong k = h - first;
+    if (h == 0) {
+        s.at = pool;
+        s.size = 1179648;
+    } else if (h > ~0ul - 96) {
+        s.at = pool + (h - (~0ul - 95)) * 12288;
+        s.size = 12288;
+    } else if (h >= first && k < entries) {
+        s.at = table[2 * k];
+        s.size = table[2 * k + 1];
+    }
+    return s;
+}
+
+METAL_FUNC hg_span hg_find_pool(device const ulong* table, ulong first, ulong entries, ulong h) {
+    hg_span s;
+    s.at = ~0ul;
+    s.size = 0;
+    if (h >= first && h - first < entries) {
+        s.at = table[2 * (h - first)];
+        s.size = table[2 * (h - first) + 1];
+    }
+    return s;
+}
+
+METAL_FUNC void hg_fence() {
+#if defined(MSL_PTX)
+    __nvvm_membar_sys();
+#elif defined(MSL_HOST)
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+METAL_FUNC uchar hg_mirror(uchar c) { return c >= 96 ? (uchar)255 : (c / 3) % 2 == 0 ? (uchar)(c + 3) : (uchar)(c - 3); }
+struct hg_pair { uint x, y; };
+// Neighbour `index`, ascending, and the number of neighbours of a class.
+METAL_FUNC hg_pair hg_neighbours(uchar class_, uint index) {
+    hg_pair r;
+    r.x = 0;
+    r.y = 0;
+    const uint c = class_;
+    if (c >= 96) return r;
+    for (uint w = 48; w >= 6; w /= 2)
+        if ((c / w) % 2 == 1) { if (r.y == index) r.x = c - w; r.y += 1; }
+    if (c % 3 > 0) { if (r.y == index) r.x = c - 1; r.y += 1; }
+    if (c % 3 < 2) { if (r.y == index) r.x = c + 1; r.y += 1; }
+    for (uint w = 6; w <= 48; w *= 2)
+        if ((c / w) % 2 == 0) { if (r.y == index) r.x = c + w; r.y += 1; }
+    return r;
+}
+
+template <class T> METAL_FUNC T hg_min_int(T a, T b) { return b < a ? b : a; }
+template <class T> METAL_FUNC T hg_max_int(T a, T b) { return b > a ? b : a; }
+
+METAL_FUNC float hg_bf(ushort b) { return as_type<float>((uint)b << 16); }
+METAL_FUNC ushort hg_to_bf(float x) {
+    uint b = as_type<uint>(x);
+    if ((b & 0x7fffffffu) > 0x7f800000u) return (ushort)((b >> 16) | 0x40u);
+    return (ushort)((b + 0x7fffu + ((b >> 16) & 1u)) >> 16);
+}
+
+// Integers to narrow floats, rounded once: what is too large for f16 stays too large; bits that f32 lacks are gathered in its last.
+METAL_FUNC ushort hg_f16_u64(ulong x) { return as_type<ushort>((half)(float)(uint)(x < 131072ul ? x : 131072ul)); }
+METAL_FUNC ushort hg_f16_i64(long x) { return x < 0 ? (ushort)(hg_f16_u64(0 - (ulong)x) | 0x8000u) : hg_f16_u64((ulong)x); }
+METAL_FUNC ushort hg_bf16_u64(ulong x) {
+    ulong sticky = 0;
+    uint shift = 0;
+    while (x >= 16777216ul) { sticky |= x & 255ul; x >>= 8; shift += 8; }
+    // Less than 2^24 but at least 2^16: two more bits than bf16 has, and the rest in the last one.
+    float f = (float)(uint)(x | (sticky != 0 ? 1ul : 0ul));
+    return hg_to_bf(f * as_type<float>((127u + shift) << 23));
+}
+METAL_FUNC ushort hg_bf16_i64(long x) { return x < 0 ? (ushort)(hg_bf16_u64(0 - (ulong)x) | 0x8000u) : hg_bf16_u64((ulong)x); }
+
+// Truncates, saturates, NaN gives 0. LO and HI are the first values that do not fit below and above.
+#define HG_TO_INT(name, I, F, LOW, HI, MINIMUM, MAXIMUM) \
+    METAL_FUNC I name(F x) { return x != x ? (I)0 : x <= (F)(LOW) ? (I)(MINIMUM) : x >= (F)(HI) ? (I)(MAXIMUM) : (I)x; }
+#define HG_TO_INTS(s, F) \
+    HG_TO_INT(hg_i8_##s, char, F, -128.0f, 128.0f, -128, 127) \
+    HG_TO_INT(hg_i16_##s, short, F, -32768.0f, 32768.0f, -32768, 32767) \
+    HG_TO_INT(hg_i32_##s, int, F, -2147483648.0f, 2147483648.0f, 0x80000000u, 0x7fffffff) \
+    HG_TO_INT(hg_i64_##s, long, F, -9223372036854775808.0f, 9223372036854775808.0f, 0x8000000000000000ul, 0x7ffffffffffffffful) \
+    HG_TO_INT(hg_u8_##s, uchar, F, 0.0f, 256.0f, 0, 255) \
+    HG_TO_INT(hg_u16_##s, ushort, F, 0.0f, 65536.0f, 0, 65535) \
+    HG_TO_INT(hg_u32_##s, uint, F, 0.0f, 4294967296.0f, 0, 0xffffffffu) \
+    HG_TO_INT(hg_u64_##s, ulong, F, 0.0f, 18446744073709551616.0f, 0, 0xfffffffffffffffful)
+HG_TO_INTS(f32, float)
+
+// A NaN yields the other operand, equal operands the first.
+#define HG_MINMAX(s, F) \
+    METAL_FUNC F hg_min_##s(F a, F b) { return a != a ? b : b < a ? b : a; } \
+    METAL_FUNC F hg_max_##s(F a, F b) { return a != a ? b : b > a ? b : a; }
+HG_MINMAX(f32, float)
+METAL_FUNC float hg_abs_f32(float x) { return as_type<float>(as_type<uint>(x) & 0x7fffffffu); }
+METAL_FUNC float hg_neg_f32(float x) { return as_type<float>(as_type<uint>(x) ^ 0x80000000u); }
+
+#ifdef HG_DOUBLE
+HG_TO_INTS(f64, double)
+HG_MINMAX(f64, double)
+// To f32 with the last bit set if anything was lost, so that rounding again is right.
+METAL_FUNC float hg_to_odd(double x) {
+    float f = (float)x;
+    if ((double)f == x || x != x) return f;
+    uint b = as_type<uint>(f);
+    if ((b & 1u) == 0) {
+        double a = x < 0 ? -x : x, g = f < 0 ? -(double)f : (double)f;
+        b = g > a ? b - 1 : b + 1;
+    }
+    return as_type<float>(b);
+}
+METAL_FUNC ushort hg_f16_f64(double x) { return as_type<ushort>((half)hg_to_odd(x)); }
+METAL_FUNC ushort hg_bf16_f64(double x) { return hg_to_bf(hg_to_odd(x)); }
+METAL_FUNC double hg_abs_f64(double x) { return as_type<double>(as_type<ulong>(x) & 0x7ffffffffffffffful); }
+METAL_FUNC double hg_neg_f64(double x) { return as_type<double>(as_type<ulong>(x) ^ 0x8000000000000000ul); }
+METAL_FUNC double hg_fma_f64(double a, double b, double c) { return __builtin_fma(a, b, c); }
+METAL_FUNC double hg_sqrt_f64(double x) { return __builtin_sqrt(x); }
+#endif
+METAL_FUNC float hg_fma_f32(float a, float b, float c) { return fma(a, b, c); }
+METAL_FUNC float hg_sqrt_f32(float x) { return precise::sqrt(x); }
+
+#if defined(MSL_HOST) && !defined(HG_SOFT_MATH)
+#define HG_MATH(name) \
+    METAL_FUNC float hg_##name##_f32(float x) { return __builtin_##name##f(x); } \
+    METAL_FUNC double hg_##name##_f64(double x) { return __builtin_##name(x); }
+HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
+METAL_FUNC float hg_pow_f32(float x, float y) { return __builtin_powf(x, y); }
+METAL_FUNC double hg_pow_f64(double x, double y) { return __builtin_pow(x, y); }
+#elif defined(HG_DOUBLE)
+// NVIDIA: no mathematics library is linked. Within 6 ULP in double precision; float results are rounded from those.
+METAL_FUNC double hg_scale(double x, int k) {
+    int a = k / 2, b = k - a;
+    return x * as_type<double>((ulong)(a + 1023) << 52) * as_type<double>((ulong)(b + 1023) << 52);
+}
+// exp(r) - 1 for |r| < 0.36.
+METAL_FUNC double hg_expm1_small(double r) {
+    double s = 1.0 / 6227020800.0;
+    s = __builtin_fma(s, r, 1.0 / 479001600.0); s = __builtin_fma(s, r, 1.0 / 39916800.0);
+    s = __builtin_fma(s, r, 1.0 / 3628800.0); s = __builtin_fma(s, r, 1.0 / 362880.0);
+    s = __builtin_fma(s, r, 1.0 / 40320.0); s = __builtin_fma(s, r, 1.0 / 5040.0);
+    s = __builtin_fma(s, r, 1.0 / 720.0); s = __builtin_fma(s, r, 1.0 / 120.0);
+    s = __builtin_fma(s, r, 1.0 / 24.0); s = __builtin_fma(s, r, 1.0 / 6.0);
+    s = __builtin_fma(s, r, 0.5);
+    return __builtin_fma(s * r, r, r);
+}
+METAL_FUNC double hg_exp_f64(double x) {
+    if (x != x) return x;
+    if (x > 709.79) return __builtin_inf();
+    if (x < -745.2) return 0.0;
+    double k = __builtin_rint(x * 1.4426950408889634);
+    double r = __builtin_fma(-k, 0.6931471803691238, x);
+    r = __builtin_fma(-k, 1.9082149292705877e-10, r);
+    return hg_scale(1.0 + hg_expm1_small(r), (int)k);
+}
+struct hg_log { double m, e; };
+// log of the mantissa in [sqrt 1/2, sqrt 2) and the exponent, for finite x > 0.
+METAL_FUNC hg_log hg_log_parts(double x) {
+    int e = 0;
+    if (x < 2.2250738585072014e-308) { x = x * 18014398509481984.0; e = -54; }
+    ulong b = as_type<ulong>(x);
+    e += (int)(b >> 52) - 1023;
+    double m = as_type<double>((b & 0xffffffffffffful) | 0x3ff0000000000000ul);
+    if (m > 1.4142135623730951) { m *= 0.5; e += 1; }
+    double f = m - 1.0, s = f / (2.0 + f), z = s * s;
+    double p = 1.0 / 25.0;
+    p = __builtin_fma(p, z, 1.0 / 23.0); p = __builtin_fma(p, z, 1.0 / 21.0); p = __builtin_fma(p, z, 1.0 / 19.0);
+    p = __builtin_fma(p, z, 1.0 / 17.0); p = __builtin_fma(p, z, 1.0 / 15.0); p = __builtin_fma(p, z, 1.0 / 13.0);
+    p = __builtin_fma(p, z, 1.0 / 11.0); p = __builtin_fma(p, z, 1.0 / 9.0); p = __builtin_fma(p, z, 1.0 / 7.0);
+    p = __builtin_fma(p, z, 1.0 / 5.0); p = __builtin_fma(p, z, 1.0 / 3.0); p = p * z;
+    // log m = f - s (f - 2 p) where 2 s = f - s f.
+    hg_log r;
+    r.m = f - s * (f - 2.0 * p);
+    r.e = (double)e;
+    return r;
+}
+METAL_FUNC bool hg_log_special(double x) { return !(x > 0.0) || x == __builtin_inf(); }
+METAL_FUNC double hg_log_edge(double x) { return x == 0.0 ? -__builtin_inf() : x > 0.0 ? x : __builtin_nan(""); }
+METAL_FUNC double hg_log_f64(double x) {
+    if (hg_log_special(x)) return hg_log_edge(x);
+    hg_log l = hg_log_parts(x);
+    return __builtin_fma(l.e, 0.6931471803691238, __builtin_fma(l.e, 1.9082149292705877e-10, l.m));
+}
+METAL_FUNC double hg_log2_f64(double x) {
+    if (hg_log_special(x)) return hg_log_edge(x);
+    hg_log l = hg_log_parts(x);
+    return __builtin_fma(l.m, 1.4426950408889634, l.e);
+}
+METAL_FUNC double hg_log10_f64(double x) {
+    if (hg_log_special(x)) return hg_log_edge(x);
+    hg_log l = hg_log_parts(x);
+    return __builtin_fma(l.e, 0.3010299956639812, l.m * 0.4342944819032518);
+}
+METAL_CONST ulong hg_two_over_pi[20] = {0xa2f9836e4e441529ul, 0xfc2757d1f534ddc0ul, 0xdb6295993c439041ul, 0xfe5163abdebbc561ul, 0xb7246e3a424dd2e0ul, 0x06492eea09d1921cul, 0xfe1deb1cb129a73eul, 0xe88235f52ebb4484ul, 0xe99c7026b45f7e41ul, 0x3991d639835339f4ul, 0x9c845f8bbdf9283bul, 0x1ff897ffde05980ful, 0xef2f118b5a0a6d1ful, 0x6d367ecf27cb09b7ul, 0x4f463f669e5fea2dul, 0x7527bac7ebe5f17bul, 0x3d0739f78a5292eaul, 0x6bfb5fb11f8d5d08ul, 0x56033046fc7b6babul, 0xf0cfbc209af4361dul};
+struct hg_angle { double r; int q; };
+METAL_FUNC ulong hg_pi_bits(uint at) {
+    uint w = at >> 6, s = at & 63;
+    return s == 0 ? hg_two_over_pi[w] : hg_two_over_pi[w] << s | hg_two_over_pi[w + 1] >> (64 - s);
+}
+METAL_FUNC ulong hg_high(ulong a, ulong b) {
+    ulong al = (uint)a, ah = a >> 32, bl = (uint)b, bh = b >> 32;
+    ulong t = ah * bl + ((al * bl) >> 32), u = al * bh + (uint)t;
+    return ah * bh + (t >> 32) + (u >> 32);
+}
+// x = q pi/2 + r, |r| <= pi/4; finite x.
+METAL_FUNC hg_angle hg_reduce(double x) {
+    hg_angle a;
+    if (hg_abs_f64(x) < 100000.0) {
+        double k = __builtin_rint(x * 0.6366197723675814);
+        double r = __builtin_fma(-k, 1.5707963267948966, x);
+        r = __builtin_fma(-k, 6.123233995736766e-17, r);
+        a.r = __builtin_fma(-k, -1.4973849048591698e-33, r);
+        a.q = (int)k;
+        return a;
+    }
+    ulong b = as_type<ulong>(x), m = (b & 0xffffffffffffful) | 0x10000000000000ul;
+    // x = m 2^e; the integer bits of x 2/pi above the second vanish modulo 4.
+    int e = (int)((b >> 52) & 2047) - 1075;
+    uint at = e < 2 ? 0u : (uint)(e - 2);
+    ulong h = hg_pi_bits(at), l = hg_pi_bits(at + 64), c = hg_pi_bits(at + 128);
+    // The upper two of three words of the product of m with the window.
+    ulong p1 = m * l, carry = hg_high(m, c);
+    p1 += carry;
+    ulong low = m * h, p0 = low + hg_high(m, l) + (p1 < carry ? 1ul : 0ul);
+    // The top two bits of p0 are the quadrant; with e < 2 (here e > -38) they come from the word above.
+    if (e < 2) {
+        uint s = (uint)(2 - e);
+        ulong over = hg_high(m, h) + (p0 < low ? 1ul : 0ul);
+        p1 = p0 << (64 - s) | p1 >> s;
+        p0 = over << (64 - s) | p0 >> s;
+    }
+    uint q = (uint)(p0 >> 62);
+    ulong f0 = p0 << 2 | p1 >> 62, f1 = p1 << 2;
+    bool up = f0 >> 63;
+    if (up) { q += 1; f1 = 0 - f1; f0 = ~f0 + (f1 == 0 ? 1ul : 0ul); }
+    double r = (double)f0 * 5.421010862427522e-20 + (double)f1 * 2.938735877055719e-39;
+    r = r * 1.5707963267948966;
+    if (up) r = -r;
+    bool negative = b >> 63;
+    a.r = negative ? -r : r;
+    a.q = negative ? -(int)q : (int)q;
+    return a;
+}
+METAL_FUNC double hg_sin_small(double r) {
+    double z = r * r, s = -1.0 / 1307674368000.0;
+    s = __builtin_fma(s, z, 1.0 / 6227020800.0); s = __builtin_fma(s, z, -1.0 / 39916800.0); s = __builtin_fma(s, z, 1.0 / 362880.0);
+    s = __builtin_fma(s, z, -1.0 / 5040.0); s = __builtin_fma(s, z, 1.0 / 120.0); s = __builtin_fma(s, z, -1.0 / 6.0);
+    s = __builtin_fma(z * s, r, r);
+    return r == 0.0 ? r : s;
+}
+METAL_FUNC double hg_cos_small(double r) {
+    double z = r * r, s = 1.0 / 20922789888000.0;
+    s = __builtin_fma(s, z, -1.0 / 87178291200.0); s = __builtin_fma(s, z, 1.0 / 479001600.0); s = __builtin_fma(s, z, -1.0 / 3628800.0);
+    s = __builtin_fma(s, z, 1.0 / 40320.0); s = __builtin_fma(s, z, -1.0 / 720.0); s = __builtin_fma(s, z, 1.0 / 24.0);
+    return __builtin_fma(z * z, s, __builtin_fma(z, -0.5, 1.0));
+}
+METAL_FUNC double hg_sin_f64(double x) {
+    if (!(hg_abs_f64(x) < __builtin_inf())) return __builtin_nan("");
+    hg_angle a = hg_reduce(x);
+    double v = (a.q & 1) ? hg_cos_small(a.r) : hg_sin_small(a.r);
+    return (a.q & 2) ? -v : v;
+}
+METAL_FUNC double hg_cos_f64(double x) {
+    if (!(hg_abs_f64(x) < __builtin_inf())) return __builtin_nan("");
+    hg_angle a = hg_reduce(x);
+    double v = (a.q & 1) ? hg_sin_small(a.r) : hg_cos_small(a.r);
+    return ((a.q + 1) & 2) ? -v : v;
+}
+METAL_FUNC double hg_tan_f64(double x) {
+    if (!(hg_abs_f64(x) < __builtin_inf())) return __builtin_nan("");
+    hg_angle a = hg_reduce(x);
+    double s = hg_sin_small(a.r), c = hg_cos_small(a.r);
+    return (a.q & 1) ? -c / s : s / c;
+}
+METAL_FUNC double hg_tanh_f64(double x) {
+    if (x != x) return x;
+    double a = hg_abs_f64(x), r;
+    if (a < 0.17) {
+        double t = hg_expm1_small(2.0 * a);
+        r = t / (t + 2.0);
+    } else {
+        r = a > 22.0 ? 1.0 : 1.0 - 2.0 / (hg_exp_f64(2.0 * a) + 1.0);
+    }
+    return as_type<double>(as_type<ulong>(r) | (as_type<ulong>(x) & 0x8000000000000000ul));
+}
+#define HG_MATH(name) METAL_FUNC float hg_##name##_f32(float x) { return (float)hg_##name##_f64((double)x); }
+HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
+METAL_FUNC float hg_pow_f32(float x, float y) {
+    if (y == 0.0f || x == 1.0f) return 1.0f;
+    if (x != x || y != y) return x + y;
+    double ay = hg_abs_f64((double)y);
+    bool whole = ay >= 16777216.0 || (double)(long)ay == ay;
+    bool odd = ay < 16777216.0 && whole && ((long)ay & 1);
+    double ax = hg_abs_f64((double)x);
+    if (x < 0.0f && !whole && ax < __builtin_inf()) return __builtin_nanf("");
+    double r;
+    if (ax == 1.0) r = 1.0;
+    else if (ax == 0.0) r = y > 0.0f ? 0.0 : __builtin_inf();
+    else if (ax == __builtin_inf()) r = y > 0.0f ? __builtin_inf() : 0.0;
+    else r = hg_exp_f64((double)y * hg_log_f64(ax));
+    bool negative = odd && (as_type<uint>(x) >> 31);
+    return (float)(negative ? -r : r);
+}
+#else
+#define HG_MATH(name) METAL_FUNC float hg_##name##_f32(float x) { return precise::name(x); }
+HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
+METAL_FUNC float hg_pow_f32(float x, float y) { return precise::pow(x, y); }
+#endif

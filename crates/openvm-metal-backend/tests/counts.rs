@@ -129,8 +129,8 @@ constraints, round 0         4     1
 constraints, MLE rounds     17     5
 constraints, all            56    28
 stacked reduction           13     3
-WHIR                        36    22
-proof                      112    54
+WHIR                        36    16
+proof                      112    48
 ",
     );
 }
@@ -205,7 +205,8 @@ proof                      239    35
     );
 }
 
-/// Each commitment is opened by itself, and groups of eight matrices are read at a time.
+/// Each commitment takes two dispatches in the reduction and three in WHIR (its segment is batched, its
+/// leaves and paths gathered), but no wait of its own.
 #[test]
 fn a_hundred_committed_traces() {
     check_hundreds(
@@ -218,8 +219,8 @@ constraints, round 0        64     1
 constraints, MLE rounds    131     3
 constraints, all           272    15
 stacked reduction          387     4
-WHIR                       592   393
-proof                     1275   413
+WHIR                       592    15
+proof                     1275    35
 ",
     );
 }

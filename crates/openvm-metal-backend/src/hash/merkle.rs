@@ -1,6 +1,4 @@
-//! `MerkleTreeMetal`: construction and opening.
-
-use std::iter;
+//! `MerkleTreeMetal`: construction.
 
 use openvm_metal_common::{
     CommandStream, DeviceElem, DeviceInfo, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice,
@@ -79,22 +77,13 @@ merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext);
 
 /// A Merkle tree and the matrix below it.
 pub struct MerkleTreeMetal<T> {
-    backing: MetalMatrix<T>,
+    pub(super) backing: MetalMatrix<T>,
     /// Columns that were hashed; the backing matrix may hold fewer.
-    width: usize,
+    pub(super) width: usize,
     /// Layers of `query_stride`, `query_stride / 2`, ..., 1 digests.
-    layers: MetalBuffer<Digest>,
-    log_rows: u32,
-    log_stride: u32,
-}
-
-/// Opened leaves of a tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Openings<T> {
-    /// For each query, for each of the `rows_per_query` rows: the cells.
-    pub rows: Vec<Vec<Vec<T>>>,
-    /// For each query: the siblings on its path, lowest first.
-    pub siblings: Vec<Vec<Digest>>,
+    pub(super) layers: MetalBuffer<Digest>,
+    pub(super) log_rows: u32,
+    pub(super) log_stride: u32,
 }
 
 impl<T: MerkleCell> MerkleTreeMetal<T> {
@@ -151,103 +140,6 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// somebody shares the matrix.
     pub(crate) fn drop_columns(&mut self, columns: usize) {
         self.backing.truncate_columns(columns);
-    }
-
-    /// Opens leaves: two dispatches and one wait for all of them.
-    ///
-    /// # Errors
-    /// If an index is not below [`query_stride`](Self::query_stride), if columns of the matrix were
-    /// dropped, or if the device fails.
-    pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
-        self.open_with(s, indices, None)
-    }
-
-    /// [`open`](Self::open) with the columns that were dropped: one dispatch more.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), and if `dropped` is not what is missing.
-    pub(crate) fn open_with(
-        &self,
-        s: &CommandStream,
-        indices: &[usize],
-        dropped: Option<&MetalMatrix<T>>,
-    ) -> Result<Openings<T>, MetalError> {
-        let kept = self.backing.width();
-        let others = dropped.map_or(0, MetalMatrix::width);
-        let fits = dropped.is_none_or(|dropped| dropped.height() == self.backing.height());
-        if kept + others != self.width || !fits {
-            let actual = format!("{kept} and {others} of {}", self.width);
-            return Err(unfit("merkle_open", "matrix", "all columns", actual));
-        }
-        let stride = self.query_stride();
-        if let Some(index) = indices.iter().find(|&&index| index >= stride) {
-            let actual = format!("{index} of {stride}");
-            return Err(unfit(
-                "merkle_open",
-                "query",
-                "an index below the query stride",
-                actual,
-            ));
-        }
-        let (width, depth) = (self.width, self.proof_depth());
-        let rows_per_query = self.rows_per_query();
-        if indices.is_empty() || width == 0 {
-            return Ok(Openings {
-                rows: vec![],
-                siblings: vec![],
-            });
-        }
-        let count = indices.len();
-        let siblings = count * depth;
-        let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
-        let queries = MetalBuffer::from_host(s, &queries)?;
-        let params = |width: usize| MerkleOpenParams {
-            height: self.backing.height() as u64,
-            cells: (count * rows_per_query * width) as u64,
-            width: width as u32,
-            log_rows: self.log_rows,
-            log_stride: self.log_stride,
-            siblings: siblings as u32,
-        };
-        let mut parts = Vec::with_capacity(2);
-        for matrix in iter::once(&self.backing).chain(dropped) {
-            let p = params(matrix.width());
-            if p.cells > 0 {
-                let mut rows = MetalBuffer::uninit(s.context(), p.cells as usize)?;
-                let grid = Grid::threads(p.cells as usize);
-                T::rows(s, grid, matrix.slice(), &queries, &mut rows, &p)?;
-                parts.push((matrix.width(), rows));
-            }
-        }
-        let mut paths = MetalBuffer::<Digest>::uninit(s.context(), siblings.max(1))?;
-        if siblings > 0 {
-            let grid = Grid::threads(siblings);
-            kernels::merkle_siblings(s, grid, &self.layers, &queries, &mut paths, &params(width))?;
-        }
-        let slices: Vec<_> = parts.iter().map(|(_, rows)| rows.as_slice()).collect();
-        let read = s.read_many(&slices)?;
-        let paths = if siblings > 0 {
-            paths.to_host(s)?
-        } else {
-            vec![]
-        };
-        let row = |index: usize| {
-            let cells = parts.iter().zip(&read);
-            let cells = cells.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
-            cells.copied().collect()
-        };
-        let rows = (0..count)
-            .map(|query| {
-                (0..rows_per_query)
-                    .map(|k| row(query * rows_per_query + k))
-                    .collect()
-            })
-            .collect();
-        let siblings = match depth {
-            0 => vec![vec![]; indices.len()],
-            _ => paths.chunks_exact(depth).map(<[Digest]>::to_vec).collect(),
-        };
-        Ok(Openings { rows, siblings })
     }
 
     /// Number of leaves, and distance between two rows of the same leaf.

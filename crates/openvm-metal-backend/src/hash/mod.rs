@@ -5,7 +5,12 @@
 //! many each, lie in one buffer, lowest first.
 
 mod merkle;
+mod open;
 #[cfg(test)]
 mod tests;
 
-pub use self::merkle::{MerkleCell, MerkleTreeMetal, Openings};
+pub(crate) use self::open::finish_openings;
+pub use self::{
+    merkle::{MerkleCell, MerkleTreeMetal},
+    open::Openings,
+};

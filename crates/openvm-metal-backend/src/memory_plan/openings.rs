@@ -1,6 +1,7 @@
 //! Memory of the stacked reduction and of WHIR.
 
 use super::{shape::ProofShape, DIGEST, EXT};
+use crate::openings::whir::columns_encoded_again;
 
 /// Threadgroups and columns of the batching pass, as in `stacked_reduction::batch`.
 const GROUPS: u64 = 512;
@@ -34,13 +35,16 @@ pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
 
 /// The batched column; then the codeword of the second round with the scratch of its transform or with
 /// its tree; then that of the third round while the one before is still to be opened. What was dropped of
-/// the first codewords is encoded again for the queries of the first round.
+/// the first codewords is encoded again, a part at a time, for the queries of the first round.
 pub(super) fn whir(shape: &ProofShape) -> u64 {
     let folded = EXT << shape.log_height.saturating_sub(shape.k_whir);
     let batched = (EXT << shape.log_height) + folded;
     let again = match shape.dropped_bytes {
         0 => 0,
-        bytes => bytes + shape.encode_scratch(),
+        bytes => {
+            let columns = columns_encoded_again((bytes / shape.column_bytes()) as usize);
+            columns as u64 * shape.column_bytes() + shape.encode_scratch()
+        }
     };
     if shape.whir_rounds < 2 {
         return batched.max(folded + again);

@@ -164,7 +164,7 @@ impl ProofShape {
     }
 
     /// Bytes of a codeword column.
-    fn column_bytes(&self) -> u64 {
+    pub fn column_bytes(&self) -> u64 {
         BASE << (self.log_height + self.log_blowup)
     }
 

@@ -7,7 +7,8 @@ const SMALL_LIMIT: u64 = 1 << 20;
 const LARGE_GRANULE: u64 = 2 << 20;
 const SMALL_SEGMENT: u64 = 8 << 20;
 const MIN_LARGE_SEGMENT: u64 = 64 << 20;
-const MAX_LARGE_SEGMENT: u64 = 1 << 30;
+// A segment is taken for what lacks now: larger ones would stay reserved beyond the peak of a proof.
+const MAX_LARGE_SEGMENT: u64 = 256 << 20;
 
 /// True if a rounded request belongs to the segments for small ones.
 pub(crate) fn is_small(rounded: u64) -> bool {
@@ -27,7 +28,7 @@ pub(crate) fn segment_bytes(rounded: u64, reserved: u64) -> u64 {
     if is_small(rounded) {
         return SMALL_SEGMENT;
     }
-    let growth = (reserved / 4).clamp(MIN_LARGE_SEGMENT, MAX_LARGE_SEGMENT);
+    let growth = (reserved / 16).clamp(MIN_LARGE_SEGMENT, MAX_LARGE_SEGMENT);
     rounded.max(growth).next_multiple_of(LARGE_GRANULE)
 }
 

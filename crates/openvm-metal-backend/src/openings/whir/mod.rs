@@ -8,6 +8,8 @@ mod queries;
 mod state;
 mod weights;
 
+pub(crate) use self::queries::columns_encoded_again;
+
 use openvm_metal_common::{CommandStream, MemCopyD2D, MemCopyH2D, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};

@@ -7,9 +7,14 @@ use super::WhirCommit;
 use crate::{
     commit::{encode_columns, CodeShape},
     error::MetalProverError,
-    hash::MerkleTreeMetal,
+    hash::{finish_openings, MerkleTreeMetal},
     prelude::{Digest, EF, F},
 };
+
+/// How many of the dropped columns are encoded at a time: a quarter, for a quarter of the memory.
+pub(crate) fn columns_encoded_again(dropped: usize) -> usize {
+    dropped.div_ceil(4).max(1)
+}
 
 /// What the proof says about queries.
 pub(super) struct QueryProofs {
@@ -33,7 +38,8 @@ impl QueryProofs {
         }
     }
 
-    /// Opens all commitments: one wait for each. Codewords that were dropped are encoded again.
+    /// Opens all commitments: two waits. Codewords that were dropped are encoded again, a part of
+    /// them at a time.
     pub fn open_initial(
         &mut self,
         s: &CommandStream,
@@ -41,22 +47,27 @@ impl QueryProofs {
         shape: CodeShape,
         indices: &[usize],
     ) -> Result<(), MetalProverError> {
+        let mut openings = Vec::with_capacity(commits.len());
         for commit in commits {
+            let mut opening = commit.tree.begin_open(s, indices)?;
             let kept = commit.tree.backing().width();
-            let dropped = (kept < commit.width)
-                .then(|| {
-                    let _stage = s.stage("rs_code_matrix");
-                    encode_columns(s, commit.segments, kept..commit.width, shape)
-                })
-                .transpose()?;
-            let opened = commit.tree.open_with(s, indices, dropped.as_ref())?;
+            let step = columns_encoded_again(commit.width.saturating_sub(kept));
+            for start in (kept..commit.width).step_by(step) {
+                let _stage = s.stage("rs_code_matrix");
+                let end = (start + step).min(commit.width);
+                let columns = encode_columns(s, commit.segments, start..end, shape)?;
+                opening.add_columns(s, &columns)?;
+            }
+            openings.push(opening);
+        }
+        for opened in finish_openings(s, openings)? {
             self.initial_rows.push(opened.rows);
             self.initial_paths.push(opened.siblings);
         }
         Ok(())
     }
 
-    /// Opens the codeword of a later round: one wait.
+    /// Opens the codeword of a later round: two waits.
     pub fn open_codeword(
         &mut self,
         s: &CommandStream,

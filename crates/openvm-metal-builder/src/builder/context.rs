@@ -1,0 +1,109 @@
+//! What all steps of a build share: the compiler, the folders, and how a unit is compiled.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+    time::Instant,
+};
+
+use crate::{
+    cache,
+    codegen_cpp::Flavour,
+    compiler::Compiler,
+    error::BuildError,
+    preprocess::{preprocess, Preprocessed},
+    scan::Scan,
+    shim::{write_if_changed, ShimFolders},
+    target_cpu::Isa,
+};
+
+/// A `.metal` file.
+pub(super) struct Unit {
+    pub file: PathBuf,
+    pub name: String,
+    pub prefix: String,
+    pub scan: Scan,
+    pub files: Vec<PathBuf>,
+}
+
+/// What all steps of a build share.
+pub(super) struct Context {
+    pub compiler: Compiler,
+    pub shim: ShimFolders,
+    pub root: PathBuf,
+    pub out: PathBuf,
+    pub target: String,
+    pub cross: bool,
+    pub isas: Vec<Isa>,
+    pub ptx: bool,
+}
+
+/// Text as a part of file names and symbols.
+pub(super) fn identifier(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
+}
+
+impl Context {
+    /// Path of the build product `tag` of the unit `name`.
+    pub fn product(&self, name: &str, tag: &str) -> PathBuf {
+        self.out.join(identifier(name)).join(tag)
+    }
+
+    pub fn preprocess(
+        &self,
+        file: &Path,
+        name: &str,
+        flavour: Flavour,
+    ) -> Result<Preprocessed, BuildError> {
+        let tag = match flavour {
+            Flavour::Scalar => "scalar".into(),
+            Flavour::Lanes(w) => format!("lanes{w}"),
+            Flavour::Fiber => "fiber".into(),
+            Flavour::Ptx => "ptx".into(),
+            Flavour::Probe => "probe".into(),
+            Flavour::Lint => "lint".into(),
+        };
+        let path = self.product(name, &tag);
+        preprocess(&self.compiler, &self.shim, &self.root, file, flavour, &path)
+    }
+
+    /// Compiles `text` with `options` to `output`, unless nothing changed.
+    pub fn compile(
+        &self,
+        u: &Unit,
+        text: &str,
+        options: &[String],
+        output: &Path,
+        target: &str,
+    ) -> Result<(), BuildError> {
+        static SHIM: OnceLock<String> = OnceLock::new();
+        let shim = SHIM.get_or_init(|| {
+            let all: Vec<&str> = crate::shim::FILES.iter().map(|f| f.1).collect();
+            cache::hash(&all)
+        });
+        let key = cache::hash(&[&self.compiler.version, shim, &options.join("\n"), text]);
+        cache::cached(output, &key, || {
+            let source = output.with_extension("cpp");
+            write_if_changed(&source, text)?;
+            let mut args = options.to_vec();
+            args.extend([
+                "-o".into(),
+                output.display().to_string(),
+                source.display().to_string(),
+            ]);
+            let start = Instant::now();
+            self.compiler.run(&args, &u.file, target)?;
+            if env::var_os("OPENVM_METAL_BUILD_VERBOSE").is_some() {
+                println!(
+                    "{} for {target}: {:.2} s",
+                    u.name,
+                    start.elapsed().as_secs_f64()
+                );
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! What a crate's `build.rs` calls.
+
+mod compile;
+mod context;
+mod output;
+mod units;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use self::context::Context;
+use crate::{
+    compiler::Compiler,
+    error::BuildError,
+    shim::{write_if_changed, ShimFolders},
+    target_cpu::Isa,
+    target_ptx,
+    types::TypeMap,
+};
+
+/// Compiles all `.metal` files of a folder for every target and generates their launchers.
+///
+/// ```no_run
+/// // build.rs
+/// openvm_metal_builder::Builder::new("metal")
+///     .map_type("Fp", "::p3_baby_bear::BabyBear")
+///     .build()
+///     .unwrap_or_else(|e| openvm_metal_builder::fail(&e));
+/// ```
+///
+/// The crate then holds `pub mod kernels { include!(concat!(env!("OUT_DIR"), "/kernels.rs")); }`.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    folder: PathBuf,
+    types: TypeMap,
+}
+
+impl Builder {
+    /// A builder for the `.metal` files in and below `folder`, relative to the crate.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            types: TypeMap::default(),
+        }
+    }
+
+    /// The Rust type that launchers take for the Metal type `metal`. `Fp`, `FpExt` and `Digest` are BabyBear types
+    /// without being told, other structs are looked up in `crate::params`.
+    pub fn map_type(mut self, metal: &str, rust: &str) -> Self {
+        self.types.insert(metal, rust);
+        self
+    }
+
+    /// The module where structs without a mapping are looked up instead of `crate::params`.
+    pub fn params_module(mut self, module: &str) -> Self {
+        self.types.set_fallback(module);
+        self
+    }
+
+    /// Builds everything and tells cargo what to link and when to run again.
+    pub fn build(self) -> Result<(), BuildError> {
+        let var = |name: &str| env::var(name).unwrap_or_default();
+        let root = Path::new(&var("CARGO_MANIFEST_DIR")).join(&self.folder);
+        let out = PathBuf::from(var("OUT_DIR")).join("metal");
+        for v in [
+            "OPENVM_METAL_CXX",
+            "OPENVM_METAL_BUILD_ISA",
+            "OPENVM_METAL_BUILD_PTX",
+        ] {
+            println!("cargo:rerun-if-env-changed={v}");
+        }
+        println!("cargo:rerun-if-changed={}", root.display());
+        let compiler = Compiler::find()?;
+        let ptx = target_ptx::wanted()? && target_ptx::available(&compiler);
+        if !compiler.is_clang() {
+            println!(
+                "cargo:warning=kernels are compiled with {}: the CPU device works; without clang there are no NVIDIA kernels \
+                 and no check of the Metal rules",
+                compiler.version
+            );
+        }
+        let cx = Context {
+            shim: ShimFolders::write(&out)?,
+            isas: Isa::selected(&var("CARGO_CFG_TARGET_ARCH"))?,
+            target: var("TARGET"),
+            cross: var("TARGET") != var("HOST"),
+            compiler,
+            root,
+            out,
+            ptx,
+        };
+        let library = var("CARGO_PKG_NAME").replace('-', "_");
+        let units = units::scan(&cx, &library)?;
+        for f in units.iter().flat_map(|u| &u.files) {
+            println!("cargo:rerun-if-changed={}", f.display());
+        }
+        let objects = compile::objects(&cx, &units)?;
+        compile::archive(&cx, &library, &objects)?;
+        let text = output::generate(&cx, &library, &units, &self.types)?;
+        write_if_changed(&PathBuf::from(var("OUT_DIR")).join("kernels.rs"), &text)
+    }
+}
+
+/// Ends a build script with the error, each line readable in cargo's output.
+pub fn fail(error: &BuildError) -> ! {
+    for line in error.to_string().lines() {
+        println!("cargo:warning={line}");
+    }
+    eprintln!("{error}");
+    std::process::exit(1)
+}

@@ -1,0 +1,84 @@
+//! The generated Rust file and what it includes.
+
+use std::fs;
+
+use super::context::{identifier, Context, Unit};
+use crate::{
+    codegen_rust::{self, LibraryOutput, UnitOutput},
+    error::{BuildError, Finding},
+    probe::{self, Sizes},
+    scan,
+    shim::write_if_changed,
+    target_apple,
+    types::TypeMap,
+};
+
+/// Writes the flattened sources and gives the text of `kernels.rs`.
+pub(super) fn generate(
+    cx: &Context,
+    library: &str,
+    units: &[Unit],
+    types: &TypeMap,
+) -> Result<String, BuildError> {
+    let mut sizes = Vec::new();
+    for u in units {
+        let text = fs::read_to_string(cx.product(&u.name, "probe.s")).unwrap_or_default();
+        sizes.push(if u.scan.entries.is_empty() {
+            Sizes::default()
+        } else {
+            probe::parse(&text)
+        });
+        write_if_changed(
+            &cx.product(&u.name, "flat.metal"),
+            &target_apple::flatten(&cx.root, &u.file)?,
+        )?;
+    }
+    let findings: Vec<Finding> = units
+        .iter()
+        .zip(&sizes)
+        .flat_map(|(u, s)| threadgroup_limit(u, s))
+        .collect();
+    if !findings.is_empty() {
+        return Err(BuildError::Rules(findings));
+    }
+    let outputs: Vec<UnitOutput<'_>> = units
+        .iter()
+        .zip(&sizes)
+        .map(|(u, sizes)| {
+            let below = |tag: &str| format!("metal/{}/{tag}", identifier(&u.name));
+            UnitOutput {
+                name: &u.name,
+                prefix: &u.prefix,
+                scan: &u.scan,
+                sizes,
+                msl: below("flat.metal"),
+                ptx: (cx.ptx && !u.scan.entries.is_empty()).then(|| below("kernels.ptx")),
+            }
+        })
+        .collect();
+    let lib = LibraryOutput {
+        name: library,
+        isas: &cx.isas,
+        types,
+        metallib: None,
+    };
+    Ok(codegen_rust::generate(&lib, &outputs))
+}
+
+/// Threadgroup memory of every Apple GPU.
+const THREADGROUP_LIMIT: u32 = 32 * 1024;
+
+fn threadgroup_limit(u: &Unit, sizes: &Sizes) -> Vec<Finding> {
+    let over = |(n, e): (usize, &scan::Entry)| {
+        let bytes = *sizes.threadgroup.get(&n)?;
+        let f = &u.scan.functions[e.function];
+        (bytes > THREADGROUP_LIMIT).then(|| Finding {
+            file: f.file.clone(),
+            line: f.line,
+            rule: "threadgroup-memory",
+            message: format!("kernel `{}` declares {bytes} bytes of threadgroup arrays, the limit is {THREADGROUP_LIMIT}", e.name),
+            remedy: "use smaller arrays",
+        })
+    };
+    u.scan.entries.iter().enumerate().filter_map(over).collect()
+}

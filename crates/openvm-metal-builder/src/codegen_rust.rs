@@ -284,7 +284,7 @@ fn launcher(
     }
     let _ = writeln!(
         out,
-        "#[allow(dead_code, clippy::too_many_arguments)]\npub fn {}(stream: &{RUNTIME}::CommandStream, grid: {RUNTIME}::Grid{params}) -> \
+        "#[allow(clippy::too_many_arguments)]\npub fn {}(stream: &{RUNTIME}::CommandStream, grid: {RUNTIME}::Grid{params}) -> \
          Result<(), {RUNTIME}::MetalError> {{\n{asserts}    stream.encode(&UNIT_{n}[{k}], grid){calls}.dispatch()\n}}\n",
         identifier(&e.name)
     );

@@ -1,5 +1,5 @@
 //! Inputs for the tests of the whole prover.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod expr;
 pub mod keccak;

@@ -6,7 +6,7 @@ mod transcript;
 mod whir;
 
 #[path = "../common/params.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "this binary uses a part")]
 mod params;
 
 use openvm_metal_backend::kernels;

@@ -1,5 +1,5 @@
 //! Kernels written by hand as the builder would compile them, so that the run time is tested alone.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 use std::ffi::c_void;
 

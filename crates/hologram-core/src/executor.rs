@@ -1,0 +1,313 @@
+//! One device: its memory, what runs on it, what it did.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use hologram_backends::{
+    atlas, Backend, BufferHandle, ExecutionParams, IntrinsicCall, Program, Ticket, Ty,
+};
+
+use crate::buffer::{Buffer, DynBuffer};
+use crate::device::BackendType;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::stats::Stats;
+
+/// Submissions that may be unfinished before the host waits for them.
+const MAX_PENDING: usize = 256;
+
+/// A device with its memory; clones share it. All methods may be called from any thread: calls are
+/// executed one after another.
+///
+/// On devices other than the CPU operations only start the work. What goes wrong there later is
+/// returned by the next call that waits: reading a buffer, [`Executor::run`], [`Executor::synchronize`].
+#[derive(Clone)]
+pub struct Executor {
+    shared: Arc<Shared>,
+}
+
+/// What an executor and its buffers share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Memory of dropped buffers that could not be freed at once.
+    orphans: Mutex<Vec<Memory>>,
+    backend: BackendType,
+    device: String,
+}
+
+/// What the lock guards.
+pub(crate) struct State {
+    pub backend: Box<dyn Backend>,
+    pub stats: Stats,
+    pending: Vec<Ticket>,
+    /// Boundary classes that live buffers hold, one bit each.
+    classes: u128,
+    /// Whether submitted work is waited for at once.
+    eager: bool,
+}
+
+/// Memory that a buffer owns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub handle: BufferHandle,
+    pub bytes: usize,
+}
+
+impl Executor {
+    /// On a backend that the caller made; `device` is its name for people.
+    pub fn from_backend(made: Box<dyn Backend>, backend: BackendType, device: String) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(State {
+                    backend: made,
+                    stats: Stats::default(),
+                    pending: Vec::new(),
+                    classes: 0,
+                    eager: backend == BackendType::Cpu,
+                }),
+                orphans: Mutex::new(Vec::new()),
+                backend,
+                device,
+            }),
+        }
+    }
+
+    /// Which backend it is.
+    pub fn backend_type(&self) -> BackendType {
+        self.shared.backend
+    }
+
+    /// Name of the device.
+    pub fn device(&self) -> &str {
+        &self.shared.device
+    }
+
+    /// Counters since it was made.
+    pub fn stats(&self) -> Stats {
+        self.shared.lock().stats
+    }
+
+    /// Waits for everything submitted.
+    ///
+    /// # Errors
+    /// What went wrong since the last wait.
+    pub fn synchronize(&self) -> Result<()> {
+        self.shared.lock().synchronize()
+    }
+
+    /// Uses the backend itself. `work` must not call this executor or methods of its buffers: they
+    /// would wait for the lock that it holds. Buffers may be dropped in it.
+    pub fn with_backend<R>(&self, work: impl FnOnce(&mut dyn Backend) -> R) -> R {
+        work(self.shared.lock().backend.as_mut())
+    }
+
+    /// Runs a program and waits for it.
+    ///
+    /// # Errors
+    /// The program is not valid, its fault, the device.
+    pub fn run(&self, program: &Program, params: &ExecutionParams) -> Result<()> {
+        let mut state = self.shared.lock();
+        state.submit_program(program, params)?;
+        state.synchronize()
+    }
+
+    /// Starts a program; its faults come with the next call that waits.
+    ///
+    /// # Errors
+    /// The program is not valid; on the CPU, which runs it at once, also its fault.
+    pub fn submit(&self, program: &Program, params: &ExecutionParams) -> Result<()> {
+        self.shared.lock().submit_program(program, params)
+    }
+
+    /// Starts one whole-buffer operation.
+    ///
+    /// # Errors
+    /// The call is not valid; on the CPU, which runs it at once, also its fault.
+    pub fn call(&self, call: &IntrinsicCall) -> Result<()> {
+        let mut state = self.shared.lock();
+        let ticket = state.backend.submit_intrinsic(call)?;
+        state.stats.operations += 1;
+        state.submitted(ticket)
+    }
+
+    /// A zeroed buffer of `len` elements; 0 is allowed.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn allocate<T: Element>(&self, len: usize) -> Result<Buffer<T>> {
+        Ok(Buffer::from_dyn_unchecked(self.allocate_dyn(T::TY, len)?))
+    }
+
+    /// A buffer with the elements of a slice.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn from_slice<T: Element>(&self, data: &[T]) -> Result<Buffer<T>> {
+        let buffer = self.allocate(data.len())?;
+        buffer.copy_from_slice(data)?;
+        Ok(buffer)
+    }
+
+    /// A zeroed buffer whose type is known at run time.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn allocate_dyn(&self, ty: Ty, len: usize) -> Result<DynBuffer> {
+        let bytes = len
+            .checked_mul(ty.size())
+            .filter(|&bytes| bytes <= isize::MAX as usize)
+            .ok_or(Error::TooLarge {
+                what: "buffer",
+                elements: len as u128,
+            })?;
+        let mut state = self.shared.lock();
+        let handle = state.backend.allocate_buffer(bytes)?;
+        state.stats.allocated(bytes);
+        drop(state);
+        let memory = Memory { handle, bytes };
+        Ok(DynBuffer::new(self.shared.clone(), memory, ty, len))
+    }
+
+    /// `width` times `height` bytes of a class of the boundary pool, with what they hold. A class is
+    /// given to one buffer at a time, and not freed but given back on drop.
+    ///
+    /// # Errors
+    /// A class from 96 on or in use; over 48 by 256; bytes that are no multiple of the element.
+    pub fn allocate_boundary<T: Element>(
+        &self,
+        class: u8,
+        width: usize,
+        height: usize,
+    ) -> Result<Buffer<T>> {
+        let buffer = self.allocate_boundary_dyn(T::TY, class, width, height)?;
+        Ok(Buffer::from_dyn_unchecked(buffer))
+    }
+
+    /// As [`Executor::allocate_boundary`], with a type known at run time.
+    ///
+    /// # Errors
+    /// Those of [`Executor::allocate_boundary`].
+    pub fn allocate_boundary_dyn(
+        &self,
+        ty: Ty,
+        class: u8,
+        width: usize,
+        height: usize,
+    ) -> Result<DynBuffer> {
+        let invalid = |argument, reason| Err(Error::InvalidArgument { argument, reason });
+        if width > usize::from(atlas::PAGES) {
+            return invalid("width", format!("{width}, at most {}", atlas::PAGES));
+        }
+        if height > atlas::PAGE_BYTES {
+            return invalid("height", format!("{height}, at most {}", atlas::PAGE_BYTES));
+        }
+        let bytes = width * height;
+        if !bytes.is_multiple_of(ty.size()) {
+            return invalid("width", format!("{bytes} bytes are no multiple of {ty}"));
+        }
+        let handle = BufferHandle::class(class).ok_or(Error::InvalidClass {
+            class,
+            reason: "there are 96",
+        })?;
+        let mut state = self.shared.lock();
+        if state.classes & (1 << class) != 0 {
+            return Err(Error::InvalidClass {
+                class,
+                reason: "a live buffer holds it",
+            });
+        }
+        state.classes |= 1 << class;
+        drop(state);
+        let memory = Memory { handle, bytes };
+        Ok(DynBuffer::new(
+            self.shared.clone(),
+            memory,
+            ty,
+            bytes / ty.size(),
+        ))
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor")
+            .field("backend", &self.shared.backend)
+            .field("device", &self.shared.device)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    /// The backend and its books; a thread that panicked with the lock left them whole.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bury(&mut state);
+        state
+    }
+
+    /// Frees memory, now or by whoever locks next.
+    pub fn release(&self, memory: Memory) {
+        self.orphans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(memory);
+        match self.state.try_lock() {
+            Ok(mut state) => self.bury(&mut state),
+            Err(TryLockError::Poisoned(state)) => self.bury(&mut state.into_inner()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+
+    fn bury(&self, state: &mut State) {
+        let orphans =
+            std::mem::take(&mut *self.orphans.lock().unwrap_or_else(PoisonError::into_inner));
+        for memory in orphans {
+            match memory.handle.as_class() {
+                Some(class) => state.classes &= !(1 << class),
+                // The handle is ours and freed once, so it cannot fail but with the device itself,
+                // which the next call reports.
+                None => {
+                    if state.backend.free_buffer(memory.handle).is_ok() {
+                        state.stats.freed(memory.bytes);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    fn submit_program(&mut self, program: &Program, params: &ExecutionParams) -> Result<()> {
+        let ticket = self.backend.submit(program, params)?;
+        self.stats.programs += 1;
+        self.submitted(ticket)
+    }
+
+    fn submitted(&mut self, ticket: Ticket) -> Result<()> {
+        if self.eager {
+            self.backend.wait(ticket)?;
+            return Ok(());
+        }
+        self.pending.push(ticket);
+        if self.pending.len() >= MAX_PENDING {
+            return self.synchronize();
+        }
+        Ok(())
+    }
+
+    /// Waits for everything submitted; of several failures the first counts.
+    pub fn synchronize(&mut self) -> Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        self.stats.waits += 1;
+        let mut result = Ok(());
+        for ticket in std::mem::take(&mut self.pending) {
+            result = result.and(self.backend.wait(ticket));
+        }
+        Ok(result?)
+    }
+}

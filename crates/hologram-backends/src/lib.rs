@@ -8,6 +8,7 @@
 
 pub mod atlas;
 pub mod backend;
+pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;

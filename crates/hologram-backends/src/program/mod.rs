@@ -3,6 +3,8 @@
 pub mod assembly;
 pub mod builder;
 pub mod error;
+#[cfg(test)]
+mod round_trip;
 pub mod serial;
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Programs as bytes.
 //!
 //! `HOLOATLS`, format version (`u16`), number of instructions and of labels (`u32` each), the
-//! instructions (opcode, fields), the labels (name, index as `u32`); all little-endian. Arbitrary
-//! bytes give an error, never a panic, and no allocation larger than the bytes allow.
+//! instructions (opcode, fields), the labels by name (name, index as `u32`); all little-endian.
+//! A program has one form. Arbitrary bytes give an error, never a panic, and no allocation larger than the bytes allow.
 
 use std::path::Path;
 
@@ -145,6 +145,9 @@ fn read(input: &mut Reader<'_>) -> Result<Program, Failure> {
             .map_err(|_| "label is not UTF-8".to_owned())?;
         let label = Label::new(name).map_err(Failure::Program)?;
         let index = u32::from_le_bytes(input.array()?) as usize;
+        if program.labels().keys().next_back() > Some(&label) {
+            return Err(format!("label {label} is not in the order of names").into());
+        }
         program.bind_label(label, index).map_err(Failure::Program)?;
     }
     match input.remaining() {

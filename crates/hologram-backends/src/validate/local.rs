@@ -63,6 +63,10 @@ fn check_operands(instruction: &Instruction) -> Result<(), Kind> {
             .and(sizes(&[k.into(), n.into()])),
         I::ParallelMap { count, .. }
         | I::ParallelMapBinary { count, .. }
+        | I::ParallelMapScalar { count, .. }
+        | I::Clip { count, .. }
+        | I::Fill { count, .. }
+        | I::Loss { count, .. }
         | I::ParallelReduce { count, .. } => {
             // Empty ones are allowed: they write nothing, or the identity.
             sizes(&[count.max(1)])

@@ -1,3 +1,28 @@
 //! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
 
+mod arena;
+mod backend;
+mod launch;
+mod memory;
+mod pipeline;
+mod stats;
 pub mod unit;
+
+pub use backend::MetalBackend;
+pub use stats::MetalStats;
+
+use openvm_metal_common::MetalError;
+
+use crate::backend::error::BackendError;
+
+fn device_error(error: MetalError) -> BackendError {
+    match error {
+        MetalError::OutOfMemory { requested, .. } => BackendError::OutOfMemory {
+            requested: usize::try_from(requested).unwrap_or(usize::MAX),
+        },
+        MetalError::KernelCompile { .. } | MetalError::KernelMissing { .. } => {
+            BackendError::Compilation(error.to_string())
+        }
+        other => BackendError::Device(other.to_string()),
+    }
+}

@@ -17,11 +17,10 @@ METAL_FUNC void hg_fault(device atomic_uint* f, uint lane, uint code, uint pc, u
     uint old = atomic_fetch_min_explicit(f, lane, memory_order_relaxed);
     if (lane < old) {
         uint n = atomic_fetch_add_explicit(f + 1, 1u, memory_order_relaxed);
-        if (n < HG_FAULTS) {
-            device uint* r = (device uint*)f + (4 + 10 * n);
-            r[0] = lane; r[1] = code; r[2] = pc; r[3] = 0;
-            r[4] = (uint)a; r[5] = (uint)(a >> 32); r[6] = (uint)b; r[7] = (uint)(b >> 32); r[8] = (uint)c; r[9] = (uint)(c >> 32);
-        }
+        // What is overwritten is of larger lanes: they came thousands of records earlier.
+        device uint* r = (device uint*)f + (4 + 10 * (n % HG_FAULTS));
+        r[0] = lane; r[1] = code; r[2] = pc; r[3] = 0;
+        r[4] = (uint)a; r[5] = (uint)(a >> 32); r[6] = (uint)b; r[7] = (uint)(b >> 32); r[8] = (uint)c; r[9] = (uint)(c >> 32);
     }
 }
 

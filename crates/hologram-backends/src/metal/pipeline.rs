@@ -1,0 +1,238 @@
+//! Programs that are ready to launch.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use openvm_metal_common::{MetalContext, RuntimeUnit};
+
+use super::unit::UnitCompiler;
+use super::{device_error, MetalStats};
+use crate::backend::error::Result;
+use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
+use crate::isa::{Register, Ty};
+use crate::program::Program;
+use crate::translate::{translate, Options, Plan};
+use crate::validate::validate;
+
+/// Most programs that are kept ready.
+const MAX_PIPELINES: usize = 4096;
+/// Most kernels in one compilation.
+const KERNELS_PER_UNIT: usize = 64;
+
+/// A program with its kernel.
+#[derive(Debug)]
+pub struct Pipeline {
+    /// The program.
+    pub program: Program,
+    /// The shape it was translated for.
+    pub options: Options,
+    /// Its translation.
+    pub plan: Arc<Plan>,
+    /// The unit that holds its kernel.
+    pub unit: Arc<RuntimeUnit>,
+    /// Index of the kernel in the unit.
+    pub index: usize,
+}
+
+/// A compiled kernel.
+#[derive(Clone)]
+struct Kernel {
+    unit: Arc<RuntimeUnit>,
+    index: usize,
+}
+
+/// Pipelines by program and shape; kernels by text, which programs of one shape share.
+pub struct Pipelines {
+    compiler: UnitCompiler,
+    by_program: HashMap<u64, Vec<(Arc<Pipeline>, u64)>>,
+    by_text: HashMap<String, Kernel>,
+    count: usize,
+    clock: u64,
+}
+
+/// The shape of a launch.
+pub fn options(base: &Options, program: &Program, params: &ExecutionParams) -> Options {
+    let mut initial: Vec<(Register, Ty)> = Vec::new();
+    for &(register, ty, _) in &params.initial_registers {
+        initial.retain(|&(r, _)| r != register);
+        initial.push((register, ty));
+    }
+    initial.sort_unstable();
+    let (grid, block) = (params.launch.grid, params.launch.block);
+    let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
+    Options {
+        linear: grid.y == 1 && grid.z == 1 && block.y == 1 && block.z == 1,
+        tight_budget: budget < program.len() as u64,
+        initial,
+        ..base.clone()
+    }
+}
+
+impl Pipelines {
+    /// No programs yet.
+    pub fn new(compiler: UnitCompiler) -> Self {
+        Self {
+            compiler,
+            by_program: HashMap::new(),
+            by_text: HashMap::new(),
+            count: 0,
+            clock: 0,
+        }
+    }
+
+    /// The program's pipeline: known, or validated, translated and compiled now.
+    ///
+    /// # Errors
+    /// Those of [`validate`], of [`translate`] and of the compiler.
+    pub fn get(
+        &mut self,
+        context: &MetalContext,
+        program: &Program,
+        options: &Options,
+        stats: &mut MetalStats,
+    ) -> Result<Arc<Pipeline>> {
+        if let Some(found) = self.known(program, options) {
+            stats.pipeline_hits += 1;
+            return Ok(found);
+        }
+        validate(program, &options.initial)?;
+        let plan = Arc::new(translate(program, options)?);
+        self.compile(context, &[&plan], stats)?;
+        self.keep(program, options, plan)
+    }
+
+    /// Compiles many programs with few calls of the compiler; programs that cannot be translated are left out.
+    ///
+    /// # Errors
+    /// Those of the compiler.
+    pub fn prepare(
+        &mut self,
+        context: &MetalContext,
+        programs: &[(&Program, Options)],
+        stats: &mut MetalStats,
+    ) -> Result<usize> {
+        let mut plans = Vec::new();
+        for (program, options) in programs {
+            let usable = self.known(program, options).is_none()
+                && validate(program, &options.initial).is_ok();
+            if let (true, Ok(plan)) = (usable, translate(program, options)) {
+                plans.push((*program, options, Arc::new(plan)));
+            }
+        }
+        let texts: Vec<&Arc<Plan>> = plans.iter().map(|(_, _, plan)| plan).collect();
+        for group in texts.chunks(KERNELS_PER_UNIT) {
+            self.compile(context, group, stats)?;
+        }
+        let count = plans.len();
+        for (program, options, plan) in plans {
+            self.keep(program, options, plan)?;
+        }
+        Ok(count)
+    }
+
+    fn known(&mut self, program: &Program, options: &Options) -> Option<Arc<Pipeline>> {
+        self.clock += 1;
+        let entries = self.by_program.get_mut(&hash(program, options))?;
+        let (pipeline, used) = entries
+            .iter_mut()
+            .find(|(p, _)| p.options == *options && p.program == *program)?;
+        *used = self.clock;
+        Some(pipeline.clone())
+    }
+
+    fn keep(
+        &mut self,
+        program: &Program,
+        options: &Options,
+        plan: Arc<Plan>,
+    ) -> Result<Arc<Pipeline>> {
+        let kernel = self.by_text.get(&plan.text).cloned().ok_or_else(|| {
+            crate::backend::error::BackendError::Compilation("the kernel was dropped".into())
+        })?;
+        if self.count >= MAX_PIPELINES {
+            self.evict();
+        }
+        let pipeline = Arc::new(Pipeline {
+            program: program.clone(),
+            options: options.clone(),
+            plan,
+            unit: kernel.unit,
+            index: kernel.index,
+        });
+        let entries = self.by_program.entry(hash(program, options)).or_default();
+        entries.push((pipeline.clone(), self.clock));
+        self.count += 1;
+        Ok(pipeline)
+    }
+
+    /// Drops the half that was not used for the longest time, and kernels that only they used.
+    fn evict(&mut self) {
+        let mut times: Vec<u64> = self
+            .by_program
+            .values()
+            .flatten()
+            .map(|&(_, t)| t)
+            .collect();
+        times.sort_unstable();
+        let limit = times[times.len() / 2];
+        self.by_program.retain(|_, entries| {
+            entries.retain(|&(_, used)| used > limit);
+            !entries.is_empty()
+        });
+        self.count = self.by_program.values().map(Vec::len).sum();
+        let kept: std::collections::HashSet<&str> = self
+            .by_program
+            .values()
+            .flatten()
+            .map(|(p, _)| p.plan.text.as_str())
+            .collect();
+        self.by_text.retain(|text, _| kept.contains(text.as_str()));
+    }
+
+    /// Compiles and loads the texts that are not known, in one unit.
+    fn compile(
+        &mut self,
+        context: &MetalContext,
+        plans: &[&Arc<Plan>],
+        stats: &mut MetalStats,
+    ) -> Result<()> {
+        let mut new: Vec<&Arc<Plan>> = Vec::new();
+        for plan in plans {
+            if self.by_text.contains_key(&plan.text) || new.iter().any(|p| p.text == plan.text) {
+                stats.kernel_hits += 1;
+            } else {
+                new.push(plan);
+            }
+        }
+        if new.is_empty() {
+            return Ok(());
+        }
+        let start = std::time::Instant::now();
+        let names: Vec<String> = (0..new.len()).map(|i| format!("hologram_{i}")).collect();
+        let kernels: Vec<(&str, &Plan)> = names
+            .iter()
+            .zip(&new)
+            .map(|(name, plan)| (name.as_str(), &***plan))
+            .collect();
+        let source = self.compiler.compile("hologram", &kernels)?;
+        let unit = Arc::new(context.load_unit(&source).map_err(device_error)?);
+        stats.units_compiled += 1;
+        stats.kernels_compiled += new.len() as u64;
+        stats.compile_time += start.elapsed();
+        for (index, plan) in new.into_iter().enumerate() {
+            let unit = unit.clone();
+            self.by_text
+                .insert(plan.text.clone(), Kernel { unit, index });
+        }
+        Ok(())
+    }
+}
+
+fn hash(program: &Program, options: &Options) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    program.hash(&mut hasher);
+    options.hash(&mut hasher);
+    hasher.finish()
+}

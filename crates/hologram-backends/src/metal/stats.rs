@@ -1,0 +1,24 @@
+//! What a backend did.
+
+use std::time::Duration;
+
+/// Counters of a [`MetalBackend`](super::MetalBackend) since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MetalStats {
+    /// Programs launched on the device.
+    pub launches: u64,
+    /// Programs that the interpreter ran because the device cannot.
+    pub interpreted: u64,
+    /// Programs that were ready.
+    pub pipeline_hits: u64,
+    /// New programs of a known shape.
+    pub kernel_hits: u64,
+    /// Calls of the compiler.
+    pub units_compiled: u64,
+    /// Kernels that they compiled.
+    pub kernels_compiled: u64,
+    /// Time that compiling and loading took.
+    pub compile_time: Duration,
+    /// Programs that ended with a fault.
+    pub faults: u64,
+}

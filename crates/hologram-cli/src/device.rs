@@ -1,0 +1,38 @@
+//! Opening what runs programs.
+
+use clap::ValueEnum;
+use hologram_backends::metal::MetalBackend;
+use hologram_backends::{Backend, Result};
+use openvm_metal_common::Device;
+
+/// What runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// An Apple GPU, else an NVIDIA GPU, else fused kernels on the processor.
+    Auto,
+    /// Fused kernels on an Apple GPU.
+    Metal,
+    /// Fused kernels on an NVIDIA GPU.
+    Cuda,
+    /// Fused kernels on the processor, compiled by the C++ compiler.
+    CpuKernels,
+}
+
+impl BackendName {
+    /// Opens it; gives its name for people too.
+    ///
+    /// # Errors
+    /// A device that is not there.
+    pub fn open(self) -> Result<(Box<dyn Backend>, String)> {
+        let device = match self {
+            Self::Auto => Device::Auto,
+            Self::Metal => Device::Metal,
+            Self::Cuda => Device::Cuda,
+            Self::CpuKernels => Device::Cpu,
+        };
+        let backend = MetalBackend::new(device)?;
+        let info = backend.context().info();
+        let name = format!("{} ({})", info.kind, info.name);
+        Ok((Box::new(backend), name))
+    }
+}

@@ -1,0 +1,70 @@
+//! The `hologram` command: programs of the Atlas instruction set, run, checked and shown.
+//!
+//! Exit status: 0 success, 1 the program is not valid or its run failed, 2 wrong usage.
+
+mod array;
+mod commands;
+mod device;
+mod error;
+mod launch;
+mod npy;
+mod spec;
+mod value;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{asm, check, disasm, emit_msl, run};
+use crate::error::Result;
+
+/// Programs of the Atlas instruction set: run them, check them, look at them.
+#[derive(Parser)]
+#[command(
+    name = "hologram",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a program on arrays.
+    Run(run::RunArgs),
+    /// Check a program, and its launch, without running it.
+    Check(check::CheckArgs),
+    /// Show a program as assembly text.
+    Disasm(disasm::DisasmArgs),
+    /// Turn assembly text into a serialised program.
+    Asm(asm::AsmArgs),
+    /// Show the Metal kernel that a program becomes.
+    EmitMsl(emit_msl::EmitMslArgs),
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_silent() => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            if let Some(hint) = error.hint() {
+                eprintln!("  hint: {hint}");
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<()> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Disasm(args) => disasm::run(&args),
+        Command::Asm(args) => asm::run(&args),
+        Command::EmitMsl(args) => emit_msl::run(&args),
+    }
+}

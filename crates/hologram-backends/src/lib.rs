@@ -2,17 +2,19 @@
 //!
 //! A [`Program`] is a list of typed instructions with labels, made by [`ProgramBuilder`], read from
 //! assembly text or from bytes. [`validate`](validate::validate) proves it well formed; a [`Backend`]
-//! runs it over a grid of blocks of lanes. `cpu::CpuBackend` is the reference semantics.
+//! runs it over a grid of blocks of lanes. [`cpu::CpuBackend`] is the reference semantics.
 //! Every rule is written down in `docs/hologram.md`.
 #![warn(missing_docs)]
 
 pub mod atlas;
 pub mod backend;
+pub mod cpu;
 pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;
 pub mod program;
+pub mod semantics;
 pub mod translate;
 pub mod validate;
 

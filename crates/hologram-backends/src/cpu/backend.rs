@@ -1,0 +1,257 @@
+//! The backend's memory and launches.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::cache::Cache;
+use super::launch::launch;
+use super::memory::{HostMemory, Span};
+use crate::backend::error::{BackendError, Fault, Result};
+use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
+use crate::backend::launch::ExecutionParams;
+use crate::backend::Backend;
+use crate::intrinsics::IntrinsicCall;
+use crate::program::Program;
+use crate::validate::validate_launch;
+
+/// Tickets are numbered through all backends.
+static TICKETS: AtomicU64 = AtomicU64::new(1);
+
+/// The interpreter on host memory; programs have run when `submit` returns.
+#[derive(Default)]
+pub struct CpuBackend {
+    memory: HostMemory,
+    cache: Cache,
+    /// Results that were not waited for.
+    tickets: HashMap<u64, Option<Fault>>,
+    launches: u64,
+}
+
+/// What a [`CpuBackend`] holds and has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuStats {
+    /// Live buffers.
+    pub buffers: u64,
+    /// Their bytes.
+    pub buffer_bytes: u64,
+    /// Live pools.
+    pub pools: u64,
+    /// Their bytes.
+    pub pool_bytes: u64,
+    /// Programs that were validated and decoded; launches of known ones do not count.
+    pub programs_prepared: u64,
+    /// Programs that were run.
+    pub launches: u64,
+}
+
+impl CpuBackend {
+    /// A backend without buffers; costs no memory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the backend holds and has done.
+    pub fn stats(&self) -> CpuStats {
+        CpuStats {
+            buffers: self.memory.buffers.live(),
+            buffer_bytes: self.memory.buffers.bytes(),
+            pools: self.memory.pools.live(),
+            pool_bytes: self.memory.pools.bytes(),
+            programs_prepared: self.cache.prepared(),
+            launches: self.launches,
+        }
+    }
+
+    fn execute(&mut self, program: &Program, params: &ExecutionParams) -> Result<Option<Fault>> {
+        let (blocks, lanes) = params.launch.check()?;
+        let prepared = self.cache.get(program, &params.initial_registers)?;
+        if prepared.intrinsic && blocks * u64::from(lanes) > 1 {
+            validate_launch(program, params)?;
+        }
+        self.launches += 1;
+        launch(&prepared, params, blocks, lanes, &mut self.memory)
+    }
+
+    fn buffer_range(&mut self, handle: BufferHandle, offset: usize, size: usize) -> Result<Span> {
+        let span = self.memory.buffer(handle)?;
+        sub_span(span, offset, size).ok_or(BackendError::BufferOutOfBounds {
+            handle,
+            offset,
+            size,
+            buffer_size: span.len as usize,
+        })
+    }
+
+    fn pool_range(&self, handle: PoolHandle, offset: usize, size: usize) -> Result<Span> {
+        let span = self.memory.pools.find(handle.raw());
+        let span = span.ok_or(BackendError::InvalidPoolHandle(handle))?;
+        sub_span(span, offset, size).ok_or(BackendError::PoolOutOfBounds {
+            handle,
+            offset,
+            size,
+            pool_size: span.len as usize,
+        })
+    }
+}
+
+/// `size` bytes from `offset` on; `None` past the end.
+fn sub_span(span: Span, offset: usize, size: usize) -> Option<Span> {
+    let end = (offset as u64).checked_add(size as u64)?;
+    if end > span.len {
+        return None;
+    }
+    Some(Span {
+        // SAFETY: within the span as tested.
+        ptr: unsafe { span.ptr.add(offset) },
+        len: size as u64,
+    })
+}
+
+fn write(span: Span, data: &[u8]) {
+    debug_assert_eq!(span.len, data.len() as u64);
+    // SAFETY: the span is as long as the data; no program runs while the backend is borrowed, and
+    // `data` is borrowed from elsewhere.
+    unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), span.ptr, data.len()) }
+}
+
+fn read(span: Span, data: &mut [u8]) {
+    debug_assert_eq!(span.len, data.len() as u64);
+    // SAFETY: as in `write`.
+    unsafe { std::ptr::copy_nonoverlapping(span.ptr, data.as_mut_ptr(), data.len()) }
+}
+
+impl Backend for CpuBackend {
+    fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket> {
+        let outcome = self.execute(program, params)?;
+        let number = TICKETS.fetch_add(1, Relaxed);
+        self.tickets.insert(number, outcome);
+        Ok(Ticket::from_raw(number))
+    }
+
+    fn wait(&mut self, ticket: Ticket) -> Result<()> {
+        match self.tickets.remove(&ticket.raw()) {
+            Some(None) => Ok(()),
+            Some(Some(fault)) => Err(fault.into()),
+            None => Err(BackendError::InvalidTicket(ticket.raw())),
+        }
+    }
+
+    fn execute_program_with_params(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> Result<()> {
+        match self.execute(program, params)? {
+            None => Ok(()),
+            Some(fault) => Err(fault.into()),
+        }
+    }
+
+    fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket> {
+        call.check(|handle| self.buffer_size(handle).ok().map(|size| size as u64))?;
+        Err(BackendError::UnsupportedOperation(call.to_string()))
+    }
+
+    fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {
+        let raw = self.memory.buffers.allocate(size);
+        raw.map(BufferHandle::from_raw)
+            .ok_or(BackendError::OutOfMemory { requested: size })
+    }
+
+    fn free_buffer(&mut self, handle: BufferHandle) -> Result<()> {
+        let freed = self.memory.buffers.free(handle.raw());
+        freed.ok_or(BackendError::InvalidBufferHandle(handle))
+    }
+
+    fn buffer_size(&self, handle: BufferHandle) -> Result<usize> {
+        let size = if handle == BufferHandle::BOUNDARY {
+            Some(crate::atlas::BOUNDARY_BYTES)
+        } else if handle.as_class().is_some() {
+            Some(crate::atlas::CLASS_BYTES)
+        } else {
+            let span = self.memory.buffers.find(handle.raw());
+            span.map(|span| span.len as usize)
+        };
+        size.ok_or(BackendError::InvalidBufferHandle(handle))
+    }
+
+    fn copy_to_buffer_at(
+        &mut self,
+        handle: BufferHandle,
+        offset: usize,
+        data: &[u8],
+    ) -> Result<()> {
+        write(self.buffer_range(handle, offset, data.len())?, data);
+        Ok(())
+    }
+
+    fn copy_from_buffer_at(
+        &mut self,
+        handle: BufferHandle,
+        offset: usize,
+        data: &mut [u8],
+    ) -> Result<()> {
+        read(self.buffer_range(handle, offset, data.len())?, data);
+        Ok(())
+    }
+
+    fn copy_buffer(
+        &mut self,
+        src: BufferHandle,
+        src_offset: usize,
+        dst: BufferHandle,
+        dst_offset: usize,
+        len: usize,
+    ) -> Result<()> {
+        let from = self.buffer_range(src, src_offset, len)?;
+        let to = self.buffer_range(dst, dst_offset, len)?;
+        let distance = (from.ptr as usize).abs_diff(to.ptr as usize);
+        if len > 0 && distance < len {
+            return Err(BackendError::OverlappingCopy {
+                handle: src,
+                src_offset,
+                dst_offset,
+                len,
+            });
+        }
+        // SAFETY: both ranges are live and do not overlap; no program runs while the backend is borrowed.
+        unsafe { std::ptr::copy_nonoverlapping(from.ptr, to.ptr, len) }
+        Ok(())
+    }
+
+    fn allocate_pool(&mut self, size: usize) -> Result<PoolHandle> {
+        let raw = self.memory.pools.allocate(size);
+        raw.map(PoolHandle::from_raw)
+            .ok_or(BackendError::OutOfMemory { requested: size })
+    }
+
+    fn free_pool(&mut self, handle: PoolHandle) -> Result<()> {
+        let freed = self.memory.pools.free(handle.raw());
+        freed.ok_or(BackendError::InvalidPoolHandle(handle))
+    }
+
+    fn pool_size(&self, handle: PoolHandle) -> Result<usize> {
+        let span = self.memory.pools.find(handle.raw());
+        span.map(|span| span.len as usize)
+            .ok_or(BackendError::InvalidPoolHandle(handle))
+    }
+
+    fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()> {
+        write(self.pool_range(handle, offset, data.len())?, data);
+        Ok(())
+    }
+
+    fn copy_from_pool(&mut self, handle: PoolHandle, offset: usize, data: &mut [u8]) -> Result<()> {
+        read(self.pool_range(handle, offset, data.len())?, data);
+        Ok(())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}

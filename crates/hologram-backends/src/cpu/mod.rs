@@ -1,0 +1,18 @@
+//! The reference interpreter: what every program means.
+//!
+//! A program is validated and decoded once. Its lanes run in strips, all lanes of a strip one instruction
+//! after the other; strips are spread over the cores. With barriers or shared memory a strip is a block;
+//! programs that make or free pools run their strips in order.
+
+mod backend;
+mod cache;
+mod lanes;
+mod launch;
+mod machine;
+mod memory;
+mod ops;
+mod prepare;
+mod step;
+
+pub use backend::{CpuBackend, CpuStats};
+pub use memory::PROGRAM_POOL_BYTES;

@@ -1,0 +1,4 @@
+//! `CpuBackend`: memory, control flow, faults, and every instruction on every type.
+
+mod flow;
+mod support;

@@ -1,6 +1,7 @@
 //! Opening what runs programs.
 
 use clap::ValueEnum;
+use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::MetalBackend;
 use hologram_backends::{Backend, Result};
 use openvm_metal_common::Device;
@@ -8,12 +9,14 @@ use openvm_metal_common::Device;
 /// What runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// An Apple GPU, else an NVIDIA GPU, else fused kernels on the processor.
+    /// An Apple GPU, else an NVIDIA GPU, else the interpreter.
     Auto,
     /// Fused kernels on an Apple GPU.
     Metal,
     /// Fused kernels on an NVIDIA GPU.
     Cuda,
+    /// The interpreter.
+    Cpu,
     /// Fused kernels on the processor, compiled by the C++ compiler.
     CpuKernels,
 }
@@ -25,10 +28,16 @@ impl BackendName {
     /// A device that is not there.
     pub fn open(self) -> Result<(Box<dyn Backend>, String)> {
         let device = match self {
-            Self::Auto => Device::Auto,
             Self::Metal => Device::Metal,
             Self::Cuda => Device::Cuda,
             Self::CpuKernels => Device::Cpu,
+            Self::Cpu => return Ok((Box::new(CpuBackend::new()), "the interpreter".to_owned())),
+            Self::Auto => {
+                return Self::Metal
+                    .open()
+                    .or_else(|_| Self::Cuda.open())
+                    .or_else(|_| Self::Cpu.open());
+            }
         };
         let backend = MetalBackend::new(device)?;
         let info = backend.context().info();

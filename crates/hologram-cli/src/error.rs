@@ -35,6 +35,9 @@ pub enum CliError {
     /// Arguments that do not fit each other.
     #[error("{0}")]
     Usage(String),
+    /// A random program did what none may.
+    #[error("program of seed {seed}: {what}")]
+    Found { seed: u64, what: String },
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),

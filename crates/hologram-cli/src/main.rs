@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{asm, check, disasm, emit_msl, run};
+use crate::commands::{asm, check, disasm, emit_msl, fuzz, run};
 use crate::error::Result;
 
 /// Programs of the Atlas instruction set: run them, check them, look at them.
@@ -43,6 +43,8 @@ enum Command {
     Asm(asm::AsmArgs),
     /// Show the Metal kernel that a program becomes.
     EmitMsl(emit_msl::EmitMslArgs),
+    /// Try random programs.
+    Fuzz(fuzz::FuzzArgs),
 }
 
 fn main() -> ExitCode {
@@ -66,5 +68,6 @@ fn dispatch(command: Command) -> Result<()> {
         Command::Disasm(args) => disasm::run(&args),
         Command::Asm(args) => asm::run(&args),
         Command::EmitMsl(args) => emit_msl::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
     }
 }

@@ -86,7 +86,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-const BACKENDS: &[&str] = &["cpu-kernels"];
+const BACKENDS: &[&str] = &["cpu", "cpu-kernels"];
 
 #[test]
 fn a_program_runs_on_arrays() {
@@ -304,7 +304,7 @@ fn wrong_arguments_are_refused() {
     let folder = Folder::new("usage");
     let program = folder.file("p.atlas", "exit");
     let run = |rest: &[&str], status: i32, part: &str| {
-        let args = [&["run", &program, "--backend", "cpu-kernels"], rest].concat();
+        let args = [&["run", &program, "--backend", "cpu"], rest].concat();
         fails(&args, status, part);
     };
     run(&["--grid", "1,2,3,4"], 2, "at most x, y and z");
@@ -353,4 +353,20 @@ fn a_missing_device_is_an_error() {
     if cfg!(not(target_vendor = "apple")) {
         fails(&["run", &program, "--backend", "metal"], 1, "device:");
     }
+}
+
+#[test]
+fn wrong_programs_are_tried() {
+    let shown = succeeds(&["fuzz", "--hostile", "--programs", "200", "--seed", "7"]);
+    let counts: Vec<u64> = shown
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    assert_eq!(counts.first(), Some(&200), "{shown}");
+    assert_eq!(counts[1..].iter().sum::<u64>(), 200, "{shown}");
+    assert_eq!(
+        shown,
+        succeeds(&["fuzz", "--hostile", "--programs", "200", "--seed", "7"])
+    );
+    fails(&["fuzz", "--programs", "2"], 2, "--hostile");
 }

@@ -3,6 +3,8 @@
 use super::{label, predicate, Numbers};
 use crate::isa::{Instruction, Reader, Register};
 
+/// Codes from here on are pools and whole-buffer operations: most of them fault at once.
+const RARE: u8 = 112;
 /// Longest serialised instruction without a label.
 const FIELDS: usize = 40;
 
@@ -11,6 +13,9 @@ pub(super) fn any(numbers: &mut Numbers) -> Instruction {
     loop {
         let at = numbers.below(Instruction::ALL.len() as u64) as usize;
         let (code, mnemonic) = Instruction::ALL[at];
+        if code >= RARE && numbers.below(4) > 0 {
+            continue;
+        }
         let found = match mnemonic {
             "bra" => label(numbers).map(|target| {
                 let pred = (numbers.below(3) > 0).then(|| predicate(numbers)).flatten();

@@ -2,10 +2,12 @@
 //!
 //! Everything is drawn from one seed, so that a finding is repeated by its number.
 
+mod attempt;
 mod damage;
 mod instruction;
 mod numbers;
 
+pub use attempt::{attempt, Outcome};
 pub use damage::{damage_bytes, damage_text};
 #[cfg(test)]
 pub(crate) use instruction::decoded;

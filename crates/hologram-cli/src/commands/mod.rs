@@ -4,6 +4,7 @@ pub mod asm;
 pub mod check;
 pub mod disasm;
 pub mod emit_msl;
+pub mod fuzz;
 pub mod run;
 
 use std::io::Write;

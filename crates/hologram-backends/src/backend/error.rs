@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::handle::{BufferHandle, PoolHandle};
+use crate::isa::Ty;
 use crate::program::error::ProgramError;
 use crate::validate::ValidationError;
 
@@ -228,6 +229,11 @@ pub enum FaultKind {
         /// Raw handle of what is read.
         read: u64,
     },
+    /// A whole-buffer operation of a type that it does not have.
+    UnsupportedType {
+        /// The type.
+        ty: Ty,
+    },
     /// More steps than the budget.
     StepBudgetExceeded {
         /// The budget.
@@ -290,6 +296,7 @@ impl fmt::Display for FaultKind {
                 f,
                 "buffer {written} is written and shares bytes with operand {read}"
             ),
+            Self::UnsupportedType { ty } => write!(f, "type {ty} is not allowed"),
             Self::StepBudgetExceeded { budget } => write!(f, "more than {budget} steps"),
         }
     }

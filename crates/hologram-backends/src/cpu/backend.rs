@@ -11,6 +11,7 @@ use crate::backend::error::{BackendError, Fault, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::Backend;
+use crate::intrinsics::host::{self, HostSpan};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 use crate::validate::validate_launch;
@@ -149,8 +150,30 @@ impl Backend for CpuBackend {
     }
 
     fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket> {
+        self.execute_intrinsic(call)?;
+        let number = TICKETS.fetch_add(1, Relaxed);
+        self.tickets.insert(number, None);
+        Ok(Ticket::from_raw(number))
+    }
+
+    fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {
         call.check(|handle| self.buffer_size(handle).ok().map(|size| size as u64))?;
-        Err(BackendError::UnsupportedOperation(call.to_string()))
+        let operands = call.operands();
+        let mut spans = [HostSpan {
+            ptr: std::ptr::null_mut(),
+            len: 0,
+        }; 4];
+        for (span, used) in spans.iter_mut().zip(operands.all()) {
+            let buffer = self.memory.buffer(used.operand.buffer)?;
+            *span = HostSpan {
+                // SAFETY: the check found the operand inside its buffer.
+                ptr: unsafe { buffer.ptr.add(used.operand.offset as usize) },
+                len: used.bytes as usize,
+            };
+        }
+        // SAFETY: live buffers that nothing else uses while the backend is borrowed; the check was passed.
+        let done = unsafe { host::run(call, &spans[..operands.all().len()]) };
+        done.map_err(|kind| call.fault(kind))
     }
 
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hologram_kernels::Operation;
+
 use super::operand::{Operand, OperandUse, Operands};
 use crate::backend::error::{BackendError, Fault, FaultKind};
 use crate::backend::handle::BufferHandle;
@@ -219,60 +221,62 @@ impl IntrinsicCall {
         }))
     }
 
-    /// Type of the elements.
-    pub const fn ty(&self) -> Ty {
+    /// What is computed, without the operands.
+    pub fn operation(&self) -> Operation {
         match *self {
-            Self::Map { ty, .. }
-            | Self::MapBinary { ty, .. }
-            | Self::MapScalar { ty, .. }
-            | Self::Clip { ty, .. }
-            | Self::Fill { ty, .. }
-            | Self::Reduce { ty, .. }
-            | Self::Loss { ty, .. }
-            | Self::Softmax { ty, .. }
-            | Self::LayerNorm { ty, .. }
-            | Self::Gemm { ty, .. } => ty,
+            Self::Map { op, ty, count, .. } => Operation::Map { op, ty, count },
+            Self::MapBinary { op, ty, count, .. } => Operation::MapBinary { op, ty, count },
+            #[rustfmt::skip]
+            Self::MapScalar { op, ty, value, count, .. } => Operation::MapScalar { op, ty, value, count },
+            #[rustfmt::skip]
+            Self::Clip { ty, low, high, count, .. } => Operation::Clip { ty, low, high, count },
+            #[rustfmt::skip]
+            Self::Fill { ty, value, count, .. } => Operation::Fill { ty, value, count },
+            Self::Reduce { op, ty, count, .. } => Operation::Reduce { op, ty, count },
+            Self::Loss { op, ty, count, .. } => Operation::Loss { op, ty, count },
+            Self::Softmax { ty, rows, cols, .. } => Operation::Softmax { ty, rows, cols },
+            #[rustfmt::skip]
+            Self::LayerNorm { ty, rows, cols, epsilon, .. } => Operation::LayerNorm {
+                ty, rows, cols, epsilon: epsilon.value(),
+            },
+            Self::Gemm { ty, m, n, k, .. } => Operation::Gemm { ty, m, n, k },
         }
+    }
+
+    /// Type of the elements.
+    pub fn ty(&self) -> Ty {
+        self.operation().ty()
     }
 
     /// The operands and how many bytes of each are used.
     pub fn operands(&self) -> Operands {
-        let size = self.ty().size() as u64;
-        let elements = |operand: Operand, count: u64| OperandUse {
-            operand,
-            bytes: count.saturating_mul(size),
+        let operands = self.places();
+        let operation = self.operation();
+        let size = operation.ty().size() as u64;
+        let (lengths, len) = operation.lengths();
+        let used = |index: usize| OperandUse {
+            operand: operands[index],
+            bytes: lengths[index].saturating_mul(size),
         };
-        let matrix =
-            |operand, rows: u32, cols: u32| elements(operand, u64::from(rows) * u64::from(cols));
-        #[rustfmt::skip]
-        let operands = match *self {
-            Self::Map { dst, src, count, .. }
-            | Self::MapScalar { dst, src, count, .. }
-            | Self::Clip { dst, src, count, .. } => {
-                Operands::new(elements(dst, count), &[elements(src, count)])
-            }
-            Self::MapBinary { dst, a, b, count, .. } => {
-                Operands::new(elements(dst, count), &[elements(a, count), elements(b, count)])
-            }
-            Self::Fill { dst, count, .. } => Operands::new(elements(dst, count), &[]),
-            Self::Reduce { dst, src, count, .. } => {
-                Operands::new(elements(dst, 1), &[elements(src, count)])
-            }
-            Self::Loss { dst, predicted, target, count, .. } => {
-                Operands::new(elements(dst, 1), &[elements(predicted, count), elements(target, count)])
-            }
-            Self::Softmax { dst, src, rows, cols, .. } => {
-                Operands::new(matrix(dst, rows, cols), &[matrix(src, rows, cols)])
-            }
-            Self::LayerNorm { dst, src, gamma, beta, rows, cols, .. } => Operands::new(
-                matrix(dst, rows, cols),
-                &[matrix(src, rows, cols), matrix(gamma, 1, cols), matrix(beta, 1, cols)],
-            ),
-            Self::Gemm { c, a, b, m, n, k, .. } => {
-                Operands::new(matrix(c, m, n), &[matrix(a, m, k), matrix(b, k, n)])
-            }
-        };
-        operands
+        Operands::new([used(0), used(1), used(2), used(3)], len)
+    }
+
+    /// Where the operands are, the written one first; repeated to fill the array.
+    fn places(&self) -> [Operand; 4] {
+        match *self {
+            Self::Map { dst, src, .. }
+            | Self::MapScalar { dst, src, .. }
+            | Self::Clip { dst, src, .. }
+            | Self::Reduce { dst, src, .. }
+            | Self::Softmax { dst, src, .. } => [dst, src, dst, dst],
+            Self::MapBinary { dst, a, b, .. } => [dst, a, b, dst],
+            Self::Fill { dst, .. } => [dst; 4],
+            #[rustfmt::skip]
+            Self::Loss { dst, predicted, target, .. } => [dst, predicted, target, dst],
+            #[rustfmt::skip]
+            Self::LayerNorm { dst, src, gamma, beta, .. } => [dst, src, gamma, beta],
+            Self::Gemm { c, a, b, .. } => [c, a, b, c],
+        }
     }
 
     /// The error of a call that failed with `kind` outside of a program.

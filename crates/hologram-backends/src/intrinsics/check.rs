@@ -4,7 +4,6 @@ use super::call::IntrinsicCall;
 use super::operand::OperandUse;
 use crate::backend::error::{BackendError, FaultKind};
 use crate::backend::handle::BufferHandle;
-use crate::isa::legality;
 
 impl IntrinsicCall {
     /// Checks the call: [`check_form`](Self::check_form), then [`check_operands`](Self::check_operands)
@@ -32,19 +31,7 @@ impl IntrinsicCall {
                 reason,
             })
         };
-        let types = match *self {
-            Self::Map { op, ty, .. } => legality::map_types(op, ty),
-            Self::MapBinary { op, ty, .. } | Self::MapScalar { op, ty, .. } => {
-                legality::binary_types(op, ty)
-            }
-            Self::Clip { ty, .. } | Self::Reduce { ty, .. } => legality::computable(ty),
-            Self::Fill { .. } => Ok(()),
-            Self::Loss { ty, .. }
-            | Self::Softmax { ty, .. }
-            | Self::LayerNorm { ty, .. }
-            | Self::Gemm { ty, .. } => legality::float(ty),
-        };
-        if let Err((ty, allowed)) = types {
+        if let Err((ty, allowed)) = self.operation().check_types() {
             return invalid(format!("type {ty} is not allowed, only {allowed}"));
         }
         match *self {

@@ -5,6 +5,7 @@
 
 mod call;
 mod check;
+pub mod host;
 mod operand;
 
 pub use call::IntrinsicCall;

@@ -65,13 +65,8 @@ pub struct Operands {
 }
 
 impl Operands {
-    pub(super) fn new(written: OperandUse, read: &[OperandUse]) -> Self {
-        let mut uses = [written; 4];
-        uses[1..=read.len()].copy_from_slice(read);
-        Self {
-            uses,
-            len: read.len() + 1,
-        }
+    pub(super) const fn new(uses: [OperandUse; 4], len: usize) -> Self {
+        Self { uses, len }
     }
 
     /// The one that is written.

@@ -225,3 +225,41 @@ fn forms_are_checked() {
     assert!(invalid(norm(-1.0)).starts_with("epsilon"));
     assert!(invalid(norm(f64::NAN)).starts_with("epsilon"));
 }
+
+#[test]
+fn the_cpu_backend_runs_calls() {
+    use crate::backend::Backend;
+    let mut backend = crate::cpu::CpuBackend::new();
+    let bytes =
+        |values: &[f32]| -> Vec<u8> { values.iter().flat_map(|x| x.to_le_bytes()).collect() };
+    let a = backend.allocate_buffer(16).expect("memory");
+    let class = BufferHandle::class(3).expect("class");
+    backend
+        .copy_to_buffer(a, &bytes(&[1.0, -2.0, 3.0, 4.0]))
+        .expect("copy");
+    let call = IntrinsicCall::MapScalar {
+        op: BinaryOp::Mul,
+        ty: Ty::F32,
+        dst: Operand::new(class, 4),
+        src: Operand::new(a, 4),
+        value: u64::from(0.5f32.to_bits()),
+        count: 3,
+    };
+    let ticket = backend.submit_intrinsic(&call).expect("submitted");
+    backend.wait(ticket).expect("no fault");
+    let mut out = [0; 20];
+    backend.copy_from_buffer(class, &mut out).expect("copy");
+    assert_eq!(out.to_vec(), bytes(&[0.0, -1.0, 1.5, 2.0, 0.0]));
+    let divide = IntrinsicCall::MapScalar {
+        op: BinaryOp::Div,
+        ty: Ty::U32,
+        dst: a.into(),
+        src: a.into(),
+        value: 0,
+        count: 1,
+    };
+    match backend.submit_intrinsic(&divide) {
+        Err(BackendError::Fault(fault)) => assert_eq!(fault.kind, FaultKind::DivisionByZero),
+        other => panic!("{other:?}"),
+    }
+}

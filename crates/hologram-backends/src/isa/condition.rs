@@ -1,6 +1,6 @@
 //! Conditions of comparisons and scopes of fences.
 
-use super::ops::named_codes;
+use hologram_kernels::named_codes;
 
 named_codes! {
     /// Condition of `set`.

@@ -1,6 +1,8 @@
 //! Which types each instruction works on.
 
-use super::{BinaryOp, Instruction, MapOp, Ty};
+use hologram_kernels::legality::{binary_types, computable, float, map_types, require, signed};
+
+use super::{Instruction, Ty};
 
 /// Says which types the instruction allows when its own are not among them.
 ///
@@ -62,47 +64,4 @@ pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> 
         // All twelve types, or fixed ones.
         _ => Ok(()),
     }
-}
-
-/// Types of a unary whole-buffer operation.
-pub(crate) fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
-    match op {
-        MapOp::Relu => computable(ty),
-        MapOp::Abs | MapOp::Neg => signed(ty),
-        _ => float(ty),
-    }
-}
-
-/// Types of a binary whole-buffer operation.
-pub(crate) fn binary_types(op: BinaryOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
-    match op {
-        BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
-        _ => computable(ty),
-    }
-}
-
-fn require(ty: Ty, ok: bool, allowed: &'static str) -> Result<(), (Ty, &'static str)> {
-    if ok {
-        Ok(())
-    } else {
-        Err((ty, allowed))
-    }
-}
-
-/// The two float types that are computed with.
-pub(crate) fn float(ty: Ty) -> Result<(), (Ty, &'static str)> {
-    require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64")
-}
-
-/// The types of arithmetic.
-pub(crate) fn computable(ty: Ty) -> Result<(), (Ty, &'static str)> {
-    require(ty, ty.is_computable(), "the integer types, f32 and f64")
-}
-
-fn signed(ty: Ty) -> Result<(), (Ty, &'static str)> {
-    require(
-        ty,
-        ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
-        "the signed integer types, f32 and f64",
-    )
 }

@@ -9,16 +9,13 @@ mod instruction;
 mod label;
 pub mod legality;
 mod operands;
-mod ops;
 mod register;
-mod ty;
 
 pub use address::Address;
 pub use condition::{Condition, MemoryScope};
 pub use epsilon::Epsilon;
 pub(crate) use field::Reader;
+pub use hologram_kernels::{BinaryOp, LossOp, MapOp, ReduceOp, Ty};
 pub use instruction::{Category, Instruction};
 pub use label::Label;
-pub use ops::{BinaryOp, LossOp, MapOp, ReduceOp};
 pub use register::{Predicate, Register, PREDICATES, REGISTERS};
-pub use ty::Ty;

@@ -1,5 +1,8 @@
 //! Operations of the whole-buffer instructions.
 
+/// Makes an enum whose values have a name and a code.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! named_codes {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -39,7 +42,6 @@ macro_rules! named_codes {
         }
     };
 }
-pub(super) use named_codes;
 
 named_codes! {
     /// Unary operation of `map`.

@@ -1,0 +1,104 @@
+//! Means over predictions and targets.
+
+use super::math::{ln, Float};
+use super::parallel::{pieces, Shared};
+use super::reduce::{join_lanes, pairs, Sum};
+use super::vector::{self, load, Work, BLOCK};
+use crate::LossOp;
+
+/// Loss of `count` pairs; sums are held in `f64`.
+pub(super) fn loss<T: Float>(op: LossOp, p: *const T, t: *const T, count: usize) -> T {
+    let sum = match op {
+        LossOp::Mse => total::<T, SquaredError>(p, t, count),
+        LossOp::CrossEntropy => -total::<T, CrossEntropy>(p, t, count),
+        LossOp::BinaryCrossEntropy => -total::<T, BinaryCrossEntropy>(p, t, count),
+    };
+    T::from_f64(sum / count as f64)
+}
+
+trait Term {
+    fn of(p: f64, t: f64) -> f64;
+}
+
+struct SquaredError;
+impl Term for SquaredError {
+    #[inline(always)]
+    fn of(p: f64, t: f64) -> f64 {
+        (p - t) * (p - t)
+    }
+}
+
+/// t ln p, 0 where t is.
+#[inline(always)]
+fn times_log(t: f64, p: f64) -> f64 {
+    if t == 0.0 {
+        0.0
+    } else {
+        t * ln(p)
+    }
+}
+
+struct CrossEntropy;
+impl Term for CrossEntropy {
+    #[inline(always)]
+    fn of(p: f64, t: f64) -> f64 {
+        times_log(t, p)
+    }
+}
+
+struct BinaryCrossEntropy;
+impl Term for BinaryCrossEntropy {
+    #[inline(always)]
+    fn of(p: f64, t: f64) -> f64 {
+        times_log(t, p) + times_log(1.0 - t, 1.0 - p)
+    }
+}
+
+fn total<T: Float, R: Term>(p: *const T, t: *const T, count: usize) -> f64 {
+    let (p, t) = (Shared(p.cast_mut()), Shared(t.cast_mut()));
+    let mut sums = pieces(count, 8 * size_of::<T>(), 0.0, |range| {
+        // SAFETY: `run` was promised `count` elements of each.
+        let (p, t) = unsafe { (p.at(range.start), t.at(range.start)) };
+        vector::run(Total::<T, R> {
+            p,
+            t,
+            count: range.len(),
+            term: std::marker::PhantomData,
+        })
+    });
+    pairs(&mut sums, Sum)
+}
+
+struct Total<T, R> {
+    p: *const T,
+    t: *const T,
+    count: usize,
+    term: std::marker::PhantomData<R>,
+}
+
+impl<T: Float, R: Term> Work for Total<T, R> {
+    type Out = f64;
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let mut lanes = [0.0; BLOCK];
+        let mut at = 0;
+        while at < self.count {
+            let len = BLOCK.min(self.count - at);
+            // SAFETY: `at + len <= count`.
+            let (p, t): ([T; BLOCK], [T; BLOCK]) = unsafe {
+                (
+                    load(self.p.add(at), len, T::ONE),
+                    load(self.t.add(at), len, T::ONE),
+                )
+            };
+            // A prediction of 1 for a target of 1 costs nothing, whatever the loss.
+            for i in 0..BLOCK {
+                lanes[i] += R::of(p[i].to_f64(), t[i].to_f64());
+            }
+            at += len;
+        }
+        join_lanes(lanes, Sum)
+    }
+}

@@ -1,0 +1,83 @@
+//! Elementwise operations of one operand.
+
+use super::parallel::{ranges, Shared};
+use super::unary::Unary;
+use super::vector::{self, load, store, Work, BLOCK, SHORT_BLOCK};
+
+/// `dst[i]` = `op` of `src[i]`; `src` may be `dst`.
+pub(super) fn map<T, U>(dst: *mut T, src: *const T, count: usize, op: U)
+where
+    T: super::Element,
+    U: Unary<T>,
+{
+    let (dst, src) = (Shared(dst), Shared(src.cast_mut()));
+    ranges(count, 2 * size_of::<T>() * U::COST, |range| {
+        // SAFETY: `run` was promised `count` elements; the ranges are disjoint.
+        let (dst, src) = unsafe { (dst.at(range.start), src.at(range.start)) };
+        let count = range.len();
+        if U::COST < 8 {
+            vector::run(Map::<_, _, BLOCK> {
+                dst,
+                src,
+                count,
+                op,
+            });
+        } else {
+            vector::run(Map::<_, _, SHORT_BLOCK> {
+                dst,
+                src,
+                count,
+                op,
+            });
+        }
+        true
+    });
+}
+
+struct Map<T, U, const N: usize> {
+    dst: *mut T,
+    src: *const T,
+    count: usize,
+    op: U,
+}
+
+impl<T: super::Element, U: Unary<T>, const N: usize> Work for Map<T, U, N> {
+    type Out = ();
+    const WIDE: bool = !T::INTEGER;
+
+    #[inline(always)]
+    fn run(self) {
+        let mut at = 0;
+        while at < self.count {
+            let len = N.min(self.count - at);
+            // SAFETY: `at + len <= count`.
+            let block: [T; N] = unsafe { load(self.src.add(at), len, T::ONE) };
+            let mut out = block;
+            for x in &mut out {
+                *x = self.op.apply(*x);
+            }
+            if U::HAS_RARE && block.iter().fold(false, |any, &x| any | self.op.is_rare(x)) {
+                for (y, &x) in out.iter_mut().zip(&block) {
+                    if self.op.is_rare(x) {
+                        *y = self.op.apply_rare(x);
+                    }
+                }
+            }
+            // SAFETY: as above; the block of `src` was read before.
+            unsafe { store(self.dst.add(at), len, out) };
+            at += len;
+        }
+    }
+}
+
+/// `dst[i]` = `value`.
+pub(super) fn fill<T: Copy + Send + Sync>(dst: *mut T, value: T, count: usize) {
+    let dst = Shared(dst);
+    ranges(count, size_of::<T>(), |range| {
+        for index in range {
+            // SAFETY: `run` was promised `count` elements; the ranges are disjoint.
+            unsafe { dst.at(index).write(value) };
+        }
+        true
+    });
+}

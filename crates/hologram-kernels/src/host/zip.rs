@@ -1,0 +1,173 @@
+//! Elementwise operations of two operands, or of one and a constant.
+
+use super::element::Element;
+use super::math::Float;
+use super::parallel::{ranges, Shared};
+use super::vector::{self, load, store, Work, BLOCK};
+use super::HostError;
+use crate::BinaryOp;
+
+/// The right operand.
+#[derive(Clone, Copy)]
+pub(super) enum Right<T> {
+    /// An element each.
+    Each(*const T),
+    /// The same for all.
+    All(T),
+}
+
+/// An operation on two elements.
+pub(super) trait Binary<T: Element>: Copy + Sync {
+    /// Time of an element in that of a sum.
+    const COST: usize = 1;
+    /// Zeros on the right are a fault.
+    const DIVIDES: bool = false;
+    fn apply(self, a: T, b: T) -> T;
+}
+
+macro_rules! binary {
+    ($($name:ident $method:ident)*) => {$(
+        #[derive(Clone, Copy)]
+        pub(super) struct $name;
+        impl<T: Element> Binary<T> for $name {
+            #[inline(always)]
+            fn apply(self, a: T, b: T) -> T {
+                a.$method(b)
+            }
+        }
+    )*};
+}
+binary!(Add plus Sub minus Mul times Min smaller Max larger);
+
+/// Quotient; of integers, truncated.
+#[derive(Clone, Copy)]
+pub(super) struct Div;
+impl<T: Element> Binary<T> for Div {
+    const COST: usize = if T::INTEGER { 8 } else { 1 };
+    const DIVIDES: bool = T::INTEGER;
+    #[inline(always)]
+    fn apply(self, a: T, b: T) -> T {
+        a.over(b)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Pow;
+impl<T: Float> Binary<T> for Pow {
+    const COST: usize = 16;
+    #[inline(always)]
+    fn apply(self, a: T, b: T) -> T {
+        a.power(b)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Atan2;
+impl<T: Float> Binary<T> for Atan2 {
+    const COST: usize = 16;
+    #[inline(always)]
+    fn apply(self, a: T, b: T) -> T {
+        a.angle(b)
+    }
+}
+
+/// Powers and angles.
+pub(super) fn float<T: Float>(
+    op: BinaryOp,
+    dst: *mut T,
+    left: *const T,
+    right: Right<T>,
+    count: usize,
+) -> Result<(), HostError> {
+    match op {
+        BinaryOp::Pow => zip(dst, left, right, count, Pow),
+        _ => zip(dst, left, right, count, Atan2),
+    }
+}
+
+/// `dst[i]` = `left[i]` `op` `right[i]`; operands may be `dst`.
+///
+/// # Errors
+/// Division of an integer by zero.
+pub(super) fn zip<T: Element, B: Binary<T>>(
+    dst: *mut T,
+    left: *const T,
+    right: Right<T>,
+    count: usize,
+    op: B,
+) -> Result<(), HostError> {
+    let (dst, left) = (Shared(dst), Shared(left.cast_mut()));
+    let (each, all) = match right {
+        Right::Each(right) => (Some(Shared(right.cast_mut())), T::ONE),
+        Right::All(value) => (None, value),
+    };
+    let weight = (2 + usize::from(each.is_some())) * size_of::<T>() * B::COST;
+    let ok = ranges(count, weight, |range| {
+        let count = range.len();
+        // SAFETY: `run` was promised `count` elements; the ranges are disjoint.
+        let (dst, left) = unsafe { (dst.at(range.start), left.at(range.start).cast_const()) };
+        // SAFETY: as above.
+        let right = each.map(|right| unsafe { right.at(range.start).cast_const() });
+        let work = Zip {
+            dst,
+            left,
+            right,
+            all,
+            count,
+            op,
+        };
+        if B::DIVIDES {
+            // There are no vectors of integer divisions.
+            work.run()
+        } else {
+            vector::run(work)
+        }
+    });
+    if ok {
+        Ok(())
+    } else {
+        Err(HostError::DivisionByZero)
+    }
+}
+
+struct Zip<T, B> {
+    dst: *mut T,
+    left: *const T,
+    right: Option<*const T>,
+    all: T,
+    count: usize,
+    op: B,
+}
+
+impl<T: Element, B: Binary<T>> Work for Zip<T, B> {
+    /// False when a divisor is zero.
+    type Out = bool;
+    const WIDE: bool = !T::INTEGER;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let mut at = 0;
+        while at < self.count {
+            let len = BLOCK.min(self.count - at);
+            // SAFETY: `at + len <= count`.
+            let a: [T; BLOCK] = unsafe { load(self.left.add(at), len, T::ONE) };
+            let b = if let Some(right) = self.right {
+                // SAFETY: as above.
+                unsafe { load(right.add(at), len, T::ONE) }
+            } else {
+                [self.all; BLOCK]
+            };
+            if B::DIVIDES && b.iter().fold(false, |any, &x| any | (x == T::ZERO)) {
+                return false;
+            }
+            let mut out = a;
+            for i in 0..BLOCK {
+                out[i] = self.op.apply(a[i], b[i]);
+            }
+            // SAFETY: as above; both blocks were read before.
+            unsafe { store(self.dst.add(at), len, out) };
+            at += len;
+        }
+        true
+    }
+}

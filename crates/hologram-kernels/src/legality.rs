@@ -1,0 +1,85 @@
+//! Which types each operation works on.
+
+use crate::{BinaryOp, MapOp, Operation, Ty};
+
+impl Operation {
+    /// Checks the type.
+    ///
+    /// # Errors
+    /// The type and the allowed ones, in words.
+    pub fn check_types(&self) -> Result<(), (Ty, &'static str)> {
+        match *self {
+            Self::Map { op, ty, .. } => map_types(op, ty),
+            Self::MapBinary { op, ty, .. } | Self::MapScalar { op, ty, .. } => binary_types(op, ty),
+            Self::Clip { ty, .. } | Self::Reduce { ty, .. } => computable(ty),
+            Self::Fill { .. } => Ok(()),
+            Self::Loss { ty, .. }
+            | Self::Softmax { ty, .. }
+            | Self::LayerNorm { ty, .. }
+            | Self::Gemm { ty, .. } => float(ty),
+        }
+    }
+}
+
+/// Types of a unary whole-buffer operation.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
+    match op {
+        MapOp::Relu => computable(ty),
+        MapOp::Abs | MapOp::Neg => signed(ty),
+        _ => float(ty),
+    }
+}
+
+/// Types of a binary whole-buffer operation.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn binary_types(op: BinaryOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
+    match op {
+        BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
+        _ => computable(ty),
+    }
+}
+
+/// `Ok` if `ok`, else the type and the allowed ones.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn require(ty: Ty, ok: bool, allowed: &'static str) -> Result<(), (Ty, &'static str)> {
+    if ok {
+        Ok(())
+    } else {
+        Err((ty, allowed))
+    }
+}
+
+/// The two float types that are computed with.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn float(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64")
+}
+
+/// The types of arithmetic.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn computable(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(ty, ty.is_computable(), "the integer types, f32 and f64")
+}
+
+/// Types that have a sign.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn signed(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(
+        ty,
+        ty.is_signed_int() || matches!(ty, Ty::F32 | Ty::F64),
+        "the signed integer types, f32 and f64",
+    )
+}

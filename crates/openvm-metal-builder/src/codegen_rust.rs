@@ -23,6 +23,8 @@ pub struct UnitOutput<'a> {
     pub sizes: &'a Sizes,
     /// Name below `OUT_DIR` of the flattened source.
     pub msl: String,
+    /// Name below `OUT_DIR` of the Metal library.
+    pub metallib: Option<String>,
     /// Name below `OUT_DIR` of the PTX.
     pub ptx: Option<String>,
 }
@@ -35,8 +37,6 @@ pub struct LibraryOutput<'a> {
     pub isas: &'a [Isa],
     /// Types.
     pub types: &'a TypeMap,
-    /// Name below `OUT_DIR` of the metallib.
-    pub metallib: Option<String>,
 }
 
 const RUNTIME: &str = "::openvm_metal_common";
@@ -52,8 +52,8 @@ pub fn generate(lib: &LibraryOutput<'_>, units: &[UnitOutput<'_>]) -> String {
             launcher(&mut out, lib, u, n, k, e);
         }
     }
-    let metallib = match &lib.metallib {
-        Some(f) => format!("Some(include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{f}\")))"),
+    let included = |file: &Option<String>, by: &str| match file {
+        Some(f) => format!("Some({by}!(concat!(env!(\"OUT_DIR\"), \"/{f}\")))"),
         None => "None".into(),
     };
     let _ = writeln!(
@@ -62,21 +62,19 @@ pub fn generate(lib: &LibraryOutput<'_>, units: &[UnitOutput<'_>]) -> String {
         units.len()
     );
     for (n, u) in units.iter().enumerate() {
-        let ptx = match &u.ptx {
-            Some(f) => format!("Some(include_str!(concat!(env!(\"OUT_DIR\"), \"/{f}\")))"),
-            None => "None".into(),
-        };
+        let ptx = included(&u.ptx, "include_str");
+        let metallib = included(&u.metallib, "include_bytes");
         let _ = writeln!(
             out,
-            "    {RUNTIME}::kernel::KernelUnit {{ name: {:?}, msl: include_str!(concat!(env!(\"OUT_DIR\"), \"/{}\")), ptx: {ptx}, \
-             kernels: &UNIT_{n} }},",
+            "    {RUNTIME}::kernel::KernelUnit {{ name: {:?}, msl: include_str!(concat!(env!(\"OUT_DIR\"), \"/{}\")), metallib: {metallib}, \
+             ptx: {ptx}, kernels: &UNIT_{n} }},",
             u.name, u.msl
         );
     }
     let _ = writeln!(
         out,
         "];\n\n/// All kernels of this crate.\npub static LIBRARY: {RUNTIME}::kernel::KernelLibrary = {RUNTIME}::kernel::KernelLibrary {{\n    \
-         name: {:?},\n    units: &UNITS,\n    metallib: {metallib},\n}};",
+         name: {:?},\n    units: &UNITS,\n}};",
         lib.name
     );
     out

@@ -21,6 +21,7 @@ pub mod shim;
 pub mod signature;
 pub mod target_apple;
 pub mod target_cpu;
+pub mod target_metallib;
 pub mod target_ptx;
 pub mod toolchain;
 pub mod types;

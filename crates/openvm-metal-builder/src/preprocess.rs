@@ -11,8 +11,8 @@ use crate::{
     shim::ShimFolders,
 };
 
-/// Version of the language that `__METAL_VERSION__` announces: Metal 3.1.
-pub const METAL_VERSION: &str = "310";
+/// Version of the language that `__METAL_VERSION__` announces: Metal 3.0, as Apple's compiler is told.
+pub const METAL_VERSION: &str = "300";
 
 /// A preprocessed file.
 pub struct Preprocessed {

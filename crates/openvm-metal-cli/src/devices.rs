@@ -3,7 +3,7 @@
 use clap::Args;
 use openvm_metal_backend::kernels::LIBRARY;
 use openvm_metal_common::kernel::{CpuIsa, KernelLibrary};
-use openvm_metal_common::{devices, Device, DeviceKind, DeviceReport};
+use openvm_metal_common::{devices_for, Device, DeviceKind, DeviceReport};
 use serde::Serialize;
 
 use crate::error::Result;
@@ -34,8 +34,8 @@ pub struct BuildReport {
     ptx_units: usize,
     /// Kernel units in all.
     units: usize,
-    /// True if Apple's compiler was there at build time; without it Metal compiles at start.
-    metallib: bool,
+    /// Kernel units compiled for Macs; 0 without Apple's compiler at build time, then Metal compiles at start.
+    metallib_units: usize,
 }
 
 #[derive(Serialize)]
@@ -64,7 +64,11 @@ pub fn build_report(library: &KernelLibrary) -> BuildReport {
             .filter(|unit| unit.ptx.is_some())
             .count(),
         units: library.units.len(),
-        metallib: library.metallib.is_some(),
+        metallib_units: library
+            .units
+            .iter()
+            .filter(|unit| unit.metallib.is_some())
+            .count(),
     }
 }
 
@@ -74,7 +78,7 @@ pub fn build_report(library: &KernelLibrary) -> BuildReport {
 /// If standard output cannot be written, or the environment names no device; a missing device is a row.
 pub fn run(args: &DevicesArgs) -> Result<()> {
     let report = Report {
-        devices: devices(),
+        devices: devices_for(&[&LIBRARY]),
         build: build_report(&LIBRARY),
     };
     if args.json {
@@ -139,10 +143,9 @@ fn build_lines(build: &BuildReport) -> Vec<String> {
         0 => "none (no clang at build time)".to_owned(),
         n => format!("{n} of {} units", build.units),
     };
-    let apple = if build.metallib {
-        "metallib and source"
-    } else {
-        "source, compiled at start"
+    let apple = match build.metallib_units {
+        0 => "source, compiled at start".to_owned(),
+        n => format!("source, and compiled {n} of {} units", build.units),
     };
     vec![
         format!(

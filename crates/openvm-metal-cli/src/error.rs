@@ -127,7 +127,7 @@ impl CliError {
                 MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. } => {
                     Some("`openvm-metal devices` lists what this machine has")
                 }
-                MetalError::OutOfMemory { .. } => {
+                MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. } => {
                     Some("a smaller size needs less; `openvm-metal devices` shows the budget")
                 }
                 MetalError::KernelCompile { .. }

@@ -4,8 +4,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use openvm_metal_backend::selftest::{checks, Check, Coverage};
-use openvm_metal_common::{DeviceInfo, MetalContext};
+use openvm_metal_backend::selftest::{checks, Coverage};
+use openvm_metal_common::{
+    device_checks, CommandStream, DeviceInfo, Diagnostic, MetalBuffer, MetalContext,
+};
 use serde::Serialize;
 
 use crate::error::{CliError, Result};
@@ -32,6 +34,39 @@ pub struct SelftestArgs {
     list: bool,
 }
 
+type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
+
+/// A check of the device or of the prover's kernels.
+struct Item {
+    path: String,
+    /// With the time of each operation, which tells what has run, but keeps operations apart on GPUs.
+    profiled: bool,
+    run: Box<Run>,
+}
+
+/// The device first: if it cannot copy, no kernel will be right. Whole proofs are made with operations kept
+/// apart and as users make them.
+fn items() -> Vec<Item> {
+    let device = device_checks().iter().map(|check| Item {
+        path: format!("device/{}", check.name),
+        profiled: false,
+        run: Box::new(|stream, seed| check.run(stream, seed).map_err(|e| e.to_string())),
+    });
+    let kernels = checks();
+    let proofs = kernels.clone().into_iter();
+    let proofs = proofs.filter(|check| check.group == "prover");
+    let kernels = kernels
+        .into_iter()
+        .map(|check| (check.path(), true, check))
+        .chain(proofs.map(|check| (format!("pipelined/{}", check.name), false, check)))
+        .map(|(path, profiled, check)| Item {
+            path,
+            profiled,
+            run: Box::new(move |stream, seed| check.run(stream, seed).map_err(|e| e.to_string())),
+        });
+    device.chain(kernels).collect()
+}
+
 #[derive(Serialize)]
 struct CheckReport {
     check: String,
@@ -48,6 +83,9 @@ struct Report<'a> {
     /// Opening the device and compiling all kernels.
     start_seconds: f64,
     elapsed_seconds: f64,
+    /// Median of a fill of one word with a wait for it.
+    round_trip_seconds: Option<f64>,
+    diagnostics: Vec<Diagnostic>,
     passed: usize,
     failed: usize,
     /// Absent if a filter left checks out.
@@ -64,11 +102,10 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
     if args.list {
         return selected
             .iter()
-            .try_for_each(|check| table::line(check.path()));
+            .try_for_each(|check| table::line(&check.path));
     }
     let start = Instant::now();
     let context = args.device.context()?;
-    context.set_profiling(true);
     let start_seconds = start.elapsed().as_secs_f64();
     if !args.json {
         table::line(format!("device: {}", context.info()))?;
@@ -81,6 +118,8 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
         seed: args.seed,
         start_seconds,
         elapsed_seconds: start.elapsed().as_secs_f64(),
+        round_trip_seconds: round_trip(&context).ok().map(|time| time.as_secs_f64()),
+        diagnostics: context.diagnostics(),
         passed: results.len() - failed,
         failed,
         coverage: match args.filter {
@@ -103,16 +142,15 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
     }
 }
 
-fn select(filter: Option<&str>) -> Result<Vec<Check>> {
-    let all = checks();
+fn select(filter: Option<&str>) -> Result<Vec<Item>> {
+    let all = items();
     let Some(filter) = filter else { return Ok(all) };
-    let selected: Vec<Check> = all
-        .iter()
-        .filter(|check| check.path().contains(filter))
-        .copied()
-        .collect();
+    let (selected, rest): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|check| check.path.contains(filter));
     if selected.is_empty() {
-        let available = all.iter().map(Check::path).collect::<Vec<_>>().join(", ");
+        let paths: Vec<_> = rest.iter().map(|check| check.path.as_str()).collect();
+        let available = paths.join(", ");
         return Err(CliError::NothingSelected {
             what: "check",
             filter: filter.to_owned(),
@@ -124,7 +162,7 @@ fn select(filter: Option<&str>) -> Result<Vec<Check>> {
 
 fn run_checks(
     context: &MetalContext,
-    selected: &[Check],
+    selected: &[Item],
     seed: u64,
     quiet: bool,
 ) -> Result<Vec<CheckReport>> {
@@ -135,16 +173,17 @@ fn run_checks(
             bar.finish_and_clear();
             return Err(CliError::Interrupted);
         }
-        bar.set_message(check.path());
+        bar.set_message(check.path.clone());
+        context.set_profiling(check.profiled);
         let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| check.run(&context.stream(), seed)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| (check.run)(&context.stream(), seed)));
         let error = match outcome {
             Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(failure.to_string()),
+            Ok(Err(failure)) => Some(failure),
             Err(panic) => Some(format!("panicked: {}", panic_text(&*panic))),
         };
         results.push(CheckReport {
-            check: check.path(),
+            check: check.path.clone(),
             passed: error.is_none(),
             seconds: start.elapsed().as_secs_f64(),
             error,
@@ -153,6 +192,22 @@ fn run_checks(
     }
     bar.finish_and_clear();
     Ok(results)
+}
+
+/// Median of 21 fills of one word, each with a wait for it.
+fn round_trip(context: &MetalContext) -> Result<Duration> {
+    context.set_profiling(false);
+    let stream = context.stream();
+    let mut word = MetalBuffer::<u32>::zeroed(&stream, 1)?;
+    let mut times = Vec::with_capacity(21);
+    for _ in 0..21 {
+        let start = Instant::now();
+        word.fill_zero(&stream)?;
+        stream.wait()?;
+        times.push(start.elapsed());
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -188,6 +243,13 @@ fn print(report: &Report) -> Result<()> {
         if !coverage.never_run.is_empty() {
             table::line(format!("not run: {}", coverage.never_run.join(", ")))?;
         }
+    }
+    for diagnostic in &report.diagnostics {
+        table::line(format!("{}: {}", diagnostic.name, diagnostic.value))?;
+    }
+    if let Some(seconds) = report.round_trip_seconds {
+        let time = table::duration(Duration::from_secs_f64(seconds));
+        table::line(format!("round trip to the device: {time}"))?;
     }
     table::line(format!(
         "{} passed, {} failed; kernels ready in {}, total {}",

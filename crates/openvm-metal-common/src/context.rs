@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo};
+use crate::diagnostic::Diagnostic;
 use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};
 use crate::error::{MetalError, RecentKernels, Result};
 use crate::fault::InjectedFault;
@@ -168,6 +169,19 @@ impl MetalContext {
             .checked(self.inner.driver.wait(self.wait_limit()))?;
         self.inner.profile.collect(self.inner.driver.take_timings());
         Ok(self.inner.profile.table(self.info()))
+    }
+
+    /// What a report about this device should contain beside [`MetalContext::info`]: on Metal where the
+    /// kernels came from, what the compiler made of them, and the longest submission.
+    pub fn diagnostics(&self) -> Vec<Diagnostic> {
+        let memory = self.memory();
+        let pool = format!(
+            "{} bytes live at most, {} taken from the device in {} pieces",
+            memory.peak, memory.peak_reserved, memory.device_allocations
+        );
+        let mut all = self.inner.driver.diagnostics();
+        all.push(Diagnostic::new("memory", pool));
+        all
     }
 
     /// Forgets the measurements so far.

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use crate::error::{MetalError, Result};
+use crate::kernel::KernelLibrary;
 
 /// The environment variable that chooses the device.
 pub const DEVICE_VARIABLE: &str = "OPENVM_METAL_DEVICE";
@@ -176,10 +177,16 @@ pub struct DeviceReport {
 
 /// Every kind of device, found or not, in the order in which `Auto` tries them.
 pub fn devices() -> Vec<DeviceReport> {
+    devices_for(&[])
+}
+
+/// As [`devices`]; the detail of a Metal device tells whether the kernels of these libraries would come from
+/// the program or be compiled from source.
+pub fn devices_for(libraries: &[&'static KernelLibrary]) -> Vec<DeviceReport> {
     let mut reports: Vec<DeviceReport> = [DeviceKind::Metal, DeviceKind::Cuda, DeviceKind::Cpu]
         .into_iter()
         .map(|kind| {
-            let (info, missing) = match crate::driver::probe(kind) {
+            let (info, missing) = match crate::driver::probe(kind, libraries) {
                 Ok(info) => (Some(info), None),
                 Err(MetalError::DeviceUnavailable { reason, .. }) => (None, Some(reason)),
                 Err(other) => (None, Some(other.to_string())),

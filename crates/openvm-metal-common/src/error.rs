@@ -129,6 +129,9 @@ pub enum MetalError {
         budget: u64,
         stage: Arc<str>,
     },
+    /// A single allocation over the largest that the device makes.
+    #[error("{requested} bytes requested in one piece, the device gives at most {limit}")]
+    BufferTooLarge { requested: u64, limit: u64 },
     /// The host has no memory for a copy.
     #[error("out of host memory: {bytes} bytes requested")]
     HostMemory { bytes: u64 },

@@ -31,8 +31,6 @@ pub struct KernelLibrary {
     pub name: &'static str,
     /// One entry for each `.metal` file.
     pub units: &'static [KernelUnit],
-    /// Compiled library of all units, present if the build machine had Apple's compiler.
-    pub metallib: Option<&'static [u8]>,
 }
 
 /// One `.metal` file.
@@ -42,6 +40,8 @@ pub struct KernelUnit {
     pub name: &'static str,
     /// Flattened source for Apple's run-time compiler: no includes but `<metal_stdlib>` and its kin.
     pub msl: &'static str,
+    /// The source compiled for Macs, present if the build machine had Apple's compiler.
+    pub metallib: Option<&'static [u8]>,
     /// NVIDIA PTX; entries are named by [`KernelSpec::ptx_entry`]. Absent if built without clang.
     pub ptx: Option<&'static str>,
     /// The kernels of the file.

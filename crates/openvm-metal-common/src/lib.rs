@@ -26,10 +26,12 @@
 
 mod argument;
 mod buffer;
+mod checks;
 mod context;
 mod copy;
 mod counters;
 mod device;
+mod diagnostic;
 mod driver;
 mod elem;
 mod error;
@@ -46,12 +48,15 @@ mod stream;
 
 pub use argument::{AtLeast, Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
+pub use checks::{device_checks, DeviceCheck, DeviceCheckFailure};
 pub use context::MetalContext;
 pub use copy::{HostView, MemCopyD2D, MemCopyD2H, MemCopyH2D};
 pub use counters::{HostWork, StageCounters, StreamCounters};
 pub use device::{
-    devices, host_memory, Device, DeviceInfo, DeviceKind, DeviceReport, DEVICE_VARIABLE,
+    devices, devices_for, host_memory, Device, DeviceInfo, DeviceKind, DeviceReport,
+    DEVICE_VARIABLE,
 };
+pub use diagnostic::Diagnostic;
 pub use elem::DeviceElem;
 pub use error::{MetalError, RecentKernels, Result};
 #[doc(hidden)]

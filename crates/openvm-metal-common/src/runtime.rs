@@ -135,6 +135,7 @@ impl MetalContext {
         let unit = Box::new(KernelUnit {
             name: intern(&source.name),
             msl: "",
+            metallib: None,
             ptx: None,
             kernels: &[],
         });

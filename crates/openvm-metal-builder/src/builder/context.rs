@@ -16,6 +16,7 @@ use crate::{
     scan::Scan,
     shim::{write_if_changed, ShimFolders},
     target_cpu::Isa,
+    target_metallib::AppleTools,
 };
 
 /// A `.metal` file.
@@ -37,6 +38,7 @@ pub(super) struct Context {
     pub cross: bool,
     pub isas: Vec<Isa>,
     pub ptx: bool,
+    pub apple: Option<AppleTools>,
 }
 
 /// Text as a part of file names and symbols.

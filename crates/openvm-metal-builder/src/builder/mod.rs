@@ -2,6 +2,7 @@
 
 mod compile;
 mod context;
+mod metallib;
 mod output;
 mod units;
 
@@ -16,6 +17,7 @@ use crate::{
     error::BuildError,
     shim::{write_if_changed, ShimFolders},
     target_cpu::Isa,
+    target_metallib::{self, AppleTools, Wish},
     target_ptx,
     types::TypeMap,
 };
@@ -68,6 +70,8 @@ impl Builder {
             "OPENVM_METAL_CXX",
             "OPENVM_METAL_BUILD_ISA",
             "OPENVM_METAL_BUILD_PTX",
+            target_metallib::VARIABLE,
+            "DEVELOPER_DIR",
         ] {
             println!("cargo:rerun-if-env-changed={v}");
         }
@@ -81,7 +85,9 @@ impl Builder {
                 compiler.version
             );
         }
+        let mac = cfg!(target_os = "macos") && var("CARGO_CFG_TARGET_OS") == "macos";
         let cx = Context {
+            apple: AppleTools::find(Wish::from_env()?, mac)?,
             shim: ShimFolders::write(&out)?,
             isas: Isa::selected(&var("CARGO_CFG_TARGET_ARCH"))?,
             target: var("TARGET"),
@@ -98,7 +104,9 @@ impl Builder {
         }
         let objects = compile::objects(&cx, &units)?;
         compile::archive(&cx, &library, &objects)?;
-        let text = output::generate(&cx, &library, &units, &self.types)?;
+        output::flatten(&cx, &units)?;
+        let metallibs = metallib::libraries(&cx, &units)?;
+        let text = output::generate(&cx, &library, &units, &metallibs, &self.types)?;
         write_if_changed(&PathBuf::from(var("OUT_DIR")).join("kernels.rs"), &text)
     }
 }

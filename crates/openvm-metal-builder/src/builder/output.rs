@@ -13,11 +13,20 @@ use crate::{
     types::TypeMap,
 };
 
-/// Writes the flattened sources and gives the text of `kernels.rs`.
+/// Writes the flattened sources.
+pub(super) fn flatten(cx: &Context, units: &[Unit]) -> Result<(), BuildError> {
+    units.iter().try_for_each(|u| {
+        let text = target_apple::flatten(&cx.root, &u.file)?;
+        write_if_changed(&cx.product(&u.name, "flat.metal"), &text)
+    })
+}
+
+/// The text of `kernels.rs`; `metallibs` says which units have a Metal library.
 pub(super) fn generate(
     cx: &Context,
     library: &str,
     units: &[Unit],
+    metallibs: &[bool],
     types: &TypeMap,
 ) -> Result<String, BuildError> {
     let mut sizes = Vec::new();
@@ -28,10 +37,6 @@ pub(super) fn generate(
         } else {
             probe::parse(&text)
         });
-        write_if_changed(
-            &cx.product(&u.name, "flat.metal"),
-            &target_apple::flatten(&cx.root, &u.file)?,
-        )?;
     }
     let findings: Vec<Finding> = units
         .iter()
@@ -44,7 +49,8 @@ pub(super) fn generate(
     let outputs: Vec<UnitOutput<'_>> = units
         .iter()
         .zip(&sizes)
-        .map(|(u, sizes)| {
+        .zip(metallibs)
+        .map(|((u, sizes), metallib)| {
             let below = |tag: &str| format!("metal/{}/{tag}", identifier(&u.name));
             UnitOutput {
                 name: &u.name,
@@ -52,6 +58,7 @@ pub(super) fn generate(
                 scan: &u.scan,
                 sizes,
                 msl: below("flat.metal"),
+                metallib: metallib.then(|| below("kernels.metallib")),
                 ptx: (cx.ptx && !u.scan.entries.is_empty()).then(|| below("kernels.ptx")),
             }
         })
@@ -60,7 +67,6 @@ pub(super) fn generate(
         name: library,
         isas: &cx.isas,
         types,
-        metallib: None,
     };
     Ok(codegen_rust::generate(&lib, &outputs))
 }

@@ -10,6 +10,7 @@ mod metal;
 use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo, DeviceKind};
+use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
@@ -142,6 +143,11 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Device times of tagged operations that have finished, in nanoseconds, and forgets them.
     fn take_timings(&self) -> Vec<(Tag, u64)>;
+
+    /// What only this device shows, for reports.
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        Vec::new()
+    }
 }
 
 /// What a driver needs to open.
@@ -177,14 +183,15 @@ fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
     open(Device::Cpu, options)
 }
 
-/// What is known about a kind of device, without preparing kernels.
-pub(crate) fn probe(kind: DeviceKind) -> Result<DeviceInfo> {
+/// What is known about a kind of device, without preparing kernels. Metal tells where it would take those of
+/// the libraries from.
+pub(crate) fn probe(kind: DeviceKind, libraries: &[&'static KernelLibrary]) -> Result<DeviceInfo> {
+    let budget = crate::memory::budget_from_env()?;
     let device = match kind {
-        DeviceKind::Metal => Device::Metal,
+        DeviceKind::Metal => return probe_metal(libraries, budget),
         DeviceKind::Cuda => Device::Cuda,
         DeviceKind::Cpu => Device::Cpu,
     };
-    let budget = crate::memory::budget_from_env()?;
     open(
         device,
         OpenOptions {
@@ -200,8 +207,16 @@ fn open_metal(options: OpenOptions) -> Result<Box<dyn Driver>> {
     metal::MetalDriver::open(options)
 }
 
+#[cfg(target_vendor = "apple")]
+use metal::probe as probe_metal;
+
 #[cfg(not(target_vendor = "apple"))]
-fn open_metal(_: OpenOptions) -> Result<Box<dyn Driver>> {
+fn open_metal(options: OpenOptions) -> Result<Box<dyn Driver>> {
+    probe_metal(options.libraries, options.budget)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+fn probe_metal<T>(_: &[&'static KernelLibrary], _: Option<u64>) -> Result<T> {
     Err(MetalError::DeviceUnavailable {
         device: DeviceKind::Metal,
         reason: "Metal exists on Apple systems only".into(),

@@ -25,6 +25,13 @@ impl Inner {
         if !lock(&self.pool).within_budget(size) {
             return Err(self.out_of_memory(bytes));
         }
+        let limit = self.driver.info().max_buffer;
+        if size > limit {
+            return Err(MetalError::BufferTooLarge {
+                requested: bytes,
+                limit,
+            });
+        }
         let exclusive = host_written && self.driver.info().unified;
         let take = || {
             let finished_by = exclusive.then(|| self.driver.completed());

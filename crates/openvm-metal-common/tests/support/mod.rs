@@ -134,10 +134,10 @@ pub static LIBRARY: KernelLibrary = KernelLibrary {
     units: &[KernelUnit {
         name: "test",
         msl: include_str!("kernels.metal"),
+        metallib: None,
         ptx: Some(include_str!("kernels.ptx")),
         kernels: &KERNELS,
     }],
-    metallib: None,
 };
 
 unsafe extern "C" fn add_native(launch: *const CpuLaunch, _: *mut u8, begin: u64, end: u64) {

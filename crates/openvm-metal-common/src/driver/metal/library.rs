@@ -1,8 +1,9 @@
-//! Compiling kernels: from the embedded source, or from a compiled library if there is one.
+//! Preparing kernels: from the compiled libraries in the program, or from the embedded source.
 
 use std::sync::{PoisonError, RwLock};
 
-use objc2::rc::Retained;
+use dispatch2::DispatchData;
+use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::{NSObjectProtocol, ProtocolObject};
 use objc2::sel;
 use objc2_foundation::NSString;
@@ -10,34 +11,103 @@ use objc2_metal::{
     MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLLanguageVersion, MTLLibrary,
     MTLMathMode,
 };
+use rayon::prelude::*;
 
 use super::Device;
 use crate::device::DeviceKind;
 use crate::driver::kernels::KernelTable;
 use crate::error::{MetalError, Result};
-use crate::kernel::{KernelLibrary, KernelSpec};
+use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
+
+/// Environment variable: `0` compiles every unit from its source although the program holds compiled ones.
+const METALLIB_VARIABLE: &str = "OPENVM_METAL_METALLIB";
 
 pub(super) const LANGUAGE_NAME: &str = "3.0";
 const LANGUAGE: MTLLanguageVersion = MTLLanguageVersion::Version3_0;
 /// Threads per simdgroup of every Apple GPU.
 pub(super) const SIMD_WIDTH: u32 = 32;
+/// Threads that every pipeline without an attribute could have.
+const UNLIMITED: u32 = 1024;
 
-type Pipeline = Retained<ProtocolObject<dyn MTLComputePipelineState>>;
 type Library = Retained<ProtocolObject<dyn MTLLibrary>>;
 
+/// A kernel ready to be dispatched.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    pub pipeline: Retained<ProtocolObject<dyn MTLComputePipelineState>>,
+    /// Most threads in a threadgroup; fewer than the device allows if the kernel needs many registers.
+    pub threads: u32,
+    /// Bytes of the threadgroup arrays declared in the kernel, as Metal laid them out.
+    pub threadgroup_bytes: u32,
+}
+
+/// Where the code of the kernels came from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origin {
+    /// Units from the libraries in the program.
+    compiled: usize,
+    /// Units compiled from source now.
+    source: usize,
+    /// The first library that was refused, and why.
+    refused: Option<String>,
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.compiled, self.source) {
+            (0, 0) => f.write_str("no kernels"),
+            (n, 0) => write!(f, "kernels: metallib ({n} units)"),
+            (0, n) => write!(f, "kernels: compiled from source ({n} units)"),
+            (a, b) => write!(f, "kernels: metallib ({a} units), from source ({b})"),
+        }?;
+        match &self.refused {
+            Some(reason) => write!(f, ", {reason}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The pipelines of every kernel, made when the context is, so that a bad kernel is found at start.
-pub(super) struct Pipelines(RwLock<KernelTable<Pipeline>>);
+pub(super) struct Pipelines {
+    table: RwLock<KernelTable<Prepared>>,
+    pub origin: Origin,
+    /// Kernels that may have fewer threads in a threadgroup than they declare.
+    narrow: Vec<String>,
+}
 
 impl Pipelines {
+    /// Prepares every kernel, several units at a time.
     pub fn compile(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
-        let mut table = KernelTable::new();
-        for unit in libraries.iter().flat_map(|library| library.units) {
-            let library = compile_unit(device, unit.name, unit.msl)?;
-            for kernel in unit.kernels {
-                table.insert(kernel, pipeline(device, &library, kernel)?);
+        let metallibs = metallibs_wanted()?;
+        // macOS 13.3.
+        if device.respondsToSelector(sel!(setShouldMaximizeConcurrentCompilation:)) {
+            device.setShouldMaximizeConcurrentCompilation(true);
+        }
+        let units: Vec<&'static KernelUnit> = libraries.iter().flat_map(|l| l.units).collect();
+        let made: Vec<(Vec<Prepared>, Source)> = units
+            .par_iter()
+            .map(|unit| autoreleasepool(|_| prepare_unit(device, unit, metallibs)))
+            .collect::<Result<_>>()?;
+        let mut pipelines = Self {
+            table: RwLock::new(KernelTable::new()),
+            origin: Origin::default(),
+            narrow: Vec::new(),
+        };
+        let table = pipelines
+            .table
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        for (unit, (prepared, source)) in units.into_iter().zip(made) {
+            pipelines.origin.count(source);
+            for (kernel, prepared) in unit.kernels.iter().zip(prepared) {
+                if prepared.threads < kernel.max_threads {
+                    let name = format!("{} {}", kernel.name, prepared.threads);
+                    pipelines.narrow.push(name);
+                }
+                table.insert(kernel, prepared);
             }
         }
-        Ok(Self(RwLock::new(table)))
+        Ok(pipelines)
     }
 
     /// Compiles a unit made at run time.
@@ -48,33 +118,120 @@ impl Pipelines {
         msl: &str,
         kernels: &[&'static KernelSpec],
     ) -> Result<()> {
-        let library = compile_unit(device, unit, msl)?;
+        let library = from_source(device, unit, msl)?;
         let made = kernels
             .iter()
-            .map(|kernel| pipeline(device, &library, kernel))
+            .map(|kernel| prepare(device, &library, kernel))
             .collect::<Result<Vec<_>>>()?;
-        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (kernel, pipeline) in kernels.iter().zip(made) {
-            table.insert(kernel, pipeline);
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        for (kernel, prepared) in kernels.iter().zip(made) {
+            table.insert(kernel, prepared);
         }
         Ok(())
     }
 
     /// Forgets kernels of units made at run time; command buffers in flight retain their pipelines.
     pub fn remove(&self, kernels: &[&KernelSpec]) {
-        let mut table = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         for kernel in kernels {
             table.remove(kernel);
         }
     }
 
-    pub fn get(&self, kernel: &'static KernelSpec) -> Option<Pipeline> {
-        self.0
+    pub fn get(&self, kernel: &'static KernelSpec) -> Option<Prepared> {
+        self.table
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .get(kernel)
             .cloned()
     }
+
+    /// Kernels with fewer threads per threadgroup than they declare, in words.
+    pub fn narrow(&self) -> String {
+        match self.narrow.is_empty() {
+            true => "none".into(),
+            false => self.narrow.join(", "),
+        }
+    }
+}
+
+/// What became of a unit's compiled library.
+enum Source {
+    Compiled,
+    Text,
+    Refused(String),
+}
+
+impl Origin {
+    fn count(&mut self, source: Source) {
+        match source {
+            Source::Compiled => self.compiled += 1,
+            Source::Text => self.source += 1,
+            Source::Refused(reason) => {
+                self.source += 1;
+                self.refused.get_or_insert(reason);
+            }
+        }
+    }
+
+    /// What [`Pipelines::compile`] would use, found without compiling anything.
+    pub fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
+        let metallibs = metallibs_wanted()?;
+        let mut origin = Self::default();
+        for unit in libraries.iter().flat_map(|library| library.units) {
+            origin.count(match unit.metallib.filter(|_| metallibs) {
+                None => Source::Text,
+                Some(bytes) => match from_bytes(device, unit.name, bytes)
+                    .and_then(|library| functions(&library, unit.kernels))
+                {
+                    Ok(()) => Source::Compiled,
+                    Err(error) => Source::Refused(error.to_string()),
+                },
+            });
+        }
+        Ok(origin)
+    }
+}
+
+fn metallibs_wanted() -> Result<bool> {
+    let value = std::env::var(METALLIB_VARIABLE).unwrap_or_default();
+    match value.as_str() {
+        "" | "1" => Ok(true),
+        "0" => Ok(false),
+        _ => Err(MetalError::InvalidSetting {
+            variable: METALLIB_VARIABLE,
+            value,
+            expected: "0 or 1",
+        }),
+    }
+}
+
+/// The kernels of a unit from its library, else from its source. A library that this system refuses is
+/// reported, but no error: it may be of a newer compiler than the system.
+fn prepare_unit(
+    device: &Device,
+    unit: &'static KernelUnit,
+    metallibs: bool,
+) -> Result<(Vec<Prepared>, Source)> {
+    let all = |library: Library| {
+        let kernels = unit.kernels.iter();
+        kernels
+            .map(|kernel| prepare(device, &library, kernel))
+            .collect::<Result<Vec<_>>>()
+    };
+    let mut source = Source::Text;
+    if let Some(bytes) = unit.metallib.filter(|_| metallibs) {
+        match from_bytes(device, unit.name, bytes).and_then(all) {
+            Ok(prepared) => return Ok((prepared, Source::Compiled)),
+            Err(error) => {
+                let reason = error.to_string();
+                tracing::warn!(unit = unit.name, %reason, "metallib refused, compiling its source");
+                source = Source::Refused(reason);
+            }
+        }
+    }
+    let library = from_source(device, unit.name, unit.msl)?;
+    Ok((all(library)?, source))
 }
 
 /// Language version and safe math are set explicitly: the defaults differ between systems.
@@ -91,33 +248,76 @@ fn options() -> Retained<MTLCompileOptions> {
     options
 }
 
-fn compile_unit(device: &Device, unit: &str, msl: &str) -> Result<Library> {
-    device
-        .newLibraryWithSource_options_error(&NSString::from_str(msl), Some(&options()))
-        .map_err(|error| MetalError::KernelCompile {
-            device: DeviceKind::Metal,
-            unit: unit.into(),
-            message: error.localizedDescription().to_string(),
-        })
+fn refused(unit: &str, message: String) -> MetalError {
+    MetalError::KernelCompile {
+        device: DeviceKind::Metal,
+        unit: unit.into(),
+        message,
+    }
 }
 
-fn pipeline(device: &Device, library: &Library, kernel: &'static KernelSpec) -> Result<Pipeline> {
-    let missing = |reason: String| MetalError::KernelMissing {
+fn from_source(device: &Device, unit: &str, msl: &str) -> Result<Library> {
+    device
+        .newLibraryWithSource_options_error(&NSString::from_str(msl), Some(&options()))
+        .map_err(|error| refused(unit, error.localizedDescription().to_string()))
+}
+
+fn from_bytes(device: &Device, unit: &str, bytes: &'static [u8]) -> Result<Library> {
+    let data = DispatchData::from_static_bytes(bytes);
+    device
+        .newLibraryWithData_error(&data)
+        .map_err(|error| refused(unit, error.localizedDescription().to_string()))
+}
+
+fn missing(kernel: &KernelSpec, reason: String) -> MetalError {
+    MetalError::KernelMissing {
         kernel: kernel.name.into(),
         device: DeviceKind::Metal,
         reason,
-    };
+    }
+}
+
+fn not_there(kernel: &KernelSpec) -> MetalError {
+    missing(
+        kernel,
+        format!("unit '{}' does not contain it", kernel.unit),
+    )
+}
+
+/// Every kernel is in the library.
+fn functions(library: &Library, kernels: &'static [KernelSpec]) -> Result<()> {
+    kernels.iter().try_for_each(|kernel| {
+        library
+            .newFunctionWithName(&NSString::from_str(kernel.name))
+            .map(drop)
+            .ok_or_else(|| not_there(kernel))
+    })
+}
+
+/// The pipeline of a kernel, if it can be launched as the kernel declares.
+fn prepare(device: &Device, library: &Library, kernel: &'static KernelSpec) -> Result<Prepared> {
     let function = library
         .newFunctionWithName(&NSString::from_str(kernel.name))
-        .ok_or_else(|| missing(format!("unit '{}' does not contain it", kernel.unit)))?;
+        .ok_or_else(|| not_there(kernel))?;
     let pipeline = device
         .newComputePipelineStateWithFunction_error(&function)
-        .map_err(|error| missing(error.localizedDescription().to_string()))?;
+        .map_err(|error| missing(kernel, error.localizedDescription().to_string()))?;
     let width = pipeline.threadExecutionWidth() as u32;
     if width != SIMD_WIDTH {
-        return Err(missing(format!(
-            "simdgroups have {width} threads, {SIMD_WIDTH} are expected"
-        )));
+        let reason = format!("simdgroups have {width} threads, {SIMD_WIDTH} are expected");
+        return Err(missing(kernel, reason));
     }
-    Ok(pipeline)
+    let threads = pipeline.maxTotalThreadsPerThreadgroup() as u32;
+    // Without an attribute nothing is known about the launches; they are checked one by one.
+    let declared = kernel.max_threads < UNLIMITED && kernel.kind.has_barriers();
+    if declared && threads < kernel.max_threads {
+        let most = kernel.max_threads;
+        let reason = format!("it declares {most} threads per threadgroup, Metal allows {threads}");
+        return Err(missing(kernel, reason));
+    }
+    Ok(Prepared {
+        threads,
+        threadgroup_bytes: pipeline.staticThreadgroupMemoryLength() as u32,
+        pipeline,
+    })
 }

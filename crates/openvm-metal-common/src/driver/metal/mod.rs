@@ -1,60 +1,81 @@
 //! Apple GPUs through Metal.
 //!
-//! Kernels are compiled from the embedded source when the context is made (no Xcode), buffers have shared
-//! storage, and everything goes through one command queue in the order of the calls.
+//! Kernels come from libraries compiled with the program, if the build machine had Apple's tools, else they
+//! are compiled from the embedded source when the context is made (no Xcode). Buffers have shared storage
+//! and tracked hazards, and everything goes through one command queue in the order of the calls.
 
+mod bytes;
+mod completion;
+mod cores;
+mod device;
+mod failure;
 mod library;
 mod queue;
 
 use std::ptr::NonNull;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
-use objc2_foundation::NSRange;
-use objc2_metal::{
-    MTLBlitCommandEncoder, MTLBuffer, MTLComputeCommandEncoder, MTLComputePipelineState,
-    MTLCreateSystemDefaultDevice, MTLDevice, MTLResourceOptions, MTLSize,
-};
+use objc2_metal::{MTLBuffer, MTLComputeCommandEncoder, MTLDevice, MTLResourceOptions, MTLSize};
 
-use self::library::Pipelines;
-use self::queue::Queue;
+use self::bytes::{ByteKernels, Range};
+use self::completion::Completion;
+use self::library::{Origin, Pipelines};
+use self::queue::{Operation, Queue};
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
+use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
-use crate::kernel::{KernelSpec, MAX_THREADGROUP_ARGS};
+use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS};
 use crate::lock;
 
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
 type Buffer = ProtocolObject<dyn MTLBuffer>;
 
-/// Threadgroup memory lengths are multiples of this.
-const THREADGROUP_GRANULE: usize = 16;
+/// The least length of a threadgroup argument.
+const THREADGROUP_GRANULE: u32 = 16;
+/// An upload of so many bytes waits for the work before it rather than taking as much memory again.
+const LARGE_UPLOAD: u64 = 64 << 20;
+/// Bytes of a copy or fill that take the time of a thread.
+const BYTES_PER_THREAD: u64 = 16;
 
 pub(crate) struct MetalDriver {
     info: DeviceInfo,
     pipelines: Pipelines,
+    bytes: ByteKernels,
     queue: Mutex<Queue>,
+    completion: Arc<Completion>,
     device: Device,
 }
 
+/// What is known about the system's GPU, and where these kernels would come from, without preparing them.
+pub(crate) fn probe(
+    libraries: &[&'static KernelLibrary],
+    budget: Option<u64>,
+) -> Result<DeviceInfo> {
+    autoreleasepool(|_| {
+        let device = device::find()?;
+        let origin = Origin::probe(&device, libraries)?;
+        Ok(device::info(&device, budget, &origin))
+    })
+}
+
 impl MetalDriver {
-    /// Opens the system's GPU and compiles every kernel for it.
+    /// Opens the system's GPU and prepares every kernel for it.
     pub fn open(options: OpenOptions) -> Result<Box<dyn Driver>> {
         autoreleasepool(|_| {
-            let device =
-                MTLCreateSystemDefaultDevice().ok_or_else(|| MetalError::DeviceUnavailable {
-                    device: DeviceKind::Metal,
-                    reason: "the system has no Metal device".into(),
-                })?;
-            let info = device_info(&device, options.budget);
+            let device = device::find()?;
             let pipelines = Pipelines::compile(&device, options.libraries)?;
-            let queue = Mutex::new(Queue::new(&device)?);
+            let completion = Arc::new(Completion::default());
+            let queue = Mutex::new(Queue::new(&device, completion.clone())?);
             Ok(Box::new(Self {
-                info,
+                info: device::info(&device, options.budget, &pipelines.origin),
                 pipelines,
+                bytes: ByteKernels::default(),
                 queue,
+                completion,
                 device,
             }) as Box<dyn Driver>)
         })
@@ -66,48 +87,71 @@ impl MetalDriver {
         // guarantees that the segment is live.
         unsafe { &*(span.segment.object as *const Buffer) }
     }
-}
 
-fn device_info(device: &Device, budget: Option<u64>) -> DeviceInfo {
-    let working_set = device.recommendedMaxWorkingSetSize();
-    let most = device.maxThreadsPerThreadgroup();
-    DeviceInfo {
-        name: device.name().to_string(),
-        kind: DeviceKind::Metal,
-        detail: format!(
-            "Metal {}, kernels compiled at run time",
-            library::LANGUAGE_NAME
-        ),
-        memory: physical_memory().unwrap_or(working_set),
-        working_set,
-        budget: budget.unwrap_or(working_set),
-        max_buffer: device.maxBufferLength() as u64,
-        unified: device.hasUnifiedMemory(),
-        // Every Apple GPU; a pipeline that differs is refused when it is made.
-        simd_width: library::SIMD_WIDTH,
-        max_threads_per_threadgroup: most.width as u32,
-        max_threadgroup_memory: device.maxThreadgroupMemoryLength() as u32,
-        // Metal does not tell the number of cores; reductions size their grids by this.
-        compute_units: 16,
-        conformance: false,
+    /// True if the host may write memory that encoded work uses: nothing is encoded or running. For large
+    /// uploads this waits.
+    fn quiet(&self, bytes: u64) -> DriverResult<bool> {
+        let (last, limit) = {
+            let mut queue = lock(&self.queue);
+            if queue.is_empty() && self.completion.completed() >= queue.submitted() {
+                return Ok(true);
+            }
+            if bytes < LARGE_UPLOAD {
+                return Ok(false);
+            }
+            queue.submit();
+            (queue.submitted(), queue.limit())
+        };
+        self.completion.wait_for(last, limit).map(|()| true)
     }
-}
 
-/// `hw.memsize`.
-fn physical_memory() -> Option<u64> {
-    let mut bytes = 0u64;
-    let mut len = size_of::<u64>();
-    // SAFETY: the name is a C string, the value pointer and its length describe `bytes`.
-    let status = unsafe {
-        libc::sysctlbyname(
-            c"hw.memsize".as_ptr(),
-            std::ptr::from_mut(&mut bytes).cast(),
-            &mut len,
-            std::ptr::null_mut(),
-            0,
-        )
-    };
-    (status == 0).then_some(bytes)
+    /// Threads in a threadgroup and bytes of threadgroup memory, if the pipeline can run with them.
+    fn fit(
+        &self,
+        dispatch: &Dispatch,
+        kernel: &library::Prepared,
+    ) -> DriverResult<([u32; 3], [u32; MAX_THREADGROUP_ARGS])> {
+        let name = dispatch.kernel.name;
+        let shape = &dispatch.shape;
+        let mut per_group = shape.threads_per_group;
+        let requested = per_group.iter().map(|&t| u64::from(t)).product();
+        if requested > u64::from(kernel.threads) {
+            // A kernel with many registers has fewer threads than its caller knows of. Grids by threads are
+            // cut at will if no thread meets another.
+            let free = shape.by_threads && dispatch.kernel.any_threadgroup_size;
+            if !free || kernel.threads < library::SIMD_WIDTH {
+                return Err(Fault::Error(MetalError::TooManyThreads {
+                    kernel: name,
+                    requested,
+                    limit: kernel.threads,
+                }));
+            }
+            per_group = [
+                kernel.threads / library::SIMD_WIDTH * library::SIMD_WIDTH,
+                1,
+                1,
+            ];
+        }
+        let mut threadgroup = *dispatch.threadgroup_bytes;
+        for arg in dispatch.kernel.args {
+            if matches!(arg.kind, ArgKind::Threadgroup { .. }) {
+                // An argument without memory is refused.
+                let bytes = &mut threadgroup[arg.index as usize];
+                *bytes = (*bytes).max(THREADGROUP_GRANULE);
+            }
+        }
+        let requested = threadgroup.iter().map(|&b| u64::from(b)).sum::<u64>()
+            + u64::from(kernel.threadgroup_bytes);
+        let limit = self.info.max_threadgroup_memory;
+        if requested > u64::from(limit) {
+            return Err(Fault::Error(MetalError::ThreadgroupMemory {
+                kernel: name,
+                requested,
+                limit,
+            }));
+        }
+        Ok((per_group, threadgroup))
+    }
 }
 
 fn size(extent: [u32; 3]) -> MTLSize {
@@ -136,6 +180,9 @@ impl Driver for MetalDriver {
     }
 
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
+        if bytes > self.info.max_buffer {
+            return Err(Fault::OutOfMemory);
+        }
         autoreleasepool(|_| {
             let buffer = self
                 .device
@@ -153,47 +200,33 @@ impl Driver for MetalDriver {
     fn release(&self, segment: Segment) {
         // SAFETY: the pointer came from `Retained::into_raw` in `allocate` and is given back once.
         // Command buffers retain the buffers that they use, so work in flight keeps it alive.
-        drop(unsafe { Retained::from_raw(segment.object as *mut Buffer) });
+        let buffer = unsafe { Retained::from_raw(segment.object as *mut Buffer) };
+        autoreleasepool(|_| drop(buffer));
     }
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
         let name = dispatch.kernel.name;
-        let Some(pipeline) = self.pipelines.get(dispatch.kernel) else {
+        let Some(kernel) = self.pipelines.get(dispatch.kernel) else {
             return Err(Fault::Error(MetalError::KernelMissing {
                 kernel: name.into(),
                 device: DeviceKind::Metal,
                 reason: "its library was not given to the context".into(),
             }));
         };
-        let requested = dispatch
-            .shape
-            .threads_per_group
-            .iter()
-            .map(|&t| t as u64)
-            .product();
-        let limit = pipeline.maxTotalThreadsPerThreadgroup() as u32;
-        if requested > limit as u64 {
-            return Err(Fault::Error(MetalError::TooManyThreads {
-                kernel: name,
-                requested,
-                limit,
-            }));
-        }
-        let threads = dispatch.shape.total_threads();
-        lock(&self.queue).encode(tag, threads, |commands| {
-            let encoder = commands.compute()?;
-            encoder.setComputePipelineState(&pipeline);
+        let (per_group, threadgroup) = self.fit(dispatch, &kernel)?;
+        let op = Operation {
+            name,
+            threads: dispatch.shape.total_threads(),
+            tag,
+        };
+        lock(&self.queue).encode(op, |commands| {
+            let encoder = commands.compute(&threadgroup)?;
+            encoder.setComputePipelineState(&kernel.pipeline);
             for (index, span) in dispatch.buffers.iter().enumerate() {
-                if let Some(span) = span {
-                    // SAFETY: the span lies in the buffer, and the index below 31.
-                    unsafe {
-                        encoder.setBuffer_offset_atIndex(
-                            Some(Self::buffer(span)),
-                            span.offset as usize,
-                            index,
-                        );
-                    }
-                }
+                let Some(span) = span else { continue };
+                let (buffer, offset) = (Self::buffer(span), span.offset as usize);
+                // SAFETY: the span lies in the buffer, and the index below 31.
+                unsafe { encoder.setBuffer_offset_atIndex(Some(buffer), offset, index) };
             }
             for (index, value) in dispatch.values.iter().enumerate() {
                 let Some(bytes) = value else { continue };
@@ -203,91 +236,71 @@ impl Driver for MetalDriver {
                 // SAFETY: `data` points to `bytes.len()` readable bytes, which Metal copies now.
                 unsafe { encoder.setBytes_length_atIndex(data, bytes.len(), index) };
             }
-            for index in 0..MAX_THREADGROUP_ARGS {
-                let bytes = dispatch.threadgroup_bytes[index] as usize;
-                if bytes > 0 {
-                    let bytes = bytes.next_multiple_of(THREADGROUP_GRANULE);
-                    // SAFETY: the launch checked the length against the device's limit.
-                    unsafe { encoder.setThreadgroupMemoryLength_atIndex(bytes, index) };
-                }
-            }
             let shape = &dispatch.shape;
-            let per_group = size(shape.threads_per_group);
             if shape.by_threads {
-                encoder.dispatchThreads_threadsPerThreadgroup(size(shape.threads), per_group);
+                encoder.dispatchThreads_threadsPerThreadgroup(size(shape.threads), size(per_group));
             } else {
-                encoder.dispatchThreadgroups_threadsPerThreadgroup(size(shape.groups), per_group);
+                encoder.dispatchThreadgroups_threadsPerThreadgroup(
+                    size(shape.groups),
+                    size(per_group),
+                );
             }
             Ok(())
         })
     }
 
     fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult {
-        lock(&self.queue).encode(tag, dst.bytes / 16, |commands| {
-            let range = NSRange::new(dst.offset as usize, dst.bytes as usize);
-            commands
-                .blit()?
-                .fillBuffer_range_value(Self::buffer(&dst), range, byte);
-            Ok(())
+        let numbers = [dst.offset, dst.bytes];
+        let kernels = self
+            .bytes
+            .if_needed(&self.device, &self.pipelines, &numbers)?;
+        lock(&self.queue).encode(transfer("fill", dst.bytes, tag), |commands| {
+            bytes::fill(commands, kernels, range(&dst), dst.bytes, byte)
         })
     }
 
     fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult {
         let bytes = src.bytes.min(dst.bytes);
-        lock(&self.queue).encode(tag, bytes / 16, |commands| {
-            // SAFETY: both ranges lie in their buffers and do not overlap.
-            unsafe {
-                commands
-                    .blit()?
-                    .copyFromBuffer_sourceOffset_toBuffer_destinationOffset_size(
-                        Self::buffer(&src),
-                        src.offset as usize,
-                        Self::buffer(&dst),
-                        dst.offset as usize,
-                        bytes as usize,
-                    );
-            }
-            Ok(())
+        let numbers = [src.offset, dst.offset, bytes];
+        let kernels = self
+            .bytes
+            .if_needed(&self.device, &self.pipelines, &numbers)?;
+        lock(&self.queue).encode(transfer("copy d2d", bytes, tag), |commands| {
+            bytes::copy(commands, kernels, range(&src), range(&dst), bytes)
         })
     }
 
     fn upload(&self, dst: Span, data: &[u8], fresh: bool, tag: Tag) -> DriverResult {
-        let bytes = data.len().min(dst.bytes as usize);
-        let Some(source) = NonNull::new(data.as_ptr().cast_mut()) else {
-            return Ok(());
-        };
+        let bytes = dst.bytes.min(data.len() as u64);
+        let source = NonNull::from(data).cast();
         if bytes == 0 {
             return Ok(());
         }
-        if fresh && self.info.unified {
-            super::cpu::copy_bytes(data.as_ptr() as u64, dst.address(), bytes as u64);
+        if self.info.unified && (fresh || self.quiet(bytes)?) {
+            super::cpu::copy_bytes(data.as_ptr() as u64, dst.address(), bytes);
             return Ok(());
         }
         // Work in flight may still use the target: the bytes go through a staging buffer in queue order.
+        let numbers = [dst.offset, bytes];
+        let kernels = self
+            .bytes
+            .if_needed(&self.device, &self.pipelines, &numbers)?;
         autoreleasepool(|_| {
             // SAFETY: `source` points to `bytes` readable bytes, which Metal copies now.
             let staging = unsafe {
                 self.device.newBufferWithBytes_length_options(
-                    source.cast(),
-                    bytes,
+                    source,
+                    bytes as usize,
                     MTLResourceOptions::StorageModeShared,
                 )
             }
             .ok_or(Fault::OutOfMemory)?;
-            lock(&self.queue).encode(tag, bytes as u64 / 16, |commands| {
-                // SAFETY: both ranges lie in their buffers.
-                unsafe {
-                    commands
-                        .blit()?
-                        .copyFromBuffer_sourceOffset_toBuffer_destinationOffset_size(
-                            &staging,
-                            0,
-                            Self::buffer(&dst),
-                            dst.offset as usize,
-                            bytes,
-                        );
-                }
-                Ok(())
+            let source = Range {
+                buffer: &staging,
+                offset: 0,
+            };
+            lock(&self.queue).encode(transfer("copy h2d", bytes, tag), |commands| {
+                bytes::copy(commands, kernels, source, range(&dst), bytes)
             })
         })
     }
@@ -305,13 +318,14 @@ impl Driver for MetalDriver {
     }
 
     fn wait(&self, limit: Duration) -> DriverResult {
-        let (completion, last) = {
+        let last = {
             let mut queue = lock(&self.queue);
+            queue.set_limit(limit);
             queue.submit();
-            (queue.completion(), queue.submitted())
+            queue.submitted()
         };
         // The queue is not locked while waiting: another thread may go on encoding.
-        completion.wait_for(last, limit)
+        self.completion.wait_for(last, limit)
     }
 
     fn epoch(&self) -> u64 {
@@ -319,7 +333,7 @@ impl Driver for MetalDriver {
     }
 
     fn completed(&self) -> u64 {
-        lock(&self.queue).completion().completed()
+        self.completion.completed()
     }
 
     fn mark(&self, _: Duration) -> DriverResult<Mark> {
@@ -332,12 +346,44 @@ impl Driver for MetalDriver {
         let (Mark::Event(start), Mark::Event(end)) = (start, end) else {
             return Err(Fault::Lost("marks of another driver".into()));
         };
-        let completion = lock(&self.queue).completion();
-        completion.wait_for(end as u64, limit)?;
-        Ok(completion.gpu_time(start as u64, end as u64))
+        self.completion.wait_for(end as u64, limit)?;
+        Ok(self.completion.gpu_time(start as u64, end as u64))
     }
 
     fn take_timings(&self) -> Vec<(Tag, u64)> {
-        lock(&self.queue).completion().take_timings()
+        self.completion.take_timings()
+    }
+
+    fn diagnostics(&self) -> Vec<Diagnostic> {
+        autoreleasepool(|_| {
+            vec![
+                Diagnostic::new("GPU families", device::families(&self.device)),
+                Diagnostic::new("kernel code", self.pipelines.origin.to_string()),
+                Diagnostic::new(
+                    "kernels with fewer threads per threadgroup than they declare",
+                    self.pipelines.narrow(),
+                ),
+                Diagnostic::new("submissions", self.completion.summary()),
+                Diagnostic::new(
+                    "bytes allocated by this process",
+                    self.device.currentAllocatedSize().to_string(),
+                ),
+            ]
+        })
+    }
+}
+
+fn range(span: &Span) -> Range<'_> {
+    Range {
+        buffer: MetalDriver::buffer(span),
+        offset: span.offset,
+    }
+}
+
+fn transfer(name: &'static str, bytes: u64, tag: Tag) -> Operation {
+    Operation {
+        name,
+        threads: bytes / BYTES_PER_THREAD,
+        tag,
     }
 }

@@ -1,0 +1,200 @@
+//! What is known about submissions: which have finished, which failed, how long they took.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use objc2::rc::autoreleasepool;
+use objc2::runtime::ProtocolObject;
+use objc2_metal::{MTLCommandBuffer, MTLCommandBufferStatus};
+
+use super::failure;
+use crate::driver::{DriverResult, Fault, Tag};
+use crate::lock;
+
+/// Submissions whose GPU times are remembered for `time` and the profile.
+const REMEMBERED: usize = 1 << 14;
+/// GPU time of a submission above which the next ones are made smaller: Macs with a display end work that
+/// keeps the display waiting.
+const LONG: u64 = 100_000_000;
+/// Most threads of a submission with several operations (a thread of our kernels takes 10 ns to 1 us of one
+/// lane), and the fewest that it is made smaller to.
+const MOST_THREADS: u64 = 1 << 24;
+const FEWEST_THREADS: u64 = 1 << 18;
+
+/// What was handed over as one command buffer.
+pub(super) struct Submission {
+    /// From 1, in the order in which they run.
+    pub number: u64,
+    pub tag: Tag,
+    pub operations: Vec<&'static str>,
+}
+
+impl Submission {
+    /// The operations in order, repetitions counted, the last ones of many.
+    fn held(&self) -> String {
+        const SHOWN: usize = 8;
+        let mut runs: Vec<(&str, usize)> = Vec::new();
+        for &name in &self.operations {
+            match runs.last_mut() {
+                Some((last, times)) if *last == name => *times += 1,
+                _ => runs.push((name, 1)),
+            }
+        }
+        let skipped = runs.len().saturating_sub(SHOWN);
+        let shown = runs.iter().skip(skipped).map(|(name, times)| match times {
+            1 => (*name).to_owned(),
+            _ => format!("{name} {times} x"),
+        });
+        let ellipsis = (skipped > 0).then(|| "...".to_owned());
+        ellipsis
+            .into_iter()
+            .chain(shown)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+/// What the completion handlers report. Waiting threads are parked: spinning would take power, and
+/// so clock, from the GPU.
+pub(super) struct Completion {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Threads after which a submission is handed over.
+    threads: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    /// All submissions up to this one have finished.
+    completed: u64,
+    /// Finished out of the order of their numbers.
+    ahead: BTreeSet<u64>,
+    /// The first that failed, and why.
+    failed: Option<(u64, Fault)>,
+    /// GPU nanoseconds by submission.
+    times: BTreeMap<u64, u64>,
+    tagged: VecDeque<(Tag, u64)>,
+    /// GPU nanoseconds of the longest, and what it held.
+    longest: (u64, String),
+    /// How many took longer than [`LONG`].
+    long: u64,
+    total: u64,
+}
+
+impl Default for Completion {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            threads: AtomicU64::new(MOST_THREADS),
+        }
+    }
+}
+
+impl Completion {
+    /// Called by Metal, on a thread of its own, when a command buffer has ended.
+    pub fn finished(&self, submission: &Submission, buffer: &ProtocolObject<dyn MTLCommandBuffer>) {
+        let failure = autoreleasepool(|_| {
+            (buffer.status() == MTLCommandBufferStatus::Error)
+                .then(|| failure::fault(buffer.error().as_deref(), &submission.held()))
+        });
+        let seconds = buffer.GPUEndTime() - buffer.GPUStartTime();
+        let nanoseconds = (seconds.max(0.0) * 1e9) as u64;
+        self.adapt(nanoseconds, submission.operations.len());
+        let mut state = lock(&self.state);
+        if let Some(fault) = failure {
+            state.failed.get_or_insert((submission.number, fault));
+        }
+        state.total += nanoseconds;
+        state.long += u64::from(nanoseconds > LONG);
+        if nanoseconds > state.longest.0 {
+            state.longest = (nanoseconds, submission.held());
+        }
+        state.times.insert(submission.number, nanoseconds);
+        while state.times.len() > REMEMBERED {
+            state.times.pop_first();
+        }
+        if submission.tag != 0 {
+            state.tagged.push_back((submission.tag, nanoseconds));
+        }
+        state.ahead.insert(submission.number);
+        loop {
+            let next = state.completed + 1;
+            if !state.ahead.remove(&next) {
+                break;
+            }
+            state.completed = next;
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Smaller submissions after a long one of several operations, larger ones again after short ones.
+    fn adapt(&self, nanoseconds: u64, operations: usize) {
+        let now = self.threads.load(Ordering::Relaxed);
+        let next = match nanoseconds {
+            t if t > LONG && operations > 1 => (now / 2).max(FEWEST_THREADS),
+            t if t < LONG / 8 => (now + now / 8).min(MOST_THREADS),
+            _ => now,
+        };
+        self.threads.store(next, Ordering::Relaxed);
+    }
+
+    /// Threads after which a submission is handed over, by what earlier ones took.
+    pub fn threads_per_submission(&self) -> u64 {
+        self.threads.load(Ordering::Relaxed)
+    }
+
+    /// Waits until submission `number` and all before it have finished, and reports the first failure.
+    pub fn wait_for(&self, number: u64, limit: Duration) -> DriverResult {
+        let start = Instant::now();
+        let mut state = lock(&self.state);
+        while state.completed < number {
+            let Some(left) = limit.checked_sub(start.elapsed()) else {
+                return Err(Fault::Timeout(limit));
+            };
+            state = match self.changed.wait_timeout(state, left) {
+                Ok((state, _)) => state,
+                Err(poisoned) => poisoned.into_inner().0,
+            };
+        }
+        match &state.failed {
+            Some((failed, fault)) if *failed <= number => Err(fault.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// All submissions up to this one have finished.
+    pub fn completed(&self) -> u64 {
+        lock(&self.state).completed
+    }
+
+    /// GPU time of the submissions after `start` up to `end`.
+    pub fn gpu_time(&self, start: u64, end: u64) -> Duration {
+        let state = lock(&self.state);
+        Duration::from_nanos(state.times.range(start + 1..=end).map(|(_, t)| t).sum())
+    }
+
+    /// GPU times of tagged operations, forgotten afterwards.
+    pub fn take_timings(&self) -> Vec<(Tag, u64)> {
+        lock(&self.state).tagged.drain(..).collect()
+    }
+
+    /// Submissions, their GPU time, and the longest of them, in words.
+    pub fn summary(&self) -> String {
+        let state = lock(&self.state);
+        let ms = |ns: u64| ns as f64 / 1e6;
+        format!(
+            "{} in {:.1} ms of GPU time; {} took over {} ms; longest {:.1} ms ({}); {} threads at a time now",
+            state.completed,
+            ms(state.total),
+            state.long,
+            LONG / 1_000_000,
+            ms(state.longest.0),
+            state.longest.1,
+            self.threads_per_submission(),
+        )
+    }
+}

@@ -1,0 +1,110 @@
+//! Finding the GPU, and what is known about it.
+
+use objc2::rc::Retained;
+use objc2::runtime::ProtocolObject;
+use objc2_metal::{MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
+
+use super::library::{Origin, LANGUAGE_NAME, SIMD_WIDTH};
+use super::{cores, Device};
+use crate::device::{DeviceInfo, DeviceKind};
+use crate::error::{MetalError, Result};
+
+// `MTLCreateSystemDefaultDevice` finds nothing in programs without this framework.
+#[link(name = "CoreGraphics", kind = "framework")]
+extern "C" {}
+
+/// Families in the order of the report; the newest Apple family that the device supports is named.
+const APPLE_FAMILIES: [(MTLGPUFamily, &str); 7] = [
+    (MTLGPUFamily::Apple10, "Apple10"),
+    (MTLGPUFamily::Apple9, "Apple9"),
+    (MTLGPUFamily::Apple8, "Apple8"),
+    (MTLGPUFamily::Apple7, "Apple7"),
+    (MTLGPUFamily::Apple6, "Apple6"),
+    (MTLGPUFamily::Apple5, "Apple5"),
+    (MTLGPUFamily::Apple4, "Apple4"),
+];
+const OTHER_FAMILIES: [(MTLGPUFamily, &str); 3] = [
+    (MTLGPUFamily::Mac2, "Mac2"),
+    (MTLGPUFamily::Metal3, "Metal3"),
+    (MTLGPUFamily::Metal4, "Metal4"),
+];
+
+/// Reductions size their grids by the number of cores; this is taken where it is unknown.
+const COMMON_CORES: u32 = 16;
+
+/// The system's GPU.
+pub(super) fn find() -> Result<Device> {
+    let unavailable = |reason: String| MetalError::DeviceUnavailable {
+        device: DeviceKind::Metal,
+        reason,
+    };
+    let device = MTLCreateSystemDefaultDevice()
+        .ok_or_else(|| unavailable("the system has no Metal device".into()))?;
+    // Grids by threads cut the last threadgroup short.
+    let cuts_short = [MTLGPUFamily::Apple4, MTLGPUFamily::Mac2];
+    if !cuts_short.iter().any(|&f| device.supportsFamily(f)) {
+        return Err(unavailable(format!(
+            "{} is of no GPU family with threadgroups of several sizes in a grid (Apple4, Mac2)",
+            device.name()
+        )));
+    }
+    Ok(device)
+}
+
+/// The families that the device belongs to.
+pub(super) fn families(device: &ProtocolObject<dyn MTLDevice>) -> String {
+    let newest = APPLE_FAMILIES
+        .iter()
+        .find(|(family, _)| device.supportsFamily(*family));
+    let others = OTHER_FAMILIES
+        .iter()
+        .filter(|(family, _)| device.supportsFamily(*family));
+    let names: Vec<&str> = newest.into_iter().chain(others).map(|f| f.1).collect();
+    match names.is_empty() {
+        true => "no known family".into(),
+        false => names.join(" "),
+    }
+}
+
+/// What is known before anything has run.
+pub(super) fn info(
+    device: &Retained<ProtocolObject<dyn MTLDevice>>,
+    budget: Option<u64>,
+    origin: &Origin,
+) -> DeviceInfo {
+    let working_set = device.recommendedMaxWorkingSetSize();
+    let most = device.maxThreadsPerThreadgroup();
+    DeviceInfo {
+        name: device.name().to_string(),
+        kind: DeviceKind::Metal,
+        detail: format!("Metal {LANGUAGE_NAME}, {}, {origin}", families(device)),
+        memory: physical_memory().unwrap_or(working_set),
+        working_set,
+        budget: budget.unwrap_or(working_set),
+        max_buffer: device.maxBufferLength() as u64,
+        unified: device.hasUnifiedMemory(),
+        // Every Apple GPU; a pipeline that differs is refused when it is made.
+        simd_width: SIMD_WIDTH,
+        max_threads_per_threadgroup: most.width as u32,
+        max_threadgroup_memory: device.maxThreadgroupMemoryLength() as u32,
+        compute_units: cores::count().unwrap_or(COMMON_CORES),
+        conformance: false,
+    }
+}
+
+/// `hw.memsize`.
+fn physical_memory() -> Option<u64> {
+    let mut bytes = 0u64;
+    let mut len = size_of::<u64>();
+    // SAFETY: the name is a C string, the value pointer and its length describe `bytes`.
+    let status = unsafe {
+        libc::sysctlbyname(
+            c"hw.memsize".as_ptr(),
+            std::ptr::from_mut(&mut bytes).cast(),
+            &mut len,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    (status == 0).then_some(bytes)
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use hologram_backends::{BufferHandle, Operand, Ty};
@@ -133,6 +134,18 @@ impl DynBuffer {
         let mut data = vec![0; self.size_bytes()];
         self.read_bytes(0, &mut data)?;
         Ok(data)
+    }
+
+    /// Where the bytes lie in the host's memory, after everything submitted; `None` on devices with
+    /// memory of their own. Valid as long as a clone of the buffer lives; who uses it must know that no
+    /// operation does so at the same time.
+    ///
+    /// # Errors
+    /// What went wrong before.
+    pub fn host_pointer(&self) -> Result<Option<NonNull<u8>>> {
+        let mut state = self.owned.shared.lock();
+        state.synchronize()?;
+        Ok(state.backend.host_pointer(self.handle())?)
     }
 
     /// The buffer with its type known to the compiler.

@@ -3,7 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::Error;
+use hologram_backends::cpu::CpuBackend;
+use hologram_backends::metal::MetalBackend;
+use hologram_backends::Backend;
+use openvm_metal_common::{Device, DeviceKind};
+
+use crate::error::{Error, Result};
 
 /// Where an executor runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +44,7 @@ impl fmt::Display for BackendType {
 impl FromStr for BackendType {
     type Err = Error;
 
-    fn from_str(name: &str) -> Result<Self, Error> {
+    fn from_str(name: &str) -> Result<Self> {
         Self::ALL
             .into_iter()
             .find(|backend| backend.name() == name)
@@ -48,4 +53,62 @@ impl FromStr for BackendType {
                 reason: format!("`{name}` is none of cpu, metal, cuda"),
             })
     }
+}
+
+/// A backend with the name of its device.
+type Opened = (Box<dyn Backend>, String);
+
+fn cpu_name() -> String {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let arch = std::env::consts::ARCH;
+    format!("{arch} CPU, {threads} threads")
+}
+
+/// Name of the device that a backend would run on.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`].
+pub fn find(backend: BackendType) -> Result<String> {
+    let kind = match backend {
+        BackendType::Cpu => return Ok(cpu_name()),
+        BackendType::Metal => DeviceKind::Metal,
+        BackendType::Cuda => DeviceKind::Cuda,
+    };
+    let report = openvm_metal_common::devices()
+        .into_iter()
+        .find(|report| report.kind == kind);
+    let (info, missing) = report.map_or((None, None), |report| (report.info, report.missing));
+    info.map(|info| info.name)
+        .ok_or_else(|| Error::BackendUnavailable {
+            backend,
+            reason: missing.unwrap_or_else(|| "no such device".into()),
+        })
+}
+
+/// Makes a backend.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`] if its device is missing; else what the device says.
+pub(crate) fn open(backend: BackendType) -> Result<Opened> {
+    let name = find(backend)?;
+    let made: Box<dyn Backend> = match backend {
+        BackendType::Cpu => Box::new(CpuBackend::new()),
+        BackendType::Metal => Box::new(MetalBackend::new(Device::Metal)?),
+        BackendType::Cuda => Box::new(MetalBackend::new(Device::Cuda)?),
+    };
+    Ok((made, name))
+}
+
+/// Makes the first backend whose device is there: Metal, CUDA, the CPU.
+///
+/// # Errors
+/// What a device that is there says.
+pub(crate) fn open_auto() -> Result<(Opened, BackendType)> {
+    for backend in [BackendType::Metal, BackendType::Cuda] {
+        match open(backend) {
+            Err(Error::BackendUnavailable { .. }) => {}
+            opened => return Ok((opened?, backend)),
+        }
+    }
+    Ok((open(BackendType::Cpu)?, BackendType::Cpu))
 }

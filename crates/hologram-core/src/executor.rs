@@ -7,7 +7,7 @@ use hologram_backends::{
 };
 
 use crate::buffer::{Buffer, DynBuffer};
-use crate::device::BackendType;
+use crate::device::{self, BackendType};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::stats::Stats;
@@ -53,6 +53,32 @@ pub(crate) struct Memory {
 }
 
 impl Executor {
+    /// On the CPU.
+    ///
+    /// # Errors
+    /// The backend cannot be made.
+    pub fn new() -> Result<Self> {
+        Self::new_with_backend(BackendType::Cpu)
+    }
+
+    /// On a backend of choice; never silently another.
+    ///
+    /// # Errors
+    /// [`Error::BackendUnavailable`].
+    pub fn new_with_backend(backend: BackendType) -> Result<Self> {
+        let (made, device) = device::open(backend)?;
+        Ok(Self::from_backend(made, backend, device))
+    }
+
+    /// On Metal if there is an Apple GPU, else on CUDA if a driver answers, else on the CPU.
+    ///
+    /// # Errors
+    /// A device that is there but cannot be used; the CPU's backend cannot be made.
+    pub fn new_auto() -> Result<Self> {
+        let ((made, device), backend) = device::open_auto()?;
+        Ok(Self::from_backend(made, backend, device))
+    }
+
     /// On a backend that the caller made; `device` is its name for people.
     pub fn from_backend(made: Box<dyn Backend>, backend: BackendType, device: String) -> Self {
         Self {
@@ -124,8 +150,11 @@ impl Executor {
     /// The call is not valid; on the CPU, which runs it at once, also its fault.
     pub fn call(&self, call: &IntrinsicCall) -> Result<()> {
         let mut state = self.shared.lock();
-        let ticket = state.backend.submit_intrinsic(call)?;
         state.stats.operations += 1;
+        if state.eager {
+            return Ok(state.backend.execute_intrinsic(call)?);
+        }
+        let ticket = state.backend.submit_intrinsic(call)?;
         state.submitted(ticket)
     }
 
@@ -281,16 +310,15 @@ impl Shared {
 
 impl State {
     fn submit_program(&mut self, program: &Program, params: &ExecutionParams) -> Result<()> {
-        let ticket = self.backend.submit(program, params)?;
         self.stats.programs += 1;
+        if self.eager {
+            return Ok(self.backend.execute_program_with_params(program, params)?);
+        }
+        let ticket = self.backend.submit(program, params)?;
         self.submitted(ticket)
     }
 
     fn submitted(&mut self, ticket: Ticket) -> Result<()> {
-        if self.eager {
-            self.backend.wait(ticket)?;
-            return Ok(());
-        }
         self.pending.push(ticket);
         if self.pending.len() >= MAX_PENDING {
             return self.synchronize();

@@ -5,6 +5,7 @@ pub mod handle;
 pub mod launch;
 
 use std::any::Any;
+use std::ptr::NonNull;
 
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
@@ -133,6 +134,15 @@ pub trait Backend: Send {
         dst_offset: usize,
         len: usize,
     ) -> Result<()>;
+
+    /// Where a buffer's bytes lie in the host's memory, after everything submitted; `None` on devices
+    /// with memory of their own. Valid until the buffer is freed; for zero bytes it may be dangling.
+    ///
+    /// # Errors
+    /// An unknown handle.
+    fn host_pointer(&mut self, handle: BufferHandle) -> Result<Option<NonNull<u8>>> {
+        self.buffer_size(handle).map(|_| None)
+    }
 
     /// A new zeroed pool of `size` bytes; 0 is allowed.
     ///

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::cache::Cache;
@@ -241,6 +242,12 @@ impl Backend for CpuBackend {
         // SAFETY: both ranges are live and do not overlap; no program runs while the backend is borrowed.
         unsafe { std::ptr::copy_nonoverlapping(from.ptr, to.ptr, len) }
         Ok(())
+    }
+
+    fn host_pointer(&mut self, handle: BufferHandle) -> Result<Option<NonNull<u8>>> {
+        self.memory
+            .buffer(handle)
+            .map(|span| NonNull::new(span.ptr))
     }
 
     fn allocate_pool(&mut self, size: usize) -> Result<PoolHandle> {

@@ -1,0 +1,32 @@
+"""Buffers, operations and Atlas programs on CPUs, Apple GPUs and NVIDIA GPUs.
+
+>>> import hologram, numpy as np
+>>> with hologram.Executor("cpu") as ex:
+...     a = ex.from_numpy(np.arange(4, dtype=np.float32))
+...     c = ex.allocate(4)
+...     hologram.ops.vector_add(ex, a, a, c)
+...     print(c.to_numpy())
+[0. 2. 4. 6.]
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from . import backend, errors, ops
+from ._hologram import Buffer, Executor, Program, backends
+from .errors import HologramError
+
+try:
+    __version__ = version("openvm-hologram")
+except PackageNotFoundError:  # The sources are used without being installed.
+    __version__ = "unknown"
+
+__all__ = [
+    "Buffer",
+    "Executor",
+    "HologramError",
+    "Program",
+    "backend",
+    "backends",
+    "errors",
+    "ops",
+]

@@ -1,0 +1,212 @@
+"""Types of the native module."""
+
+from collections.abc import Buffer as SupportsBuffer
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+BackendName = Literal["auto", "cpu", "metal", "cuda"]
+Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
+
+def backends() -> list[tuple[str, bool, str]]:
+    """Each backend as (name, whether it is there, its device or why it is missing)."""
+
+@final
+class Executor:
+    """A device: its memory and what runs on it. Usable from many threads."""
+
+    def __new__(cls, backend: BackendName | str = "auto") -> Self:
+        """
+        Raises:
+            BackendUnavailableError: the backend's device is missing; no other takes its place.
+            ArgumentError: no backend has this name.
+        """
+    @property
+    def backend(self) -> Literal["cpu", "metal", "cuda"]:
+        """Where it runs."""
+    @property
+    def device(self) -> str:
+        """Name of the device."""
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+    def stats(self) -> dict[str, int]:
+        """Counters since it was made: operations, programs, waits, allocations, bytes."""
+    def synchronize(self) -> None:
+        """Waits for everything that was started; raises what went wrong."""
+    def allocate(self, size: int, dtype: DTypeLike = ...) -> Buffer:
+        """A zeroed buffer; float32 unless said otherwise.
+
+        Raises:
+            OutOfMemoryError: the device has no such memory.
+        """
+    def allocate_boundary(
+        self, class_index: int, width: int, height: int, dtype: DTypeLike = ...
+    ) -> Buffer:
+        """`width` (up to 48) x `height` (up to 256) bytes of a class (up to 95) of the boundary pool."""
+    def from_numpy(self, array: ArrayLike, dtype: DTypeLike | None = None) -> Buffer:
+        """A new buffer with the elements of an array, in row-major order: one copy if it is dense."""
+    def run(
+        self,
+        program: Program,
+        *,
+        grid: Dimensions | None = None,
+        block: Dimensions | None = None,
+        shared_memory: int = 0,
+        registers: Mapping[int | str, Buffer | int | tuple[DTypeLike, float]] | None = None,
+        step_budget: int | None = None,
+        class_from_block: bool = False,
+    ) -> None:
+        """Runs a program and waits for it.
+
+        Args:
+            grid: blocks; one by default.
+            block: lanes of a block; one by default.
+            shared_memory: bytes of each block.
+            registers: what registers begin with: a buffer is its handle, an integer is uint64.
+            step_budget: most instructions of a lane.
+            class_from_block: a lane's class is its block mod 96.
+
+        Raises:
+            ProgramError: the program is not valid.
+            FaultError: a lane's fault, with `lane`, `pc` and `instruction`.
+            LaunchError: a launch over the limits.
+        """
+    def close(self) -> None:
+        """Ends its use; buffers stay valid until they are freed."""
+    def cleanup(self) -> None:
+        """The same as `close`."""
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Buffer:
+    """Elements of one type in a device's memory, freed with the last reference.
+
+    On the CPU it is also a view: of the buffer protocol, of DLPack and of `numpy.asarray`, without a
+    copy. Do not run operations on a buffer while another thread uses such a view.
+    """
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+    @property
+    def dtype(self) -> np.dtype[Any] | str:
+        """Type of the elements; the name "bfloat16" where `ml_dtypes` is not installed."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+    @property
+    def handle(self) -> int:
+        """Its number in programs."""
+    @property
+    def class_index(self) -> int | None:
+        """Class of the boundary pool."""
+    @property
+    def freed(self) -> bool:
+        """Whether `free` was called."""
+    def from_numpy(self, array: ArrayLike) -> None:
+        """Copies an array of the same type and size."""
+    def to_numpy(self) -> NDArray[Any]:
+        """A copy as an array."""
+    def from_bytes(self, data: SupportsBuffer) -> None:
+        """Copies bytes: as many as the buffer has."""
+    def to_bytes(self) -> bytes:
+        """All elements as bytes, little-endian."""
+    def fill(self, value: float) -> None:
+        """Sets all elements."""
+    def copy_from(self, other: Buffer) -> None:
+        """Copies a buffer of the same type and size, of any executor."""
+    def free(self) -> None:
+        """Frees the memory now.
+
+        Raises:
+            BufferError: views of it exist.
+            ClosedError: it is freed.
+        """
+    def __len__(self) -> int: ...
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+@final
+class Program:
+    """Instructions with labels, in the Atlas instruction set."""
+
+    def __new__(cls, text: str) -> Self:
+        """Reads assembly.
+
+        Raises:
+            ProgramError: with the line.
+        """
+    @staticmethod
+    def from_bytes(data: bytes) -> Program:
+        """Reads what `to_bytes` gave."""
+    def to_bytes(self) -> bytes:
+        """The serialised form."""
+    def __len__(self) -> int: ...
+
+def unary(ex: Executor, op: str, a: Buffer, c: Buffer, n: int | None = None) -> None: ...
+def binary(
+    ex: Executor, op: str, a: Buffer, b: Buffer, c: Buffer, n: int | None = None
+) -> None: ...
+def scalar(
+    ex: Executor, op: str, a: Buffer, c: Buffer, scalar: float, n: int | None = None
+) -> None: ...
+def clip(
+    ex: Executor, a: Buffer, c: Buffer, low: float, high: float, n: int | None = None
+) -> None: ...
+def copy(ex: Executor, src: Buffer, dst: Buffer, n: int | None = None) -> None: ...
+def reduce(
+    ex: Executor, op: str, input: Buffer, output: Buffer | None = None, n: int | None = None
+) -> float: ...
+def loss(
+    ex: Executor,
+    op: str,
+    predicted: Buffer,
+    target: Buffer,
+    output: Buffer | None = None,
+    n: int | None = None,
+) -> float: ...
+def softmax(ex: Executor, input: Buffer, output: Buffer, rows: int, cols: int) -> None: ...
+def layer_norm(
+    ex: Executor,
+    input: Buffer,
+    gamma: Buffer,
+    beta: Buffer,
+    output: Buffer,
+    rows: int,
+    cols: int,
+    epsilon: float,
+) -> None: ...
+def gemm(
+    ex: Executor, a: Buffer, b: Buffer, c: Buffer, m: int, n: int, k: int
+) -> None: ...
+def matvec(ex: Executor, a: Buffer, x: Buffer, y: Buffer, m: int, n: int) -> None: ...

@@ -1,0 +1,370 @@
+//! `hologram.Buffer`.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hologram_core::{ops::raw, DynBuffer, Executor};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+use crate::errors::{exception, OrRaise};
+use crate::{dlpack, dtype, view};
+
+/// Elements of one type in a device's memory.
+#[pyclass(name = "Buffer", module = "hologram", frozen, weakref)]
+pub struct PyBuffer {
+    inner: Mutex<Option<DynBuffer>>,
+    executor: Executor,
+    /// Views of the memory that others hold.
+    exports: Arc<AtomicUsize>,
+}
+
+impl PyBuffer {
+    pub fn new(executor: Executor, buffer: DynBuffer) -> Self {
+        Self {
+            inner: Mutex::new(Some(buffer)),
+            executor,
+            exports: Arc::default(),
+        }
+    }
+
+    /// The buffer, if it is not freed.
+    pub fn get(&self) -> PyResult<DynBuffer> {
+        let guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        guard
+            .clone()
+            .ok_or_else(|| exception("ClosedError", "the buffer is freed".into()))
+    }
+
+    /// Where it lives.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// Memory that a view may show, with the counter to raise while it does.
+    pub fn exported(&self) -> PyResult<(DynBuffer, *mut u8, Arc<AtomicUsize>)> {
+        let buffer = self.get()?;
+        let pointer = buffer.host_pointer().or_raise()?.ok_or_else(|| {
+            PyBufferError::new_err("the memory is the device's own; copy it with to_numpy()")
+        })?;
+        Ok((buffer, pointer.as_ptr(), self.exports.clone()))
+    }
+
+    /// Copies an array of the same type and size, in row-major order.
+    pub fn write_array(&self, array: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = array.py();
+        let buffer = self.get()?;
+        let ty = dtype::parse(&array.getattr("dtype")?)?;
+        if ty != buffer.ty() {
+            let message = format!(
+                "array: elements are {}, {} expected; convert it with `astype`",
+                dtype::name(ty),
+                dtype::name(buffer.ty())
+            );
+            return Err(exception("DTypeError", message));
+        }
+        let size: usize = array.getattr("size")?.extract()?;
+        if size != buffer.len() {
+            let message = format!("array: {size} elements given, {} expected", buffer.len());
+            return Err(exception("ShapeError", message));
+        }
+        let dense = dtype::numpy(py)?
+            .getattr("ascontiguousarray")?
+            .call1((array,))?;
+        let bytes = host_bytes(&dense)?;
+        let data = (bytes.buf_ptr() as usize, bytes.len_bytes());
+        py.detach(|| {
+            // SAFETY: `bytes` is dense and holds the array's memory until it is dropped, below.
+            let data = unsafe { slice(data) };
+            buffer.write_bytes(0, data)
+        })
+        .or_raise()?;
+        drop(bytes);
+        Ok(())
+    }
+}
+
+/// A slice of a place and a length, which is made where there is no Python to look at it.
+///
+/// # Safety
+/// As of `std::slice::from_raw_parts`, but the place may be null if the length is 0.
+unsafe fn slice<'a>((place, len): (usize, usize)) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: as promised by the caller.
+    unsafe { std::slice::from_raw_parts(place as *const u8, len) }
+}
+
+/// The memory of a dense array as bytes; not all element types have a format of their own.
+fn host_bytes(dense: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    let flat = dense.call_method1("reshape", (-1,))?;
+    let bytes = PyUntypedBuffer::get(&flat.call_method1("view", ("u1",))?)?;
+    if !bytes.is_c_contiguous() {
+        return Err(PyBufferError::new_err("the array is not dense"));
+    }
+    Ok(bytes)
+}
+
+#[pymethods]
+impl PyBuffer {
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        Ok(self.get()?.len())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.size()
+    }
+
+    /// Type of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        dtype::to_numpy(py, self.get()?.ty())
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> PyResult<usize> {
+        Ok(self.get()?.size_bytes())
+    }
+
+    /// Its number in programs.
+    #[getter]
+    fn handle(&self) -> PyResult<u64> {
+        Ok(self.get()?.handle().raw())
+    }
+
+    /// Class of the boundary pool, or None.
+    #[getter]
+    fn class_index(&self) -> PyResult<Option<u8>> {
+        Ok(self.get()?.class())
+    }
+
+    /// Whether `free` was called.
+    #[getter]
+    fn freed(&self) -> bool {
+        self.get().is_err()
+    }
+
+    /// Copies an array of the same type and size.
+    #[pyo3(name = "from_numpy")]
+    fn take_numpy(&self, array: &Bound<'_, PyAny>) -> PyResult<()> {
+        let array = dtype::numpy(array.py())?
+            .getattr("asarray")?
+            .call1((array,))?;
+        self.write_array(&array)
+    }
+
+    /// A copy as a NumPy array.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let buffer = self.get()?;
+        let dtype = dtype::to_numpy(py, buffer.ty())?;
+        let array = dtype::numpy(py)?
+            .getattr("empty")?
+            .call1((buffer.len(), dtype))?;
+        let bytes = host_bytes(&array)?;
+        let (place, len) = (bytes.buf_ptr() as usize, bytes.len_bytes());
+        py.detach(|| {
+            if len == 0 {
+                return buffer.read_bytes(0, &mut []);
+            }
+            // SAFETY: the array is new, dense, writable and ours alone; `bytes` holds it.
+            let data = unsafe { std::slice::from_raw_parts_mut(place as *mut u8, len) };
+            buffer.read_bytes(0, data)
+        })
+        .or_raise()?;
+        drop(bytes);
+        Ok(array)
+    }
+
+    /// Copies bytes: as many as the buffer has.
+    #[pyo3(name = "from_bytes")]
+    fn take_bytes(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = self.get()?;
+        let bytes = PyUntypedBuffer::get(data)?;
+        if !bytes.is_c_contiguous() {
+            return Err(PyBufferError::new_err("the bytes are not dense"));
+        }
+        if bytes.len_bytes() != buffer.size_bytes() {
+            let message = format!(
+                "data: {} bytes given, {} expected",
+                bytes.len_bytes(),
+                buffer.size_bytes()
+            );
+            return Err(exception("ShapeError", message));
+        }
+        let data = (bytes.buf_ptr() as usize, bytes.len_bytes());
+        py.detach(|| {
+            // SAFETY: `bytes` is dense and holds the memory until it is dropped, below.
+            let data = unsafe { slice(data) };
+            buffer.write_bytes(0, data)
+        })
+        .or_raise()?;
+        drop(bytes);
+        Ok(())
+    }
+
+    /// All elements as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let buffer = self.get()?;
+        PyBytes::new_with(py, buffer.size_bytes(), |data| {
+            py.detach(|| buffer.read_bytes(0, data)).or_raise()
+        })
+    }
+
+    /// Sets all elements.
+    fn fill(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let buffer = self.get()?;
+        let bits = dtype::to_bits(buffer.ty(), value)?;
+        let executor = &self.executor;
+        py.detach(|| raw::fill(executor, buffer.span(), bits, buffer.len()))
+            .or_raise()
+    }
+
+    /// Copies all elements of a buffer of the same type and size, on the device where both are one's.
+    fn copy_from(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
+        let (to, from) = (self.get()?, other.get().get()?);
+        if from.len() != to.len() {
+            let message = format!(
+                "other: {} elements given, {} expected",
+                from.len(),
+                to.len()
+            );
+            return Err(exception("ShapeError", message));
+        }
+        let executor = &self.executor;
+        py.detach(|| {
+            if from.ty() == to.ty() && !from.belongs_to(executor) {
+                return to.write_bytes(0, &from.to_bytes()?);
+            }
+            raw::copy(executor, from.span(), to.span(), to.len())
+        })
+        .or_raise()
+    }
+
+    /// Frees the memory now.
+    fn free(&self) -> PyResult<()> {
+        let mut guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.exports.load(Ordering::Acquire) != 0 {
+            return Err(PyBufferError::new_err(
+                "views of the buffer exist; delete them before it is freed",
+            ));
+        }
+        if guard.take().is_none() {
+            return Err(exception("ClosedError", "the buffer is freed".into()));
+        }
+        Ok(())
+    }
+
+    #[pyo3(signature = (dtype = None, copy = None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let numpy = dtype::numpy(py)?;
+        let this = slf.get();
+        let array = if copy == Some(true) || this.size()? == 0 || this.exported().is_err() {
+            if copy == Some(false) && this.size()? != 0 {
+                let message = "the memory is the device's own: a copy is needed";
+                return Err(exception("ArgumentError", message.into()));
+            }
+            this.to_numpy(py)?
+        } else {
+            let kwargs = PyDict::new(py);
+            kwargs.set_item("dtype", "u1")?;
+            let bytes = numpy.getattr("frombuffer")?.call((slf,), Some(&kwargs))?;
+            bytes.call_method1("view", (this.dtype(py)?,))?
+        };
+        let Some(dtype) = dtype else {
+            return Ok(array);
+        };
+        let kwargs = PyDict::new(py);
+        kwargs.set_item("dtype", dtype)?;
+        if copy == Some(false) {
+            kwargs.set_item("copy", false)?;
+            return numpy.getattr("array")?.call((array,), Some(&kwargs));
+        }
+        numpy.getattr("asarray")?.call((array,), Some(&kwargs))
+    }
+
+    #[pyo3(signature = (*, stream = None, max_version = None, dl_device = None, copy = None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<&Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(i32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if stream.is_some() {
+            return Err(PyBufferError::new_err("host memory has no streams"));
+        }
+        if copy == Some(true) {
+            return Err(PyBufferError::new_err("no copies here: use to_numpy()"));
+        }
+        if dl_device.is_some_and(|device| device != dlpack::HOST) {
+            return Err(PyBufferError::new_err("only host memory is shown"));
+        }
+        let (buffer, pointer, exports) = self.exported()?;
+        dlpack::capsule(py, buffer, pointer, exports, max_version)
+    }
+
+    fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
+        self.exported()?;
+        Ok(dlpack::HOST)
+    }
+
+    /// # Safety
+    /// Called by Python with a view to fill.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: std::ffi::c_int,
+    ) -> PyResult<()> {
+        let (buffer, pointer, exports) = slf.get().exported()?;
+        // SAFETY: Python passes a view that may be filled; the buffer, held by the view, owns the memory.
+        unsafe { view::fill(view, flags, &buffer, pointer, slf.into_any()) };
+        exports.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// # Safety
+    /// Called by Python with a view filled by `__getbuffer__`, once.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: as promised.
+        unsafe { view::release(view) };
+        self.exports.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    fn __repr__(&self) -> String {
+        match self.get() {
+            Ok(buffer) => format!(
+                "Buffer({} x {}, {})",
+                buffer.len(),
+                dtype::name(buffer.ty()),
+                self.executor.backend_type()
+            ),
+            Err(_) => "Buffer(freed)".into(),
+        }
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().get()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        if self.freed() {
+            return Ok(());
+        }
+        self.free()
+    }
+}

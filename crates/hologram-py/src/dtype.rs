@@ -1,0 +1,139 @@
+//! Element types by their NumPy names, and numbers as bits.
+
+use half::{bf16, f16};
+use hologram_backends::Ty;
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyModule, PyString};
+use pyo3::IntoPyObjectExt;
+
+use crate::errors::exception;
+
+/// NumPy's name of each type, and the format of the buffer protocol.
+const NAMES: [(&str, Ty, &std::ffi::CStr); 12] = [
+    ("int8", Ty::I8, c"b"),
+    ("int16", Ty::I16, c"h"),
+    ("int32", Ty::I32, c"i"),
+    ("int64", Ty::I64, c"q"),
+    ("uint8", Ty::U8, c"B"),
+    ("uint16", Ty::U16, c"H"),
+    ("uint32", Ty::U32, c"I"),
+    ("uint64", Ty::U64, c"Q"),
+    ("float16", Ty::F16, c"e"),
+    ("bfloat16", Ty::Bf16, c"H"),
+    ("float32", Ty::F32, c"f"),
+    ("float64", Ty::F64, c"d"),
+];
+
+fn entry(ty: Ty) -> &'static (&'static str, Ty, &'static std::ffi::CStr) {
+    &NAMES[usize::from(ty.code())]
+}
+
+/// NumPy's name of a type.
+pub fn name(ty: Ty) -> &'static str {
+    entry(ty).0
+}
+
+/// Format of the buffer protocol; bfloat16 has none and is shown as its bits.
+pub fn format(ty: Ty) -> &'static std::ffi::CStr {
+    entry(ty).2
+}
+
+/// The module `numpy`.
+pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static NUMPY: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = NUMPY.get_or_try_init(py, || py.import("numpy").map(Bound::unbind))?;
+    Ok(module.bind(py))
+}
+
+/// The type that a name, a NumPy type or dtype means.
+pub fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<Ty> {
+    let py = dtype.py();
+    let find = |name: &str| NAMES.iter().find(|(n, ..)| *n == name).map(|e| e.1);
+    if let Ok(text) = dtype.cast::<PyString>() {
+        if let Some(ty) = find(&text.to_string_lossy()) {
+            return Ok(ty);
+        }
+    }
+    let unknown = |_| exception("DTypeError", format!("{dtype} is not an element type"));
+    let dtype = numpy(py)?
+        .getattr("dtype")?
+        .call1((dtype,))
+        .map_err(unknown)?;
+    let text: String = dtype.getattr("name")?.extract()?;
+    if !dtype.getattr("isnative")?.is_truthy()? {
+        let message = format!("dtype: {text} of foreign byte order; convert it with `astype`");
+        return Err(exception("DTypeError", message));
+    }
+    find(&text).ok_or_else(|| {
+        let names: Vec<_> = NAMES.iter().map(|e| e.0).collect();
+        let message = format!("dtype: `{text}` is none of {}", names.join(", "));
+        exception("DTypeError", message)
+    })
+}
+
+/// The NumPy dtype of a type; bfloat16 needs `ml_dtypes`, and is its name where that is missing.
+pub fn to_numpy(py: Python<'_>, ty: Ty) -> PyResult<Bound<'_, PyAny>> {
+    if ty == Ty::Bf16 {
+        return match py.import("ml_dtypes") {
+            Ok(module) => numpy(py)?
+                .getattr("dtype")?
+                .call1((module.getattr("bfloat16")?,)),
+            Err(_) => name(ty).into_bound_py_any(py),
+        };
+    }
+    numpy(py)?.getattr("dtype")?.call1((name(ty),))
+}
+
+/// A number as the bits of an element; integers must fit, floats are rounded to the nearest.
+pub fn to_bits(ty: Ty, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let float = || value.extract::<f64>();
+    Ok(match ty {
+        Ty::F16 => u64::from(f16::from_f64(float()?).to_bits()),
+        Ty::Bf16 => u64::from(bf16::from_f64(float()?).to_bits()),
+        Ty::F32 => u64::from((float()? as f32).to_bits()),
+        Ty::F64 => float()?.to_bits(),
+        _ if ty.is_signed_int() => {
+            let number: i64 = value.extract()?;
+            let shift = 64 - ty.bits();
+            if number << shift >> shift != number {
+                return Err(overflow(ty, value));
+            }
+            number as u64 & ty.mask()
+        }
+        _ => {
+            let number: u64 = value.extract().map_err(|error| {
+                // A negative number is out of range; anything else is of the wrong type.
+                if value.lt(0).unwrap_or(false) {
+                    overflow(ty, value)
+                } else {
+                    error
+                }
+            })?;
+            if number & !ty.mask() != 0 {
+                return Err(overflow(ty, value));
+            }
+            number
+        }
+    })
+}
+
+fn overflow(ty: Ty, value: &Bound<'_, PyAny>) -> PyErr {
+    PyOverflowError::new_err(format!("{value} does not fit in {}", name(ty)))
+}
+
+/// The bits of an element as a Python number.
+pub fn from_bits(py: Python<'_>, ty: Ty, bits: u64) -> PyResult<Py<PyAny>> {
+    match ty {
+        Ty::F16 => f16::from_bits(bits as u16).to_f64().into_py_any(py),
+        Ty::Bf16 => bf16::from_bits(bits as u16).to_f64().into_py_any(py),
+        Ty::F32 => f32::from_bits(bits as u32).into_py_any(py),
+        Ty::F64 => f64::from_bits(bits).into_py_any(py),
+        _ if ty.is_signed_int() => {
+            let shift = 64 - ty.bits();
+            ((bits << shift) as i64 >> shift).into_py_any(py)
+        }
+        _ => bits.into_py_any(py),
+    }
+}

@@ -1,0 +1,264 @@
+//! `hologram.Executor`.
+
+use std::sync::{Mutex, PoisonError};
+
+use hologram_backends::{Dim3, ExecutionParams, LaunchConfig, Register, Ty};
+use hologram_core::{device, BackendType, Executor};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::buffer::PyBuffer;
+use crate::dtype;
+use crate::errors::{exception, OrRaise};
+use crate::program::PyProgram;
+
+/// A device: its memory and what runs on it.
+#[pyclass(name = "Executor", module = "hologram", frozen, weakref)]
+pub struct PyExecutor {
+    inner: Mutex<Option<Executor>>,
+    backend: BackendType,
+    device: String,
+}
+
+/// Name of each backend with its device, or why it is missing, as (name, present, text).
+#[pyfunction]
+pub fn backends() -> Vec<(&'static str, bool, String)> {
+    BackendType::ALL
+        .into_iter()
+        .map(|backend| match device::find(backend) {
+            Ok(name) => (backend.name(), true, name),
+            Err(error) => (backend.name(), false, error.to_string()),
+        })
+        .collect()
+}
+
+impl PyExecutor {
+    /// The executor, if it is not closed.
+    pub fn get(&self) -> PyResult<Executor> {
+        let guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        guard
+            .clone()
+            .ok_or_else(|| exception("ClosedError", "the executor is closed".into()))
+    }
+}
+
+#[pymethods]
+impl PyExecutor {
+    #[new]
+    #[pyo3(signature = (backend = "auto"))]
+    fn new(py: Python<'_>, backend: &str) -> PyResult<Self> {
+        let made = py.detach(|| match backend {
+            "auto" => Executor::new_auto(),
+            name => name.parse().and_then(Executor::new_with_backend),
+        });
+        let executor = made.or_raise()?;
+        Ok(Self {
+            backend: executor.backend_type(),
+            device: executor.device().to_owned(),
+            inner: Mutex::new(Some(executor)),
+        })
+    }
+
+    /// Where it runs: "cpu", "metal" or "cuda".
+    #[getter]
+    fn backend(&self) -> &'static str {
+        self.backend.name()
+    }
+
+    /// Name of the device.
+    #[getter]
+    fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Whether `close` was called.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.get().is_err()
+    }
+
+    /// Counters since it was made.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.get()?.stats();
+        let dict = PyDict::new(py);
+        for (name, value) in stats.entries() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Waits for everything that was started.
+    fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
+        let executor = self.get()?;
+        py.detach(|| executor.synchronize()).or_raise()
+    }
+
+    /// A zeroed buffer of `size` elements.
+    #[pyo3(signature = (size, dtype = None))]
+    fn allocate(
+        &self,
+        py: Python<'_>,
+        size: usize,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyBuffer> {
+        let executor = self.get()?;
+        let ty = dtype.map_or(Ok(Ty::F32), dtype::parse)?;
+        let buffer = py.detach(|| executor.allocate_dyn(ty, size)).or_raise()?;
+        Ok(PyBuffer::new(executor, buffer))
+    }
+
+    /// `width` x `height` bytes of a class of the boundary pool.
+    #[pyo3(signature = (class_index, width, height, dtype = None))]
+    fn allocate_boundary(
+        &self,
+        class_index: u8,
+        width: usize,
+        height: usize,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyBuffer> {
+        let executor = self.get()?;
+        let ty = dtype.map_or(Ok(Ty::F32), dtype::parse)?;
+        let buffer = executor
+            .allocate_boundary_dyn(ty, class_index, width, height)
+            .or_raise()?;
+        Ok(PyBuffer::new(executor, buffer))
+    }
+
+    /// A new buffer with the elements of an array, in row-major order.
+    #[pyo3(name = "from_numpy", signature = (array, dtype = None))]
+    fn take_numpy(
+        &self,
+        py: Python<'_>,
+        array: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<PyBuffer> {
+        let kwargs = PyDict::new(py);
+        kwargs.set_item("dtype", dtype)?;
+        let numpy = dtype::numpy(py)?;
+        let array = numpy.getattr("asarray")?.call((array,), Some(&kwargs))?;
+        let ty = dtype::parse(&array.getattr("dtype")?)?;
+        let size: usize = array.getattr("size")?.extract()?;
+        let executor = self.get()?;
+        let buffer = py.detach(|| executor.allocate_dyn(ty, size)).or_raise()?;
+        let buffer = PyBuffer::new(executor, buffer);
+        buffer.write_array(&array)?;
+        Ok(buffer)
+    }
+
+    /// Runs a program and waits for it.
+    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = 0, registers = None, step_budget = None, class_from_block = false))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        program: &PyProgram,
+        grid: Option<&Bound<'_, PyAny>>,
+        block: Option<&Bound<'_, PyAny>>,
+        shared_memory: usize,
+        registers: Option<&Bound<'_, PyDict>>,
+        step_budget: Option<u64>,
+        class_from_block: bool,
+    ) -> PyResult<()> {
+        let executor = self.get()?;
+        let launch = LaunchConfig::new(dimensions(grid)?, dimensions(block)?)
+            .with_shared_memory(shared_memory);
+        let mut params = ExecutionParams::new(launch);
+        params.step_budget = step_budget;
+        params.class_from_block = class_from_block;
+        // Clones keep the buffers alive while the program runs.
+        let mut used = Vec::new();
+        for (key, value) in registers.into_iter().flatten() {
+            let register = register(&key)?;
+            if let Ok(buffer) = value.cast::<PyBuffer>() {
+                let buffer = buffer.get().get()?;
+                if !buffer.belongs_to(&executor) {
+                    let message = format!("{register}: the buffer belongs to another executor");
+                    return Err(exception("ArgumentError", message));
+                }
+                params = params.with_u64(register, buffer.handle().raw());
+                used.push(buffer);
+            } else if let Ok(typed) = value.cast::<PyTuple>() {
+                let (ty, number): (Bound<'_, PyAny>, Bound<'_, PyAny>) = typed.extract()?;
+                let ty = dtype::parse(&ty)?;
+                params = params.with_register(register, ty, dtype::to_bits(ty, &number)?);
+            } else {
+                params = params.with_u64(register, dtype::to_bits(Ty::U64, &value)?);
+            }
+        }
+        let result = py
+            .detach(|| executor.run(program.inner(), &params))
+            .or_raise();
+        drop(used);
+        result
+    }
+
+    /// Ends its use; memory goes with the last of its buffers.
+    fn close(&self) {
+        let taken = self
+            .inner
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(taken);
+    }
+
+    /// The same as `close`.
+    fn cleanup(&self) {
+        self.close();
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        slf.get().get()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __repr__(&self) -> String {
+        let state = if self.closed() { ", closed" } else { "" };
+        format!(
+            "Executor(backend={:?}, device={:?}{state})",
+            self.backend.name(),
+            self.device
+        )
+    }
+}
+
+/// `None`, `x`, `(x,)`, `(x, y)` or `(x, y, z)`.
+fn dimensions(value: Option<&Bound<'_, PyAny>>) -> PyResult<Dim3> {
+    let Some(value) = value else {
+        return Ok(Dim3::default());
+    };
+    if let Ok(x) = value.extract::<u32>() {
+        return Ok(Dim3::linear(x));
+    }
+    let sizes: Vec<u32> = value.extract()?;
+    match sizes[..] {
+        [x] => Ok(Dim3::linear(x)),
+        [x, y] => Ok(Dim3::new(x, y, 1)),
+        [x, y, z] => Ok(Dim3::new(x, y, z)),
+        _ => Err(exception(
+            "LaunchError",
+            format!("{} sizes given, 1 to 3 are possible", sizes.len()),
+        )),
+    }
+}
+
+/// `7` or `"r7"`.
+fn register(key: &Bound<'_, PyAny>) -> PyResult<Register> {
+    let index = match key.extract::<String>() {
+        Ok(text) => text
+            .strip_prefix('r')
+            .and_then(|digits| digits.parse().ok()),
+        Err(_) => key.extract::<u8>().ok(),
+    };
+    index.map(Register::new).ok_or_else(|| {
+        exception(
+            "ArgumentError",
+            format!("registers: {key} is none of r0 to r255"),
+        )
+    })
+}

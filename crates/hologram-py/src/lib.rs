@@ -1,0 +1,26 @@
+//! The native half of the Python package `hologram`; the other half, under `python/`, documents it.
+#![warn(missing_docs)]
+
+mod buffer;
+mod dlpack;
+mod dtype;
+mod errors;
+mod executor;
+mod ops;
+mod program;
+mod view;
+
+/// The module `hologram._hologram`.
+#[pyo3::pymodule]
+mod _hologram {
+    #[pymodule_export]
+    use super::buffer::PyBuffer;
+    #[pymodule_export]
+    use super::executor::{backends, PyExecutor};
+    #[pymodule_export]
+    use super::ops::{
+        binary, clip, copy, gemm, layer_norm, loss, matvec, reduce, scalar, softmax, unary,
+    };
+    #[pymodule_export]
+    use super::program::PyProgram;
+}

@@ -1,0 +1,69 @@
+//! Views of the buffer protocol.
+
+use hologram_core::DynBuffer;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::dtype;
+
+/// Extent and stride, which a view points to.
+struct Extents {
+    shape: ffi::Py_ssize_t,
+    stride: ffi::Py_ssize_t,
+    /// Holds the memory even where the owner let go of it.
+    _buffer: DynBuffer,
+}
+
+/// Fills a view of the whole buffer; it holds `owner`.
+///
+/// # Safety
+/// `view` may be written; `pointer` is the memory of `buffer`.
+pub unsafe fn fill(
+    view: *mut ffi::Py_buffer,
+    flags: std::ffi::c_int,
+    buffer: &DynBuffer,
+    pointer: *mut u8,
+    owner: Bound<'_, PyAny>,
+) {
+    let asked = |flag| flags & flag == flag;
+    let extents = Box::into_raw(Box::new(Extents {
+        shape: buffer.len() as ffi::Py_ssize_t,
+        stride: buffer.element_size() as ffi::Py_ssize_t,
+        _buffer: buffer.clone(),
+    }));
+    // SAFETY: `view` may be written; what it points to lives until `release`, the format for ever.
+    unsafe {
+        (*view).obj = owner.into_ptr();
+        (*view).buf = pointer.cast();
+        (*view).len = buffer.size_bytes() as ffi::Py_ssize_t;
+        (*view).itemsize = buffer.element_size() as ffi::Py_ssize_t;
+        (*view).readonly = 0;
+        (*view).ndim = 1;
+        (*view).format = if asked(ffi::PyBUF_FORMAT) {
+            dtype::format(buffer.ty()).as_ptr().cast_mut()
+        } else {
+            std::ptr::null_mut()
+        };
+        (*view).shape = if asked(ffi::PyBUF_ND) {
+            &raw mut (*extents).shape
+        } else {
+            std::ptr::null_mut()
+        };
+        (*view).strides = if asked(ffi::PyBUF_STRIDES) {
+            &raw mut (*extents).stride
+        } else {
+            std::ptr::null_mut()
+        };
+        (*view).suboffsets = std::ptr::null_mut();
+        (*view).internal = extents.cast();
+    }
+}
+
+/// Lets go of what a view points to.
+///
+/// # Safety
+/// `view` was filled by [`fill`] and is released once.
+pub unsafe fn release(view: *mut ffi::Py_buffer) {
+    // SAFETY: `internal` is the box that `fill` leaked.
+    drop(unsafe { Box::from_raw((*view).internal.cast::<Extents>()) });
+}

@@ -25,9 +25,9 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// No bytes.
+    /// No bytes, at a place that is aligned as all others are.
     pub const EMPTY: Self = Self {
-        ptr: std::ptr::dangling_mut(),
+        ptr: std::ptr::without_provenance_mut(64),
         len: 0,
     };
 }

@@ -1,0 +1,18 @@
+"""The executor that tests run on: `HOLOGRAM_TEST_BACKEND`, the CPU if it is not set."""
+
+import os
+
+import pytest
+
+import hologram
+
+
+@pytest.fixture(scope="session")
+def backend():
+    return os.environ.get("HOLOGRAM_TEST_BACKEND", "cpu")
+
+
+@pytest.fixture
+def ex(backend):
+    with hologram.Executor(backend) as executor:
+        yield executor

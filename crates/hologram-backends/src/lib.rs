@@ -9,6 +9,8 @@
 pub mod atlas;
 pub mod backend;
 pub mod cpu;
+#[cfg(test)]
+mod documented;
 pub mod hostile;
 pub mod intrinsics;
 pub mod isa;

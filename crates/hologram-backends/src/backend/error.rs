@@ -47,7 +47,7 @@ pub enum BackendError {
     /// A copy between ranges of one buffer that overlap.
     #[error("{handle}: {len} bytes from {src_offset} to {dst_offset} overlap")]
     OverlappingCopy {
-        /// The buffer.
+        /// The buffer that is written.
         handle: BufferHandle,
         /// First byte read.
         src_offset: usize,

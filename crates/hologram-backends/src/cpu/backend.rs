@@ -233,7 +233,7 @@ impl Backend for CpuBackend {
         let distance = (from.ptr as usize).abs_diff(to.ptr as usize);
         if len > 0 && distance < len {
             return Err(BackendError::OverlappingCopy {
-                handle: src,
+                handle: dst,
                 src_offset,
                 dst_offset,
                 len,

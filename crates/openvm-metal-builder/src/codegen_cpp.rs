@@ -59,8 +59,25 @@ pub fn symbol(prefix: &str, name: &str) -> String {
     format!("mslk_{prefix}_{name}")
 }
 
+/// Prefixes of the symbols of a translation unit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prefixes<'a> {
+    /// Of what it defines.
+    pub own: &'a str,
+    /// Of the scalar versions that its lane kernels leave the ends of rows to. Where it differs from `own`, the unit
+    /// has no scalar versions of lane kernels itself: those of one instruction set serve all.
+    pub tails: &'a str,
+}
+
+impl<'a> Prefixes<'a> {
+    /// A unit that has its scalar versions itself.
+    pub fn alone(own: &'a str) -> Self {
+        Self { own, tails: own }
+    }
+}
+
 /// The whole translation unit.
-pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefix: &str) -> String {
+pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefixes: Prefixes<'_>) -> String {
     let body = rewrite::rewrite(t, scan, matches!(flavour, Flavour::Lanes(_)));
     let mut out = String::from(
         "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n#include \"lanes.h\"\n",
@@ -69,13 +86,15 @@ pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefix: &str) -> String {
     out.push_str("\n}  // namespace\n# 1 \"generated entry points\"\n");
     for (n, e) in scan.entries.iter().enumerate() {
         let f = &scan.functions[e.function];
-        if !flavour.includes(f.kind) {
+        let elsewhere = flavour == Flavour::Scalar && prefixes.own != prefixes.tails;
+        if !flavour.includes(f.kind) || (elsewhere && f.kind.lanes()) {
             continue;
         }
-        let s = symbol(prefix, &e.name);
+        let s = symbol(prefixes.own, &e.name);
+        let tail = symbol(prefixes.tails, &e.name);
         out.push_str(&match flavour {
-            Flavour::Scalar => host(e, f, &s, None),
-            Flavour::Lanes(w) => host(e, f, &s, Some(w)),
+            Flavour::Scalar => host(e, f, &s, &tail, None),
+            Flavour::Lanes(w) => host(e, f, &s, &tail, Some(w)),
             Flavour::Fiber => fiber(e, f, &s),
             Flavour::Ptx => ptx(e, f),
             Flavour::Probe => probe(e, f, n),
@@ -177,7 +196,8 @@ fn bound(e: &Entry, f: &KernelFn, lanes: bool) -> String {
     format!("{{ const uint x = x0; (void)x; x1 = msl_least(x1, {space}msl_bound_{name}{args}({call})); }}")
 }
 
-fn host(e: &Entry, f: &KernelFn, s: &str, lanes: Option<u32>) -> String {
+/// Versions of a kernel whose symbols begin with `s`; those that begin with `tail` finish rows.
+fn host(e: &Entry, f: &KernelFn, s: &str, tail: &str, lanes: Option<u32>) -> String {
     let bound = bound(e, f, lanes.is_some());
     let head = |suffix: &str| {
         format!(
@@ -218,11 +238,11 @@ fn host(e: &Entry, f: &KernelFn, s: &str, lanes: Option<u32>) -> String {
                 }
             });
             format!(
-                "extern \"C\" void {s}_t(const msl_launch*, uint, uint, uint, uint);\n{}    \
+                "extern \"C\" void {tail}_t(const msl_launch*, uint, uint, uint, uint);\n{}    \
                  msl_rows(L, gb, ge, [&](uint x0, uint x1, uint y, uint z) {{ (void)y; (void)z; {bound}\n        \
                  uint x = x0;\n        \
                  for (; x < x1 && x1 - x >= MSL_LANES; x += MSL_LANES) {{ {r}({args}); }}\n        \
-                 if (x < x1) {s}_t(L_, x, x1, y, z);\n    }});\n}}\n",
+                 if (x < x1) {tail}_t(L_, x, x1, y, z);\n    }});\n}}\n",
                 head("r")
             )
         }
@@ -240,10 +260,10 @@ fn host(e: &Entry, f: &KernelFn, s: &str, lanes: Option<u32>) -> String {
                 _ => "index_l(0, 1)".into(),
             });
             format!(
-                "extern \"C\" void {s}_s(const msl_launch*, unsigned char*, ulong, ulong);\n{}    \
+                "extern \"C\" void {tail}_s(const msl_launch*, unsigned char*, ulong, ulong);\n{}    \
                  for (ulong g = gb; g < ge; g++) {{\n        const msl_ctx X = msl_ctx_solo(L, g); (void)X;\n        \
                  msl_lane_refused = false;\n        {r}({args});\n        \
-                 if (msl_lane_refused) {s}_s(L_, arena, g, g + 1);\n    }}\n}}\n",
+                 if (msl_lane_refused) {tail}_s(L_, arena, g, g + 1);\n    }}\n}}\n",
                 head("r")
             )
         }

@@ -92,9 +92,22 @@ fn run_suffix(kind: Kind) -> &'static str {
     }
 }
 
-/// Instruction set of the fiber version: the one that runs everywhere.
-pub fn fiber_isa(isas: &[Isa]) -> Option<Isa> {
+/// Instruction set of what needs no speed, the fiber versions and the scalar versions of lane kernels: the one that runs
+/// everywhere.
+pub fn baseline_isa(isas: &[Isa]) -> Option<Isa> {
     isas.last().copied()
+}
+
+/// The version of a kernel for one thread at a time that `isa` uses.
+fn scalar_symbol(
+    lib: &LibraryOutput<'_>,
+    u: &UnitOutput<'_>,
+    e: &Entry,
+    kind: Kind,
+    isa: Isa,
+) -> String {
+    let baseline = baseline_isa(lib.isas).filter(|_| kind.lanes());
+    format!("{}_s", symbols(u, e, baseline.unwrap_or(isa)))
 }
 
 fn externs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>) {
@@ -106,19 +119,18 @@ fn externs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>) {
     for e in &u.scan.entries {
         let f = &u.scan.functions[e.function];
         for &isa in lib.isas {
-            let s = symbols(u, e, isa);
-            let mut suffixes = vec!["s"];
-            if f.kind.lanes() {
-                suffixes.push("r");
+            let mut names = vec![format!("{}_{}", symbols(u, e, isa), run_suffix(f.kind))];
+            if f.kind.lanes() && Some(isa) == baseline_isa(lib.isas) {
+                names.push(scalar_symbol(lib, u, e, f.kind, isa));
             }
-            for suffix in suffixes {
+            for name in names {
                 let _ = writeln!(
                     out,
-                    "    fn {s}_{suffix}(launch: {launch}, arena: *mut u8, begin: u64, end: u64);"
+                    "    fn {name}(launch: {launch}, arena: *mut u8, begin: u64, end: u64);"
                 );
             }
         }
-        if let (true, Some(isa)) = (f.kind.barriers(), fiber_isa(lib.isas)) {
+        if let (true, Some(isa)) = (f.kind.barriers(), baseline_isa(lib.isas)) {
             let _ = writeln!(
                 out,
                 "    fn {}_f(launch: {launch}, arena: *mut u8, thread: *const {RUNTIME}::kernel::CpuThread);",
@@ -186,13 +198,14 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
             .map(|&isa| {
                 let s = symbols(u, e, isa);
                 format!(
-                    "{k}::CpuEntry {{ isa: {k}::CpuIsa::{}, run: {s}_{}, scalar: {s}_s }}, ",
+                    "{k}::CpuEntry {{ isa: {k}::CpuIsa::{}, run: {s}_{}, scalar: {} }}, ",
                     isa.variant(),
-                    run_suffix(f.kind)
+                    run_suffix(f.kind),
+                    scalar_symbol(lib, u, e, f.kind, isa)
                 )
             })
             .collect();
-        let fiber = match fiber_isa(lib.isas).filter(|_| f.kind.barriers()) {
+        let fiber = match baseline_isa(lib.isas).filter(|_| f.kind.barriers()) {
             Some(isa) => format!("Some({}_f)", symbols(u, e, isa)),
             None => "None".into(),
         };

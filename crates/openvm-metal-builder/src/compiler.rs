@@ -4,6 +4,7 @@ use std::{
     env,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::OnceLock,
 };
 
 use crate::error::BuildError;
@@ -28,6 +29,8 @@ pub struct Compiler {
     pub version: String,
     /// True if it is Apple's clang, which has no NVPTX target.
     pub apple: bool,
+    /// Asked for once: a process of its own for every object would be felt.
+    resource: OnceLock<Option<PathBuf>>,
 }
 
 impl Compiler {
@@ -64,6 +67,7 @@ impl Compiler {
             kind,
             apple: version.contains("Apple"),
             version,
+            resource: OnceLock::new(),
         })
     }
 
@@ -74,12 +78,13 @@ impl Compiler {
 
     /// Folder of the compiler's own headers (`stdint.h` for freestanding targets); clang only.
     pub fn resource_include(&self) -> Option<PathBuf> {
-        let out = Command::new(&self.program)
-            .arg("-print-resource-dir")
-            .output()
-            .ok()?;
-        let dir = String::from_utf8_lossy(&out.stdout).trim().to_string();
-        (out.status.success() && !dir.is_empty()).then(|| Path::new(&dir).join("include"))
+        let ask = || {
+            let mut command = Command::new(&self.program);
+            let out = command.arg("-print-resource-dir").output().ok()?;
+            let dir = String::from_utf8_lossy(&out.stdout).trim().to_string();
+            (out.status.success() && !dir.is_empty()).then(|| Path::new(&dir).join("include"))
+        };
+        self.resource.get_or_init(ask).clone()
     }
 
     /// Runs the compiler and gives its output, or its messages as an error about `file`.

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     cache,
-    codegen_cpp::{self, Flavour},
+    codegen_cpp::{self, Flavour, Prefixes},
     compiler::Compiler,
     error::{BuildError, Finding},
     lint,
@@ -143,7 +143,12 @@ impl Toolchain {
         let mut objects = Vec::new();
         let mut all = String::new();
         for (flavour, p, tag) in &flavours {
-            let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), *flavour, isa.suffix());
+            let text = codegen_cpp::unit(
+                &p.tokens,
+                &scan::scan(&p.tokens),
+                *flavour,
+                Prefixes::alone(isa.suffix()),
+            );
             let mut options =
                 target_cpu::options(&self.compiler, &self.shim, *flavour, isa, "", false);
             options.extend(self.options.iter().cloned());
@@ -210,7 +215,7 @@ impl Toolchain {
         }
         let (p, scan) = self.read(root, file, Flavour::Ptx)?;
         reject(&scan)?;
-        let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, "");
+        let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, Prefixes::default());
         let mut args = target_ptx::options(&self.compiler, &self.shim);
         args.extend(self.options.iter().cloned());
         let key = cache::hash(&[&self.compiler.version, &args.join("\n"), &text]);

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cache,
-    codegen_cpp::{self, Flavour},
+    codegen_cpp::{self, Flavour, Prefixes},
     codegen_rust,
     error::BuildError,
     scan,
@@ -39,9 +39,12 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
             if kinds().any(scan::Kind::lanes) {
                 tasks.push(Task::Cpu(n, Flavour::Lanes(isa.lanes()), isa));
             }
-            tasks.push(Task::Cpu(n, Flavour::Scalar, isa));
+            let baseline = codegen_rust::baseline_isa(&cx.isas) == Some(isa);
+            if baseline || !kinds().all(scan::Kind::lanes) {
+                tasks.push(Task::Cpu(n, Flavour::Scalar, isa));
+            }
         }
-        if let Some(isa) = codegen_rust::fiber_isa(&cx.isas) {
+        if let Some(isa) = codegen_rust::baseline_isa(&cx.isas) {
             if kinds().any(scan::Kind::barriers) {
                 tasks.push(Task::Cpu(n, Flavour::Fiber, isa));
             }
@@ -56,7 +59,12 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
         Task::Ptx(n) => {
             let u = &units[n];
             let p = cx.preprocess(&u.file, &u.name, Flavour::Ptx)?;
-            let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), Flavour::Ptx, "");
+            let text = codegen_cpp::unit(
+                &p.tokens,
+                &scan::scan(&p.tokens),
+                Flavour::Ptx,
+                Prefixes::default(),
+            );
             let options = target_ptx::options(&cx.compiler, &cx.shim);
             cx.compile(
                 u,
@@ -77,8 +85,13 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
 
 fn cpu(cx: &Context, u: &Unit, flavour: Flavour, isa: Isa) -> Result<PathBuf, BuildError> {
     let p = cx.preprocess(&u.file, &u.name, flavour)?;
-    let prefix = format!("{}_{}", u.prefix, isa.suffix());
-    let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), flavour, &prefix);
+    let prefix = |isa: Isa| format!("{}_{}", u.prefix, isa.suffix());
+    let baseline = codegen_rust::baseline_isa(&cx.isas).unwrap_or(isa);
+    let prefixes = Prefixes {
+        own: &prefix(isa),
+        tails: &prefix(baseline),
+    };
+    let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), flavour, prefixes);
     let mut options =
         target_cpu::options(&cx.compiler, &cx.shim, flavour, isa, &cx.target, cx.cross);
     let (tag, what) = match flavour {

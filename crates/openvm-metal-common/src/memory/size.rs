@@ -8,7 +8,7 @@ const LARGE_GRANULE: u64 = 2 << 20;
 const SMALL_SEGMENT: u64 = 8 << 20;
 const MIN_LARGE_SEGMENT: u64 = 64 << 20;
 // A segment is taken for what lacks now: larger ones would stay reserved beyond the peak of a proof.
-const MAX_LARGE_SEGMENT: u64 = 256 << 20;
+const MAX_LARGE_SEGMENT: u64 = 128 << 20;
 
 /// True if a rounded request belongs to the segments for small ones.
 pub(crate) fn is_small(rounded: u64) -> bool {

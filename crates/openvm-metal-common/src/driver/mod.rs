@@ -1,11 +1,15 @@
 //! The small interface between the run time and a device, and the three devices behind it.
 
+#[cfg(any(test, target_vendor = "apple"))]
+mod completion;
 pub(crate) mod cpu;
 #[cfg(not(target_vendor = "apple"))]
 mod cuda;
 mod kernels;
 #[cfg(target_vendor = "apple")]
 mod metal;
+#[cfg(any(test, target_vendor = "apple"))]
+mod origin;
 
 use std::time::Duration;
 
@@ -125,7 +129,7 @@ pub(crate) trait Driver: Send + Sync {
     /// Submits and waits for everything, at most `limit`.
     fn wait(&self, limit: Duration) -> DriverResult;
 
-    /// Number of the submission that what is encoded next will belong to.
+    /// The newest submission that may use what was encoded so far, be it handed over or not.
     fn epoch(&self) -> u64 {
         0
     }

@@ -4,9 +4,12 @@ use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
 use objc2_metal::{MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
 
-use super::library::{Origin, LANGUAGE_NAME, SIMD_WIDTH};
-use super::{cores, Device};
+#[cfg(target_os = "macos")]
+use super::cores;
+use super::library::{LANGUAGE_NAME, SIMD_WIDTH};
+use super::Device;
 use crate::device::{DeviceInfo, DeviceKind};
+use crate::driver::origin::Origin;
 use crate::error::{MetalError, Result};
 
 // `MTLCreateSystemDefaultDevice` finds nothing in programs without this framework.
@@ -72,13 +75,18 @@ pub(super) fn info(
     budget: Option<u64>,
     origin: &Origin,
 ) -> DeviceInfo {
-    let working_set = device.recommendedMaxWorkingSetSize();
+    let memory = physical_memory();
+    // Virtual machines may know of none.
+    let working_set = match device.recommendedMaxWorkingSetSize() {
+        0 => memory.unwrap_or_default() / 2,
+        bytes => bytes,
+    };
     let most = device.maxThreadsPerThreadgroup();
     DeviceInfo {
         name: device.name().to_string(),
         kind: DeviceKind::Metal,
         detail: format!("Metal {LANGUAGE_NAME}, {}, {origin}", families(device)),
-        memory: physical_memory().unwrap_or(working_set),
+        memory: memory.unwrap_or(working_set),
         working_set,
         budget: budget.unwrap_or(working_set),
         max_buffer: device.maxBufferLength() as u64,
@@ -87,9 +95,19 @@ pub(super) fn info(
         simd_width: SIMD_WIDTH,
         max_threads_per_threadgroup: most.width as u32,
         max_threadgroup_memory: device.maxThreadgroupMemoryLength() as u32,
-        compute_units: cores::count().unwrap_or(COMMON_CORES),
+        compute_units: cores().unwrap_or(COMMON_CORES),
         conformance: false,
     }
+}
+
+#[cfg(target_os = "macos")]
+fn cores() -> Option<u32> {
+    cores::count()
+}
+
+#[cfg(not(target_os = "macos"))]
+fn cores() -> Option<u32> {
+    None
 }
 
 /// `hw.memsize`.

@@ -8,19 +8,17 @@ use objc2::runtime::{NSObjectProtocol, ProtocolObject};
 use objc2::sel;
 use objc2_foundation::NSString;
 use objc2_metal::{
-    MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLLanguageVersion, MTLLibrary,
-    MTLMathMode,
+    MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLFunction, MTLLanguageVersion,
+    MTLLibrary, MTLMathFloatingPointFunctions, MTLMathMode,
 };
 use rayon::prelude::*;
 
 use super::Device;
 use crate::device::DeviceKind;
 use crate::driver::kernels::KernelTable;
+use crate::driver::origin::{choose, metallibs_wanted, Origin, Source, METALLIB_VARIABLE};
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
-
-/// Environment variable: `0` compiles every unit from its source although the program holds compiled ones.
-const METALLIB_VARIABLE: &str = "OPENVM_METAL_METALLIB";
 
 pub(super) const LANGUAGE_NAME: &str = "3.0";
 const LANGUAGE: MTLLanguageVersion = MTLLanguageVersion::Version3_0;
@@ -30,6 +28,7 @@ pub(super) const SIMD_WIDTH: u32 = 32;
 const UNLIMITED: u32 = 1024;
 
 type Library = Retained<ProtocolObject<dyn MTLLibrary>>;
+type Function = Retained<ProtocolObject<dyn MTLFunction>>;
 
 /// A kernel ready to be dispatched.
 #[derive(Clone)]
@@ -39,32 +38,6 @@ pub(super) struct Prepared {
     pub threads: u32,
     /// Bytes of the threadgroup arrays declared in the kernel, as Metal laid them out.
     pub threadgroup_bytes: u32,
-}
-
-/// Where the code of the kernels came from.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Origin {
-    /// Units from the libraries in the program.
-    compiled: usize,
-    /// Units compiled from source now.
-    source: usize,
-    /// The first library that was refused, and why.
-    refused: Option<String>,
-}
-
-impl std::fmt::Display for Origin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.compiled, self.source) {
-            (0, 0) => f.write_str("no kernels"),
-            (n, 0) => write!(f, "kernels: metallib ({n} units)"),
-            (0, n) => write!(f, "kernels: compiled from source ({n} units)"),
-            (a, b) => write!(f, "kernels: metallib ({a} units), from source ({b})"),
-        }?;
-        match &self.refused {
-            Some(reason) => write!(f, ", {reason}"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// The pipelines of every kernel, made when the context is, so that a bad kernel is found at start.
@@ -78,7 +51,7 @@ pub(super) struct Pipelines {
 impl Pipelines {
     /// Prepares every kernel, several units at a time.
     pub fn compile(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
-        let metallibs = metallibs_wanted()?;
+        let metallibs = metallibs_from_env()?;
         // macOS 13.3.
         if device.respondsToSelector(sel!(setShouldMaximizeConcurrentCompilation:)) {
             device.setShouldMaximizeConcurrentCompilation(true);
@@ -155,59 +128,27 @@ impl Pipelines {
     }
 }
 
-/// What became of a unit's compiled library.
-enum Source {
-    Compiled,
-    Text,
-    Refused(String),
+/// What [`Pipelines::compile`] would use, found without compiling anything.
+pub(super) fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Origin> {
+    let metallibs = metallibs_from_env()?;
+    let mut origin = Origin::default();
+    for unit in libraries.iter().flat_map(|library| library.units) {
+        let load = |bytes| {
+            let library = from_bytes(device, unit.name, bytes)?;
+            unit.kernels
+                .iter()
+                .try_for_each(|kernel| function(&library, kernel).map(drop))
+        };
+        origin.count(choose(unit, metallibs, load, || Ok(()))?.1);
+    }
+    Ok(origin)
 }
 
-impl Origin {
-    fn count(&mut self, source: Source) {
-        match source {
-            Source::Compiled => self.compiled += 1,
-            Source::Text => self.source += 1,
-            Source::Refused(reason) => {
-                self.source += 1;
-                self.refused.get_or_insert(reason);
-            }
-        }
-    }
-
-    /// What [`Pipelines::compile`] would use, found without compiling anything.
-    pub fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
-        let metallibs = metallibs_wanted()?;
-        let mut origin = Self::default();
-        for unit in libraries.iter().flat_map(|library| library.units) {
-            origin.count(match unit.metallib.filter(|_| metallibs) {
-                None => Source::Text,
-                Some(bytes) => match from_bytes(device, unit.name, bytes)
-                    .and_then(|library| functions(&library, unit.kernels))
-                {
-                    Ok(()) => Source::Compiled,
-                    Err(error) => Source::Refused(error.to_string()),
-                },
-            });
-        }
-        Ok(origin)
-    }
+fn metallibs_from_env() -> Result<bool> {
+    metallibs_wanted(std::env::var(METALLIB_VARIABLE).ok().as_deref())
 }
 
-fn metallibs_wanted() -> Result<bool> {
-    let value = std::env::var(METALLIB_VARIABLE).unwrap_or_default();
-    match value.as_str() {
-        "" | "1" => Ok(true),
-        "0" => Ok(false),
-        _ => Err(MetalError::InvalidSetting {
-            variable: METALLIB_VARIABLE,
-            value,
-            expected: "0 or 1",
-        }),
-    }
-}
-
-/// The kernels of a unit from its library, else from its source. A library that this system refuses is
-/// reported, but no error: it may be of a newer compiler than the system.
+/// The kernels of a unit.
 fn prepare_unit(
     device: &Device,
     unit: &'static KernelUnit,
@@ -219,28 +160,22 @@ fn prepare_unit(
             .map(|kernel| prepare(device, &library, kernel))
             .collect::<Result<Vec<_>>>()
     };
-    let mut source = Source::Text;
-    if let Some(bytes) = unit.metallib.filter(|_| metallibs) {
-        match from_bytes(device, unit.name, bytes).and_then(all) {
-            Ok(prepared) => return Ok((prepared, Source::Compiled)),
-            Err(error) => {
-                let reason = error.to_string();
-                tracing::warn!(unit = unit.name, %reason, "metallib refused, compiling its source");
-                source = Source::Refused(reason);
-            }
-        }
-    }
-    let library = from_source(device, unit.name, unit.msl)?;
-    Ok((all(library)?, source))
+    choose(
+        unit,
+        metallibs,
+        |bytes| from_bytes(device, unit.name, bytes).and_then(all),
+        || from_source(device, unit.name, unit.msl).and_then(all),
+    )
 }
 
 /// Language version and safe math are set explicitly: the defaults differ between systems.
 fn options() -> Retained<MTLCompileOptions> {
     let options = MTLCompileOptions::new();
     options.setLanguageVersion(LANGUAGE);
-    // `mathMode` came with macOS 15.
+    // `mathMode` came with macOS 15, and functions such as `exp` that are fast unless told otherwise.
     if options.respondsToSelector(sel!(setMathMode:)) {
         options.setMathMode(MTLMathMode::Safe);
+        options.setMathFloatingPointFunctions(MTLMathFloatingPointFunctions::Precise);
     } else {
         #[allow(deprecated)]
         options.setFastMathEnabled(false);
@@ -277,28 +212,18 @@ fn missing(kernel: &KernelSpec, reason: String) -> MetalError {
     }
 }
 
-fn not_there(kernel: &KernelSpec) -> MetalError {
-    missing(
-        kernel,
-        format!("unit '{}' does not contain it", kernel.unit),
-    )
-}
-
-/// Every kernel is in the library.
-fn functions(library: &Library, kernels: &'static [KernelSpec]) -> Result<()> {
-    kernels.iter().try_for_each(|kernel| {
-        library
-            .newFunctionWithName(&NSString::from_str(kernel.name))
-            .map(drop)
-            .ok_or_else(|| not_there(kernel))
-    })
+fn function(library: &Library, kernel: &KernelSpec) -> Result<Function> {
+    library
+        .newFunctionWithName(&NSString::from_str(kernel.name))
+        .ok_or_else(|| {
+            let reason = format!("unit '{}' does not contain it", kernel.unit);
+            missing(kernel, reason)
+        })
 }
 
 /// The pipeline of a kernel, if it can be launched as the kernel declares.
 fn prepare(device: &Device, library: &Library, kernel: &'static KernelSpec) -> Result<Prepared> {
-    let function = library
-        .newFunctionWithName(&NSString::from_str(kernel.name))
-        .ok_or_else(|| not_there(kernel))?;
+    let function = function(library, kernel)?;
     let pipeline = device
         .newComputePipelineStateWithFunction_error(&function)
         .map_err(|error| missing(kernel, error.localizedDescription().to_string()))?;

@@ -5,7 +5,7 @@
 //! and tracked hazards, and everything goes through one command queue in the order of the calls.
 
 mod bytes;
-mod completion;
+#[cfg(target_os = "macos")]
 mod cores;
 mod device;
 mod failure;
@@ -21,9 +21,9 @@ use objc2::runtime::ProtocolObject;
 use objc2_metal::{MTLBuffer, MTLComputeCommandEncoder, MTLDevice, MTLResourceOptions, MTLSize};
 
 use self::bytes::{ByteKernels, Range};
-use self::completion::Completion;
-use self::library::{Origin, Pipelines};
+use self::library::Pipelines;
 use self::queue::{Operation, Queue};
+use super::completion::Completion;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::diagnostic::Diagnostic;
@@ -57,7 +57,7 @@ pub(crate) fn probe(
 ) -> Result<DeviceInfo> {
     autoreleasepool(|_| {
         let device = device::find()?;
-        let origin = Origin::probe(&device, libraries)?;
+        let origin = library::probe(&device, libraries)?;
         Ok(device::info(&device, budget, &origin))
     })
 }
@@ -329,7 +329,8 @@ impl Driver for MetalDriver {
     }
 
     fn epoch(&self) -> u64 {
-        lock(&self.queue).submitted() + 1
+        let queue = lock(&self.queue);
+        queue.submitted() + u64::from(!queue.is_empty())
     }
 
     fn completed(&self) -> u64 {

@@ -8,13 +8,13 @@ use block2::RcBlock;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
 use objc2_metal::{
-    MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandEncoder, MTLCommandQueue,
-    MTLComputeCommandEncoder, MTLDevice,
+    MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus, MTLCommandEncoder,
+    MTLCommandQueue, MTLComputeCommandEncoder, MTLDevice,
 };
 
-use super::completion::{Completion, Submission};
-use super::Device;
+use super::{failure, Device};
 use crate::device::DeviceKind;
+use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};
 use crate::error::{MetalError, Result};
 use crate::kernel::MAX_THREADGROUP_ARGS;
@@ -204,7 +204,7 @@ impl Queue {
         let handler = RcBlock::new(
             move |buffer: NonNull<ProtocolObject<dyn MTLCommandBuffer>>| {
                 // SAFETY: Metal passes the command buffer, alive for the call.
-                completion.finished(&submission, unsafe { buffer.as_ref() });
+                autoreleasepool(|_| ended(&completion, &submission, unsafe { buffer.as_ref() }));
             },
         );
         // SAFETY: the block takes the argument that Metal passes; Metal copies the block.
@@ -235,6 +235,18 @@ impl Queue {
     pub fn set_limit(&mut self, limit: Duration) {
         self.limit = limit;
     }
+}
+
+/// Called on a thread of Metal's when a command buffer has ended; its status is final now.
+fn ended(
+    completion: &Completion,
+    submission: &Submission,
+    buffer: &ProtocolObject<dyn MTLCommandBuffer>,
+) {
+    let failure = (buffer.status() == MTLCommandBufferStatus::Error)
+        .then(|| failure::fault(buffer.error().as_deref(), &submission.held()));
+    let seconds = buffer.GPUEndTime() - buffer.GPUStartTime();
+    completion.finished(submission, (seconds.max(0.0) * 1e9) as u64, failure);
 }
 
 impl Drop for Queue {

@@ -1,16 +1,12 @@
-//! What is known about submissions: which have finished, which failed, how long they took.
+//! What is known about submissions to Metal: which have finished, which failed, how long they took.
+//! Nothing here is Metal's, so that it is tested everywhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use objc2::rc::autoreleasepool;
-use objc2::runtime::ProtocolObject;
-use objc2_metal::{MTLCommandBuffer, MTLCommandBufferStatus};
-
-use super::failure;
-use crate::driver::{DriverResult, Fault, Tag};
+use super::{DriverResult, Fault, Tag};
 use crate::lock;
 
 /// Submissions whose GPU times are remembered for `time` and the profile.
@@ -24,7 +20,7 @@ const MOST_THREADS: u64 = 1 << 24;
 const FEWEST_THREADS: u64 = 1 << 18;
 
 /// What was handed over as one command buffer.
-pub(super) struct Submission {
+pub(crate) struct Submission {
     /// From 1, in the order in which they run.
     pub number: u64,
     pub tag: Tag,
@@ -33,7 +29,7 @@ pub(super) struct Submission {
 
 impl Submission {
     /// The operations in order, repetitions counted, the last ones of many.
-    fn held(&self) -> String {
+    pub fn held(&self) -> String {
         const SHOWN: usize = 8;
         let mut runs: Vec<(&str, usize)> = Vec::new();
         for &name in &self.operations {
@@ -58,7 +54,7 @@ impl Submission {
 
 /// What the completion handlers report. Waiting threads are parked: spinning would take power, and
 /// so clock, from the GPU.
-pub(super) struct Completion {
+pub(crate) struct Completion {
     state: Mutex<State>,
     changed: Condvar,
     /// Threads after which a submission is handed over.
@@ -94,14 +90,8 @@ impl Default for Completion {
 }
 
 impl Completion {
-    /// Called by Metal, on a thread of its own, when a command buffer has ended.
-    pub fn finished(&self, submission: &Submission, buffer: &ProtocolObject<dyn MTLCommandBuffer>) {
-        let failure = autoreleasepool(|_| {
-            (buffer.status() == MTLCommandBufferStatus::Error)
-                .then(|| failure::fault(buffer.error().as_deref(), &submission.held()))
-        });
-        let seconds = buffer.GPUEndTime() - buffer.GPUStartTime();
-        let nanoseconds = (seconds.max(0.0) * 1e9) as u64;
+    /// A submission has ended after so much GPU time, with a fault if it failed.
+    pub fn finished(&self, submission: &Submission, nanoseconds: u64, failure: Option<Fault>) {
         self.adapt(nanoseconds, submission.operations.len());
         let mut state = lock(&self.state);
         if let Some(fault) = failure {
@@ -173,6 +163,9 @@ impl Completion {
 
     /// GPU time of the submissions after `start` up to `end`.
     pub fn gpu_time(&self, start: u64, end: u64) -> Duration {
+        if end <= start {
+            return Duration::ZERO;
+        }
         let state = lock(&self.state);
         Duration::from_nanos(state.times.range(start + 1..=end).map(|(_, t)| t).sum())
     }
@@ -196,5 +189,118 @@ impl Completion {
             state.longest.1,
             self.threads_per_submission(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(20);
+
+    fn submission(number: u64, operations: &[&'static str]) -> Submission {
+        Submission {
+            number,
+            tag: number as Tag % 2,
+            operations: operations.to_vec(),
+        }
+    }
+
+    fn end(completion: &Completion, number: u64, ms: u64) {
+        completion.finished(&submission(number, &["a", "b"]), ms * 1_000_000, None);
+    }
+
+    #[test]
+    fn submissions_end_in_any_order() {
+        let completion = Completion::default();
+        assert!(completion.wait_for(0, LIMIT).is_ok());
+        end(&completion, 2, 5);
+        end(&completion, 3, 7);
+        assert_eq!(completion.completed(), 0);
+        assert!(matches!(
+            completion.wait_for(1, LIMIT),
+            Err(Fault::Timeout(LIMIT))
+        ));
+        end(&completion, 1, 1);
+        assert_eq!(completion.completed(), 3);
+        assert!(completion.wait_for(3, LIMIT).is_ok());
+        assert_eq!(completion.gpu_time(1, 3), Duration::from_millis(12));
+        assert_eq!(completion.gpu_time(3, 3), Duration::ZERO);
+        assert_eq!(completion.take_timings(), [(1, 7_000_000), (1, 1_000_000)]);
+        assert!(completion.take_timings().is_empty());
+        let summary = completion.summary();
+        assert!(
+            summary.starts_with("3 in 13.0 ms of GPU time; 0 took over 100 ms"),
+            "{summary}"
+        );
+        assert!(summary.contains("longest 7.0 ms (a, b)"), "{summary}");
+    }
+
+    #[test]
+    fn a_waiting_thread_is_woken() {
+        let completion = Arc::new(Completion::default());
+        let waiting = completion.clone();
+        let thread = std::thread::spawn(move || waiting.wait_for(1, Duration::from_secs(60)));
+        end(&completion, 1, 1);
+        assert!(thread.join().expect("no panic").is_ok());
+    }
+
+    #[test]
+    fn the_first_failure_is_kept() {
+        let completion = Completion::default();
+        end(&completion, 1, 1);
+        for (number, reason) in [(2, "first"), (3, "second")] {
+            let fault = Fault::Failed(reason.into());
+            completion.finished(&submission(number, &["k"]), 0, Some(fault));
+        }
+        end(&completion, 4, 1);
+        // What ended before it is right.
+        assert!(completion.wait_for(1, LIMIT).is_ok());
+        for number in 2..=4 {
+            match completion.wait_for(number, LIMIT) {
+                Err(Fault::Failed(reason)) => assert_eq!(reason, "first"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn long_submissions_make_the_next_ones_smaller() {
+        let completion = Completion::default();
+        let most = completion.threads_per_submission();
+        assert_eq!(most, MOST_THREADS);
+        // A single operation cannot be cut.
+        completion.finished(&submission(1, &["one"]), 5 * LONG, None);
+        assert_eq!(completion.threads_per_submission(), most);
+        end(&completion, 2, 150);
+        assert_eq!(completion.threads_per_submission(), most / 2);
+        (3..30).for_each(|n| end(&completion, n, 150));
+        assert_eq!(completion.threads_per_submission(), FEWEST_THREADS);
+        end(&completion, 30, 50);
+        assert_eq!(completion.threads_per_submission(), FEWEST_THREADS);
+        (31..80).for_each(|n| end(&completion, n, 1));
+        assert_eq!(completion.threads_per_submission(), most);
+        assert!(completion.summary().contains("29 took over 100 ms"));
+    }
+
+    #[test]
+    fn times_of_old_submissions_are_forgotten() {
+        let completion = Completion::default();
+        let last = REMEMBERED as u64 + 10;
+        (1..=last).for_each(|n| end(&completion, n, 1));
+        assert_eq!(completion.completed(), last);
+        let all = completion.gpu_time(0, last);
+        assert_eq!(all, Duration::from_millis(REMEMBERED as u64));
+    }
+
+    #[test]
+    fn what_a_submission_held() {
+        assert_eq!(submission(1, &["a", "a", "b", "a"]).held(), "a 2 x, b, a");
+        let many: Vec<&str> = (0..20)
+            .map(|i| if i % 2 == 0 { "x" } else { "y" })
+            .collect();
+        assert_eq!(submission(1, &many).held(), "..., x, y, x, y, x, y, x, y");
     }
 }

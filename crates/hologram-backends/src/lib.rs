@@ -16,6 +16,7 @@ pub mod intrinsics;
 pub mod isa;
 pub mod metal;
 pub mod program;
+pub mod random;
 pub mod semantics;
 pub mod translate;
 pub mod validate;

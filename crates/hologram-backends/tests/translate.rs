@@ -1,6 +1,6 @@
 //! Translated programs: their shape, their text for all devices, and that compilers take it.
 
-use hologram_backends::metal::unit::UnitCompiler;
+use hologram_backends::metal::unit::{Effort, UnitCompiler};
 use hologram_backends::translate::{emit_msl, translate, Options, Slot};
 use hologram_backends::{BackendError, Program, Register, Ty};
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
@@ -107,13 +107,14 @@ fn compilers_take_every_form() -> Outcome {
         .map(|(name, plan)| (name.as_str(), plan))
         .collect();
     let scratch = std::env::temp_dir().join("hologram-translate-test");
-    let native = UnitCompiler::new(DeviceKind::Cpu, scratch.clone());
+    let native = UnitCompiler::new(DeviceKind::Cpu, scratch.clone(), Effort::Usual);
     let source = native.compile("samples", &kernels)?;
     let unit = MetalContext::new(Device::Cpu, &[])?.load_unit(&source)?;
     assert_eq!(unit.len(), kernels.len());
     let tools = openvm_metal_builder::Toolchain::new(&scratch)?;
     if openvm_metal_builder::target_ptx::available(tools.compiler()) {
-        let ptx = UnitCompiler::new(DeviceKind::Cuda, scratch).compile("samples", &kernels)?;
+        let ptx = UnitCompiler::new(DeviceKind::Cuda, scratch, Effort::Usual)
+            .compile("samples", &kernels)?;
         let ptx = ptx.ptx.ok_or("PTX was asked for")?;
         for (name, _) in &kernels {
             assert!(ptx.contains(&format!(".entry msl_{name}(")), "{name}");

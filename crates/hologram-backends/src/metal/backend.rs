@@ -13,7 +13,7 @@ use super::launch::{fault_buffer, read_fault, FaultBuffer, Launch};
 use super::memory::{Memory, TableShape};
 use super::pipeline::{options, Pipeline, Pipelines};
 use super::stats::MetalStats;
-use super::unit::UnitCompiler;
+use super::unit::{Effort, UnitCompiler};
 use crate::backend::error::{BackendError, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
@@ -73,18 +73,18 @@ impl MetalBackend {
     /// [`BackendError::Device`] if the device is not there.
     pub fn with_scratch(device: Device, scratch: PathBuf) -> Result<Self> {
         let context = MetalContext::new(device, &[]).map_err(device_error)?;
-        Self::on(&context, scratch)
+        Self::on(&context, scratch, Effort::Usual)
     }
 
     /// A backend with memory of its own on an open device.
     ///
     /// # Errors
     /// Out of memory, a lost device.
-    pub fn on(context: &MetalContext, scratch: PathBuf) -> Result<Self> {
+    pub fn on(context: &MetalContext, scratch: PathBuf, effort: Effort) -> Result<Self> {
         let kind = context.info().kind;
         let stream = context.stream();
         Ok(Self {
-            pipelines: Pipelines::new(UnitCompiler::new(kind, scratch)),
+            pipelines: Pipelines::new(UnitCompiler::new(kind, scratch, effort)),
             base: base_options(kind),
             memory: Memory::new(&stream)?,
             table: MetalBuffer::uninit(context, 256).map_err(device_error)?,

@@ -10,6 +10,7 @@ pub mod unit;
 
 pub use backend::MetalBackend;
 pub use stats::MetalStats;
+pub use unit::Effort;
 
 use openvm_metal_common::MetalError;
 

@@ -18,6 +18,16 @@ pub const FAULTS: u8 = 2;
 /// Buffer index of the table of handles.
 pub const TABLE: u8 = 3;
 
+/// How much work compilers put into kernels for CPU and CUDA devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Effort {
+    /// For programs that run once: compiled several times sooner.
+    Least,
+    /// For programs that run often.
+    #[default]
+    Usual,
+}
+
 /// Compiles units; without a compiler on this machine only Metal devices can be served.
 #[derive(Debug)]
 pub struct UnitCompiler {
@@ -28,11 +38,15 @@ pub struct UnitCompiler {
 
 impl UnitCompiler {
     /// A compiler for a kind of device; files are kept in `scratch` and used again.
-    pub fn new(kind: DeviceKind, scratch: PathBuf) -> Self {
+    pub fn new(kind: DeviceKind, scratch: PathBuf, effort: Effort) -> Self {
+        let level = match effort {
+            Effort::Least => "-O0",
+            Effort::Usual => "-O1",
+        };
         let tools = match kind {
             DeviceKind::Metal => Err("Metal devices compile the text themselves".into()),
             _ => Toolchain::new(&scratch)
-                .map(|tools| tools.with_options(&["-ffp-contract=off", "-O1"]))
+                .map(|tools| tools.with_options(&["-ffp-contract=off", level]))
                 .map_err(|error| error.to_string()),
         };
         Self {

@@ -9,11 +9,13 @@ using namespace metal;
 #else
 #pragma METAL fp contract(off)
 #endif
+// What is rarely run, or long, stays a function: kernels compile three times sooner.
+#define HG_FAR static __attribute__((noinline))
 
 // Fault record: word 0 is the smallest faulting lane, word 1 the number of records, records begin at word 4:
 // lane, code, pc, unused, then three 64-bit details. A lane records itself only if it is the smallest so far.
 #define HG_FAULTS 4096u
-METAL_FUNC void hg_fault(device atomic_uint* f, uint lane, uint code, uint pc, ulong a, ulong b, ulong c) {
+HG_FAR void hg_fault(device atomic_uint* f, uint lane, uint code, uint pc, ulong a, ulong b, ulong c) {
     uint old = atomic_fetch_min_explicit(f, lane, memory_order_relaxed);
     if (lane < old) {
         uint n = atomic_fetch_add_explicit(f + 1, 1u, memory_order_relaxed);
@@ -25,7 +27,7 @@ METAL_FUNC void hg_fault(device atomic_uint* f, uint lane, uint code, uint pc, u
 }
 
 // The fault of instruction `start + j` of a block that began after `n` steps of a budget of B.
-METAL_FUNC void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint j, uint start, uint code, ulong a, ulong b, ulong c) {
+HG_FAR void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint j, uint start, uint code, ulong a, ulong b, ulong c) {
     if (n + j >= B) hg_fault(f, lane, 13u, start + (uint)(B - n), 0, 0, 0);
     else hg_fault(f, lane, code, start + j, a, b, c);
 }
@@ -71,7 +73,7 @@ HG_MEMORY(hg_lds, hg_sts, threadgroup)
 // A handle that is known only when the lane runs: offset and size in the arena. Handle 0 is the boundary pool, the last
 // 96 are its classes; `info` is {first handle of the table, entries, arena offset of the boundary pool or ~0}.
 struct hg_span { ulong at, size; };
-METAL_FUNC hg_span hg_find(device const ulong* table, ulong first, ulong entries, ulong pool, ulong h) {
+HG_FAR hg_span hg_find(device const ulong* table, ulong first, ulong entries, ulong pool, ulong h) {
     hg_span s;
     s.at = ~0ul;
     s.size = 0;
@@ -89,7 +91,7 @@ METAL_FUNC hg_span hg_find(device const ulong* table, ulong first, ulong entries
     return s;
 }
 
-METAL_FUNC hg_span hg_find_pool(device const ulong* table, ulong first, ulong entries, ulong h) {
+HG_FAR hg_span hg_find_pool(device const ulong* table, ulong first, ulong entries, ulong h) {
     hg_span s;
     s.at = ~0ul;
     s.size = 0;
@@ -111,7 +113,7 @@ METAL_FUNC void hg_fence() {
 METAL_FUNC uchar hg_mirror(uchar c) { return c >= 96 ? (uchar)255 : (c / 3) % 2 == 0 ? (uchar)(c + 3) : (uchar)(c - 3); }
 struct hg_pair { uint x, y; };
 // Neighbour `index`, ascending, and the number of neighbours of a class.
-METAL_FUNC hg_pair hg_neighbours(uchar class_, uint index) {
+HG_FAR hg_pair hg_neighbours(uchar class_, uint index) {
     hg_pair r;
     r.x = 0;
     r.y = 0;
@@ -139,7 +141,7 @@ METAL_FUNC ushort hg_to_bf(float x) {
 // Integers to narrow floats, rounded once: what is too large for f16 stays too large; bits that f32 lacks are gathered in its last.
 METAL_FUNC ushort hg_f16_u64(ulong x) { return as_type<ushort>((half)(float)(uint)(x < 131072ul ? x : 131072ul)); }
 METAL_FUNC ushort hg_f16_i64(long x) { return x < 0 ? (ushort)(hg_f16_u64(0 - (ulong)x) | 0x8000u) : hg_f16_u64((ulong)x); }
-METAL_FUNC ushort hg_bf16_u64(ulong x) {
+HG_FAR ushort hg_bf16_u64(ulong x) {
     ulong sticky = 0;
     uint shift = 0;
     while (x >= 16777216ul) { sticky |= x & 255ul; x >>= 8; shift += 8; }
@@ -219,7 +221,7 @@ METAL_FUNC double hg_expm1_small(double r) {
     s = __builtin_fma(s, r, 0.5);
     return __builtin_fma(s * r, r, r);
 }
-METAL_FUNC double hg_exp_f64(double x) {
+HG_FAR double hg_exp_f64(double x) {
     if (x != x) return x;
     if (x > 709.79) return __builtin_inf();
     if (x < -745.2) return 0.0;
@@ -230,7 +232,7 @@ METAL_FUNC double hg_exp_f64(double x) {
 }
 struct hg_log { double m, e; };
 // log of the mantissa in [sqrt 1/2, sqrt 2) and the exponent, for finite x > 0.
-METAL_FUNC hg_log hg_log_parts(double x) {
+HG_FAR hg_log hg_log_parts(double x) {
     int e = 0;
     if (x < 2.2250738585072014e-308) { x = x * 18014398509481984.0; e = -54; }
     ulong b = as_type<ulong>(x);
@@ -251,17 +253,17 @@ METAL_FUNC hg_log hg_log_parts(double x) {
 }
 METAL_FUNC bool hg_log_special(double x) { return !(x > 0.0) || x == __builtin_inf(); }
 METAL_FUNC double hg_log_edge(double x) { return x == 0.0 ? -__builtin_inf() : x > 0.0 ? x : __builtin_nan(""); }
-METAL_FUNC double hg_log_f64(double x) {
+HG_FAR double hg_log_f64(double x) {
     if (hg_log_special(x)) return hg_log_edge(x);
     hg_log l = hg_log_parts(x);
     return __builtin_fma(l.e, 0.6931471803691238, __builtin_fma(l.e, 1.9082149292705877e-10, l.m));
 }
-METAL_FUNC double hg_log2_f64(double x) {
+HG_FAR double hg_log2_f64(double x) {
     if (hg_log_special(x)) return hg_log_edge(x);
     hg_log l = hg_log_parts(x);
     return __builtin_fma(l.m, 1.4426950408889634, l.e);
 }
-METAL_FUNC double hg_log10_f64(double x) {
+HG_FAR double hg_log10_f64(double x) {
     if (hg_log_special(x)) return hg_log_edge(x);
     hg_log l = hg_log_parts(x);
     return __builtin_fma(l.e, 0.3010299956639812, l.m * 0.4342944819032518);
@@ -278,7 +280,7 @@ METAL_FUNC ulong hg_high(ulong a, ulong b) {
     return ah * bh + (t >> 32) + (u >> 32);
 }
 // x = q pi/2 + r, |r| <= pi/4; finite x.
-METAL_FUNC hg_angle hg_reduce(double x) {
+HG_FAR hg_angle hg_reduce(double x) {
     hg_angle a;
     if (hg_abs_f64(x) < 100000.0) {
         double k = __builtin_rint(x * 0.6366197723675814);
@@ -347,7 +349,7 @@ METAL_FUNC double hg_tan_f64(double x) {
     double s = hg_sin_small(a.r), c = hg_cos_small(a.r);
     return (a.q & 1) ? -c / s : s / c;
 }
-METAL_FUNC double hg_tanh_f64(double x) {
+HG_FAR double hg_tanh_f64(double x) {
     if (x != x) return x;
     double a = hg_abs_f64(x), r;
     if (a < 0.17) {

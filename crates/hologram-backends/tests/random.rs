@@ -1,0 +1,114 @@
+//! Random programs: valid, varied, and run alike by two devices.
+
+use hologram_backends::cpu::CpuBackend;
+use hologram_backends::metal::{Effort, MetalBackend};
+use hologram_backends::random::{generate, shrink, Comparison, Features, Mismatch};
+use hologram_backends::validate::validate_launch;
+use hologram_backends::{Backend, Instruction};
+use openvm_metal_common::{Device, MetalContext};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[test]
+fn programs_are_valid_varied_and_repeatable() -> Outcome {
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..1500 {
+        let case = generate(seed, &Features::default())?;
+        if let Err(error) = validate_launch(&case.program, &case.params) {
+            return Err(format!("seed {seed}: {error}\n{}", case.program).into());
+        }
+        seen.extend(
+            case.program
+                .instructions()
+                .iter()
+                .map(Instruction::mnemonic),
+        );
+        assert_eq!(generate(seed, &Features::default())?.program, case.program);
+    }
+    let missing: Vec<_> = Instruction::ALL
+        .iter()
+        .map(|&(_, name)| name)
+        .filter(|name| !seen.contains(name))
+        .collect();
+    // Pools made by programs, and whole-buffer instructions.
+    let left_out = [
+        "pool_alloc",
+        "pool_free",
+        "gemm",
+        "map",
+        "map2",
+        "reduce",
+        "layer_norm",
+        "softmax",
+        "map_scalar",
+        "clip",
+        "fill",
+        "loss",
+    ];
+    for name in missing {
+        assert!(left_out.contains(&name), "{name} is never generated");
+    }
+    Ok(())
+}
+
+#[test]
+fn doubles_can_be_left_out() -> Outcome {
+    let features = Features {
+        doubles: false,
+        ..Features::default()
+    };
+    for seed in 0..300 {
+        let text = generate(seed, &features)?.program.to_string();
+        assert!(!text.contains("f64"), "seed {seed}");
+    }
+    Ok(())
+}
+
+/// Compares two devices; a case that differs is made smaller before it is shown.
+fn compare(
+    reference: &mut dyn Backend,
+    device: &mut dyn Backend,
+    seed: u64,
+    count: u64,
+) -> Outcome {
+    let mut comparison = Comparison::new(reference, device)?;
+    let result = comparison.campaign(seed, count, &Features::default(), |_| ());
+    match result {
+        Ok(done) => {
+            assert_eq!(done.programs, count);
+            println!("{done}");
+            Ok(())
+        }
+        Err(error) => match error.downcast::<Box<Mismatch>>() {
+            Ok(mismatch) => {
+                let mut last = mismatch.clone();
+                shrink(&mismatch.case, |case| match comparison.check(case) {
+                    Err(found) => {
+                        *last = found;
+                        true
+                    }
+                    Ok(_) => false,
+                });
+                println!("{last}");
+                Err(format!("seed {}: {}", mismatch.case.seed, mismatch.what).into())
+            }
+            Err(other) => Err(other),
+        },
+    }
+}
+
+fn cpu(effort: Effort) -> Result<MetalBackend, Box<dyn std::error::Error>> {
+    let scratch = std::env::temp_dir().join("hologram-random-test");
+    let context = MetalContext::new(Device::Cpu, &[])?;
+    Ok(MetalBackend::on(&context, scratch, effort)?)
+}
+
+#[test]
+fn kernels_do_what_the_interpreter_does() -> Outcome {
+    compare(&mut CpuBackend::new(), &mut cpu(Effort::Least)?, 1_000, 300)
+}
+
+#[test]
+fn optimised_kernels_do_the_same() -> Outcome {
+    compare(&mut cpu(Effort::Least)?, &mut cpu(Effort::Usual)?, 1, 16)
+}

@@ -18,8 +18,31 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;
 type Metal = BabyBearPoseidon2MetalEngine;
 type Reference = BabyBearPoseidon2RefEngine<DuplexSpongeMetal>;
 
-/// Random inputs for each set of parameters.
-const INPUTS: u64 = 20;
+/// A number from the environment: campaigns take more inputs and other seeds than CI.
+fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(value) => value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={value} is not a number")),
+        Err(_) => default,
+    }
+}
+
+/// Shapes of input `i`: mostly small, some of the largest height, some with many wide AIRs.
+fn limits(i: u64, most_rows: usize, degree: usize) -> Limits {
+    let [max_airs, max_log_height, max_width, buses] = match i % 10 {
+        4 | 9 => [6, most_rows, 5, 4],
+        7 => [16, 5, 40, 12],
+        _ => [6, 6, 5, 4],
+    };
+    Limits {
+        max_airs,
+        max_log_height: max_log_height.min(most_rows),
+        max_width,
+        degree,
+        buses,
+    }
+}
 
 fn compare(set: usize) {
     let small = SMALL[set];
@@ -28,21 +51,17 @@ fn compare(set: usize) {
     let mut config = MetalProverConfig::default();
     config.keep_codewords = Some(set.is_multiple_of(2));
     let metal = metal.with_prover_config(config);
-    for i in 0..INPUTS {
-        // Most inputs are small; some reach the largest height.
-        let max_log_height = if i % 5 == 4 {
-            12.min(small.l_skip + small.n_stack - 1)
-        } else {
-            6
-        };
-        let limits = Limits {
-            max_airs: 6,
-            max_log_height,
-            max_width: 5,
-            degree: small.max_degree,
-            buses: 4,
-        };
-        let input = random_input(1000 * set as u64 + i, metal.config(), limits);
+    // `OPENVM_METAL_TEST_INPUTS` random inputs for each set of parameters, from seed
+    // `OPENVM_METAL_TEST_SEED` on.
+    let inputs = setting("OPENVM_METAL_TEST_INPUTS", 20);
+    let seed = setting("OPENVM_METAL_TEST_SEED", 0) + (set as u64) * inputs.max(1000);
+    let most_rows = 12.min(small.l_skip + small.n_stack - 1);
+    for i in 0..inputs {
+        let input = random_input(
+            seed + i,
+            metal.config(),
+            limits(i, most_rows, small.max_degree),
+        );
         let (pk, vk) = reference.keygen(&input.airs);
         let expected = prove(&reference, &pk, &input.ctx).unwrap();
         let got =

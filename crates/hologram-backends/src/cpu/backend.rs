@@ -6,14 +6,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::cache::Cache;
+use super::intrinsic;
 use super::launch::launch;
-use super::memory::{HostMemory, Span};
+use super::memory::{find_buffer, HostMemory, Span};
 use crate::backend::error::{BackendError, Fault, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::Backend;
-use crate::intrinsics::host::{self, HostSpan};
-use crate::intrinsics::IntrinsicCall;
+use crate::intrinsics::{IntrinsicCall, OperandUse};
 use crate::program::Program;
 use crate::validate::validate_launch;
 
@@ -68,7 +68,7 @@ impl CpuBackend {
     fn execute(&mut self, program: &Program, params: &ExecutionParams) -> Result<Option<Fault>> {
         let (blocks, lanes) = params.launch.check()?;
         let prepared = self.cache.get(program, &params.initial_registers)?;
-        if prepared.intrinsic && blocks * u64::from(lanes) > 1 {
+        if !prepared.intrinsics.is_empty() && blocks * u64::from(lanes) > 1 {
             validate_launch(program, params)?;
         }
         self.launches += 1;
@@ -158,22 +158,18 @@ impl Backend for CpuBackend {
     }
 
     fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {
-        call.check(|handle| self.buffer_size(handle).ok().map(|size| size as u64))?;
-        let operands = call.operands();
-        let mut spans = [HostSpan {
-            ptr: std::ptr::null_mut(),
-            len: 0,
-        }; 4];
-        for (span, used) in spans.iter_mut().zip(operands.all()) {
-            let buffer = self.memory.buffer(used.operand.buffer)?;
-            *span = HostSpan {
-                // SAFETY: the check found the operand inside its buffer.
-                ptr: unsafe { buffer.ptr.add(used.operand.offset as usize) },
-                len: used.bytes as usize,
-            };
-        }
-        // SAFETY: live buffers that nothing else uses while the backend is borrowed; the check was passed.
-        let done = unsafe { host::run(call, &spans[..operands.all().len()]) };
+        call.check_form()?;
+        let boundary = |used: &OperandUse| {
+            let buffer = used.operand.buffer;
+            buffer == BufferHandle::BOUNDARY || buffer.as_class().is_some()
+        };
+        let boundary = if call.operands().all().iter().any(boundary) {
+            self.memory.boundary()?
+        } else {
+            Span::EMPTY
+        };
+        let buffers = &self.memory.buffers;
+        let done = intrinsic::run(call, |handle| find_buffer(buffers, boundary, handle));
         done.map_err(|kind| call.fault(kind))
     }
 

@@ -146,7 +146,7 @@ impl Launch<'_> {
     }
 
     fn memory<'m>(
-        &self,
+        &'m self,
         buffers: &'m Slots,
         boundary: Span,
         pools: Pools<'m>,
@@ -156,6 +156,7 @@ impl Launch<'_> {
             buffers,
             boundary,
             pools,
+            intrinsics: &self.program.intrinsics,
             shared: Span {
                 // Writes go through the cells' own memory.
                 ptr: shared.as_ptr() as *mut u8,

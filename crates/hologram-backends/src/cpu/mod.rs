@@ -6,6 +6,7 @@
 
 mod backend;
 mod cache;
+mod intrinsic;
 mod lanes;
 mod launch;
 mod machine;

@@ -8,6 +8,7 @@ use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 use crate::validate::validate;
 
+use super::intrinsic::Intrinsic;
 use super::lanes::Column;
 use super::step::Step;
 use columns::Columns;
@@ -49,8 +50,8 @@ pub(super) struct Prepared {
     pub in_order: bool,
     pub calls: bool,
     pub jumps_back: bool,
-    /// A whole-buffer instruction: launches have one lane.
-    pub intrinsic: bool,
+    /// Whole-buffer instructions: if there are any, launches have one lane.
+    pub intrinsics: Vec<Intrinsic>,
 }
 
 impl Prepared {
@@ -68,7 +69,7 @@ impl Prepared {
             by_block: any(|i| matches!(i, I::BarSync { .. } | I::Lds { .. } | I::Sts { .. })),
             in_order: any(|i| matches!(i, I::PoolAlloc { .. } | I::PoolFree { .. })),
             calls: any(|i| matches!(i, I::Call { .. })),
-            intrinsic: any(I::is_intrinsic),
+            intrinsics: columns.intrinsics,
             jumps_back: steps.iter().zip(0u32..).any(|(s, pc)| s.goes_back(pc)),
             program: program.clone(),
             types,

@@ -1,5 +1,6 @@
 //! Decoded instructions.
 
+use super::intrinsic::Intrinsic;
 use super::lanes::{Column, Lanes};
 use super::memory::{find_buffer, Slots, Span};
 
@@ -9,6 +10,8 @@ pub(super) struct Memory<'a> {
     pub boundary: Span,
     pub pools: Pools<'a>,
     pub shared: Span,
+    /// Whole-buffer instructions of the program.
+    pub intrinsics: &'a [Intrinsic],
 }
 
 /// Pools: of programs that make or free some, which run their blocks in order, or of others.

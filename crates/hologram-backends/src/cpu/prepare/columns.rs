@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Presets;
+use crate::cpu::intrinsic::Intrinsic;
 use crate::cpu::lanes::Column;
 use crate::isa::{Instruction, Predicate, Register, Ty, PREDICATES, REGISTERS};
 use crate::program::Program;
@@ -14,6 +15,8 @@ pub(super) struct Columns {
     class: Option<Column>,
     phase: Option<Column>,
     bytes: u32,
+    /// Whole-buffer instructions met so far.
+    pub intrinsics: Vec<Intrinsic>,
 }
 
 impl Columns {
@@ -26,6 +29,7 @@ impl Columns {
             class: None,
             phase: None,
             bytes: 0,
+            intrinsics: Vec::new(),
         };
         let mut folded = BTreeSet::new();
         for instruction in program.instructions() {

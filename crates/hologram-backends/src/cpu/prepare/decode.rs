@@ -4,6 +4,7 @@ use super::columns::Columns;
 use super::Prepared;
 use crate::atlas;
 use crate::backend::error::Result;
+use crate::cpu::intrinsic::{self, Intrinsic};
 use crate::cpu::ops::arithmetic::{self, Binary};
 use crate::cpu::ops::float::{self, Function};
 use crate::cpu::ops::fold::{self, Fold};
@@ -145,6 +146,7 @@ fn step(instruction: &Instruction, target: u32, columns: &mut Columns) -> Option
         I::Sigmoid { ty, .. } => float::function(Function::Sigmoid, ty)?,
         I::PoolAlloc { size, .. } => pool::allocate(size),
         I::PoolFree { .. } => pool::free(),
+        _ if instruction.is_intrinsic() => whole_buffer(instruction, columns),
         _ => return None,
     };
     Some(operands(instruction, step, columns))
@@ -176,6 +178,21 @@ fn operands(instruction: &Instruction, mut step: Step, columns: &mut Columns) ->
         step.d = columns.predicate(predicate);
     }
     step
+}
+
+fn whole_buffer(instruction: &Instruction, columns: &mut Columns) -> Step {
+    let mut used = Vec::new();
+    instruction.for_each_use(|register, ty| {
+        used.push((register, columns.register(register, ty)));
+    });
+    columns.intrinsics.push(Intrinsic {
+        instruction: instruction.clone(),
+        columns: used,
+    });
+    Step {
+        value: columns.intrinsics.len() as u64 - 1,
+        ..Step::fallible(intrinsic::step)
+    }
 }
 
 fn folded(op: Fold, ty: Ty, count: u32) -> Option<Step> {

@@ -1,4 +1,7 @@
-//! `CpuBackend`: memory, control flow, faults, and every instruction on every type.
+//! `CpuBackend`: memory, control flow, faults. What single instructions compute is in the test `table`.
 
+mod faults;
 mod flow;
+mod lanes;
+mod memory;
 mod support;

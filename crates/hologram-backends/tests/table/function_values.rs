@@ -1,7 +1,10 @@
 //! Values of the functions at ordinary points, rounded from 400 bits: argument and value as bits.
 
+/// Name and points of `f32` and of `f64`.
+pub type Row = (&'static str, &'static [(u32, u32)], &'static [(u64, u64)]);
+
 /// Name, then (argument, value) of `f32`, then of `f64`.
-pub const UNARY: &[(&str, &[(u32, u32)], &[(u64, u64)])] = &[
+pub const UNARY: &[Row] = &[
     (
         "exp",
         &[

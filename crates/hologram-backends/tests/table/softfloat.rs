@@ -57,7 +57,7 @@ impl Format {
 
     pub fn decode(self, bits: u64) -> Number {
         let negative = bits & self.sign() != 0;
-        let exponent = bits >> self.mantissa & self.largest();
+        let exponent = (bits >> self.mantissa) & self.largest();
         let fraction = u128::from(bits & ((1 << self.mantissa) - 1));
         let lowest = 1 - self.bias() - self.mantissa as i32;
         match exponent {
@@ -76,7 +76,7 @@ impl Format {
     pub fn encode(self, number: Number) -> u64 {
         let (negative, mantissa, exponent) = match number {
             Nan => return self.nan(),
-            Infinite(negative) => return self.infinity() | u64::from(negative) * self.sign(),
+            Infinite(negative) => return self.infinity() | (u64::from(negative) * self.sign()),
             Finite(negative, mantissa, exponent) => (negative, mantissa, exponent),
         };
         let sign = u64::from(negative) * self.sign();

@@ -1,15 +1,15 @@
 """Types of the native module."""
 
-from collections.abc import Buffer as SupportsBuffer
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from typing_extensions import Buffer as SupportsBuffer
 
-BackendName = Literal["auto", "cpu", "metal", "cuda"]
-Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
+_BackendName = Literal["auto", "cpu", "metal", "cuda"]
+_Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
 
 def backends() -> list[tuple[str, bool, str]]:
     """Each backend as (name, whether it is there, its device or why it is missing)."""
@@ -18,7 +18,7 @@ def backends() -> list[tuple[str, bool, str]]:
 class Executor:
     """A device: its memory and what runs on it. Usable from many threads."""
 
-    def __new__(cls, backend: BackendName | str = "auto") -> Self:
+    def __new__(cls, backend: _BackendName | str = "auto") -> Self:
         """
         Raises:
             BackendUnavailableError: the backend's device is missing; no other takes its place.
@@ -37,14 +37,14 @@ class Executor:
         """Counters since it was made: operations, programs, waits, allocations, bytes."""
     def synchronize(self) -> None:
         """Waits for everything that was started; raises what went wrong."""
-    def allocate(self, size: int, dtype: DTypeLike = ...) -> Buffer:
+    def allocate(self, size: int, dtype: DTypeLike | None = None) -> Buffer:
         """A zeroed buffer; float32 unless said otherwise.
 
         Raises:
             OutOfMemoryError: the device has no such memory.
         """
     def allocate_boundary(
-        self, class_index: int, width: int, height: int, dtype: DTypeLike = ...
+        self, class_index: int, width: int, height: int, dtype: DTypeLike | None = None
     ) -> Buffer:
         """`width` (up to 48) x `height` (up to 256) bytes of a class (up to 95) of the boundary pool."""
     def from_numpy(self, array: ArrayLike, dtype: DTypeLike | None = None) -> Buffer:
@@ -53,8 +53,8 @@ class Executor:
         self,
         program: Program,
         *,
-        grid: Dimensions | None = None,
-        block: Dimensions | None = None,
+        grid: _Dimensions | None = None,
+        block: _Dimensions | None = None,
         shared_memory: int = 0,
         registers: Mapping[int | str, Buffer | int | tuple[DTypeLike, float]] | None = None,
         step_budget: int | None = None,

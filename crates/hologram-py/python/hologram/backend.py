@@ -1,6 +1,6 @@
 """Which backends there are."""
 
-from enum import Enum
+from enum import StrEnum
 
 from ._hologram import backends
 from .errors import ArgumentError
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 
-class BackendType(str, Enum):
+class BackendType(StrEnum):
     """Values of `Executor(backend=...)`."""
 
     AUTO = "auto"

@@ -368,5 +368,13 @@ fn wrong_programs_are_tried() {
         shown,
         succeeds(&["fuzz", "--hostile", "--programs", "200", "--seed", "7"])
     );
-    fails(&["fuzz", "--programs", "2"], 2, "--hostile");
+    fails(&["fuzz", "--hostile", "--device", "cpu"], 2, "--device");
+}
+
+#[test]
+fn kernels_are_compared_with_the_interpreter() {
+    let shown = succeeds(&["fuzz", "--programs", "20", "--seed", "3", "--jobs", "2"]);
+    assert!(shown.starts_with("20 programs, "), "{shown}");
+    fails(&["fuzz", "--programs", "1", "--device", "tpu"], 2, "tpu");
+    fails(&["fuzz", "--programs", "1", "--jobs", "0"], 2, "--jobs");
 }

@@ -1,13 +1,14 @@
 //! `hologram fuzz`.
 
-use std::panic::{catch_unwind, AssertUnwindSafe};
+mod compare;
+mod hostile;
+
+use std::num::NonZeroUsize;
 
 use clap::Args;
-use hologram_backends::cpu::CpuBackend;
-use hologram_backends::hostile::{attempt, Outcome};
+use openvm_metal_common::Device;
 
-use super::put;
-use crate::error::{CliError, Result};
+use crate::error::Result;
 
 /// Arguments of `fuzz`.
 #[derive(Args, Debug)]
@@ -19,36 +20,28 @@ pub struct FuzzArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Wrong and damaged programs on the interpreter: each must be refused or end with a typed error.
-    #[arg(long, required = true)]
+    #[arg(long, conflicts_with_all = ["device", "jobs", "optimised"])]
     hostile: bool,
+    /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
+    #[arg(long, default_value = "cpu", value_parser = device)]
+    device: Device,
+    /// Programs are compiled and compared by so many threads; default: one for each core, one for GPUs.
+    #[arg(long)]
+    jobs: Option<NonZeroUsize>,
+    /// Compile kernels as in use, which takes several times longer.
+    #[arg(long)]
+    optimised: bool,
+}
+
+fn device(name: &str) -> Result<Device, String> {
+    name.parse::<Device>().map_err(|e| e.to_string())
 }
 
 /// Tries random programs.
 pub fn run(args: &FuzzArgs) -> Result<()> {
-    hostile(args.programs, args.seed)
-}
-
-fn hostile(programs: u64, first: u64) -> Result<()> {
-    let mut backend = CpuBackend::new();
-    let [mut unreadable, mut invalid, mut unsupported, mut faults, mut ran] = [0u64; 5];
-    for index in 0..programs {
-        let seed = first.wrapping_add(index);
-        let found = |what: String| CliError::Found { seed, what };
-        // A panic is a finding; the backend is not used after it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| attempt(&mut backend, seed)))
-            .map_err(|_| found("panic".to_owned()))?
-            .map_err(|error| found(error.to_string()))?;
-        *match outcome {
-            Outcome::Unreadable(_) => &mut unreadable,
-            Outcome::Invalid(_) => &mut invalid,
-            Outcome::Unsupported(_) => &mut unsupported,
-            Outcome::Fault(_) => &mut faults,
-            Outcome::Ran => &mut ran,
-        } += 1;
+    if args.hostile {
+        hostile::run(args.programs, args.seed)
+    } else {
+        compare::run(args)
     }
-    let text = format!(
-        "{programs} programs: {unreadable} unreadable, {invalid} not valid, {unsupported} unsupported, \
-         {faults} with a fault, {ran} run to their end\n"
-    );
-    put(None, text.as_bytes())
 }

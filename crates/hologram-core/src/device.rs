@@ -112,3 +112,29 @@ pub(crate) fn open_auto() -> Result<(Opened, BackendType)> {
     }
     Ok((open(BackendType::Cpu)?, BackendType::Cpu))
 }
+
+/// What a backend of ours counts; nothing of another.
+pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
+    if let Some(metal) = backend.as_any().downcast_ref::<MetalBackend>() {
+        let stats = metal.stats();
+        let compiling = u64::try_from(stats.compile_time.as_micros()).unwrap_or(u64::MAX);
+        return vec![
+            ("launches", stats.launches),
+            ("interpreted", stats.interpreted),
+            ("pipeline_hits", stats.pipeline_hits),
+            ("kernel_hits", stats.kernel_hits),
+            ("units_compiled", stats.units_compiled),
+            ("kernels_compiled", stats.kernels_compiled),
+            ("compile_time_us", compiling),
+            ("faults", stats.faults),
+        ];
+    }
+    if let Some(cpu) = backend.as_any().downcast_ref::<CpuBackend>() {
+        let stats = cpu.stats();
+        return vec![
+            ("launches", stats.launches),
+            ("programs_prepared", stats.programs_prepared),
+        ];
+    }
+    Vec::new()
+}

@@ -112,6 +112,11 @@ impl Executor {
         self.shared.lock().stats
     }
 
+    /// Counters of the backend itself, by name; times in microseconds.
+    pub fn backend_stats(&self) -> Vec<(&'static str, u64)> {
+        device::stats(self.shared.lock().backend.as_ref())
+    }
+
     /// Waits for everything submitted.
     ///
     /// # Errors

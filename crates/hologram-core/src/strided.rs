@@ -1,4 +1,4 @@
-//! Dense copies of strided views.
+//! Dense copies of strided views, and conversions: programs of a lane for each element.
 
 use std::fmt::Write;
 
@@ -43,6 +43,44 @@ pub fn gather(exec: &Executor, src: &DynBuffer, layout: &Layout, dst: &DynBuffer
     }
     let (program, params) = lane_program(src, &merged, dst)?;
     exec.submit(&program, &params)
+}
+
+/// Writes `n` elements of `src` to `dst`, converted to its type as `cvt` does: integers are cut or
+/// extended, floats rounded to the nearest, floats to integers truncated and bounded, NaN is 0.
+///
+/// # Errors
+/// Buffers that are too short or of another executor, the device.
+pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Result<()> {
+    if src.ty() == dst.ty() {
+        return crate::ops::raw::copy(exec, src.span(), dst.span(), n);
+    }
+    for (argument, buffer) in [("input", src), ("output", dst)] {
+        if !buffer.belongs_to(exec) {
+            return Err(Error::ForeignBuffer { argument });
+        }
+        if buffer.len() < n {
+            return Err(Error::BufferTooSmall {
+                argument,
+                needed: n,
+                len: buffer.len(),
+            });
+        }
+    }
+    if n == 0 {
+        return Ok(());
+    }
+    let (from, to) = (src.ty(), dst.ty());
+    let text = format!(
+        "set.ge.u64 p0, r255, r3\n bra @end, p0\n mul.u64 r6, r255, r4\n ldg.{from} r7, [r1 + r6]\n \
+         cvt.{to}.{from} r8, r7\n mul.u64 r6, r255, r5\n stg.{to} r8, [r2 + r6]\n@end:\n"
+    );
+    let params = ExecutionParams::new(LaunchConfig::linear(n as u64, BLOCK))
+        .with_u64(Register::new(1), src.handle().raw())
+        .with_u64(Register::new(2), dst.handle().raw())
+        .with_u64(Register::new(3), n as u64)
+        .with_u64(Register::new(4), from.size() as u64)
+        .with_u64(Register::new(5), to.size() as u64);
+    exec.submit(&text.parse()?, &params)
 }
 
 /// A lane for each element: it finds its index in each dimension, loads and stores.

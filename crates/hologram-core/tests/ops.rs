@@ -319,6 +319,42 @@ fn rows_and_products() {
 }
 
 #[test]
+fn conversions() {
+    use half::{bf16, f16};
+    let exec = cpu();
+    let n = 1001;
+    let (a, x) = make::<f32>(&exec, &data(n, 11));
+    let half = exec.allocate::<f16>(n).unwrap();
+    memory::cast(&exec, &a, &half, n).unwrap();
+    let expected: Vec<f16> = x.iter().map(|&x| f16::from_f64(x)).collect();
+    assert_eq!(half.to_vec().unwrap(), expected);
+    let brain = exec.allocate::<bf16>(n).unwrap();
+    memory::cast(&exec, &half, &brain, n).unwrap();
+    let expected: Vec<bf16> = expected
+        .iter()
+        .map(|x| bf16::from_f32(x.to_f32()))
+        .collect();
+    assert_eq!(brain.to_vec().unwrap(), expected);
+    let whole = exec.allocate::<i32>(n).unwrap();
+    memory::cast(&exec, &a, &whole, n).unwrap();
+    close(
+        "cast",
+        &whole,
+        &x.iter().map(|x| x.trunc()).collect::<Vec<_>>(),
+        0.0,
+    );
+    let same = exec.allocate::<f32>(n).unwrap();
+    memory::cast(&exec, &a, &same, n).unwrap();
+    close("cast", &same, &x, 0.0);
+    assert!(memory::cast(&exec, &a, &whole, n + 1).is_err());
+    assert!(memory::cast(&cpu(), &a, &whole, n).is_err());
+    memory::cast(&exec, &a, &whole, 0).unwrap();
+    // One program for each pair of types, however often it runs.
+    memory::cast(&exec, &a, &whole, 7).unwrap();
+    assert!(exec.backend_stats().contains(&("programs_prepared", 3)));
+}
+
+#[test]
 fn bad_operands_are_errors() {
     let exec = cpu();
     let a = exec.allocate::<f32>(4).unwrap();

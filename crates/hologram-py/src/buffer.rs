@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hologram_core::{ops::raw, DynBuffer, Executor};
+use hologram_core::{ops::raw, strided, DynBuffer, Error, Executor};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
@@ -37,11 +37,6 @@ impl PyBuffer {
         guard
             .clone()
             .ok_or_else(|| exception("ClosedError", "the buffer is freed".into()))
-    }
-
-    /// Where it lives.
-    pub fn executor(&self) -> &Executor {
-        &self.executor
     }
 
     /// Memory that a view may show, with the counter to raise while it does.
@@ -245,6 +240,21 @@ impl PyBuffer {
             raw::copy(executor, from.span(), to.span(), to.len())
         })
         .or_raise()
+    }
+
+    /// A new buffer with the elements converted to another type, on the device.
+    fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let buffer = self.get()?;
+        let ty = dtype::parse(dtype)?;
+        let executor = self.executor.clone();
+        let made = py
+            .detach(|| {
+                let made = executor.allocate_dyn(ty, buffer.len())?;
+                strided::cast(&executor, &buffer, &made, buffer.len())?;
+                Ok::<_, Error>(made)
+            })
+            .or_raise()?;
+        Ok(Self::new(executor, made))
     }
 
     /// Frees the memory now.

@@ -79,10 +79,13 @@ impl PyExecutor {
 
     /// Counters since it was made.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.get()?.stats();
+        let executor = self.get()?;
         let dict = PyDict::new(py);
-        for (name, value) in stats.entries() {
+        for (name, value) in executor.stats().entries() {
             dict.set_item(name, value)?;
+        }
+        for (name, value) in executor.backend_stats() {
+            dict.set_item(format!("backend_{name}"), value)?;
         }
         Ok(dict)
     }

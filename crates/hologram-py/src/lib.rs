@@ -19,7 +19,7 @@ mod _hologram {
     use super::executor::{backends, PyExecutor};
     #[pymodule_export]
     use super::ops::{
-        binary, clip, copy, gemm, layer_norm, loss, matvec, reduce, scalar, softmax, unary,
+        binary, cast, clip, copy, gemm, layer_norm, loss, matvec, reduce, scalar, softmax, unary,
     };
     #[pymodule_export]
     use super::program::PyProgram;

@@ -2,7 +2,7 @@
 
 use hologram_backends::{BinaryOp, LossOp, MapOp, ReduceOp};
 use hologram_core::ops::raw;
-use hologram_core::{DynBuffer, Executor};
+use hologram_core::{strided, DynBuffer, Executor};
 use pyo3::prelude::*;
 
 use crate::buffer::PyBuffer;
@@ -131,6 +131,20 @@ pub fn copy(
     let n = length(n, &[&src, &dst])?;
     py.detach(|| raw::copy(&exec, src.span(), dst.span(), n))
         .or_raise()
+}
+
+#[pyfunction]
+#[pyo3(signature = (ex, src, dst, n = None))]
+pub fn cast(
+    py: Python<'_>,
+    ex: &PyExecutor,
+    src: &PyBuffer,
+    dst: &PyBuffer,
+    n: Option<usize>,
+) -> PyResult<()> {
+    let (exec, src, dst) = (ex.get()?, src.get()?, dst.get()?);
+    let n = length(n, &[&src, &dst])?;
+    py.detach(|| strided::cast(&exec, &src, &dst, n)).or_raise()
 }
 
 #[pyfunction]

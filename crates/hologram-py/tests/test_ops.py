@@ -287,6 +287,34 @@ def test_matvec(ex):
     np.testing.assert_allclose(c.to_numpy(), x @ y, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("to", INTS + FLOATS + ["float16"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "uint32"])
+def test_conversions(ex, dtype, to):
+    x = np.arange(0, 100, 0.75).astype(dtype)
+    a = ex.from_numpy(x)
+    assert a.astype(to).dtype == np.dtype(to)
+    assert (a.astype(to).to_numpy() == x.astype(to)).all()
+
+
+def test_conversions_at_the_edges(ex):
+    a = ex.from_numpy(np.array([np.nan, np.inf, -np.inf, 300.7, -1.5], np.float32))
+    assert a.astype("uint8").to_numpy().tolist() == [0, 255, 0, 255, 0]
+    assert a.astype("int32").to_numpy().tolist() == [0, 2**31 - 1, -(2**31), 300, -1]
+    assert a.astype("bfloat16").astype("float32").to_numpy()[3:].tolist() == [300, -1.5]
+    assert ex.from_numpy(np.array([1e6])).astype("float16").to_numpy()[0] == np.inf
+    assert a.astype("float32").to_numpy()[3] == np.float32(300.7)
+    c = ex.allocate(5, "int64")
+    ops.cast(ex, a, c, 0)
+    ops.cast(ex, ex.from_numpy(np.arange(-2, 3, dtype=np.int8)), c)
+    assert c.to_numpy().tolist() == [-2, -1, 0, 1, 2]
+    with pytest.raises(errors.ShapeError):
+        ops.cast(ex, a, ex.allocate(4))
+    with pytest.raises(errors.ShapeError):
+        ops.cast(ex, a, c, 6)
+    with pytest.raises(errors.DTypeError):
+        a.astype("complex64")
+
+
 def test_wrong_shapes(ex):
     a, b = ex.allocate(4), ex.allocate(3)
     with pytest.raises(errors.ShapeError, match=r"\[4, 4, 3\]"):

@@ -70,6 +70,12 @@ def test_shared_memory_and_barriers(ex):
     assert out.to_numpy().tolist() == list(range(63, -1, -1))
 
 
+def test_intrinsics_in_programs(ex):
+    x = ex.from_numpy(np.arange(5, dtype=np.float32))
+    ex.run(hologram.Program("map.neg.f32 r1, r1, 5"), registers={1: x})
+    assert x.to_numpy().tolist() == [0, -1, -2, -3, -4]
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -28,3 +28,17 @@ pub fn copy<T: Element>(exec: &Executor, src: &Buffer<T>, dst: &Buffer<T>) -> Re
 pub fn fill<T: Element>(exec: &Executor, dst: &Buffer<T>, value: T) -> Result<()> {
     raw::fill(exec, dst.span(), value.to_bits64(), dst.len())
 }
+
+/// `n` elements of `src` to `dst`, converted to its type: integers are cut or extended, floats rounded
+/// to the nearest, floats to integers truncated and bounded, NaN is 0. Takes all twelve types.
+///
+/// # Errors
+/// Buffers that are too short or of another executor.
+pub fn cast<T: Element, U: Element>(
+    exec: &Executor,
+    src: &Buffer<T>,
+    dst: &Buffer<U>,
+    n: usize,
+) -> Result<()> {
+    crate::strided::cast(exec, src, dst, n)
+}

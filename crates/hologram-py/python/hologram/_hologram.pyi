@@ -34,7 +34,8 @@ class Executor:
     def closed(self) -> bool:
         """Whether `close` was called."""
     def stats(self) -> dict[str, int]:
-        """Counters since it was made: operations, programs, waits, allocations, bytes."""
+        """Counters since it was made: operations, programs, waits, allocations, bytes; with the prefix
+        `backend_` those of the backend itself, such as launches and compilations."""
     def synchronize(self) -> None:
         """Waits for everything that was started; raises what went wrong."""
     def allocate(self, size: int, dtype: DTypeLike | None = None) -> Buffer:
@@ -126,6 +127,8 @@ class Buffer:
         """Sets all elements."""
     def copy_from(self, other: Buffer) -> None:
         """Copies a buffer of the same type and size, of any executor."""
+    def astype(self, dtype: DTypeLike) -> Buffer:
+        """A new buffer with the elements converted as `ops.cast` does, on the device."""
     def free(self) -> None:
         """Frees the memory now.
 
@@ -184,6 +187,7 @@ def clip(
     ex: Executor, a: Buffer, c: Buffer, low: float, high: float, n: int | None = None
 ) -> None: ...
 def copy(ex: Executor, src: Buffer, dst: Buffer, n: int | None = None) -> None: ...
+def cast(ex: Executor, src: Buffer, dst: Buffer, n: int | None = None) -> None: ...
 def reduce(
     ex: Executor, op: str, input: Buffer, output: Buffer | None = None, n: int | None = None
 ) -> float: ...

@@ -14,6 +14,7 @@ from .errors import ShapeError
 
 __all__ = [
     "binary_cross_entropy_loss",
+    "cast",
     "copy",
     "cross_entropy_loss",
     "gelu",
@@ -346,3 +347,12 @@ def matvec(ex: Executor, a: Buffer, x: Buffer, y: Buffer, m: int, n: int) -> Non
 def copy(ex: Executor, src: Buffer, dst: Buffer, n: int | None = None) -> None:
     """dst = src, on the device."""
     _native.copy(ex, src, dst, n)
+
+
+def cast(ex: Executor, src: Buffer, dst: Buffer, n: int | None = None) -> None:
+    """dst = src converted to the type of dst, on the device; all types, float16 and bfloat16 too.
+
+    Integers are cut or extended, floats rounded to the nearest; floats to integers are truncated and
+    bounded, NaN is 0.
+    """
+    _native.cast(ex, src, dst, n)

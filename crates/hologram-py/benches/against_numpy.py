@@ -1,6 +1,6 @@
 """Operations against NumPy in the same run; prints Markdown tables.
 
-    python benches/numpy.py [--backend auto|cpu|metal|cuda] [--elements 10000 1000000 64000000] [--gemm 256 1024 4096]
+    python benches/against_numpy.py [--backend auto|cpu|metal|cuda] [--elements 10000 1000000 64000000] [--gemm 256 1024 4096]
 
 Times are the best of many repetitions, the two sides taking turns. On devices that run asynchronously
 a repetition is several calls and one wait.

@@ -2,10 +2,10 @@
 
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, MetalBackend};
-use hologram_backends::random::{generate, shrink, Comparison, Features, Mismatch};
+use hologram_backends::random::{compile_ahead, generate, shrink, Comparison, Features, Mismatch};
 use hologram_backends::validate::validate_launch;
 use hologram_backends::{Backend, Instruction};
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_common::{Device, DeviceKind, MetalContext};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -79,12 +79,12 @@ fn compare(
             println!("{done}");
             Ok(())
         }
-        Err(error) => match error.downcast::<Box<Mismatch>>() {
+        Err(error) => match error.downcast::<Mismatch>() {
             Ok(mismatch) => {
                 let mut last = mismatch.clone();
                 shrink(&mismatch.case, |case| match comparison.check(case) {
                     Err(found) => {
-                        *last = found;
+                        last = found;
                         true
                     }
                     Ok(_) => false,
@@ -111,4 +111,31 @@ fn kernels_do_what_the_interpreter_does() -> Outcome {
 #[test]
 fn optimised_kernels_do_the_same() -> Outcome {
     compare(&mut cpu(Effort::Least)?, &mut cpu(Effort::Usual)?, 1, 16)
+}
+
+#[test]
+fn kernels_can_be_compiled_ahead() -> Outcome {
+    let tools =
+        openvm_metal_builder::Toolchain::new(std::env::temp_dir().join("hologram-ahead-tools"))?;
+    if !openvm_metal_builder::target_ptx::available(tools.compiler()) {
+        println!("skipped: this compiler makes no PTX");
+        return Ok(());
+    }
+    let folder = std::env::temp_dir().join(format!("hologram-ahead-{}", std::process::id()));
+    let features = Features {
+        statements: 6,
+        ..Features::default()
+    };
+    let count = compile_ahead(DeviceKind::Cuda, folder.clone(), 5, 6, &features)?;
+    assert!(count > 0);
+    let ptx = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".ptx");
+    let units = std::fs::read_dir(&folder)?
+        .filter_map(Result::ok)
+        .filter(|entry| {
+            entry.file_name().to_string_lossy().starts_with("hologram-") && ptx(&entry.file_name())
+        })
+        .count();
+    assert!((1..=2).contains(&units), "{units} units");
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
 }

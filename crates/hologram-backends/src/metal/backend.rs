@@ -64,7 +64,7 @@ impl MetalBackend {
     /// # Errors
     /// [`BackendError::Device`] if the device is not there.
     pub fn new(device: Device) -> Result<Self> {
-        Self::with_scratch(device, default_scratch())
+        Self::with_scratch(device, Self::default_folder())
     }
 
     /// Opens a device; compiled kernels are kept in `scratch` and used again by later processes.
@@ -74,6 +74,20 @@ impl MetalBackend {
     pub fn with_scratch(device: Device, scratch: PathBuf) -> Result<Self> {
         let context = MetalContext::new(device, &[]).map_err(device_error)?;
         Self::on(&context, scratch, Effort::Usual)
+    }
+
+    /// Where compiled kernels are kept unless said otherwise: a folder that other users cannot write to, because native
+    /// code is loaded from it.
+    pub fn default_folder() -> PathBuf {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        if let Some(folder) = set("HOLOGRAM_CACHE") {
+            return folder.into();
+        }
+        match (set("XDG_CACHE_HOME"), set("HOME")) {
+            (Some(cache), _) => PathBuf::from(cache).join("hologram"),
+            (None, Some(home)) => PathBuf::from(home).join(".cache").join("hologram"),
+            (None, None) => std::env::temp_dir().join(format!("hologram-{}", std::process::id())),
+        }
     }
 
     /// A backend with memory of its own on an open device.
@@ -210,20 +224,8 @@ impl MetalBackend {
     }
 }
 
-/// A folder that other users cannot write to: native code is loaded from it.
-fn default_scratch() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    if let Some(folder) = set("HOLOGRAM_CACHE") {
-        return folder.into();
-    }
-    match (set("XDG_CACHE_HOME"), set("HOME")) {
-        (Some(cache), _) => PathBuf::from(cache).join("hologram"),
-        (None, Some(home)) => PathBuf::from(home).join(".cache").join("hologram"),
-        (None, None) => std::env::temp_dir().join(format!("hologram-{}", std::process::id())),
-    }
-}
-
-fn base_options(kind: DeviceKind) -> Options {
+/// What a kind of device cannot do.
+pub(crate) fn base_options(kind: DeviceKind) -> Options {
     Options {
         apple: kind == DeviceKind::Metal,
         no_f64_pow: kind != DeviceKind::Cpu,

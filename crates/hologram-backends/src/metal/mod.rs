@@ -4,10 +4,11 @@ mod arena;
 mod backend;
 mod launch;
 mod memory;
-mod pipeline;
+pub(crate) mod pipeline;
 mod stats;
 pub mod unit;
 
+pub(crate) use backend::base_options;
 pub use backend::MetalBackend;
 pub use stats::MetalStats;
 pub use unit::Effort;

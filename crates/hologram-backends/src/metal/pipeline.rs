@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use openvm_metal_common::{MetalContext, RuntimeUnit};
+use openvm_metal_common::{MetalContext, RuntimeSource, RuntimeUnit};
 
 use super::unit::UnitCompiler;
 use super::{device_error, MetalStats};
@@ -121,9 +121,11 @@ impl Pipelines {
                 plans.push((*program, options, Arc::new(plan)));
             }
         }
-        let texts: Vec<&Arc<Plan>> = plans.iter().map(|(_, _, plan)| plan).collect();
-        for group in texts.chunks(KERNELS_PER_UNIT) {
-            self.compile(context, group, stats)?;
+        let new = groups(plans.iter().map(|(_, _, plan)| plan), |text| {
+            self.by_text.contains_key(text)
+        });
+        for group in new {
+            self.compile(context, &group, stats)?;
         }
         let count = plans.len();
         for (program, options, plan) in plans {
@@ -210,13 +212,7 @@ impl Pipelines {
             return Ok(());
         }
         let start = std::time::Instant::now();
-        let names: Vec<String> = (0..new.len()).map(|i| format!("hologram_{i}")).collect();
-        let kernels: Vec<(&str, &Plan)> = names
-            .iter()
-            .zip(&new)
-            .map(|(name, plan)| (name.as_str(), &***plan))
-            .collect();
-        let source = self.compiler.compile("hologram", &kernels)?;
+        let source = compile_group(&self.compiler, &new)?;
         let unit = Arc::new(context.load_unit(&source).map_err(device_error)?);
         stats.units_compiled += 1;
         stats.kernels_compiled += new.len() as u64;
@@ -228,6 +224,37 @@ impl Pipelines {
         }
         Ok(())
     }
+}
+
+/// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet apart from the
+/// others, because the CPU's are compiled differently.
+pub fn groups<'a>(
+    plans: impl Iterator<Item = &'a Arc<Plan>>,
+    known: impl Fn(&str) -> bool,
+) -> Vec<Vec<&'a Arc<Plan>>> {
+    let mut seen = std::collections::HashSet::new();
+    let mut parts = [Vec::new(), Vec::new()];
+    for plan in plans {
+        if !known(&plan.text) && seen.insert(plan.text.as_str()) {
+            parts[usize::from(plan.cooperative)].push(plan);
+        }
+    }
+    let chunks = parts.iter().flat_map(|part| part.chunks(KERNELS_PER_UNIT));
+    chunks.map(<[_]>::to_vec).collect()
+}
+
+/// Compiles plans as one unit, the kernels named by their place.
+///
+/// # Errors
+/// Those of the compiler.
+pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<RuntimeSource> {
+    let names: Vec<String> = (0..plans.len()).map(|i| format!("hologram_{i}")).collect();
+    let kernels: Vec<(&str, &Plan)> = names
+        .iter()
+        .zip(plans)
+        .map(|(name, plan)| (name.as_str(), &***plan))
+        .collect();
+    compiler.compile("hologram", &kernels)
 }
 
 fn hash(program: &Program, options: &Options) -> u64 {

@@ -1,5 +1,6 @@
 //! Translated programs compiled for a device.
 
+use std::fs;
 use std::path::PathBuf;
 
 use openvm_metal_builder::Toolchain;
@@ -28,17 +29,24 @@ pub enum Effort {
     Usual,
 }
 
-/// Compiles units; without a compiler on this machine only Metal devices can be served.
+/// Compiles units; without a compiler on this machine only Metal devices can be served, and CUDA devices with units
+/// that were compiled to the same folder before.
 #[derive(Debug)]
 pub struct UnitCompiler {
     kind: DeviceKind,
     scratch: PathBuf,
+    effort: Effort,
     tools: std::result::Result<Toolchain, String>,
 }
 
 impl UnitCompiler {
     /// A compiler for a kind of device; files are kept in `scratch` and used again.
     pub fn new(kind: DeviceKind, scratch: PathBuf, effort: Effort) -> Self {
+        // Unoptimised PTX takes drivers longer than what is saved.
+        let effort = match kind {
+            DeviceKind::Cuda => Effort::Usual,
+            _ => effort,
+        };
         let level = match effort {
             Effort::Least => "-O0",
             Effort::Usual => "-O1",
@@ -52,6 +60,7 @@ impl UnitCompiler {
         Self {
             kind,
             scratch,
+            effort,
             tools,
         }
     }
@@ -77,7 +86,6 @@ impl UnitCompiler {
     /// # Errors
     /// [`BackendError::Compilation`]: no compiler, or its message.
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
-        self.check()?;
         let text = translate::unit(kernels.iter().copied());
         let mut source = RuntimeSource {
             name: name.into(),
@@ -87,30 +95,69 @@ impl UnitCompiler {
                 .collect(),
             ..RuntimeSource::default()
         };
-        let failed = |error: openvm_metal_builder::BuildError| {
-            BackendError::Compilation(format!("{name}: {error}"))
-        };
-        match (&self.tools, self.kind) {
-            (Ok(tools), DeviceKind::Cuda) => {
-                source.ptx = Some(tools.compile_ptx(&self.scratch, &text).map_err(failed)?);
-            }
-            (Ok(tools), DeviceKind::Cpu) => {
-                let library = tools
-                    .compile_cpu_shared(&self.scratch, &text)
-                    .map_err(failed)?;
-                for kernel in &mut source.kernels {
-                    let found = library.kernels.iter().find(|k| k.name == kernel.name);
-                    kernel.cpu = found.map(|k| RuntimeSymbols {
-                        run: k.scalar.clone(),
-                        fiber: k.fiber.clone(),
-                    });
-                }
-                source.cpu = Some(library.path);
-            }
-            _ => source.msl = text,
+        match self.kind {
+            DeviceKind::Metal => source.msl = text,
+            DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text)?),
+            DeviceKind::Cpu => self.native(name, &text, &mut source)?,
         }
         Ok(source)
     }
+
+    fn tools(&self) -> Result<&Toolchain> {
+        self.tools
+            .as_ref()
+            .map_err(|message| BackendError::Compilation(message.clone()))
+    }
+
+    /// PTX of a unit, from the folder if it was compiled before.
+    fn ptx(&self, name: &str, text: &str) -> Result<String> {
+        let key = hash(&[text, &format!("{:?}", self.effort)]);
+        let path = self.scratch.join(format!("{name}-{key}.ptx"));
+        if let Ok(ptx) = fs::read_to_string(&path) {
+            return Ok(ptx);
+        }
+        let failed = |message: String| {
+            BackendError::Compilation(format!("{name}: {message}; nor is {}", path.display()))
+        };
+        let tools = self.tools().map_err(|error| failed(error.to_string()))?;
+        let ptx = tools
+            .compile_ptx(&self.scratch, text)
+            .map_err(|error| BackendError::Compilation(format!("{name}: {error}")))?;
+        // Whole or not there, whoever else writes it. A folder that cannot be written is no error.
+        let part = path.with_extension(format!("{}.part", std::process::id()));
+        if fs::write(&part, &ptx).is_ok() {
+            let _ = fs::rename(&part, &path);
+        }
+        Ok(ptx)
+    }
+
+    fn native(&self, name: &str, text: &str, source: &mut RuntimeSource) -> Result<()> {
+        let library = self
+            .tools()?
+            .compile_cpu_shared(&self.scratch, text)
+            .map_err(|error| BackendError::Compilation(format!("{name}: {error}")))?;
+        for kernel in &mut source.kernels {
+            let found = library.kernels.iter().find(|k| k.name == kernel.name);
+            kernel.cpu = found.map(|k| RuntimeSymbols {
+                run: k.scalar.clone(),
+                fiber: k.fiber.clone(),
+            });
+        }
+        source.cpu = Some(library.path);
+        Ok(())
+    }
+}
+
+/// 128 bits that differ for different texts (FNV-1a from two starts).
+fn hash(parts: &[&str]) -> String {
+    let mut state = [0xcbf2_9ce4_8422_2325u64, 0x6c62_272e_07bb_0142];
+    for byte in parts.iter().flat_map(|part| part.bytes().chain([0])) {
+        for word in &mut state {
+            *word = (*word ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        state[1] = state[1].rotate_left(5);
+    }
+    format!("{:016x}{:016x}", state[0], state[1])
 }
 
 /// The kernel of a plan as the run time sees it, without native code.

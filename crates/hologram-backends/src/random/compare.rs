@@ -19,7 +19,7 @@ const LOOSE_F32: u64 = 4;
 /// ULP that transcendental functions of `f64` may differ by.
 const LOOSE_F64: u64 = 12;
 /// Programs that are compiled together.
-const BATCH: u64 = 64;
+pub(super) const BATCH: u64 = 64;
 
 /// Two backends with the memory that random programs work on.
 pub struct Comparison<'a> {
@@ -144,7 +144,7 @@ impl<'a> Comparison<'a> {
     /// Compares the programs of `count` seeds from `seed` on, and calls `progress` after each batch.
     ///
     /// # Errors
-    /// The first mismatch.
+    /// The first [`Mismatch`]; errors of the generator and the compiler.
     pub fn campaign(
         &mut self,
         seed: u64,
@@ -165,7 +165,7 @@ impl<'a> Comparison<'a> {
                 }
             }
             for case in &cases {
-                let fault = self.check(case)?;
+                let fault = self.check(case).map_err(|mismatch| *mismatch)?;
                 done.programs += 1;
                 done.instructions += case.program.len() as u64;
                 let (grid, block) = (case.params.launch.grid, case.params.launch.block);

@@ -6,6 +6,7 @@
 //! cases on two backends and compares memory and faults: exactly, but for the few ULP that
 //! transcendental functions may differ by, whose results are stored apart and go nowhere else.
 
+mod ahead;
 mod compare;
 mod control;
 mod layout;
@@ -14,6 +15,7 @@ mod shrink;
 mod state;
 mod values;
 
+pub use ahead::compile_ahead;
 pub use compare::{Campaign, Comparison, Mismatch};
 pub use shrink::shrink;
 

@@ -4,6 +4,7 @@ mod compare;
 mod hostile;
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::Args;
 use openvm_metal_common::Device;
@@ -20,7 +21,7 @@ pub struct FuzzArgs {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Wrong and damaged programs on the interpreter: each must be refused or end with a typed error.
-    #[arg(long, conflicts_with_all = ["device", "jobs", "optimised"])]
+    #[arg(long, conflicts_with_all = ["device", "jobs", "optimised", "kernels", "emit_dir"])]
     hostile: bool,
     /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
     #[arg(long, default_value = "cpu", value_parser = device)]
@@ -31,6 +32,13 @@ pub struct FuzzArgs {
     /// Compile kernels as in use, which takes several times longer.
     #[arg(long)]
     optimised: bool,
+    /// Folder with compiled kernels; default: an own one, removed in the end.
+    #[arg(long)]
+    kernels: Option<PathBuf>,
+    /// Compile the kernels for the device to this folder and stop: the device may be in another machine, which
+    /// needs no compiler if it is given the folder as `--kernels`.
+    #[arg(long, conflicts_with_all = ["kernels", "jobs"])]
+    emit_dir: Option<PathBuf>,
 }
 
 fn device(name: &str) -> Result<Device, String> {
@@ -39,9 +47,9 @@ fn device(name: &str) -> Result<Device, String> {
 
 /// Tries random programs.
 pub fn run(args: &FuzzArgs) -> Result<()> {
-    if args.hostile {
-        hostile::run(args.programs, args.seed)
-    } else {
-        compare::run(args)
+    match &args.emit_dir {
+        _ if args.hostile => hostile::run(args.programs, args.seed),
+        Some(folder) => compare::compile(args, folder),
+        None => compare::run(args),
     }
 }

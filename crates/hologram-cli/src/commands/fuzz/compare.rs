@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, MetalBackend};
-use hologram_backends::random::{shrink, Campaign, Comparison, Features, Mismatch};
+use hologram_backends::random::{compile_ahead, shrink, Campaign, Comparison, Features, Mismatch};
 use hologram_backends::BackendError;
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
 
@@ -20,13 +20,19 @@ use crate::error::{CliError, Result};
 /// Programs that one backend compiles: its kernels are dropped with it.
 const CHUNK: u64 = 512;
 
-/// A folder for compiled kernels, removed in the end.
-struct Scratch(PathBuf);
+/// A folder for compiled kernels, removed in the end unless it was given.
+struct Scratch {
+    folder: PathBuf,
+    given: bool,
+}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
+        if self.given {
+            return;
+        }
         // What is left lies in the system's temporary folder.
-        let _: std::io::Result<()> = std::fs::remove_dir_all(&self.0);
+        let _: std::io::Result<()> = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -41,16 +47,44 @@ struct Work<'a> {
     progress: bool,
 }
 
+fn features(kind: DeviceKind) -> Features {
+    Features {
+        doubles: kind != DeviceKind::Metal,
+        ..Features::default()
+    }
+}
+
+/// Compiles the kernels to a folder.
+pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
+    let kind = match args.device {
+        Device::Metal | Device::Auto => DeviceKind::Metal,
+        Device::Cuda => DeviceKind::Cuda,
+        Device::Cpu | Device::CpuConformance => DeviceKind::Cpu,
+    };
+    let mut kernels = 0;
+    for start in (0..args.programs).step_by(CHUNK as usize) {
+        let (seed, count) = (
+            args.seed.wrapping_add(start),
+            CHUNK.min(args.programs - start),
+        );
+        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features(kind))?;
+    }
+    put(None, format!("{kernels} kernels for {kind}\n").as_bytes())
+}
+
 /// Compares the programs.
 pub fn run(args: &FuzzArgs) -> Result<()> {
-    let folder = format!("hologram-fuzz-{}", std::process::id());
+    let own = || std::env::temp_dir().join(format!("hologram-fuzz-{}", std::process::id()));
     let work = Work {
         args,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         compared: AtomicU64::new(0),
         outcome: Mutex::default(),
-        scratch: Scratch(std::env::temp_dir().join(folder)),
+        scratch: Scratch {
+            folder: args.kernels.clone().unwrap_or_else(own),
+            given: args.kernels.is_some(),
+        },
         progress: std::io::stderr().is_terminal(),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -101,9 +135,14 @@ impl Work<'_> {
             if start >= self.args.programs || self.stop.load(Relaxed) {
                 return Ok(());
             }
-            let scratch = Scratch(self.scratch.0.join(job.to_string()));
+            let given = self.scratch.given;
+            let mut folder = self.scratch.folder.clone();
+            if !given {
+                folder.push(job.to_string());
+            }
+            let scratch = Scratch { folder, given };
             let count = CHUNK.min(self.args.programs - start);
-            let campaign = self.chunk(&context, &scratch.0, start, count)?;
+            let campaign = self.chunk(&context, &scratch.folder, start, count)?;
             let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             merge(&mut outcome.0, campaign);
         }
@@ -121,10 +160,7 @@ impl Work<'_> {
         } else {
             Effort::Least
         };
-        let features = Features {
-            doubles: context.info().kind != DeviceKind::Metal,
-            ..Features::default()
-        };
+        let features = features(context.info().kind);
         let mut reference = CpuBackend::new();
         let mut kernels = MetalBackend::on(context, scratch.to_owned(), effort)?;
         let mut comparison = Comparison::new(&mut reference, &mut kernels)?;

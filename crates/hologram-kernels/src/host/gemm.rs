@@ -1,9 +1,16 @@
 //! Products of matrices.
 
+use rayon::prelude::*;
+
 use super::math::Float;
+use super::parallel::Shared;
 
 /// Multiplications below which one core is faster.
-const SMALL: usize = 1 << 18;
+const SMALL: usize = 1 << 20;
+/// Multiplications from which the library shares the work among the cores itself.
+const LARGE: usize = 1 << 35;
+/// Rows and columns of the pieces are multiples of this, and no fewer.
+const STEP: usize = 32;
 
 /// `c` (m x n) = `a` (m x k) times `b` (k x n), all row-major; no overlap.
 pub(super) fn gemm<T: Float>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize; 3]) {
@@ -15,13 +22,62 @@ pub(super) fn gemm<T: Float>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize;
         return;
     }
     let work = m.saturating_mul(n).saturating_mul(k);
-    let parallelism = if work > SMALL {
-        gemm::Parallelism::Rayon(0)
-    } else {
-        gemm::Parallelism::None
-    };
-    // SAFETY: `run` was promised m * k, k * n and m * n elements without overlap; strides are those of
-    // row-major matrices. The crate asks for an uninterpreted type that is `f32` or `f64`.
+    let threads = rayon::current_num_threads();
+    if work <= SMALL || threads == 1 {
+        // SAFETY: `run` was promised m * k, k * n and m * n elements without overlap.
+        unsafe { part(c, a, b, [m, n, k], [k, n], gemm::Parallelism::None) };
+        return;
+    }
+    if work >= LARGE {
+        // SAFETY: as above.
+        unsafe { part(c, a, b, [m, n, k], [k, n], gemm::Parallelism::Rayon(0)) };
+        return;
+    }
+    let [rows, cols] = piece(m, n, threads);
+    let across = n.div_ceil(cols);
+    let (c, a, b) = (Shared(c), Shared(a), Shared(b));
+    (0..m.div_ceil(rows) * across)
+        .into_par_iter()
+        .for_each(|index| {
+            let (i, j) = (index / across * rows, index % across * cols);
+            let size = [rows.min(m - i), cols.min(n - j), k];
+            // SAFETY: the piece lies in the matrices, and no other one writes its part of `c`.
+            unsafe {
+                let (c, a, b) = (c.at(i * n + j), a.at(i * k), b.at(j));
+                part(c, a, b, size, [k, n], gemm::Parallelism::None);
+            }
+        });
+}
+
+/// Rows and columns of each of about `pieces` pieces that cover m x n: those that read least.
+fn piece(m: usize, n: usize, pieces: usize) -> [usize; 2] {
+    let along = |extent: usize, parts: usize| extent.div_ceil(parts).next_multiple_of(STEP);
+    (1..=pieces)
+        .map(|down| [along(m, down), along(n, pieces.div_ceil(down))])
+        .min_by_key(|[rows, cols]| {
+            // What the busiest core computes, then what it reads.
+            let count = m.div_ceil(*rows) * n.div_ceil(*cols);
+            let (rows, cols) = (*rows.min(&m), *cols.min(&n));
+            (count.div_ceil(pieces) * rows * cols, rows + cols)
+        })
+        .unwrap_or([m, n])
+}
+
+/// `c` (m x n) = `a` (m x k) times `b` (k x n), parts of row-major matrices: `a` of `columns[0]` columns,
+/// `b` and `c` of `columns[1]`.
+///
+/// # Safety
+/// The parts are valid for reads, that of `c` for writes, and it overlaps no other.
+unsafe fn part<T: Float>(
+    c: *mut T,
+    a: *mut T,
+    b: *mut T,
+    [m, n, k]: [usize; 3],
+    columns: [usize; 2],
+    parallelism: gemm::Parallelism,
+) {
+    let [a_stride, stride] = columns.map(|columns| columns as isize);
+    // SAFETY: the caller's promises; the crate asks for an uninterpreted type that is `f32` or `f64`.
     unsafe {
         gemm::gemm(
             m,
@@ -29,14 +85,14 @@ pub(super) fn gemm<T: Float>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize;
             k,
             c,
             1,
-            n as isize,
+            stride,
             false,
             a.cast_const(),
             1,
-            k as isize,
+            a_stride,
             b.cast_const(),
             1,
-            n as isize,
+            stride,
             T::ZERO,
             T::ONE,
             false,
@@ -44,5 +100,63 @@ pub(super) fn gemm<T: Float>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize;
             false,
             parallelism,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_and_fit_the_cores() {
+        for (m, n) in [
+            (1, 1),
+            (256, 256),
+            (1024, 1024),
+            (1, 5000),
+            (5000, 1),
+            (100, 1999),
+        ] {
+            for threads in [2, 3, 16] {
+                let [rows, cols] = piece(m, n, threads);
+                assert!(rows.is_multiple_of(STEP) && cols.is_multiple_of(STEP));
+                assert!(m.div_ceil(rows) * n.div_ceil(cols) <= threads + threads / 2);
+            }
+        }
+        assert_eq!(piece(1024, 1024, 16), [256, 256]);
+        assert_eq!(piece(256, 256, 16), [64, 64]);
+        assert_eq!(piece(1, 4096, 16), [32, 256]);
+    }
+
+    /// Sizes for one core, for pieces and for the library's own sharing.
+    #[test]
+    fn all_ways_give_the_product() {
+        for size in [
+            [31, 33, 35],
+            [150, 130, 170],
+            [1, 3000, 700],
+            [2100, 1, 600],
+            [65, 700, 33],
+        ] {
+            let [m, n, k] = size;
+            let number = |i: usize| (i * 7 % 13) as f64 - 6.0;
+            let mut a: Vec<f64> = (0..m * k).map(number).collect();
+            let mut b: Vec<f64> = (0..k * n).map(|i| number(i + 5)).collect();
+            let mut c = vec![f64::NAN; m * n];
+            gemm(c.as_mut_ptr(), a.as_mut_ptr(), b.as_mut_ptr(), size);
+            for i in 0..m {
+                for j in (i % 3..n).step_by(3) {
+                    let sum: f64 = (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
+                    assert_eq!(c[i * n + j], sum, "{size:?} at {i}, {j}");
+                }
+            }
+            let mut whole = vec![f64::NAN; m * n];
+            // SAFETY: vectors of the sizes of the matrices.
+            unsafe {
+                let (c, a, b) = (whole.as_mut_ptr(), a.as_mut_ptr(), b.as_mut_ptr());
+                part(c, a, b, size, [k, n], gemm::Parallelism::Rayon(0));
+            }
+            assert_eq!(c, whole);
+        }
     }
 }

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+use hologram_kernels::device::{Launched, LIBRARY};
 use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalBuffer, MetalContext};
 
 use super::device_error;
+use super::intrinsic::{finish_intrinsic, launch_intrinsic};
 use super::launch::{fault_buffer, read_fault, FaultBuffer, Launch};
 use super::memory::{Memory, TableShape};
 use super::pipeline::{options, Pipeline, Pipelines};
@@ -49,6 +51,11 @@ enum Pending {
         faults: FaultBuffer,
         budget: u64,
     },
+    /// A whole-buffer operation that may have divided by zero.
+    Intrinsic {
+        launched: Launched,
+        call: IntrinsicCall,
+    },
     Done(Result<()>),
 }
 
@@ -72,7 +79,7 @@ impl MetalBackend {
     /// # Errors
     /// [`BackendError::Device`] if the device is not there.
     pub fn with_scratch(device: Device, scratch: PathBuf) -> Result<Self> {
-        let context = MetalContext::new(device, &[]).map_err(device_error)?;
+        let context = MetalContext::new(device, &[&LIBRARY]).map_err(device_error)?;
         Self::on(&context, scratch, Effort::Usual)
     }
 
@@ -90,7 +97,8 @@ impl MetalBackend {
         }
     }
 
-    /// A backend with memory of its own on an open device.
+    /// A backend with memory of its own on an open device. Whole-buffer operations need a context that was
+    /// made with [`hologram_kernels::device::LIBRARY`].
     ///
     /// # Errors
     /// Out of memory, a lost device.
@@ -159,6 +167,11 @@ impl MetalBackend {
     fn finish(&mut self, pending: Pending) -> Result<()> {
         match pending {
             Pending::Done(result) => result,
+            Pending::Intrinsic { launched, call } => {
+                finish_intrinsic(launched, &call, &self.stream).inspect_err(|error| {
+                    self.stats.faults += u64::from(matches!(error, BackendError::Fault(_)));
+                })
+            }
             Pending::Running {
                 pipeline,
                 mut faults,
@@ -255,8 +268,21 @@ impl Backend for MetalBackend {
     }
 
     fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket> {
-        call.check(|handle| self.memory.buffer_size(handle).map(|size| size as u64))?;
-        Err(BackendError::UnsupportedOperation(call.to_string()))
+        let launched = launch_intrinsic(call, &self.stream, &mut self.memory)?;
+        let ticket = next_ticket();
+        let pending = if launched.is_certain() {
+            Pending::Done(Ok(()))
+        } else {
+            Pending::Intrinsic {
+                launched,
+                call: *call,
+            }
+        };
+        self.pending.insert(ticket, pending);
+        self.oldest.push_back(ticket);
+        self.settle_oldest();
+        self.stats.intrinsics += 1;
+        Ok(Ticket::from_raw(ticket))
     }
 
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {

@@ -2,6 +2,7 @@
 
 mod arena;
 mod backend;
+mod intrinsic;
 mod launch;
 mod memory;
 pub(crate) mod pipeline;

@@ -9,6 +9,8 @@ pub struct MetalStats {
     pub launches: u64,
     /// Programs that the interpreter ran because the device cannot.
     pub interpreted: u64,
+    /// Whole-buffer operations launched on the device.
+    pub intrinsics: u64,
     /// Programs that were ready.
     pub pipeline_hits: u64,
     /// New programs of a known shape.

@@ -1,0 +1,61 @@
+//! Whole-buffer operations by the kernels of `hologram-kernels`.
+
+use hologram_kernels::device::{self, DeviceError, DeviceSpan, Launched};
+use openvm_metal_common::CommandStream;
+
+use super::device_error;
+use super::memory::Memory;
+use crate::backend::error::{BackendError, FaultKind, Result};
+use crate::intrinsics::IntrinsicCall;
+
+/// Checks and encodes a call.
+///
+/// # Errors
+/// Those of [`IntrinsicCall::check`], an operation that the device does not have, the device's own.
+pub(super) fn launch_intrinsic(
+    call: &IntrinsicCall,
+    stream: &CommandStream,
+    memory: &mut Memory,
+) -> Result<Launched> {
+    call.check(|handle| memory.buffer_size(handle).map(|size| size as u64))?;
+    let operands = call.operands();
+    let mut offsets = [0; 4];
+    for (offset, used) in offsets.iter_mut().zip(operands.all()) {
+        let operand = used.operand;
+        let range = memory
+            .find(stream, operand.buffer)?
+            .ok_or(BackendError::InvalidBufferHandle(operand.buffer))?;
+        // The check found the operand inside its buffer.
+        *offset = range.at + operand.offset as usize;
+    }
+    let arena = memory.arena.all();
+    let spans = offsets.map(|offset| DeviceSpan {
+        memory: arena,
+        offset,
+    });
+    device::run(&call.operation(), stream, &spans[..operands.all().len()])
+        .map_err(|error| refused(call, error))
+}
+
+/// Waits for a call that may have divided by zero.
+///
+/// # Errors
+/// The fault, the device's errors.
+pub(super) fn finish_intrinsic(
+    launched: Launched,
+    call: &IntrinsicCall,
+    stream: &CommandStream,
+) -> Result<()> {
+    if launched.divided_by_zero(stream).map_err(device_error)? {
+        return Err(call.fault(FaultKind::DivisionByZero));
+    }
+    Ok(())
+}
+
+fn refused(call: &IntrinsicCall, error: DeviceError) -> BackendError {
+    match error {
+        DeviceError::DivisionByZero => call.fault(FaultKind::DivisionByZero),
+        DeviceError::Device(error) => device_error(error),
+        other => BackendError::UnsupportedOperation(format!("{call}: {other}")),
+    }
+}

@@ -1,0 +1,166 @@
+#pragma once
+// Functions of 64-bit floats for targets without a mathematics library. Minimax polynomials.
+#include "elements.h"
+
+template <uint N> struct Coefficients {
+    wide c[N];
+};
+
+template <uint N> inline wide polynomial(wide x, Coefficients<N> p) {
+    wide s = p.c[N - 1];
+    MSL_UNROLL for (uint i = N - 1; i > 0; i--) s = __builtin_fma(s, x, p.c[i - 1]);
+    return s;
+}
+
+// 2^k for -1022 <= k <= 1023.
+inline wide power_of_two(int k) { return as_type<wide>(ulong(k + 1023) << 52); }
+
+struct ExpParts {
+    wide p;
+    int k;
+};
+// x = k ln 2 + r and p = exp(r) - 1, for |x| < 800.
+inline ExpParts exp_parts(wide x) {
+    wide k = __builtin_rint(x * 1.4426950408889634);
+    wide r = __builtin_fma(-k, 0.6931471805598903, x);
+    r = __builtin_fma(-k, 5.497923018708371e-14, r);
+    Coefficients<11> c = {{0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544, 0.0013888888888883327,
+                           0.00019841269876864356, 2.4801587327007187e-05, 2.755725283351691e-06, 2.75572718102198e-07,
+                           2.5106274733573296e-08, 2.0915442297780116e-09}};
+    ExpParts e;
+    e.p = __builtin_fma(r * r, polynomial(r, c), r);
+    e.k = int(k);
+    return e;
+}
+
+inline wide real_exp(wide x) {
+    wide y = x < -746.0 ? -746.0 : x > 710.0 ? 710.0 : x;
+    ExpParts e = exp_parts(y);
+    int half_k = e.k >> 1;
+    wide r = (1.0 + e.p) * power_of_two(half_k) * power_of_two(e.k - half_k);
+    return x != x ? x : r;
+}
+
+inline wide real_log(wide x) {
+    if (!(x > 0.0) || x == __builtin_inf()) return x == 0.0 ? -__builtin_inf() : x > 0.0 ? x : __builtin_nan("");
+    bool tiny = x < 2.2250738585072014e-308;
+    ulong b = as_type<ulong>(tiny ? x * 18014398509481984.0 : x);
+    ulong e = ((b + (0x3ff0000000000000ul - 0x3fe6a09e667f3bcdul)) >> 52) - 1023ul;
+    wide k = wide(long(e)) - (tiny ? 54.0 : 0.0);
+    wide f = as_type<wide>(b - (e << 52)) - 1.0, s = f / (2.0 + f), z = s * s;
+    Coefficients<8> c = {{0.6666666666666666, 0.4000000000000101, 0.2857142857072283, 0.2222222240984404,
+                          0.18181793722272505, 0.15386342974308154, 0.1326603503726105, 0.13114976096717038}};
+    wide m = __builtin_fma(s, z * polynomial(z, c) - f, f);
+    return __builtin_fma(k, 0.6931471805598903, __builtin_fma(k, 5.497923018708371e-14, m));
+}
+
+inline wide real_tanh(wide x) {
+    wide a = 2.0 * __builtin_fabs(x);
+    ExpParts e = exp_parts(a > 44.0 ? 44.0 : a);
+    wide scale = power_of_two(e.k), t = __builtin_fma(scale, e.p, scale - 1.0);
+    wide r = __builtin_copysign(t / (t + 2.0), x);
+    return x != x ? x : r;
+}
+
+// Bits of 2 / pi after the point.
+constant ulong TWO_OVER_PI[20] = {
+    0xa2f9836e4e441529ul, 0xfc2757d1f534ddc0ul, 0xdb6295993c439041ul, 0xfe5163abdebbc561ul, 0xb7246e3a424dd2e0ul,
+    0x06492eea09d1921cul, 0xfe1deb1cb129a73eul, 0xe88235f52ebb4484ul, 0xe99c7026b45f7e41ul, 0x3991d639835339f4ul,
+    0x9c845f8bbdf9283bul, 0x1ff897ffde05980ful, 0xef2f118b5a0a6d1ful, 0x6d367ecf27cb09b7ul, 0x4f463f669e5fea2dul,
+    0x7527bac7ebe5f17bul, 0x3d0739f78a5292eaul, 0x6bfb5fb11f8d5d08ul, 0x56033046fc7b6babul, 0xf0cfbc209af4361dul};
+inline ulong two_over_pi(uint at) {
+    uint w = at >> 6, s = at & 63u;
+    return s == 0 ? TWO_OVER_PI[w] : TWO_OVER_PI[w] << s | TWO_OVER_PI[w + 1] >> (64u - s);
+}
+
+struct Angle {
+    wide r;
+    int quadrant;
+};
+// x = quadrant pi/2 + r with |r| <= pi/4, for finite x.
+inline Angle reduce_angle(wide x) {
+    Angle a;
+    if (__builtin_fabs(x) < 100000.0) {
+        wide k = __builtin_rint(x * 0.6366197723675814);
+        wide r = __builtin_fma(-k, 1.5707963267948966, x);
+        r = __builtin_fma(-k, 6.123233995736766e-17, r);
+        a.r = __builtin_fma(-k, -1.4973849048591698e-33, r);
+        a.quadrant = int(k);
+        return a;
+    }
+    // x = m 2^e; the product with 2 / pi modulo 4, in 128 bits.
+    ulong b = as_type<ulong>(x), m = (b & 0xffffffffffffful) | 0x10000000000000ul;
+    int e = int((b >> 52) & 2047ul) - 1075;
+    uint at = e < 2 ? 0u : uint(e - 2);
+    ulong h = two_over_pi(at), l = two_over_pi(at + 64u), c = two_over_pi(at + 128u);
+    ulong carry = mulhi(m, c), p1 = m * l + carry;
+    ulong low = m * h, p0 = low + mulhi(m, l) + (p1 < carry ? 1ul : 0ul);
+    if (e < 2) {
+        uint s = uint(2 - e);
+        ulong over = mulhi(m, h) + (p0 < low ? 1ul : 0ul);
+        p1 = p0 << (64u - s) | p1 >> s;
+        p0 = over << (64u - s) | p0 >> s;
+    }
+    uint q = uint(p0 >> 62);
+    ulong f0 = p0 << 2 | p1 >> 62, f1 = p1 << 2;
+    bool up = (f0 >> 63) != 0;
+    if (up) {
+        q += 1u;
+        f1 = 0ul - f1;
+        f0 = ~f0 + (f1 == 0 ? 1ul : 0ul);
+    }
+    wide r = (wide(f0) * 5.421010862427522e-20 + wide(f1) * 2.938735877055719e-39) * 1.5707963267948966;
+    bool negative = up != ((b >> 63) != 0);
+    a.r = negative ? -r : r;
+    a.quadrant = (b >> 63) != 0 ? -int(q) : int(q);
+    return a;
+}
+
+inline wide sine_near(wide r) {
+    Coefficients<7> c = {{-0.16666666666666666, 0.008333333333333331, -0.00019841269841264567, 2.7557319218954762e-06,
+                          -2.505210610025599e-08, 1.6058510875319195e-10, -7.585486485235938e-13}};
+    wide z = r * r;
+    return r == 0.0 ? r : __builtin_fma(polynomial(z, c) * z, r, r);
+}
+inline wide cosine_near(wide r) {
+    Coefficients<7> c = {{0.041666666666666664, -0.0013888888888888887, 2.4801587301584367e-05, -2.75573192211891e-07,
+                          2.0876755717584403e-09, -1.1470449354466773e-11, 4.745198807202876e-14}};
+    wide z = r * r;
+    return __builtin_fma(z * z, polynomial(z, c), __builtin_fma(z, -0.5, 1.0));
+}
+inline bool is_finite(wide x) { return __builtin_fabs(x) < __builtin_inf(); }
+inline wide real_sin(wide x) {
+    if (!is_finite(x)) return __builtin_nan("");
+    Angle a = reduce_angle(x);
+    wide v = (a.quadrant & 1) != 0 ? cosine_near(a.r) : sine_near(a.r);
+    return (a.quadrant & 2) != 0 ? -v : v;
+}
+inline wide real_cos(wide x) {
+    if (!is_finite(x)) return __builtin_nan("");
+    Angle a = reduce_angle(x);
+    wide v = (a.quadrant & 1) != 0 ? sine_near(a.r) : cosine_near(a.r);
+    return ((a.quadrant + 1) & 2) != 0 ? -v : v;
+}
+inline wide real_tan(wide x) {
+    if (!is_finite(x)) return __builtin_nan("");
+    Angle a = reduce_angle(x);
+    wide s = sine_near(a.r), c = cosine_near(a.r);
+    return (a.quadrant & 1) != 0 ? -c / s : s / c;
+}
+
+inline wide real_atan2(wide y, wide x) {
+    if (x != x || y != y) return __builtin_nan("");
+    wide a = __builtin_fabs(y), b = __builtin_fabs(x);
+    wide small = a < b ? a : b, large = a < b ? b : a;
+    wide q = large == 0.0 ? 0.0 : small == __builtin_inf() ? 1.0 : small / large;
+    Coefficients<22> c = {{1.0, -0.3333333333333325, 0.19999999999986157, -0.14285714284820428, 0.11111111080383854,
+                           -0.09090908440338843, 0.07692298432985685, -0.06666572806289763, 0.05881647236717415,
+                           -0.05259103789485882, 0.0474370596643217, -0.042828645702794474, 0.038129809754225044,
+                           -0.03264116292977077, 0.0259471057039563, -0.018386836817918875, 0.011122014669752633,
+                           -0.005484778971809356, 0.002090633535263676, -0.0005727925781292097, 9.978410811953032e-05,
+                           -8.26799581733715e-06}};
+    wide t = q * polynomial(q * q, c);
+    if (a > b) t = 1.5707963267948966 - t;
+    if ((as_type<ulong>(x) >> 63) != 0) t = 3.141592653589793 - t;
+    return __builtin_copysign(t, y);
+}

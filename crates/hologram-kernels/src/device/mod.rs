@@ -1,0 +1,170 @@
+//! Whole-buffer operations on devices of `openvm-metal-common`, by the kernels under `metal/`.
+//!
+//! `f64` is refused on Apple GPUs, its `pow` and `erf` on NVIDIA GPUs. Functions of `f32` are within
+//! 4 ULP (on Apple GPUs as the platform's precise functions are).
+
+mod elementwise;
+mod fold;
+mod gemm;
+mod launch;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer, MetalError, MetalSlice};
+
+pub use crate::kernels::LIBRARY;
+use crate::{BinaryOp, MapOp, Operation, Ty};
+
+/// An operand's bytes in device memory.
+#[derive(Clone, Copy)]
+pub struct DeviceSpan<'a> {
+    /// Memory that begins at a multiple of 16 bytes, as whole buffers do.
+    pub memory: MetalSlice<'a, u8>,
+    /// First byte of the operand, a multiple of the element's size.
+    pub offset: usize,
+}
+
+/// What stops an operation on a device.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// Division of an integer by a constant zero.
+    #[error("division by zero")]
+    DivisionByZero,
+    /// A span that is missing or too short.
+    #[error("operand {operand} has {len} bytes of {needed}")]
+    TooShort {
+        /// Which operand, 0 is written.
+        operand: usize,
+        /// Bytes that are used.
+        needed: u64,
+        /// Bytes there are.
+        len: u64,
+    },
+    /// A span that does not begin at a multiple of its element's size.
+    #[error("operand {operand} is not aligned to {size} bytes")]
+    Misaligned {
+        /// Which operand, 0 is written.
+        operand: usize,
+        /// Bytes of an element.
+        size: usize,
+    },
+    /// A type that the operation does not work on.
+    #[error("type {ty} is not allowed, only {allowed}")]
+    Type {
+        /// The type.
+        ty: Ty,
+        /// The allowed ones, in words.
+        allowed: &'static str,
+    },
+    /// What this device does not have.
+    #[error("not on this device: {0}")]
+    Unsupported(&'static str),
+    /// The device failed.
+    #[error(transparent)]
+    Device(#[from] MetalError),
+}
+
+/// An operation that is encoded and may have divided by zero.
+#[must_use = "a division by zero is found by `divided_by_zero`"]
+#[derive(Default)]
+pub struct Launched {
+    fault: Option<MetalBuffer<u32>>,
+}
+
+impl Launched {
+    /// Whether the answer is known without waiting.
+    pub fn is_certain(&self) -> bool {
+        self.fault.is_none()
+    }
+
+    /// Whether an integer was divided by zero; waits if it must.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn divided_by_zero(self, stream: &CommandStream) -> Result<bool, MetalError> {
+        match self.fault {
+            Some(fault) => Ok(fault.to_host(stream)?.first() != Some(&0)),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Encodes an operation: `spans` are its operands, the written one first. They may overlap as on the
+/// host ([`crate::host::run`]). The stream's context was made with [`LIBRARY`].
+///
+/// # Errors
+/// Every [`DeviceError`], before anything is encoded but for those of the device.
+pub fn run(
+    operation: &Operation,
+    stream: &CommandStream,
+    spans: &[DeviceSpan<'_>],
+) -> Result<Launched, DeviceError> {
+    check(operation, stream.context().info().kind, spans)?;
+    let call = launch::Call::new(operation, stream, spans)?;
+    match *operation {
+        Operation::Map { op, count, .. } => call.map(op.code().into(), [0, 0], count)?,
+        Operation::Clip {
+            low, high, count, ..
+        } => call.map(elementwise::CLIP, [low, high], count)?,
+        Operation::Fill { value, count, .. } => {
+            call.map(elementwise::FILL, [value, value], count)?;
+        }
+        Operation::MapBinary { op, count, .. } => return call.zip(op, None, count),
+        Operation::MapScalar {
+            op, value, count, ..
+        } => return call.zip(op, Some(value), count),
+        Operation::Reduce { op, count, .. } => call.reduce(op, count)?,
+        Operation::Loss { op, count, .. } => call.loss(op, count)?,
+        Operation::Softmax { rows, cols, .. } => call.softmax(rows, cols)?,
+        Operation::LayerNorm {
+            rows,
+            cols,
+            epsilon,
+            ..
+        } => call.layer_norm(rows, cols, epsilon)?,
+        Operation::Gemm { m, n, k, .. } => call.gemm(m, n, k)?,
+    }
+    Ok(Launched::default())
+}
+
+fn check(
+    operation: &Operation,
+    kind: DeviceKind,
+    spans: &[DeviceSpan<'_>],
+) -> Result<(), DeviceError> {
+    let ty = operation.ty();
+    operation
+        .check_types()
+        .map_err(|(ty, allowed)| DeviceError::Type { ty, allowed })?;
+    let inexact = match operation {
+        Operation::Map { op, .. } => *op == MapOp::Erf,
+        Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => *op == BinaryOp::Pow,
+        _ => false,
+    };
+    if ty == Ty::F64 && kind == DeviceKind::Metal {
+        return Err(DeviceError::Unsupported("f64"));
+    }
+    if ty == Ty::F64 && kind != DeviceKind::Cpu && inexact {
+        return Err(DeviceError::Unsupported("pow and erf of f64"));
+    }
+    let size = ty.size();
+    let (lengths, count) = operation.lengths();
+    for (operand, elements) in lengths[..count].iter().enumerate() {
+        let needed = elements.saturating_mul(size as u64);
+        let len = spans.get(operand).map_or(0, |span| {
+            (span.memory.len() as u64).saturating_sub(span.offset as u64)
+        });
+        if operand >= spans.len() || needed > len {
+            return Err(DeviceError::TooShort {
+                operand,
+                needed,
+                len,
+            });
+        }
+        if !spans[operand].offset.is_multiple_of(size) {
+            return Err(DeviceError::Misaligned { operand, size });
+        }
+    }
+    Ok(())
+}

@@ -54,6 +54,12 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
             tasks.push(Task::Ptx(n));
         }
     }
+    // The longest first, so that no processor is left with one at the end.
+    tasks.sort_by_key(|task| match task {
+        Task::Cpu(_, Flavour::Lanes(lanes), _) => 16 - lanes,
+        Task::Ptx(_) => 16,
+        Task::Cpu(..) => 17,
+    });
     let done = cache::parallel(tasks.len(), |i| match tasks[i] {
         Task::Cpu(n, flavour, isa) => cpu(cx, &units[n], flavour, isa).map(Some),
         Task::Ptx(n) => {

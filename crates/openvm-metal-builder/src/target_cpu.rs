@@ -111,6 +111,22 @@ fn native(all: &[Isa]) -> Isa {
     all[all.len() - 1]
 }
 
+/// Oldest macOS that Rust's own objects run on; newer objects beside them make the linker complain, and
+/// without a version clang takes one from before thread-local variables.
+const OLDEST_MACOS: &str = "11.0";
+
+/// Clang's triple with a version for a target of Rust that is macOS.
+fn macos_triple(target: &str) -> Option<String> {
+    let architecture = match target.strip_suffix("-apple-darwin")? {
+        "aarch64" => "arm64",
+        other => other,
+    };
+    let version = env::var("MACOSX_DEPLOYMENT_TARGET").ok();
+    let version = version.filter(|v| !v.is_empty());
+    let version = version.as_deref().unwrap_or(OLDEST_MACOS);
+    Some(format!("{architecture}-apple-macosx{version}"))
+}
+
 /// Compiler options for one flavour on one instruction set, without input and output.
 pub fn options(
     compiler: &Compiler,
@@ -144,7 +160,9 @@ pub fn options(
             };
             args.extend(["-mllvm".into(), format!("-inline-threshold={threshold}")]);
         }
-        if cross {
+        if let Some(triple) = macos_triple(target) {
+            args.push(format!("--target={triple}"));
+        } else if cross {
             args.push(format!("--target={target}"));
         }
         // The shim needs the compiler's own headers only, so any target can be compiled for.
@@ -161,4 +179,20 @@ pub fn options(
     args.extend(flavour.defines());
     args.push(format!("-I{}", shim.compile.display()));
     args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::macos_triple;
+
+    #[test]
+    fn macs_have_a_version() {
+        let version = std::env::var("MACOSX_DEPLOYMENT_TARGET");
+        let version = version.unwrap_or_else(|_| "11.0".into());
+        let triple = |arch: &str| Some(format!("{arch}-apple-macosx{version}"));
+        assert_eq!(macos_triple("aarch64-apple-darwin"), triple("arm64"));
+        assert_eq!(macos_triple("x86_64-apple-darwin"), triple("x86_64"));
+        assert_eq!(macos_triple("aarch64-apple-ios"), None);
+        assert_eq!(macos_triple("x86_64-unknown-linux-gnu"), None);
+    }
 }

@@ -72,6 +72,7 @@ impl Builder {
             "OPENVM_METAL_BUILD_PTX",
             target_metallib::VARIABLE,
             "DEVELOPER_DIR",
+            "MACOSX_DEPLOYMENT_TARGET",
         ] {
             println!("cargo:rerun-if-env-changed={v}");
         }

@@ -9,6 +9,7 @@ use crate::{
     probe::{self, Sizes},
     scan,
     shim::write_if_changed,
+    signature::{Param, ParamKind},
     target_apple,
     types::TypeMap,
 };
@@ -32,11 +33,18 @@ pub(super) fn generate(
     let mut sizes = Vec::new();
     for u in units {
         let text = fs::read_to_string(cx.product(&u.name, "probe.s")).unwrap_or_default();
-        sizes.push(if u.scan.entries.is_empty() {
-            Sizes::default()
-        } else {
-            probe::parse(&text)
-        });
+        let found = probe::parse(&text);
+        let expected = arguments(u);
+        if found.args.len() != expected {
+            let message = format!(
+                "the assembly of unit {} tells the sizes of {} arguments, there are {expected}",
+                u.name,
+                found.args.len(),
+            );
+            let tool = cx.compiler.program.clone();
+            return Err(BuildError::Tool { tool, message });
+        }
+        sizes.push(found);
     }
     let findings: Vec<Finding> = units
         .iter()
@@ -69,6 +77,19 @@ pub(super) fn generate(
         types,
     };
     Ok(codegen_rust::generate(&lib, &outputs))
+}
+
+/// Arguments of all kernels of a unit that are bound by the host.
+fn arguments(u: &Unit) -> usize {
+    let bound = |p: &&Param| !matches!(p.kind, ParamKind::Builtin(_));
+    let count = |e: &scan::Entry| {
+        u.scan.functions[e.function]
+            .params
+            .iter()
+            .filter(bound)
+            .count()
+    };
+    u.scan.entries.iter().map(count).sum()
 }
 
 /// Threadgroup memory of every Apple GPU.

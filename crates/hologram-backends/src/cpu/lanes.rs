@@ -1,5 +1,6 @@
 //! Registers of many lanes, a column for each register and type, and which lanes are active.
 
+use std::array::from_fn;
 use std::cell::Cell;
 use std::mem::size_of;
 
@@ -8,6 +9,9 @@ use crate::semantics::Scalar;
 
 /// Lanes are counted in multiples of this, so that all columns are aligned.
 pub(super) const LANE_MULTIPLE: usize = 8;
+/// Lanes computed before any of them is written, so that columns which are read and written do not
+/// keep the compiler from using vectors.
+const CHUNK: usize = 16;
 
 /// A register of one type: the bytes per lane of all columns before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,7 +164,13 @@ impl Lanes {
         let (d, a) = (self.column::<D>(d), self.column::<A>(a));
         if self.dense {
             let range = self.low..self.high;
-            for (d, a) in d[range.clone()].iter().zip(&a[range]) {
+            let (d, d_rest) = d[range.clone()].as_chunks::<CHUNK>();
+            let (a, a_rest) = a[range].as_chunks::<CHUNK>();
+            for (d, a) in d.iter().zip(a) {
+                let values: [D; CHUNK] = from_fn(|i| f(a[i].get()));
+                (0..CHUNK).for_each(|i| d[i].set(values[i]));
+            }
+            for (d, a) in d_rest.iter().zip(a_rest) {
                 d.set(f(a.get()));
             }
         } else {
@@ -182,8 +192,14 @@ impl Lanes {
         );
         if self.dense {
             let range = self.low..self.high;
-            let operands = a[range.clone()].iter().zip(&b[range.clone()]);
-            for (d, (a, b)) in d[range].iter().zip(operands) {
+            let (d, d_rest) = d[range.clone()].as_chunks::<CHUNK>();
+            let (a, a_rest) = a[range.clone()].as_chunks::<CHUNK>();
+            let (b, b_rest) = b[range].as_chunks::<CHUNK>();
+            for ((d, a), b) in d.iter().zip(a).zip(b) {
+                let values: [D; CHUNK] = from_fn(|i| f(a[i].get(), b[i].get()));
+                (0..CHUNK).for_each(|i| d[i].set(values[i]));
+            }
+            for ((d, a), b) in d_rest.iter().zip(a_rest).zip(b_rest) {
                 d.set(f(a.get(), b.get()));
             }
         } else {

@@ -43,6 +43,8 @@ pub(crate) struct State {
     classes: u128,
     /// Whether submitted work is waited for at once.
     eager: bool,
+    /// A buffer that is read to wait for the device, made when it is first needed.
+    fence: Option<BufferHandle>,
 }
 
 /// Memory that a buffer owns.
@@ -89,6 +91,7 @@ impl Executor {
                     pending: Vec::new(),
                     classes: 0,
                     eager: backend == BackendType::Cpu,
+                    fence: None,
                 }),
                 orphans: Mutex::new(Vec::new()),
                 backend,
@@ -122,7 +125,9 @@ impl Executor {
     /// # Errors
     /// What went wrong since the last wait.
     pub fn synchronize(&self) -> Result<()> {
-        self.shared.lock().synchronize()
+        let mut state = self.shared.lock();
+        let result = state.synchronize();
+        result.and(state.drain())
     }
 
     /// Uses the backend itself. `work` must not call this executor or methods of its buffers: they
@@ -331,7 +336,20 @@ impl State {
         Ok(())
     }
 
-    /// Waits for everything submitted; of several failures the first counts.
+    /// Waits until the device is idle: a read comes after all that was submitted, and a ticket's wait need
+    /// not where nothing can have failed.
+    fn drain(&mut self) -> Result<()> {
+        if self.eager {
+            return Ok(());
+        }
+        let fence = match self.fence {
+            Some(fence) => fence,
+            None => *self.fence.insert(self.backend.allocate_buffer(4)?),
+        };
+        Ok(self.backend.copy_from_buffer_at(fence, 0, &mut [0; 4])?)
+    }
+
+    /// Waits for the tickets of everything submitted; of several failures the first counts.
     pub fn synchronize(&mut self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());

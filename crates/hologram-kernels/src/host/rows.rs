@@ -65,24 +65,17 @@ pub(super) fn layer_norm<T: Float>(
     });
 }
 
-/// Calls `block` with the elements `fill`ed up to whole blocks, where each begins and its length.
-///
-/// # Safety
-/// `src` is valid for reads of `cols` elements whenever a block is read.
-#[inline(always)]
-unsafe fn blocks<T: Copy>(
-    src: *const T,
-    cols: usize,
-    fill: T,
-    mut block: impl FnMut([T; BLOCK], usize, usize),
-) {
-    let mut at = 0;
-    while at < cols {
-        let len = BLOCK.min(cols - at);
-        // SAFETY: `at + len <= cols`.
-        block(unsafe { load(src.add(at), len, fill) }, at, len);
-        at += len;
-    }
+/// Blocks of a row: where each begins and its length. No closures: those that are not inlined lack the
+/// instructions of their caller.
+macro_rules! each_block {
+    ($cols:expr, |$at:ident, $len:ident| $body:block) => {{
+        let mut $at = 0;
+        while $at < $cols {
+            let $len = BLOCK.min($cols - $at);
+            $body
+            $at += $len;
+        }
+    }};
 }
 
 struct Softmax<T> {
@@ -98,39 +91,38 @@ impl<T: Float> Work for Softmax<T> {
     #[inline(always)]
     fn run(self) {
         let mut lanes = [T::LEAST; BLOCK];
-        // SAFETY: a row of `src`.
-        unsafe {
-            blocks(self.src, self.cols, T::LEAST, |x, _, _| {
-                for i in 0..BLOCK {
-                    lanes[i] = Max.join(lanes[i], x[i]);
-                }
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `src`.
+            let x: [T; BLOCK] = unsafe { load(self.src.add(at), len, T::LEAST) };
+            for i in 0..BLOCK {
+                lanes[i] = Max.join(lanes[i], x[i]);
+            }
+        });
         let max = join_lanes(lanes, Max).to_f64();
         let mut sums = [0.0; BLOCK];
-        // SAFETY: rows of `src` and `dst`; each block is read before it is written.
-        unsafe {
-            blocks(self.src, self.cols, T::LEAST, |x, at, len| {
-                let mut out = x;
-                for i in 0..BLOCK {
-                    let e = exp(x[i].to_f64() - max);
-                    sums[i] += if i < len { e } else { 0.0 };
-                    out[i] = T::from_f64(e);
-                }
-                store(self.dst.add(at), len, out);
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `src`; read before it is written.
+            let x: [T; BLOCK] = unsafe { load(self.src.add(at), len, T::LEAST) };
+            let mut out = x;
+            for i in 0..BLOCK {
+                let e = exp(x[i].to_f64() - max);
+                sums[i] += if i < len { e } else { 0.0 };
+                out[i] = T::from_f64(e);
+            }
+            // SAFETY: within a row of `dst`.
+            unsafe { store(self.dst.add(at), len, out) };
+        });
         let factor = 1.0 / join_lanes(sums, Sum);
-        // SAFETY: a row of `dst`.
-        unsafe {
-            blocks(self.dst.cast_const(), self.cols, T::ZERO, |x, at, len| {
-                let mut out = x;
-                for i in 0..BLOCK {
-                    out[i] = T::from_f64(x[i].to_f64() * factor);
-                }
-                store(self.dst.add(at), len, out);
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `dst`.
+            let x: [T; BLOCK] = unsafe { load(self.dst.cast_const().add(at), len, T::ZERO) };
+            let mut out = x;
+            for i in 0..BLOCK {
+                out[i] = T::from_f64(x[i].to_f64() * factor);
+            }
+            // SAFETY: as above.
+            unsafe { store(self.dst.add(at), len, out) };
+        });
     }
 }
 
@@ -149,38 +141,40 @@ impl<T: Float> Work for LayerNorm<T> {
     fn run(self) {
         let count = self.cols as f64;
         let mut sums = [0.0; BLOCK];
-        // SAFETY: a row of `src`.
-        unsafe {
-            blocks(self.src, self.cols, T::ZERO, |x, _, _| {
-                for i in 0..BLOCK {
-                    sums[i] += x[i].to_f64();
-                }
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `src`.
+            let x: [T; BLOCK] = unsafe { load(self.src.add(at), len, T::ZERO) };
+            for i in 0..BLOCK {
+                sums[i] += x[i].to_f64();
+            }
+        });
         let mean = join_lanes(sums, Sum) / count;
         let mut squares = [0.0; BLOCK];
-        // SAFETY: as above.
-        unsafe {
-            blocks(self.src, self.cols, T::ZERO, |x, _, len| {
-                for i in 0..BLOCK {
-                    let d = if i < len { x[i].to_f64() - mean } else { 0.0 };
-                    squares[i] = d.mul_add(d, squares[i]);
-                }
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `src`.
+            let x: [T; BLOCK] = unsafe { load(self.src.add(at), len, T::ZERO) };
+            for i in 0..BLOCK {
+                let d = if i < len { x[i].to_f64() - mean } else { 0.0 };
+                squares[i] = d.mul_add(d, squares[i]);
+            }
+        });
         let factor = 1.0 / (join_lanes(squares, Sum) / count + self.scale.epsilon).sqrt();
-        // SAFETY: rows of `src` and `dst`, and the scale of their columns.
-        unsafe {
-            blocks(self.src, self.cols, T::ZERO, |x, at, len| {
-                let gamma: [T; BLOCK] = load(self.scale.gamma.add(at), len, T::ZERO);
-                let beta: [T; BLOCK] = load(self.scale.beta.add(at), len, T::ZERO);
-                let mut out = x;
-                for i in 0..BLOCK {
-                    let normal = (x[i].to_f64() - mean) * factor;
-                    out[i] = T::from_f64(normal.mul_add(gamma[i].to_f64(), beta[i].to_f64()));
-                }
-                store(self.dst.add(at), len, out);
-            });
-        }
+        each_block!(self.cols, |at, len| {
+            // SAFETY: within a row of `src`, and the scale of its columns.
+            let (x, gamma, beta): ([T; BLOCK], [T; BLOCK], [T; BLOCK]) = unsafe {
+                (
+                    load(self.src.add(at), len, T::ZERO),
+                    load(self.scale.gamma.add(at), len, T::ZERO),
+                    load(self.scale.beta.add(at), len, T::ZERO),
+                )
+            };
+            let mut out = x;
+            for i in 0..BLOCK {
+                let normal = (x[i].to_f64() - mean) * factor;
+                out[i] = T::from_f64(normal.mul_add(gamma[i].to_f64(), beta[i].to_f64()));
+            }
+            // SAFETY: within a row of `dst`.
+            unsafe { store(self.dst.add(at), len, out) };
+        });
     }
 }

@@ -105,7 +105,7 @@ fn buffers_are_copied_without_overlap() {
     // A class is part of the boundary pool.
     let (pool, class) = (BufferHandle::BOUNDARY, BufferHandle::class(2).unwrap());
     let error = backend.copy_buffer(pool, 2 * 12288 + 10, class, 0, 11);
-    assert_eq!(error, Err(overlap(pool, 2 * 12288 + 10, 0, 11)));
+    assert_eq!(error, Err(overlap(class, 2 * 12288 + 10, 0, 11)));
     backend
         .copy_buffer(pool, 2 * 12288 + 10, class, 0, 10)
         .unwrap();

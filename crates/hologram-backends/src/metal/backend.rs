@@ -22,7 +22,8 @@ use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::backend::Backend;
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
-use crate::translate::Options;
+use crate::translate::{self, Options};
+use crate::validate::validate;
 
 /// Most launches that nobody waited for.
 const MAX_PENDING: usize = 1024;
@@ -206,6 +207,20 @@ impl MetalBackend {
     }
 
     fn launch(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
+        let rerolled = translate::reroll(program, params, |handle| {
+            self.memory.buffer_size(BufferHandle::from_raw(handle))
+        });
+        if let Some((many, lanes)) = &rerolled {
+            params.launch.check()?;
+            validate(program, &options(&self.base, program, params).initial)?;
+            let pending = self.launch_as_is(many, lanes)?;
+            self.stats.rerolled += 1;
+            return Ok(pending);
+        }
+        self.launch_as_is(program, params)
+    }
+
+    fn launch_as_is(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
         let lanes = params.launch.check()?;
         let shape = options(&self.base, program, params);
         let context = self.stream.context().clone();

@@ -11,6 +11,8 @@ pub struct MetalStats {
     pub interpreted: u64,
     /// Whole-buffer operations launched on the device.
     pub intrinsics: u64,
+    /// Of the launches, programs of one lane that ran with a lane for each of their repetitions.
+    pub rerolled: u64,
     /// Programs that were ready.
     pub pipeline_hits: u64,
     /// New programs of a known shape.

@@ -10,12 +10,14 @@ mod handles;
 mod kernel;
 mod memory;
 mod plan;
+mod reroll;
 mod structure;
 mod types;
 mod value;
 
 pub use kernel::CONTROL_BYTES;
 pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
+pub use reroll::reroll;
 
 use crate::backend::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};

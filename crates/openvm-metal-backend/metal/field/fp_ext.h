@@ -4,7 +4,7 @@
 #include "baby_bear.h"
 
 template <typename U>
-struct alignas(16) alignas(U) FpExtT {
+struct alignas(alignof(U) > 16 ? alignof(U) : 16) FpExtT {
     FpT<U> c[4];
 };
 typedef FpExtT<uint> FpExt;

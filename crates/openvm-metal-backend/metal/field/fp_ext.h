@@ -3,6 +3,7 @@
 // In memory an element is four consecutive words (16-byte aligned); in lanes it is four lane vectors.
 #include "baby_bear.h"
 
+// One alignas: of two, g++ takes the last.
 template <typename U>
 struct alignas(alignof(U) > 16 ? alignof(U) : 16) FpExtT {
     FpT<U> c[4];

@@ -1,6 +1,7 @@
 //! Whole-buffer operations by the kernels of `hologram-kernels`.
 
 use hologram_kernels::device::{self, DeviceError, DeviceSpan, Launched};
+use hologram_kernels::host::HostError;
 use openvm_metal_common::CommandStream;
 
 use super::device_error;
@@ -54,7 +55,7 @@ pub(super) fn finish_intrinsic(
 
 fn refused(call: &IntrinsicCall, error: DeviceError) -> BackendError {
     match error {
-        DeviceError::DivisionByZero => call.fault(FaultKind::DivisionByZero),
+        DeviceError::Call(HostError::DivisionByZero) => call.fault(FaultKind::DivisionByZero),
         DeviceError::Device(error) => device_error(error),
         other => BackendError::UnsupportedOperation(format!("{call}: {other}")),
     }

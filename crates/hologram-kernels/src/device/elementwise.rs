@@ -4,6 +4,7 @@ use openvm_metal_common::{Grid, MetalBuffer};
 
 use super::launch::Call;
 use super::{DeviceError, Launched};
+use crate::host::HostError;
 use crate::params::{MapParams, ZipParams};
 use crate::BinaryOp;
 
@@ -71,7 +72,7 @@ impl Call<'_> {
     ) -> Result<Launched, DeviceError> {
         let divides = op == BinaryOp::Div && self.ty.is_int();
         if divides && count > 0 && constant.is_some_and(|bits| bits & self.ty.mask() == 0) {
-            return Err(DeviceError::DivisionByZero);
+            return Err(HostError::DivisionByZero.into());
         }
         let kernel = self.kernel(if divides { "divide" } else { "zip" })?;
         let mut fault = if divides && count > 0 {

@@ -13,6 +13,7 @@ mod tests;
 
 use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer, MetalError, MetalSlice};
 
+use crate::host::{self, HostError};
 pub use crate::kernels::LIBRARY;
 use crate::{BinaryOp, MapOp, Operation, Ty};
 
@@ -28,35 +29,9 @@ pub struct DeviceSpan<'a> {
 /// What stops an operation on a device.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// Division of an integer by a constant zero.
-    #[error("division by zero")]
-    DivisionByZero,
-    /// A span that is missing or too short.
-    #[error("operand {operand} has {len} bytes of {needed}")]
-    TooShort {
-        /// Which operand, 0 is written.
-        operand: usize,
-        /// Bytes that are used.
-        needed: u64,
-        /// Bytes there are.
-        len: u64,
-    },
-    /// A span that does not begin at a multiple of its element's size.
-    #[error("operand {operand} is not aligned to {size} bytes")]
-    Misaligned {
-        /// Which operand, 0 is written.
-        operand: usize,
-        /// Bytes of an element.
-        size: usize,
-    },
-    /// A type that the operation does not work on.
-    #[error("type {ty} is not allowed, only {allowed}")]
-    Type {
-        /// The type.
-        ty: Ty,
-        /// The allowed ones, in words.
-        allowed: &'static str,
-    },
+    /// What is refused on the host too: the type, the operands, division of an integer by a constant zero.
+    #[error(transparent)]
+    Call(#[from] HostError),
     /// What this device does not have.
     #[error("not on this device: {0}")]
     Unsupported(&'static str),
@@ -128,43 +103,28 @@ pub fn run(
     Ok(Launched::default())
 }
 
+/// Checks the operation and its operands.
 fn check(
     operation: &Operation,
     kind: DeviceKind,
     spans: &[DeviceSpan<'_>],
 ) -> Result<(), DeviceError> {
-    let ty = operation.ty();
-    operation
-        .check_types()
-        .map_err(|(ty, allowed)| DeviceError::Type { ty, allowed })?;
     let inexact = match operation {
         Operation::Map { op, .. } => *op == MapOp::Erf,
         Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => *op == BinaryOp::Pow,
         _ => false,
     };
-    if ty == Ty::F64 && kind == DeviceKind::Metal {
+    host::check(operation, |index| {
+        let span = spans.get(index)?;
+        let len = span.memory.len().saturating_sub(span.offset);
+        Some((span.offset, len as u64))
+    })?;
+    let wide = operation.ty() == Ty::F64;
+    if wide && kind == DeviceKind::Metal {
         return Err(DeviceError::Unsupported("f64"));
     }
-    if ty == Ty::F64 && kind != DeviceKind::Cpu && inexact {
+    if wide && kind != DeviceKind::Cpu && inexact {
         return Err(DeviceError::Unsupported("pow and erf of f64"));
-    }
-    let size = ty.size();
-    let (lengths, count) = operation.lengths();
-    for (operand, elements) in lengths[..count].iter().enumerate() {
-        let needed = elements.saturating_mul(size as u64);
-        let len = spans.get(operand).map_or(0, |span| {
-            (span.memory.len() as u64).saturating_sub(span.offset as u64)
-        });
-        if operand >= spans.len() || needed > len {
-            return Err(DeviceError::TooShort {
-                operand,
-                needed,
-                len,
-            });
-        }
-        if !spans[operand].offset.is_multiple_of(size) {
-            return Err(DeviceError::Misaligned { operand, size });
-        }
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ pub struct HostSpan {
     pub len: usize,
 }
 
-/// What stops an operation on host memory.
+/// What stops an operation, on host memory and on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// Division of an integer by zero; what is written is then unspecified.
@@ -77,7 +77,10 @@ pub enum HostError {
 /// the first during the call. The first may be exactly another one in elementwise operations and the
 /// first that is read of row operations, may overlap in reductions and losses, and must not elsewhere.
 pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
-    check(operation, spans)?;
+    check(operation, |index| {
+        let span = spans.get(index)?;
+        Some((span.ptr as usize, span.len as u64))
+    })?;
     let ty = match operation {
         Operation::MapBinary { op, ty, .. } | Operation::MapScalar { op, ty, .. }
             if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) =>
@@ -111,25 +114,33 @@ pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostE
     }
 }
 
-fn check(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
+/// Checks types and operands: `operand` gives the address and the bytes of each, `None` if it is missing.
+///
+/// # Errors
+/// All but divisions by zero.
+pub(crate) fn check(
+    operation: &Operation,
+    operand: impl Fn(usize) -> Option<(usize, u64)>,
+) -> Result<(), HostError> {
     operation
         .check_types()
         .map_err(|(ty, allowed)| HostError::Type { ty, allowed })?;
     let size = operation.ty().size();
     let (lengths, count) = operation.lengths();
-    for (operand, elements) in lengths[..count].iter().enumerate() {
+    for (index, elements) in lengths[..count].iter().enumerate() {
         let needed = elements.saturating_mul(size as u64);
-        let span = spans.get(operand);
-        let len = span.map_or(0, |span| span.len as u64);
-        if span.is_none() || needed > len {
-            return Err(HostError::TooShort {
-                operand,
+        let (address, _) = operand(index)
+            .filter(|&(_, len)| needed <= len)
+            .ok_or_else(|| HostError::TooShort {
+                operand: index,
                 needed,
-                len,
+                len: operand(index).map_or(0, |(_, len)| len),
+            })?;
+        if !address.is_multiple_of(size) {
+            return Err(HostError::Misaligned {
+                operand: index,
+                size,
             });
-        }
-        if span.is_some_and(|span| !(span.ptr as usize).is_multiple_of(size)) {
-            return Err(HostError::Misaligned { operand, size });
         }
     }
     Ok(())

@@ -1,0 +1,142 @@
+//! What is measured.
+
+use hologram_kernels::{BinaryOp, LossOp, MapOp, Operation, ReduceOp, Ty};
+
+use super::F32;
+
+/// Operations on `n` elements, with the number of operands that pass through memory.
+pub fn elementwise(n: u64) -> Vec<(String, Operation, u64)> {
+    let mut out = Vec::new();
+    for op in [BinaryOp::Add, BinaryOp::Div, BinaryOp::Pow] {
+        let operation = Operation::MapBinary {
+            op,
+            ty: F32,
+            count: n,
+        };
+        out.push((format!("map2 {op} f32"), operation, 3));
+    }
+    for op in [
+        MapOp::Relu,
+        MapOp::Exp,
+        MapOp::Log,
+        MapOp::Sin,
+        MapOp::Tanh,
+        MapOp::Sigmoid,
+        MapOp::Erf,
+        MapOp::Gelu,
+    ] {
+        out.push((
+            format!("map {op} f32"),
+            Operation::Map {
+                op,
+                ty: F32,
+                count: n,
+            },
+            2,
+        ));
+    }
+    let value = u64::from(1.5f32.to_bits());
+    let op = BinaryOp::Mul;
+    out.push((
+        "map_scalar mul f32".into(),
+        Operation::MapScalar {
+            op,
+            ty: F32,
+            value,
+            count: n,
+        },
+        2,
+    ));
+    out.push((
+        "fill f32".into(),
+        Operation::Fill {
+            ty: F32,
+            value,
+            count: n,
+        },
+        1,
+    ));
+    for ty in [Ty::I8, Ty::I32, Ty::I64] {
+        let count = n * 4 / ty.size() as u64;
+        let operation = Operation::MapBinary {
+            op: BinaryOp::Add,
+            ty,
+            count,
+        };
+        out.push((format!("map2 add {ty}"), operation, 3));
+    }
+    for op in [ReduceOp::Sum, ReduceOp::Max] {
+        out.push((
+            format!("reduce {op} f32"),
+            Operation::Reduce {
+                op,
+                ty: F32,
+                count: n,
+            },
+            1,
+        ));
+    }
+    let op = LossOp::Mse;
+    out.push((
+        "loss mse f32".into(),
+        Operation::Loss {
+            op,
+            ty: F32,
+            count: n,
+        },
+        2,
+    ));
+    for cols in [64u32, 4096] {
+        let rows = (n / u64::from(cols)) as u32;
+        out.push((
+            format!("softmax {rows} x {cols}"),
+            Operation::Softmax {
+                ty: F32,
+                rows,
+                cols,
+            },
+            2,
+        ));
+        let operation = Operation::LayerNorm {
+            ty: F32,
+            rows,
+            cols,
+            epsilon: 1e-5,
+        };
+        out.push((format!("layer_norm {rows} x {cols}"), operation, 2));
+    }
+    out
+}
+
+/// Products of matrices.
+pub fn products() -> Vec<Operation> {
+    let square = |side: u32| Operation::Gemm {
+        ty: F32,
+        m: side,
+        n: side,
+        k: side,
+    };
+    vec![
+        square(256),
+        square(1024),
+        square(4096),
+        Operation::Gemm {
+            ty: F32,
+            m: 4095,
+            n: 4097,
+            k: 4093,
+        },
+        Operation::Gemm {
+            ty: F32,
+            m: 4096,
+            n: 1,
+            k: 4096,
+        },
+        Operation::Gemm {
+            ty: Ty::F64,
+            m: 2048,
+            n: 2048,
+            k: 2048,
+        },
+    ]
+}

@@ -148,6 +148,9 @@ pub struct ExecutionParams {
     pub step_budget: Option<u64>,
     /// A lane's class is its block's x index mod 96 instead of 0.
     pub class_from_block: bool,
+    /// Sums and products of floats that a loop of a one-lane program collects may be computed in another order, which
+    /// changes their last bits; devices then run such loops with many lanes.
+    pub allow_reassociation: bool,
 }
 
 impl ExecutionParams {
@@ -167,6 +170,12 @@ impl ExecutionParams {
     /// With a preset register; `bits` are as of `mov_imm`.
     pub fn with_register(mut self, register: Register, ty: Ty, bits: u64) -> Self {
         self.initial_registers.push((register, ty, bits));
+        self
+    }
+
+    /// With sums and products of floats in any order.
+    pub const fn with_reassociation(mut self) -> Self {
+        self.allow_reassociation = true;
         self
     }
 

@@ -12,7 +12,7 @@ use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalBuffer, MetalC
 use super::device_error;
 use super::intrinsic::{finish_intrinsic, launch_intrinsic};
 use super::launch::{fault_buffer, read_fault, FaultBuffer, Launch};
-use super::memory::{Memory, TableShape};
+use super::memory::{Memory, Range, TableShape};
 use super::pipeline::{options, Pipeline, Pipelines};
 use super::stats::MetalStats;
 use super::unit::{Effort, UnitCompiler};
@@ -22,8 +22,7 @@ use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::backend::Backend;
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
-use crate::translate::{self, Options};
-use crate::validate::validate;
+use crate::translate::Options;
 
 /// Most launches that nobody waited for.
 const MAX_PENDING: usize = 1024;
@@ -33,20 +32,20 @@ const MAX_PENDING: usize = 1024;
 /// A program is compiled when it is first launched; programs of one shape (the same but for handles
 /// and constants) share a kernel. Results and faults are those of the reference interpreter.
 pub struct MetalBackend {
-    pipelines: Pipelines,
-    base: Options,
-    memory: Memory,
+    pub(super) pipelines: Pipelines,
+    pub(super) base: Options,
+    pub(super) memory: Memory,
     table: MetalBuffer<u8>,
     table_shape: TableShape,
     table_version: u64,
     pending: HashMap<u64, Pending>,
     oldest: std::collections::VecDeque<u64>,
-    idle_faults: Vec<FaultBuffer>,
-    stats: MetalStats,
-    stream: CommandStream,
+    pub(super) idle_faults: Vec<FaultBuffer>,
+    pub(super) stats: MetalStats,
+    pub(super) stream: CommandStream,
 }
 
-enum Pending {
+pub(super) enum Pending {
     Running {
         pipeline: Arc<Pipeline>,
         faults: FaultBuffer,
@@ -207,26 +206,30 @@ impl MetalBackend {
     }
 
     fn launch(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        let rerolled = translate::reroll(program, params, |handle| {
-            self.memory.buffer_size(BufferHandle::from_raw(handle))
-        });
-        if let Some((many, lanes)) = &rerolled {
-            params.launch.check()?;
-            validate(program, &options(&self.base, program, params).initial)?;
-            let pending = self.launch_as_is(many, lanes)?;
-            self.stats.rerolled += 1;
-            return Ok(pending);
+        match self.launch_rerolled(program, params)? {
+            Some(pending) => Ok(pending),
+            None => self.launch_as_is(program, params),
         }
-        self.launch_as_is(program, params)
     }
 
     fn launch_as_is(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        let lanes = params.launch.check()?;
+        params.launch.check()?;
         let shape = options(&self.base, program, params);
         let context = self.stream.context().clone();
         let pipeline = self
             .pipelines
             .get(&context, program, &shape, &mut self.stats)?;
+        self.encode(pipeline, params, None)
+    }
+
+    /// Encodes a launch of a pipeline; `scratch` is what stages of one program share.
+    pub(super) fn encode(
+        &mut self,
+        pipeline: Arc<Pipeline>,
+        params: &ExecutionParams,
+        scratch: Option<Range>,
+    ) -> Result<Pending> {
+        let lanes = params.launch.check()?;
         if pipeline.plan.table {
             self.refresh_table()?;
         }
@@ -240,6 +243,7 @@ impl MetalBackend {
             lanes,
             table: &self.table,
             shape: self.table_shape,
+            scratch,
             faults: &mut faults,
         }
         .encode(&self.stream, &mut self.memory)?;

@@ -3,14 +3,14 @@
 use openvm_metal_common::{CommandStream, Grid, MemCopyD2H, MetalBuffer};
 
 use super::device_error;
-use super::memory::{Memory, TableShape};
+use super::memory::{Memory, Range, TableShape};
 use super::pipeline::Pipeline;
 use super::unit::{ARENA, FAULTS, PARAMETERS, TABLE};
 use crate::backend::error::{BackendError, Fault, Result};
 use crate::backend::handle::BufferHandle;
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET, MAX_SHARED_BYTES};
 use crate::program::Program;
-use crate::translate::{fault, immediate, initial_bits, Plan, Slot, CONTROL_BYTES};
+use crate::translate::{fault, immediate, initial_bits, Plan, Slot, CONTROL_BYTES, SCRATCH};
 
 /// Fault records of one launch; the header says that there are none.
 pub type FaultBuffer = MetalBuffer<u8>;
@@ -79,6 +79,8 @@ pub struct Launch<'a> {
     pub table: &'a MetalBuffer<u8>,
     /// What is in it.
     pub shape: TableShape,
+    /// What [`SCRATCH`] stands for.
+    pub scratch: Option<Range>,
     /// Gets the faults.
     pub faults: &'a mut FaultBuffer,
 }
@@ -140,8 +142,11 @@ impl Launch<'_> {
         let mut bytes = Vec::with_capacity(8 * plan.slots.len());
         for &slot in &plan.slots {
             let mut find = |source| {
-                let handle = BufferHandle::from_raw(Plan::handle(program, initial, source));
-                memory.find(stream, handle)
+                let handle = Plan::handle(program, initial, source);
+                match self.scratch.filter(|_| handle == SCRATCH) {
+                    Some(range) => Ok(Some(range)),
+                    None => memory.find(stream, BufferHandle::from_raw(handle)),
+                }
             };
             let word = match slot {
                 Slot::Budget => self.params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),

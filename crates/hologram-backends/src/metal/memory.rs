@@ -27,6 +27,7 @@ pub struct Memory {
     next_buffer: u64,
     next_pool: u64,
     boundary: Option<usize>,
+    scratch: Option<Range>,
     /// Changes whenever a handle's bytes do.
     version: u64,
 }
@@ -54,6 +55,7 @@ impl Memory {
             next_buffer: 1,
             next_pool: 1,
             boundary: None,
+            scratch: None,
             version: 1,
         })
     }
@@ -186,6 +188,24 @@ impl Memory {
         let at = self.arena.allocate(stream, BOUNDARY_BYTES)?;
         self.boundary = Some(at);
         Ok(at)
+    }
+
+    /// At least `size` bytes that launches use for themselves; nothing, for none.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn scratch(&mut self, stream: &CommandStream, size: usize) -> Result<Option<Range>> {
+        if size == 0 {
+            return Ok(None);
+        }
+        if self.scratch.is_none_or(|range| range.size < size) {
+            if let Some(old) = self.scratch.take() {
+                self.arena.release(old.at, old.size);
+            }
+            let at = self.arena.allocate(stream, size)?;
+            self.scratch = Some(Range { at, size });
+        }
+        Ok(self.scratch)
     }
 
     /// The table of all handles, two words each: offset (`u64::MAX` if freed) and size.

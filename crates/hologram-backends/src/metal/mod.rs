@@ -6,6 +6,7 @@ mod intrinsic;
 mod launch;
 mod memory;
 pub(crate) mod pipeline;
+mod rerolled;
 mod stats;
 pub mod unit;
 

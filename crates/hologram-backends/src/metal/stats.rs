@@ -11,8 +11,10 @@ pub struct MetalStats {
     pub interpreted: u64,
     /// Whole-buffer operations launched on the device.
     pub intrinsics: u64,
-    /// Of the launches, programs of one lane that ran with a lane for each of their repetitions.
+    /// Programs of one lane that ran with many, because their repetitions are independent or fold to values.
     pub rerolled: u64,
+    /// Of these, programs whose repetitions were folded by a tree; each has two launches.
+    pub reduced: u64,
     /// Programs that were ready.
     pub pipeline_hits: u64,
     /// New programs of a known shape.

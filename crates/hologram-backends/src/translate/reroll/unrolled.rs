@@ -6,43 +6,29 @@
 
 use std::collections::BTreeSet;
 
-use super::value::expression;
+use super::access::{has_one_name, independent, Access};
+use super::{BLOCK, MIN_REPETITIONS};
 use crate::backend::launch::{ExecutionParams, LaunchConfig, DEFAULT_STEP_BUDGET};
 use crate::isa::{Address, Condition, Instruction, Label, Predicate, Register, Ty};
 use crate::program::Program;
+use crate::translate::value::expression;
 
-/// Fewest repetitions that are worth it.
-const MIN_GROUPS: usize = 16;
 /// Most instructions of a group.
 const MAX_GROUP: usize = 64;
-/// Lanes of a block.
-const BLOCK: u32 = 256;
-
-/// An access of a group: where it is in the first repetition, and how far it moves each time.
-#[derive(Clone, Copy, Debug)]
-struct Access {
-    handle: u64,
-    start: i128,
-    step: i128,
-    size: i128,
-    store: bool,
-}
-
 /// The same work in many lanes; `size_of` gives the bytes of a buffer. `None` where it does not apply.
 ///
 /// The program must be valid. Cost: linear in its length.
-pub fn reroll(
+pub fn rewrite(
     program: &Program,
     params: &ExecutionParams,
     size_of: impl Fn(u64) -> Option<usize>,
 ) -> Option<(Program, ExecutionParams)> {
-    let lanes = params.launch.grid.count()? * params.launch.block.count()?;
     let mut all = program.instructions();
     if let [rest @ .., Instruction::Exit {}] = all {
         all = rest;
     }
     let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
-    if lanes != 1 || all.len() < MIN_GROUPS || budget < program.len() as u64 {
+    if all.len() < MIN_REPETITIONS || budget < program.len() as u64 {
         return None;
     }
     let period = period(all)?;
@@ -71,17 +57,13 @@ pub fn reroll(
             size,
             store,
         };
-        let (low, high) = access.extent(count);
-        if low < 0 || high > size_of(handle)? as i128 {
+        if !access.inside(count as u64, size_of(handle)) {
             return None;
         }
         accesses.push(access);
     }
-    for (i, a) in accesses.iter().enumerate().filter(|(_, a)| a.store) {
-        let mut others = accesses.iter().enumerate();
-        if !others.all(|(j, b)| apart(a, b, i == j, count)) {
-            return None;
-        }
+    if !independent(&accesses, count as u64) {
+        return None;
     }
     let program = lanes_of(group, &accesses, count, &initial)?;
     let launch = LaunchConfig::linear(count as u64, BLOCK.min(count as u32));
@@ -91,30 +73,6 @@ pub fn reroll(
         ..params.clone()
     };
     Some((program, params))
-}
-
-impl Access {
-    /// First byte and one past the last over all repetitions.
-    fn extent(&self, count: usize) -> (i128, i128) {
-        let last = self.start + self.step * (count as i128 - 1);
-        (self.start.min(last), self.start.max(last) + self.size)
-    }
-}
-
-/// No repetition of `a` touches what another repetition of `b` does.
-fn apart(a: &Access, b: &Access, same: bool, count: usize) -> bool {
-    if a.handle != b.handle {
-        return true;
-    }
-    let ((a_low, a_high), (b_low, b_high)) = (a.extent(count), b.extent(count));
-    if !same && (a_high <= b_low || b_high <= a_low) {
-        return true;
-    }
-    if a.step != b.step || a.step == 0 {
-        return false;
-    }
-    let (step, delta) = (a.step.abs(), b.start - a.start);
-    delta >= a.size - step && delta <= step - b.size
 }
 
 /// Handle, offset, bytes and whether it stores, of an access to a fixed place of a buffer that has no other name.
@@ -127,8 +85,7 @@ fn fixed(instruction: &Instruction) -> Option<(u64, i128, i128, bool)> {
     let Address::BufferOffset { handle, offset } = addr else {
         return None;
     };
-    let own = handle != 0 && crate::BufferHandle::from_raw(handle).as_class().is_none();
-    own.then_some((handle, offset as i128, ty.size() as i128, store))
+    has_one_name(handle).then_some((handle, offset as i128, ty.size() as i128, store))
 }
 
 /// Cannot fault nor jump, and has no state but registers.
@@ -166,7 +123,7 @@ fn period(all: &[Instruction]) -> Option<usize> {
     if !all.iter().all(simple) {
         return None;
     }
-    let most = MAX_GROUP.min(all.len() / MIN_GROUPS);
+    let most = MAX_GROUP.min(all.len() / MIN_REPETITIONS);
     (1..=most).find(|&period| {
         all.len().is_multiple_of(period)
             && all

@@ -1,43 +1,18 @@
 //! Unrolled programs of one lane that run with many.
 
-use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::{Effort, MetalBackend};
-use hologram_backends::{Backend, BufferHandle, LaunchConfig, Program};
-use openvm_metal_common::{Device, MetalContext};
+use hologram_backends::{ExecutionParams, Program};
 
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
-const BYTES: usize = 4096;
+use super::{Outcome, Pair};
 
 fn unrolled(count: usize, group: impl Fn(usize) -> String) -> Outcome<Program> {
     Ok((0..count).map(group).collect::<String>().parse()?)
 }
 
-/// Runs a program on three buffers of both backends, which must end alike; whether it was rerolled.
+/// Runs a program on both backends; whether it was rerolled.
 fn rerolled(program: &Program) -> Outcome<bool> {
-    let context = MetalContext::new(Device::Cpu, &[])?;
-    let scratch = std::env::temp_dir().join("hologram-reroll-test");
-    let mut device = MetalBackend::on(&context, scratch, Effort::Least)?;
-    let mut reference = CpuBackend::new();
-    let mut results = Vec::new();
-    for backend in [&mut device as &mut dyn Backend, &mut reference] {
-        for seed in 0..3u32 {
-            let handle = backend.allocate_buffer(BYTES)?;
-            let values = (0..BYTES as u32 / 4).map(|i| (i * 37 + seed * 11) as f32 / 8.0 - 300.0);
-            let bytes: Vec<u8> = values.flat_map(f32::to_le_bytes).collect();
-            backend.copy_to_buffer(handle, &bytes)?;
-        }
-        let result = backend.execute_program(program, &LaunchConfig::default());
-        let mut memory = vec![0; 3 * BYTES];
-        for (i, part) in memory.chunks_mut(BYTES).enumerate() {
-            backend.copy_from_buffer(BufferHandle::from_raw(1 + i as u64), part)?;
-        }
-        results.push((result, memory));
-    }
-    let faulted = results[0].0.is_err();
-    assert_eq!(results[0].0, results[1].0);
-    assert!(faulted || results[0].1 == results[1].1, "{program}");
-    Ok(device.stats().rerolled == 1)
+    let ended = Pair::new(4096)?.check(program, &ExecutionParams::default())?;
+    assert!(!ended.reduced);
+    Ok(ended.rerolled)
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! Programs of one lane that run with many.
+
+use super::backend::{MetalBackend, Pending};
+use super::pipeline::options;
+use crate::backend::error::Result;
+use crate::backend::handle::BufferHandle;
+use crate::backend::launch::ExecutionParams;
+use crate::program::Program;
+use crate::translate;
+use crate::validate::validate;
+
+impl MetalBackend {
+    /// Launches what [`translate::reroll`] makes of a program; `None` if it makes nothing of it, or something that
+    /// cannot be compiled here.
+    ///
+    /// # Errors
+    /// A program or launch that is not valid, failures of the device.
+    pub(super) fn launch_rerolled(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> Result<Option<Pending>> {
+        let memory = &self.memory;
+        let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
+        let Some(rerolled) = translate::reroll(program, params, size_of) else {
+            return Ok(None);
+        };
+        params.launch.check()?;
+        validate(program, &options(&self.base, program, params).initial)?;
+        let context = self.stream.context().clone();
+        let mut ready = Vec::new();
+        for (program, params) in &rerolled.stages {
+            let shape = options(&self.base, program, params);
+            let pipeline = self
+                .pipelines
+                .get(&context, program, &shape, &mut self.stats);
+            match pipeline {
+                Ok(pipeline) => ready.push((pipeline, params)),
+                Err(_) => return Ok(None),
+            }
+        }
+        let scratch = self.memory.scratch(&self.stream, rerolled.scratch)?;
+        let mut last = None;
+        for (pipeline, params) in ready {
+            // Stages cannot fault: the record of one serves the next.
+            if let Some(Pending::Running { faults, .. }) = last.take() {
+                self.idle_faults.push(faults);
+            }
+            last = Some(self.encode(pipeline, params, scratch)?);
+        }
+        self.stats.rerolled += 1;
+        self.stats.reduced += u64::from(rerolled.folded);
+        Ok(last)
+    }
+}

@@ -1,0 +1,70 @@
+//! Programs of one lane as programs of many lanes.
+//!
+//! Two forms are known: the same group of instructions again and again ([`unrolled`]), and one counted loop
+//! ([`counted`]) whose iterations are independent ([`affine`]) or meet in sums, products, extremes and the
+//! like ([`reduce`]). The rewriting happens at launch, when registers, handles and the sizes of buffers are
+//! known: all accesses are proved to lie inside their buffers and all iterations to be independent, so that
+//! nothing but the time can be observed. What cannot be proved runs as it is, faults included.
+
+mod access;
+mod accumulate;
+mod affine;
+mod code;
+mod counted;
+mod line;
+mod reduce;
+mod unrolled;
+mod walk;
+
+use crate::backend::launch::ExecutionParams;
+use crate::program::Program;
+
+/// Fewest repetitions that are worth it.
+const MIN_REPETITIONS: usize = 16;
+/// Lanes of a block.
+const BLOCK: u32 = 256;
+
+/// Handle by which stages use the scratch memory: no buffer has it.
+pub const SCRATCH: u64 = u64::MAX - 96;
+
+/// What runs instead of a program of one lane.
+#[derive(Clone, Debug)]
+pub struct Rerolled {
+    /// Launches, one after another.
+    pub stages: Vec<(Program, ExecutionParams)>,
+    /// Bytes of scratch memory that they share.
+    pub scratch: usize,
+    /// Repetitions are folded into values by a tree.
+    pub folded: bool,
+}
+
+/// The same work in many lanes; `size_of` gives the bytes of a buffer. `None` where it does not apply.
+///
+/// Of a program that is not valid the result is not defined. Cost: linear in the program's length.
+pub fn reroll(
+    program: &Program,
+    params: &ExecutionParams,
+    size_of: impl Fn(u64) -> Option<usize>,
+) -> Option<Rerolled> {
+    if params.launch.grid.count()? != 1 || params.launch.block.count()? != 1 {
+        return None;
+    }
+    let Some(found) = counted::find(program) else {
+        let stage = unrolled::rewrite(program, params, size_of)?;
+        return Some(single(stage));
+    };
+    let repeated = counted::analyse(program, &found, params, &size_of)?;
+    if repeated.accumulators.is_empty() {
+        Some(single(affine::rewrite(&repeated)?))
+    } else {
+        reduce::rewrite(&repeated)
+    }
+}
+
+fn single(stage: (Program, ExecutionParams)) -> Rerolled {
+    Rerolled {
+        stages: vec![stage],
+        scratch: 0,
+        folded: false,
+    }
+}

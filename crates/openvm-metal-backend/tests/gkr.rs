@@ -8,7 +8,7 @@ use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::prover::fractional_sumcheck_gkr::{self as reference, Frac};
 use openvm_stark_backend::FiatShamirTranscript;
 use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
-use p3_field::{BasedVectorSpace, ExtensionField, PrimeCharacteristicRing};
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -52,50 +52,39 @@ fn fresh_transcript() -> DuplexSponge {
 }
 
 /// Proves both ways and compares everything that the transcript or the caller sees.
-fn check(s: &CommandStream, gate: usize, p: &[EF], q: &[EF], assert_zero: bool) {
+fn check(s: &CommandStream, gate: usize, p: &[F], q: &[EF], assert_zero: bool) {
     let context = format!("2^{} leaves, gate {gate}", p.len().trailing_zeros());
-    let evals: Vec<_> = p.iter().zip(q).map(|(&p, &q)| Frac::new(p, q)).collect();
+    let evals: Vec<_> = p
+        .iter()
+        .zip(q)
+        .map(|(&p, &q)| Frac::new(p.into(), q))
+        .collect();
     let mut theirs = fresh_transcript();
     let (expected, expected_xi) =
         reference::fractional_sumcheck::<SC, _>(&mut theirs, &evals, assert_zero)
             .expect("reference");
     let next = FiatShamirTranscript::<SC>::sample(&mut theirs);
 
-    let base: Option<Vec<F>> = p.iter().map(ExtensionField::<F>::as_base).collect();
-    let mut layers = vec![FracLayer::from_host_ext(s, p, q).expect("leaves")];
-    if let Some(base) = base {
-        layers.push(FracLayer::from_host(s, &base, q).expect("leaves"));
-    }
-    for leaves in layers {
-        let mut ours = fresh_transcript();
-        let (proof, xi) =
-            fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
-                .unwrap_or_else(|error| panic!("{context}: {error}"));
-        assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
-        assert_eq!(
-            proof.claims_per_layer, expected.claims_per_layer,
-            "{context}"
-        );
-        assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
-        assert_eq!(xi, expected_xi, "{context}");
-        assert_eq!(
-            FiatShamirTranscript::<SC>::sample(&mut ours),
-            next,
-            "{context}"
-        );
-    }
+    let leaves = FracLayer::from_host(s, p, q).expect("leaves");
+    let mut ours = fresh_transcript();
+    let (proof, xi) = fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
+        .unwrap_or_else(|error| panic!("{context}: {error}"));
+    assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
+    assert_eq!(
+        proof.claims_per_layer, expected.claims_per_layer,
+        "{context}"
+    );
+    assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
+    assert_eq!(xi, expected_xi, "{context}");
+    assert_eq!(
+        FiatShamirTranscript::<SC>::sample(&mut ours),
+        next,
+        "{context}"
+    );
 }
 
-fn random_leaves(rng: &mut StdRng, log_len: usize, base: bool) -> (Vec<EF>, Vec<EF>) {
-    let p = (0..1usize << log_len)
-        .map(|_| {
-            if base {
-                random_base(rng).into()
-            } else {
-                random_ext(rng)
-            }
-        })
-        .collect();
+fn random_leaves(rng: &mut StdRng, log_len: usize) -> (Vec<F>, Vec<EF>) {
+    let p = (0..1usize << log_len).map(|_| random_base(rng)).collect();
     let q = (0..1usize << log_len).map(|_| random_ext(rng)).collect();
     (p, q)
 }
@@ -105,7 +94,7 @@ fn every_size_and_gate_equals_the_reference() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(1));
     for log_len in 1..=14 {
         for gate in [ALL_ON_DEVICE, 2, 3, 5, 9, ALL_ON_HOST] {
-            let (p, q) = random_leaves(&mut rng, log_len, (log_len + gate) % 3 != 0);
+            let (p, q) = random_leaves(&mut rng, log_len);
             check(&s, gate, &p, &q, false);
         }
     }
@@ -114,7 +103,7 @@ fn every_size_and_gate_equals_the_reference() {
 #[test]
 fn a_large_layer_equals_the_reference() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(2));
-    let (p, q) = random_leaves(&mut rng, 17, true);
+    let (p, q) = random_leaves(&mut rng, 17);
     check(&s, ALL_ON_DEVICE, &p, &q, false);
     check(
         &s,
@@ -129,20 +118,20 @@ fn a_large_layer_equals_the_reference() {
 fn conformance_equals_the_reference() {
     let (s, mut rng) = (conformance_stream(), StdRng::seed_from_u64(3));
     for log_len in [1, 2, 3, 5, 8, 9] {
-        let (p, q) = random_leaves(&mut rng, log_len, log_len % 2 == 0);
+        let (p, q) = random_leaves(&mut rng, log_len);
         check(&s, ALL_ON_DEVICE, &p, &q, false);
     }
 }
 
 /// Sends with multiplicity 1 and receives with the opposite, padded with 0/alpha.
-fn balanced_leaves(rng: &mut StdRng, log_len: usize) -> (Vec<EF>, Vec<EF>) {
+fn balanced_leaves(rng: &mut StdRng, log_len: usize) -> (Vec<F>, Vec<EF>) {
     let alpha = random_ext(rng);
-    let (mut p, mut q) = (vec![EF::ZERO; 1 << log_len], vec![alpha; 1 << log_len]);
+    let (mut p, mut q) = (vec![F::ZERO; 1 << log_len], vec![alpha; 1 << log_len]);
     for i in 0..p.len() * 3 / 8 {
         let (count, message) = (random_base(rng), random_ext(rng));
-        (p[i], q[i]) = (count.into(), message);
+        (p[i], q[i]) = (count, message);
         let j = p.len() / 2 + i;
-        (p[j], q[j]) = ((-count).into(), message);
+        (p[j], q[j]) = (-count, message);
     }
     (p, q)
 }
@@ -163,8 +152,8 @@ fn a_zero_sum_is_not_observed() {
 fn an_unbalanced_sum_is_an_error() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(5));
     let (mut p, q) = balanced_leaves(&mut rng, 6);
-    p[3] += EF::ONE;
-    let leaves = FracLayer::from_host_ext(&s, &p, &q).expect("leaves");
+    p[3] += F::ONE;
+    let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     let mut transcript = fresh_transcript();
     let config = config(ALL_ON_DEVICE);
     let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
@@ -181,7 +170,7 @@ fn one_interaction_of_two_rows() {
     check(
         &s,
         ALL_ON_DEVICE,
-        &[EF::ONE, -EF::ONE],
+        &[F::ONE, -F::ONE],
         &[message, message],
         true,
     );
@@ -226,12 +215,8 @@ fn leaves_of_a_bad_length_are_refused() {
 fn rounds_cost_one_dispatch_and_one_wait() {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
     let (log_len, gate) = (12, 5);
-    let (p, q) = random_leaves(&mut rng, log_len, true);
-    let base: Vec<F> = p
-        .iter()
-        .map(|p| ExtensionField::<F>::as_base(p).expect("base field"))
-        .collect();
-    let leaves = FracLayer::from_host(&s, &base, &q).expect("leaves");
+    let (p, q) = random_leaves(&mut rng, log_len);
+    let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     s.reset_counters();
     fractional_sumcheck(
         &s,

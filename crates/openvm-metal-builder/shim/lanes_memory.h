@@ -63,20 +63,35 @@ template <class C> struct msl_cells {
         for (uint k = 0; k < MSL_LANES / 2; k++) { r[2 * k] = a[k + MSL_LANES / 2]; r[2 * k + 1] = b[k + MSL_LANES / 2]; }
         return r;
     }
-    // Elements in memory order -> one vector per cell, and back, for a power of two of cells.
-    template <uint N> static MSL_INL void split(R* w) {
-        MSL_UNROLL for (uint pass = 1; pass < N; pass *= 2) {
-            R t[N];
+    // Elements in memory order -> one vector per cell, and back, for a power of two of cells. Large elements do
+    // not fit into registers: loops then, which are a tenth of the code.
+    template <uint N> static MSL_INL void split_pass(R* w) {
+        R t[N];
+        if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
             MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
+        } else {
+            for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
+            __builtin_memcpy(w, t, sizeof(t));
         }
     }
-    template <uint N> static MSL_INL void merge(R* w) {
-        MSL_UNROLL for (uint pass = 1; pass < N; pass *= 2) {
-            R t[N];
+    template <uint N> static MSL_INL void merge_pass(R* w) {
+        R t[N];
+        if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
             MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
+        } else {
+            for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
+            __builtin_memcpy(w, t, sizeof(t));
         }
+    }
+    template <uint N> static MSL_INL void split(R* w) {
+        if constexpr (N <= 16) { MSL_UNROLL for (uint pass = 1; pass < N; pass *= 2) split_pass<N>(w); }
+        else { for (uint pass = 1; pass < N; pass *= 2) split_pass<N>(w); }
+    }
+    template <uint N> static MSL_INL void merge(R* w) {
+        if constexpr (N <= 16) { MSL_UNROLL for (uint pass = 1; pass < N; pass *= 2) merge_pass<N>(w); }
+        else { for (uint pass = 1; pass < N; pass *= 2) merge_pass<N>(w); }
     }
 };
 

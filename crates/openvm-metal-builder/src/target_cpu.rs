@@ -127,11 +127,13 @@ fn macos_triple(target: &str) -> Option<String> {
     Some(format!("{architecture}-apple-macosx{version}"))
 }
 
-/// Compiler options for one flavour on one instruction set, without input and output.
+/// Compiler options for one flavour on one instruction set, without input and output. `ends_only`: a scalar
+/// version of lane kernels alone, which only sees the ends of rows.
 pub fn options(
     compiler: &Compiler,
     shim: &ShimFolders,
     flavour: Flavour,
+    ends_only: bool,
     isa: Isa,
     target: &str,
     cross: bool,
@@ -143,22 +145,27 @@ pub fn options(
         Flavour::Fiber => "-O1",
         Flavour::Probe => "-O0",
         // g++ takes minutes for large vector kernels at -O3.
-        _ if !compiler.is_clang() => "-O2",
+        _ if ends_only || !compiler.is_clang() => "-O2",
         _ => "-O3",
     };
     args.push(level.into());
     args.extend(isa.machine_options(target).into_iter().map(String::from));
     if compiler.is_clang() {
         args.extend(["-fno-slp-vectorize", "-fno-math-errno"].map(String::from));
-        if level == "-O3" {
-            // Everything small goes into its caller; a whole permutation stays a function. Scalar versions of
-            // lane kernels only see the ends of rows.
-            let threshold = if matches!(flavour, Flavour::Lanes(_)) {
+        let lanes = matches!(flavour, Flavour::Lanes(_));
+        if matches!(level, "-O2" | "-O3") {
+            // Everything small goes into its caller; a whole permutation stays a function. Processors without
+            // AVX2 and the ends of rows are not worth half a minute.
+            let threshold = if lanes && isa != Isa::X86V2 {
                 2000
             } else {
                 500
             };
             args.extend(["-mllvm".into(), format!("-inline-threshold={threshold}")]);
+        }
+        if lanes || ends_only {
+            // Lanes are vectors already.
+            args.push("-fno-vectorize".into());
         }
         if let Some(triple) = macos_triple(target) {
             args.push(format!("--target={triple}"));

@@ -36,6 +36,9 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
         "+ptx80",
         "-std=c++20",
         "-O3",
+        // A GPU's threads have no vectors; looking for some takes a twentieth of the time.
+        "-fno-vectorize",
+        "-fno-slp-vectorize",
         "-w",
         "-ffreestanding",
         "-nostdinc",

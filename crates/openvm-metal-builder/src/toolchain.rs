@@ -150,7 +150,7 @@ impl Toolchain {
                 Prefixes::alone(isa.suffix()),
             );
             let mut options =
-                target_cpu::options(&self.compiler, &self.shim, *flavour, isa, "", false);
+                target_cpu::options(&self.compiler, &self.shim, *flavour, false, isa, "", false);
             options.extend(self.options.iter().cloned());
             let key = cache::hash(&[&self.compiler.version, &options.join("\n"), &text]);
             let object = self.scratch.join(format!("{key}-{tag}.o"));

@@ -13,6 +13,12 @@ constant constexpr uint COMMIT_INVERSE_ROOTS[32] = {
     0x3a7ad672u, 0x0f6e1dddu, 0x15c206c1u, 0x6694936bu, 0x18f91b80u, 0x76d934efu, 0x38a3c615u, 0x22e95687u,
 };
 
+#ifdef MSL_HOST
+constant constexpr bool COMMIT_LOOPS = true;
+#else
+constant constexpr bool COMMIT_LOOPS = false;
+#endif
+
 /// N consecutive cells of one thread: N words in memory, N lane vectors in registers.
 template <typename U, uint N>
 struct alignas(N < 4 ? 4 * N : 16) alignas(U) CommitChunkT {
@@ -68,6 +74,35 @@ template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* 
     }
 }
 
+/// The same in loops, for chunks that a CPU's registers cannot hold: a tenth of the code. On GPUs an array with
+/// variable indices would not be in registers at all.
+template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x) {
+    constexpr uint N = 1u << L;
+    for (uint half_len = N / 2u; half_len > 0u; half_len >>= 1) {
+        for (uint first = 0; first < N; first += 2u * half_len) {
+            for (uint i = 0; i < half_len; i++) {
+                uint a = first + i, b = a + half_len;
+                FpT<U> d = x[a] - x[b];
+                x[a] = x[a] + x[b];
+                x[b] = d * FpT<U>((U)COMMIT_INVERSE_ROOTS[i * (32u / half_len)]);
+            }
+        }
+    }
+    for (uint bit = 1u; bit < N; bit *= 2u) {
+        for (uint a = 0; a < N; a++) {
+            if ((a & bit) == 0u) x[a + bit] = x[a + bit] + x[a];
+        }
+    }
+    for (uint k = 0; k < N; k++) {
+        uint r = commit_reverse(k, L);
+        if (k <= r) {
+            FpT<U> t = fp_div_2exp<(L > 0u ? L : 1u)>(x[k]);
+            x[k] = fp_div_2exp<(L > 0u ? L : 1u)>(x[r]);
+            x[r] = t;
+        }
+    }
+}
+
 /// The transform of one chunk per thread, from a segment into the first 2^log_column chunks of the
 /// codeword columns.
 template <uint L>
@@ -76,7 +111,8 @@ inline void commit_message(device const Fp* segment, device Fp* code, constant C
     typedef CommitChunkT<uint, N> Chunk;
     index_l from = index_l(gid) + p.skip;
     CommitChunkT<uint_l, N> chunk = lane_load((device const Chunk*)segment, from);
-    commit_chunk_transform<L>(chunk.c);
+    if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c);
+    else commit_chunk_transform<L>(chunk.c);
     device Chunk* target = (device Chunk*)code;
 #if MSL_LANES > 1
     ulong first = from.base + p.first;

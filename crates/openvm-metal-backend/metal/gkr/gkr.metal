@@ -20,9 +20,9 @@ kernel void gkr_eq_heaps(
     lane_store(out, i, gkr_eq_entry(params, to_vec(i)));
 }
 
-/// The two layers above a leaf layer with base-field numerators, four leaves per thread. Reads 80
+/// The two layers above the leaves, whose numerators are in the base field, four leaves per thread. Reads 80
 /// bytes, writes 96, costs 3 ext products and 4 products of an ext by a base-field element.
-kernel void gkr_build_base(
+kernel void gkr_build_leaves(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
     device Fp* parents [[buffer(2)]],
@@ -31,24 +31,10 @@ kernel void gkr_build_base(
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<GkrBaseLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
+    gkr_build_quad<GkrLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
-/// The two layers above a leaf layer with extension numerators, four leaves per thread. Reads 128 bytes, writes 96, costs 9 ext
-/// products.
-kernel void gkr_build_ext(
-    device const FpExt* p [[buffer(0)]],
-    device const FpExt* q [[buffer(1)]],
-    device Fp* parents [[buffer(2)]],
-    device Fp* grandparents [[buffer(3)]],
-    constant GkrBuildParams& params [[buffer(4)]],
-    gid_l gid [[thread_position_in_grid]])
-{
-    if (gid >= params.quads) return;
-    gkr_build_quad<GkrExtLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
-}
-
-/// As `gkr_build_ext` for a layer in planes, every layer above the leaves.
+/// As `gkr_build_leaves` for a layer in planes, every layer above the leaves. Reads 128 bytes, writes 96, costs 9 ext products.
 kernel void gkr_build_planes(
     device const Fp* p [[buffer(0)]],
     device const Fp* q [[buffer(1)]],
@@ -95,11 +81,11 @@ inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& pa
     return fpext_one<uint>();
 }
 
-/// Round 0 of the sumcheck of a leaf layer with base-field numerators: the sums of a threadgroup over
+/// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over
 /// its `chunk` pairs. Per pair: reads 80 bytes and an eq entry, 6 ext products and 2 by a base-field
 /// element.
 [[max_total_threads_per_threadgroup(256)]]
-kernel void gkr_first_round_base(
+kernel void gkr_first_round_leaves(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
     device const FpExt* eq [[buffer(2)]],
@@ -121,45 +107,14 @@ kernel void gkr_first_round_base(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<GkrBaseLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+            sum = gkr_first_pair<GkrLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_round_base` with extension numerators. Per pair: reads 128 bytes and an eq entry, 8 ext products.
-[[max_total_threads_per_threadgroup(256)]]
-kernel void gkr_first_round_ext(
-    device const FpExt* p [[buffer(0)]],
-    device const FpExt* q [[buffer(1)]],
-    device const FpExt* eq [[buffer(2)]],
-    device FpExt* partials [[buffer(3)]],
-    constant GkrRoundParams& params [[buffer(4)]],
-    tid_l tid [[thread_index_in_threadgroup]],
-    uint group [[threadgroup_position_in_grid]],
-    uint tpg [[threads_per_threadgroup]],
-    uint width [[threads_per_simdgroup]])
-{
-    LANE_MULTIPLE(params.chunk);
-    threadgroup FpExt sums[GKR_SUMS];
-    ulong first = ulong(group) * params.chunk;
-    ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda;
-    bool at_one = params.at_one != 0u;
-    GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<GkrExtLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
-        }
-    }
-    FpExt scale = gkr_group_scale(eq, params, first);
-    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
-}
-
-/// As `gkr_first_round_ext` for a layer in planes.
+/// As `gkr_first_round_leaves` for a layer in planes. Per pair: reads 128 bytes and an eq entry, 8 ext products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_round_planes(
     device const Fp* p [[buffer(0)]],
@@ -190,11 +145,11 @@ kernel void gkr_first_round_planes(
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// Folds a leaf layer with base-field numerators by the first challenge into columns a, b, c, d and
+/// Folds the leaves by the first challenge into columns a, b, c, d and
 /// evaluates round 1. Per pair: reads 160 bytes and an eq entry, writes 128 bytes, 14 ext products and
 /// 4 by a base-field element.
 [[max_total_threads_per_threadgroup(256)]]
-kernel void gkr_first_fold_base(
+kernel void gkr_first_fold_leaves(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
     device Fp* out [[buffer(2)]],
@@ -217,47 +172,15 @@ kernel void gkr_first_fold_base(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<GkrBaseLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+            sum = gkr_first_fold_pair<GkrLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_fold_base` with extension numerators. Per pair: reads 256 bytes and an eq entry, writes 128 bytes,
-/// 16 ext products.
-[[max_total_threads_per_threadgroup(256)]]
-kernel void gkr_first_fold_ext(
-    device const FpExt* p [[buffer(0)]],
-    device const FpExt* q [[buffer(1)]],
-    device Fp* out [[buffer(2)]],
-    device const FpExt* eq [[buffer(3)]],
-    device FpExt* partials [[buffer(4)]],
-    constant GkrRoundParams& params [[buffer(5)]],
-    tid_l tid [[thread_index_in_threadgroup]],
-    uint group [[threadgroup_position_in_grid]],
-    uint tpg [[threads_per_threadgroup]],
-    uint width [[threads_per_simdgroup]])
-{
-    LANE_MULTIPLE(params.chunk);
-    threadgroup FpExt sums[GKR_SUMS];
-    ulong first = ulong(group) * params.chunk;
-    ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda, r = params.r;
-    bool at_one = params.at_one != 0u;
-    GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<GkrExtLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
-        }
-    }
-    FpExt scale = gkr_group_scale(eq, params, first);
-    GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
-}
-
-/// As `gkr_first_fold_ext` for a layer in planes.
+/// As `gkr_first_fold_leaves` for a layer in planes. Per pair: reads 256 bytes and an eq entry, writes 128 bytes, 16 ext
+/// products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_fold_planes(
     device const Fp* p [[buffer(0)]],

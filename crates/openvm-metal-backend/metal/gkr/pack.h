@@ -46,20 +46,13 @@ inline void gkr_store(device Fp* p, ulong len, index_l y, FpExtL x) {
     for (uint c = 0; c < 4u; c++) lane_store(p + c * len, y, x.c[c]);
 }
 
-// Where the nodes of a layer come from: types of the numerators and denominators in memory, and loads
-// of K neighbours of a layer of `len` nodes.
-struct GkrBaseLeaves {
+// Where the nodes of a layer come from, the leaves or a layer in planes: types of the numerators and
+// denominators in memory, and loads of K neighbours of a layer of `len` nodes.
+struct GkrLeaves {
     typedef Fp P;
     typedef FpExt Q;
     typedef FpL N;
     template <uint K> static GkrPack<FpL, K> p(device const Fp* p, ulong, index_l y) { return gkr_load<K>(p, y); }
-    template <uint K> static GkrPack<FpExtL, K> q(device const FpExt* q, ulong, index_l y) { return gkr_load<K>(q, y); }
-};
-struct GkrExtLeaves {
-    typedef FpExt P;
-    typedef FpExt Q;
-    typedef FpExtL N;
-    template <uint K> static GkrPack<FpExtL, K> p(device const FpExt* p, ulong, index_l y) { return gkr_load<K>(p, y); }
     template <uint K> static GkrPack<FpExtL, K> q(device const FpExt* q, ulong, index_l y) { return gkr_load<K>(q, y); }
 };
 struct GkrPlanes {

@@ -14,7 +14,7 @@ struct alignas(16) GkrEqParams {
     uint unused;
 };
 
-/// Of `gkr_build_base` and `gkr_build_ext`.
+/// Of `gkr_build_leaves` and `gkr_build_planes`.
 struct alignas(16) GkrBuildParams {
     ulong quads;  // groups of four nodes of the layer that is read
     ulong unused;

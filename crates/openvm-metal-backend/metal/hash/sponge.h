@@ -29,16 +29,16 @@ template <typename U> inline void sponge_reset(thread FpT<U>* s) {
 /// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read.
 inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong height, uint width) {
     device const Fp* column = matrix;
-    uint full = width >> 3, rest = width & 7u;
-    MSL_ROLLED for (uint b = 0; b < full; b++) {
-        MSL_UNROLL for (uint i = 0; i < 8u; i++) s[i] = lane_load(column + i * height, row);
-        column += 8u * height;
-        poseidon2_permute<uint_l>(s);
-    }
-    if (rest != 0u) {
-        MSL_UNROLL for (uint i = 0; i < 7u; i++) {
-            if (i < rest) s[i] = lane_load(column + i * height, row);
+    // One permutation in the code, the largest part of every kernel that hashes.
+    MSL_ROLLED for (uint left = width; left != 0u; left = left > 8u ? left - 8u : 0u) {
+        if (left >= 8u) {
+            MSL_UNROLL for (uint i = 0; i < 8u; i++) s[i] = lane_load(column + i * height, row);
+        } else {
+            MSL_UNROLL for (uint i = 0; i < 7u; i++) {
+                if (i < left) s[i] = lane_load(column + i * height, row);
+            }
         }
+        column += 8u * height;
         poseidon2_permute<uint_l>(s);
     }
 }

@@ -6,7 +6,6 @@ use openvm_metal_common::{CommandStream, DeviceKind, Grid, MetalBuffer, MetalErr
 
 use super::columns::upload;
 use crate::{
-    gkr::Numerators,
     kernels,
     params::{ConstraintEvalJob, ConstraintEvalParams, ConstraintInstruction, ConstraintLeaf},
     prelude::{EF, F},
@@ -62,7 +61,7 @@ pub trait RuleEvaluator {
         coefficients: &MetalBuffer<EF>,
         arena: &MetalBuffer<F>,
         leaves: &MetalBuffer<ConstraintLeaf>,
-        numerators: &mut Numerators,
+        numerators: &mut MetalBuffer<F>,
         denominators: &mut MetalBuffer<EF>,
     ) -> Result<(), MetalError>;
 }
@@ -256,16 +255,13 @@ impl RuleEvaluator for Interpreter<'_> {
         coefficients: &MetalBuffer<EF>,
         arena: &MetalBuffer<F>,
         leaves: &MetalBuffer<ConstraintLeaf>,
-        numerators: &mut Numerators,
+        numerators: &mut MetalBuffer<F>,
         denominators: &mut MetalBuffer<EF>,
     ) -> Result<(), MetalError> {
         let Some(mut l) = plan.launch(s, pass, 1)? else {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        let Numerators::Base(numerators) = numerators else {
-            unreachable!("the leaves were allocated with numerators in the base field")
-        };
         kernels::constraint_eval_leaves(
             s,
             l.grid,

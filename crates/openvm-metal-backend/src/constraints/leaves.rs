@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
-    gkr::{FracLayer, Numerators},
+    gkr::FracLayer,
     kernels,
     params::{ConstraintColumnJob, ConstraintEvalJob, ConstraintLeaf},
     prelude::{EF, F},
@@ -154,10 +154,7 @@ fn fill(
     alpha: EF,
 ) -> Result<(), MetalError> {
     let len = 1usize << layer.log_len();
-    let (numerators, q) = layer.parts_mut();
-    let Numerators::Base(p) = numerators else {
-        return Ok(());
-    };
+    let (p, q) = layer.parts_mut();
     while begin < len {
         let end = len.min(begin + FILL);
         let (count, grid) = ((end - begin) as u32, Grid::threads(end - begin));

@@ -142,22 +142,16 @@ impl DeviceRounds {
         let (eq, partials) = (&self.eq, &mut self.partials);
         match i {
             0 => match tree.layer(m) {
-                LayerNodes::Base(p, q) => {
-                    kernels::gkr_first_round_base(s, grid, p, q, eq, partials, &params)?
-                }
-                LayerNodes::Ext(p, q) => {
-                    kernels::gkr_first_round_ext(s, grid, p, q, eq, partials, &params)?
+                LayerNodes::Leaves(p, q) => {
+                    kernels::gkr_first_round_leaves(s, grid, p, q, eq, partials, &params)?
                 }
                 LayerNodes::Planes(p, q) => {
                     kernels::gkr_first_round_planes(s, grid, p, q, eq, partials, &params)?
                 }
             },
             1 => match tree.layer_and_slot_below(m) {
-                (LayerNodes::Base(p, q), out) => {
-                    kernels::gkr_first_fold_base(s, grid, p, q, out, eq, partials, &params)?
-                }
-                (LayerNodes::Ext(p, q), out) => {
-                    kernels::gkr_first_fold_ext(s, grid, p, q, out, eq, partials, &params)?
+                (LayerNodes::Leaves(p, q), out) => {
+                    kernels::gkr_first_fold_leaves(s, grid, p, q, out, eq, partials, &params)?
                 }
                 (LayerNodes::Planes(p, q), out) => {
                     kernels::gkr_first_fold_planes(s, grid, p, q, out, eq, partials, &params)?

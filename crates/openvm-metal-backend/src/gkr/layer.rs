@@ -5,40 +5,16 @@ use openvm_metal_common::{CommandStream, MetalBuffer, MetalContext};
 use crate::error::MetalProverError;
 use crate::prelude::{EF, F};
 
-/// Numerators of the leaves, one per leaf.
-#[derive(Debug)]
-pub enum Numerators {
-    /// In the base field, as the interactions of a circuit give them.
-    Base(MetalBuffer<F>),
-    /// In the extension field.
-    Ext(MetalBuffer<EF>),
-}
-
-impl Numerators {
-    /// Number of leaves.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Base(buffer) => buffer.len(),
-            Self::Ext(buffer) => buffer.len(),
-        }
-    }
-
-    /// True without leaves.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
 /// The leaf layer: fraction `i` is `p[i] / q[i]`.
 ///
 /// Leaves are in natural order, the order of the reference's `evals`: index `i` is the row of the
 /// stacked (lifted) interactions, bit 0 of `i` is the variable that the tree sums over first. The norm
 /// factor of lifted traces is part of `p`, the `alpha` that keeps denominators from zero is part of
-/// `q`; rows without interaction are `0 / alpha`. Memory: 20 bytes per leaf with numerators in the
-/// base field, 32 otherwise; the phase frees it.
+/// `q`; rows without interaction are `0 / alpha`. Numerators are in the base field, as the interactions of a
+/// circuit give them. Memory: 20 bytes per leaf; the phase frees it.
 #[derive(Debug)]
 pub struct FracLayer {
-    p: Numerators,
+    p: MetalBuffer<F>,
     q: MetalBuffer<EF>,
 }
 
@@ -46,7 +22,7 @@ impl FracLayer {
     /// # Errors
     /// [`MetalProverError::GkrLeaves`] unless both have the same length, a power of two that is at least 2 and
     /// at most 2^32.
-    pub fn new(p: Numerators, q: MetalBuffer<EF>) -> Result<Self, MetalProverError> {
+    pub fn new(p: MetalBuffer<F>, q: MetalBuffer<EF>) -> Result<Self, MetalProverError> {
         let (numerators, denominators) = (p.len(), q.len());
         let fits = denominators.is_power_of_two() && (2..=1 << 32).contains(&denominators);
         if numerators != denominators || !fits {
@@ -58,7 +34,7 @@ impl FracLayer {
         Ok(Self { p, q })
     }
 
-    /// Memory for `2^log_len` leaves with numerators in the base field, to be written by the caller.
+    /// Memory for `2^log_len` leaves, to be written by the caller.
     ///
     /// # Errors
     /// [`MetalProverError::GkrLeaves`] for a bad length, or out of memory.
@@ -70,19 +46,13 @@ impl FracLayer {
                 denominators: len,
             });
         }
-        let p = Numerators::Base(MetalBuffer::uninit(context, len)?);
+        let p = MetalBuffer::uninit(context, len)?;
         Self::new(p, MetalBuffer::uninit(context, len)?)
     }
 
-    /// Leaves from the host, numerators in the base field.
+    /// Leaves from the host.
     pub fn from_host(s: &CommandStream, p: &[F], q: &[EF]) -> Result<Self, MetalProverError> {
-        let p = Numerators::Base(MetalBuffer::from_host(s, p)?);
-        Self::new(p, MetalBuffer::from_host(s, q)?)
-    }
-
-    /// Leaves from the host, numerators in the extension field.
-    pub fn from_host_ext(s: &CommandStream, p: &[EF], q: &[EF]) -> Result<Self, MetalProverError> {
-        let p = Numerators::Ext(MetalBuffer::from_host(s, p)?);
+        let p = MetalBuffer::from_host(s, p)?;
         Self::new(p, MetalBuffer::from_host(s, q)?)
     }
 
@@ -92,13 +62,8 @@ impl FracLayer {
     }
 
     /// The numerators.
-    pub fn numerators(&self) -> &Numerators {
+    pub fn numerators(&self) -> &MetalBuffer<F> {
         &self.p
-    }
-
-    /// The numerators, to be written.
-    pub fn numerators_mut(&mut self) -> &mut Numerators {
-        &mut self.p
     }
 
     /// The denominators.
@@ -106,13 +71,8 @@ impl FracLayer {
         &self.q
     }
 
-    /// The denominators, to be written.
-    pub fn denominators_mut(&mut self) -> &mut MetalBuffer<EF> {
-        &mut self.q
-    }
-
     /// Both, to be written.
-    pub fn parts_mut(&mut self) -> (&mut Numerators, &mut MetalBuffer<EF>) {
+    pub fn parts_mut(&mut self) -> (&mut MetalBuffer<F>, &mut MetalBuffer<EF>) {
         (&mut self.p, &mut self.q)
     }
 }

@@ -7,5 +7,5 @@ mod prover;
 mod round;
 mod tree;
 
-pub use layer::{FracLayer, Numerators};
+pub use layer::FracLayer;
 pub use prover::fractional_sumcheck;

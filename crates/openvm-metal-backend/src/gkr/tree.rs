@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
-use super::{host, FracLayer, Numerators};
+use super::{host, FracLayer};
 use crate::error::MetalProverError;
 use crate::kernels;
 use crate::params::GkrBuildParams;
@@ -10,21 +10,18 @@ use crate::prelude::{EF, F};
 
 /// Numerators and denominators of a layer in device memory.
 pub(super) enum LayerNodes<'a> {
-    /// Leaves with numerators in the base field.
-    Base(MetalSlice<'a, F>, MetalSlice<'a, EF>),
-    /// Leaves with numerators in the extension.
-    Ext(MetalSlice<'a, EF>, MetalSlice<'a, EF>),
+    /// The leaves: numerators in the base field.
+    Leaves(MetalSlice<'a, F>, MetalSlice<'a, EF>),
     /// A layer above the leaves: four planes of coefficients each.
     Planes(MetalSlice<'a, F>, MetalSlice<'a, F>),
 }
 
 impl<'a> LayerNodes<'a> {
     fn of_leaves(leaves: &'a FracLayer) -> Self {
-        let q = leaves.denominators().as_slice();
-        match leaves.numerators() {
-            Numerators::Base(p) => Self::Base(p.as_slice(), q),
-            Numerators::Ext(p) => Self::Ext(p.as_slice(), q),
-        }
+        Self::Leaves(
+            leaves.numerators().as_slice(),
+            leaves.denominators().as_slice(),
+        )
     }
 
     fn of_slot(slot: &'a MetalBuffer<F>) -> Self {
@@ -40,15 +37,13 @@ impl<'a> LayerNodes<'a> {
         first: MetalSlice<'_, F>,
     ) -> Result<(Vec<F>, Vec<EF>, Vec<EF>), MetalProverError> {
         let (p, q) = match self {
-            Self::Base(p, q) => (*p, q.cast()?),
-            Self::Ext(p, q) => (p.cast()?, q.cast()?),
+            Self::Leaves(p, q) => (*p, q.cast()?),
             Self::Planes(p, q) => (*p, *q),
         };
         let mut words = s.read_many(&[first, p, q])?.into_iter();
         let [first, p, q] = std::array::from_fn(|_| words.next().unwrap_or_default());
         let (p, q) = match self {
-            Self::Base(..) => (p.into_iter().map(EF::from).collect(), host::from_words(&q)),
-            Self::Ext(..) => (host::from_words(&p), host::from_words(&q)),
+            Self::Leaves(..) => (p.into_iter().map(EF::from).collect(), host::from_words(&q)),
             Self::Planes(..) => (host::from_planes(&p), host::from_planes(&q)),
         };
         Ok((first, p, q))
@@ -140,11 +135,8 @@ impl FracTree {
             Some(slot) => LayerNodes::of_slot(slot),
         };
         match input {
-            LayerNodes::Base(p, q) => {
-                kernels::gkr_build_base(s, grid, p, q, parents, grandparents, &params)?
-            }
-            LayerNodes::Ext(p, q) => {
-                kernels::gkr_build_ext(s, grid, p, q, parents, grandparents, &params)?
+            LayerNodes::Leaves(p, q) => {
+                kernels::gkr_build_leaves(s, grid, p, q, parents, grandparents, &params)?
             }
             LayerNodes::Planes(p, q) => {
                 kernels::gkr_build_planes(s, grid, p, q, parents, grandparents, &params)?

@@ -38,7 +38,7 @@ impl Default for GkrEqParams {
     }
 }
 
-/// Of `gkr_build_base` and `gkr_build_ext`.
+/// Of `gkr_build_leaves` and `gkr_build_planes`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrBuildParams {

@@ -90,7 +90,7 @@ fn check<TS: FiatShamirTranscript<SC>>(
     compare(what, &[ours.sample()], &[theirs.sample()])
 }
 
-/// Numerators in the base field and in the extension, host gates from 1 (everything on the device) up.
+/// Random leaves, host gates from 1 (everything on the device) up.
 fn sizes<TS: FiatShamirTranscript<SC>>(
     env: &mut CheckEnv,
     transcript: TS,
@@ -99,18 +99,13 @@ fn sizes<TS: FiatShamirTranscript<SC>>(
 ) -> Result<(), CheckFailure> {
     for log_len in env.sizes(logs, 8) {
         for &gate in gates {
-            let (base, q) = (env.rng.fs(1 << log_len), env.rng.efs(1 << log_len));
-            let evals: Vec<_> = base
+            let (p, q) = (env.rng.fs(1 << log_len), env.rng.efs(1 << log_len));
+            let evals: Vec<_> = p
                 .iter()
                 .zip(&q)
                 .map(|(&p, &q)| Frac::new(p.into(), q))
                 .collect();
-            let leaves = FracLayer::from_host(env.s, &base, &q)?;
-            check(env, &transcript, gate, leaves, &evals)?;
-
-            let p = env.rng.efs(1 << log_len);
-            let evals: Vec<_> = p.iter().zip(&q).map(|(&p, &q)| Frac::new(p, q)).collect();
-            let leaves = FracLayer::from_host_ext(env.s, &p, &q)?;
+            let leaves = FracLayer::from_host(env.s, &p, &q)?;
             check(env, &transcript, gate, leaves, &evals)?;
         }
     }

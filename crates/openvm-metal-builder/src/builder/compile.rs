@@ -98,8 +98,18 @@ fn cpu(cx: &Context, u: &Unit, flavour: Flavour, isa: Isa) -> Result<PathBuf, Bu
         tails: &prefix(baseline),
     };
     let text = codegen_cpp::unit(&p.tokens, &scan::scan(&p.tokens), flavour, prefixes);
-    let mut options =
-        target_cpu::options(&cx.compiler, &cx.shim, flavour, isa, &cx.target, cx.cross);
+    let entries = &u.scan.entries;
+    let mut kinds = entries.iter().map(|e| u.scan.functions[e.function].kind);
+    let ends_only = flavour == Flavour::Scalar && kinds.all(scan::Kind::lanes);
+    let mut options = target_cpu::options(
+        &cx.compiler,
+        &cx.shim,
+        flavour,
+        ends_only,
+        isa,
+        &cx.target,
+        cx.cross,
+    );
     let (tag, what) = match flavour {
         Flavour::Lanes(_) => (format!("{}_lanes.o", isa.suffix()), "lanes"),
         Flavour::Fiber => (format!("{}_fiber.o", isa.suffix()), "fibers"),

@@ -60,13 +60,12 @@ impl Context {
         name: &str,
         flavour: Flavour,
     ) -> Result<Preprocessed, BuildError> {
-        let tag = match flavour {
-            Flavour::Scalar => "scalar".into(),
-            Flavour::Lanes(w) => format!("lanes{w}"),
-            Flavour::Fiber => "fiber".into(),
-            Flavour::Ptx => "ptx".into(),
-            Flavour::Probe => "probe".into(),
-            Flavour::Lint => "lint".into(),
+        // Fibers and probes see what scalar versions see, which the scan has preprocessed already.
+        let (flavour, tag) = match flavour {
+            Flavour::Scalar | Flavour::Fiber | Flavour::Probe => (Flavour::Scalar, "scalar".into()),
+            Flavour::Lanes(w) => (flavour, format!("lanes{w}")),
+            Flavour::Ptx => (flavour, "ptx".into()),
+            Flavour::Lint => (flavour, "lint".into()),
         };
         let path = self.product(name, &tag);
         preprocess(&self.compiler, &self.shim, &self.root, file, flavour, &path)

@@ -373,6 +373,8 @@ fn wrong_programs_are_tried() {
 
 #[test]
 fn kernels_are_compared_with_the_interpreter() {
+    let shown = succeeds(&["fuzz", "--loops", "--programs", "8"]);
+    assert!(shown.starts_with("8 loops: equal; "), "{shown}");
     let shown = succeeds(&["fuzz", "--programs", "20", "--seed", "3", "--jobs", "2"]);
     assert!(shown.starts_with("20 programs, "), "{shown}");
     let folder = std::env::temp_dir().join("hologram-cli-fuzz");

@@ -136,14 +136,16 @@ impl MetalBackend {
     }
 
     /// Compiles programs before they are launched, many with one call of the compiler; gives how many are new.
-    /// Programs that are not valid or cannot run here are left out.
+    /// Programs that are not valid or cannot run here are left out; of those of one lane that would run with many if
+    /// they were launched now, the kernels for that.
     ///
     /// # Errors
     /// [`BackendError::Compilation`].
     pub fn prepare(&mut self, programs: &[(&Program, &ExecutionParams)]) -> Result<usize> {
-        let shapes: Vec<_> = programs
+        let launched = self.launched(programs);
+        let shapes: Vec<_> = launched
             .iter()
-            .map(|&(program, params)| (program, options(&self.base, program, params)))
+            .map(|(program, shape)| (program, shape.clone()))
             .collect();
         let context = self.stream.context().clone();
         self.pipelines.prepare(&context, &shapes, &mut self.stats)

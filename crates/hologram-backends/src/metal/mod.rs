@@ -1,5 +1,6 @@
 //! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
 
+mod ahead;
 mod arena;
 mod backend;
 mod intrinsic;
@@ -10,7 +11,7 @@ mod rerolled;
 mod stats;
 pub mod unit;
 
-pub(crate) use backend::base_options;
+pub use ahead::Ahead;
 pub use backend::MetalBackend;
 pub use stats::MetalStats;
 pub use unit::Effort;

@@ -6,7 +6,7 @@ use crate::backend::error::Result;
 use crate::backend::handle::BufferHandle;
 use crate::backend::launch::ExecutionParams;
 use crate::program::Program;
-use crate::translate;
+use crate::translate::{self, Options};
 use crate::validate::validate;
 
 impl MetalBackend {
@@ -51,5 +51,29 @@ impl MetalBackend {
         self.stats.rerolled += 1;
         self.stats.reduced += u64::from(rerolled.folded);
         Ok(last)
+    }
+
+    /// Programs with their shapes as they are launched now: the stages of those that run with many lanes.
+    pub(super) fn launched(
+        &self,
+        programs: &[(&Program, &ExecutionParams)],
+    ) -> Vec<(Program, Options)> {
+        let memory = &self.memory;
+        let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
+        let mut out = Vec::new();
+        for &(program, params) in programs {
+            let shape = options(&self.base, program, params);
+            let valid = validate(program, &shape.initial).is_ok();
+            match translate::reroll(program, params, size_of).filter(|_| valid) {
+                Some(rerolled) => {
+                    out.extend(rerolled.stages.into_iter().map(|(program, params)| {
+                        let shape = options(&self.base, &program, &params);
+                        (program, shape)
+                    }))
+                }
+                None => out.push((program.clone(), shape)),
+            }
+        }
+        out
     }
 }

@@ -5,18 +5,21 @@
 //! write only bytes of their own, so that results do not depend on their order. [`Comparison`] runs such
 //! cases on two backends and compares memory and faults: exactly, but for the few ULP that
 //! transcendental functions may differ by, whose results are stored apart and go nowhere else.
+//! [`generate_loop`] and [`LoopComparison`] do the same for loops that run with many lanes.
 
 mod ahead;
 mod compare;
 mod control;
 mod layout;
+mod loops;
 mod rng;
 mod shrink;
 mod state;
 mod values;
 
-pub use ahead::compile_ahead;
+pub use ahead::{compile_ahead, compile_loops_ahead};
 pub use compare::{Campaign, Comparison, Mismatch};
+pub use loops::{generate_loop, Expected, LoopCampaign, LoopCase, LoopComparison, LoopMismatch};
 pub use shrink::shrink;
 
 use crate::backend::error::Result;

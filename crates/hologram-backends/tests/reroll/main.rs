@@ -1,6 +1,7 @@
 //! Programs of one lane that run with many: results, faults and when it happens.
 
 mod affine;
+mod random;
 mod reduce;
 mod unrolled;
 

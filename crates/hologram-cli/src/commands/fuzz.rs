@@ -2,6 +2,7 @@
 
 mod compare;
 mod hostile;
+mod loops;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ pub struct FuzzArgs {
     /// Wrong and damaged programs on the interpreter: each must be refused or end with a typed error.
     #[arg(long, conflicts_with_all = ["device", "jobs", "optimised", "kernels", "emit_dir"])]
     hostile: bool,
+    /// Loops of one lane that run with many: whether they do where they must, and give the same.
+    #[arg(long, conflicts_with_all = ["hostile", "jobs"])]
+    loops: bool,
     /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
     #[arg(long, default_value = "cpu", value_parser = device)]
     device: Device,
@@ -49,6 +53,7 @@ fn device(name: &str) -> Result<Device, String> {
 pub fn run(args: &FuzzArgs) -> Result<()> {
     match &args.emit_dir {
         _ if args.hostile => hostile::run(args.programs, args.seed),
+        folder if args.loops => loops::run(args, folder.as_deref()),
         Some(folder) => compare::compile(args, folder),
         None => compare::run(args),
     }

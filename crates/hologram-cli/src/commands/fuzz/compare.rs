@@ -21,9 +21,22 @@ use crate::error::{CliError, Result};
 const CHUNK: u64 = 512;
 
 /// A folder for compiled kernels, removed in the end unless it was given.
-struct Scratch {
-    folder: PathBuf,
-    given: bool,
+pub struct Scratch {
+    /// The folder.
+    pub folder: PathBuf,
+    /// It is kept.
+    pub given: bool,
+}
+
+impl Scratch {
+    /// The folder of the arguments, else one of this process.
+    pub fn new(args: &FuzzArgs) -> Self {
+        let own = || std::env::temp_dir().join(format!("hologram-fuzz-{}", std::process::id()));
+        Self {
+            folder: args.kernels.clone().unwrap_or_else(own),
+            given: args.kernels.is_some(),
+        }
+    }
 }
 
 impl Drop for Scratch {
@@ -54,13 +67,18 @@ fn features(kind: DeviceKind) -> Features {
     }
 }
 
-/// Compiles the kernels to a folder.
-pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
-    let kind = match args.device {
+/// The kind of device that an argument means.
+pub fn kind(device: Device) -> DeviceKind {
+    match device {
         Device::Metal | Device::Auto => DeviceKind::Metal,
         Device::Cuda => DeviceKind::Cuda,
         Device::Cpu | Device::CpuConformance => DeviceKind::Cpu,
-    };
+    }
+}
+
+/// Compiles the kernels to a folder.
+pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
+    let kind = kind(args.device);
     let mut kernels = 0;
     for start in (0..args.programs).step_by(CHUNK as usize) {
         let (seed, count) = (
@@ -74,17 +92,13 @@ pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
 
 /// Compares the programs.
 pub fn run(args: &FuzzArgs) -> Result<()> {
-    let own = || std::env::temp_dir().join(format!("hologram-fuzz-{}", std::process::id()));
     let work = Work {
         args,
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         compared: AtomicU64::new(0),
         outcome: Mutex::default(),
-        scratch: Scratch {
-            folder: args.kernels.clone().unwrap_or_else(own),
-            given: args.kernels.is_some(),
-        },
+        scratch: Scratch::new(args),
         progress: std::io::stderr().is_terminal(),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

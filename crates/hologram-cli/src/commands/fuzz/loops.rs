@@ -1,0 +1,62 @@
+//! Loops of one lane that run with many lanes.
+
+use std::error::Error;
+use std::io::IsTerminal;
+use std::path::Path;
+
+use hologram_backends::metal::{Effort, MetalBackend};
+use hologram_backends::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
+use hologram_backends::BackendError;
+use openvm_metal_common::{DeviceKind, MetalContext};
+
+use super::compare::{kind, Scratch};
+use super::FuzzArgs;
+use crate::commands::put;
+use crate::error::{CliError, Result};
+
+/// Compares the loops, or compiles them to `folder`.
+pub fn run(args: &FuzzArgs, folder: Option<&Path>) -> Result<()> {
+    let (programs, seed) = (args.programs, args.seed);
+    if let Some(folder) = folder {
+        let kind = kind(args.device);
+        let doubles = kind != DeviceKind::Metal;
+        let kernels = compile_loops_ahead(kind, folder.to_owned(), seed, programs, doubles)?;
+        return put(None, format!("{kernels} kernels for {kind}\n").as_bytes());
+    }
+    let lost = |error: openvm_metal_common::MetalError| BackendError::Device(error.to_string());
+    let context = MetalContext::new(args.device, &[]).map_err(lost)?;
+    let effort = if args.optimised {
+        Effort::Usual
+    } else {
+        Effort::Least
+    };
+    let scratch = Scratch::new(args);
+    let mut device = MetalBackend::on(&context, scratch.folder.clone(), effort)?;
+    let mut comparison = LoopComparison::new(&mut device)?;
+    let doubles = context.info().kind != DeviceKind::Metal;
+    let terminal = std::io::stderr().is_terminal();
+    let campaign = comparison
+        .campaign(seed, programs, doubles, |done| {
+            if terminal {
+                eprint!("\r{} of {programs}", done.programs);
+            }
+        })
+        .map_err(explain)?;
+    if terminal {
+        eprintln!();
+    }
+    put(None, format!("{campaign}\n").as_bytes())
+}
+
+fn explain(error: Box<dyn Error>) -> CliError {
+    match error.downcast::<LoopMismatch>() {
+        Ok(mismatch) => CliError::Found {
+            seed: mismatch.case.seed,
+            what: mismatch.to_string(),
+        },
+        Err(other) => match other.downcast::<BackendError>() {
+            Ok(error) => CliError::Backend(*error),
+            Err(other) => CliError::Usage(other.to_string()),
+        },
+    }
+}

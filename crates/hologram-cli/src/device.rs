@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::MetalBackend;
+use hologram_backends::metal::{Fallback, MetalBackend};
 use hologram_backends::{Backend, Result};
 use openvm_metal_common::Device;
 
@@ -22,11 +22,11 @@ pub enum BackendName {
 }
 
 impl BackendName {
-    /// Opens it; gives its name for people too.
+    /// Opens it, with a policy for what devices cannot run; gives its name for people too.
     ///
     /// # Errors
     /// A device that is not there.
-    pub fn open(self) -> Result<(Box<dyn Backend>, String)> {
+    pub fn open(self, fallback: Fallback) -> Result<(Box<dyn Backend>, String)> {
         let device = match self {
             Self::Metal => Device::Metal,
             Self::Cuda => Device::Cuda,
@@ -34,12 +34,12 @@ impl BackendName {
             Self::Cpu => return Ok((Box::new(CpuBackend::new()), "the interpreter".to_owned())),
             Self::Auto => {
                 return Self::Metal
-                    .open()
-                    .or_else(|_| Self::Cuda.open())
-                    .or_else(|_| Self::Cpu.open());
+                    .open(fallback)
+                    .or_else(|_| Self::Cuda.open(fallback))
+                    .or_else(|_| Self::Cpu.open(fallback));
             }
         };
-        let backend = MetalBackend::new(device)?;
+        let backend = MetalBackend::new(device)?.with_fallback(fallback);
         let info = backend.context().info();
         let name = format!("{} ({})", info.kind, info.name);
         Ok((Box::new(backend), name))

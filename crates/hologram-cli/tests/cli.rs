@@ -340,6 +340,7 @@ fn wrong_arguments_are_refused() {
         "no type bf16",
     );
     fails(&["run", &program, "--backend", "tpu"], 2, "tpu");
+    run(&["--fallback", "often"], 2, "when-unsupported");
     fails(&["run"], 2, "PROGRAM");
     fails(&[], 2, "Usage");
     fails(&["fly"], 2, "fly");
@@ -353,6 +354,30 @@ fn a_missing_device_is_an_error() {
     if cfg!(not(target_vendor = "apple")) {
         fails(&["run", &program, "--backend", "metal"], 1, "device:");
     }
+}
+
+#[test]
+fn the_interpreter_takes_over_only_when_it_may() {
+    let folder = Folder::new("fallback");
+    let program = folder.file(
+        "p.atlas",
+        "pool_alloc r9, 8\nmov_imm.u32 r1, 3\nstg.u32 r1, [buf1 + 4]",
+    );
+    let args = [
+        "run",
+        &program,
+        "--backend",
+        "cpu-kernels",
+        "--buffer",
+        "u32:2",
+        "--print",
+        "b0",
+    ];
+    fails(&args, 1, "when-unsupported");
+    let output = hologram(&[&args[..], &["--fallback", "when-unsupported"]].concat());
+    assert!(output.status.success());
+    assert_eq!(text(&output.stdout), "b0: u32 [2] 0 3\n");
+    assert!(text(&output.stderr).contains("by the interpreter"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::MetalBackend;
+use hologram_backends::metal::{Fallback, MetalBackend};
 use hologram_backends::Backend;
 use openvm_metal_common::{Device, DeviceKind};
 
@@ -113,6 +113,13 @@ pub(crate) fn open_auto() -> Result<(Opened, BackendType)> {
     Ok((open(BackendType::Cpu)?, BackendType::Cpu))
 }
 
+/// Sets when a backend lets the interpreter run what its device cannot; the others run everything anyway.
+pub(crate) fn set_fallback(backend: &mut dyn Backend, policy: Fallback) {
+    if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
+        metal.set_fallback(policy);
+    }
+}
+
 /// What a backend of ours counts; nothing of another.
 pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
     if let Some(metal) = backend.as_any().downcast_ref::<MetalBackend>() {
@@ -121,6 +128,10 @@ pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
         return vec![
             ("launches", stats.launches),
             ("interpreted", stats.interpreted),
+            ("intrinsics", stats.intrinsics),
+            ("operation_programs", stats.operation_programs),
+            ("rerolled", stats.rerolled),
+            ("reduced", stats.reduced),
             ("pipeline_hits", stats.pipeline_hits),
             ("kernel_hits", stats.kernel_hits),
             ("units_compiled", stats.units_compiled),

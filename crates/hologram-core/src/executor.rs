@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use hologram_backends::metal::Fallback;
 use hologram_backends::{
     atlas, Backend, BufferHandle, ExecutionParams, IntrinsicCall, Program, Ticket, Ty,
 };
@@ -108,6 +109,12 @@ impl Executor {
     /// Name of the device.
     pub fn device(&self) -> &str {
         &self.shared.device
+    }
+
+    /// Sets what happens to programs and operations that a Metal or CUDA device cannot run:
+    /// [`Fallback::Never`] unless set. The CPU's interpreter runs everything.
+    pub fn set_fallback(&self, policy: Fallback) {
+        device::set_fallback(self.shared.lock().backend.as_mut(), policy);
     }
 
     /// Counters since it was made.

@@ -21,6 +21,7 @@ pub use device::BackendType;
 pub use element::{Element, Float, Number, Signed};
 pub use error::{Error, Result};
 pub use executor::Executor;
+pub use hologram_backends::metal::Fallback;
 pub use layout::{broadcast_shapes, Layout};
 pub use stats::Stats;
 pub use tensor::Tensor;

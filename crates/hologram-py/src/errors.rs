@@ -87,7 +87,7 @@ fn class_of_backend(error: &BackendError) -> &'static str {
         B::BufferOutOfBounds { .. } | B::PoolOutOfBounds { .. } | B::OverlappingCopy { .. } => {
             "ShapeError"
         }
-        B::Compilation(_) => "CompilationError",
+        B::NoCompiler(_) | B::Compilation(_) => "CompilationError",
         _ => "DeviceError",
     }
 }

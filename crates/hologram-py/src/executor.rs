@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use hologram_backends::metal::{Fallback, UnknownFallback};
 use hologram_backends::{Dim3, ExecutionParams, LaunchConfig, Register, Ty};
 use hologram_core::{device, BackendType, Executor};
 use pyo3::prelude::*;
@@ -45,13 +46,17 @@ impl PyExecutor {
 #[pymethods]
 impl PyExecutor {
     #[new]
-    #[pyo3(signature = (backend = "auto"))]
-    fn new(py: Python<'_>, backend: &str) -> PyResult<Self> {
+    #[pyo3(signature = (backend = "auto", fallback = "never"))]
+    fn new(py: Python<'_>, backend: &str, fallback: &str) -> PyResult<Self> {
+        let policy: Fallback = fallback.parse().map_err(|error: UnknownFallback| {
+            exception("ArgumentError", format!("fallback: {error}"))
+        })?;
         let made = py.detach(|| match backend {
             "auto" => Executor::new_auto(),
             name => name.parse().and_then(Executor::new_with_backend),
         });
         let executor = made.or_raise()?;
+        executor.set_fallback(policy);
         Ok(Self {
             backend: executor.backend_type(),
             device: executor.device().to_owned(),

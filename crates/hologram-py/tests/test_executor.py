@@ -97,6 +97,14 @@ def test_cleanup_is_close(backend):
     assert ex.closed
 
 
+def test_fallback_is_a_policy(backend):
+    for policy in ("never", "when-unsupported", "adaptive"):
+        with hologram.Executor(backend, fallback=policy) as ex:
+            assert ex.backend == backend
+    with pytest.raises(errors.ArgumentError, match="fallback"):
+        hologram.Executor(backend, fallback="sometimes")
+
+
 def test_stats_count(ex):
     before = ex.stats()
     a = ex.from_numpy(np.zeros(100, np.float32))

@@ -141,4 +141,19 @@ impl<T: DeviceElem> MetalBuffer<T> {
     pub fn host_view(&self, stream: &CommandStream) -> Result<HostView<'_, T>> {
         self.as_slice().host_view(stream)
     }
+
+    /// Submits, waits and lends the elements to the host in place; `None` on devices with memory of their own.
+    pub fn host_view_mut(&mut self, stream: &CommandStream) -> Result<Option<&mut [T]>> {
+        let (span, len) = (self.as_slice().span(), self.len());
+        stream.same_context(self.as_slice().allocation, "host view")?;
+        if !self.context().info().unified {
+            return Ok(None);
+        }
+        stream.wait()?;
+        // SAFETY: as in `MetalSlice::host_view`; the borrow is exclusive, and earlier work that reads the
+        // elements has finished too.
+        Ok(Some(unsafe {
+            std::slice::from_raw_parts_mut(span.address() as *mut T, len)
+        }))
+    }
 }

@@ -113,7 +113,10 @@ pub enum BackendError {
     /// A ticket that this backend did not give.
     #[error("ticket {0} is not of this backend")]
     InvalidTicket(u64),
-    /// Run-time compilation failed: no compiler, or its message.
+    /// Run-time compilation is not possible: a tool is missing.
+    #[error("no compiler: {0}")]
+    NoCompiler(String),
+    /// Run-time compilation failed, with the compiler's message.
     #[error("compilation: {0}")]
     Compilation(String),
     /// The device or its driver failed.

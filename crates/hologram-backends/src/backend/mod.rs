@@ -3,6 +3,7 @@
 pub mod error;
 pub mod handle;
 pub mod launch;
+pub(crate) mod slots;
 
 use std::any::Any;
 use std::ptr::NonNull;

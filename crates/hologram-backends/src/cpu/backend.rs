@@ -5,17 +5,14 @@ use std::collections::HashMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::cache::Cache;
-use super::intrinsic;
-use super::launch::launch;
-use super::memory::{find_buffer, HostMemory, Span};
+use super::interpreter::{run_call, Interpreter};
+use super::memory::{HostMemory, Span};
 use crate::backend::error::{BackendError, Fault, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::Backend;
-use crate::intrinsics::{IntrinsicCall, OperandUse};
+use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
-use crate::validate::validate_launch;
 
 /// Tickets are numbered through all backends.
 static TICKETS: AtomicU64 = AtomicU64::new(1);
@@ -24,7 +21,7 @@ static TICKETS: AtomicU64 = AtomicU64::new(1);
 #[derive(Default)]
 pub struct CpuBackend {
     memory: HostMemory,
-    cache: Cache,
+    interpreter: Interpreter,
     /// Results that were not waited for.
     tickets: HashMap<u64, Option<Fault>>,
     launches: u64,
@@ -60,19 +57,17 @@ impl CpuBackend {
             buffer_bytes: self.memory.buffers.bytes(),
             pools: self.memory.pools.live(),
             pool_bytes: self.memory.pools.bytes(),
-            programs_prepared: self.cache.prepared(),
+            programs_prepared: self.interpreter.prepared(),
             launches: self.launches,
         }
     }
 
     fn execute(&mut self, program: &Program, params: &ExecutionParams) -> Result<Option<Fault>> {
-        let (blocks, lanes) = params.launch.check()?;
-        let prepared = self.cache.get(program, &params.initial_registers)?;
-        if !prepared.intrinsics.is_empty() && blocks * u64::from(lanes) > 1 {
-            validate_launch(program, params)?;
-        }
+        let fault = self
+            .interpreter
+            .run(program, params, &mut self.memory, None)?;
         self.launches += 1;
-        launch(&prepared, params, blocks, lanes, &mut self.memory)
+        Ok(fault)
     }
 
     fn buffer_range(&mut self, handle: BufferHandle, offset: usize, size: usize) -> Result<Span> {
@@ -158,19 +153,7 @@ impl Backend for CpuBackend {
     }
 
     fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {
-        call.check_form()?;
-        let boundary = |used: &OperandUse| {
-            let buffer = used.operand.buffer;
-            buffer == BufferHandle::BOUNDARY || buffer.as_class().is_some()
-        };
-        let boundary = if call.operands().all().iter().any(boundary) {
-            self.memory.boundary()?
-        } else {
-            Span::EMPTY
-        };
-        let buffers = &self.memory.buffers;
-        let done = intrinsic::run(call, |handle| find_buffer(buffers, boundary, handle));
-        done.map_err(|kind| call.fault(kind))
+        run_call(call, &mut self.memory)
     }
 
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {
@@ -180,8 +163,10 @@ impl Backend for CpuBackend {
     }
 
     fn free_buffer(&mut self, handle: BufferHandle) -> Result<()> {
-        let freed = self.memory.buffers.free(handle.raw());
-        freed.ok_or(BackendError::InvalidBufferHandle(handle))
+        let freed = self.memory.buffers.remove(handle.raw());
+        freed
+            .map(drop)
+            .ok_or(BackendError::InvalidBufferHandle(handle))
     }
 
     fn buffer_size(&self, handle: BufferHandle) -> Result<usize> {
@@ -253,8 +238,10 @@ impl Backend for CpuBackend {
     }
 
     fn free_pool(&mut self, handle: PoolHandle) -> Result<()> {
-        let freed = self.memory.pools.free(handle.raw());
-        freed.ok_or(BackendError::InvalidPoolHandle(handle))
+        let freed = self.memory.pools.remove(handle.raw());
+        freed
+            .map(drop)
+            .ok_or(BackendError::InvalidPoolHandle(handle))
     }
 
     fn pool_size(&self, handle: PoolHandle) -> Result<usize> {

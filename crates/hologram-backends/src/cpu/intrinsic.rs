@@ -10,6 +10,7 @@ use crate::isa::{Instruction, Register};
 
 /// A whole-buffer instruction with the columns of its registers.
 pub(super) struct Intrinsic {
+    pub pc: usize,
     pub instruction: Instruction,
     pub columns: Vec<(Register, Column)>,
 }
@@ -53,7 +54,10 @@ pub(super) fn step(l: &Lanes, s: &Step, m: &mut Memory<'_>) {
     };
     let call = IntrinsicCall::from_instruction(&intrinsic.instruction, register);
     let result = match call {
-        Ok(Some(call)) => run(&call, |handle| m.find(super::step::Space::Global, handle)),
+        Ok(Some(call)) => match &mut m.enqueue {
+            Some(enqueue) => enqueue(intrinsic.pc, &call),
+            None => run(&call, |handle| m.find(super::step::Space::Global, handle)),
+        },
         Ok(None) => Ok(()),
         Err(kind) => Err(kind),
     };

@@ -6,8 +6,9 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
+use super::interpreter::Enqueue;
 use super::machine::{LaneFault, Machine};
-use super::memory::{HostMemory, Slots, Span};
+use super::memory::{Blocks, HostMemory, Span};
 use super::prepare::Prepared;
 use super::step::{Memory, Pools};
 use crate::atlas;
@@ -40,6 +41,7 @@ pub(super) fn launch(
     blocks: u64,
     block: u32,
     memory: &mut HostMemory,
+    enqueue: Option<&mut Enqueue<'_>>,
 ) -> Result<Option<Fault>> {
     let block = u64::from(block);
     let total = blocks * block;
@@ -59,9 +61,9 @@ pub(super) fn launch(
     let boundary = memory.boundary()?;
     let HostMemory { buffers, pools, .. } = memory;
     let best = if program.in_order {
-        launch.in_order(buffers, boundary, Pools::Own(pools))
+        launch.in_order(buffers, boundary, Pools::Own(pools), enqueue)
     } else {
-        launch.spread(buffers, boundary, pools)
+        launch.spread(buffers, boundary, pools, enqueue)
     };
     Ok(best.map(|(lane, pc, kind)| Fault {
         lane,
@@ -85,12 +87,13 @@ impl Launch<'_> {
     /// Strip after strip, until one has a fault.
     fn in_order(
         &self,
-        buffers: &Slots,
+        buffers: &Blocks,
         boundary: Span,
         pools: Pools<'_>,
+        enqueue: Option<&mut Enqueue<'_>>,
     ) -> Option<(u64, u32, FaultKind)> {
         let shared = shared_words(self.params);
-        let mut memory = self.memory(buffers, boundary, pools, &shared);
+        let mut memory = self.memory(buffers, boundary, pools, &shared, enqueue);
         let mut machine = Machine::new(self.program, self.strip as usize);
         (0..self.strips()).find_map(|strip| {
             let fault = self.strip(&mut machine, &mut memory, &shared, strip);
@@ -101,9 +104,10 @@ impl Launch<'_> {
     /// All strips, over the cores where that is worth it.
     fn spread(
         &self,
-        buffers: &Slots,
+        buffers: &Blocks,
         boundary: Span,
-        pools: &Slots,
+        pools: &Blocks,
+        enqueue: Option<&mut Enqueue<'_>>,
     ) -> Option<(u64, u32, FaultKind)> {
         let weight = if self.program.jumps_back {
             LOOP_WEIGHT
@@ -112,7 +116,7 @@ impl Launch<'_> {
         };
         let work = self.total * weight * self.program.steps.len() as u64;
         if self.strips() == 1 || work < SPREAD || rayon::current_num_threads() == 1 {
-            return self.in_order(buffers, boundary, Pools::Shared(pools));
+            return self.in_order(buffers, boundary, Pools::Shared(pools), enqueue);
         }
         // Strips behind one that has a fault need not run.
         let first = AtomicU64::new(u64::MAX);
@@ -126,7 +130,8 @@ impl Launch<'_> {
                 if strip > first.load(Relaxed) {
                     return;
                 }
-                let mut memory = self.memory(buffers, boundary, Pools::Shared(pools), shared);
+                let pools = Pools::Shared(pools);
+                let mut memory = self.memory(buffers, boundary, pools, shared, None);
                 let Some(fault) = self.strip(machine, &mut memory, shared, strip) else {
                     return;
                 };
@@ -147,16 +152,18 @@ impl Launch<'_> {
 
     fn memory<'m>(
         &'m self,
-        buffers: &'m Slots,
+        buffers: &'m Blocks,
         boundary: Span,
         pools: Pools<'m>,
         shared: &[Cell<u64>],
+        enqueue: Option<&'m mut Enqueue<'_>>,
     ) -> Memory<'m> {
         Memory {
             buffers,
             boundary,
             pools,
             intrinsics: &self.program.intrinsics,
+            enqueue: enqueue.map(|enqueue| enqueue as &'m mut Enqueue<'m>),
             shared: Span {
                 // Writes go through the cells' own memory.
                 ptr: shared.as_ptr() as *mut u8,

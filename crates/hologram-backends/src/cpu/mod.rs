@@ -6,6 +6,7 @@
 
 mod backend;
 mod cache;
+mod interpreter;
 mod intrinsic;
 mod lanes;
 mod launch;
@@ -16,4 +17,6 @@ mod prepare;
 mod step;
 
 pub use backend::{CpuBackend, CpuStats};
+pub(crate) use interpreter::{run_call, Interpreter};
 pub use memory::PROGRAM_POOL_BYTES;
+pub(crate) use memory::{Block, Blocks, HostMemory};

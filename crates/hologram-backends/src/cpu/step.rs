@@ -1,23 +1,26 @@
 //! Decoded instructions.
 
+use super::interpreter::Enqueue;
 use super::intrinsic::Intrinsic;
 use super::lanes::{Column, Lanes};
-use super::memory::{find_buffer, Slots, Span};
+use super::memory::{find_buffer, Blocks, Span};
 
 /// What lanes can access besides their registers.
 pub(super) struct Memory<'a> {
-    pub buffers: &'a Slots,
+    pub buffers: &'a Blocks,
     pub boundary: Span,
     pub pools: Pools<'a>,
     pub shared: Span,
     /// Whole-buffer instructions of the program.
     pub intrinsics: &'a [Intrinsic],
+    /// What runs them instead, for a program of one lane.
+    pub enqueue: Option<&'a mut Enqueue<'a>>,
 }
 
 /// Pools: of programs that make or free some, which run their blocks in order, or of others.
 pub(super) enum Pools<'a> {
-    Shared(&'a Slots),
-    Own(&'a mut Slots),
+    Shared(&'a Blocks),
+    Own(&'a mut Blocks),
 }
 
 impl Pools<'_> {
@@ -29,7 +32,7 @@ impl Pools<'_> {
     }
 
     /// The pools where the program may change them.
-    pub fn own(&mut self) -> Option<&mut Slots> {
+    pub fn own(&mut self) -> Option<&mut Blocks> {
         match self {
             Self::Shared(_) => None,
             Self::Own(slots) => Some(slots),

@@ -49,6 +49,14 @@ impl Arena {
         self.memory.as_slice()
     }
 
+    /// All of it in the host's memory, after the work before; `None` on devices with memory of their own.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn host(&mut self, stream: &CommandStream) -> Result<Option<&mut [u8]>> {
+        self.memory.host_view_mut(stream).map_err(device_error)
+    }
+
     /// Offset of `size` zeroed bytes, taken from the smallest free range that holds them.
     ///
     /// # Errors

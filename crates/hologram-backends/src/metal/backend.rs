@@ -1,67 +1,48 @@
 //! The backend over devices of `openvm-metal-common`.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
 
-use hologram_kernels::device::{Launched, LIBRARY};
+use hologram_kernels::device::LIBRARY;
 use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalBuffer, MetalContext};
 
 use super::device_error;
-use super::intrinsic::{finish_intrinsic, launch_intrinsic};
-use super::launch::{fault_buffer, read_fault, FaultBuffer, Launch};
-use super::memory::{Memory, Range, TableShape};
-use super::pipeline::{options, Pipeline, Pipelines};
+use super::fallback::Fallback;
+use super::launch::FaultBuffer;
+use super::memory::{Memory, TableShape};
+use super::pending::Tickets;
+use super::pipeline::Pipelines;
 use super::stats::MetalStats;
 use super::unit::{Effort, UnitCompiler};
 use crate::backend::error::{BackendError, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
-use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
+use crate::backend::launch::ExecutionParams;
 use crate::backend::Backend;
+use crate::cpu::Interpreter;
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 use crate::translate::Options;
-
-/// Most launches that nobody waited for.
-const MAX_PENDING: usize = 1024;
 
 /// Runs programs as fused kernels on a Metal, CUDA or CPU device.
 ///
 /// A program is compiled when it is first launched; programs of one shape (the same but for handles
 /// and constants) share a kernel. Results and faults are those of the reference interpreter.
+///
+/// Programs of one lane that only compute scalars and run whole-buffer instructions need no kernel: these are
+/// started one after another. What the device cannot run is an error unless [`Fallback`] allows the interpreter.
 pub struct MetalBackend {
     pub(super) pipelines: Pipelines,
     pub(super) base: Options,
     pub(super) memory: Memory,
-    table: MetalBuffer<u8>,
-    table_shape: TableShape,
+    pub(super) table: MetalBuffer<u8>,
+    pub(super) table_shape: TableShape,
     table_version: u64,
-    pending: HashMap<u64, Pending>,
-    oldest: std::collections::VecDeque<u64>,
+    pub(super) tickets: Tickets,
     pub(super) idle_faults: Vec<FaultBuffer>,
+    pub(super) fallback: Fallback,
+    pub(super) interpreter: Interpreter,
     pub(super) stats: MetalStats,
     pub(super) stream: CommandStream,
-}
-
-pub(super) enum Pending {
-    Running {
-        pipeline: Arc<Pipeline>,
-        faults: FaultBuffer,
-        budget: u64,
-    },
-    /// A whole-buffer operation that may have divided by zero.
-    Intrinsic {
-        launched: Launched,
-        call: IntrinsicCall,
-    },
-    Done(Result<()>),
-}
-
-fn next_ticket() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
-    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl MetalBackend {
@@ -112,12 +93,29 @@ impl MetalBackend {
             table: MetalBuffer::uninit(context, 256).map_err(device_error)?,
             table_shape: TableShape::default(),
             table_version: 0,
-            pending: HashMap::new(),
-            oldest: std::collections::VecDeque::new(),
+            tickets: Tickets::default(),
             idle_faults: Vec::new(),
+            fallback: Fallback::Never,
+            interpreter: Interpreter::default(),
             stats: MetalStats::default(),
             stream,
         })
+    }
+
+    /// The same with a policy for what the device cannot run; [`Fallback::Never`] unless given.
+    pub fn with_fallback(mut self, policy: Fallback) -> Self {
+        self.fallback = policy;
+        self
+    }
+
+    /// Sets what happens to programs that the device cannot run, from the next submission on.
+    pub fn set_fallback(&mut self, policy: Fallback) {
+        self.fallback = policy;
+    }
+
+    /// What happens to programs that the device cannot run.
+    pub fn fallback(&self) -> Fallback {
+        self.fallback
     }
 
     /// The open device.
@@ -152,7 +150,7 @@ impl MetalBackend {
     }
 
     /// The table on the device, as the handles are now.
-    fn refresh_table(&mut self) -> Result<()> {
+    pub(super) fn refresh_table(&mut self) -> Result<()> {
         if self.table_version == self.memory.version() {
             return Ok(());
         }
@@ -164,97 +162,6 @@ impl MetalBackend {
         self.table_shape = shape;
         self.table_version = self.memory.version();
         Ok(())
-    }
-
-    fn finish(&mut self, pending: Pending) -> Result<()> {
-        match pending {
-            Pending::Done(result) => result,
-            Pending::Intrinsic { launched, call } => {
-                finish_intrinsic(launched, &call, &self.stream).inspect_err(|error| {
-                    self.stats.faults += u64::from(matches!(error, BackendError::Fault(_)));
-                })
-            }
-            Pending::Running {
-                pipeline,
-                mut faults,
-                budget,
-            } => {
-                let fault = read_fault(&mut faults, &self.stream, &pipeline.program, budget)?;
-                self.idle_faults.push(faults);
-                match fault {
-                    None => Ok(()),
-                    Some(fault) => {
-                        self.stats.faults += 1;
-                        Err(fault.into())
-                    }
-                }
-            }
-        }
-    }
-
-    /// Keeps the number of fault buffers in bounds when nobody waits.
-    fn settle_oldest(&mut self) {
-        while self.oldest.len() > MAX_PENDING {
-            let Some(ticket) = self.oldest.pop_front() else {
-                return;
-            };
-            if let Some(pending) = self.pending.remove(&ticket) {
-                let result = self.finish(pending);
-                if result.is_err() {
-                    self.pending.insert(ticket, Pending::Done(result));
-                }
-            }
-        }
-    }
-
-    fn launch(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        match self.launch_rerolled(program, params)? {
-            Some(pending) => Ok(pending),
-            None => self.launch_as_is(program, params),
-        }
-    }
-
-    fn launch_as_is(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        params.launch.check()?;
-        let shape = options(&self.base, program, params);
-        let context = self.stream.context().clone();
-        let pipeline = self
-            .pipelines
-            .get(&context, program, &shape, &mut self.stats)?;
-        self.encode(pipeline, params, None)
-    }
-
-    /// Encodes a launch of a pipeline; `scratch` is what stages of one program share.
-    pub(super) fn encode(
-        &mut self,
-        pipeline: Arc<Pipeline>,
-        params: &ExecutionParams,
-        scratch: Option<Range>,
-    ) -> Result<Pending> {
-        let lanes = params.launch.check()?;
-        if pipeline.plan.table {
-            self.refresh_table()?;
-        }
-        let mut faults = match self.idle_faults.pop() {
-            Some(buffer) => buffer,
-            None => fault_buffer(&self.stream)?,
-        };
-        Launch {
-            pipeline: &pipeline,
-            params,
-            lanes,
-            table: &self.table,
-            shape: self.table_shape,
-            scratch,
-            faults: &mut faults,
-        }
-        .encode(&self.stream, &mut self.memory)?;
-        self.stats.launches += 1;
-        Ok(Pending::Running {
-            pipeline,
-            faults,
-            budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
-        })
     }
 }
 
@@ -270,40 +177,16 @@ pub(crate) fn base_options(kind: DeviceKind) -> Options {
 impl Backend for MetalBackend {
     fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket> {
         let pending = self.launch(program, params)?;
-        let ticket = next_ticket();
-        self.pending.insert(ticket, pending);
-        self.oldest.push_back(ticket);
-        self.settle_oldest();
-        Ok(Ticket::from_raw(ticket))
+        Ok(self.issue(pending))
     }
 
     fn wait(&mut self, ticket: Ticket) -> Result<()> {
-        let raw = ticket.raw();
-        match self.pending.remove(&raw) {
-            Some(pending) => {
-                self.oldest.retain(|&t| t != raw);
-                self.finish(pending)
-            }
-            None => Err(BackendError::InvalidTicket(raw)),
-        }
+        self.redeem(&ticket)
     }
 
     fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket> {
-        let launched = launch_intrinsic(call, &self.stream, &mut self.memory)?;
-        let ticket = next_ticket();
-        let pending = if launched.is_certain() {
-            Pending::Done(Ok(()))
-        } else {
-            Pending::Intrinsic {
-                launched,
-                call: *call,
-            }
-        };
-        self.pending.insert(ticket, pending);
-        self.oldest.push_back(ticket);
-        self.settle_oldest();
-        self.stats.intrinsics += 1;
-        Ok(Ticket::from_raw(ticket))
+        let pending = self.launch_call(call)?;
+        Ok(self.issue(pending))
     }
 
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {

@@ -38,21 +38,6 @@ pub(super) fn launch_intrinsic(
         .map_err(|error| refused(call, error))
 }
 
-/// Waits for a call that may have divided by zero.
-///
-/// # Errors
-/// The fault, the device's errors.
-pub(super) fn finish_intrinsic(
-    launched: Launched,
-    call: &IntrinsicCall,
-    stream: &CommandStream,
-) -> Result<()> {
-    if launched.divided_by_zero(stream).map_err(device_error)? {
-        return Err(call.fault(FaultKind::DivisionByZero));
-    }
-    Ok(())
-}
-
 fn refused(call: &IntrinsicCall, error: DeviceError) -> BackendError {
     match error {
         DeviceError::Call(HostError::DivisionByZero) => call.fault(FaultKind::DivisionByZero),

@@ -1,13 +1,12 @@
 //! Buffers, pools and the boundary pool of a [`MetalBackend`](super::MetalBackend).
 
-use std::collections::BTreeMap;
-
 use openvm_metal_common::CommandStream;
 
 use super::arena::Arena;
 use crate::atlas::{BOUNDARY_BYTES, CLASS_BYTES};
 use crate::backend::error::{BackendError, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle};
+use crate::backend::slots::Slots;
 
 /// Bytes of the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,28 +17,27 @@ pub struct Range {
     pub size: usize,
 }
 
-/// Handles and where their bytes are; handles count from 1 and are not used again.
+/// Handles and where their bytes are; handles are numbered as those of [`CpuBackend`](crate::cpu::CpuBackend) are.
 pub struct Memory {
     /// Device memory.
     pub arena: Arena,
-    buffers: BTreeMap<u64, Range>,
-    pools: BTreeMap<u64, Range>,
-    next_buffer: u64,
-    next_pool: u64,
+    pub(super) buffers: Slots<Range>,
+    pub(super) pools: Slots<Range>,
     boundary: Option<usize>,
     scratch: Option<Range>,
     /// Changes whenever a handle's bytes do.
-    version: u64,
+    pub(super) version: u64,
 }
 
-/// What kernels need to look handles up: first handle and one entry for each following one.
+/// What kernels need to look handles up: the low half of the first handle, and one entry for it and each following
+/// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableShape {
-    /// First buffer handle.
+    /// Low half of the first buffer handle.
     pub first_buffer: u64,
     /// Entries of buffers.
     pub buffers: u64,
-    /// First pool handle.
+    /// Low half of the first pool handle.
     pub first_pool: u64,
     /// Entries of pools, behind those of buffers.
     pub pools: u64,
@@ -50,10 +48,8 @@ impl Memory {
     pub fn new(stream: &CommandStream) -> Result<Self> {
         Ok(Self {
             arena: Arena::new(stream)?,
-            buffers: BTreeMap::new(),
-            pools: BTreeMap::new(),
-            next_buffer: 1,
-            next_pool: 1,
+            buffers: Slots::default(),
+            pools: Slots::default(),
             boundary: None,
             scratch: None,
             version: 1,
@@ -65,21 +61,33 @@ impl Memory {
         self.version
     }
 
+    fn allocate(
+        arena: &mut Arena,
+        slots: &mut Slots<Range>,
+        stream: &CommandStream,
+        size: usize,
+    ) -> Result<u64> {
+        let at = arena.allocate(stream, size)?;
+        slots
+            .insert(Range { at, size }, size as u64, 0)
+            .ok_or_else(|| {
+                arena.release(at, size);
+                BackendError::OutOfMemory { requested: size }
+            })
+    }
+
     /// A new zeroed buffer.
     pub fn allocate_buffer(&mut self, stream: &CommandStream, size: usize) -> Result<BufferHandle> {
-        let at = self.arena.allocate(stream, size)?;
-        let handle = self.next_buffer;
-        self.next_buffer += 1;
+        let raw = Self::allocate(&mut self.arena, &mut self.buffers, stream, size)?;
         self.version += 1;
-        self.buffers.insert(handle, Range { at, size });
-        Ok(BufferHandle::from_raw(handle))
+        Ok(BufferHandle::from_raw(raw))
     }
 
     /// Frees a buffer.
     pub fn free_buffer(&mut self, handle: BufferHandle) -> Result<()> {
         let range = self
             .buffers
-            .remove(&handle.raw())
+            .remove(handle.raw())
             .ok_or(BackendError::InvalidBufferHandle(handle))?;
         self.version += 1;
         self.arena.release(range.at, range.size);
@@ -88,19 +96,16 @@ impl Memory {
 
     /// A new zeroed pool.
     pub fn allocate_pool(&mut self, stream: &CommandStream, size: usize) -> Result<PoolHandle> {
-        let at = self.arena.allocate(stream, size)?;
-        let handle = self.next_pool;
-        self.next_pool += 1;
+        let raw = Self::allocate(&mut self.arena, &mut self.pools, stream, size)?;
         self.version += 1;
-        self.pools.insert(handle, Range { at, size });
-        Ok(PoolHandle::from_raw(handle))
+        Ok(PoolHandle::from_raw(raw))
     }
 
     /// Frees a pool.
     pub fn free_pool(&mut self, handle: PoolHandle) -> Result<()> {
         let range = self
             .pools
-            .remove(&handle.raw())
+            .remove(handle.raw())
             .ok_or(BackendError::InvalidPoolHandle(handle))?;
         self.version += 1;
         self.arena.release(range.at, range.size);
@@ -112,13 +117,13 @@ impl Memory {
         match (handle, handle.as_class()) {
             (BufferHandle::BOUNDARY, _) => Some(BOUNDARY_BYTES),
             (_, Some(_)) => Some(CLASS_BYTES),
-            _ => self.buffers.get(&handle.raw()).map(|range| range.size),
+            _ => self.buffers.get(handle.raw()).map(|range| range.size),
         }
     }
 
     /// Bytes of a pool.
     pub fn pool(&self, handle: PoolHandle) -> Result<Range> {
-        let found = self.pools.get(&handle.raw()).copied();
+        let found = self.pools.get(handle.raw()).copied();
         found.ok_or(BackendError::InvalidPoolHandle(handle))
     }
 
@@ -141,7 +146,7 @@ impl Memory {
                 size: CLASS_BYTES,
             }));
         }
-        Ok(self.buffers.get(&handle.raw()).copied())
+        Ok(self.buffers.get(handle.raw()).copied())
     }
 
     /// A range of a buffer that lies inside it.
@@ -208,21 +213,29 @@ impl Memory {
         Ok(self.scratch)
     }
 
-    /// The table of all handles, two words each: offset (`u64::MAX` if freed) and size.
+    /// The table of all handles, three words each: offset (`u64::MAX` if freed), size and handle.
     pub fn table(&self) -> (TableShape, Vec<u8>) {
         let mut out = Vec::new();
-        let mut entries = |ranges: &BTreeMap<u64, Range>| {
-            let first = ranges.keys().next().copied().unwrap_or(1);
-            let last = ranges.keys().next_back().copied().unwrap_or(0);
-            for handle in first..=last {
-                let (at, size) = match ranges.get(&handle) {
-                    Some(range) => (range.at as u64, range.size as u64),
-                    None => (u64::MAX, 0),
+        let mut entries = |slots: &Slots<Range>| {
+            let low = |handle: u64| handle & u64::from(u32::MAX);
+            let (mut first, mut count) = (1, 0);
+            for (handle, range) in slots.iter() {
+                if count == 0 {
+                    first = low(handle);
+                }
+                let mut put = |words: [u64; 3]| {
+                    words
+                        .iter()
+                        .for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
                 };
-                out.extend_from_slice(&at.to_le_bytes());
-                out.extend_from_slice(&size.to_le_bytes());
+                while first + count < low(handle) {
+                    put([u64::MAX, 0, 0]);
+                    count += 1;
+                }
+                put([range.at as u64, range.size as u64, handle]);
+                count += 1;
             }
-            (first, (last + 1).saturating_sub(first))
+            (first, count)
         };
         let (first_buffer, buffers) = entries(&self.buffers);
         let (first_pool, pools) = entries(&self.pools);

@@ -3,16 +3,22 @@
 mod ahead;
 mod arena;
 mod backend;
+mod fallback;
+mod host;
 mod intrinsic;
 mod launch;
 mod memory;
+mod operations;
+mod pending;
 pub(crate) mod pipeline;
 mod rerolled;
 mod stats;
+mod submit;
 pub mod unit;
 
 pub use ahead::Ahead;
 pub use backend::MetalBackend;
+pub use fallback::{Fallback, UnknownFallback};
 pub use stats::MetalStats;
 pub use unit::Effort;
 

@@ -134,6 +134,15 @@ impl Pipelines {
         Ok(count)
     }
 
+    /// Whether the program's pipeline is ready.
+    pub fn is_known(&self, program: &Program, options: &Options) -> bool {
+        let entries = self.by_program.get(&hash(program, options));
+        entries.is_some_and(|entries| {
+            let mut entries = entries.iter();
+            entries.any(|(p, _)| p.options == *options && p.program == *program)
+        })
+    }
+
     fn known(&mut self, program: &Program, options: &Options) -> Option<Arc<Pipeline>> {
         self.clock += 1;
         let entries = self.by_program.get_mut(&hash(program, options))?;

@@ -1,7 +1,8 @@
 //! Programs of one lane that run with many.
 
-use super::backend::{MetalBackend, Pending};
+use super::pending::Pending;
 use super::pipeline::options;
+use super::MetalBackend;
 use crate::backend::error::Result;
 use crate::backend::handle::BufferHandle;
 use crate::backend::launch::ExecutionParams;

@@ -7,10 +7,12 @@ use std::time::Duration;
 pub struct MetalStats {
     /// Programs launched on the device.
     pub launches: u64,
-    /// Programs that the interpreter ran because the device cannot.
+    /// Programs and whole-buffer operations that the interpreter ran, as [`Fallback`](super::Fallback) allows.
     pub interpreted: u64,
-    /// Whole-buffer operations launched on the device.
+    /// Whole-buffer operations launched on the device, those of programs too.
     pub intrinsics: u64,
+    /// Programs of whole-buffer instructions whose scalars the host computed; they are no launches.
+    pub operation_programs: u64,
     /// Programs of one lane that ran with many, because their repetitions are independent or fold to values.
     pub rerolled: u64,
     /// Of these, programs whose repetitions were folded by a tree; each has two launches.

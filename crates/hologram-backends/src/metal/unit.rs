@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use openvm_metal_builder::Toolchain;
+use openvm_metal_builder::{BuildError, Toolchain};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
@@ -36,7 +36,7 @@ pub struct UnitCompiler {
     kind: DeviceKind,
     scratch: PathBuf,
     effort: Effort,
-    tools: std::result::Result<Toolchain, String>,
+    tools: Result<Toolchain>,
 }
 
 impl UnitCompiler {
@@ -52,10 +52,12 @@ impl UnitCompiler {
             Effort::Usual => "-O1",
         };
         let tools = match kind {
-            DeviceKind::Metal => Err("Metal devices compile the text themselves".into()),
+            DeviceKind::Metal => Err(BackendError::NoCompiler(
+                "Metal devices compile the text themselves".into(),
+            )),
             _ => Toolchain::new(&scratch)
                 .map(|tools| tools.with_options(&["-ffp-contract=off", level]))
-                .map_err(|error| error.to_string()),
+                .map_err(|error| failure(&error, error.to_string())),
         };
         Self {
             kind,
@@ -73,18 +75,18 @@ impl UnitCompiler {
     /// Whether units can be compiled.
     ///
     /// # Errors
-    /// [`BackendError::Compilation`] that says why not.
+    /// [`BackendError::NoCompiler`], [`BackendError::Compilation`] that say why not.
     pub fn check(&self) -> Result<()> {
-        match (&self.tools, self.kind) {
-            (_, DeviceKind::Metal) | (Ok(_), _) => Ok(()),
-            (Err(message), _) => Err(BackendError::Compilation(message.clone())),
+        match self.kind {
+            DeviceKind::Metal => Ok(()),
+            _ => self.tools().map(|_| ()),
         }
     }
 
     /// A loadable unit with one kernel for each name and plan.
     ///
     /// # Errors
-    /// [`BackendError::Compilation`]: no compiler, or its message.
+    /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message.
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
         let text = translate::unit(kernels.iter().copied());
         let mut source = RuntimeSource {
@@ -104,9 +106,7 @@ impl UnitCompiler {
     }
 
     fn tools(&self) -> Result<&Toolchain> {
-        self.tools
-            .as_ref()
-            .map_err(|message| BackendError::Compilation(message.clone()))
+        self.tools.as_ref().map_err(Clone::clone)
     }
 
     /// PTX of a unit, from the folder if it was compiled before.
@@ -116,13 +116,15 @@ impl UnitCompiler {
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
-        let failed = |message: String| {
-            BackendError::Compilation(format!("{name}: {message}; nor is {}", path.display()))
-        };
-        let tools = self.tools().map_err(|error| failed(error.to_string()))?;
+        let tools = self.tools().map_err(|mut error| {
+            if let BackendError::NoCompiler(text) = &mut error {
+                text.push_str(&format!("; nor is there {}", path.display()));
+            }
+            error
+        })?;
         let ptx = tools
             .compile_ptx(&self.scratch, text)
-            .map_err(|error| BackendError::Compilation(format!("{name}: {error}")))?;
+            .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         // Whole or not there, whoever else writes it. A folder that cannot be written is no error.
         let part = path.with_extension(format!("{}.part", std::process::id()));
         if fs::write(&part, &ptx).is_ok() {
@@ -135,7 +137,7 @@ impl UnitCompiler {
         let library = self
             .tools()?
             .compile_cpu_shared(&self.scratch, text)
-            .map_err(|error| BackendError::Compilation(format!("{name}: {error}")))?;
+            .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         for kernel in &mut source.kernels {
             let found = library.kernels.iter().find(|k| k.name == kernel.name);
             kernel.cpu = found.map(|k| RuntimeSymbols {
@@ -145,6 +147,14 @@ impl UnitCompiler {
         }
         source.cpu = Some(library.path);
         Ok(())
+    }
+}
+
+/// What a failure of the tools is here: a missing tool or a compilation that failed.
+fn failure(error: &BuildError, text: String) -> BackendError {
+    match error {
+        BuildError::NoCompiler { .. } | BuildError::Tool { .. } => BackendError::NoCompiler(text),
+        _ => BackendError::Compilation(text),
     }
 }
 

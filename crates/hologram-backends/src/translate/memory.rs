@@ -160,7 +160,7 @@ impl Emitter<'_> {
         let out = self.fault(&code, [&pool, &offset, "s.size"]);
         let access = self.access(ty, "", &format!("mem + (s.at + {offset})"), store, dst);
         format!(
-            "{{ const hg_span s = hg_find_pool(T + 2 * P.v[3], P.v[4], P.v[5], {pool});\n\
+            "{{ const hg_span s = hg_find_pool(T + 3 * P.v[3], P.v[4], P.v[5], {pool});\n\
              if (hg_out({offset}, s.size, {}ul)) {out}\n{access}}}\n",
             ty.size()
         )

@@ -21,11 +21,11 @@ pub enum Slot {
     Budget,
     /// Arena offset of the boundary pool.
     Boundary,
-    /// First buffer handle of the table.
+    /// Low half of the first buffer handle of the table.
     TableFirst,
     /// Buffers in the table.
     TableEntries,
-    /// First pool handle of the table.
+    /// Low half of the first pool handle of the table.
     PoolFirst,
     /// Pools in the table, behind the buffers.
     PoolEntries,

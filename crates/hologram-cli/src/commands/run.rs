@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use hologram_backends::metal::{Fallback, MetalBackend};
 use hologram_backends::{Backend, BufferHandle, ExecutionParams};
 
 use super::{load, put};
@@ -37,6 +38,10 @@ pub struct RunArgs {
     /// What runs the program.
     #[arg(long, value_enum, default_value = "auto")]
     backend: BackendName,
+    /// When the interpreter runs a program for a device: `never`, `when-unsupported`, `adaptive` (also small
+    /// programs instead of compiling them).
+    #[arg(long, value_name = "POLICY", default_value_t)]
+    fallback: Fallback,
     /// Most instructions a lane may execute.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -65,7 +70,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
             return Err(unknown(name, &arrays));
         }
     }
-    let (mut backend, device) = args.backend.open()?;
+    let (mut backend, device) = args.backend.open(args.fallback)?;
     let mut buffers = Vec::with_capacity(arrays.len());
     for (name, array) in arrays {
         let handle = backend.allocate_buffer(array.data.len())?;
@@ -83,8 +88,13 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if !args.quiet {
         let (grid, block) = (params.launch.grid, params.launch.block);
         let lanes = grid.count().unwrap_or(0) * block.count().unwrap_or(0);
+        let metal = backend.as_any().downcast_ref::<MetalBackend>();
+        let by = match metal {
+            Some(metal) if metal.stats().interpreted > 0 => ", by the interpreter",
+            _ => "",
+        };
         eprintln!(
-            "{lanes} lanes on {device}: {:.3} ms",
+            "{lanes} lanes on {device}{by}: {:.3} ms",
             elapsed.as_secs_f64() * 1e3
         );
     }

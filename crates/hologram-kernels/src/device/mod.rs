@@ -103,22 +103,16 @@ pub fn run(
     Ok(Launched::default())
 }
 
-/// Checks the operation and its operands.
-fn check(
-    operation: &Operation,
-    kind: DeviceKind,
-    spans: &[DeviceSpan<'_>],
-) -> Result<(), DeviceError> {
+/// Whether a kind of device has an operation.
+///
+/// # Errors
+/// [`DeviceError::Unsupported`].
+pub fn supports(operation: &Operation, kind: DeviceKind) -> Result<(), DeviceError> {
     let inexact = match operation {
         Operation::Map { op, .. } => *op == MapOp::Erf,
         Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => *op == BinaryOp::Pow,
         _ => false,
     };
-    host::check(operation, |index| {
-        let span = spans.get(index)?;
-        let len = span.memory.len().saturating_sub(span.offset);
-        Some((span.offset, len as u64))
-    })?;
     let wide = operation.ty() == Ty::F64;
     if wide && kind == DeviceKind::Metal {
         return Err(DeviceError::Unsupported("f64"));
@@ -127,4 +121,18 @@ fn check(
         return Err(DeviceError::Unsupported("pow and erf of f64"));
     }
     Ok(())
+}
+
+/// Checks the operation and its operands.
+fn check(
+    operation: &Operation,
+    kind: DeviceKind,
+    spans: &[DeviceSpan<'_>],
+) -> Result<(), DeviceError> {
+    host::check(operation, |index| {
+        let span = spans.get(index)?;
+        let len = span.memory.len().saturating_sub(span.offset);
+        Some((span.offset, len as u64))
+    })?;
+    supports(operation, kind)
 }

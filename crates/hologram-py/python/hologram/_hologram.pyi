@@ -18,11 +18,20 @@ def backends() -> list[tuple[str, bool, str]]:
 class Executor:
     """A device: its memory and what runs on it. Usable from many threads."""
 
-    def __new__(cls, backend: _BackendName | str = "auto") -> Self:
+    def __new__(
+        cls,
+        backend: _BackendName | str = "auto",
+        fallback: Literal["never", "when-unsupported", "adaptive"] | str = "never",
+    ) -> Self:
         """
+        Args:
+            fallback: when programs that a Metal or CUDA device cannot run are interpreted on the processor, on the
+                device's buffers; "adaptive": also small ones instead of compiling them. Each time counts in
+                `stats()["backend_interpreted"]`.
+
         Raises:
             BackendUnavailableError: the backend's device is missing; no other takes its place.
-            ArgumentError: no backend has this name.
+            ArgumentError: no backend or policy has this name.
         """
     @property
     def backend(self) -> Literal["cpu", "metal", "cuda"]:

@@ -10,9 +10,9 @@ const ALIGN: usize = 64;
 /// Alignment asked of the allocator, which then takes zeroed pages from the system as they are.
 const ASKED: usize = 16;
 
-/// Zeroed bytes, aligned to 64, freed on drop.
-pub(super) struct Block {
-    /// What the allocator gave; `None` for no bytes.
+/// Bytes aligned to 64: zeroed ones, freed on drop, or some that another owns.
+pub(crate) struct Block {
+    /// What the allocator gave; `None` for no bytes and for those of another.
     base: Option<(NonNull<u8>, Layout)>,
     span: Span,
 }
@@ -42,8 +42,35 @@ impl Block {
         })
     }
 
+    /// Bytes that another owns.
+    ///
+    /// # Safety
+    /// They are live for as long as the block is, aligned to 64, and meanwhile accessed by nobody else.
+    pub unsafe fn borrowed(ptr: *mut u8, len: usize) -> Self {
+        let len = len as u64;
+        let span = if len == 0 {
+            Span::EMPTY
+        } else {
+            Span { ptr, len }
+        };
+        Self { base: None, span }
+    }
+
+    /// Where they are.
     pub fn span(&self) -> Span {
         self.span
+    }
+
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: live, initialised bytes that are written by programs only, which borrow the memory they run on.
+        unsafe { std::slice::from_raw_parts(self.span.ptr, self.span.len as usize) }
+    }
+
+    /// All bytes.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and the block is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.span.ptr, self.span.len as usize) }
     }
 }
 

@@ -1,23 +1,25 @@
 //! Buffers, pools and the boundary pool in host memory.
 
 mod block;
-mod slots;
 mod word;
 
-pub(super) use slots::Slots;
+pub(crate) use block::Block;
 pub(super) use word::Word;
 
 use crate::atlas;
 use crate::backend::error::{BackendError, Result};
 use crate::backend::handle::BufferHandle;
-use block::Block;
+use crate::backend::slots::Slots;
 
 /// Bytes that live pools made by programs may take together.
 pub const PROGRAM_POOL_BYTES: u64 = 1 << 30;
 
+/// What a pool of a program counts at least.
+const MIN_CHARGE: u64 = 64;
+
 /// Bytes in memory that a handle names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// First byte.
     pub ptr: *mut u8,
     /// Number of bytes.
@@ -38,15 +40,50 @@ unsafe impl Send for Span {}
 // SAFETY: as above.
 unsafe impl Sync for Span {}
 
-/// All memory of a backend.
+/// Blocks of host memory by handle.
+pub(crate) type Blocks = Slots<Block>;
+
+impl Blocks {
+    /// A new zeroed block; `None` when there is no memory.
+    pub fn allocate(&mut self, size: usize) -> Option<u64> {
+        self.insert(Block::zeroed(size)?, size as u64, 0)
+    }
+
+    /// The same for a program, which may take no more than [`PROGRAM_POOL_BYTES`] in all.
+    pub fn allocate_charged(&mut self, size: u64) -> Option<u64> {
+        let charge = size.max(MIN_CHARGE);
+        if self.charged().checked_add(charge)? > PROGRAM_POOL_BYTES {
+            return None;
+        }
+        let block = Block::zeroed(usize::try_from(size).ok()?)?;
+        self.insert(block, size, charge)
+    }
+
+    /// The bytes of a block; `None` when the handle names none.
+    #[inline]
+    pub fn find(&self, handle: u64) -> Option<Span> {
+        self.get(handle).map(Block::span)
+    }
+}
+
+/// What programs work on: a backend's own memory, or a view of a device's under the device's handles.
 #[derive(Default)]
-pub(super) struct HostMemory {
-    pub buffers: Slots,
-    pub pools: Slots,
-    boundary: Option<Block>,
+pub(crate) struct HostMemory {
+    pub buffers: Blocks,
+    pub pools: Blocks,
+    /// The boundary pool, if it was made.
+    pub boundary: Option<Block>,
 }
 
 impl HostMemory {
+    /// No memory at all, for programs that use none.
+    pub fn without_boundary() -> Self {
+        Self {
+            boundary: Block::zeroed(0),
+            ..Self::default()
+        }
+    }
+
     /// The boundary pool, made and zeroed when it is first needed.
     pub fn boundary(&mut self) -> Result<Span> {
         if let Some(block) = &self.boundary {
@@ -74,7 +111,7 @@ impl HostMemory {
 
 /// The bytes that a raw buffer handle names; `None` for none.
 #[inline]
-pub(super) fn find_buffer(buffers: &Slots, boundary: Span, raw: u64) -> Option<Span> {
+pub(super) fn find_buffer(buffers: &Blocks, boundary: Span, raw: u64) -> Option<Span> {
     if let Some(span) = buffers.find(raw) {
         return Some(span);
     }

@@ -34,7 +34,8 @@ pub(in crate::cpu) fn free() -> Step {
         let handles = l.column::<u64>(s.a);
         l.each_while(|i| {
             let handle = handles[i].get();
-            if m.pools.own().and_then(|pools| pools.free(handle)).is_some() {
+            let pools = m.pools.own();
+            if pools.and_then(|pools| pools.remove(handle)).is_some() {
                 return true;
             }
             l.fail(i, FaultKind::InvalidPoolHandle { handle });

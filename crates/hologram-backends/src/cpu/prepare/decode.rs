@@ -23,7 +23,7 @@ pub(super) fn decode(program: &Program, columns: &mut Columns) -> Result<Vec<Ste
             Some(label) => resolve(program, label, pc)?,
             None => 0,
         };
-        let step = step(instruction, target, columns);
+        let step = step(pc, instruction, target, columns);
         steps.push(step.ok_or_else(|| {
             Prepared::unsupported(program, pc, "the interpreter has no such operation")
         })?);
@@ -43,7 +43,7 @@ fn resolve(program: &Program, label: &Label, pc: usize) -> Result<u32> {
 }
 
 /// The step of an instruction; `None` for types that it does not work on.
-fn step(instruction: &Instruction, target: u32, columns: &mut Columns) -> Option<Step> {
+fn step(pc: usize, instruction: &Instruction, target: u32, columns: &mut Columns) -> Option<Step> {
     use Instruction as I;
     let step = match *instruction {
         I::Ldg { ty, addr, .. } => address(memory::load(ty), addr, Space::Global, columns),
@@ -146,7 +146,7 @@ fn step(instruction: &Instruction, target: u32, columns: &mut Columns) -> Option
         I::Sigmoid { ty, .. } => float::function(Function::Sigmoid, ty)?,
         I::PoolAlloc { size, .. } => pool::allocate(size),
         I::PoolFree { .. } => pool::free(),
-        _ if instruction.is_intrinsic() => whole_buffer(instruction, columns),
+        _ if instruction.is_intrinsic() => whole_buffer(pc, instruction, columns),
         _ => return None,
     };
     Some(operands(instruction, step, columns))
@@ -180,12 +180,13 @@ fn operands(instruction: &Instruction, mut step: Step, columns: &mut Columns) ->
     step
 }
 
-fn whole_buffer(instruction: &Instruction, columns: &mut Columns) -> Step {
+fn whole_buffer(pc: usize, instruction: &Instruction, columns: &mut Columns) -> Step {
     let mut used = Vec::new();
     instruction.for_each_use(|register, ty| {
         used.push((register, columns.register(register, ty)));
     });
     columns.intrinsics.push(Intrinsic {
+        pc,
         instruction: instruction.clone(),
         columns: used,
     });

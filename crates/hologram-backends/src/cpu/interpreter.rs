@@ -1,0 +1,68 @@
+//! Running programs and whole-buffer operations on host memory, whoever owns it.
+
+use super::cache::Cache;
+use super::intrinsic;
+use super::launch::launch;
+use super::memory::{find_buffer, HostMemory, Span};
+use crate::backend::error::{Fault, FaultKind, Result};
+use crate::backend::handle::BufferHandle;
+use crate::backend::launch::ExecutionParams;
+use crate::intrinsics::{IntrinsicCall, OperandUse};
+use crate::program::Program;
+use crate::validate::validate_launch;
+
+/// Starts the whole-buffer instruction at a pc elsewhere; its fault, if it certainly has one.
+pub(crate) type Enqueue<'a> =
+    dyn FnMut(usize, &IntrinsicCall) -> std::result::Result<(), FaultKind> + 'a;
+
+/// The interpreter with the programs that it knows.
+#[derive(Default)]
+pub(crate) struct Interpreter {
+    cache: Cache,
+}
+
+impl Interpreter {
+    /// Programs validated and decoded so far.
+    pub fn prepared(&self) -> u64 {
+        self.cache.prepared()
+    }
+
+    /// Runs a program on some memory; gives its fault. Whole-buffer instructions go to `enqueue` if there is one.
+    ///
+    /// # Errors
+    /// A launch over the limits, a program that is not valid, no memory for the boundary pool.
+    pub fn run(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+        memory: &mut HostMemory,
+        enqueue: Option<&mut Enqueue<'_>>,
+    ) -> Result<Option<Fault>> {
+        let (blocks, lanes) = params.launch.check()?;
+        let prepared = self.cache.get(program, &params.initial_registers)?;
+        if !prepared.intrinsics.is_empty() && blocks * u64::from(lanes) > 1 {
+            validate_launch(program, params)?;
+        }
+        launch(&prepared, params, blocks, lanes, memory, enqueue)
+    }
+}
+
+/// Runs one whole-buffer operation.
+///
+/// # Errors
+/// Those of [`IntrinsicCall::check`], division by zero, no memory for the boundary pool.
+pub(crate) fn run_call(call: &IntrinsicCall, memory: &mut HostMemory) -> Result<()> {
+    call.check_form()?;
+    let boundary = |used: &OperandUse| {
+        let buffer = used.operand.buffer;
+        buffer == BufferHandle::BOUNDARY || buffer.as_class().is_some()
+    };
+    let boundary = if call.operands().all().iter().any(boundary) {
+        memory.boundary()?
+    } else {
+        Span::EMPTY
+    };
+    let buffers = &memory.buffers;
+    let done = intrinsic::run(call, |handle| find_buffer(buffers, boundary, handle));
+    done.map_err(|kind| call.fault(kind))
+}

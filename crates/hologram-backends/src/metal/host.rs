@@ -1,0 +1,215 @@
+//! A device's memory as the interpreter's.
+
+use openvm_metal_common::CommandStream;
+
+use super::memory::{Memory, Range};
+use crate::atlas::BOUNDARY_BYTES;
+use crate::backend::error::{BackendError, Result};
+use crate::cpu::{Block, Blocks, HostMemory};
+
+impl Memory {
+    /// Calls `work` with the boundary pool, all pools and the wanted buffers, under their handles, after everything
+    /// submitted before. Pools that it makes or frees are made and freed here.
+    ///
+    /// Cost: where the device's memory is the host's, a word for each handle; else a copy of these buffers and pools to
+    /// the host and back. New pools are copied to the device.
+    ///
+    /// # Errors
+    /// Those of `work`, which then must not have changed anything; out of memory, also for new pools: those that have
+    /// none are freed.
+    pub fn on_host<T>(
+        &mut self,
+        stream: &CommandStream,
+        wanted: impl Fn(u64) -> bool,
+        work: impl FnOnce(&mut HostMemory) -> Result<T>,
+    ) -> Result<T> {
+        // The boundary pool comes first: making it may move the arena.
+        let at = self.boundary(stream)?;
+        let base = self.arena.host(stream)?.map(|bytes| bytes.as_mut_ptr());
+        self.lend(stream, base, at, wanted, work)
+    }
+
+    /// The same with the host's address of the arena, `None` for copies, and the boundary pool's offset.
+    fn lend<T>(
+        &mut self,
+        stream: &CommandStream,
+        base: Option<*mut u8>,
+        boundary: usize,
+        wanted: impl Fn(u64) -> bool,
+        work: impl FnOnce(&mut HostMemory) -> Result<T>,
+    ) -> Result<T> {
+        let boundary = Range {
+            at: boundary,
+            size: BOUNDARY_BYTES,
+        };
+        let mut failed = Ok(());
+        let arena = &self.arena;
+        let mut block = |range: &Range| match base {
+            // SAFETY: the range lies in the arena, which is live and used by nobody else until `on_host` returns, or
+            // `settle` is done with the blocks.
+            Some(base) => Some(unsafe { Block::borrowed(base.add(range.at), range.size) }),
+            None => {
+                let mut copy = Block::zeroed(range.size);
+                match &mut copy {
+                    Some(copy) => {
+                        let read = arena.read(stream, range.at, copy.bytes_mut());
+                        failed = failed.clone().and(read);
+                    }
+                    None => {
+                        let requested = range.size;
+                        failed = Err(BackendError::OutOfMemory { requested });
+                    }
+                }
+                copy
+            }
+        };
+        let mut host = HostMemory {
+            buffers: self
+                .buffers
+                .map(|raw, range| wanted(raw).then(|| block(range)).flatten()),
+            pools: self.pools.map(|_, range| block(range)),
+            boundary: block(&boundary),
+        };
+        failed?;
+        let done = work(&mut host)?;
+        if base.is_none() {
+            for (raw, range) in self.buffers.iter() {
+                if let Some(block) = host.buffers.get(raw) {
+                    self.arena.write(stream, range.at, block.bytes())?;
+                }
+            }
+            if let Some(block) = &host.boundary {
+                self.arena.write(stream, boundary.at, block.bytes())?;
+            }
+        }
+        self.settle(stream, &host.pools, base.is_none())?;
+        Ok(done)
+    }
+
+    /// Makes the pools here what they are on the host.
+    fn settle(&mut self, stream: &CommandStream, pools: &Blocks, copied: bool) -> Result<()> {
+        let Self {
+            arena,
+            pools: before,
+            version,
+            ..
+        } = self;
+        for (raw, range) in before.iter() {
+            if pools.get(raw).is_none() {
+                arena.release(range.at, range.size);
+                *version += 1;
+            }
+        }
+        let mut failed = Ok(());
+        let after = pools.map(|raw, block| {
+            let bytes = block.bytes();
+            let kept = before.get(raw).copied();
+            let range = kept.map_or_else(
+                || {
+                    *version += 1;
+                    let size = bytes.len();
+                    arena.allocate(stream, size).map(|at| Range { at, size })
+                },
+                Ok,
+            );
+            let written = range.and_then(|range| {
+                if copied || kept.is_none() {
+                    arena.write(stream, range.at, bytes)?;
+                }
+                Ok(range)
+            });
+            written.map_err(|error| failed = Err(error)).ok()
+        });
+        *before = after;
+        failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, MetalContext};
+
+    use super::*;
+    use crate::backend::error::BackendError;
+    use crate::backend::handle::BufferHandle;
+
+    /// Writes to a buffer, the boundary pool and a pool, makes pools and frees others, in place or on copies.
+    fn work(in_place: bool) -> Result<Vec<u8>> {
+        let context = MetalContext::new(Device::Cpu, &[]).map_err(super::super::device_error)?;
+        let stream = context.stream();
+        let mut memory = Memory::new(&stream)?;
+        let buffer = memory.allocate_buffer(&stream, 300)?;
+        let other = memory.allocate_buffer(&stream, 8)?;
+        let kept = memory.allocate_pool(&stream, 40)?;
+        let gone = memory.allocate_pool(&stream, 50)?;
+        let at = memory.boundary(&stream)?;
+        let base = memory.arena.host(&stream)?.map(|bytes| bytes.as_mut_ptr());
+        let version = memory.version();
+        let wanted = |raw| raw == buffer.raw();
+        let made = memory.lend(&stream, base.filter(|_| in_place), at, wanted, |host| {
+            assert!(host.buffers.get(other.raw()).is_none());
+            let span = host.buffer(buffer)?;
+            let class = host.buffer(BufferHandle::class(2).unwrap_or(buffer))?;
+            let pool = host.pools.find(kept.raw());
+            for (byte, span) in [span, class].into_iter().chain(pool).enumerate() {
+                // SAFETY: the last byte of a live span.
+                unsafe { *span.ptr.add(span.len as usize - 1) = byte as u8 + 1 };
+            }
+            host.pools.remove(gone.raw());
+            let made = [
+                host.pools.allocate_charged(70),
+                host.pools.allocate_charged(0),
+            ];
+            if let Some(span) = made[0].and_then(|raw| host.pools.find(raw)) {
+                // SAFETY: as above.
+                unsafe { *span.ptr.add(69) = 9 };
+            }
+            Ok(made)
+        })?;
+        assert_eq!(made, [Some((1 << 32) + 2), Some(3)]);
+        assert_ne!(memory.version(), version);
+        let missing = memory.pool(gone);
+        assert!(matches!(missing, Err(BackendError::InvalidPoolHandle(_))));
+        let mut seen = vec![0; 5];
+        let class = BufferHandle::class(2).unwrap_or(buffer);
+        for (i, (handle, offset)) in [(buffer, 299), (class, 12_287)].into_iter().enumerate() {
+            let at = memory.buffer_range(&stream, handle, offset, 1)?;
+            memory.arena.read(&stream, at, &mut seen[i..=i])?;
+        }
+        let new = crate::backend::handle::PoolHandle::from_raw((1 << 32) + 2);
+        for (i, (handle, offset)) in [(kept, 39), (new, 69)].into_iter().enumerate() {
+            let at = memory.pool_range(handle, offset, 1)?;
+            memory.arena.read(&stream, at, &mut seen[2 + i..=2 + i])?;
+        }
+        seen[4] = u8::try_from(memory.pools.charged()).unwrap_or(0);
+        memory.free_pool(new)?;
+        assert_eq!(memory.pools.charged(), 64);
+        Ok(seen)
+    }
+
+    #[test]
+    fn memory_is_the_same_in_place_and_copied() {
+        for in_place in [true, false] {
+            assert_eq!(work(in_place), Ok(vec![1, 2, 3, 9, 134]));
+        }
+    }
+
+    #[test]
+    fn nothing_changes_when_the_work_fails() -> Result<()> {
+        let context = MetalContext::new(Device::Cpu, &[]).map_err(super::super::device_error)?;
+        let stream = context.stream();
+        let mut memory = Memory::new(&stream)?;
+        let pool = memory.allocate_pool(&stream, 16)?;
+        let failed: Result<()> = memory.on_host(
+            &stream,
+            |_| true,
+            |host| {
+                host.pools.remove(pool.raw());
+                Err(BackendError::OutOfMemory { requested: 1 })
+            },
+        );
+        assert!(failed.is_err());
+        assert!(memory.pool(pool).is_ok());
+        Ok(())
+    }
+}

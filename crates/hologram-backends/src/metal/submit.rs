@@ -1,0 +1,170 @@
+//! How a program runs: as a kernel, as whole-buffer operations, or by the interpreter.
+
+use std::sync::Arc;
+
+use hologram_kernels::device::Launched;
+
+use super::fallback::{is_unsupported, runs_forward, with_remedy, Fallback};
+use super::intrinsic::launch_intrinsic;
+use super::launch::{fault_buffer, Launch};
+use super::memory::Range;
+use super::operations::is_operations;
+use super::pending::Pending;
+use super::pipeline::{options, Pipeline};
+use super::MetalBackend;
+use crate::backend::error::{Fault, FaultKind, Result};
+use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
+use crate::cpu::run_call;
+use crate::intrinsics::IntrinsicCall;
+use crate::program::Program;
+
+impl MetalBackend {
+    /// Starts a program in the way that the policy and the program ask for.
+    ///
+    /// # Errors
+    /// Those of [`Backend::submit`](crate::Backend::submit).
+    pub(super) fn launch(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> Result<Pending> {
+        if self.prefers_interpreter(program, params) {
+            return self.interpret(program, params);
+        }
+        let launched = if is_operations(program) {
+            self.launch_operations(program, params)
+        } else {
+            self.launch_kernel(program, params)
+        };
+        match launched {
+            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
+                self.interpret(program, params)
+            }
+            Err(error) => Err(with_remedy(error)),
+            launched => launched,
+        }
+    }
+
+    /// Starts a whole-buffer operation.
+    ///
+    /// # Errors
+    /// Those of [`Backend::submit_intrinsic`](crate::Backend::submit_intrinsic).
+    pub(super) fn launch_call(&mut self, call: &IntrinsicCall) -> Result<Pending> {
+        match launch_intrinsic(call, &self.stream, &mut self.memory) {
+            Ok(launched) => {
+                self.stats.intrinsics += 1;
+                Ok(pending(launched, call))
+            }
+            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
+                let operands = call.operands();
+                let wanted = |raw| {
+                    let mut used = operands.all().iter();
+                    used.any(|used| used.operand.buffer.raw() == raw)
+                };
+                let work = |memory: &mut _| run_call(call, memory);
+                self.memory.on_host(&self.stream, wanted, work)?;
+                self.stats.interpreted += 1;
+                Ok(Pending::Done(Ok(())))
+            }
+            Err(error) => Err(with_remedy(error)),
+        }
+    }
+
+    /// Whether the policy prefers the interpreter to compiling the program.
+    fn prefers_interpreter(&mut self, program: &Program, params: &ExecutionParams) -> bool {
+        let Fallback::Adaptive { work } = self.fallback else {
+            return false;
+        };
+        let Ok((blocks, lanes)) = params.launch.check() else {
+            return false;
+        };
+        let length = program.len() as u64;
+        let instructions = (blocks * u64::from(lanes)).checked_mul(length);
+        instructions.is_some_and(|instructions| instructions <= work)
+            && self.stream.context().info().unified
+            && runs_forward(program)
+            && !is_operations(program)
+            && !self
+                .pipelines
+                .is_known(program, &options(&self.base, program, params))
+    }
+
+    /// Runs a program by the interpreter on this backend's memory.
+    fn interpret(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
+        let interpreter = &mut self.interpreter;
+        let work = |memory: &mut _| interpreter.run(program, params, memory, None);
+        let ended = self.memory.on_host(&self.stream, |_| true, work)?;
+        self.stats.interpreted += 1;
+        Ok(Pending::Operations {
+            uncertain: Vec::new(),
+            ended,
+        })
+    }
+
+    fn launch_kernel(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
+        match self.launch_rerolled(program, params)? {
+            Some(pending) => Ok(pending),
+            None => self.launch_as_is(program, params),
+        }
+    }
+
+    fn launch_as_is(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
+        params.launch.check()?;
+        let shape = options(&self.base, program, params);
+        let context = self.stream.context().clone();
+        let pipeline = self
+            .pipelines
+            .get(&context, program, &shape, &mut self.stats)?;
+        self.encode(pipeline, params, None)
+    }
+
+    /// Encodes a launch of a pipeline; `scratch` is what stages of one program share.
+    pub(super) fn encode(
+        &mut self,
+        pipeline: Arc<Pipeline>,
+        params: &ExecutionParams,
+        scratch: Option<Range>,
+    ) -> Result<Pending> {
+        let lanes = params.launch.check()?;
+        if pipeline.plan.table {
+            self.refresh_table()?;
+        }
+        let mut faults = match self.idle_faults.pop() {
+            Some(buffer) => buffer,
+            None => fault_buffer(&self.stream)?,
+        };
+        Launch {
+            pipeline: &pipeline,
+            params,
+            lanes,
+            table: &self.table,
+            shape: self.table_shape,
+            scratch,
+            faults: &mut faults,
+        }
+        .encode(&self.stream, &mut self.memory)?;
+        self.stats.launches += 1;
+        Ok(Pending::Running {
+            pipeline,
+            faults,
+            budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
+        })
+    }
+}
+
+/// A call that was encoded.
+fn pending(launched: Launched, call: &IntrinsicCall) -> Pending {
+    if launched.is_certain() {
+        return Pending::Done(Ok(()));
+    }
+    let fault = Fault {
+        lane: 0,
+        pc: 0,
+        instruction: call.to_string(),
+        kind: FaultKind::DivisionByZero,
+    };
+    Pending::Operations {
+        uncertain: vec![(launched, fault)],
+        ended: None,
+    }
+}

@@ -91,7 +91,7 @@ fn emit(kind: DeviceKind, folder: PathBuf, elements: u64) -> Outcome {
     let size_of = |handle| (1..=4).contains(&handle).then_some(4 * elements as usize);
     let mut launched = Vec::new();
     for program in programs()? {
-        match reroll(&program, &params, size_of) {
+        match reroll(&program, &params, size_of, kind.into()) {
             Some(many) => launched.extend(many.stages),
             None => launched.push((program, params.clone())),
         }

@@ -65,6 +65,7 @@ pub fn options(base: &Options, program: &Program, params: &ExecutionParams) -> O
     Options {
         linear: grid.y == 1 && grid.z == 1 && block.y == 1 && block.z == 1,
         tight_budget: budget < program.len() as u64,
+        unlimited: budget == u64::MAX,
         initial,
         ..base.clone()
     }

@@ -21,9 +21,10 @@ impl MetalBackend {
         program: &Program,
         params: &ExecutionParams,
     ) -> Result<Option<Pending>> {
+        let lanes = self.context().info().kind.into();
         let memory = &self.memory;
         let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
-        let Some(rerolled) = translate::reroll(program, params, size_of) else {
+        let Some(rerolled) = translate::reroll(program, params, size_of, lanes) else {
             return Ok(None);
         };
         params.launch.check()?;
@@ -59,13 +60,14 @@ impl MetalBackend {
         &self,
         programs: &[(&Program, &ExecutionParams)],
     ) -> Vec<(Program, Options)> {
+        let lanes = self.context().info().kind.into();
         let memory = &self.memory;
         let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
         let mut out = Vec::new();
         for &(program, params) in programs {
             let shape = options(&self.base, program, params);
             let valid = validate(program, &shape.initial).is_ok();
-            match translate::reroll(program, params, size_of).filter(|_| valid) {
+            match translate::reroll(program, params, size_of, lanes).filter(|_| valid) {
                 Some(rerolled) => {
                     out.extend(rerolled.stages.into_iter().map(|(program, params)| {
                         let shape = options(&self.base, &program, &params);

@@ -49,7 +49,8 @@ pub fn compile_loops_ahead(
     for start in (0..count).step_by(LOOPS as usize) {
         let mut launched = Vec::new();
         for i in start..(start + LOOPS).min(count) {
-            launched.extend(stages(&generate_loop(seed.wrapping_add(i), doubles)?));
+            let case = generate_loop(seed.wrapping_add(i), doubles)?;
+            launched.extend(stages(&case, kind));
         }
         let programs: Vec<_> = launched.iter().map(|(p, params)| (p, params)).collect();
         ahead.compile(&programs)?;

@@ -47,13 +47,15 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
     let cooperative = barriers || shared;
     let mut emitter = Emitter::new(program, &graph, FIXED_SLOTS.to_vec());
     emitter.handles = handles::sources(program, &graph, &options.initial);
-    emitter.counted = options.tight_budget
-        || graph.sequence.iter().any(|&b| {
+    let repeats = || {
+        graph.sequence.iter().any(|&b| {
             matches!(graph.blocks[b].flow, Flow::Call(_) | Flow::Ret)
                 || graph
                     .successors(b)
                     .any(|s| graph.order[s] <= graph.order[b])
-        });
+        })
+    };
+    emitter.counted = options.tight_budget || (!options.unlimited && repeats());
     if barriers {
         emitter.leave_fault = "st = 3u; break;";
     }

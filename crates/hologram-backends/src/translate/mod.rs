@@ -17,7 +17,7 @@ mod value;
 
 pub use kernel::CONTROL_BYTES;
 pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
-pub use reroll::{reroll, Rerolled, SCRATCH};
+pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 
 use crate::backend::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};

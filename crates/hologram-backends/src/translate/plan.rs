@@ -73,6 +73,8 @@ pub struct Options {
     pub linear: bool,
     /// Steps are counted even without loops and calls, because the budget is small.
     pub tight_budget: bool,
+    /// Steps are not counted: the budget is `u64::MAX`.
+    pub unlimited: bool,
     /// Types of the initial registers, by register.
     pub initial: Vec<(Register, Ty)>,
 }

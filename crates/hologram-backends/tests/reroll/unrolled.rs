@@ -84,3 +84,45 @@ fn what_depends_on_order_stays_one_lane() -> Outcome {
     assert!(!rerolled(&past)?, "it ends with a fault");
     Ok(())
 }
+
+#[test]
+fn what_stands_around_is_kept() -> Outcome {
+    // Constants before, the last values behind.
+    let scaled = format!(
+        "mov_imm.f32 r3, f32(2.5)\nldg.f32 r4, [buf2 + 4000]\n{}stg.f32 r2, [buf3 + 4000]\nexit\n",
+        unrolled(100, |i| {
+            format!(
+            "ldg.f32 r0, [buf1 + {}]\nmul.f32 r1, r0, r3\nadd.f32 r2, r1, r4\nstg.f32 r2, [buf3 + {}]\n",
+            4 * i,
+            8 * i
+        )
+        })?
+    );
+    assert!(rerolled(&scaled.parse()?)?);
+    // Offsets that a register counts.
+    let counted = format!(
+        "mov_imm.u64 r1, 1\nmov_imm.u64 r2, 2\nmov_imm.u64 r5, 8\nmov_imm.u64 r6, 4\n{}stg.u64 r5, [buf3 + 0]\n",
+        unrolled(50, |_| "ldg.u32 r0, [r1 + r5]\nadd.u64 r5, r5, r6\nstg.u32 r0, [r2 + r5]\n".into())?
+    );
+    assert!(rerolled(&counted.parse()?)?);
+    let swapped = counted.replace("[r2 + r5]", "[r1 + r5]");
+    assert!(
+        !rerolled(&swapped.parse()?)?,
+        "each reads what the one before wrote"
+    );
+    Ok(())
+}
+
+#[test]
+fn values_are_collected() -> Outcome {
+    let mut pair = Pair::new(4096)?;
+    for count in [100, 255, 256, 1000] {
+        let body = unrolled(count, |i| {
+            format!("ldg.i32 r1, [buf1 + {}]\nmin.i32 r2, r2, r1\n", 4 + 4 * i)
+        })?;
+        let least = format!("ldg.i32 r2, [buf1 + 0]\n{body}stg.i32 r2, [buf3 + 4]\n");
+        let ended = pair.check(&least.parse()?, &ExecutionParams::default())?;
+        assert_eq!((ended.fault, ended.reduced), (None, count >= 256));
+    }
+    Ok(())
+}

@@ -10,6 +10,8 @@ mod write;
 
 pub use compare::{LoopCampaign, LoopComparison, LoopMismatch};
 
+use openvm_metal_common::DeviceKind;
+
 use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
 use crate::isa::Ty;
@@ -72,8 +74,8 @@ fn size_of(handle: u64) -> Option<usize> {
 }
 
 /// What is launched for a loop.
-pub(super) fn stages(case: &LoopCase) -> Vec<(Program, ExecutionParams)> {
-    match crate::translate::reroll(&case.program, &case.params, size_of) {
+pub(super) fn stages(case: &LoopCase, kind: DeviceKind) -> Vec<(Program, ExecutionParams)> {
+    match crate::translate::reroll(&case.program, &case.params, size_of, kind.into()) {
         Some(rerolled) => rerolled.stages,
         None => vec![(case.program.clone(), case.params.clone())],
     }

@@ -171,7 +171,7 @@ impl<'a> Code<'a> {
         Some(())
     }
 
-    /// The program, and its launch.
+    /// The program, and its launch. It ends: nothing has to count steps.
     pub fn finish(
         self,
         params: &ExecutionParams,
@@ -179,7 +179,7 @@ impl<'a> Code<'a> {
     ) -> (Program, ExecutionParams) {
         let mut params = ExecutionParams {
             launch,
-            step_budget: None,
+            step_budget: Some(u64::MAX),
             ..params.clone()
         };
         params.initial_registers.extend(self.presets);

@@ -1,8 +1,8 @@
 //! Programs of one lane as programs of many lanes.
 //!
-//! Two forms are known: the same group of instructions again and again ([`unrolled`]), and one counted loop
-//! ([`counted`]) whose iterations are independent ([`affine`]) or meet in sums, products, extremes and the
-//! like ([`reduce`]). The rewriting happens at launch, when registers, handles and the sizes of buffers are
+//! Two forms are known: one counted loop ([`counted`]), and the same group of instructions again and again, which is
+//! written as such a loop ([`unrolled`]). Its iterations are independent ([`affine`]) or meet in sums, products,
+//! extremes and the like ([`reduce`]). The rewriting happens at launch, when registers, handles and the sizes of buffers are
 //! known: all accesses are proved to lie inside their buffers and all iterations to be independent, so that
 //! nothing but the time can be observed. What cannot be proved runs as it is, faults included.
 
@@ -16,6 +16,8 @@ mod reduce;
 mod unrolled;
 mod walk;
 
+use openvm_metal_common::DeviceKind;
+
 use crate::backend::launch::ExecutionParams;
 use crate::program::Program;
 
@@ -26,6 +28,24 @@ const BLOCK: u32 = 256;
 
 /// Handle by which stages use the scratch memory: no buffer has it.
 pub const SCRATCH: u64 = u64::MAX - 96;
+
+/// How a device runs lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// A few at once, each like a program of its own.
+    Few,
+    /// Thousands at once, neighbours together.
+    Many,
+}
+
+impl From<DeviceKind> for Lanes {
+    fn from(kind: DeviceKind) -> Self {
+        match kind {
+            DeviceKind::Cpu => Self::Few,
+            _ => Self::Many,
+        }
+    }
+}
 
 /// What runs instead of a program of one lane.
 #[derive(Clone, Debug)]
@@ -45,26 +65,27 @@ pub fn reroll(
     program: &Program,
     params: &ExecutionParams,
     size_of: impl Fn(u64) -> Option<usize>,
+    lanes: Lanes,
 ) -> Option<Rerolled> {
     if params.launch.grid.count()? != 1 || params.launch.block.count()? != 1 {
         return None;
     }
-    let Some(found) = counted::find(program) else {
-        let stage = unrolled::rewrite(program, params, size_of)?;
-        return Some(single(stage));
+    let rolled;
+    let (program, params) = match counted::find(program) {
+        Some(_) => (program, params),
+        None => {
+            rolled = unrolled::roll(program, params)?;
+            (&rolled.0, &rolled.1)
+        }
     };
-    let repeated = counted::analyse(program, &found, params, &size_of)?;
-    if repeated.accumulators.is_empty() {
-        Some(single(affine::rewrite(&repeated)?))
-    } else {
-        reduce::rewrite(&repeated)
+    let parts = counted::find(program)?;
+    let repeated = counted::analyse(program, &parts, params, &size_of)?;
+    if !repeated.accumulators.is_empty() {
+        return reduce::rewrite(&repeated, lanes);
     }
-}
-
-fn single(stage: (Program, ExecutionParams)) -> Rerolled {
-    Rerolled {
-        stages: vec![stage],
+    Some(Rerolled {
+        stages: vec![affine::rewrite(&repeated)?],
         scratch: 0,
         folded: false,
-    }
+    })
 }

@@ -1,13 +1,13 @@
 //! Loops that collect values: many lanes collect parts, one block folds the parts with a tree.
 //!
 //! The first launch gives each lane a part of the iterations: every `lanes`-th one, or consecutive ones where the
-//! order matters. Each starts from the identity and stores what it collected in scratch memory. The second is one
+//! order matters and on the processor. Each starts from the identity and stores what it collected in scratch memory. The second is one
 //! block: its lanes fold consecutive parts each, then a tree in shared memory folds theirs, left before right.
 //! Its first lane folds what the registers held before the loop with the result and runs what stands behind.
 
 use super::code::Code;
 use super::counted::Counted;
-use super::{Rerolled, BLOCK, SCRATCH};
+use super::{Lanes, Rerolled, BLOCK, SCRATCH};
 use crate::backend::launch::{Dim3, ExecutionParams, LaunchConfig};
 use crate::isa::{Address, Condition, Instruction, Register, Ty};
 use crate::program::Program;
@@ -18,6 +18,8 @@ const MIN_ITERATIONS: u64 = 256;
 const MAX_ACCUMULATORS: usize = 8;
 /// Most lanes of the first launch.
 const MAX_LANES: u64 = 1 << 18;
+/// Lanes of the two launches where few run at once.
+const FEW: [u64; 2] = [64, 8];
 /// Bytes of a part.
 const WORD: u64 = 8;
 
@@ -25,7 +27,7 @@ const U64: Ty = Ty::U64;
 const LANE: Register = Register::GLOBAL_LANE;
 
 /// The loop as two launches; `None` if what stands behind it depends on more than the collected values.
-pub fn rewrite(repeated: &Counted<'_>) -> Option<Rerolled> {
+pub fn rewrite(repeated: &Counted<'_>, lanes: Lanes) -> Option<Rerolled> {
     let collected = |r: &Register| repeated.accumulators.iter().any(|a| a.register == *r);
     let known = |r: &Register| collected(r) || repeated.is_induction(*r);
     let behind = &repeated.behind;
@@ -37,14 +39,26 @@ pub fn rewrite(repeated: &Counted<'_>) -> Option<Rerolled> {
     if repeated.count < MIN_ITERATIONS || !few || !registers.all(known) || predicates.count() > 0 {
         return None;
     }
-    // As many parts for a lane of the second launch as iterations for one of the first.
-    let about = (u64::from(BLOCK) * repeated.count).isqrt().min(MAX_LANES);
-    let each = repeated.count.div_ceil(about.max(u64::from(BLOCK)));
-    let lanes = repeated.count.div_ceil(each);
-    let parts = Parts { each, lanes };
+    let ordered = repeated.accumulators.iter().any(|a| a.is_ordered());
+    let [about, block] = match lanes {
+        Lanes::Few => FEW,
+        // As many parts for a lane of the second launch as iterations for one of the first.
+        Lanes::Many => {
+            let block = u64::from(BLOCK);
+            let about = (block * repeated.count).isqrt();
+            [about.clamp(block, MAX_LANES), block]
+        }
+    };
+    let each = repeated.count.div_ceil(about);
+    let parts = Parts {
+        each,
+        lanes: repeated.count.div_ceil(each),
+        block,
+        consecutive: ordered || lanes == Lanes::Few,
+    };
     Some(Rerolled {
         stages: vec![collect(repeated, &parts)?, fold(repeated, &parts)?],
-        scratch: (WORD * lanes) as usize * repeated.accumulators.len(),
+        scratch: (WORD * parts.lanes) as usize * repeated.accumulators.len(),
         folded: true,
     })
 }
@@ -55,18 +69,22 @@ struct Parts {
     each: u64,
     /// Lanes, each with at least one iteration.
     lanes: u64,
+    /// Most lanes of the second launch.
+    block: u64,
+    /// Iterations of a lane follow one another.
+    consecutive: bool,
 }
 
 /// First launch: parts of the loop.
 fn collect(repeated: &Counted<'_>, parts: &Parts) -> Option<(Program, ExecutionParams)> {
-    let ordered = repeated.accumulators.iter().any(|a| a.is_ordered());
-    let stride = if ordered { 1 } else { parts.lanes };
+    let consecutive = parts.consecutive;
+    let stride = if consecutive { 1 } else { parts.lanes };
     let mut code = Code::new(repeated.program, repeated.params)?;
     let end = code.label()?;
     let count = code.preset(U64, parts.lanes)?;
     code.jump_if(Condition::Ge, LANE, count, &end);
     code.copy(repeated.parts.before.clone())?;
-    let begin = code.preset(U64, if ordered { parts.each } else { 1 })?;
+    let begin = code.preset(U64, if consecutive { parts.each } else { 1 })?;
     let first = code.fresh()?;
     code.mul(U64, first, LANE, begin);
     let last = repeated.count - 1;
@@ -110,7 +128,7 @@ fn collect(repeated: &Counted<'_>, parts: &Parts) -> Option<(Program, ExecutionP
 
 /// Second launch: one block that folds the parts and runs what stands behind the loop.
 fn fold(repeated: &Counted<'_>, parts: &Parts) -> Option<(Program, ExecutionParams)> {
-    let share = parts.lanes.div_ceil(u64::from(BLOCK));
+    let share = parts.lanes.div_ceil(parts.block);
     let lanes = parts.lanes.div_ceil(share);
     let mut code = Code::new(repeated.program, repeated.params)?;
     code.copy(repeated.parts.before.clone())?;

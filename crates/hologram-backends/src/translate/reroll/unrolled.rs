@@ -1,101 +1,133 @@
-//! Unrolled programs of one lane as programs of many lanes.
+//! Unrolled programs as loops.
 //!
-//! A program that repeats a group of instructions, in which only the byte offsets of fixed addresses change and
-//! by the same amount each time, runs with one lane for each repetition, if no repetition reads what another
-//! computes. Nothing else can be observed: all accesses are known to lie inside their buffers.
+//! Many programs repeat a group of instructions in which only the byte offsets of fixed addresses change, by the
+//! same amount each time: they are written as a loop over registers with these offsets.
 
-use std::collections::BTreeSet;
-
-use super::access::{has_one_name, independent, Access};
-use super::{BLOCK, MIN_REPETITIONS};
-use crate::backend::launch::{ExecutionParams, LaunchConfig, DEFAULT_STEP_BUDGET};
-use crate::isa::{Address, Condition, Instruction, Label, Predicate, Register, Ty};
+use super::access::has_one_name;
+use super::code::Code;
+use super::MIN_REPETITIONS;
+use crate::backend::launch::ExecutionParams;
+use crate::isa::{Address, Instruction, Register, Ty};
 use crate::program::Program;
-use crate::translate::value::expression;
 
 /// Most instructions of a group.
 const MAX_GROUP: usize = 64;
-/// The same work in many lanes; `size_of` gives the bytes of a buffer. `None` where it does not apply.
-///
-/// The program must be valid. Cost: linear in its length.
-pub fn rewrite(
-    program: &Program,
-    params: &ExecutionParams,
-    size_of: impl Fn(u64) -> Option<usize>,
-) -> Option<(Program, ExecutionParams)> {
+/// Most instructions before the first group.
+const MAX_BEFORE: usize = 32;
+/// Most instructions behind the last one.
+const MAX_BEHIND: usize = 128;
+
+/// Where the groups are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Groups {
+    start: usize,
+    period: usize,
+    count: usize,
+}
+
+/// The program as a loop, with registers preset for it; `None` if it does not repeat itself. Cost: linear in its length.
+pub fn roll(program: &Program, params: &ExecutionParams) -> Option<(Program, ExecutionParams)> {
     let mut all = program.instructions();
     if let [rest @ .., Instruction::Exit {}] = all {
         all = rest;
     }
-    let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
-    if all.len() < MIN_REPETITIONS || budget < program.len() as u64 {
+    let budget = params.step_budget.unwrap_or(u64::MAX);
+    if budget < program.len() as u64 || all.iter().any(Instruction::is_control_flow) {
         return None;
     }
-    let period = period(all)?;
-    let group = &all[..period];
-    let count = all.len() / period;
-    let initial: BTreeSet<Register> = params.initial_registers.iter().map(|r| r.0).collect();
-    if !self_contained(group, &initial) {
-        return None;
-    }
-    let mut accesses = Vec::new();
-    for (place, instruction) in group.iter().enumerate() {
-        let Some((handle, start, size, store)) = fixed(instruction) else {
-            continue;
-        };
-        let at = |g: usize| fixed(&all[g * period + place]).map(|(_, at, _, _)| at);
-        let step = at(1)? - start;
-        for g in 2..count {
-            if at(g)? != start + step * g as i128 {
-                return None;
+    let groups = find(all)?;
+    let end = groups.start + groups.period * groups.count;
+    let mut code = Code::new(program, params)?;
+    let counter = code.preset(Ty::U32, groups.count as u64 - 1)?;
+    let mut shared = Shared::default();
+    code.copy(0..groups.start)?;
+    let body = code.label()?;
+    code.bind(&body)?;
+    for place in groups.start..groups.start + groups.period {
+        let step = step(all, place, &groups)?;
+        let instruction = &all[place];
+        match fixed(instruction) {
+            Some((handle, offset)) if step != 0 => {
+                let handle_reg = shared.constant(&mut code, handle)?;
+                let offset_reg = shared.moving(&mut code, offset, step)?;
+                let addr = Address::RegisterIndirectComputed {
+                    handle_reg,
+                    offset_reg,
+                };
+                code.push(match *instruction {
+                    Instruction::Ldg { ty, dst, .. } => Instruction::Ldg { ty, dst, addr },
+                    Instruction::Stg { ty, src, .. } => Instruction::Stg { ty, src, addr },
+                    _ => return None,
+                });
             }
+            _ => code.push(instruction.clone()),
         }
-        let access = Access {
-            handle,
-            start,
-            step,
-            size,
-            store,
-        };
-        if !access.inside(count as u64, size_of(handle)) {
-            return None;
-        }
-        accesses.push(access);
     }
-    if !independent(&accesses, count as u64) {
-        return None;
+    for (_, step, register) in shared.moving.clone() {
+        let by = shared.constant(&mut code, step)?;
+        code.add(Ty::U64, register, register, by);
     }
-    let program = lanes_of(group, &accesses, count, &initial)?;
-    let launch = LaunchConfig::linear(count as u64, BLOCK.min(count as u32));
-    let params = ExecutionParams {
-        launch,
-        step_budget: None,
-        ..params.clone()
-    };
-    Some((program, params))
+    code.push(Instruction::Loop {
+        count: counter,
+        body,
+    });
+    code.copy(end..all.len())?;
+    Some(code.finish(params, params.launch))
 }
 
-/// Handle, offset, bytes and whether it stores, of an access to a fixed place of a buffer that has no other name.
-fn fixed(instruction: &Instruction) -> Option<(u64, i128, i128, bool)> {
-    let (ty, addr, store) = match *instruction {
-        Instruction::Ldg { ty, addr, .. } => (ty, addr, false),
-        Instruction::Stg { ty, addr, .. } => (ty, addr, true),
-        _ => return None,
-    };
-    let Address::BufferOffset { handle, offset } = addr else {
-        return None;
-    };
-    has_one_name(handle).then_some((handle, offset as i128, ty.size() as i128, store))
+/// Registers of the loop that several places use.
+#[derive(Default)]
+struct Shared {
+    constants: Vec<(u64, Register)>,
+    /// Start, step, register.
+    moving: Vec<(u64, u64, Register)>,
 }
 
-/// Cannot fault nor jump, and has no state but registers.
-fn simple(instruction: &Instruction) -> bool {
-    match instruction {
-        Instruction::Ldg { .. } | Instruction::Stg { .. } => fixed(instruction).is_some(),
-        Instruction::MovImm { .. } => true,
-        Instruction::Div { ty, .. } => ty.is_float(),
-        other => expression(other).is_some(),
+impl Shared {
+    fn constant(&mut self, code: &mut Code<'_>, value: u64) -> Option<Register> {
+        if let Some((_, register)) = self.constants.iter().find(|(v, _)| *v == value) {
+            return Some(*register);
+        }
+        let register = code.preset(Ty::U64, value)?;
+        self.constants.push((value, register));
+        Some(register)
     }
+
+    fn moving(&mut self, code: &mut Code<'_>, start: u64, step: u64) -> Option<Register> {
+        let known = self
+            .moving
+            .iter()
+            .find(|(a, b, _)| (*a, *b) == (start, step));
+        if let Some((_, _, register)) = known {
+            return Some(*register);
+        }
+        let register = code.preset(Ty::U64, start)?;
+        self.moving.push((start, step, register));
+        Some(register)
+    }
+}
+
+/// Handle and offset of an access to a fixed place of a buffer.
+fn fixed(instruction: &Instruction) -> Option<(u64, u64)> {
+    let (Instruction::Ldg { addr, .. } | Instruction::Stg { addr, .. }) = *instruction else {
+        return None;
+    };
+    match addr {
+        Address::BufferOffset { handle, offset } if has_one_name(handle) => {
+            Some((handle, offset as u64))
+        }
+        _ => None,
+    }
+}
+
+/// How far the offset at a place of the first group moves each time; 0 for other instructions, `None` if not
+/// always as far.
+fn step(all: &[Instruction], place: usize, groups: &Groups) -> Option<u64> {
+    let at = |g: usize| fixed(&all[place + g * groups.period]).map(|(_, offset)| offset);
+    let Some(start) = at(0) else { return Some(0) };
+    let step = at(1)?.wrapping_sub(start);
+    let same = |g: usize| at(g) == Some(start.wrapping_add(step.wrapping_mul(g as u64)));
+    (2..groups.count).all(same).then_some(step)
 }
 
 /// Equal but for the offset of a fixed address.
@@ -118,123 +150,26 @@ fn alike(a: &Instruction, b: &Instruction) -> bool {
     a == b || without(a) == without(b)
 }
 
-/// Instructions of the group that the whole program repeats.
-fn period(all: &[Instruction]) -> Option<usize> {
-    if !all.iter().all(simple) {
-        return None;
-    }
-    let most = MAX_GROUP.min(all.len() / MIN_REPETITIONS);
-    (1..=most).find(|&period| {
-        all.len().is_multiple_of(period)
-            && all
-                .iter()
-                .zip(&all[period..])
-                .all(|(first, again)| alike(first, again))
-    })
-}
-
-/// Reads nothing but what it wrote before, and initial registers that it does not write.
-fn self_contained(group: &[Instruction], initial: &BTreeSet<Register>) -> bool {
-    let written: BTreeSet<Register> = group.iter().filter_map(|i| i.def()).map(|d| d.0).collect();
-    let mut known: BTreeSet<Register> = initial.difference(&written).copied().collect();
-    let mut predicates = BTreeSet::new();
-    for instruction in group {
-        let mut fine = true;
-        instruction.for_each_use(|register, _| fine &= known.contains(&register));
-        fine &= instruction
-            .predicate_use()
-            .is_none_or(|p| predicates.contains(&p));
-        if !fine {
-            return false;
-        }
-        known.extend(instruction.def().map(|d| d.0));
-        predicates.extend(instruction.predicate_def());
-    }
-    true
-}
-
-/// The group with offsets that depend on the lane.
-fn lanes_of(
-    group: &[Instruction],
-    accesses: &[Access],
-    count: usize,
-    initial: &BTreeSet<Register>,
-) -> Option<Program> {
-    let mut used = initial.clone();
-    let mut predicates = BTreeSet::new();
-    for instruction in group {
-        instruction.for_each_use(|register, _| {
-            used.insert(register);
-        });
-        used.extend(instruction.def().map(|d| d.0));
-        predicates.extend(instruction.predicate_def());
-    }
-    if used.contains(&Register::GLOBAL_LANE) {
-        return None;
-    }
-    let mut free = (0..252).map(Register::new).filter(|r| !used.contains(r));
-    let guard = (0..16)
-        .filter_map(|i| Predicate::new(i).ok())
-        .find(|p| !predicates.contains(p))?;
-    let (offset, handle) = (free.next()?, free.next()?);
-    let lane = Register::GLOBAL_LANE;
-    let ty = Ty::U64;
-    let set = |dst, value: u64| Instruction::MovImm { ty, dst, value };
-    let mut out = Program::new();
-    let end = Label::new("end").ok()?;
-    out.push(set(offset, count as u64));
-    out.push(Instruction::SetCc {
-        cond: Condition::Ge,
-        ty,
-        dst: guard,
-        src1: lane,
-        src2: offset,
-    });
-    out.push(Instruction::Bra {
-        target: end.clone(),
-        pred: Some(guard),
-    });
-    // The lane times each step.
-    let mut steps: Vec<(i128, Register)> = Vec::new();
-    for access in accesses {
-        if steps.iter().all(|(step, _)| *step != access.step) {
-            let register = free.next()?;
-            out.push(set(register, access.step as u64));
-            out.push(Instruction::Mul {
-                ty,
-                dst: register,
-                src1: lane,
-                src2: register,
-            });
-            steps.push((access.step, register));
+/// The groups that make up the program but for its ends: the earliest, of these the shortest.
+fn find(all: &[Instruction]) -> Option<Groups> {
+    // Programs that nearly repeat themselves in many ways are given up.
+    let mut work = 4 * all.len() + 2 * MAX_GROUP * MAX_BEFORE;
+    for start in 0..=MAX_BEFORE.min(all.len()) {
+        let rest = &all[start..];
+        for period in 1..=MAX_GROUP.min(rest.len() / MIN_REPETITIONS) {
+            let mut pairs = rest.iter().zip(&rest[period..]);
+            let repeated = pairs.position(|(a, b)| !alike(a, b));
+            let covered = period + repeated.unwrap_or(rest.len() - period);
+            let count = covered / period;
+            if count >= MIN_REPETITIONS && rest.len() - count * period <= MAX_BEHIND {
+                return Some(Groups {
+                    start,
+                    period,
+                    count,
+                });
+            }
+            work = work.checked_sub(covered)?;
         }
     }
-    let mut accesses = accesses.iter();
-    for instruction in group {
-        if fixed(instruction).is_none() {
-            out.push(instruction.clone());
-            continue;
-        }
-        let access = accesses.next()?;
-        let &(_, step) = steps.iter().find(|(step, _)| *step == access.step)?;
-        out.push(set(offset, access.start as u64));
-        out.push(Instruction::Add {
-            ty,
-            dst: offset,
-            src1: offset,
-            src2: step,
-        });
-        out.push(set(handle, access.handle));
-        let addr = Address::RegisterIndirectComputed {
-            handle_reg: handle,
-            offset_reg: offset,
-        };
-        out.push(match *instruction {
-            Instruction::Ldg { ty, dst, .. } => Instruction::Ldg { ty, dst, addr },
-            Instruction::Stg { ty, src, .. } => Instruction::Stg { ty, src, addr },
-            _ => return None,
-        });
-    }
-    out.bind_label(end, out.len()).ok()?;
-    Some(out)
+    None
 }

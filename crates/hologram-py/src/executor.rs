@@ -154,7 +154,7 @@ impl PyExecutor {
     }
 
     /// Runs a program and waits for it.
-    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = 0, registers = None, step_budget = None, class_from_block = false))]
+    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = 0, registers = None, step_budget = None, class_from_block = false, allow_reassociation = false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn run(
         &self,
@@ -166,6 +166,7 @@ impl PyExecutor {
         registers: Option<&Bound<'_, PyDict>>,
         step_budget: Option<u64>,
         class_from_block: bool,
+        allow_reassociation: bool,
     ) -> PyResult<()> {
         let executor = self.get()?;
         let launch = LaunchConfig::new(dimensions(grid)?, dimensions(block)?)
@@ -173,6 +174,7 @@ impl PyExecutor {
         let mut params = ExecutionParams::new(launch);
         params.step_budget = step_budget;
         params.class_from_block = class_from_block;
+        params.allow_reassociation = allow_reassociation;
         // Clones keep the buffers alive while the program runs.
         let mut used = Vec::new();
         for (key, value) in registers.into_iter().flatten() {

@@ -12,7 +12,7 @@ use crate::validate::validate;
 
 impl MetalBackend {
     /// Launches what [`translate::reroll`] makes of a program; `None` if it makes nothing of it, or something that
-    /// cannot be compiled here.
+    /// cannot be compiled here or has no memory.
     ///
     /// # Errors
     /// A program or launch that is not valid, failures of the device.
@@ -41,7 +41,9 @@ impl MetalBackend {
                 Err(_) => return Ok(None),
             }
         }
-        let scratch = self.memory.scratch(&self.stream, rerolled.scratch)?;
+        let Ok(scratch) = self.memory.scratch(&self.stream, rerolled.scratch) else {
+            return Ok(None);
+        };
         let mut last = None;
         for (pipeline, params) in ready {
             // Stages cannot fault: the record of one serves the next.

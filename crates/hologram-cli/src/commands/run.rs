@@ -48,6 +48,9 @@ pub struct RunArgs {
     /// A lane's class is its block's x index mod 96 instead of 0.
     #[arg(long)]
     class_from_block: bool,
+    /// Sums and products of floats that a loop of one lane collects may be computed in any order.
+    #[arg(long)]
+    reassociate: bool,
     /// Say nothing on standard error.
     #[arg(long, short)]
     quiet: bool,
@@ -145,6 +148,7 @@ fn params(args: &RunArgs, buffers: &[Named]) -> Result<ExecutionParams> {
     let mut params = args.launch.params();
     params.step_budget = args.steps;
     params.class_from_block = args.class_from_block;
+    params.allow_reassociation = args.reassociate;
     for spec in &args.launch.registers {
         let bits = match &spec.preset {
             Preset::Bits(_, bits) => *bits,

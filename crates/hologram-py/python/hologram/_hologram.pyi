@@ -69,6 +69,7 @@ class Executor:
         registers: Mapping[int | str, Buffer | int | tuple[DTypeLike, float]] | None = None,
         step_budget: int | None = None,
         class_from_block: bool = False,
+        allow_reassociation: bool = False,
     ) -> None:
         """Runs a program and waits for it.
 
@@ -79,6 +80,8 @@ class Executor:
             registers: what registers begin with: a buffer is its handle, an integer is uint64.
             step_budget: most instructions of a lane.
             class_from_block: a lane's class is its block mod 96.
+            allow_reassociation: sums and products of floats that a loop of one lane collects may be computed in any
+                order, which changes their last bits.
 
         Raises:
             ProgramError: the program is not valid.

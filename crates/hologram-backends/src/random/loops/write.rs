@@ -38,7 +38,10 @@ struct Writer {
     moves: String,
     behind: String,
     offsets: usize,
+    /// Start and step of each offset, where they are fixed: the loop is then written iteration by iteration.
+    unrolled: Option<Vec<(u64, u64)>>,
     values: usize,
+    params: ExecutionParams,
     expected: Expected,
 }
 
@@ -55,6 +58,13 @@ pub fn generate(seed: u64, doubles: bool) -> Result<LoopCase> {
         _ if collects => 250 + rng.below(1500) as u64,
         _ => 16 + rng.below(400) as u64,
     };
+    // Long ones would take long to compile as one lane.
+    let unrolled = rng.chance(15).then(Vec::new);
+    let count = match &unrolled {
+        Some(_) if collects => 250 + count % 16,
+        Some(_) => 8 + count % 40,
+        None => count,
+    };
     let mut writer = Writer {
         rng,
         ty,
@@ -64,14 +74,16 @@ pub fn generate(seed: u64, doubles: bool) -> Result<LoopCase> {
         moves: String::new(),
         behind: String::new(),
         offsets: 0,
+        unrolled,
         values: 0,
+        params: ExecutionParams::default(),
         expected: if count < 16 {
             Expected::OneLane
         } else {
             Expected::Lanes
         },
     };
-    let params = writer.begin();
+    writer.begin();
     writer.loads();
     writer.computes();
     writer.stores();
@@ -81,15 +93,10 @@ pub fn generate(seed: u64, doubles: bool) -> Result<LoopCase> {
     if writer.rng.chance(20) {
         writer.forbids();
     }
+    let text = writer.text();
     let Writer {
-        before,
-        body,
-        moves,
-        behind,
-        expected,
-        ..
+        expected, params, ..
     } = writer;
-    let text = format!("{before}@body:\n{body}{moves}loop r{COUNTER}, @body\n{behind}exit\n");
     Ok(LoopCase {
         seed,
         program: text.parse()?,
@@ -100,22 +107,50 @@ pub fn generate(seed: u64, doubles: bool) -> Result<LoopCase> {
 
 impl Writer {
     /// Handles and the counter: constants of the program or registers of the launch.
-    fn begin(&mut self) -> ExecutionParams {
-        let mut params = ExecutionParams::default();
+    fn begin(&mut self) {
+        if self.unrolled.is_some() {
+            return;
+        }
         for handle in 1..=super::BUFFERS {
-            if self.rng.chance(50) {
-                self.before += &format!("mov_imm.u64 r{handle}, {handle}\n");
-            } else {
-                params = params.with_u64(Register::new(handle as u8), handle);
-            }
+            let value = (Register::new(handle as u8), Ty::U64, handle);
+            self.constant(value);
         }
-        let last = self.count - 1;
+        self.constant((Register::new(COUNTER), Ty::U32, self.count - 1));
+    }
+
+    fn constant(&mut self, (register, ty, value): (Register, Ty, u64)) {
         if self.rng.chance(50) {
-            self.before += &format!("mov_imm.u32 r{COUNTER}, {last}\n");
-            params
+            self.before += &format!("mov_imm.{ty} {register}, {value}\n");
         } else {
-            params.with_register(Register::new(COUNTER), Ty::U32, last)
+            self.params.initial_registers.push((register, ty, value));
         }
+    }
+
+    /// The whole program.
+    fn text(&self) -> String {
+        let Self {
+            before,
+            body,
+            moves,
+            behind,
+            ..
+        } = self;
+        let Some(offsets) = &self.unrolled else {
+            return format!("{before}@body:\n{body}{moves}loop r{COUNTER}, @body\n{behind}exit\n");
+        };
+        let mut text = before.clone();
+        for i in 0..self.count {
+            let mut group = body.clone();
+            for (k, (start, step)) in offsets.iter().enumerate() {
+                let at = start.wrapping_add(step.wrapping_mul(i));
+                for handle in 1..=super::BUFFERS {
+                    let register = format!("[r{handle} + r{}]", OFFSET + k);
+                    group = group.replace(&register, &format!("[buf{handle} + {at}]"));
+                }
+            }
+            text += &group;
+        }
+        text + behind
     }
 
     /// A register with the offset of an access: `start` in the first iteration, then `step` more each time.
@@ -124,6 +159,10 @@ impl Writer {
         self.offsets += 1;
         let (at, by, temporary) = (OFFSET + k, STEP + k, TEMPORARY + k);
         let bits = step as u64;
+        if let Some(offsets) = &mut self.unrolled {
+            offsets.push((start, bits));
+            return at;
+        }
         match self.rng.below(5) {
             // Moved behind its use, or before.
             0 | 1 => {
@@ -195,7 +234,7 @@ impl Writer {
         if self.rng.chance(30) {
             let (value, ty) = (self.value(), self.ty);
             let at = self.rng.below(100) * ty.size();
-            self.body += &format!("ldg.{ty} r{value}, [r{} + {at}]\n", input(ty));
+            self.body += &format!("ldg.{ty} r{value}, [buf{} + {at}]\n", input(ty));
         }
     }
 
@@ -208,7 +247,7 @@ impl Writer {
         for i in 0..self.rng.below(4) {
             let [a, b] = [(); 2].map(|()| VALUE + self.rng.below(self.values));
             let (ty, op) = (self.ty, self.rng.pick(operations));
-            if self.rng.chance(25) {
+            if self.unrolled.is_none() && self.rng.chance(25) {
                 self.body += &format!(
                     "set.lt.{ty} p{i}, r{a}, r{b}\nbra @over{i}, p{i}\n{op}.{ty} r{a}, r{a}, r{b}\n@over{i}:\n"
                 );
@@ -232,6 +271,9 @@ impl Writer {
             if handle == 4 && self.rng.chance(30) {
                 let first = OFFSET + self.rng.below(self.offsets);
                 self.behind += &format!("stg.{ty} r{value}, [buf5 + {TAIL}]\n");
+                if self.unrolled.is_some() {
+                    continue;
+                }
                 // Defined in all forms of offsets, and a constant in some.
                 self.behind += &format!("stg.u64 r{first}, [buf5 + {}]\n", TAIL + 8);
             }

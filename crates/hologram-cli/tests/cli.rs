@@ -417,4 +417,7 @@ fn kernels_are_compared_with_the_interpreter() {
     assert!(shown.starts_with("2 programs, "), "{shown}");
     fails(&["fuzz", "--programs", "1", "--device", "tpu"], 2, "tpu");
     fails(&["fuzz", "--programs", "1", "--jobs", "0"], 2, "--jobs");
+    let args = ["fuzz", "--fallback", "--programs", "20", "--seed", "3"];
+    let shown = succeeds(&args);
+    assert!(shown.starts_with("20 programs"), "{shown}");
 }

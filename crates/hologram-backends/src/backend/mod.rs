@@ -163,6 +163,9 @@ pub trait Backend: Send {
     /// An unknown handle.
     fn pool_size(&self, handle: PoolHandle) -> Result<usize>;
 
+    /// Live pools, made by the host or by programs.
+    fn pools(&self) -> Vec<PoolHandle>;
+
     /// Writes `data` to a pool from `offset` on.
     ///
     /// # Errors

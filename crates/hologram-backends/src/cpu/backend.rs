@@ -250,6 +250,11 @@ impl Backend for CpuBackend {
             .ok_or(BackendError::InvalidPoolHandle(handle))
     }
 
+    fn pools(&self) -> Vec<PoolHandle> {
+        let pools = self.memory.pools.iter();
+        pools.map(|(raw, _)| PoolHandle::from_raw(raw)).collect()
+    }
+
     fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()> {
         write(self.pool_range(handle, offset, data.len())?, data);
         Ok(())

@@ -79,7 +79,7 @@ impl MetalBackend {
     }
 
     /// A backend with memory of its own on an open device. Whole-buffer operations need a context that was
-    /// made with [`hologram_kernels::device::LIBRARY`].
+    /// made with [`LIBRARY`](super::LIBRARY).
     ///
     /// # Errors
     /// Out of memory, a lost device.
@@ -264,6 +264,11 @@ impl Backend for MetalBackend {
 
     fn pool_size(&self, handle: PoolHandle) -> Result<usize> {
         self.memory.pool(handle).map(|range| range.size)
+    }
+
+    fn pools(&self) -> Vec<PoolHandle> {
+        let pools = self.memory.pools.iter();
+        pools.map(|(raw, _)| PoolHandle::from_raw(raw)).collect()
     }
 
     fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()> {

@@ -19,6 +19,7 @@ pub mod unit;
 pub use ahead::Ahead;
 pub use backend::MetalBackend;
 pub use fallback::{Fallback, UnknownFallback};
+pub use hologram_kernels::device::LIBRARY;
 pub use stats::MetalStats;
 pub use unit::Effort;
 

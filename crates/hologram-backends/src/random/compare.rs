@@ -128,8 +128,9 @@ impl<'a> Comparison<'a> {
             run(self.reference, case).map_err(|e| mismatch(format!("reference: {e}")))?;
         let device = run(self.device, case).map_err(|e| mismatch(format!("device: {e}")))?;
         match (reference, device) {
-            (Outcome::Fault(a), Outcome::Fault(b)) if a == b => Ok(Some(a)),
-            (Outcome::Memory(mut a), Outcome::Memory(mut b)) => {
+            (a, b) if a.pools() != b.pools() => Err(mismatch("other pools are left".into())),
+            (Outcome::Fault(a, _), Outcome::Fault(b, _)) if a == b => Ok(Some(a)),
+            (Outcome::Memory(mut a, _), Outcome::Memory(mut b, _)) => {
                 for (name, a, b) in [("buffer", &mut a.0, &mut b.0), ("pool", &mut a.1, &mut b.1)] {
                     if let Some(what) = difference(case.stride, a, b) {
                         return Err(mismatch(format!("{name}: {what}")));
@@ -184,15 +185,26 @@ impl<'a> Comparison<'a> {
 
 enum Outcome {
     /// The output buffer and pool.
-    Memory((Vec<u8>, Vec<u8>)),
-    Fault(BackendError),
+    Memory((Vec<u8>, Vec<u8>), Pools),
+    Fault(BackendError, Pools),
+}
+
+/// Pools that the program made and left: handles and, without a fault, contents.
+type Pools = Vec<(PoolHandle, Vec<u8>)>;
+
+impl Outcome {
+    fn pools(&self) -> &Pools {
+        match self {
+            Self::Memory(_, pools) | Self::Fault(_, pools) => pools,
+        }
+    }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Memory(_) => f.write_str("no fault"),
-            Self::Fault(fault) => write!(f, "{fault}"),
+            Self::Memory(..) => f.write_str("no fault"),
+            Self::Fault(fault, _) => write!(f, "{fault}"),
         }
     }
 }
@@ -205,13 +217,25 @@ fn run(backend: &mut dyn Backend, case: &Case) -> Result<Outcome> {
     let mut memory = (vec![0; OUTPUT_BYTES], vec![0; OUTPUT_BYTES]);
     backend.copy_to_buffer(buffer, &memory.0)?;
     backend.copy_to_pool(pool, 0, &memory.1)?;
-    match backend.execute_program_with_params(&case.program, &case.params) {
+    let result = backend.execute_program_with_params(&case.program, &case.params);
+    let mut pools = Vec::new();
+    for handle in backend.pools() {
+        if handle != pool && handle.raw() != POOL_IN {
+            let mut bytes = vec![0; backend.pool_size(handle)?];
+            if result.is_ok() {
+                backend.copy_from_pool(handle, 0, &mut bytes)?;
+            }
+            backend.free_pool(handle)?;
+            pools.push((handle, bytes));
+        }
+    }
+    match result {
         Ok(()) => {
             backend.copy_from_buffer(buffer, &mut memory.0)?;
             backend.copy_from_pool(pool, 0, &mut memory.1)?;
-            Ok(Outcome::Memory(memory))
+            Ok(Outcome::Memory(memory, pools))
         }
-        Err(fault @ BackendError::Fault(_)) => Ok(Outcome::Fault(fault)),
+        Err(fault @ BackendError::Fault(_)) => Ok(Outcome::Fault(fault, pools)),
         Err(error) => Err(error),
     }
 }

@@ -26,6 +26,13 @@ pub fn generate(seed: u64, features: &Features) -> Result<Case> {
     } else {
         0
     };
+    if features.fallback && s.single && s.rng.chance(40) {
+        // Nothing but whole-buffer instructions.
+        for _ in 0..1 + s.rng.below(12) {
+            s.whole_buffer();
+        }
+        return case(seed, s, launch);
+    }
     // r2 = r255 * stride, r6 = lane of the block.
     s.line(format!("mov_imm.u64 r4, {}", s.stride));
     s.line("mul.u64 r2, r255, r4");
@@ -51,8 +58,13 @@ pub fn generate(seed: u64, features: &Features) -> Result<Case> {
     for routine in 0..calls {
         subroutine(&mut s, routine, calls);
     }
+    case(seed, s, launch.with_shared_memory(shared))
+}
+
+/// The case of a finished program.
+fn case(seed: u64, mut s: State, launch: LaunchConfig) -> Result<Case> {
     let program: Program = s.lines.join("\n").parse()?;
-    let mut params = ExecutionParams::new(launch.with_shared_memory(shared))
+    let mut params = ExecutionParams::new(launch)
         .with_u64(Register::new(1), OUTPUT)
         .with_u64(Register::new(3), INPUT)
         .with_step_budget(1 << 24);

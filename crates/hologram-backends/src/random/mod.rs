@@ -1,7 +1,7 @@
 //! Random programs, and the comparison of two backends on them.
 //!
-//! [`generate`] makes a valid program for every seed: all instructions but whole-buffer ones and pools made by
-//! programs, nested loops and branches, calls, irreducible flow, barriers, and sometimes faults. Lanes
+//! [`generate`] makes a valid program for every seed: all instructions (whole-buffer ones and pools made by programs
+//! only if asked for), nested loops and branches, calls, irreducible flow, barriers, and sometimes faults. Lanes
 //! write only bytes of their own, so that results do not depend on their order. [`Comparison`] runs such
 //! cases on two backends and compares memory and faults: exactly, but for the few ULP that
 //! transcendental functions may differ by, whose results are stored apart and go nowhere else.
@@ -10,6 +10,7 @@
 mod ahead;
 mod compare;
 mod control;
+mod interpreted;
 mod layout;
 mod loops;
 mod rng;
@@ -31,6 +32,9 @@ use crate::program::Program;
 pub struct Features {
     /// `f64`.
     pub doubles: bool,
+    /// Pools that programs make and free and, in launches of one lane, whole-buffer instructions: for backends that
+    /// may fall back to the interpreter.
+    pub fallback: bool,
     /// Statements of a program, about.
     pub statements: usize,
 }
@@ -39,6 +43,7 @@ impl Default for Features {
     fn default() -> Self {
         Self {
             doubles: true,
+            fallback: false,
             statements: 40,
         }
     }

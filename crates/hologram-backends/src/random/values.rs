@@ -13,6 +13,13 @@ impl State {
         if self.faults && self.rng.chance(3) {
             return self.fault();
         }
+        if self.features.fallback && self.rng.chance(9) {
+            return if self.single && self.rng.chance(70) {
+                self.whole_buffer();
+            } else {
+                self.own_pool();
+            };
+        }
         match self.rng.below(100) {
             0..=24 => self.arithmetic(),
             25..=36 => self.logic(),

@@ -27,6 +27,10 @@ pub struct FuzzArgs {
     /// Loops of one lane that run with many: whether they do where they must, and give the same.
     #[arg(long, conflicts_with_all = ["hostile", "jobs"])]
     loops: bool,
+    /// Programs with pools of their own and whole-buffer instructions too: the interpreter runs what kernels cannot, on
+    /// the device's memory.
+    #[arg(long, conflicts_with_all = ["hostile", "loops"])]
+    fallback: bool,
     /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
     #[arg(long, default_value = "cpu", value_parser = device)]
     device: Device,

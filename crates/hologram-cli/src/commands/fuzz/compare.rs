@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::{Effort, MetalBackend};
+use hologram_backends::metal::{Effort, Fallback, MetalBackend, LIBRARY};
 use hologram_backends::random::{compile_ahead, shrink, Campaign, Comparison, Features, Mismatch};
 use hologram_backends::BackendError;
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
@@ -60,8 +60,9 @@ struct Work<'a> {
     progress: bool,
 }
 
-fn features(kind: DeviceKind) -> Features {
+fn features(args: &FuzzArgs, kind: DeviceKind) -> Features {
     Features {
+        fallback: args.fallback,
         doubles: kind != DeviceKind::Metal,
         ..Features::default()
     }
@@ -85,7 +86,7 @@ pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
             args.seed.wrapping_add(start),
             CHUNK.min(args.programs - start),
         );
-        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features(kind))?;
+        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features(args, kind))?;
     }
     put(None, format!("{kernels} kernels for {kind}\n").as_bytes())
 }
@@ -143,7 +144,7 @@ impl Work<'_> {
 
     fn chunks(&self, job: usize) -> Result<()> {
         let lost = |error: openvm_metal_common::MetalError| BackendError::Device(error.to_string());
-        let context = MetalContext::new(self.args.device, &[]).map_err(lost)?;
+        let context = MetalContext::new(self.args.device, &[&LIBRARY]).map_err(lost)?;
         loop {
             let start = self.next.fetch_add(CHUNK, Relaxed);
             if start >= self.args.programs || self.stop.load(Relaxed) {
@@ -174,9 +175,15 @@ impl Work<'_> {
         } else {
             Effort::Least
         };
-        let features = features(context.info().kind);
+        let features = features(self.args, context.info().kind);
         let mut reference = CpuBackend::new();
-        let mut kernels = MetalBackend::on(context, scratch.to_owned(), effort)?;
+        let policy = if self.args.fallback {
+            Fallback::WhenUnsupported
+        } else {
+            Fallback::Never
+        };
+        let kernels = MetalBackend::on(context, scratch.to_owned(), effort)?;
+        let mut kernels = kernels.with_fallback(policy);
         let mut comparison = Comparison::new(&mut reference, &mut kernels)?;
         let seed = self.args.seed.wrapping_add(start);
         let mut before = 0;

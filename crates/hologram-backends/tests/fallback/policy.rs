@@ -2,9 +2,10 @@
 
 use hologram_backends::metal::Fallback;
 use hologram_backends::{
-    Backend, BackendError, BufferHandle, Dim3, ExecutionParams, FaultKind, LaunchConfig,
-    PoolHandle, Program,
+    Backend, BackendError, BinaryOp, BufferHandle, Dim3, ExecutionParams, FaultKind, IntrinsicCall,
+    LaunchConfig, PoolHandle, Program, Register, Ty,
 };
+use openvm_metal_common::DeviceKind;
 
 use crate::support::{device, Outcome, Pair, POOL};
 
@@ -57,8 +58,7 @@ fn pools_of_programs_live_on() -> Outcome {
         if run > 0 {
             for backend in [&mut pair.cpu as &mut dyn Backend, &mut pair.device] {
                 let pool = backend.allocate_pool(POOL)?;
-                let params =
-                    Pair::params().with_u64(hologram_backends::Register::new(4), pool.raw());
+                let params = Pair::params().with_u64(Register::new(4), pool.raw());
                 backend.execute_program_with_params(&POOLS.parse()?, &params)?;
             }
             assert_eq!(pair.run("exit")?, None, "equal memory");
@@ -141,11 +141,7 @@ fn blocks_and_lanes_run_as_on_the_interpreter() -> Outcome {
         "pool_alloc r9, 8\nmov_imm.u64 r10, 3\nshl.u64 r11, r255, r12\nstg.u64 r9, [r1 + r11]";
     let mut params = Pair::params();
     params.launch = LaunchConfig::new(Dim3::linear(3), Dim3::new(7, 2, 1));
-    let params = params.with_register(
-        hologram_backends::Register::new(12),
-        hologram_backends::Ty::U32,
-        3,
-    );
+    let params = params.with_register(Register::new(12), Ty::U32, 3);
     assert_eq!(pair.run_with(text, &params)?, None);
     Ok(())
 }
@@ -154,7 +150,7 @@ fn blocks_and_lanes_run_as_on_the_interpreter() -> Outcome {
 fn work_before_is_seen_and_work_behind_sees() -> Outcome {
     let mut backend = device(Fallback::WhenUnsupported)?;
     let buffer = backend.allocate_buffer(4 * 1024)?;
-    let r1 = hologram_backends::Register::new(1);
+    let r1 = Register::new(1);
     let lanes: ExecutionParams = LaunchConfig::new(Dim3::linear(4), Dim3::linear(256)).into();
     let lanes = lanes.with_u64(r1, buffer.raw());
     let one = ExecutionParams::default().with_u64(r1, buffer.raw());
@@ -237,5 +233,30 @@ fn policies_have_names() -> Outcome {
         assert_eq!(name.parse::<Fallback>()?.to_string(), name);
     }
     assert!("sometimes".parse::<Fallback>().is_err());
+    Ok(())
+}
+
+#[test]
+fn powers_of_doubles_run_everywhere() -> Outcome {
+    let mut pair = Pair::new(Fallback::WhenUnsupported)?;
+    // Exact powers, of which kernels of the processor give the same bits.
+    let text = "mov_imm.f64 r10, f64(2.0)\nmov_imm.f64 r11, f64(-3.0)\npow.f64 r12, r10, r11\nstg.f64 r12, [r1 + 8]";
+    assert_eq!(pair.run(text)?, None);
+    // The whole-buffer operation on its own.
+    assert_eq!(pair.run("fill.f64 r2, f64(3.0), 100")?, None);
+    let call = IntrinsicCall::MapScalar {
+        op: BinaryOp::Pow,
+        ty: Ty::F64,
+        dst: BufferHandle::from_raw(3).into(),
+        src: BufferHandle::from_raw(2).into(),
+        value: 2f64.to_bits(),
+        count: 100,
+    };
+    for backend in [&mut pair.cpu as &mut dyn Backend, &mut pair.device] {
+        backend.execute_intrinsic(&call)?;
+    }
+    assert_eq!(pair.run("exit")?, None, "equal memory");
+    let cpu = pair.device.context().info().kind == DeviceKind::Cpu;
+    assert_eq!(pair.device.stats().interpreted, if cpu { 0 } else { 2 });
     Ok(())
 }

@@ -1,38 +1,43 @@
 // Folds of a whole operand: a threadgroup folds a part of it; a second launch folds the parts.
 #include "fold.h"
+#include "formats.h"
 #include "math.h"
 #include "params.h"
 
+#define EACH(expression) \
+    MSL_UNROLL for (uint j = 0; j < n; j++) { R v = F::value(x.v[j]); acc[j] = (expression); } \
+    break;
+
 /// out[g] = fold of part g of src, times a factor if asked for: 16 bytes per thread and step.
-template <typename T>
+template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(256)]]
-kernel void reduce_elements(device const T* src [[buffer(0)]], device T* out [[buffer(1)]],
+kernel void reduce_elements(device const T* src [[buffer(0)]], device R* out [[buffer(1)]],
                             constant ReduceParams& p [[buffer(2)]], uint tid [[thread_index_in_threadgroup]],
                             uint tpg [[threads_per_threadgroup]], uint group [[threadgroup_position_in_grid]]) {
-    threadgroup T scratch[256];
+    threadgroup R scratch[256];
     constexpr uint n = 16 / sizeof(T);
-    T identity = low_bits<T>::value(p.identity);
+    R identity = low_bits<R>::value(p.identity), acc[n];
     ulong begin = ulong(group) * p.part, end = min(begin + p.part, p.count);
-    Pack<T> acc;
-    MSL_UNROLL for (uint j = 0; j < n; j++) acc.v[j] = identity;
+    MSL_UNROLL for (uint j = 0; j < n; j++) acc[j] = identity;
     for (ulong i = begin + ulong(tid) * n; i < end; i += ulong(tpg) * n) {
-        Pack<T> x = load_pack(src, i, end, p.aligned != 0, identity);
+        Pack<T> x = load_pack(src, i, end, p.aligned != 0, F::bits(identity));
         switch (p.op) {
-            case 0: MSL_UNROLL for (uint j = 0; j < n; j++) acc.v[j] = plus(acc.v[j], x.v[j]); break;
-            case 1: MSL_UNROLL for (uint j = 0; j < n; j++) acc.v[j] = times(acc.v[j], x.v[j]); break;
-            case 2: MSL_UNROLL for (uint j = 0; j < n; j++) acc.v[j] = x.v[j] < acc.v[j] ? x.v[j] : acc.v[j]; break;
-            default: MSL_UNROLL for (uint j = 0; j < n; j++) acc.v[j] = x.v[j] > acc.v[j] ? x.v[j] : acc.v[j]; break;
+            case 0: EACH(plus(acc[j], v))
+            case 1: EACH(times(acc[j], v))
+            case 2: EACH(v < acc[j] ? v : acc[j])
+            default: EACH(v > acc[j] ? v : acc[j])
         }
     }
     MSL_UNROLL for (uint width = n / 2; width > 0; width /= 2)
-        for (uint j = 0; j < width; j++) acc.v[j] = fold(p.op, acc.v[j], acc.v[j + width]);
-    T result = group_fold(p.op, acc.v[0], scratch, tid, tpg);
-    if (tid == 0) out[group] = p.scaled != 0 ? times(result, low_bits<T>::value(p.factor)) : result;
+        for (uint j = 0; j < width; j++) acc[j] = fold(p.op, acc[j], acc[j + width]);
+    R result = group_fold(p.op, acc[0], scratch, tid, tpg);
+    if (tid == 0) out[group] = p.scaled != 0 ? times(result, low_bits<R>::value(p.factor)) : result;
 }
-#define REDUCE(name, T) \
-    template [[host_name(name)]] kernel void reduce_elements<T>(device const T*, device T*, constant ReduceParams&, uint, uint, uint);
-REDUCE("reduce_f32", float)
-REDUCE("reduce_f64", wide)
+#define REDUCE_AS(name, T, R, F) \
+    template [[host_name(name)]] kernel void reduce_elements<T, R, F>(device const T*, device R*, constant ReduceParams&, uint, uint, uint);
+#define REDUCE(name, T) REDUCE_AS(name, T, T, Same<T>)
+REDUCE_AS("reduce_f32", float, float, Single)
+REDUCE_AS("reduce_f64", wide, wide, Double)
 REDUCE("reduce_i8", char)
 REDUCE("reduce_i16", short)
 REDUCE("reduce_i32", int)
@@ -41,30 +46,49 @@ REDUCE("reduce_u8", uchar)
 REDUCE("reduce_u16", ushort)
 REDUCE("reduce_u32", uint)
 REDUCE("reduce_u64", ulong)
+REDUCE_AS("reduce_f16", ushort, float, Half)
+REDUCE_AS("reduce_bf16", ushort, float, Brain)
+
+/// out[0] = fold of `count` parts, times a factor if asked for, rounded: 4 bytes per part; one threadgroup.
+template <typename T, typename F>
+[[max_total_threads_per_threadgroup(256)]]
+kernel void round_fold(device const float* parts [[buffer(0)]], device T* out [[buffer(1)]],
+                       constant ReduceParams& p [[buffer(2)]], uint tid [[thread_index_in_threadgroup]],
+                       uint tpg [[threads_per_threadgroup]]) {
+    threadgroup float scratch[256];
+    float acc = low_bits<float>::value(p.identity);
+    for (ulong i = tid; i < p.count; i += tpg) acc = fold(p.op, acc, parts[i]);
+    float result = group_fold(p.op, acc, scratch, tid, tpg);
+    if (tid == 0) out[0] = F::bits(p.scaled != 0 ? result * low_bits<float>::value(p.factor) : result);
+}
+template [[host_name("round_f16")]] kernel void round_fold<ushort, Half>(device const float*, device ushort*, constant ReduceParams&, uint, uint);
+template [[host_name("round_bf16")]] kernel void round_fold<ushort, Brain>(device const float*, device ushort*, constant ReduceParams&, uint, uint);
 
 // t ln p, 0 where t is.
 template <typename T> inline T times_log(T t, T p) { return t == T(0) ? T(0) : t * real_log(p); }
 
-/// out[g] = sum of the loss terms of part g: 8 bytes (16 for 64 bits) per element, up to two logarithms.
-template <typename T>
+/// out[g] = sum of the loss terms of part g: two loads per element, up to two logarithms.
+template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void loss_terms(device const T* predicted [[buffer(0)]], device const T* target [[buffer(1)]],
-                       device T* out [[buffer(2)]], constant ReduceParams& p [[buffer(3)]],
+                       device R* out [[buffer(2)]], constant ReduceParams& p [[buffer(3)]],
                        uint tid [[thread_index_in_threadgroup]], uint tpg [[threads_per_threadgroup]],
                        uint group [[threadgroup_position_in_grid]]) {
-    threadgroup T scratch[256];
+    threadgroup R scratch[256];
     ulong begin = ulong(group) * p.part, end = min(begin + p.part, p.count);
-    T acc = T(0);
+    R acc = R(0);
     for (ulong i = begin + tid; i < end; i += tpg) {
-        T x = predicted[i], t = target[i];
+        R x = F::value(predicted[i]), t = F::value(target[i]);
         if (p.op == 0) acc += (x - t) * (x - t);
         else acc += times_log(t, x);
-        if (p.op == 2) acc += times_log(T(1) - t, T(1) - x);
+        if (p.op == 2) acc += times_log(R(1) - t, R(1) - x);
     }
-    T result = group_fold(0u, acc, scratch, tid, tpg);
+    R result = group_fold(0u, acc, scratch, tid, tpg);
     if (tid == 0) out[group] = result;
 }
-#define LOSS(name, T) \
-    template [[host_name(name)]] kernel void loss_terms<T>(device const T*, device const T*, device T*, constant ReduceParams&, uint, uint, uint);
-LOSS("loss_f32", float)
-LOSS("loss_f64", wide)
+#define LOSS(name, T, R, F) \
+    template [[host_name(name)]] kernel void loss_terms<T, R, F>(device const T*, device const T*, device R*, constant ReduceParams&, uint, uint, uint);
+LOSS("loss_f32", float, float, Single)
+LOSS("loss_f64", wide, wide, Double)
+LOSS("loss_f16", ushort, float, Half)
+LOSS("loss_bf16", ushort, float, Brain)

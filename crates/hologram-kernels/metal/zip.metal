@@ -1,27 +1,29 @@
 // Elementwise operations of two operands: a thread reads twice 16 bytes, and writes 16.
+#include "formats.h"
 #include "math.h"
 #include "params.h"
 
 #define EACH(expression) \
-    MSL_UNROLL for (uint j = 0; j < 16 / sizeof(T); j++) { T v = x.v[j], w = y.v[j]; x.v[j] = (expression); } \
+    MSL_UNROLL for (uint j = 0; j < 16 / sizeof(T); j++) { R v = F::value(x.v[j]), w = F::value(y.v[j]); x.v[j] = F::bits(expression); } \
     break;
 
 template <typename T>
-inline Pack<T> right_operand(device const T* b, ulong at, constant ZipParams& p) {
-    if (p.scalar == 0) return load_pack(b, at, p.count, p.aligned != 0, T(1));
+inline Pack<T> right_operand(device const T* b, ulong at, constant ZipParams& p, T one) {
+    if (p.scalar == 0) return load_pack(b, at, p.count, p.aligned != 0, one);
     Pack<T> y;
     MSL_UNROLL for (uint j = 0; j < 16 / sizeof(T); j++) y.v[j] = low_bits<T>::value(p.value);
     return y;
 }
 
 /// dst[i] = a[i] `op` b[i] (or a constant) for floats: 16 bytes of each per thread.
-template <typename T>
+template <typename T, typename F>
 kernel void zip_real(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
                      constant ZipParams& p [[buffer(3)]], uint gid [[thread_position_in_grid]]) {
     if (gid >= p.threads) return;
+    typedef typename F::real R;
     ulong at = p.first + ulong(gid) * (16 / sizeof(T));
-    Pack<T> x = load_pack(a, at, p.count, p.aligned != 0, T(1));
-    Pack<T> y = right_operand(b, at, p);
+    Pack<T> x = load_pack(a, at, p.count, p.aligned != 0, F::bits(R(1)));
+    Pack<T> y = right_operand(b, at, p, F::bits(R(1)));
     switch (p.op) {
         case 0: EACH(v + w)
         case 1: EACH(v - w)
@@ -34,17 +36,21 @@ kernel void zip_real(device const T* a [[buffer(0)]], device const T* b [[buffer
     }
     store_pack(dst, at, p.count, p.aligned != 0, x);
 }
-template [[host_name("zip_f32")]] kernel void zip_real<float>(device const float*, device const float*, device float*, constant ZipParams&, uint);
-template [[host_name("zip_f64")]] kernel void zip_real<wide>(device const wide*, device const wide*, device wide*, constant ZipParams&, uint);
+template [[host_name("zip_f32")]] kernel void zip_real<float, Single>(device const float*, device const float*, device float*, constant ZipParams&, uint);
+template [[host_name("zip_f64")]] kernel void zip_real<wide, Double>(device const wide*, device const wide*, device wide*, constant ZipParams&, uint);
+template [[host_name("zip_f16")]] kernel void zip_real<ushort, Half>(device const ushort*, device const ushort*, device ushort*, constant ZipParams&, uint);
+template [[host_name("zip_bf16")]] kernel void zip_real<ushort, Brain>(device const ushort*, device const ushort*, device ushort*, constant ZipParams&, uint);
 
 /// dst[i] = a[i] `op` b[i] (or a constant) for integers, without quotients: 16 bytes of each per thread.
 template <typename T>
 kernel void zip_integer(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
                         constant ZipParams& p [[buffer(3)]], uint gid [[thread_position_in_grid]]) {
     if (gid >= p.threads) return;
+    typedef T R;
+    typedef Same<T> F;
     ulong at = p.first + ulong(gid) * (16 / sizeof(T));
     Pack<T> x = load_pack(a, at, p.count, p.aligned != 0, T(1));
-    Pack<T> y = right_operand(b, at, p);
+    Pack<T> y = right_operand(b, at, p, T(1));
     switch (p.op) {
         case 0: EACH(plus(v, w))
         case 1: EACH(minus(v, w))
@@ -79,7 +85,7 @@ kernel void divide_integer(device const T* a [[buffer(0)]], device const T* b [[
     if (gid >= p.threads) return;
     ulong at = p.first + ulong(gid) * (16 / sizeof(T));
     Pack<T> x = load_pack(a, at, p.count, p.aligned != 0, T(1));
-    Pack<T> y = right_operand(b, at, p);
+    Pack<T> y = right_operand(b, at, p, T(1));
     bool zero = false;
     MSL_UNROLL for (uint j = 0; j < 16 / sizeof(T); j++) {
         zero = zero || y.v[j] == T(0);

@@ -11,12 +11,11 @@ impl Operation {
         match *self {
             Self::Map { op, ty, .. } => map_types(op, ty),
             Self::MapBinary { op, ty, .. } | Self::MapScalar { op, ty, .. } => binary_types(op, ty),
-            Self::Clip { ty, .. } | Self::Reduce { ty, .. } => computable(ty),
-            Self::Fill { .. } => Ok(()),
+            Self::Clip { .. } | Self::Reduce { .. } | Self::Fill { .. } => Ok(()),
             Self::Loss { ty, .. }
             | Self::Softmax { ty, .. }
             | Self::LayerNorm { ty, .. }
-            | Self::Gemm { ty, .. } => float(ty),
+            | Self::Gemm { ty, .. } => any_float(ty),
         }
     }
 }
@@ -27,9 +26,13 @@ impl Operation {
 /// The type and the allowed ones, in words.
 pub fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
     match op {
-        MapOp::Relu => computable(ty),
-        MapOp::Abs | MapOp::Neg => signed(ty),
-        _ => float(ty),
+        MapOp::Relu => Ok(()),
+        MapOp::Abs | MapOp::Neg => require(
+            ty,
+            ty.is_signed_int() || ty.is_float(),
+            "the signed integer and the float types",
+        ),
+        _ => any_float(ty),
     }
 }
 
@@ -39,8 +42,8 @@ pub fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
 /// The type and the allowed ones, in words.
 pub fn binary_types(op: BinaryOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
     match op {
-        BinaryOp::Pow | BinaryOp::Atan2 => float(ty),
-        _ => computable(ty),
+        BinaryOp::Pow | BinaryOp::Atan2 => any_float(ty),
+        _ => Ok(()),
     }
 }
 
@@ -56,7 +59,15 @@ pub fn require(ty: Ty, ok: bool, allowed: &'static str) -> Result<(), (Ty, &'sta
     }
 }
 
-/// The two float types that are computed with.
+/// The float types that whole-buffer operations compute with: all four.
+///
+/// # Errors
+/// The type and the allowed ones, in words.
+pub fn any_float(ty: Ty) -> Result<(), (Ty, &'static str)> {
+    require(ty, ty.is_float(), "the float types")
+}
+
+/// The two float types that lanes compute with.
 ///
 /// # Errors
 /// The type and the allowed ones, in words.
@@ -64,7 +75,7 @@ pub fn float(ty: Ty) -> Result<(), (Ty, &'static str)> {
     require(ty, matches!(ty, Ty::F32 | Ty::F64), "f32 and f64")
 }
 
-/// The types of arithmetic.
+/// The types that lanes compute with.
 ///
 /// # Errors
 /// The type and the allowed ones, in words.
@@ -72,7 +83,7 @@ pub fn computable(ty: Ty) -> Result<(), (Ty, &'static str)> {
     require(ty, ty.is_computable(), "the integer types, f32 and f64")
 }
 
-/// Types that have a sign.
+/// Types of lanes that have a sign.
 ///
 /// # Errors
 /// The type and the allowed ones, in words.

@@ -22,9 +22,9 @@ pub enum Ty {
     U32,
     /// Unsigned, 64 bits.
     U64,
-    /// IEEE binary16; storage and conversion only.
+    /// IEEE binary16; lanes store and convert it, whole-buffer operations compute with it.
     F16,
-    /// The upper half of a binary32; storage and conversion only.
+    /// The upper half of a binary32; as `F16`.
     Bf16,
     /// IEEE binary32.
     F32,
@@ -84,9 +84,17 @@ impl Ty {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// An integer type or `f32` or `f64`: what arithmetic works on.
+    /// An integer type or `f32` or `f64`: what arithmetic of lanes works on.
     pub const fn is_computable(self) -> bool {
         !matches!(self, Self::F16 | Self::Bf16)
+    }
+
+    /// The type that whole-buffer operations calculate in: `f32` for halves, else itself.
+    pub const fn calculated(self) -> Self {
+        match self {
+            Self::F16 | Self::Bf16 => Self::F32,
+            ty => ty,
+        }
     }
 
     /// Name in assembly, such as `i32` or `bf16`.

@@ -210,7 +210,10 @@ fn forms_are_checked() {
         src: buffer(2),
         count: 1,
     };
-    assert_eq!(invalid(map), "type i32 is not allowed, only f32 and f64");
+    assert_eq!(
+        invalid(map),
+        "type i32 is not allowed, only the float types"
+    );
     let norm = |epsilon| IntrinsicCall::LayerNorm {
         ty: Ty::F32,
         dst: buffer(1),

@@ -1,6 +1,8 @@
 //! Which types each instruction works on.
 
-use hologram_kernels::legality::{binary_types, computable, float, map_types, require, signed};
+use hologram_kernels::legality::{
+    any_float, binary_types, computable, float, map_types, require, signed,
+};
 
 use super::{Instruction, Ty};
 
@@ -51,16 +53,15 @@ pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> 
         | I::Tan { ty, .. }
         | I::Tanh { ty, .. }
         | I::Sigmoid { ty, .. }
-        | I::Pow { ty, .. }
-        | I::Gemm { ty, .. }
+        | I::Pow { ty, .. } => float(ty),
+        I::Gemm { ty, .. }
         | I::LayerNorm { ty, .. }
         | I::Loss { ty, .. }
-        | I::Softmax { ty, .. } => float(ty),
+        | I::Softmax { ty, .. } => any_float(ty),
         I::ParallelMap { ty, op, .. } => map_types(op, ty),
         I::ParallelMapBinary { ty, op, .. } | I::ParallelMapScalar { ty, op, .. } => {
             binary_types(op, ty)
         }
-        I::ParallelReduce { ty, .. } | I::Clip { ty, .. } => computable(ty),
         // All twelve types, or fixed ones.
         _ => Ok(()),
     }

@@ -25,8 +25,9 @@ fn plan(ty: Ty, count: u64) -> (u64, u64) {
     (count.div_ceil(part).max(1), part)
 }
 
-/// Bits of the result of nothing.
+/// Bits of the result of nothing; of halves, those of `f32`.
 fn identity(op: ReduceOp, ty: Ty) -> u64 {
+    let ty = ty.calculated();
     let float = |single: f32, double: f64| match ty {
         Ty::F32 => single.to_bits().into(),
         _ => double.to_bits(),
@@ -50,32 +51,66 @@ impl Call<'_> {
     pub fn reduce(&self, op: ReduceOp, count: u64) -> Result<(), DeviceError> {
         let (parts, part) = plan(self.ty, count);
         let aligned = self.all_aligned(2);
-        if parts == 1 {
-            return self.reduce_part(
-                op,
-                self.operand(1),
-                count,
-                (parts, part),
-                aligned,
-                None,
-                None,
-            );
+        let source = self.operand(1);
+        if parts == 1 && self.ty == self.ty.calculated() {
+            return self.reduce_part(op, source, count, (parts, part), aligned, None, None);
         }
-        let bytes = parts as usize * self.ty.size();
-        let mut partial = MetalBuffer::<u8>::uninit(self.stream.context(), bytes)?;
-        let (source, out) = (self.operand(1), partial.as_slice_mut());
-        self.reduce_part(
-            op,
-            source,
+        let mut partial = self.partial(parts)?;
+        let out = partial.as_slice_mut();
+        let out = Some(out.as_slice());
+        self.reduce_part(op, source, count, (parts, part), aligned, out, None)?;
+        self.finish(op, partial.as_slice(), parts, None)
+    }
+
+    /// Memory for a value of each part.
+    fn partial(&self, parts: u64) -> Result<MetalBuffer<u8>, DeviceError> {
+        let bytes = parts as usize * self.ty.calculated().size();
+        Ok(MetalBuffer::uninit(self.stream.context(), bytes)?)
+    }
+
+    /// Folds the values of `parts` parts to operand 0, with a factor.
+    fn finish(
+        &self,
+        op: ReduceOp,
+        values: MetalSlice<'_, u8>,
+        parts: u64,
+        factor: Option<f64>,
+    ) -> Result<(), DeviceError> {
+        let ty = self.ty.calculated();
+        let part = plan(ty, parts).1.max(parts);
+        if ty == self.ty {
+            return self.reduce_part(op, values, parts, (1, part), true, None, factor);
+        }
+        self.stream
+            .encode(self.kernel("round")?, Grid::groups(1, THREADS))
+            .buffer_range(0, values)
+            .buffer_range(1, self.operand(0))
+            .value(2, &self.params(op, parts, part, true, factor))
+            .dispatch()?;
+        Ok(())
+    }
+
+    fn params(
+        &self,
+        op: ReduceOp,
+        count: u64,
+        part: u64,
+        aligned: bool,
+        factor: Option<f64>,
+    ) -> ReduceParams {
+        ReduceParams {
             count,
-            (parts, part),
-            aligned,
-            Some(out.as_slice()),
-            None,
-        )?;
-        let rest = partial.as_slice();
-        let one = (1, plan(self.ty, parts).1.max(parts));
-        self.reduce_part(op, rest, parts, one, true, None, None)
+            part,
+            identity: identity(op, self.ty),
+            factor: factor.map_or(0, |factor| match self.ty.calculated() {
+                Ty::F32 => u64::from((factor as f32).to_bits()),
+                _ => factor.to_bits(),
+            }),
+            op: op.code().into(),
+            aligned: aligned.into(),
+            scaled: factor.is_some().into(),
+            pad: 0,
+        }
     }
 
     /// Folds parts of `source` to `out`, or to operand 0 with a factor.
@@ -90,20 +125,7 @@ impl Call<'_> {
         out: Option<MetalSlice<'_, u8>>,
         factor: Option<f64>,
     ) -> Result<(), DeviceError> {
-        let factor_bits = factor.map_or(0, |factor| match self.ty {
-            Ty::F32 => u64::from((factor as f32).to_bits()),
-            _ => factor.to_bits(),
-        });
-        let params = ReduceParams {
-            count,
-            part,
-            identity: identity(op, self.ty),
-            factor: factor_bits,
-            op: op.code().into(),
-            aligned: aligned.into(),
-            scaled: factor.is_some().into(),
-            pad: 0,
-        };
+        let params = self.params(op, count, part, aligned, factor);
         let out = out.unwrap_or(self.operand(0));
         // Nothing is read of nothing, but something must be bound.
         let source = if count == 0 { out } else { source };
@@ -119,8 +141,7 @@ impl Call<'_> {
     /// Mean loss of operands 1 and 2.
     pub fn loss(&self, op: LossOp, count: u64) -> Result<(), DeviceError> {
         let (parts, part) = plan(self.ty, count);
-        let bytes = parts as usize * self.ty.size();
-        let mut partial = MetalBuffer::<u8>::uninit(self.stream.context(), bytes)?;
+        let mut partial = self.partial(parts)?;
         let params = ReduceParams {
             count,
             part,
@@ -144,9 +165,7 @@ impl Call<'_> {
             .value(3, &params)
             .dispatch()?;
         let sign = if op == LossOp::Mse { 1.0 } else { -1.0 };
-        let rest = partial.as_slice();
-        let one = (1, plan(self.ty, parts).1.max(parts));
         let factor = Some(sign / count as f64);
-        self.reduce_part(ReduceOp::Sum, rest, parts, one, true, None, factor)
+        self.finish(ReduceOp::Sum, partial.as_slice(), parts, factor)
     }
 }

@@ -19,6 +19,10 @@ fn shape(ty: Ty, m: u32, n: u32) -> Shape {
     let tiles = |side: u32| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side));
     match ty {
         Ty::F64 => ("gemm_f64_64", 64, 256),
+        Ty::F16 if tiles(128) >= BUSY => ("gemm_f16_128", 128, 256),
+        Ty::F16 => ("gemm_f16_32", 32, 64),
+        Ty::Bf16 if tiles(128) >= BUSY => ("gemm_bf16_128", 128, 256),
+        Ty::Bf16 => ("gemm_bf16_32", 32, 64),
         _ if tiles(128) >= BUSY => ("gemm_f32_128", 128, 256),
         _ if tiles(64) >= BUSY => ("gemm_f32_64", 64, 256),
         _ => ("gemm_f32_32", 32, 64),

@@ -22,7 +22,7 @@ fn threads(cols: u32) -> u32 {
 
 impl Call<'_> {
     fn row_params(&self, first: u32, cols: u32, epsilon: f64) -> RowParams {
-        let bits = |value: f64| match self.ty {
+        let bits = |value: f64| match self.ty.calculated() {
             Ty::F32 => u64::from((value as f32).to_bits()),
             _ => value.to_bits(),
         };

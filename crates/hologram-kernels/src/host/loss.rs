@@ -8,12 +8,22 @@ use crate::LossOp;
 
 /// Loss of `count` pairs; sums are held in `f64`.
 pub(super) fn loss<T: Float>(op: LossOp, p: *const T, t: *const T, count: usize) -> T {
-    let sum = match op {
+    let (p, t) = (Shared(p.cast_mut()), Shared(t.cast_mut()));
+    let mut sums = pieces(count, 8 * size_of::<T>(), 0.0, |range| {
+        // SAFETY: `run` was promised `count` elements of each.
+        let (p, t) = unsafe { (p.at(range.start), t.at(range.start)) };
+        terms(op, p, t, range.len())
+    });
+    T::from_f64(pairs(&mut sums, Sum) / count as f64)
+}
+
+/// Sum of the terms of `count` pairs by one core.
+pub(super) fn terms<T: Float>(op: LossOp, p: *const T, t: *const T, count: usize) -> f64 {
+    match op {
         LossOp::Mse => total::<T, SquaredError>(p, t, count),
         LossOp::CrossEntropy => -total::<T, CrossEntropy>(p, t, count),
         LossOp::BinaryCrossEntropy => -total::<T, BinaryCrossEntropy>(p, t, count),
-    };
-    T::from_f64(sum / count as f64)
+    }
 }
 
 trait Term {
@@ -55,18 +65,12 @@ impl Term for BinaryCrossEntropy {
 }
 
 fn total<T: Float, R: Term>(p: *const T, t: *const T, count: usize) -> f64 {
-    let (p, t) = (Shared(p.cast_mut()), Shared(t.cast_mut()));
-    let mut sums = pieces(count, 8 * size_of::<T>(), 0.0, |range| {
-        // SAFETY: `run` was promised `count` elements of each.
-        let (p, t) = unsafe { (p.at(range.start), t.at(range.start)) };
-        vector::run(Total::<T, R> {
-            p,
-            t,
-            count: range.len(),
-            term: std::marker::PhantomData,
-        })
-    });
-    pairs(&mut sums, Sum)
+    vector::run(Total::<T, R> {
+        p,
+        t,
+        count,
+        term: std::marker::PhantomData,
+    })
 }
 
 struct Total<T, R> {

@@ -2,10 +2,12 @@
 //!
 //! Results do not depend on the number of threads. Functions of `f32` are rounded from a calculation in
 //! `f64`, within 1 ULP; those of `f64` are within 4 ULP (`gelu` loses as many more as its cubic is
-//! large), its `pow`, `atan2` and `erf` are the standard library's and `libm`'s.
+//! large), its `pow`, `atan2` and `erf` are the standard library's and `libm`'s. Halves are widened to
+//! `f32`, calculated as those are (sums and products of matrices stay `f32`), and rounded once.
 
 mod element;
 mod gemm;
+mod half;
 mod loss;
 mod map;
 mod math;
@@ -20,6 +22,7 @@ mod vector;
 mod zip;
 
 use element::Element;
+use half::Format;
 use loss::loss;
 
 use crate::{BinaryOp, MapOp, Operation, ReduceOp, Ty};
@@ -81,6 +84,13 @@ pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostE
         let span = spans.get(index)?;
         Some((span.ptr as usize, span.len as u64))
     })?;
+    if let Some(format) = Format::of(operation.ty()) {
+        if !matches!(operation, Operation::Fill { .. }) {
+            // SAFETY: the caller's promises; types, lengths and alignment were checked.
+            unsafe { half::run(operation, spans, format) };
+            return Ok(());
+        }
+    }
     let ty = match operation {
         Operation::MapBinary { op, ty, .. } | Operation::MapScalar { op, ty, .. }
             if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) =>
@@ -108,7 +118,7 @@ pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostE
             Ty::U64 => wrapping::<u64>(operation, spans),
             Ty::F32 => float::<f32>(operation, spans),
             Ty::F64 => float::<f64>(operation, spans),
-            // Filled as `u16`; there is nothing else that they may do.
+            // Filled as `u16`, else `half::run`.
             Ty::F16 | Ty::Bf16 => Ok(()),
         }
     }
@@ -318,7 +328,7 @@ unsafe fn float<T: math::Float>(
             unsafe { at(0).write(result) };
         }
         Operation::Softmax { rows, cols, .. } => {
-            rows::softmax(at(0), at(1), rows as usize, cols as usize);
+            rows::softmax::<rows::Same<T>>(at(0), at(1), rows as usize, cols as usize);
         }
         Operation::LayerNorm {
             rows,
@@ -331,7 +341,8 @@ unsafe fn float<T: math::Float>(
                 beta: at(3),
                 epsilon,
             };
-            rows::layer_norm(at(0), at(1), scale, rows as usize, cols as usize);
+            let (rows, cols) = (rows as usize, cols as usize);
+            rows::layer_norm::<rows::Same<T>>(at(0), at(1), scale, rows, cols);
         }
         Operation::Gemm { m, n, k, .. } => {
             gemm::gemm(at(0), at(1), at(2), [m, n, k].map(|x| x as usize));

@@ -42,14 +42,15 @@ fold! {
 pub(super) fn reduce<T: Element, F: Fold<T>>(src: *const T, count: usize, op: F) -> T {
     let src = Shared(src.cast_mut());
     let mut sums = pieces(count, size_of::<T>(), op.empty(), |range| {
-        vector::run(Reduce {
-            // SAFETY: `run` was promised `count` elements.
-            src: unsafe { src.at(range.start) },
-            count: range.len(),
-            op,
-        })
+        // SAFETY: `run` was promised `count` elements.
+        serial(unsafe { src.at(range.start) }, range.len(), op)
     });
     pairs(&mut sums, op)
+}
+
+/// The same by one core.
+pub(super) fn serial<T: Element, F: Fold<T>>(src: *const T, count: usize, op: F) -> T {
+    vector::run(Reduce { src, count, op })
 }
 
 /// Joins neighbours until one is left.

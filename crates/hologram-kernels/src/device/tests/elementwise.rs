@@ -8,7 +8,7 @@ const SIZES: [(u64, usize); 5] = [(0, 0), (1, 0), (1000, 0), (1027, 0), (259, 3)
 
 fn tolerance(ty: Ty) -> f64 {
     match ty {
-        Ty::F32 => 4.0 * f64::from(f32::EPSILON),
+        Ty::F32 | Ty::F16 | Ty::Bf16 => 4.0 * f64::from(f32::EPSILON),
         _ => 8.0 * f64::EPSILON,
     }
 }
@@ -16,7 +16,7 @@ fn tolerance(ty: Ty) -> f64 {
 #[test]
 fn elementwise() {
     let context = context();
-    for ty in COMPUTABLE {
+    for ty in Ty::ALL {
         for (count, shift) in SIZES {
             let n = count as usize;
             let operands = [random(ty, n, 1), random(ty, n, 2)];
@@ -39,6 +39,8 @@ fn elementwise() {
             let (low, high) = match ty {
                 Ty::F32 => (u64::from((-1.0f32).to_bits()), u64::from(2.0f32.to_bits())),
                 Ty::F64 => ((-1.0f64).to_bits(), 2.0f64.to_bits()),
+                Ty::F16 => (0xbc00, 0x4000),
+                Ty::Bf16 => (0xbf80, 0x4000),
                 _ => (5, 100),
             };
             operations.push(Operation::Clip {

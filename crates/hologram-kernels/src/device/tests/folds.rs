@@ -4,7 +4,7 @@ use super::*;
 use crate::{LossOp, ReduceOp};
 
 fn folds(context: &MetalContext, counts: &[u64]) {
-    for ty in COMPUTABLE {
+    for ty in Ty::ALL {
         for &count in counts {
             let read = [
                 random(ty, count as usize, count),

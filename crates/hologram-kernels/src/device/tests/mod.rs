@@ -6,6 +6,7 @@ mod folds;
 mod products;
 mod rows;
 
+use half::{bf16, f16};
 use openvm_metal_common::{Device, MetalBuffer, MetalContext};
 
 use super::{run, DeviceError, DeviceSpan, LIBRARY};
@@ -34,6 +35,8 @@ fn random(ty: Ty, count: usize, seed: u64) -> Vec<u8> {
     let bytes = (0..count).flat_map(|_| match ty {
         Ty::F32 => (unit() as f32).to_le_bytes().to_vec(),
         Ty::F64 => unit().to_le_bytes().to_vec(),
+        Ty::F16 => f16::from_f64(unit()).to_le_bytes().to_vec(),
+        Ty::Bf16 => bf16::from_f64(unit()).to_le_bytes().to_vec(),
         _ => (unit() * 1e18).to_bits().to_le_bytes()[..ty.size()].to_vec(),
     });
     bytes.collect()
@@ -44,6 +47,12 @@ fn elements(ty: Ty, bytes: &[u8]) -> Vec<f64> {
     match ty {
         Ty::F32 => chunks
             .map(|c| f32::from_le_bytes(c.try_into().expect("4 bytes")).into())
+            .collect(),
+        Ty::F16 => chunks
+            .map(|c| f16::from_le_bytes(c.try_into().expect("2 bytes")).into())
+            .collect(),
+        Ty::Bf16 => chunks
+            .map(|c| bf16::from_le_bytes(c.try_into().expect("2 bytes")).into())
             .collect(),
         Ty::F64 => chunks
             .map(|c| f64::from_le_bytes(c.try_into().expect("8 bytes")))
@@ -123,13 +132,25 @@ fn on_host(operation: &Operation, read: &[Vec<u8>]) -> Result<Vec<u8>, host::Hos
     Ok(bytes.take(written).collect())
 }
 
-/// Device and host agree: integers exactly, floats within `relative` (and `absolute`).
+/// Device and host agree: integers exactly, floats within `relative` (and `absolute`), halves also to one place.
 fn same(operation: &Operation, device: &[u8], host: &[u8], relative: f64, absolute: f64) {
     let ty = operation.ty();
     if ty.is_int() {
         assert!(device == host, "{operation:?}");
         return;
     }
+    let relative = relative
+        + match ty {
+            Ty::F16 => f64::from(f16::EPSILON),
+            Ty::Bf16 => f64::from(bf16::EPSILON),
+            _ => 0.0,
+        };
+    // The place of the smallest halves.
+    let absolute = if ty == Ty::F16 {
+        absolute.max(6e-8)
+    } else {
+        absolute
+    };
     for (i, (x, y)) in elements(ty, device)
         .into_iter()
         .zip(elements(ty, host))
@@ -141,15 +162,4 @@ fn same(operation: &Operation, device: &[u8], host: &[u8], relative: f64, absolu
     }
 }
 
-const COMPUTABLE: [Ty; 10] = [
-    Ty::I8,
-    Ty::I16,
-    Ty::I32,
-    Ty::I64,
-    Ty::U8,
-    Ty::U16,
-    Ty::U32,
-    Ty::U64,
-    Ty::F32,
-    Ty::F64,
-];
+const FLOATS: [Ty; 4] = [Ty::F32, Ty::F64, Ty::F16, Ty::Bf16];

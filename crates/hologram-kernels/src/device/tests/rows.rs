@@ -3,7 +3,7 @@
 use super::*;
 
 fn rows(context: &MetalContext, shapes: &[(u32, u32)]) {
-    for ty in [Ty::F32, Ty::F64] {
+    for ty in FLOATS {
         for &(rows, cols) in shapes {
             let cells = rows as usize * cols as usize;
             let read = [

@@ -306,7 +306,7 @@ fn types_are_checked() {
         run_on(&call, &mut out, &[&[0; 8]]),
         Err(HostError::Type {
             ty: Ty::U32,
-            allowed: "f32 and f64"
+            allowed: "the float types"
         })
     );
 }

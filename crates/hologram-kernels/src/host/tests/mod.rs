@@ -3,6 +3,7 @@
 mod elementwise;
 mod floats;
 mod folds;
+mod halves;
 mod rows;
 
 use super::{run, HostError, HostSpan};

@@ -19,13 +19,13 @@ pub trait Element:
     fn to_bits64(self) -> u64;
 }
 
-/// An element that arithmetic works on: all but the halves.
+/// An element that operations compute with: all of them. Halves are widened to `f32` and rounded once.
 pub trait Number: Element {}
 
 /// A number with a sign.
 pub trait Signed: Number {}
 
-/// `f32` or `f64`.
+/// `f32`, `f64` or a half.
 pub trait Float: Signed {}
 
 macro_rules! elements {
@@ -60,9 +60,9 @@ macro_rules! mark {
     ($name:ident: $($t:ty)*) => { $(impl $name for $t {})* };
 }
 
-mark!(Number: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
-mark!(Signed: i8 i16 i32 i64 f32 f64);
-mark!(Float: f32 f64);
+mark!(Number: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64);
+mark!(Signed: i8 i16 i32 i64 f16 bf16 f32 f64);
+mark!(Float: f16 bf16 f32 f64);
 
 /// The bytes of a slice.
 pub fn as_bytes<T: Element>(slice: &[T]) -> &[u8] {

@@ -1,7 +1,8 @@
 """Operations on buffers, run where the buffers are.
 
 `n` is how many elements are used; without it all buffers must have the same length. Element-wise
-operations may write over one of their inputs. Operations of floats take float32 and float64.
+operations may write over one of their inputs. Operations of floats take float16, bfloat16, float32
+and float64; the first two are calculated in float32 and rounded once.
 
 Raises (all of them): `DTypeError` for types that differ or that the operation does not allow,
 `ShapeError` for buffers that are too short, `ArgumentError` for buffers of another executor,

@@ -10,6 +10,9 @@ use crate::program::Program;
 use crate::translate::{self, Options};
 use crate::validate::validate;
 
+/// Most words of parameters: 4 KiB.
+const MAX_WORDS: usize = 512;
+
 impl MetalBackend {
     /// Launches what [`translate::reroll`] makes of a program; `None` if it makes nothing of it, or something that
     /// cannot be compiled here or has no memory.
@@ -37,8 +40,10 @@ impl MetalBackend {
                 .pipelines
                 .get(&context, program, &shape, &mut self.stats);
             match pipeline {
-                Ok(pipeline) => ready.push((pipeline, params)),
-                Err(_) => return Ok(None),
+                Ok(pipeline) if pipeline.plan.slots.len() <= MAX_WORDS => {
+                    ready.push((pipeline, params));
+                }
+                _ => return Ok(None),
             }
         }
         let Ok(scratch) = self.memory.scratch(&self.stream, rerolled.scratch) else {

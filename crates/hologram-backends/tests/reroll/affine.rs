@@ -73,6 +73,41 @@ fn offsets_may_be_computed() -> Outcome {
 }
 
 #[test]
+fn many_constants_are_no_obstacle() -> Outcome {
+    // More words of parameters than a kernel can have: registers to preset, and constants of the program.
+    let mut pair = Pair::new(4096)?;
+    let mut text = String::from("mov_imm.u64 r1, 1\nmov_imm.u64 r3, 3\n");
+    for i in 0..90 {
+        text += &format!(
+            "mov_imm.u64 r{}, {}\nmov_imm.u64 r{}, 4\n",
+            20 + i,
+            4 * i,
+            120 + i
+        );
+    }
+    text += "@body:\nmov_imm.u32 r10, 0\n";
+    for i in 0..90 {
+        text += &format!(
+            "ldg.u32 r11, [r1 + r{}]\nmov_imm.u32 r12, {}\n",
+            20 + i,
+            1000 + i
+        );
+        text += &format!(
+            "mad.u32 r10, r11, r12, r10\nadd.u64 r{0}, r{0}, r{1}\n",
+            20 + i,
+            120 + i
+        );
+    }
+    for i in 0..200 {
+        text += &format!("mov_imm.u32 r12, {}\nxor.u32 r10, r10, r12\n", 5000 + 7 * i);
+    }
+    text += "stg.u32 r10, [r3 + r20]\nloop r9, @body\n";
+    let ended = pair.check(&text.parse()?, &times(100))?;
+    assert_eq!(ended.fault, None);
+    Ok(())
+}
+
+#[test]
 fn what_depends_on_order_stays_one_lane() -> Outcome {
     let mut pair = Pair::new(4096)?;
     let shift = "ldg.f32 r10, [r1 + r5]\nstg.f32 r10, [r1 + r7]\nadd.u64 r7, r7, r6";

@@ -147,7 +147,7 @@ fn alike(a: &Instruction, b: &Instruction) -> bool {
         }
         copy
     };
-    a == b || without(a) == without(b)
+    a.opcode() == b.opcode() && (a == b || without(a) == without(b))
 }
 
 /// The groups that make up the program but for its ends: the earliest, of these the shortest.

@@ -1,11 +1,12 @@
 #pragma once
 // Float functions: those of the platform on Apple GPUs and processors; on NVIDIA GPUs, for which no
-// mathematics library is linked, polynomials in 64 bits, within 4 ULP, rounded for `float`.
+// mathematics library is linked, polynomials in 64 bits, within 4 ULP, rounded for `float`. With SOFT_MATH processors
+// take these too.
 #include "elements.h"
 
 #define EACH_FUNCTION(X) X(exp) X(log) X(sin) X(cos) X(tan) X(tanh)
 
-#if defined(MSL_HOST)
+#if defined(MSL_HOST) && !defined(SOFT_MATH)
 #define FUNCTION(name) \
     inline float real_##name(float x) { return __builtin_##name##f(x); } \
     inline wide real_##name(wide x) { return __builtin_##name(x); }
@@ -15,8 +16,10 @@ inline float real_pow(float x, float y) { return __builtin_powf(x, y); }
 inline wide real_pow(wide x, wide y) { return __builtin_pow(x, y); }
 inline float real_atan2(float y, float x) { return __builtin_atan2f(y, x); }
 inline wide real_atan2(wide y, wide x) { return __builtin_atan2(y, x); }
-#elif defined(MSL_PTX)
+#elif defined(HAVE_WIDE)
 #include "math_wide.h"
+#define POWER_CALL inline
+#include "power.h"
 #define FUNCTION(name) \
     inline float real_##name(float x) { return float(real_##name(wide(x))); }
 EACH_FUNCTION(FUNCTION)
@@ -31,8 +34,7 @@ inline float real_pow(float x, float y) {
     wide r = ax == 1.0 ? 1.0 : real_exp(wide(y) * real_log(ax));
     return float(odd && (as_type<uint>(x) >> 31) != 0 ? -r : r);
 }
-// Not for 64 bits: the logarithm has too few digits. The host refuses it.
-inline wide real_pow(wide x, wide y) { return real_exp(y * real_log(x)); }
+inline wide real_pow(wide x, wide y) { return power(x, y); }
 inline float real_atan2(float y, float x) { return float(real_atan2(wide(y), wide(x))); }
 #else
 #define FUNCTION(name) \
@@ -87,11 +89,10 @@ inline float real_erf(float x) {
     float r = 1.0f - real_exp(-g);
     return a != a ? x : x < 0.0f ? -r : r;
 }
-#if defined(MSL_HOST)
+#if defined(MSL_HOST) && !defined(SOFT_MATH)
 inline wide real_erf(wide x) { return __builtin_erf(x); }
-#elif defined(MSL_PTX)
-// Rounded: the host refuses it.
-inline wide real_erf(wide x) { return wide(real_erf(float(x))); }
+#elif defined(HAVE_WIDE)
+inline wide real_erf(wide x) { return error_function(x); }
 #endif
 
 template <typename T> inline T real_sigmoid(T x) { return T(1) / (T(1) + real_exp(-x)); }

@@ -169,7 +169,6 @@ impl MetalBackend {
 pub(crate) fn base_options(kind: DeviceKind) -> Options {
     Options {
         apple: kind == DeviceKind::Metal,
-        no_f64_pow: kind != DeviceKind::Cpu,
         ..Options::default()
     }
 }

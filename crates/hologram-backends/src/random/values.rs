@@ -263,11 +263,9 @@ impl State {
         const OPS: [&str; 10] = [
             "exp", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "sigmoid", "pow",
         ];
-        let (op, mut ty) = (self.rng.pick(&OPS), self.float());
+        let (op, ty) = (self.rng.pick(&OPS), self.float());
         let d = "r122";
         if op == "pow" {
-            // `pow.f64` is not on GPUs.
-            ty = Ty::F32;
             let (a, b) = (self.source(ty), self.source(ty));
             self.line(format!("pow.{ty} {d}, {a}, {b}"));
         } else {

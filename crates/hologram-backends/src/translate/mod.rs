@@ -19,6 +19,8 @@ pub use kernel::CONTROL_BYTES;
 pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
 pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 
+use hologram_kernels::device::POWER;
+
 use crate::backend::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};
 use crate::program::Program;
@@ -26,13 +28,24 @@ use crate::program::Program;
 /// Functions that every kernel may call.
 pub const PRELUDE: &str = include_str!("prelude.metal");
 
+/// Powers of `f64` where no mathematics library is linked: what stands before and after their text.
+const POWER_BEFORE: &str = "
+#ifdef HG_POWER
+typedef double wide;
+#define POWER_CALL HG_FAR
+";
+const POWER_AFTER: &str = "
+METAL_FUNC double hg_pow_f64(double x, double y) { return power(x, y); }
+#endif
+";
+
 /// Most instructions of a program that is translated.
 pub const MAX_TRANSLATED: usize = 1 << 15;
 
 /// Translates a program that the validator accepts.
 ///
 /// # Errors
-/// [`BackendError::UnsupportedInstruction`] for `f64` on Apple GPUs, `pow.f64` off the CPU, whole-buffer
+/// [`BackendError::UnsupportedInstruction`] for `f64` on Apple GPUs, whole-buffer
 /// instructions, and pools that a program makes or frees; [`BackendError::UnsupportedOperation`] over
 /// [`MAX_TRANSLATED`] instructions.
 pub fn translate(program: &Program, options: &Options) -> Result<Plan> {
@@ -67,15 +80,12 @@ fn unsupported(instruction: &Instruction, options: &Options) -> Option<&'static 
     if double && options.apple {
         return Some("Apple GPUs have no f64");
     }
-    if matches!(instruction, I::Pow { ty: Ty::F64, .. }) && options.no_f64_pow {
-        return Some("there is no f64 power function for this device");
-    }
     None
 }
 
 /// A compilable unit with a kernel for each name and plan.
 pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
-    let mut text = String::from(PRELUDE);
+    let mut text = [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER].concat();
     for (name, plan) in kernels {
         text.push('\n');
         text.push_str(&plan.kernel(name));

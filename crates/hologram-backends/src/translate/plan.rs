@@ -67,8 +67,6 @@ pub const FIXED_SLOTS: [Slot; FIXED] = [
 pub struct Options {
     /// For an Apple GPU: no `f64`.
     pub apple: bool,
-    /// The device has no `pow` of `f64`.
-    pub no_f64_pow: bool,
     /// Grid and block have one row: the place in the grid is one number.
     pub linear: bool,
     /// Steps are counted even without loops and calls, because the budget is small.

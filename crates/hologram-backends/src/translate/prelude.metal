@@ -359,6 +359,8 @@ HG_FAR double hg_tanh_f64(double x) {
     }
     return as_type<double>(as_type<ulong>(r) | (as_type<ulong>(x) & 0x8000000000000000ul));
 }
+// `power`, the text of which stands after this one.
+#define HG_POWER 1
 #define HG_MATH(name) METAL_FUNC float hg_##name##_f32(float x) { return (float)hg_##name##_f64((double)x); }
 HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
 METAL_FUNC float hg_pow_f32(float x, float y) {

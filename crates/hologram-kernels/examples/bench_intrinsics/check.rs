@@ -1,5 +1,6 @@
 //! Results of a device against those of the host.
 
+use half::{bf16, f16};
 use hologram_kernels::device::{self, DeviceSpan};
 use hologram_kernels::host::{self, HostSpan};
 use hologram_kernels::{BinaryOp, MapOp, Operation, Ty};
@@ -8,32 +9,27 @@ use openvm_metal_common::{CommandStream, MetalBuffer};
 use super::operations::elementwise;
 use super::{bytes_of, data, Outcome, F32};
 
+const FLOATS: [Ty; 4] = [F32, Ty::F64, Ty::F16, Ty::Bf16];
+
 /// Every operation at a size that fills no tile, against the host.
 pub fn check_device(stream: &CommandStream) -> Outcome<()> {
     let mut operations: Vec<Operation> = elementwise(100_003).into_iter().map(|o| o.1).collect();
     for &op in MapOp::ALL {
-        operations.push(Operation::Map {
-            op,
-            ty: F32,
-            count: 100_003,
-        });
-        if op != MapOp::Erf {
+        for ty in FLOATS {
             operations.push(Operation::Map {
                 op,
-                ty: Ty::F64,
+                ty,
                 count: 100_003,
             });
         }
     }
     for &op in BinaryOp::ALL {
-        for ty in [F32, Ty::F64] {
-            if (op, ty) != (BinaryOp::Pow, Ty::F64) {
-                operations.push(Operation::MapBinary {
-                    op,
-                    ty,
-                    count: 100_003,
-                });
-            }
+        for ty in FLOATS {
+            operations.push(Operation::MapBinary {
+                op,
+                ty,
+                count: 100_003,
+            });
         }
     }
     for (m, n, k) in [
@@ -43,7 +39,7 @@ pub fn check_device(stream: &CommandStream) -> Outcome<()> {
         (1000, 999, 1001),
         (2047, 2049, 130),
     ] {
-        for ty in [F32, Ty::F64] {
+        for ty in FLOATS {
             operations.push(Operation::Gemm { ty, m, n, k });
         }
     }
@@ -55,6 +51,14 @@ pub fn check_device(stream: &CommandStream) -> Outcome<()> {
         for bytes in bytes_of(&operation) {
             let values = data(bytes.div_ceil(size));
             let raw: Vec<u8> = match operation.ty() {
+                Ty::F16 => values
+                    .iter()
+                    .flat_map(|&x| f16::from_f32(x).to_le_bytes())
+                    .collect(),
+                Ty::Bf16 => values
+                    .iter()
+                    .flat_map(|&x| bf16::from_f32(x).to_le_bytes())
+                    .collect(),
                 Ty::F64 => values
                     .iter()
                     .flat_map(|&x| f64::from(x).to_le_bytes())
@@ -113,6 +117,12 @@ fn compare(operation: &Operation, device: &[u8], host: &[u8]) -> Outcome<()> {
     let values = |bytes: &[u8]| -> Vec<f64> {
         let chunks = bytes.chunks_exact(ty.size());
         match ty {
+            Ty::F16 => chunks
+                .map(|c| f16::from_le_bytes([c[0], c[1]]).into())
+                .collect(),
+            Ty::Bf16 => chunks
+                .map(|c| bf16::from_le_bytes([c[0], c[1]]).into())
+                .collect(),
             F32 => chunks
                 .map(|c| f32::from_le_bytes([c[0], c[1], c[2], c[3]]).into())
                 .collect(),
@@ -132,6 +142,12 @@ fn compare(operation: &Operation, device: &[u8], host: &[u8]) -> Outcome<()> {
         Operation::Map { .. } | Operation::MapBinary { .. } => 5e-7,
         _ => 1e-4,
     };
+    let bound = bound
+        + match ty {
+            Ty::F16 => f64::from(f16::EPSILON),
+            Ty::Bf16 => f64::from(bf16::EPSILON),
+            _ => 0.0,
+        };
     for (i, (x, y)) in values(device).into_iter().zip(values(host)).enumerate() {
         if x != y && (x - y).abs() > bound * (least + y.abs()) {
             return Err(format!("{operation:?} at {i}: {x:e}, on the host {y:e}").into());

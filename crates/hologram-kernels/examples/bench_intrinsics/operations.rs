@@ -56,7 +56,7 @@ pub fn elementwise(n: u64) -> Vec<(String, Operation, u64)> {
         },
         1,
     ));
-    for ty in [Ty::I8, Ty::I32, Ty::I64] {
+    for ty in [Ty::I8, Ty::I32, Ty::I64, Ty::F16, Ty::Bf16] {
         let count = n * 4 / ty.size() as u64;
         let operation = Operation::MapBinary {
             op: BinaryOp::Add,
@@ -76,6 +76,19 @@ pub fn elementwise(n: u64) -> Vec<(String, Operation, u64)> {
             1,
         ));
     }
+    // As many bytes as of `f32`.
+    let (ty, count) = (Ty::F16, 2 * n);
+    let op = MapOp::Exp;
+    out.push(("map exp f16".into(), Operation::Map { op, ty, count }, 2));
+    let op = ReduceOp::Sum;
+    out.push((
+        "reduce sum f16".into(),
+        Operation::Reduce { op, ty, count },
+        1,
+    ));
+    let (rows, cols) = ((count / 4096) as u32, 4096);
+    let softmax = Operation::Softmax { ty, rows, cols };
+    out.push((format!("softmax f16 {rows} x {cols}"), softmax, 2));
     let op = LossOp::Mse;
     out.push((
         "loss mse f32".into(),
@@ -128,6 +141,18 @@ pub fn products() -> Vec<Operation> {
         },
         Operation::Gemm {
             ty: F32,
+            m: 4096,
+            n: 1,
+            k: 4096,
+        },
+        Operation::Gemm {
+            ty: Ty::F16,
+            m: 4096,
+            n: 4096,
+            k: 4096,
+        },
+        Operation::Gemm {
+            ty: Ty::F16,
             m: 4096,
             n: 1,
             k: 4096,

@@ -1,7 +1,6 @@
 //! Whole-buffer operations on devices of `openvm-metal-common`, by the kernels under `metal/`.
 //!
-//! `f64` is refused on Apple GPUs, its `pow` and `erf` on NVIDIA GPUs. Functions of `f32` are within
-//! 4 ULP (on Apple GPUs as the platform's precise functions are).
+//! `f64` is refused on Apple GPUs. Functions are within 4 ULP (on Apple GPUs as the platform's precise functions are).
 
 mod elementwise;
 mod fold;
@@ -15,7 +14,12 @@ use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer, MetalError, Me
 
 use crate::host::{self, HostError};
 pub use crate::kernels::LIBRARY;
-use crate::{BinaryOp, MapOp, Operation, Ty};
+
+/// Metal text of `power(x, y)` of 64-bit floats, for kernels made at run time: needs `wide`, a 64-bit float, and
+/// `POWER_CALL`, what stands before functions.
+pub const POWER: &str = include_str!("../../metal/power.h");
+
+use crate::{Operation, Ty};
 
 /// An operand's bytes in device memory.
 #[derive(Clone, Copy)]
@@ -108,17 +112,8 @@ pub fn run(
 /// # Errors
 /// [`DeviceError::Unsupported`].
 pub fn supports(operation: &Operation, kind: DeviceKind) -> Result<(), DeviceError> {
-    let inexact = match operation {
-        Operation::Map { op, .. } => *op == MapOp::Erf,
-        Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => *op == BinaryOp::Pow,
-        _ => false,
-    };
-    let wide = operation.ty() == Ty::F64;
-    if wide && kind == DeviceKind::Metal {
+    if operation.ty() == Ty::F64 && kind == DeviceKind::Metal {
         return Err(DeviceError::Unsupported("f64"));
-    }
-    if wide && kind != DeviceKind::Cpu && inexact {
-        return Err(DeviceError::Unsupported("pow and erf of f64"));
     }
     Ok(())
 }

@@ -1,0 +1,217 @@
+//! The functions of 64-bit floats for devices without a mathematics library, compiled for this processor and compared
+//! with its own.
+
+use std::path::Path;
+
+use hologram_backends::translate;
+use openvm_metal_builder::Toolchain;
+use openvm_metal_common::kernel::ArgKind;
+use openvm_metal_common::{
+    Device, Grid, MetalBuffer, MetalContext, RuntimeArg, RuntimeKernel, RuntimeSource,
+    RuntimeSymbols,
+};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Distance in units of the last place; 0 for two NaNs.
+fn ulps(x: f64, y: f64) -> u64 {
+    let order = |x: f64| {
+        let bits = i128::from(x.to_bits() as i64);
+        if bits < 0 {
+            i128::from(i64::MIN) - bits
+        } else {
+            bits
+        }
+    };
+    match (x.is_nan(), y.is_nan()) {
+        (true, true) => 0,
+        (false, false) => u64::try_from(order(x).abs_diff(order(y))).unwrap_or(u64::MAX),
+        _ => u64::MAX,
+    }
+}
+
+/// Numbers that look random.
+fn random(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}
+
+/// Values between -1 and 1.
+fn units(seed: u64, count: usize) -> impl Iterator<Item = f64> {
+    let mut next = random(seed);
+    (0..count).map(move |_| (next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0)
+}
+
+const EDGES: [f64; 26] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.0,
+    -2.0,
+    3.0,
+    -3.0,
+    0.5,
+    -0.5,
+    1.5,
+    1e300,
+    -1e300,
+    1e-300,
+    5e-324,
+    -5e-324,
+    f64::MIN_POSITIVE,
+    f64::MAX,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    9_007_199_254_740_993.0,
+    9_007_199_254_740_991.0,
+    1.0 + f64::EPSILON,
+    1.0 - f64::EPSILON / 2.0,
+    -7.0,
+];
+
+/// `out[i]` = a function of `x[i]` and `y[i]`: `expression` of Metal text with `$v` and `$w` for them, compiled with
+/// `options`.
+fn run(text: &str, expression: &str, options: &[&str], x: &[f64], y: &[f64]) -> Outcome<Vec<f64>> {
+    let header = "kernel void soft(device const ulong* x [[buffer(0)]], device const ulong* y [[buffer(1)]], \
+                  device ulong* out [[buffer(2)]], uint gid [[thread_position_in_grid]])";
+    let body = format!("out[gid] = as_type<ulong>({expression});")
+        .replace("$v", "as_type<decltype(1.0)>(x[gid])")
+        .replace("$w", "as_type<decltype(1.0)>(y[gid])");
+    let folder = folder_for(expression)?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hologram-kernels/metal");
+    let library = Toolchain::new(folder)?
+        .with_options(options)
+        .compile_cpu_shared(&root, &format!("{text}\n{header} {{ {body} }}\n"))?;
+    let arg = |name: &str, index, kind| RuntimeArg {
+        name: name.into(),
+        index,
+        kind,
+    };
+    let kernel = RuntimeKernel {
+        name: "soft".into(),
+        args: vec![
+            arg("x", 0, ArgKind::BufferRead { elem: 8 }),
+            arg("y", 1, ArgKind::BufferRead { elem: 8 }),
+            arg("out", 2, ArgKind::BufferWrite { elem: 8 }),
+        ],
+        barriers: false,
+        max_threads: 1024,
+        ptx_entry: String::new(),
+        cpu: Some(RuntimeSymbols {
+            run: library.kernels[0].scalar.clone(),
+            fiber: None,
+        }),
+    };
+    let source = RuntimeSource {
+        name: "soft".into(),
+        cpu: Some(library.path),
+        kernels: vec![kernel],
+        ..RuntimeSource::default()
+    };
+    let context = MetalContext::new(Device::Cpu, &[])?;
+    let unit = context.load_unit(&source)?;
+    let stream = context.stream();
+    let bytes =
+        |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|x| x.to_le_bytes()).collect() };
+    let buffers = [
+        MetalBuffer::from_host(&stream, &bytes(x))?,
+        MetalBuffer::from_host(&stream, &bytes(y))?,
+        MetalBuffer::<u8>::zeroed(&stream, 8 * x.len())?,
+    ];
+    let mut call = unit.encode(&stream, 0, Grid::threads(x.len()))?;
+    for (index, buffer) in buffers.iter().enumerate() {
+        call = call.buffer_range(index as u8, buffer.as_slice());
+    }
+    call.dispatch()?;
+    let out = buffers[2].to_host(&stream)?;
+    let words = out.as_chunks::<8>().0;
+    Ok(words.iter().map(|&word| f64::from_le_bytes(word)).collect())
+}
+
+/// A folder of this process for a compilation.
+fn folder_for(name: &str) -> Outcome<std::path::PathBuf> {
+    let word: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
+    let folder = std::env::temp_dir().join(format!("hologram-soft-{}-{word}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// No result is further than `bound` from `exact`.
+fn compare(name: &str, bound: u64, x: &[f64], y: &[f64], got: &[f64], exact: fn(f64, f64) -> f64) {
+    let mut worst = 0;
+    for ((&x, &y), &got) in x.iter().zip(y).zip(got) {
+        let exact = exact(x, y);
+        let distance = ulps(got, exact);
+        assert!(
+            distance <= bound,
+            "{name}({x:e}, {y:e}) = {got:e}, not {exact:e}"
+        );
+        worst = worst.max(distance);
+    }
+    println!("{name}: {worst} ULP at most, {} values", x.len());
+}
+
+/// Pairs of edges, near 1, of the whole range with results of every size, and any bits.
+fn bases_and_exponents() -> (Vec<f64>, Vec<f64>) {
+    let mut pairs: Vec<(f64, f64)> = EDGES.iter().flat_map(|&x| EDGES.map(|y| (x, y))).collect();
+    let (a, b) = (units(1, 60_000), units(2, 60_000));
+    for (i, (a, b)) in a.zip(b).enumerate() {
+        let base: f64 = match i % 4 {
+            0 => 1.0 + a * 0.5,
+            1 => (a * 700.0).exp(),
+            2 => a.abs() * 10.0,
+            _ => 1.0 + a * 1e-6,
+        };
+        // Any result that is not out of range.
+        let exponent = b * 745.0 / base.ln();
+        pairs.push((base, exponent));
+        pairs.push((-base, (b * 40.0).round()));
+    }
+    let mut next = random(3);
+    pairs.extend((0..20_000).map(|_| (f64::from_bits(next()), f64::from_bits(next()))));
+    pairs.into_iter().unzip()
+}
+
+/// As kernels for NVIDIA are compiled that are no programs.
+const CONTRACT: &str = "-ffp-contract=fast";
+
+#[test]
+fn powers_of_whole_buffers() -> Outcome<()> {
+    let (x, y) = bases_and_exponents();
+    let text = "#define SOFT_MATH 1\n#include \"math.h\"\n";
+    let got = run(text, "real_pow($v, $w)", &[CONTRACT], &x, &y)?;
+    compare("pow", 2, &x, &y, &got, f64::powf);
+    Ok(())
+}
+
+#[test]
+fn powers_of_programs() -> Outcome<()> {
+    let (x, y) = bases_and_exponents();
+    let text = format!("#define HG_SOFT_MATH 1\n{}", translate::unit([]));
+    let got = run(&text, "hg_pow_f64($v, $w)", &["-ffp-contract=off"], &x, &y)?;
+    compare("pow", 2, &x, &y, &got, f64::powf);
+    Ok(())
+}
+
+#[test]
+fn error_functions() -> Outcome<()> {
+    let mut x = EDGES.to_vec();
+    x.extend(units(4, 50_000).map(|x| x * 7.0));
+    x.extend(units(5, 10_000));
+    let mut next = random(6);
+    x.extend((0..20_000).map(|_| f64::from_bits(next())));
+    let text = "#define SOFT_MATH 1\n#include \"math.h\"\n";
+    let got = run(text, "real_erf($v)", &[CONTRACT], &x, &x)?;
+    compare("erf", 2, &x, &x, &got, |x, _| libm::erf(x));
+    for (x, y) in x.iter().zip(&got) {
+        assert!(x.is_nan() || x.is_sign_negative() == y.is_sign_negative());
+    }
+    Ok(())
+}

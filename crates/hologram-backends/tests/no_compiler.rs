@@ -1,14 +1,56 @@
-//! A machine without a compiler. One test, because it sets the environment of its process.
+//! A machine without a compiler: all tests of this process set its environment alike.
 
+use hologram_backends::cpu::CpuBackend;
+use hologram_backends::hostile::attempt;
 use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::random::{Comparison, Features};
 use hologram_backends::{Backend, BackendError, LaunchConfig, Program};
 use openvm_metal_common::Device;
 
-#[test]
-fn programs_are_refused_or_interpreted() -> Result<(), Box<dyn std::error::Error>> {
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// A backend on the CPU that cannot compile.
+fn open() -> Result<MetalBackend, Box<dyn std::error::Error>> {
     std::env::set_var("OPENVM_METAL_CXX", "hologram-no-such-compiler");
     let scratch = std::env::temp_dir().join(format!("hologram-none-{}", std::process::id()));
-    let mut backend = MetalBackend::with_scratch(Device::Cpu, scratch.clone())?;
+    Ok(MetalBackend::with_scratch(Device::Cpu, scratch)?)
+}
+
+#[test]
+fn random_programs_are_interpreted_alike() -> Outcome {
+    let mut device = open()?.with_fallback(Fallback::WhenUnsupported);
+    let features = Features {
+        fallback: true,
+        ..Features::default()
+    };
+    let mut reference = CpuBackend::new();
+    let mut comparison = Comparison::new(&mut reference, &mut device)?;
+    let done = comparison.campaign(40_000, 500, &features, |_| ())?;
+    let stats = device.stats();
+    assert_eq!(done.programs, 500);
+    assert_eq!(stats.interpreted + stats.operation_programs, 500);
+    assert!(stats.operation_programs > 20, "{stats:?}");
+    assert_eq!(stats.launches, 0);
+    Ok(())
+}
+
+#[test]
+fn wrong_programs_end_alike() -> Outcome {
+    let mut device = open()?.with_fallback(Fallback::WhenUnsupported);
+    let mut reference = CpuBackend::new();
+    for seed in 0..5_000 {
+        let ends =
+            [&mut reference as &mut dyn Backend, &mut device].map(|backend| attempt(backend, seed));
+        assert_eq!(ends[0], ends[1], "seed {seed}");
+        assert_eq!(reference.pools(), device.pools(), "seed {seed}");
+    }
+    assert!(device.stats().interpreted > 1000);
+    Ok(())
+}
+
+#[test]
+fn programs_are_refused_or_interpreted() -> Outcome {
+    let mut backend = open()?;
     let buffer = backend.allocate_buffer(16)?;
     let text = format!("mov_imm.u32 r1, 6\nstg.u32 r1, [buf{} + 4]", buffer.raw());
     let program: Program = text.parse()?;
@@ -33,6 +75,5 @@ fn programs_are_refused_or_interpreted() -> Result<(), Box<dyn std::error::Error
         matches!(error, Err(BackendError::Validation(_))),
         "{error:?}"
     );
-    let _ = std::fs::remove_dir_all(scratch);
     Ok(())
 }

@@ -138,7 +138,7 @@ impl MetalBackend {
     /// they were launched now, the kernels for that.
     ///
     /// # Errors
-    /// [`BackendError::Compilation`].
+    /// [`BackendError::NoCompiler`] unless the policy lets the interpreter run them; [`BackendError::Compilation`].
     pub fn prepare(&mut self, programs: &[(&Program, &ExecutionParams)]) -> Result<usize> {
         let launched = self.launched(programs);
         let shapes: Vec<_> = launched
@@ -146,7 +146,11 @@ impl MetalBackend {
             .map(|(program, shape)| (program, shape.clone()))
             .collect();
         let context = self.stream.context().clone();
-        self.pipelines.prepare(&context, &shapes, &mut self.stats)
+        let stats = &mut self.stats;
+        match self.pipelines.prepare(&context, &shapes, stats) {
+            Err(BackendError::NoCompiler(_)) if self.fallback.allows() => Ok(0),
+            prepared => prepared,
+        }
     }
 
     /// The table on the device, as the handles are now.

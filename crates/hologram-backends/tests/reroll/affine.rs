@@ -35,6 +35,9 @@ const IN_PLACE: &str =
 #[test]
 fn iterations_get_a_lane_each() -> Outcome {
     let mut pair = Pair::new(BYTES)?;
+    let down = over(400, 4u64.wrapping_neg(), ADD);
+    let texts = [over(0, 4, ADD), over(0, 4, IN_PLACE), down];
+    pair.prepare(&texts, &[times(2), times(100)])?;
     for count in SIZES {
         for body in [ADD, IN_PLACE] {
             let many = rerolled(&mut pair, &over(0, 4, body), count)?;
@@ -129,6 +132,7 @@ fn what_depends_on_order_stays_one_lane() -> Outcome {
         ("what follows reads what was stored", format!("{}ldg.f32 r1, [buf3 + 4]\nstg.f32 r1, [buf1 + 0]\n", over(0, 4, ADD))),
         ("something is stored before", format!("mov_imm.u32 r30, 5\nstg.u32 r30, [buf1 + 0]\n{}", over(0, 4, ADD))),
     ];
+    pair.prepare(cases.iter().map(|(_, text)| text), &[times(100)])?;
     for (why, text) in cases {
         assert!(!rerolled(&mut pair, &text, 100)?, "{why}");
     }

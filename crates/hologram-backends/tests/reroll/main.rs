@@ -49,6 +49,21 @@ impl Pair {
         Ok(pair)
     }
 
+    /// Compiles programs together, which is sooner done than one by one.
+    fn prepare<'a>(
+        &mut self,
+        texts: impl IntoIterator<Item = &'a String>,
+        params: &[ExecutionParams],
+    ) -> Outcome {
+        let parsed = texts.into_iter().map(|text| text.parse());
+        let programs: Vec<Program> = parsed.collect::<Result<_, _>>()?;
+        let each = programs
+            .iter()
+            .flat_map(|program| params.iter().map(move |params| (program, params)));
+        self.device.prepare(&each.collect::<Vec<_>>())?;
+        Ok(())
+    }
+
     /// Writes equal bytes to a buffer of both.
     fn write(&mut self, handle: u64, bytes: &[u8]) -> Outcome {
         let handle = BufferHandle::from_raw(handle);

@@ -30,6 +30,8 @@ fn integers_fold_by_a_tree() -> Outcome {
         ("u64", 8, "and"),
         ("i32", 4, "sub"),
     ];
+    let texts = cases.map(|(ty, size, op)| collect(ty, size, op, "3"));
+    pair.prepare(&texts, &[times(2), times(1000)])?;
     for (ty, size, op) in cases {
         for count in SIZES {
             let ended = pair.check(&collect(ty, size, op, "3").parse()?, &times(count))?;
@@ -66,6 +68,11 @@ fn extremes_of_floats_keep_their_bits() -> Outcome {
         ("f32", 4, "min", "r10, r12"),
         ("f64", 8, "max", "r12, r10"),
     ];
+    let texts = cases.map(|(ty, size, op, operands)| {
+        let text = collect(ty, size, op, &format!("{ty}(3)"));
+        text.replace("r12, r12, r10", &format!("r12, {operands}"))
+    });
+    pair.prepare(&texts, &[times(2), times(1000)])?;
     for (ty, size, op, operands) in cases {
         for begin in [format!("{ty}(nan)"), format!("{ty}(3)")] {
             let text = collect(ty, size, op, &begin);
@@ -168,6 +175,7 @@ fn what_is_no_fold_stays_one_lane() -> Outcome {
             sum.replace("[buf2 + 8]", "[buf2 + 8]\nstg.u32 r10, [buf2 + 24]"),
         ),
     ];
+    pair.prepare(cases.iter().map(|(_, text)| text), &[times(1000)])?;
     for (why, text) in cases {
         let ended = pair.check(&text.parse()?, &times(1000))?;
         assert_eq!((ended.fault, ended.rerolled), (None, false), "{why}");

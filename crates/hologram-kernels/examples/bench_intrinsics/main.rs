@@ -92,6 +92,20 @@ fn data(count: usize) -> Vec<f32> {
         .collect()
 }
 
+/// As many bytes of elements of a type, four at a time: halves between 0.5 and 1, else numbers of [`data`].
+fn filling(ty: Ty, bytes: usize) -> Vec<f32> {
+    let words = data(bytes.div_ceil(4) + 1).into_iter();
+    match ty {
+        Ty::F16 => words
+            .map(|x| f32::from_bits(0x3800_3800 | x.to_bits() & 0x03ff_03ff))
+            .collect(),
+        Ty::Bf16 => words
+            .map(|x| f32::from_bits(0x3f00_3f00 | x.to_bits() & 0x007f_007f))
+            .collect(),
+        _ => words.collect(),
+    }
+}
+
 fn bytes_of(operation: &Operation) -> Vec<usize> {
     let (lengths, count) = operation.lengths();
     let size = operation.ty().size();
@@ -104,7 +118,7 @@ fn bytes_of(operation: &Operation) -> Vec<usize> {
 fn time_device(stream: &CommandStream, operation: &Operation, runs: usize) -> Outcome<f64> {
     let mut buffers = Vec::new();
     for bytes in bytes_of(operation) {
-        let host = data(bytes.div_ceil(4));
+        let host = filling(operation.ty(), bytes);
         let raw: MetalBuffer<f32> = MetalBuffer::from_host(stream, &host)?;
         buffers.push(raw.cast::<u8>()?);
     }
@@ -181,7 +195,7 @@ fn bench_device(stream: &CommandStream, elements: u64) -> Outcome<()> {
 fn time_host(operation: &Operation, runs: usize) -> Outcome<f64> {
     let mut memory: Vec<Vec<f32>> = bytes_of(operation)
         .into_iter()
-        .map(|bytes| data(bytes.div_ceil(4) + 1))
+        .map(|bytes| filling(operation.ty(), bytes))
         .collect();
     let mut words: Vec<Vec<u64>> = Vec::new();
     for floats in memory.drain(..) {

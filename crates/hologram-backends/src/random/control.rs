@@ -128,8 +128,11 @@ fn phases(s: &mut State, block: u64) {
         let skip = s.faults && s.rng.chance(50);
         let label = s.label();
         if skip {
-            let p = s.predicate();
-            s.line(format!("bra {label}, {p}"));
+            // One lane or none: if all lanes missed the barrier, they would read what others write.
+            let lane = s.rng.below(block as usize + 1);
+            s.line(format!("mov_imm.u64 r4, {lane}"));
+            s.line("set.eq.u64 p8, r6, r4");
+            s.line(format!("bra {label}, p8"));
         }
         s.line("bar_sync 0");
         s.line(format!("{label}:"));

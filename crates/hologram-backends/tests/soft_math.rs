@@ -215,3 +215,41 @@ fn error_functions() -> Outcome<()> {
     }
     Ok(())
 }
+
+/// Of edges, a few turns, many turns, and any bits.
+fn angles() -> Vec<f64> {
+    let mut x = EDGES.to_vec();
+    x.extend(units(7, 20_000).map(|x| x * 7.0));
+    x.extend(units(8, 20_000).map(|x| x * 2e5));
+    let mut next = random(9);
+    x.extend((0..20_000).map(|_| f64::from_bits(next())));
+    x
+}
+
+#[test]
+fn angles_and_signs_of_zeros() -> Outcome<()> {
+    let x = angles();
+    let whole = "#define SOFT_MATH 1\n#include \"math.h\"\n";
+    let program = format!("#define HG_SOFT_MATH 1\n{}", translate::unit([]));
+    let functions: [(&str, fn(f64, f64) -> f64); 4] = [
+        ("sin", |x, _| x.sin()),
+        ("cos", |x, _| x.cos()),
+        ("tan", |x, _| x.tan()),
+        ("tanh", |x, _| x.tanh()),
+    ];
+    for (name, exact) in functions {
+        let ways = [
+            (whole, format!("real_{name}($v)"), CONTRACT),
+            (&program, format!("hg_{name}_f64($v)"), "-ffp-contract=off"),
+        ];
+        for (text, expression, option) in ways {
+            let got = run(text, &expression, &[option], &x, &x)?;
+            compare(&expression, 6, &x, &x, &got, exact);
+            for (&x, got) in x.iter().zip(&got).filter(|(&x, _)| x == 0.0) {
+                let sign = exact(x, x).is_sign_negative();
+                assert_eq!(got.is_sign_negative(), sign, "{expression} of {x}");
+            }
+        }
+    }
+    Ok(())
+}

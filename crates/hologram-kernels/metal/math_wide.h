@@ -84,7 +84,8 @@ inline Angle reduce_angle(wide x) {
         wide k = __builtin_rint(x * 0.6366197723675814);
         wide r = __builtin_fma(-k, 1.5707963267948966, x);
         r = __builtin_fma(-k, 6.123233995736766e-17, r);
-        a.r = __builtin_fma(-k, -1.4973849048591698e-33, r);
+        // Of 0 the sign would be lost.
+        a.r = k == 0.0 ? x : __builtin_fma(-k, -1.4973849048591698e-33, r);
         a.quadrant = int(k);
         return a;
     }

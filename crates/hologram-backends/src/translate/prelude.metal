@@ -285,7 +285,8 @@ HG_FAR hg_angle hg_reduce(double x) {
         double k = __builtin_rint(x * 0.6366197723675814);
         double r = __builtin_fma(-k, 1.5707963267948966, x);
         r = __builtin_fma(-k, 6.123233995736766e-17, r);
-        a.r = __builtin_fma(-k, -1.4973849048591698e-33, r);
+        // Of 0 the sign would be lost.
+        a.r = k == 0.0 ? x : __builtin_fma(-k, -1.4973849048591698e-33, r);
         a.q = (int)k;
         return a;
     }

@@ -143,8 +143,11 @@ fn folder_for(name: &str) -> Outcome<std::path::PathBuf> {
     Ok(folder)
 }
 
+/// The system's function.
+type Exact = fn(f64, f64) -> f64;
+
 /// No result is further than `bound` from `exact`.
-fn compare(name: &str, bound: u64, x: &[f64], y: &[f64], got: &[f64], exact: fn(f64, f64) -> f64) {
+fn compare(name: &str, bound: u64, x: &[f64], y: &[f64], got: &[f64], exact: Exact) {
     let mut worst = 0;
     for ((&x, &y), &got) in x.iter().zip(y).zip(got) {
         let exact = exact(x, y);
@@ -231,7 +234,7 @@ fn angles_and_signs_of_zeros() -> Outcome<()> {
     let x = angles();
     let whole = "#define SOFT_MATH 1\n#include \"math.h\"\n";
     let program = format!("#define HG_SOFT_MATH 1\n{}", translate::unit([]));
-    let functions: [(&str, fn(f64, f64) -> f64); 4] = [
+    let functions: [(&str, Exact); 4] = [
         ("sin", |x, _| x.sin()),
         ("cos", |x, _| x.cos()),
         ("tan", |x, _| x.tan()),

@@ -28,7 +28,11 @@ typedef uint8_t uchar;
 typedef uint16_t ushort;
 typedef uint32_t uint;
 typedef unsigned long ulong;
+#if defined(__clang__) && !defined(__FLT16_MANT_DIG__)
+typedef __fp16 half; // clang 16 for NVIDIA GPUs
+#else
 typedef _Float16 half;
+#endif
 #ifdef __clang__
 typedef __bf16 bfloat;
 #endif

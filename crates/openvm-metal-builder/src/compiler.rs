@@ -27,27 +27,64 @@ pub struct Compiler {
     pub kind: CompilerKind,
     /// First line of `--version`.
     pub version: String,
+    /// Its major version; 0 if the line names none.
+    pub major: u32,
     /// True if it is Apple's clang, which has no NVPTX target.
     pub apple: bool,
     /// Asked for once: a process of its own for every object would be felt.
     resource: OnceLock<Option<PathBuf>>,
 }
 
+/// The first clang with vectors of `bool`, and with `_Float16` and `__bf16` on every x86-64.
+pub const OLDEST_CLANG: u32 = 16;
+/// Apple counts its releases apart: 15 is LLVM 16.
+pub const OLDEST_APPLE_CLANG: u32 = 15;
+/// The first g++ with `_Float16` and all of C++20 that the kernels use.
+pub const OLDEST_GCC: u32 = 12;
+
 impl Compiler {
-    /// `OPENVM_METAL_CXX` if set, else `clang++-19` to `clang++-14`, `clang++`, `g++`, `c++`.
+    /// `OPENVM_METAL_CXX` if set, else `clang++-21` to `clang++-16`, `clang++`, `g++`, `c++`, `g++-15` to `g++-12`: the first that is new enough.
+    ///
+    /// # Errors
+    /// [`BuildError::NoCompiler`] if there is none, [`BuildError::OldCompiler`] if those that are there are too old.
     pub fn find() -> Result<Self, BuildError> {
-        if let Some(p) = env::var("OPENVM_METAL_CXX").ok().filter(|p| !p.is_empty()) {
-            return Self::probe(&p).ok_or(BuildError::NoCompiler { tried: vec![p] });
-        }
-        let mut tried: Vec<String> = (14..=21).rev().map(|v| format!("clang++-{v}")).collect();
+        let named = env::var("OPENVM_METAL_CXX").ok().filter(|p| !p.is_empty());
+        Self::first(named.map_or_else(Self::usual, |p| vec![p]))
+    }
+
+    fn usual() -> Vec<String> {
+        let clang = (OLDEST_CLANG..=21).rev().map(|v| format!("clang++-{v}"));
+        let mut tried: Vec<String> = clang.collect();
         tried.extend(["clang++", "g++", "c++"].map(String::from));
+        tried.extend((OLDEST_GCC..=15).rev().map(|v| format!("g++-{v}")));
         // Homebrew's clang can emit PTX, Apple's cannot.
         if cfg!(target_os = "macos") {
             tried.insert(0, "/opt/homebrew/opt/llvm/bin/clang++".into());
         }
-        match tried.iter().find_map(|p| Self::probe(p)) {
-            Some(c) => Ok(c),
-            None => Err(BuildError::NoCompiler { tried }),
+        tried
+    }
+
+    fn first(tried: Vec<String>) -> Result<Self, BuildError> {
+        let mut old = None;
+        for c in tried.iter().filter_map(|p| Self::probe(p)) {
+            // A version line without a number is taken on trust.
+            if c.major == 0 || c.major >= c.oldest() {
+                return Ok(c);
+            }
+            old.get_or_insert(BuildError::OldCompiler {
+                oldest: c.oldest(),
+                program: c.program,
+                version: c.version,
+            });
+        }
+        Err(old.unwrap_or(BuildError::NoCompiler { tried }))
+    }
+
+    fn oldest(&self) -> u32 {
+        match self.kind {
+            CompilerKind::Clang if self.apple => OLDEST_APPLE_CLANG,
+            CompilerKind::Clang => OLDEST_CLANG,
+            CompilerKind::Gcc => OLDEST_GCC,
         }
     }
 
@@ -66,6 +103,7 @@ impl Compiler {
             program: program.into(),
             kind,
             apple: version.contains("Apple"),
+            major: major(&version, kind),
             version,
             resource: OnceLock::new(),
         })
@@ -109,5 +147,79 @@ impl Compiler {
                 messages
             },
         })
+    }
+}
+
+/// `19` of `Debian clang version 19.1.7 (3)`, `12` of `g++ (Debian 12.2.0-14) 12.2.0`; 0 if there is none.
+fn major(version: &str, kind: CompilerKind) -> u32 {
+    let number = match kind {
+        CompilerKind::Clang => version.split("version ").nth(1),
+        CompilerKind::Gcc => version.rsplit(") ").next(),
+    };
+    let digits = number
+        .unwrap_or_default()
+        .split(|c: char| !c.is_ascii_digit());
+    digits
+        .into_iter()
+        .next()
+        .and_then(|d| d.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn major_versions() {
+        use CompilerKind::{Clang, Gcc};
+        for (line, kind, want) in [
+            ("Debian clang version 19.1.7 (3~deb12u1)", Clang, 19),
+            ("Ubuntu clang version 14.0.0-1ubuntu1.1", Clang, 14),
+            ("Apple clang version 15.0.0 (clang-1500.3.9.4)", Clang, 15),
+            (
+                "clang version 20.1.0 (https://github.com/llvm/llvm-project 24a30da)",
+                Clang,
+                20,
+            ),
+            ("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", Gcc, 12),
+            ("g++-9 (Ubuntu 9.4.0-1ubuntu1~20.04.2) 9.4.0", Gcc, 9),
+            ("c++ (GCC) 14.2.1 20250110 (Red Hat 14.2.1-7)", Gcc, 14),
+            ("clang of our own", Clang, 0),
+        ] {
+            assert_eq!(major(line, kind), want, "{line}");
+        }
+    }
+
+    /// A program that says what a compiler of that version says.
+    #[cfg(unix)]
+    fn imitation(folder: &Path, name: &str, line: &str) -> String {
+        use std::os::unix::fs::PermissionsExt;
+        let path = folder.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\necho '{line}'\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn old_compilers_are_passed_over_and_named() {
+        let folder = env::temp_dir().join(format!("old-compilers-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let old = imitation(&folder, "old", "Ubuntu clang version 14.0.0-1ubuntu1.1");
+        let gcc = imitation(&folder, "gcc", "g++ (Debian 12.2.0-14) 12.2.0");
+        let found = Compiler::first(vec![old.clone(), gcc.clone()]).unwrap();
+        assert_eq!((found.program, found.major), (gcc, 12));
+        let error = Compiler::first(vec![old.clone()]).unwrap_err().to_string();
+        assert!(
+            error.contains("version 14.0.0") && error.contains("16 or newer"),
+            "{error}"
+        );
+        let missing = folder.join("missing").display().to_string();
+        assert!(matches!(
+            Compiler::first(vec![missing]),
+            Err(BuildError::NoCompiler { .. })
+        ));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -43,6 +43,15 @@ pub enum BuildError {
         /// The programs that were tried.
         tried: Vec<String>,
     },
+    /// The C++ compilers that are there are too old.
+    OldCompiler {
+        /// The first of them.
+        program: String,
+        /// First line of its `--version`.
+        version: String,
+        /// The major version that would do.
+        oldest: u32,
+    },
     /// A kernel breaks the rules of `docs/kernels.md`.
     Rules(Vec<Finding>),
     /// The preprocessor or compiler rejected a kernel file; its messages name the original lines.
@@ -90,6 +99,15 @@ impl fmt::Display for BuildError {
                 "no C++ compiler found (tried {}); install clang (Debian/Ubuntu: `apt install clang`, macOS: \
                  `xcode-select --install`) or g++, or set OPENVM_METAL_CXX",
                 tried.join(", ")
+            ),
+            Self::OldCompiler {
+                program,
+                version,
+                oldest,
+            } => write!(
+                f,
+                "{program} is too old ({version}): version {oldest} or newer of it is needed; install a newer one, or name one \
+                 with OPENVM_METAL_CXX (clang 16 and g++ 12 are the oldest that work)"
             ),
             Self::Rules(findings) => {
                 writeln!(f, "{} rule(s) for kernels broken:", findings.len())?;

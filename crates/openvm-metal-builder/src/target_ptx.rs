@@ -25,15 +25,24 @@ pub fn available(compiler: &Compiler) -> bool {
     compiler.is_clang() && !compiler.apple
 }
 
-/// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0, the driver compiles it for the device.
+/// The first clang whose NVPTX target has `_Float16`; before it `__fp16` calculates as that does, if asked to.
+const FLOAT16: u32 = 18;
+
+/// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0 (7.8 before clang 17), the driver compiles
+/// it for the device.
 pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
+    let version = if compiler.major < 17 {
+        "+ptx78"
+    } else {
+        "+ptx80"
+    };
     let mut args: Vec<String> = [
         "--target=nvptx64-nvidia-cuda",
         "-march=sm_80",
         "-Xclang",
         "-target-feature",
         "-Xclang",
-        "+ptx80",
+        version,
         "-std=c++20",
         "-O3",
         // A GPU's threads have no vectors; looking for some takes a twentieth of the time.
@@ -51,6 +60,11 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
     ]
     .map(String::from)
     .to_vec();
+    if compiler.major < FLOAT16 {
+        for option in ["-fnative-half-type", "-fnative-half-arguments-and-returns"] {
+            args.extend(["-Xclang".into(), option.into()]);
+        }
+    }
     if let Some(dir) = compiler.resource_include() {
         args.extend(["-isystem".into(), dir.display().to_string()]);
     }

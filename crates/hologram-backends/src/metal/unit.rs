@@ -153,7 +153,9 @@ impl UnitCompiler {
 /// What a failure of the tools is here: a missing tool or a compilation that failed.
 fn failure(error: &BuildError, text: String) -> BackendError {
     match error {
-        BuildError::NoCompiler { .. } | BuildError::Tool { .. } => BackendError::NoCompiler(text),
+        BuildError::NoCompiler { .. }
+        | BuildError::OldCompiler { .. }
+        | BuildError::Tool { .. } => BackendError::NoCompiler(text),
         _ => BackendError::Compilation(text),
     }
 }

@@ -26,7 +26,7 @@ pub fn available(compiler: &Compiler) -> bool {
 }
 
 /// The first clang whose NVPTX target has `_Float16`; before it `__fp16` calculates as that does, if asked to.
-const FLOAT16: u32 = 18;
+const FLOAT16: u32 = 19;
 
 /// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0 (7.8 before clang 17), the driver compiles
 /// it for the device.

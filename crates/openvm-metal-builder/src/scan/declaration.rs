@@ -47,6 +47,9 @@ pub(super) fn read(
             i = end + 1;
         } else if t.at(i) == "decltype" || t.at(i) == "__attribute__" {
             i = t.matching(i + 1) + 1;
+        } else if t.at(i) == "<" && explicit {
+            // Arguments may have parentheses: `gemv<float, (bool)1>`.
+            i = t.matching_angle(i).unwrap_or(i) + 1;
         } else if t.at(i) == "(" {
             open = Some(i);
             break;
@@ -63,8 +66,15 @@ pub(super) fn read(
         let end = (i..t.len()).find(|&k| t.at(k) == ";").unwrap_or(i);
         out.instantiations.push((start, end + 1));
         let stop = open.unwrap_or(end);
-        if let Some((name, args)) = template_id(t, stop) {
-            pending.push((start, name, args, host_name, doc));
+        match template_id(t, stop) {
+            Some((name, args)) => pending.push((start, name, args, host_name, doc)),
+            None => out.findings.push(Finding {
+                file: t.tokens[start].file.to_string(),
+                line: t.tokens[start].line,
+                rule: "kernel-instantiation",
+                message: "an instantiation without template arguments".into(),
+                remedy: "write them: `template [[host_name(\"f_float\")]] kernel void f<float>(...);`",
+            }),
         }
         return;
     }

@@ -10,12 +10,14 @@ namespace metal {
     MSL_INL float name(float x, float y) { return call; } \
     MSL_INL half name(half a, half b) { float x = a, y = b; return (half)(call); } \
     template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> v, vec<T, N> w) { \
-        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = name(v[i], w[i]); return r; }
+        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = name(v[i], w[i]); return r; } \
+    MSL_MIXED2(name)
 #define MSL_F3(name, call) \
     MSL_INL float name(float x, float y, float z) { return call; } \
     MSL_INL half name(half a, half b, half c) { float x = a, y = b, z = c; return (half)(call); } \
     template <class T, int N> MSL_INL vec<T, N> name(vec<T, N> u, vec<T, N> v, vec<T, N> w) { \
-        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = name(u[i], v[i], w[i]); return r; }
+        vec<T, N> r; for (int i = 0; i < N; i++) r[i] = name(u[i], v[i], w[i]); return r; } \
+    MSL_MIXED3(name)
 #ifdef MSL_PTX
 #include "msl_float_ptx.h"
 #else
@@ -34,7 +36,7 @@ MSL_F1(round, __builtin_roundf(x)) MSL_F1(rint, __builtin_rintf(x)) MSL_F1(fabs,
 MSL_F1(fract, x - __builtin_floorf(x)) MSL_F1(saturate, x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x)
 MSL_F1(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f)
 MSL_F2(fmin, __builtin_fminf(x, y)) MSL_F2(fmax, __builtin_fmaxf(x, y)) MSL_F2(copysign, __builtin_copysignf(x, y))
-MSL_F2(fdim, x > y ? x - y : 0.0f) MSL_F2(step, y < x ? 0.0f : 1.0f)
+MSL_F2(divide, x / y) MSL_F2(fdim, x > y ? x - y : 0.0f) MSL_F2(step, y < x ? 0.0f : 1.0f)
 MSL_F3(fma, __builtin_fmaf(x, y, z)) MSL_F3(mix, x + (y - x) * z)
 MSL_F3(smoothstep, ({ float t = (z - x) / (y - x); t = t < 0.0f ? 0.0f : t > 1.0f ? 1.0f : t; t * t * (3.0f - 2.0f * t); }))
 #undef MSL_F1
@@ -43,7 +45,6 @@ MSL_F3(smoothstep, ({ float t = (z - x) / (y - x); t = t < 0.0f ? 0.0f : t > 1.0
 MSL_INL float abs(float x) { return __builtin_fabsf(x); }
 MSL_INL half abs(half x) { return (half)__builtin_fabsf((float)x); }
 template <class T, int N> MSL_INL vec<T, N> abs(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = v[i] < T(0) ? T(-v[i]) : v[i]; return r; }
-MSL_INL float divide(float a, float b) { return a / b; }
 MSL_INL bool isnan(float x) { return x != x; }
 MSL_INL bool isinf(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 MSL_INL bool isfinite(float x) { return __builtin_fabsf(x) < __builtin_inff(); }
@@ -54,14 +55,6 @@ MSL_INL float ldexp(float x, int k) {
     a = a < -126 ? -126 : a > 127 ? 127 : a;
     b = b < -126 ? -126 : b > 127 ? 127 : b;
     return x * msl_as_type<float>(uint(a + 127) << 23) * msl_as_type<float>(uint(b + 127) << 23);
-}
-template <class T, int N> MSL_INL T dot(vec<T, N> a, vec<T, N> b) { T s = 0; for (int i = 0; i < N; i++) s += a[i] * b[i]; return s; }
-template <class T, int N> MSL_INL T length_squared(vec<T, N> a) { return dot(a, a); }
-template <class T, int N> MSL_INL T length(vec<T, N> a) { return sqrt(dot(a, a)); }
-template <class T, int N> MSL_INL T distance(vec<T, N> a, vec<T, N> b) { return length(a - b); }
-template <class T, int N> MSL_INL vec<T, N> normalize(vec<T, N> a) { return a * rsqrt(dot(a, a)); }
-template <class T> MSL_INL vec<T, 3> cross(vec<T, 3> a, vec<T, 3> b) {
-    return vec<T, 3>{T(a.y * b.z - a.z * b.y), T(a.z * b.x - a.x * b.z), T(a.x * b.y - a.y * b.x)};
 }
 namespace precise {
 using namespace metal;

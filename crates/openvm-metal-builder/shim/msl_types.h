@@ -37,7 +37,8 @@ typedef _Float16 half;
 typedef __bf16 bfloat;
 #endif
 
-#define MSL_SCALARS(X) X(bool) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float)
+template <class T> struct msl_same { typedef T type; };
+#define MSL_NUMBERS(X) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float)
 
 #ifdef __clang__
 namespace metal {
@@ -47,7 +48,7 @@ template <class T, int N> using vec = T __attribute__((ext_vector_type(N)));
     typedef T T##2 __attribute__((ext_vector_type(2))); \
     typedef T T##3 __attribute__((ext_vector_type(3))); \
     typedef T T##4 __attribute__((ext_vector_type(4)));
-MSL_SCALARS(MSL_VEC)
+MSL_NUMBERS(MSL_VEC)
 MSL_VEC(bfloat)
 template <class V> struct msl_vec_info;
 template <class T, int N> struct msl_vec_info<T __attribute__((ext_vector_type(N)))> {
@@ -89,6 +90,7 @@ template <class V, class... A> MSL_INL V msl_make(A... a) {
     }
 }
 #else
+template <class T, int N> struct msl_count<metal::vec<T, N>> { static constexpr int value = N; };
 template <class V, class... A> MSL_INL V msl_make(A... a) { return V(a...); }
 #endif
 
@@ -99,3 +101,6 @@ template <class T, class U> MSL_INL T msl_as_type(U u) {
     return t;
 }
 #define as_type msl_as_type
+// `0.5h`
+MSL_INL constexpr half operator""h(long double x) { return (half)x; }
+MSL_INL constexpr half operator""h(unsigned long long x) { return (half)x; }

@@ -36,7 +36,6 @@ template <class T> struct alignas(4 * sizeof(T)) vec<T, 4> {
 };
 #undef MSL_E
 #undef MSL_VEC_OPS
-template <class T> struct msl_same { typedef T type; };
 #define MSL_OP(op) \
     template <class T, int N> MSL_INL vec<T, N> operator op(vec<T, N> a, vec<T, N> b) { \
         return vec<T, N>::map([&](int i) { return T(a[i] op b[i]); }); } \
@@ -47,16 +46,22 @@ MSL_OP(+) MSL_OP(-) MSL_OP(*) MSL_OP(/) MSL_OP(%) MSL_OP(&) MSL_OP(|) MSL_OP(^) 
 #undef MSL_OP
 #define MSL_OP(op) \
     template <class T, int N> MSL_INL vec<bool, N> operator op(vec<T, N> a, vec<T, N> b) { \
-        return vec<bool, N>::map([&](int i) { return a[i] op b[i]; }); }
+        return vec<bool, N>::map([&](int i) { return a[i] op b[i]; }); } \
+    template <class T, int N> MSL_INL vec<bool, N> operator op(vec<T, N> a, typename msl_same<T>::type b) { return a op vec<T, N>(b); } \
+    template <class T, int N> MSL_INL vec<bool, N> operator op(typename msl_same<T>::type a, vec<T, N> b) { return vec<T, N>(a) op b; }
 MSL_OP(==) MSL_OP(!=) MSL_OP(<) MSL_OP(<=) MSL_OP(>) MSL_OP(>=)
 #undef MSL_OP
+template <int N> MSL_INL vec<bool, N> operator&&(vec<bool, N> a, vec<bool, N> b) { return a & b; }
+template <int N> MSL_INL vec<bool, N> operator||(vec<bool, N> a, vec<bool, N> b) { return a | b; }
+template <int N> MSL_INL vec<bool, N> operator!(vec<bool, N> a) { return a == vec<bool, N>(false); }
+template <class T, int N> MSL_INL vec<T, N> operator~(vec<T, N> a) { return a ^ vec<T, N>(T(-1)); }
 template <class T, int N> MSL_INL vec<T, N> operator-(vec<T, N> a) { return vec<T, N>(T(0)) - a; }
 }  // namespace metal
 #define MSL_VEC(T) \
     typedef metal::vec<T, 2> T##2; \
     typedef metal::vec<T, 3> T##3; \
     typedef metal::vec<T, 4> T##4;
-MSL_SCALARS(MSL_VEC)
+MSL_VEC(bool) MSL_NUMBERS(MSL_VEC)
 template <class V> struct msl_vec_info;
 template <class T, int N> struct msl_vec_info<metal::vec<T, N>> {
     typedef T elem;

@@ -4,6 +4,7 @@ use crate::{
     lexer::Tokens,
     rewrite,
     scan::{Entry, KernelFn, Kind, Scan},
+    shim,
     signature::{Param, ParamKind, BUILTINS},
 };
 
@@ -82,6 +83,9 @@ pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefixes: Prefixes<'_>) -
     let mut out = String::from(
         "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n#include \"lanes.h\"\n",
     );
+    for header in shim::on_demand((0..t.len()).map(|i| t.at(i))) {
+        out.push_str(&format!("#include \"{header}\"\n"));
+    }
     out.push_str(&body);
     out.push_str("\n}  // namespace\n# 1 \"generated entry points\"\n");
     for (n, e) in scan.entries.iter().enumerate() {

@@ -15,11 +15,20 @@ macro_rules! shim {
 pub const FILES: &[(&str, &str)] = shim![
     "metal_stdlib",
     "msl_types.h",
+    "msl_bools.h",
     "msl_vector_gcc.h",
     "msl_traits.h",
+    "msl_constants.h",
+    "msl_mixed.h",
     "msl_integer.h",
     "msl_float.h",
     "msl_float_ptx.h",
+    "msl_relational.h",
+    "msl_math.h",
+    "msl_packed.h",
+    "msl_geometric.h",
+    "msl_matrix.h",
+    "msl_pack.h",
     "msl_atomic.h",
     "msl_sync.h",
     "msl_wrap.h",
@@ -61,6 +70,66 @@ pub const SYSTEM_HEADERS: &[&str] = &[
     "simd/simd.h",
     "TargetConditionals.h",
 ];
+
+type Uses = fn(&str) -> bool;
+
+/// Headers of the shim that only files with one of their names get: every file pays for parsing the others.
+const ON_DEMAND: &[(&str, Uses)] = &[
+    ("msl_relational.h", is_relational),
+    ("msl_math.h", is_rare_math),
+    ("msl_packed.h", |word| word.starts_with("packed_")),
+    ("msl_matrix.h", is_matrix),
+    ("msl_pack.h", |word| {
+        word.starts_with("pack_") || word.starts_with("unpack_")
+    }),
+];
+
+fn is_relational(word: &str) -> bool {
+    matches!(word, "bool2" | "bool3" | "bool4" | "signbit" | "not")
+        || word.strip_prefix("is").is_some_and(|kind| {
+            matches!(
+                kind,
+                "nan" | "inf" | "finite" | "normal" | "ordered" | "unordered"
+            )
+        })
+}
+
+fn is_rare_math(word: &str) -> bool {
+    matches!(
+        word,
+        "sinpi"
+            | "cospi"
+            | "tanpi"
+            | "sincos"
+            | "fmin3"
+            | "fmax3"
+            | "fmedian3"
+            | "median3"
+            | "min3"
+            | "max3"
+            | "frexp"
+            | "ilogb"
+            | "ldexp"
+            | "modf"
+            | "nextafter"
+    )
+}
+
+/// `matrix`, `float2x2` to `half4x4`.
+fn is_matrix(word: &str) -> bool {
+    let shape = word
+        .strip_prefix("float")
+        .or_else(|| word.strip_prefix("half"));
+    let size = |c: u8| (b'2'..=b'4').contains(&c);
+    matches!(shape.unwrap_or("").as_bytes(), [c, b'x', r] if size(*c) && size(*r))
+        || word == "matrix"
+}
+
+/// The headers of the shim that a file of these words needs beside `metal_stdlib`.
+pub fn on_demand<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
+    let wanted = ON_DEMAND.iter().filter(|(_, uses)| words.clone().any(uses));
+    wanted.map(|(name, _)| *name).collect()
+}
 
 /// The header that gives lanes; inlined for Apple, part of the shim elsewhere.
 pub const LANES_HEADER: &str = "lanes.h";

@@ -73,7 +73,8 @@ pub(super) fn read(
                 line: t.tokens[start].line,
                 rule: "kernel-instantiation",
                 message: "an instantiation without template arguments".into(),
-                remedy: "write them: `template [[host_name(\"f_float\")]] kernel void f<float>(...);`",
+                remedy:
+                    "write them: `template [[host_name(\"f_float\")]] kernel void f<float>(...);`",
             }),
         }
         return;

@@ -1,22 +1,30 @@
 // Matrices (chapter 2.3 and 6.8) by columns.
 #pragma once
 namespace metal {
+// R numbers as a vector; constant where they are.
+template <class T, int R> MSL_INL constexpr vec<T, R> msl_column(const T* p) {
+    if constexpr (R == 2) return vec<T, 2>{p[0], p[1]};
+    else if constexpr (R == 3) return vec<T, 3>{p[0], p[1], p[2]};
+    else return vec<T, 4>{p[0], p[1], p[2], p[3]};
+}
 // C columns of R elements.
 template <class T, int C, int R> struct matrix {
     typedef vec<T, R> column;
     column columns[C];
     matrix() = default;
     // `s` on the diagonal.
-    MSL_INL explicit matrix(T s) {
-        for (int c = 0; c < C; c++)
-            for (int r = 0; r < R; r++) columns[c][r] = c == r ? s : T(0);
+    MSL_INL constexpr explicit matrix(T s) : columns{} {
+        for (int c = 0; c < C; c++) {
+            const T all[4] = {c == 0 ? s : T(0), c == 1 ? s : T(0), c == 2 ? s : T(0), c == 3 ? s : T(0)};
+            columns[c] = msl_column<T, R>(all);
+        }
     }
-    MSL_INL matrix(column a, column b) requires(C == 2) : columns{a, b} {}
-    MSL_INL matrix(column a, column b, column c) requires(C == 3) : columns{a, b, c} {}
-    MSL_INL matrix(column a, column b, column c, column d) requires(C == 4) : columns{a, b, c, d} {}
-    template <class... A> requires(sizeof...(A) == C * R) MSL_INL matrix(A... a) {
+    MSL_INL constexpr matrix(column a, column b) requires(C == 2) : columns{a, b} {}
+    MSL_INL constexpr matrix(column a, column b, column c) requires(C == 3) : columns{a, b, c} {}
+    MSL_INL constexpr matrix(column a, column b, column c, column d) requires(C == 4) : columns{a, b, c, d} {}
+    template <class... A> requires(sizeof...(A) == C * R) MSL_INL constexpr matrix(A... a) : columns{} {
         const T all[] = {T(a)...};
-        for (int i = 0; i < C * R; i++) columns[i / R][i % R] = all[i];
+        for (int c = 0; c < C; c++) columns[c] = msl_column<T, R>(all + R * c);
     }
     template <class U> MSL_INL explicit matrix(matrix<U, C, R> o) {
         for (int i = 0; i < C * R; i++) columns[i / R][i % R] = T(o.columns[i / R][i % R]);

@@ -3,7 +3,8 @@
 namespace metal {
 #define MSL_PACKED(N, ...) \
     packed_vec() = default; \
-    template <class A, class B, class... C> MSL_INL packed_vec(A a, B b, C... c) : packed_vec(msl_make<vec<T, N>>(a, b, c...)) {} \
+    template <class A, class B, class... C> requires(sizeof...(C) + 2 < N || msl_count<A>::value + msl_count<B>::value > 2) \
+    MSL_INL packed_vec(A a, B b, C... c) : packed_vec(msl_make<vec<T, N>>(a, b, c...)) {} \
     template <class U> MSL_INL explicit packed_vec(packed_vec<U, N> o) : packed_vec(msl_make<vec<T, N>>(vec<U, N>(o))) {} \
     MSL_INL operator vec<T, N>() const { return vec<T, N>{__VA_ARGS__}; } \
     MSL_INL T& operator[](int i) { return (&x)[i]; } \
@@ -12,16 +13,19 @@ namespace metal {
 #define MSL_PACKED_SET(N, op) MSL_INL packed_vec& operator op##=(vec<T, N> o) { return *this = packed_vec(vec<T, N>(*this) op o); }
 template <class T> struct packed_vec<T, 2> {
     T x, y;
+    MSL_INL constexpr packed_vec(T x, T y) : x(x), y(y) {}
     MSL_INL packed_vec(vec<T, 2> v) : x(v[0]), y(v[1]) {}
     MSL_PACKED(2, x, y)
 };
 template <class T> struct packed_vec<T, 3> {
     T x, y, z;
+    MSL_INL constexpr packed_vec(T x, T y, T z) : x(x), y(y), z(z) {}
     MSL_INL packed_vec(vec<T, 3> v) : x(v[0]), y(v[1]), z(v[2]) {}
     MSL_PACKED(3, x, y, z)
 };
 template <class T> struct packed_vec<T, 4> {
     T x, y, z, w;
+    MSL_INL constexpr packed_vec(T x, T y, T z, T w) : x(x), y(y), z(z), w(w) {}
     MSL_INL packed_vec(vec<T, 4> v) : x(v[0]), y(v[1]), z(v[2]), w(v[3]) {}
     MSL_PACKED(4, x, y, z, w)
 };

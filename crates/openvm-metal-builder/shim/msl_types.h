@@ -72,13 +72,19 @@ template <class V, class A> MSL_INL void msl_put(V& r, int& at, A a) {
     if constexpr (msl_count<A>::value == 1) r[at++] = (E)a;
     else for (int i = 0; i < msl_count<A>::value; i++) r[at++] = (E)a[i];
 }
-template <class V, class... A> MSL_INL V msl_make(A... a) {
+template <class V, class... A> MSL_INL constexpr V msl_make(A... a) {
     if constexpr (msl_count<V>::value == 1) {
         return V(a...);
     } else if constexpr (sizeof...(A) == 0) {
         return V{};
     } else {
         typedef typename msl_vec_info<V>::elem E;
+        // Constants at namespace scope: GPUs have nothing that would run before kernels.
+        if constexpr (sizeof...(A) == msl_count<V>::value && (msl_count<A>::value + ...) == sizeof...(A)) {
+            if (__builtin_is_constant_evaluated()) return V{(E)a...};
+        } else if constexpr (sizeof...(A) == 1 && (msl_count<A>::value + ...) == 1) {
+            if (__builtin_is_constant_evaluated()) return (V)(E(a), ...);
+        }
         V r{};
         if constexpr (sizeof...(A) == 1 && (msl_count<A>::value + ...) == 1) {
             (..., (r = (V)(E)a));

@@ -1,6 +1,6 @@
 //! Options for NVIDIA PTX, and what is done to the text.
 
-use std::env;
+use std::{env, fs, path::Path};
 
 use crate::{codegen_cpp::Flavour, compiler::Compiler, error::BuildError, shim::ShimFolders};
 
@@ -71,4 +71,20 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
     args.extend(Flavour::Ptx.defines());
     args.push(format!("-I{}", shim.compile.display()));
     args
+}
+
+/// The PTX of `file` in `output`. Code that would set constants before the first kernel is an error: no driver runs
+/// it, the constants would be 0.
+pub fn text(file: &Path, output: &Path) -> Result<String, BuildError> {
+    let text = fs::read_to_string(output).map_err(|e| BuildError::io(output, e))?;
+    if !text.contains("_GLOBAL__sub_I_") {
+        return Ok(text);
+    }
+    Err(BuildError::Compile {
+        file: file.to_path_buf(),
+        target: "ptx".into(),
+        messages: "a constant at namespace scope has a value that is not known when compiling; calculate it in a \
+                   function, or write it out"
+            .into(),
+    })
 }

@@ -1,9 +1,6 @@
 //! The same steps outside of build scripts: lint a file, compile source made at run time.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use crate::{
     cache,
@@ -230,7 +227,7 @@ impl Toolchain {
             ]);
             self.compiler.run(&args, file, "ptx").map(|_| ())
         })?;
-        fs::read_to_string(&output).map_err(|e| BuildError::io(output, e))
+        target_ptx::text(file, &output)
     }
 
     /// As [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.

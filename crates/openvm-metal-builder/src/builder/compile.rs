@@ -72,13 +72,9 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
                 Prefixes::default(),
             );
             let options = target_ptx::options(&cx.compiler, &cx.shim);
-            cx.compile(
-                u,
-                &text,
-                &options,
-                &cx.product(&u.name, "kernels.ptx"),
-                "ptx",
-            )?;
+            let output = cx.product(&u.name, "kernels.ptx");
+            cx.compile(u, &text, &options, &output, "ptx")?;
+            target_ptx::text(&u.file, &output)?;
             Ok(None)
         }
     });

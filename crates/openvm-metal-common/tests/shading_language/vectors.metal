@@ -70,6 +70,21 @@ kernel void matrices_half(device const uint* in [[buffer(0)]], device uint* out 
     matrices<half>(in + 16 * gid, out + 15 * gid);
 }
 
+// Values of these are known before any kernel runs.
+constant float4x4 kMatrix = float4x4(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+constant float3x3 kColumns[2] = {float3x3(2.0f), float3x3(float3(1, 2, 3), float3(4.0f), float3(7, 8, 9))};
+constant packed_float3 kPacked[2] = {packed_float3(1, 2, 3), packed_float3(4, 5, 6)};
+constant half4 kVector[2] = {half4(1.5h), half4(1, 2, 3, 4)};
+kernel void constants(device const uint* in [[buffer(0)]], device uint* out [[buffer(1)]], constant uint& n [[buffer(2)]],
+                      uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    uint i = in[gid];
+    out[4 * gid] = uint(kMatrix[i][(i + 1) % 4]);
+    out[4 * gid + 1] = uint(kColumns[i % 2][i % 3][0]);
+    out[4 * gid + 2] = uint(kPacked[i % 2][i % 3]);
+    out[4 * gid + 3] = uint(2.0h * kVector[i % 2][i]);
+}
+
 struct Particle {
     packed_float3 place;
     packed_uchar4 colour;

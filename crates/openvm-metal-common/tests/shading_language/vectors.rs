@@ -196,3 +196,13 @@ fn packed_vectors_have_no_padding() -> Outcome<()> {
         Ok(())
     })
 }
+
+#[test]
+fn constants_at_namespace_scope() -> Outcome<()> {
+    on_devices(SOURCE, |kernels| {
+        let out = kernels.run("constants", &[0, 1, 2, 3], 16, 4, 4)?;
+        let want = [2, 2, 1, 3, 7, 4, 5, 4, 12, 0, 3, 3, 13, 1, 4, 8];
+        assert_eq!(out, want, "{:?}", kernels.device);
+        Ok(())
+    })
+}

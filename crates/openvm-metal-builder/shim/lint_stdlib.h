@@ -11,17 +11,30 @@
 #define MSL_UNROLL
 #define MSL_ROLLED
 #define METAL_FUNC inline
+#define MSL_INL inline
 typedef unsigned char uchar; typedef unsigned short ushort; typedef unsigned int uint; typedef unsigned long ulong;
 typedef unsigned long size_t; typedef long int64_t; typedef unsigned long uint64_t; typedef int int32_t; typedef uint uint32_t;
 typedef short int16_t; typedef ushort uint16_t; typedef signed char int8_t; typedef uchar uint8_t;
-typedef float half_;
+typedef float half_; typedef long ptrdiff_t;
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 namespace metal {
 template <class T, int N> using vec = T __attribute__((ext_vector_type(N)));
 }
 #define MSL_V(T) typedef T T##2 __attribute__((ext_vector_type(2))); typedef T T##3 __attribute__((ext_vector_type(3))); typedef T T##4 __attribute__((ext_vector_type(4)));
-MSL_V(uint) MSL_V(int) MSL_V(float) MSL_V(ushort) MSL_V(short) MSL_V(uchar) MSL_V(ulong) MSL_V(long) MSL_V(half)
+MSL_V(uint) MSL_V(int) MSL_V(float) MSL_V(ushort) MSL_V(short) MSL_V(uchar) MSL_V(ulong) MSL_V(long) MSL_V(half) MSL_V(char)
 #undef MSL_V
+#define MSL_NUMBERS(X) X(char) X(uchar) X(short) X(ushort) X(int) X(uint) X(long) X(ulong) X(half) X(float)
+template <class T> struct msl_same { typedef T type; };
+template <class V> struct msl_vec_info;
+template <class T> struct msl_count { static constexpr int value = 1; };
+template <class T, int N> struct msl_vec_info<T __attribute__((ext_vector_type(N)))> { typedef T elem; static constexpr int size = N; };
+template <class T, int N> struct msl_count<T __attribute__((ext_vector_type(N)))> { static constexpr int value = N; };
+namespace metal {
+template <bool B, class T = void> struct enable_if {}; template <class T> struct enable_if<true, T> { using type = T; };
+template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::type;
+}
+#include "msl_constants.h"
+#include "msl_mixed.h"
 template <class V, class... A> V msl_make(A... a);
 template <class T, class U> T msl_as_type(U u);
 #define as_type msl_as_type
@@ -34,20 +47,33 @@ template <class A, class B> auto min(A a, B b) { return a < b ? a : b; }
 template <class A, class B> auto max(A a, B b) { return a < b ? b : a; }
 template <class T, class A, class B> T clamp(T, A, B);
 template <class T> T select(T, T, bool);
+template <class T, int N, class M> vec<T, N> select(vec<T, N>, vec<T, N>, vec<M, N>);
 template <class T> T abs(T); template <class T> T absdiff(T, T);
 uint mulhi(uint, uint); int mulhi(int, int); ulong mulhi(ulong, ulong);
 template <class T> T popcount(T); template <class T> T clz(T); template <class T> T ctz(T); template <class T> T reverse_bits(T);
 template <class T> T rotate(T, T); template <class T> T extract_bits(T, uint, uint); template <class T> T insert_bits(T, T, uint, uint);
 template <class T> bool any(T); template <class T> bool all(T);
+bool isnan(float); bool isinf(float); bool isfinite(float); bool signbit(float); float ldexp(float, int);
+#define MSL_N2(n) template <class T> T n(T, T); MSL_MIXED2(n)
+#define MSL_N3(n) template <class T> T n(T, T, T); MSL_MIXED3(n)
+MSL_N2(addsat) MSL_N2(subsat) MSL_N2(hadd) MSL_N2(rhadd) MSL_N2(mul24) MSL_N3(mad24) MSL_N3(madhi) MSL_N3(madsat)
+template <class T> T min3(T, T, T); template <class T> T max3(T, T, T);
 #define MSL_F1(n) template <class T> T n(T);
 MSL_F1(sin) MSL_F1(cos) MSL_F1(tan) MSL_F1(asin) MSL_F1(acos) MSL_F1(atan) MSL_F1(sinh) MSL_F1(cosh) MSL_F1(tanh) MSL_F1(exp) MSL_F1(exp2)
 MSL_F1(exp10) MSL_F1(log) MSL_F1(log2) MSL_F1(log10) MSL_F1(sqrt) MSL_F1(rsqrt) MSL_F1(floor) MSL_F1(ceil) MSL_F1(trunc) MSL_F1(round)
-MSL_F1(rint) MSL_F1(fabs) MSL_F1(fract) MSL_F1(saturate) MSL_F1(sign) MSL_F1(normalize)
+MSL_F1(rint) MSL_F1(fabs) MSL_F1(fract) MSL_F1(saturate) MSL_F1(sign) MSL_F1(normalize) MSL_F1(asinh) MSL_F1(acosh) MSL_F1(atanh)
 #undef MSL_F1
-template <class T> T pow(T, T); template <class T> T powr(T, T); template <class T> T atan2(T, T); template <class T> T fmod(T, T);
-template <class T> T fmin(T, T); template <class T> T fmax(T, T); template <class T> T copysign(T, T); template <class T> T step(T, T);
-template <class T> T fma(T, T, T); template <class T> T mix(T, T, T);
-template <class T, int N> T dot(vec<T, N>, vec<T, N>); template <class T, int N> T length(vec<T, N>);
+MSL_N2(pow) MSL_N2(powr) MSL_N2(atan2) MSL_N2(fmod) MSL_N2(fmin) MSL_N2(fmax) MSL_N2(copysign) MSL_N2(step) MSL_N2(fdim) MSL_N2(divide)
+MSL_N3(fma) MSL_N3(mix) MSL_N3(smoothstep)
+#undef MSL_N2
+#undef MSL_N3
+template <class T, int N> T dot(vec<T, N>, vec<T, N>); template <class T, int N> T length(vec<T, N>); template <class T, int N> T length_squared(vec<T, N>);
+template <class T, int N> T distance(vec<T, N>, vec<T, N>); template <class T, int N> T distance_squared(vec<T, N>, vec<T, N>);
+template <class T> vec<T, 3> cross(vec<T, 3>, vec<T, 3>); template <class T, int N> vec<T, N> reflect(vec<T, N>, vec<T, N>);
+template <class T, int N> vec<T, N> faceforward(vec<T, N>, vec<T, N>, vec<T, N>); template <class T, int N> vec<T, N> refract(vec<T, N>, vec<T, N>, T);
+MSL_MIXED2(dot) MSL_MIXED2(distance) MSL_MIXED2(distance_squared) MSL_MIXED2(cross) MSL_MIXED2(reflect)
+namespace precise { using namespace metal; }
+namespace fast { using namespace metal; }
 template <class T> T simd_shuffle(T v, ushort) { static_assert(sizeof(T) <= 4, "shuffled values have at most 4 bytes"); return v; }
 template <class T> T simd_broadcast(T v, ushort) { static_assert(sizeof(T) <= 4, "shuffled values have at most 4 bytes"); return v; }
 template <class T> T simd_broadcast_first(T v) { static_assert(sizeof(T) <= 4, "shuffled values have at most 4 bytes"); return v; }
@@ -75,6 +101,4 @@ template <bool B, class T, class F> struct conditional { using type = T; };
 template <class T, class F> struct conditional<false, T, F> { using type = F; };
 template <bool B, class T, class F> using conditional_t = typename conditional<B, T, F>::type;
 template <class A, class B> constexpr bool is_same_v = __is_same(A, B);
-template <bool B, class T = void> struct enable_if {}; template <class T> struct enable_if<true, T> { using type = T; };
-template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::type;
 }

@@ -19,6 +19,13 @@ template <class T, int C, int R> struct matrix {
             columns[c] = msl_column<T, R>(all);
         }
     }
+#ifdef MSL_LINT
+    // C++ for OpenCL has no concepts, and its constants are in an address space of their own.
+    template <class... A> matrix(A...);
+    matrix(const matrix&) = default;
+    matrix(const __constant matrix&);
+    column operator[](int c) const __constant;
+#else
     MSL_INL constexpr matrix(column a, column b) requires(C == 2) : columns{a, b} {}
     MSL_INL constexpr matrix(column a, column b, column c) requires(C == 3) : columns{a, b, c} {}
     MSL_INL constexpr matrix(column a, column b, column c, column d) requires(C == 4) : columns{a, b, c, d} {}
@@ -26,6 +33,7 @@ template <class T, int C, int R> struct matrix {
         const T all[] = {T(a)...};
         for (int c = 0; c < C; c++) columns[c] = msl_column<T, R>(all + R * c);
     }
+#endif
     template <class U> MSL_INL explicit matrix(matrix<U, C, R> o) {
         for (int i = 0; i < C * R; i++) columns[i / R][i % R] = T(o.columns[i / R][i % R]);
     }

@@ -1,9 +1,20 @@
 // Vectors without padding (chapter 2.2.3): they calculate as the vectors they convert to.
 #pragma once
 namespace metal {
+#ifdef MSL_LINT
+// Constants are in an address space of their own.
+#define MSL_PACKED_CONSTANT(N) \
+    packed_vec(const packed_vec&) = default; \
+    packed_vec(const __constant packed_vec&); \
+    T operator[](int i) const __constant; \
+    operator vec<T, N>() const __constant;
+#else
+#define MSL_PACKED_CONSTANT(N)
+#endif
 #define MSL_PACKED(N, ...) \
     packed_vec() = default; \
-    template <class A, class B, class... C> requires(sizeof...(C) + 2 < N || msl_count<A>::value + msl_count<B>::value > 2) \
+    MSL_PACKED_CONSTANT(N) \
+    template <class A, class B, class... C, class = enable_if_t<(sizeof...(C) + 2 < N || msl_count<A>::value + msl_count<B>::value > 2)>> \
     MSL_INL packed_vec(A a, B b, C... c) : packed_vec(msl_make<vec<T, N>>(a, b, c...)) {} \
     template <class U> MSL_INL explicit packed_vec(packed_vec<U, N> o) : packed_vec(msl_make<vec<T, N>>(vec<U, N>(o))) {} \
     MSL_INL operator vec<T, N>() const { return vec<T, N>{__VA_ARGS__}; } \
@@ -31,6 +42,7 @@ template <class T> struct packed_vec<T, 4> {
 };
 #undef MSL_PACKED
 #undef MSL_PACKED_SET
+#undef MSL_PACKED_CONSTANT
 #define MSL_OP(op) \
     template <class T, int N> MSL_INL vec<T, N> operator op(packed_vec<T, N> a, packed_vec<T, N> b) { return vec<T, N>(a) op vec<T, N>(b); } \
     template <class T, int N> MSL_INL vec<T, N> operator op(packed_vec<T, N> a, typename msl_same<vec<T, N>>::type b) { return vec<T, N>(a) op b; } \
@@ -48,7 +60,7 @@ template <class T, int N> struct msl_count<metal::packed_vec<T, N>> { static con
     typedef metal::packed_vec<T, 3> packed_##T##3; \
     typedef metal::packed_vec<T, 4> packed_##T##4;
 MSL_NUMBERS(MSL_PACKED)
-#ifdef __clang__
+#if defined(__clang__) && !defined(MSL_LINT)
 MSL_PACKED(bfloat)
 #endif
 #undef MSL_PACKED

@@ -10,13 +10,17 @@ use crate::{
     rewrite,
     scan::Scan,
     scope,
-    shim::ShimFolders,
+    shim::{self, ShimFolders},
 };
 
 /// C++ for OpenCL of a file.
 pub fn translate(t: &Tokens, scan: &Scan) -> String {
     let body = rewrite::for_lint(t, scan, &scope::scopes(t));
-    format!("#include \"lint_stdlib.h\"\n#include \"lanes_scalar.h\"\n{body}\n")
+    let mut out = String::from("#include \"lint_stdlib.h\"\n");
+    for header in shim::on_demand((0..t.len()).map(|i| t.at(i))) {
+        out.push_str(&format!("#include \"{header}\"\n"));
+    }
+    out + "#include \"lanes_scalar.h\"\n" + &body + "\n"
 }
 
 /// Compiler options without input.
@@ -47,7 +51,7 @@ pub fn check(
     scan: &Scan,
     scratch: &Path,
 ) -> Result<Vec<Finding>, BuildError> {
-    crate::shim::write_if_changed(scratch, &translate(t, scan))?;
+    shim::write_if_changed(scratch, &translate(t, scan))?;
     let mut args = options(shim);
     args.push(scratch.display().to_string());
     match compiler.run(&args, scratch, "the address-space check") {

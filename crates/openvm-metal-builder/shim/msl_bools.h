@@ -5,6 +5,7 @@ template <int N> struct msl_bools;
     MSL_INL bool& operator[](int i) { return (&x)[i]; } \
     MSL_INL bool operator[](int i) const { return (&x)[i]; } \
     msl_bools() = default; \
+    MSL_INL operator metal::vec<bool, N>() const { metal::vec<bool, N> r; for (int i = 0; i < N; i++) r[i] = (*this)[i]; return r; } \
     MSL_INL msl_bools operator!() const { msl_bools r; for (int i = 0; i < N; i++) r[i] = !(*this)[i]; return r; } \
     MSL_BOOLS_OP(N, &&) MSL_BOOLS_OP(N, ||) MSL_BOOLS_OP(N, &) MSL_BOOLS_OP(N, |) MSL_BOOLS_OP(N, ^) MSL_BOOLS_OP(N, ==) MSL_BOOLS_OP(N, !=)
 #define MSL_BOOLS_OP(N, op) \

@@ -3,9 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
-use crate::error::BuildError;
+use crate::{cache, error::BuildError};
 
 macro_rules! shim {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../shim/", $name)))),*] };
@@ -133,6 +134,15 @@ pub fn on_demand<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Vec<&'stat
 
 /// The header that gives lanes; inlined for Apple, part of the shim elsewhere.
 pub const LANES_HEADER: &str = "lanes.h";
+
+/// Hash of the headers, which everything compiled with them depends on.
+pub fn version() -> &'static str {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| {
+        let all: Vec<&str> = FILES.iter().map(|f| f.1).collect();
+        cache::hash(&all)
+    })
+}
 
 /// Text of a shim header.
 pub fn text(name: &str) -> &'static str {

@@ -149,6 +149,8 @@ pub fn options(
         _ => "-O3",
     };
     args.push(level.into());
+    // Metal's char has a sign on Arm too.
+    args.push("-fsigned-char".into());
     args.extend(isa.machine_options(target).into_iter().map(String::from));
     if compiler.is_clang() {
         args.extend(["-fno-slp-vectorize", "-fno-math-errno"].map(String::from));

@@ -10,7 +10,7 @@ use crate::{
     lint,
     preprocess::{preprocess, Preprocessed},
     scan::{self, Kind, Scan},
-    shim::{write_if_changed, ShimFolders},
+    shim::{self, write_if_changed, ShimFolders},
     target_cpu::{self, Isa},
     target_ptx,
 };
@@ -149,7 +149,12 @@ impl Toolchain {
             let mut options =
                 target_cpu::options(&self.compiler, &self.shim, *flavour, false, isa, "", false);
             options.extend(self.options.iter().cloned());
-            let key = cache::hash(&[&self.compiler.version, &options.join("\n"), &text]);
+            let key = cache::hash(&[
+                &self.compiler.version,
+                shim::version(),
+                &options.join("\n"),
+                &text,
+            ]);
             let object = self.scratch.join(format!("{key}-{tag}.o"));
             let source = object.with_extension("cpp");
             cache::cached(&object, &key, || {
@@ -215,7 +220,12 @@ impl Toolchain {
         let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, Prefixes::default());
         let mut args = target_ptx::options(&self.compiler, &self.shim);
         args.extend(self.options.iter().cloned());
-        let key = cache::hash(&[&self.compiler.version, &args.join("\n"), &text]);
+        let key = cache::hash(&[
+            &self.compiler.version,
+            shim::version(),
+            &args.join("\n"),
+            &text,
+        ]);
         let output = self.scratch.join(format!("{key}.ptx"));
         cache::cached(&output, &key, || {
             let source = output.with_extension("ptx.cpp");

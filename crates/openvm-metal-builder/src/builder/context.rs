@@ -3,7 +3,6 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    sync::OnceLock,
     time::Instant,
 };
 
@@ -14,7 +13,7 @@ use crate::{
     error::BuildError,
     preprocess::{preprocess, Preprocessed},
     scan::Scan,
-    shim::{write_if_changed, ShimFolders},
+    shim::{self, write_if_changed, ShimFolders},
     target_cpu::Isa,
     target_metallib::AppleTools,
 };
@@ -80,12 +79,8 @@ impl Context {
         output: &Path,
         target: &str,
     ) -> Result<(), BuildError> {
-        static SHIM: OnceLock<String> = OnceLock::new();
-        let shim = SHIM.get_or_init(|| {
-            let all: Vec<&str> = crate::shim::FILES.iter().map(|f| f.1).collect();
-            cache::hash(&all)
-        });
-        let key = cache::hash(&[&self.compiler.version, shim, &options.join("\n"), text]);
+        let options_key = options.join("\n");
+        let key = cache::hash(&[&self.compiler.version, shim::version(), &options_key, text]);
         cache::cached(output, &key, || {
             let source = output.with_extension("cpp");
             write_if_changed(&source, text)?;

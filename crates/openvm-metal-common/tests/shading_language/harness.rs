@@ -4,9 +4,7 @@
 //! `constant uint& n [[buffer(2)]]` (the number of threads) and any thread positions.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use std::collections::hash_map::DefaultHasher;
 use std::error::Error;
-use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -62,11 +60,9 @@ pub fn ptx(source: Source) -> Outcome<Option<String>> {
 
 /// A folder for this state of the shim, which results depend on, and this file.
 fn scratch(source: Source) -> PathBuf {
-    let mut hash = DefaultHasher::new();
-    shim::FILES.hash(&mut hash);
     std::env::temp_dir()
         .join("openvm-metal-shading-language")
-        .join(format!("{}-{:016x}", source.name, hash.finish()))
+        .join(format!("{}-{}", source.name, shim::version()))
 }
 
 fn place(source: Source) -> Outcome<(PathBuf, PathBuf)> {

@@ -133,6 +133,9 @@ template <class T> uint kinds(float f, float g) {
     bool4 less = u < v;
     bool any_less = any(less), all_less = all(less && bool4(true, false, true, true));
     V chosen = select(u, v, less), other = select(u, V(T(7.0f)), isnan(u));
+    vec<bool, 4> raw = isnan(u);
+    m = raw;
+    any_less = any_less && m.y == isnan(x);
     one |= uint(any_less) << 10 | uint(all_less) << 11;
     all4 |= uint(x < y) << 10;
     one |= uint(chosen[3] == (x < y ? y : x)) << 12 | uint(other[1] == select(x, T(7.0f), isnan(x))) << 13;

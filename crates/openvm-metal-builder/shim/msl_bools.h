@@ -1,11 +1,17 @@
 // bool2, bool3, bool4 for clang, whose comparisons give vectors of 0 and -1 and whose own vectors of bool are bits.
 #pragma once
 template <int N> struct msl_bools;
+#ifdef MSL_LINT
+#define MSL_BOOLS_BITS(N) // OpenCL has no vectors of bool
+#else
+#define MSL_BOOLS_BITS(N) \
+    MSL_INL operator metal::vec<bool, N>() const { metal::vec<bool, N> r; for (int i = 0; i < N; i++) r[i] = (*this)[i]; return r; }
+#endif
 #define MSL_BOOLS(N) \
     MSL_INL bool& operator[](int i) { return (&x)[i]; } \
     MSL_INL bool operator[](int i) const { return (&x)[i]; } \
     msl_bools() = default; \
-    MSL_INL operator metal::vec<bool, N>() const { metal::vec<bool, N> r; for (int i = 0; i < N; i++) r[i] = (*this)[i]; return r; } \
+    MSL_BOOLS_BITS(N) \
     MSL_INL msl_bools operator!() const { msl_bools r; for (int i = 0; i < N; i++) r[i] = !(*this)[i]; return r; } \
     MSL_BOOLS_OP(N, &&) MSL_BOOLS_OP(N, ||) MSL_BOOLS_OP(N, &) MSL_BOOLS_OP(N, |) MSL_BOOLS_OP(N, ^) MSL_BOOLS_OP(N, ==) MSL_BOOLS_OP(N, !=)
 #define MSL_BOOLS_OP(N, op) \
@@ -32,6 +38,7 @@ template <> struct msl_bools<4> {
     template <class T> MSL_INL msl_bools(metal::vec<T, 4> v) : x(v[0]), y(v[1]), z(v[2]), w(v[3]) {}
 };
 #undef MSL_BOOLS
+#undef MSL_BOOLS_BITS
 #undef MSL_BOOLS_OP
 typedef msl_bools<2> bool2;
 typedef msl_bools<3> bool3;

@@ -11,6 +11,7 @@ pub mod compiler;
 pub mod error;
 pub mod lexer;
 pub mod lint;
+mod literals;
 mod overloads;
 pub mod preprocess;
 pub mod probe;

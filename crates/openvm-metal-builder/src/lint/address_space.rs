@@ -29,6 +29,7 @@ pub fn options(shim: &ShimFolders) -> Vec<String> {
         "-x",
         "cl",
         "-cl-std=clc++2021",
+        "-cl-single-precision-constant",
         "-cl-no-stdinc",
         "--target=spir64",
         "-fsyntax-only",

@@ -89,11 +89,11 @@ template <class T> void close(float f, float g, device uint* out) {
     r.put(powr(p, T(2.0f)), powr(a, T(2.0f)));
     r.put(rsqrt(p), rsqrt(a));
     r.put(divide(x, p), divide(u, a));
-    r.put(fmod(x, T(0.75f)), fmod(u, T(0.75f)));
+    r.put(fmod(x, T(0.75f)), fmod(u, 0.75));
     r.put(fract(p), fract(a));
     r.put(fma(x, y, T(1.0f)), fma(u, v, T(1.0f)));
     r.put(mix(x, y, T(0.25f)), mix(u, v, T(0.25f)));
-    r.put(smoothstep(T(-1.0f), T(2.0f), x), smoothstep(T(-1.0f), T(2.0f), u));
+    r.put(smoothstep(T(-1.), T(2.0), x), smoothstep(T(-1e0), T(2.0), u));
     T c; V cs;
     r.put(sincos(x, c), sincos(u, cs));
     r.put(c, cs);

@@ -8,10 +8,15 @@ fn is_double(token: &str) -> bool {
     token.contains(marks) && token.ends_with(|c: char| c.is_ascii_digit() || c == '.')
 }
 
-/// C++ `text`, made from `t`, with a suffix where literals have none. Files that name double, which is not Metal, mean it.
+/// Files that have doubles, which are not Metal, mean them: by name or as `decltype(1.0)`.
+fn has_doubles(t: &Tokens) -> bool {
+    (0..t.len()).any(|i| t.at(i) == "double" || (t.at(i) == "decltype" && is_double(t.at(i + 2))))
+}
+
+/// C++ `text`, made from `t`, with a suffix where literals have none.
 pub fn as_float(text: String, t: &Tokens) -> String {
     let found = |t: &Tokens, i: usize| t.tokens[i].kind == TokenKind::Number && is_double(t.at(i));
-    if !(0..t.len()).any(|i| found(t, i)) || (0..t.len()).any(|i| t.at(i) == "double") {
+    if !(0..t.len()).any(|i| found(t, i)) || has_doubles(t) {
         return text;
     }
     let t = Tokens::new(text);
@@ -42,6 +47,11 @@ mod tests {
         );
         let same = "x = 1.0f + 0.5h + 3u + 0x1e5 + 0xe + 7 + \"1.0\";";
         assert_eq!(converted(same), same);
-        assert_eq!(converted("double x = 1.0;"), "double x = 1.0;");
+        for wide in [
+            "double x = 1.0;",
+            "typedef decltype(1.0) wide; wide x = 2.0;",
+        ] {
+            assert_eq!(converted(wide), wide);
+        }
     }
 }

@@ -29,6 +29,7 @@ pub const FILES: &[(&str, &str)] = shim![
     "msl_packed.h",
     "msl_geometric.h",
     "msl_matrix.h",
+    "msl_array.h",
     "msl_pack.h",
     "msl_atomic.h",
     "msl_sync.h",
@@ -46,6 +47,7 @@ pub const FILES: &[(&str, &str)] = shim![
 /// Apple's headers that a kernel file may include; while preprocessing they are empty.
 pub const SYSTEM_HEADERS: &[&str] = &[
     "metal_stdlib",
+    "metal_array",
     "metal_atomic",
     "metal_common",
     "metal_compute",
@@ -59,6 +61,8 @@ pub const SYSTEM_HEADERS: &[&str] = &[
     "metal_matrix",
     "metal_numeric",
     "metal_pack",
+    "metal_packed_vector",
+    "metal_quadgroup",
     "metal_relational",
     "metal_simdgroup",
     "metal_simdgroup_matrix",
@@ -80,6 +84,7 @@ const ON_DEMAND: &[(&str, Uses)] = &[
     ("msl_math.h", is_rare_math),
     ("msl_packed.h", |word| word.starts_with("packed_")),
     ("msl_matrix.h", is_matrix),
+    ("msl_array.h", |word| word == "array"),
     ("msl_pack.h", |word| {
         word.starts_with("pack_") || word.starts_with("unpack_")
     }),

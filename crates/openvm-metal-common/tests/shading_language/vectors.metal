@@ -79,10 +79,13 @@ kernel void constants(device const uint* in [[buffer(0)]], device uint* out [[bu
                       uint gid [[thread_position_in_grid]]) {
     if (gid >= n) return;
     uint i = in[gid];
-    out[4 * gid] = uint(kMatrix[i][(i + 1) % 4]);
-    out[4 * gid + 1] = uint(kColumns[i % 2][i % 3][0]);
-    out[4 * gid + 2] = uint(kPacked[i % 2][i % 3]);
-    out[4 * gid + 3] = uint(2.0h * kVector[i % 2][i]);
+    array<uint, 4> results, all;
+    results[0] = uint(kMatrix[i][(i + 1) % 4]);
+    results[1] = uint(kColumns[i % 2][i % 3][0]);
+    results[2] = uint(kPacked[i % 2][i % 3]);
+    results[3] = uint(2.0h * kVector[i % 2][i]);
+    all = results;
+    for (uint k = 0; k < all.size(); k++) out[4 * gid + k] = all[k];
 }
 
 struct Particle {

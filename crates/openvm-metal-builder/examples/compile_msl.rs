@@ -1,30 +1,42 @@
-//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] FILE|FOLDER...`
+//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] [--metal-version N] [--constant N=VALUE]... FILE|FOLDER...`
 //!
 //! Prints for each file how many kernels were found, whether they compile for the CPU and to PTX, and
-//! the first message of what does not.
+//! the first message of what does not. Function constants that are not given are zero, and named. The
+//! language is Metal 3.1 unless told otherwise.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use openvm_metal_builder::{BuildError, Toolchain};
+use openvm_metal_builder::{BuildError, ConstantValue, Toolchain};
 
-fn main() -> Result<(), BuildError> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut root = None;
     let mut lint = false;
     let mut files = Vec::new();
+    let mut constants: Vec<(u32, ConstantValue)> = Vec::new();
+    let mut version = 310;
     let mut args = std::env::args().skip(1);
     while let Some(a) = args.next() {
         match a.as_str() {
             "-I" => root = args.next().map(PathBuf::from),
             "--lint" => lint = true,
+            "--metal-version" => version = args.next().unwrap_or_default().parse()?,
+            "--constant" => {
+                let given = args.next().unwrap_or_default();
+                let (index, value) = given.split_once('=').ok_or("--constant takes N=VALUE")?;
+                constants.push((index.parse()?, value.parse()?));
+            }
             _ => collect(Path::new(&a), &mut files),
         }
     }
     files.sort();
     let scratch = std::env::temp_dir().join("openvm-metal-compile-msl");
-    let tools = Toolchain::new(scratch)?;
+    let mut tools = Toolchain::new(scratch)?.with_metal_version(version);
+    for (index, value) in constants {
+        tools = tools.with_function_constant(index, value);
+    }
     println!("{}", tools.compiler().version);
     let (mut kernels, mut cpu_files, mut cpu_kernels, mut ptx_files) = (0, 0, 0, 0);
     for f in &files {
@@ -39,6 +51,14 @@ fn main() -> Result<(), BuildError> {
             }
         };
         kernels += found;
+        let mut zeros = Vec::new();
+        let mut tools = tools.clone();
+        for c in tools.function_constants(&folder, f)? {
+            if !tools.has_function_constant(c.index) {
+                tools = tools.with_function_constant(c.index, ConstantValue::Int(0));
+                zeros.push(c.name);
+            }
+        }
         let cpu = tools.compile_cpu_file(&folder, f);
         let ptx = tools.compile_ptx_file(&folder, f);
         let word = |ok: bool| if ok { "ok" } else { "no" };
@@ -48,6 +68,9 @@ fn main() -> Result<(), BuildError> {
             word(cpu.is_ok()),
             word(ptx.is_ok())
         );
+        if !zeros.is_empty() {
+            println!("    function constants taken as zero: {}", zeros.join(", "));
+        }
         for e in [cpu.as_ref().err(), ptx.as_ref().err()]
             .into_iter()
             .flatten()

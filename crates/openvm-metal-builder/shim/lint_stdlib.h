@@ -35,6 +35,7 @@ template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::
 }
 #include "msl_constants.h"
 #include "msl_mixed.h"
+template <class T, class U> T msl_static_cast(U u) { return static_cast<T>(u); }
 template <class V, class... A> V msl_make(A... a);
 template <class T, class U> T msl_as_type(U u);
 #define as_type msl_as_type

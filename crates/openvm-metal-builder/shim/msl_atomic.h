@@ -44,4 +44,9 @@ template <class T, class U> MSL_INL T atomic_fetch_max_explicit(volatile atomic<
 template <class U> MSL_INL float atomic_fetch_add_explicit(volatile atomic<float>* p, U x, memory_order) {
     return msl_atomic_update(p, [=](float a) { return a + (float)x; });
 }
+template <class U> MSL_INL float atomic_fetch_sub_explicit(volatile atomic<float>* p, U x, memory_order) {
+    return msl_atomic_update(p, [=](float a) { return a - (float)x; });
+}
+template <class T, class U> MSL_INL void atomic_min_explicit(volatile atomic<T>* p, U x, memory_order o) { atomic_fetch_min_explicit(p, x, o); }
+template <class T, class U> MSL_INL void atomic_max_explicit(volatile atomic<T>* p, U x, memory_order o) { atomic_fetch_max_explicit(p, x, o); }
 }  // namespace metal

@@ -20,16 +20,15 @@ template <class T, int C, int R> struct matrix {
         }
     }
 #ifdef MSL_LINT
-    // C++ for OpenCL has no concepts, and its constants are in an address space of their own.
+    // Constants are in an address space of their own.
     template <class... A> matrix(A...);
     matrix(const matrix&) = default;
     matrix(const __constant matrix&);
     column operator[](int c) const __constant;
 #else
-    MSL_INL constexpr matrix(column a, column b) requires(C == 2) : columns{a, b} {}
-    MSL_INL constexpr matrix(column a, column b, column c) requires(C == 3) : columns{a, b, c} {}
-    MSL_INL constexpr matrix(column a, column b, column c, column d) requires(C == 4) : columns{a, b, c, d} {}
-    template <class... A> requires(sizeof...(A) == C * R) MSL_INL constexpr matrix(A... a) : columns{} {
+    // From columns, from elements.
+    template <class... A, enable_if_t<sizeof...(A) == C, int> = 0> MSL_INL constexpr matrix(A... a) : columns{static_cast<column>(a)...} {}
+    template <class... A, enable_if_t<sizeof...(A) == C * R, int*> = nullptr> MSL_INL constexpr matrix(A... a) : columns{} {
         const T all[] = {T(a)...};
         for (int c = 0; c < C; c++) columns[c] = msl_column<T, R>(all + R * c);
     }

@@ -11,7 +11,17 @@ namespace metal {
 enum class mem_flags : int { mem_none = 0, mem_device = 1, mem_threadgroup = 2, mem_texture = 4, mem_threadgroup_imageblock = 8 };
 MSL_INL constexpr mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
 enum thread_scope { thread_scope_thread, thread_scope_simdgroup, thread_scope_threadgroup, thread_scope_device };
-typedef unsigned long simd_vote;
+// What a vote gives: a bit for each lane.
+template <int LANES> struct msl_vote {
+    typedef ulong vote_t;
+    vote_t bits;
+    msl_vote() = default;
+    explicit constexpr msl_vote(vote_t b) : bits(b) {}
+    explicit constexpr operator vote_t() const { return bits; }
+    constexpr bool any() const { return bits != 0; }
+    constexpr bool all() const { return bits == (1ul << LANES) - 1; }
+};
+typedef msl_vote<4> quad_vote;
 }  // namespace metal
 
 #ifdef MSL_FIBER
@@ -60,7 +70,8 @@ template <class T, class F> MSL_INL T msl_reduce(T v, F f) {
 }
 MSL_INL bool simd_any(bool p) { return __nvvm_vote_any_sync(0xffffffffu, p); }
 MSL_INL bool simd_all(bool p) { return __nvvm_vote_all_sync(0xffffffffu, p); }
-MSL_INL simd_vote simd_ballot(bool p) { return (uint)__nvvm_vote_ballot_sync(0xffffffffu, p); }
+typedef msl_vote<32> simd_vote;
+MSL_INL simd_vote simd_ballot(bool p) { return simd_vote((uint)__nvvm_vote_ballot_sync(0xffffffffu, p)); }
 #elif defined(MSL_FIBER)
 MSL_INL void threadgroup_barrier(mem_flags, MSL_AT) { msl_rt->barrier(line); }
 MSL_INL void simdgroup_barrier(mem_flags, MSL_AT) { msl_rt->simd_barrier(line); }
@@ -85,8 +96,9 @@ template <class T, class F> MSL_INL T msl_reduce(T v, F f, MSL_AT) {
 }
 MSL_INL bool simd_any(bool p, MSL_AT) { return msl_reduce((uint)p, [](uint a, uint b) { return a | b; }, line) != 0; }
 MSL_INL bool simd_all(bool p, MSL_AT) { return msl_reduce((uint)p, [](uint a, uint b) { return a & b; }, line) != 0; }
+typedef msl_vote<32> simd_vote;
 MSL_INL simd_vote simd_ballot(bool p, MSL_AT) {
-    return msl_reduce(p ? 1u << msl_lane_id() : 0u, [](uint a, uint b) { return a | b; }, line);
+    return simd_vote(msl_reduce(p ? 1u << msl_lane_id() : 0u, [](uint a, uint b) { return a | b; }, line));
 }
 #else
 MSL_INL void threadgroup_barrier(mem_flags) {}
@@ -106,7 +118,8 @@ template <class T, class F> MSL_INL T msl_reduce(T v, F, uint = 0) {
 }
 MSL_INL bool simd_any(bool p) { return p; }
 MSL_INL bool simd_all(bool p) { return p; }
-MSL_INL simd_vote simd_ballot(bool p) { return p; }
+typedef msl_vote<1> simd_vote;
+MSL_INL simd_vote simd_ballot(bool p) { return simd_vote(p); }
 #endif
 
 // What follows is built from simd_shuffle, msl_reduce, msl_lane_id and msl_lane_count.
@@ -163,13 +176,12 @@ template <class T> MSL_INL T simd_prefix_inclusive_product(T v, MSL_AT) {
     }
     return v;
 }
-MSL_INL bool simd_is_first(MSL_AT) { return msl_lane_id() == 0; }
-template <class T> MSL_INL T quad_shuffle_xor(T v, ushort m, MSL_AT) { return simd_shuffle_xor(v, m MSL_L); }
-template <class T> MSL_INL T quad_broadcast(T v, ushort k, MSL_AT) { return simd_shuffle(v, (msl_lane_id() & ~3u) + k MSL_L); }
-template <class T> MSL_INL T quad_shuffle(T v, ushort k, MSL_AT) { return quad_broadcast(v, k MSL_L); }
-template <class T> MSL_INL T quad_sum(T v, MSL_AT) {
-    v = v + simd_shuffle_xor(v, 1 MSL_L);
-    return v + simd_shuffle_xor(v, 2 MSL_L);
+template <class T> MSL_INL T simd_prefix_exclusive_product(T v, MSL_AT) {
+    const T p = simd_prefix_inclusive_product(v MSL_L);
+    const uint l = msl_lane_id();
+    const T before = simd_shuffle(p, l ? l - 1 : 0 MSL_L);
+    return l ? before : T(1);
 }
-#undef MSL_L
+MSL_INL bool simd_is_first(MSL_AT) { return msl_lane_id() == 0; }
+MSL_INL simd_vote simd_active_threads_mask(MSL_AT) { return simd_ballot(true MSL_L); }
 }  // namespace metal

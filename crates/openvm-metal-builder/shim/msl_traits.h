@@ -1,5 +1,13 @@
 // Type traits and numeric limits.
 #pragma once
+// Limits of integers; other people's kernels specialise it for types of their own, as Apple's headers let them.
+template <class T> struct _numeric_limits_impl {
+    static constexpr int digits = sizeof(T) * 8 - (T(-1) < T(0));
+    static constexpr bool is_signed = T(-1) < T(0);
+    static constexpr T min() { return is_signed ? T(1ull << (sizeof(T) * 8 - 1)) : T(0); }
+    static constexpr T max() { return T(~min()); }
+    static constexpr T lowest() { return min(); }
+};
 namespace metal {
 template <class T, T V> struct integral_constant {
     static constexpr T value = V;
@@ -39,19 +47,23 @@ template <class T> using make_scalar_t = typename make_scalar<T>::type;
 #define MSL_YES(n, T) template <> struct n<T> : true_type {};
 MSL_KIND(is_integral, MSL_YES(is_integral, bool) MSL_YES(is_integral, char) MSL_YES(is_integral, int8_t)
     MSL_YES(is_integral, uchar) MSL_YES(is_integral, short) MSL_YES(is_integral, ushort) MSL_YES(is_integral, int)
-    MSL_YES(is_integral, uint) MSL_YES(is_integral, long) MSL_YES(is_integral, ulong))
+    MSL_YES(is_integral, uint) MSL_YES(is_integral, long) MSL_YES(is_integral, ulong)
+    // int64_t and uint64_t of some targets.
+    MSL_YES(is_integral, long long) MSL_YES(is_integral, unsigned long long))
 MSL_KIND(is_floating_point, MSL_YES(is_floating_point, half) MSL_YES(is_floating_point, float))
+#ifdef __clang__
+template <> struct is_floating_point<bfloat> : true_type {};
+#endif
+template <class T> struct vec_elements : integral_constant<int, 1> {};
+template <class T, int N> struct vec_elements<vec<T, N>> : integral_constant<int, N> {};
 template <class T> constexpr bool is_unsigned_v = T(-1) > T(0);
 template <class T> constexpr bool is_signed_v = T(-1) < T(0);
-template <class A, class B> constexpr bool is_convertible_v = requires(void (*f)(B), A a) { f(a); };
+template <class B> void msl_takes(B);
+template <class A, class B, class = void> struct is_convertible : false_type {};
+template <class A, class B> struct is_convertible<A, B, decltype(msl_takes<B>(*(A*)nullptr))> : true_type {};
+template <class A, class B> constexpr bool is_convertible_v = is_convertible<A, B>::value;
 
-template <class T> struct numeric_limits {
-    static constexpr int digits = sizeof(T) * 8 - (T(-1) < T(0));
-    static constexpr bool is_signed = T(-1) < T(0);
-    static constexpr T min() { return is_signed ? T(1ull << (sizeof(T) * 8 - 1)) : T(0); }
-    static constexpr T max() { return T(~min()); }
-    static constexpr T lowest() { return min(); }
-};
+template <class T> struct numeric_limits : _numeric_limits_impl<T> {};
 template <> struct numeric_limits<bool> {
     static constexpr bool min() { return false; }
     static constexpr bool max() { return true; }
@@ -75,4 +87,35 @@ template <> struct numeric_limits<half> {
     static constexpr half infinity() { return half(__builtin_inff()); }
     static constexpr half quiet_NaN() { return half(__builtin_nanf("")); }
 };
+#ifdef __clang__
+template <> struct numeric_limits<bfloat> {
+    static constexpr int digits = 8;
+    static constexpr bfloat bits(ushort b) { return __builtin_bit_cast(bfloat, b); }
+    static constexpr bfloat min() { return bits(0x0080); }
+    static constexpr bfloat max() { return bits(0x7f7f); }
+    static constexpr bfloat lowest() { return bits(0xff7f); }
+    static constexpr bfloat epsilon() { return bits(0x3c00); }
+    static constexpr bfloat infinity() { return bits(0x7f80); }
+    static constexpr bfloat quiet_NaN() { return bits(0x7fc0); }
+};
+#endif
+// Not in the specification: names of Apple's headers that other people's kernels use.
+template <class T> struct __is_valid_simdgroup_type
+    : bool_constant<(is_integral_v<make_scalar_t<T>> || is_floating_point_v<make_scalar_t<T>>) && !is_same_v<make_scalar_t<T>, bool>> {};
+template <class T> struct _fp_encoding_traits;
+template <> struct _fp_encoding_traits<float> {
+    static constexpr uint sign_mask = 0x80000000u, exponent_mask = 0x7f800000u, mantissa_mask = 0x007fffffu, inf_mask = exponent_mask;
+};
+template <> struct _fp_encoding_traits<half> {
+    static constexpr ushort sign_mask = 0x8000u, exponent_mask = 0x7c00u, mantissa_mask = 0x03ffu, inf_mask = exponent_mask;
+};
 }  // namespace metal
+// `static_cast`, which clang does not have between half and bfloat; the front end writes msl_static_cast<T>(...).
+template <class T, class U> MSL_INL constexpr T msl_static_cast(U u) {
+#ifdef __clang__
+    constexpr bool narrow = (metal::is_same_v<T, half> && metal::is_same_v<U, bfloat>) || (metal::is_same_v<T, bfloat> && metal::is_same_v<U, half>);
+    if constexpr (narrow) return static_cast<T>(static_cast<float>(u));
+    else
+#endif
+    return static_cast<T>(u);
+}

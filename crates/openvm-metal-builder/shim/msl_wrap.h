@@ -26,7 +26,10 @@ template <class A> MSL_INL A msl_pos(uint3 v) { return msl_pos_as<metal::remove_
 MSL_INL uint3 msl_u3(uint x) { return uint3{x, 0, 0}; }
 
 // `threadgroup T x[N];` becomes `typedef T x__t[N]; MSL_TG(x);`
-#define MSL_TG_LIMIT(n) static_assert(sizeof(n##__t) <= 32768, "threadgroup array of more than 32 KiB");
+#ifndef MSL_TG_MAX
+#define MSL_TG_MAX 32768 // bytes that every Apple GPU has
+#endif
+#define MSL_TG_LIMIT(n) static_assert(sizeof(n##__t) <= MSL_TG_MAX, "threadgroup array of more than 32 KiB");
 #if defined(MSL_PROBE)
 #define MSL_TG(n) MSL_TG_LIMIT(n) __asm__ volatile("#MSL_TG " #n " %c0" : : "i"(sizeof(n##__t))); \
     static unsigned char n##__s[sizeof(n##__t)]; n##__t& n = *(n##__t*)(void*)n##__s

@@ -80,7 +80,7 @@ impl<'a> Prefixes<'a> {
 /// The whole translation unit.
 pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefixes: Prefixes<'_>) -> String {
     let body = rewrite::rewrite(t, scan, matches!(flavour, Flavour::Lanes(_)));
-    let body = literals::as_float(body, t);
+    let body = literals::as_metal(body, t);
     let mut out = String::from(
         "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n#include \"lanes.h\"\n",
     );

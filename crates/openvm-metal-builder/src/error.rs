@@ -54,6 +54,13 @@ pub enum BuildError {
     },
     /// A kernel breaks the rules of `docs/kernels.md`.
     Rules(Vec<Finding>),
+    /// Function constants without a value.
+    FunctionConstants {
+        /// The kernel file.
+        file: PathBuf,
+        /// Type, name and index of each.
+        missing: Vec<String>,
+    },
     /// The preprocessor or compiler rejected a kernel file; its messages name the original lines.
     Compile {
         /// The kernel file.
@@ -113,6 +120,12 @@ impl fmt::Display for BuildError {
                 writeln!(f, "{} rule(s) for kernels broken:", findings.len())?;
                 findings.iter().try_for_each(|x| writeln!(f, "{x}"))
             }
+            Self::FunctionConstants { file, missing } => write!(
+                f,
+                "{}: function constants have no value: {}; give them with Toolchain::with_function_constant",
+                file.display(),
+                missing.join(", ")
+            ),
             Self::Compile {
                 file,
                 target,

@@ -5,10 +5,12 @@
 
 pub mod builder;
 mod cache;
+mod casts;
 pub mod codegen_cpp;
 pub mod codegen_rust;
 pub mod compiler;
 pub mod error;
+pub mod function_constants;
 pub mod lexer;
 pub mod lint;
 mod literals;
@@ -29,4 +31,5 @@ pub mod types;
 
 pub use builder::{fail, Builder};
 pub use error::{BuildError, Finding};
+pub use function_constants::{ConstantValue, FunctionConstant};
 pub use toolchain::Toolchain;

@@ -1,4 +1,4 @@
-//! Functions that are overloaded on address spaces: C++ without address spaces sees them as one.
+//! What is overloaded or specialised on address spaces: C++ without address spaces sees one thing twice.
 
 use std::collections::HashSet;
 
@@ -22,8 +22,19 @@ fn is_qualifier(word: &str) -> bool {
     )
 }
 
-/// Token ranges of definitions that repeat an earlier one up to address spaces and `const`.
-pub fn repeated(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
+/// What [`superfluous`] finds out about a function definition.
+struct Definition {
+    /// Its tokens.
+    range: (usize, usize),
+    /// Its declaration as C++ sees it.
+    key: String,
+    /// Qualifiers behind the parameters that C++ does not allow: those of a constructor.
+    qualifiers: Option<(usize, usize)>,
+}
+
+/// Token ranges that C++ without address spaces can do without and must: definitions and specialisations that repeat an
+/// earlier one up to address spaces, and address spaces of constructors.
+pub fn superfluous(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut seen = HashSet::new();
     let mut blocks = vec![0usize];
@@ -37,12 +48,22 @@ pub fn repeated(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
             "}" if blocks.len() > 1 => {
                 blocks.pop();
             }
-            "(" if !scope.in_function => {
-                let Some((start, end, key)) = definition(t, i) else {
+            "struct" if !scope.in_function => {
+                let Some((range, key)) = specialisation(t, i) else {
                     continue;
                 };
                 if !seen.insert((blocks[blocks.len() - 1], key)) {
-                    out.push((start, end));
+                    out.push(range);
+                }
+            }
+            "(" if !scope.in_function => {
+                let Some(found) = definition(t, i) else {
+                    continue;
+                };
+                if !seen.insert((blocks[blocks.len() - 1], found.key)) {
+                    out.push(found.range);
+                } else {
+                    out.extend(found.qualifiers);
                 }
             }
             _ => {}
@@ -51,11 +72,16 @@ pub fn repeated(t: &Tokens, scopes: &[Scope]) -> Vec<(usize, usize)> {
     out
 }
 
-/// Range and signature of the function definition whose parameter list begins at token `open`.
-fn definition(t: &Tokens, open: usize) -> Option<(usize, usize, String)> {
-    let name = &t.tokens[open - 1];
+/// The function definition whose parameter list begins at token `open`.
+fn definition(t: &Tokens, open: usize) -> Option<Definition> {
+    let mut name = open - 1;
     let is_operator = (1..4).any(|k| open >= k && t.at(open - k) == "operator");
-    if name.kind != TokenKind::Ident && !is_operator {
+    if t.at(name) == ">" && !is_operator {
+        // `S<T>()` in the template `S`.
+        name = (0..name).rev().take(16).find(|&k| t.at(k) == "<")?;
+        name = name.checked_sub(1)?;
+    }
+    if t.tokens[name].kind != TokenKind::Ident && !is_operator {
         return None;
     }
     let mut start = statement_start(t, open);
@@ -67,6 +93,7 @@ fn definition(t: &Tokens, open: usize) -> Option<(usize, usize, String)> {
     while is_qualifier(t.at(k)) || t.at(k) == "noexcept" {
         k += 1;
     }
+    let qualified = k;
     if t.at(k) == ":" {
         // Initialisers of a constructor: `a(x), b{y} {`.
         while k < t.len() && !(t.at(k) == "{" && matches!(t.at(k - 1), ")" | "}")) {
@@ -84,14 +111,57 @@ fn definition(t: &Tokens, open: usize) -> Option<(usize, usize, String)> {
         "=" if matches!(t.at(k + 1), "default" | "delete") && t.at(k + 2) == ";" => k + 3,
         _ => return None,
     };
-    if matches!(t.at(start), "template")
-        || (start..open).any(|n| matches!(t.at(n), "(" | "=") && !is_operator)
-    {
+    let mut head = start;
+    if t.at(start) == "template" {
+        head = t.matching_angle(start + 1)? + 1;
+    }
+    if (head..open).any(|n| matches!(t.at(n), "(" | "=") && !is_operator) {
         return None;
     }
-    let words: Vec<&str> = (start..=close)
-        .map(|n| t.at(n))
-        .filter(|w| !is_qualifier(w))
-        .collect();
-    Some((start, end, words.join(" ")))
+    let constructor = !is_operator && (head..name).all(|n| is_qualifier(t.at(n)));
+    // What C++ tells apart: `constant` is `const`, the other address spaces are nothing.
+    let behind = if constructor {
+        0
+    } else {
+        qualified - close - 1
+    };
+    let mut words: Vec<&str> = Vec::new();
+    for n in start..=close + behind {
+        match t.at(n) {
+            "constant" | "const" if words.last() != Some(&"const") => words.push("const"),
+            w if !is_qualifier(w) => words.push(w),
+            _ => {}
+        }
+    }
+    Some(Definition {
+        range: (start, end),
+        key: words.join(" "),
+        qualifiers: (constructor && qualified > close + 1).then_some((close + 1, qualified)),
+    })
+}
+
+/// Range and head of the specialisation `struct S<T device*> {...};` whose `struct` is token `at`.
+fn specialisation(t: &Tokens, at: usize) -> Option<((usize, usize), String)> {
+    if t.at(at + 2) != "<" {
+        return None;
+    }
+    let start = statement_start(t, at);
+    let close = t.matching_angle(at + 2)?;
+    let open = (close + 1..t.len()).find(|&k| matches!(t.at(k), "{" | ";"))?;
+    let end = t.matching(open) + 1;
+    let whole = t.at(open) == "{" && t.at(end) == ";";
+    whole.then(|| ((start, end + 1), without_spaces(t, start, close + 1)))
+}
+
+/// What C++ tells apart in tokens `from..to`: `constant` is `const`, the other address spaces are nothing.
+fn without_spaces(t: &Tokens, from: usize, to: usize) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for n in from..to {
+        match t.at(n) {
+            "constant" | "const" if words.last() != Some(&"const") => words.push("const"),
+            w if !is_qualifier(w) => words.push(w),
+            _ => {}
+        }
+    }
+    words.join(" ")
 }

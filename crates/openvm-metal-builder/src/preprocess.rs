@@ -11,8 +11,9 @@ use crate::{
     shim::ShimFolders,
 };
 
-/// Version of the language that `__METAL_VERSION__` announces: Metal 3.0, as Apple's compiler is told.
-pub const METAL_VERSION: &str = "300";
+/// Version of the language that `__METAL_VERSION__` announces where nothing else is said: Metal 3.0, as Apple's compiler
+/// is told.
+pub const METAL_VERSION: u32 = 300;
 
 /// A preprocessed file.
 pub struct Preprocessed {
@@ -29,6 +30,7 @@ pub fn preprocess(
     root: &Path,
     file: &Path,
     flavour: Flavour,
+    metal_version: u32,
     cache_path: &Path,
 ) -> Result<Preprocessed, BuildError> {
     let mut args: Vec<String> = [
@@ -36,14 +38,17 @@ pub fn preprocess(
         "-C",
         "-x",
         "c++",
-        "-std=c++20",
+        "-std=c++17",
         "-nostdinc",
         "-undef",
         "-w",
     ]
     .map(String::from)
     .to_vec();
-    args.push(format!("-D__METAL_VERSION__={METAL_VERSION}"));
+    args.push(format!("-D__METAL_VERSION__={metal_version}"));
+    if metal_version >= 310 {
+        args.push("-D__HAVE_BFLOAT__=1".into());
+    }
     args.extend(["-D__METAL__=1", "-D__METAL_MACOS__=1", "-D__HAVE_INT64__=1"].map(String::from));
     args.extend(flavour.defines());
     for dir in [&shim.preprocess, &root.to_path_buf()] {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    casts::{is_pointer, operand},
     lexer::{TokenKind, Tokens},
     overloads,
     scan::Scan,
@@ -15,13 +16,30 @@ struct Edits<'a> {
     by_start: BTreeMap<usize, (usize, String)>,
 }
 
-impl Edits<'_> {
+impl<'a> Edits<'a> {
+    fn new(t: &'a Tokens) -> Self {
+        Self {
+            t,
+            by_start: BTreeMap::new(),
+        }
+    }
+
     /// Replaces tokens `from..to`, keeping the line count.
     fn replace(&mut self, from: usize, to: usize, text: &str) {
         let (start, end) = (self.t.tokens[from].start, self.t.tokens[to - 1].end);
         let lines = self.t.text[start..end].matches('\n').count();
         self.by_start
             .insert(start, (end, format!("{text}{}", "\n".repeat(lines))));
+    }
+
+    /// Adds text behind token `at`, whose own text no other edit changes.
+    fn append(&mut self, at: usize, text: &str) {
+        let token = &self.t.tokens[at];
+        let (_, new) = self
+            .by_start
+            .entry(token.start)
+            .or_insert_with(|| (token.end, self.t.at(at).to_string()));
+        new.push_str(text);
     }
 
     /// Removes tokens `from..to` with every edit inside.
@@ -61,10 +79,7 @@ impl Edits<'_> {
 /// C++ for all flavours; with `lanes_only`, kernels without a lane version are left out.
 pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
     let scopes = scope::scopes(t);
-    let mut e = Edits {
-        t,
-        by_start: BTreeMap::new(),
-    };
+    let mut e = Edits::new(t);
     for &(from, to) in &scan.instantiations {
         e.replace(from, to, "");
     }
@@ -72,6 +87,7 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
     while i < t.len() {
         i = token(t, &scopes, i, &mut e);
     }
+    constants(t, scan, &mut e);
     for f in &scan.functions {
         if lanes_only && !f.kind.lanes() {
             e.replace(f.range.0, f.range.1, "");
@@ -101,7 +117,7 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
             ),
         );
     }
-    for (from, to) in overloads::repeated(t, &scopes) {
+    for (from, to) in overloads::superfluous(t, &scopes) {
         e.remove(from, to);
     }
     e.apply()
@@ -109,10 +125,7 @@ pub fn rewrite(t: &Tokens, scan: &Scan, lanes_only: bool) -> String {
 
 /// C++ for OpenCL: as [`rewrite`], with tables at namespace scope in the constant address space.
 pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
-    let mut e = Edits {
-        t,
-        by_start: BTreeMap::new(),
-    };
+    let mut e = Edits::new(t);
     for &(from, to) in &scan.instantiations {
         e.replace(from, to, "");
     }
@@ -129,6 +142,25 @@ pub fn for_lint(t: &Tokens, scan: &Scan, scopes: &[Scope]) -> String {
         i = next;
     }
     e.apply()
+}
+
+/// Function constants become constants of their value, or of zero if the file can do without one.
+fn constants(t: &Tokens, scan: &Scan, e: &mut Edits<'_>) {
+    for c in &scan.constants {
+        let value = scan.values.get(&c.index).map(ToString::to_string);
+        let text = format!(" = msl_make<{}>({})", c.element, value.unwrap_or_default());
+        e.replace(c.attribute.0, c.attribute.1, &text);
+    }
+    for i in (0..t.len()).filter(|&i| t.at(i) == "is_function_constant_defined") {
+        let defined = scan
+            .constants
+            .iter()
+            .find(|c| t.at(i + 1) == "(" && c.name == t.at(i + 2))
+            .map(|c| scan.values.contains_key(&c.index));
+        if let Some(defined) = defined {
+            e.replace(i, t.matching(i + 1) + 1, &defined.to_string());
+        }
+    }
 }
 
 /// Names that are ordinary in Metal and keywords in OpenCL.
@@ -192,12 +224,31 @@ fn token(t: &Tokens, scopes: &[Scope], i: usize, e: &mut Edits<'_>) -> usize {
         return end + 1;
     }
     let word = t.at(i);
+    if word == "(" && is_vector_type(t.at(i + 1)) && t.at(i + 2) == ")" {
+        // `(half4)x`: C++ takes vectors of equal size bit by bit and no others. Behind a name it is a parameter.
+        let before = i.wrapping_sub(1);
+        let name = t
+            .tokens
+            .get(before)
+            .is_some_and(|b| b.kind == TokenKind::Ident);
+        let end = operand(t, i + 3).filter(|_| !name || t.at(before) == "return");
+        if let Some(end) = end {
+            e.replace(i, i + 3, &format!("msl_make<{}>(", t.at(i + 1)));
+            e.append(end, ")");
+            return i + 3;
+        }
+    }
     if word == "kernel" && !scopes[i].in_function {
         e.replace(i, i + 1, "MSL_KERNEL");
     } else if word == "threadgroup" && scopes[i].in_function {
         return threadgroup_array(t, i, e);
     } else if t.at(i + 1) == "(" && is_vector_type(word) && t.at(i.wrapping_sub(1)) != "operator" {
         e.replace(i, i + 1, &format!("msl_make<{word}>"));
+    } else if word == "static_cast"
+        && t.matching_angle(i + 1)
+            .is_some_and(|k| !is_pointer(t.at(k - 1)))
+    {
+        e.replace(i, i + 1, "msl_static_cast");
     } else if word == "vec" && t.at(i + 1) == "<" {
         if let Some(end) = t.matching_angle(i + 1) {
             if t.at(end + 1) == "(" {

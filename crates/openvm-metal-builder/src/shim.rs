@@ -33,6 +33,8 @@ pub const FILES: &[(&str, &str)] = shim![
     "msl_pack.h",
     "msl_atomic.h",
     "msl_sync.h",
+    "msl_quad.h",
+    "msl_simdgroup_matrix.h",
     "msl_wrap.h",
     "msl_outside.h",
     "lint_stdlib.h",

@@ -138,7 +138,7 @@ pub fn options(
     target: &str,
     cross: bool,
 ) -> Vec<String> {
-    let mut args: Vec<String> = ["-std=c++20", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w"]
+    let mut args: Vec<String> = ["-std=c++17", "-fPIC", "-fno-exceptions", "-fno-rtti", "-w"]
         .map(String::from)
         .to_vec();
     let level = match flavour {

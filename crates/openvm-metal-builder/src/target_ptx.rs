@@ -43,7 +43,7 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
         "-target-feature",
         "-Xclang",
         version,
-        "-std=c++20",
+        "-std=c++17",
         "-O3",
         // A GPU's threads have no vectors; looking for some takes a twentieth of the time.
         "-fno-vectorize",

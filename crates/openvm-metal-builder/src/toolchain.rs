@@ -7,8 +7,9 @@ use crate::{
     codegen_cpp::{self, Flavour, Prefixes},
     compiler::Compiler,
     error::{BuildError, Finding},
+    function_constants::{self, ConstantValue, ConstantValues, FunctionConstant},
     lint,
-    preprocess::{preprocess, Preprocessed},
+    preprocess::{preprocess, Preprocessed, METAL_VERSION},
     scan::{self, Kind, Scan},
     shim::{self, write_if_changed, ShimFolders},
     target_cpu::{self, Isa},
@@ -22,6 +23,8 @@ pub struct Toolchain {
     shim: ShimFolders,
     scratch: PathBuf,
     options: Vec<String>,
+    constants: ConstantValues,
+    metal_version: u32,
 }
 
 /// A shared library of native kernels.
@@ -57,7 +60,23 @@ impl Toolchain {
             shim: ShimFolders::write(&scratch)?,
             scratch,
             options: Vec::new(),
+            constants: ConstantValues::new(),
+            metal_version: METAL_VERSION,
         })
+    }
+
+    /// The version that `__METAL_VERSION__` announces, 300 for Metal 3.0 if this is not called; from 310 on there is
+    /// `__HAVE_BFLOAT__`.
+    pub fn with_metal_version(mut self, version: u32) -> Self {
+        self.metal_version = version;
+        self
+    }
+
+    /// Gives `[[function_constant(index)]]` a value in what is compiled from here on. On Metal devices pipelines take
+    /// their values themselves.
+    pub fn with_function_constant(mut self, index: u32, value: ConstantValue) -> Self {
+        self.constants.insert(index, value);
+        self
     }
 
     /// Adds compiler options after the toolchain's own, for native code and for PTX.
@@ -66,6 +85,11 @@ impl Toolchain {
     pub fn with_options(mut self, options: &[&str]) -> Self {
         self.options.extend(options.iter().map(ToString::to_string));
         self
+    }
+
+    /// Whether that was done for this index.
+    pub fn has_function_constant(&self, index: u32) -> bool {
+        self.constants.contains_key(&index)
     }
 
     /// The compiler in use.
@@ -81,9 +105,32 @@ impl Toolchain {
     ) -> Result<(Preprocessed, Scan), BuildError> {
         let key = cache::hash(&[&file.display().to_string()]);
         let path = self.scratch.join("pp").join(format!("{key}-{flavour:?}"));
-        let p = preprocess(&self.compiler, &self.shim, root, file, flavour, &path)?;
-        let scan = scan::scan(&p.tokens);
+        let p = preprocess(
+            &self.compiler,
+            &self.shim,
+            root,
+            file,
+            flavour,
+            self.metal_version,
+            &path,
+        )?;
+        let scan = self.scan(&p);
         Ok((p, scan))
+    }
+
+    fn scan(&self, p: &Preprocessed) -> Scan {
+        let mut scan = scan::scan(&p.tokens);
+        scan.values = self.constants.clone();
+        scan
+    }
+
+    /// The function constants of a file.
+    pub fn function_constants(
+        &self,
+        root: &Path,
+        file: &Path,
+    ) -> Result<Vec<FunctionConstant>, BuildError> {
+        Ok(self.read(root, file, Flavour::Scalar)?.1.constants)
     }
 
     /// Names and kinds of the kernels of a file.
@@ -116,7 +163,7 @@ impl Toolchain {
         let isa = Isa::selected(std::env::consts::ARCH)?;
         let isa = Isa::best(&isa);
         let (p, scan) = self.read(root, file, Flavour::Scalar)?;
-        reject(&scan)?;
+        reject(&scan, file)?;
         let mut flavours = vec![(Flavour::Scalar, p, "s")];
         if scan
             .entries
@@ -142,7 +189,7 @@ impl Toolchain {
         for (flavour, p, tag) in &flavours {
             let text = codegen_cpp::unit(
                 &p.tokens,
-                &scan::scan(&p.tokens),
+                &self.scan(p),
                 *flavour,
                 Prefixes::alone(isa.suffix()),
             );
@@ -216,7 +263,7 @@ impl Toolchain {
             });
         }
         let (p, scan) = self.read(root, file, Flavour::Ptx)?;
-        reject(&scan)?;
+        reject(&scan, file)?;
         let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, Prefixes::default());
         let mut args = target_ptx::options(&self.compiler, &self.shim);
         args.extend(self.options.iter().cloned());
@@ -254,10 +301,14 @@ impl Toolchain {
     }
 }
 
-fn reject(scan: &Scan) -> Result<(), BuildError> {
-    if scan.findings.is_empty() {
-        Ok(())
-    } else {
+fn reject(scan: &Scan, file: &Path) -> Result<(), BuildError> {
+    let missing = function_constants::missing(&scan.constants, &scan.values);
+    if !scan.findings.is_empty() {
         Err(BuildError::Rules(scan.findings.clone()))
+    } else if !missing.is_empty() {
+        let file = file.to_path_buf();
+        Err(BuildError::FunctionConstants { file, missing })
+    } else {
+        Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     codegen_cpp::Flavour,
     compiler::Compiler,
     error::BuildError,
-    preprocess::{preprocess, Preprocessed},
+    preprocess::{preprocess, Preprocessed, METAL_VERSION},
     scan::Scan,
     shim::{self, write_if_changed, ShimFolders},
     target_cpu::Isa,
@@ -67,7 +67,15 @@ impl Context {
             Flavour::Lint => (flavour, "lint".into()),
         };
         let path = self.product(name, &tag);
-        preprocess(&self.compiler, &self.shim, &self.root, file, flavour, &path)
+        preprocess(
+            &self.compiler,
+            &self.shim,
+            &self.root,
+            file,
+            flavour,
+            METAL_VERSION,
+            &path,
+        )
     }
 
     /// Compiles `text` with `options` to `output`, unless nothing changed.

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{
     error::Finding,
+    function_constants::{self, ConstantValues, FunctionConstant},
     lexer::{TokenKind, Tokens},
     scope,
     signature::Param,
@@ -104,6 +105,10 @@ pub struct Scan {
     pub entries: Vec<Entry>,
     /// Token ranges of explicit instantiations, which the rewriter removes.
     pub instantiations: Vec<(usize, usize)>,
+    /// Function constants in order.
+    pub constants: Vec<FunctionConstant>,
+    /// Values of function constants, by index.
+    pub values: ConstantValues,
     /// What stopped the scanner.
     pub findings: Vec<Finding>,
 }
@@ -112,7 +117,10 @@ pub struct Scan {
 pub fn scan(t: &Tokens) -> Scan {
     let scopes = scope::scopes(t);
     let barriers = kind::barrier_functions(t, &scopes);
-    let mut out = Scan::default();
+    let mut out = Scan {
+        constants: function_constants::declared(t, &scopes),
+        ..Scan::default()
+    };
     let mut pending = Vec::new();
     for i in 0..t.len() {
         if t.at(i) != "kernel" || scopes[i].in_function || t.tokens[i].kind != TokenKind::Ident {

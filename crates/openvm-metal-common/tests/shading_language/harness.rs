@@ -8,7 +8,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use openvm_metal_builder::{shim, Toolchain};
+use openvm_metal_builder::{shim, ConstantValue, Toolchain};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{
     Device, DeviceKind, Grid, MetalBuffer, MetalContext, RuntimeArg, RuntimeKernel, RuntimeSource,
@@ -17,11 +17,26 @@ use openvm_metal_common::{
 
 pub type Outcome<T> = Result<T, Box<dyn Error>>;
 
+/// Index of a function constant and how to make its value.
+pub type Constant = (u32, fn() -> ConstantValue);
+
 /// A Metal file of the test and a name for its results.
 #[derive(Clone, Copy)]
 pub struct Source {
     pub name: &'static str,
     pub text: &'static str,
+    /// Function constants.
+    pub constants: &'static [Constant],
+}
+
+impl Source {
+    pub const fn new(name: &'static str, text: &'static str) -> Self {
+        Self {
+            name,
+            text,
+            constants: &[],
+        }
+    }
 }
 
 /// The kernels of a file on a device.
@@ -76,7 +91,11 @@ fn place(source: Source) -> Outcome<(PathBuf, PathBuf)> {
 fn tools(source: Source) -> Outcome<(Toolchain, MutexGuard<'static, ()>)> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok((Toolchain::new(scratch(source))?, alone))
+    let mut tools = Toolchain::new(scratch(source))?;
+    for (index, value) in source.constants {
+        tools = tools.with_function_constant(*index, value());
+    }
+    Ok((tools, alone))
 }
 
 fn describe(source: Source, kind: DeviceKind) -> Outcome<RuntimeSource> {

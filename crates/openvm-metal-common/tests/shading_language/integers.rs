@@ -3,10 +3,7 @@
 use crate::harness::{on_devices, Kernels, Outcome, Source};
 use crate::numbers::Random;
 
-pub const SOURCE: Source = Source {
-    name: "integer",
-    text: include_str!("integer.metal"),
-};
+pub const SOURCE: Source = Source::new("integer", include_str!("integer.metal"));
 
 /// An integer type.
 #[derive(Clone, Copy)]

@@ -3,10 +3,7 @@
 use crate::harness::{on_devices, Kernels, Outcome, Source};
 use crate::numbers::{half, near, next_float, next_half, same, Random};
 
-pub const SOURCE: Source = Source {
-    name: "math",
-    text: include_str!("math.metal"),
-};
+pub const SOURCE: Source = Source::new("math", include_str!("math.metal"));
 
 /// Pairs with edges; no denormal floats, which devices may take for 0.
 fn pairs() -> Vec<(f32, f32)> {

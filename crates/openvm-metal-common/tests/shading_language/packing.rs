@@ -3,10 +3,7 @@
 use crate::harness::{on_devices, Outcome, Source};
 use crate::numbers::{half, near, Random};
 
-pub const SOURCE: Source = Source {
-    name: "pack",
-    text: include_str!("pack.metal"),
-};
+pub const SOURCE: Source = Source::new("pack", include_str!("pack.metal"));
 
 /// `x` in `bits` bits.
 fn normalised(x: f32, bits: u32, signed: bool) -> u32 {

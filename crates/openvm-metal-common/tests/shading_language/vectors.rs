@@ -3,10 +3,7 @@
 use crate::harness::{on_devices, Outcome, Source};
 use crate::numbers::{half, near, Random};
 
-pub const SOURCE: Source = Source {
-    name: "vectors",
-    text: include_str!("vectors.metal"),
-};
+pub const SOURCE: Source = Source::new("vectors", include_str!("vectors.metal"));
 
 /// Multiples of a half between -2 and 2.
 fn small(count: usize, seed: u64) -> Vec<f32> {

@@ -1,8 +1,9 @@
-//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] [--metal-version N] [--constant N=VALUE]... FILE|FOLDER...`
+//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] [--metal-version N] [--constant N=VALUE]...
+//! [--threadgroup-bytes N] FILE|FOLDER...`
 //!
 //! Prints for each file how many kernels were found, whether they compile for the CPU and to PTX, and
 //! the first message of what does not. Function constants that are not given are zero, and named. The
-//! language is Metal 3.1 unless told otherwise.
+//! language is Metal 3.1 unless told otherwise; threadgroup arrays may have 32 KiB.
 
 use std::{
     fs,
@@ -17,11 +18,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut files = Vec::new();
     let mut constants: Vec<(u32, ConstantValue)> = Vec::new();
     let mut version = 310;
+    let mut options = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(a) = args.next() {
         match a.as_str() {
             "-I" => root = args.next().map(PathBuf::from),
             "--lint" => lint = true,
+            "--threadgroup-bytes" => {
+                let bytes: u32 = args.next().unwrap_or_default().parse()?;
+                options.push(format!("-DMSL_TG_MAX={bytes}"));
+            }
             "--metal-version" => version = args.next().unwrap_or_default().parse()?,
             "--constant" => {
                 let given = args.next().unwrap_or_default();
@@ -34,6 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     files.sort();
     let scratch = std::env::temp_dir().join("openvm-metal-compile-msl");
     let mut tools = Toolchain::new(scratch)?.with_metal_version(version);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    tools = tools.with_options(&options);
     for (index, value) in constants {
         tools = tools.with_function_constant(index, value);
     }

@@ -227,18 +227,18 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
     out.push_str("];\n");
 }
 
-/// A kernel with barriers that never asks how many threads there are cannot be right for any number.
+/// A kernel with barriers that never asks how many threads there are cannot be right for any number, nor can one with
+/// SIMD-group matrices.
 fn any_threadgroup_size(f: &KernelFn) -> bool {
     let asks = |name: &str| {
         f.params
             .iter()
             .any(|p| matches!(&p.kind, ParamKind::Builtin(b) if b == name))
     };
-    !f.kind.barriers()
-        || f.kind.lanes()
-        || asks("threads_per_threadgroup")
+    let sized = asks("threads_per_threadgroup")
         || asks("threads_per_grid")
-        || (asks("simdgroups_per_threadgroup") && asks("threads_per_simdgroup"))
+        || (asks("simdgroups_per_threadgroup") && asks("threads_per_simdgroup"));
+    !f.kind.barriers() || f.kind.lanes() || (sized && !f.matrices)
 }
 
 fn launcher(

@@ -10,6 +10,21 @@ use openvm_metal_common::DeviceKind;
 
 const GROUP: Source = Source::new("group", include_str!("shading_language/group.metal"));
 
+const CONSTANTS: Source = Source {
+    constants: &[
+        (0, || ConstantValue::Int(5)),
+        (1, || ConstantValue::Bool(true)),
+        (2, || {
+            ConstantValue::Vector(vec![ConstantValue::Int(3), ConstantValue::Int(-1)])
+        }),
+        (3, || ConstantValue::Float(0.5)),
+    ],
+    ..Source::new(
+        "function_constants",
+        include_str!("shading_language/function_constants.metal"),
+    )
+};
+
 /// Words without a pattern.
 fn words(count: usize, seed: u32) -> Vec<u32> {
     let mut state = seed;
@@ -192,21 +207,7 @@ fn atomics() -> Outcome<()> {
 
 #[test]
 fn function_constants_and_casts() -> Outcome<()> {
-    let source = Source {
-        constants: &[
-            (0, || ConstantValue::Int(5)),
-            (1, || ConstantValue::Bool(true)),
-            (2, || {
-                ConstantValue::Vector(vec![ConstantValue::Int(3), ConstantValue::Int(-1)])
-            }),
-            (3, || ConstantValue::Float(0.5)),
-        ],
-        ..Source::new(
-            "function_constants",
-            include_str!("shading_language/function_constants.metal"),
-        )
-    };
-    on_devices(source, |kernels| {
+    on_devices(CONSTANTS, |kernels| {
         if kernels.context.info().kind == DeviceKind::Metal {
             // Metal takes the values when it makes a pipeline, which the run time does not offer.
             return Ok(());
@@ -250,5 +251,13 @@ fn a_constant_without_a_value_is_an_error() -> Outcome<()> {
     assert!(named.iter().all(|n| text.contains(n)), "{text}");
     // The file asks whether these are defined.
     assert!(!text.contains("ADD") && !text.contains("ABSENT"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn everything_compiles_to_ptx() -> Outcome<()> {
+    for source in [GROUP, CONSTANTS] {
+        harness::ptx(source)?;
+    }
     Ok(())
 }

@@ -138,6 +138,7 @@ pub(super) fn read(
         range: (start, end + 1),
         guard,
         kind,
+        matrices: false,
         host_name: host_name.clone(),
         max_threads,
         doc: doc.unwrap_or_default(),

@@ -16,6 +16,17 @@ fn is_barrier_name(name: &str) -> bool {
         || name.starts_with("quad_")
 }
 
+/// Names of SIMD-group matrices and what is done with them.
+pub(super) fn is_matrix_name(name: &str) -> bool {
+    matches!(
+        name,
+        "simdgroup_load"
+            | "simdgroup_store"
+            | "simdgroup_multiply"
+            | "simdgroup_multiply_accumulate"
+    )
+}
+
 fn called(t: &Tokens, i: usize) -> bool {
     t.tokens[i].kind == TokenKind::Ident && matches!(t.at(i + 1), "(" | "<")
 }

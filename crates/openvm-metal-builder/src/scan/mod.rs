@@ -69,6 +69,8 @@ pub struct KernelFn {
     pub guard: Option<Guard>,
     /// Kind.
     pub kind: Kind,
+    /// Its file has SIMD-group matrices, which a SIMD-group of one lane cannot hold.
+    pub matrices: bool,
     /// Names the entry when not a template: `[[host_name("...")]]` or the plain name.
     pub host_name: Option<String>,
     /// `[[max_total_threads_per_threadgroup(n)]]`
@@ -117,6 +119,7 @@ pub struct Scan {
 pub fn scan(t: &Tokens) -> Scan {
     let scopes = scope::scopes(t);
     let barriers = kind::barrier_functions(t, &scopes);
+    let matrices = (0..t.len()).any(|i| kind::is_matrix_name(t.at(i)));
     let mut out = Scan {
         constants: function_constants::declared(t, &scopes),
         ..Scan::default()
@@ -127,6 +130,9 @@ pub fn scan(t: &Tokens) -> Scan {
             continue;
         }
         declaration::read(t, &scopes, &barriers, i, &mut out, &mut pending);
+    }
+    for f in &mut out.functions {
+        f.matrices = matrices;
     }
     for (i, name, args, host, doc) in pending {
         template::instantiate(t, i, &name, &args, host, doc, &mut out);

@@ -274,17 +274,15 @@ impl Toolchain {
             &text,
         ]);
         let output = self.scratch.join(format!("{key}.ptx"));
+        let source = output.with_extension("ptx.cpp");
         cache::cached(&output, &key, || {
-            let source = output.with_extension("ptx.cpp");
             write_if_changed(&source, &text)?;
-            args.extend([
-                "-o".into(),
-                output.display().to_string(),
-                source.display().to_string(),
-            ]);
-            self.compiler.run(&args, file, "ptx").map(|_| ())
+            let files = [&output, &source].map(|p| p.display().to_string());
+            let [output, source] = files;
+            let all: Vec<String> = [args.clone(), vec!["-o".into(), output, source]].concat();
+            self.compiler.run(&all, file, "ptx").map(|_| ())
         })?;
-        target_ptx::text(file, &output)
+        target_ptx::text(&self.compiler, &args, file, &source, &output)
     }
 
     /// As [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.

@@ -74,7 +74,8 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
             let options = target_ptx::options(&cx.compiler, &cx.shim);
             let output = cx.product(&u.name, "kernels.ptx");
             cx.compile(u, &text, &options, &output, "ptx")?;
-            target_ptx::text(&u.file, &output)?;
+            let source = output.with_extension("cpp");
+            target_ptx::text(&cx.compiler, &options, &u.file, &source, &output)?;
             Ok(None)
         }
     });

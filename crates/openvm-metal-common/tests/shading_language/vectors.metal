@@ -72,7 +72,7 @@ kernel void matrices_half(device const uint* in [[buffer(0)]], device uint* out 
 
 // Values of these are known before any kernel runs.
 constant float4x4 kMatrix = float4x4(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
-constant float3x3 kColumns[2] = {float3x3(2.0f), float3x3(float3(1, 2, 3), float3(4.0f), float3(7, 8, 9))};
+constant float2x2 kColumns[2] = {float2x2(2.0f), float2x2(float2(1, 2), float2(4.0f))};
 constant packed_float3 kPacked[2] = {packed_float3(1, 2, 3), packed_float3(4, 5, 6)};
 constant half4 kVector[2] = {half4(1.5h), half4(1, 2, 3, 4)};
 kernel void constants(device const uint* in [[buffer(0)]], device uint* out [[buffer(1)]], constant uint& n [[buffer(2)]],
@@ -81,7 +81,7 @@ kernel void constants(device const uint* in [[buffer(0)]], device uint* out [[bu
     uint i = in[gid];
     array<uint, 4> results, all;
     results[0] = uint(kMatrix[i][(i + 1) % 4]);
-    results[1] = uint(kColumns[i % 2][i % 3][0]);
+    results[1] = uint(kColumns[i % 2][i / 2][0]);
     results[2] = uint(kPacked[i % 2][i % 3]);
     results[3] = uint(2.0h * kVector[i % 2][i]);
     all = results;

@@ -33,8 +33,8 @@ MSL_F2(fmod, __builtin_fmodf(x, y))
 MSL_F1(sqrt, __builtin_sqrtf(x)) MSL_F1(rsqrt, 1.0f / __builtin_sqrtf(x))
 MSL_F1(floor, __builtin_floorf(x)) MSL_F1(ceil, __builtin_ceilf(x)) MSL_F1(trunc, __builtin_truncf(x))
 MSL_F1(round, __builtin_roundf(x)) MSL_F1(rint, __builtin_rintf(x)) MSL_F1(fabs, __builtin_fabsf(x))
-MSL_F1(fract, x - __builtin_floorf(x)) MSL_F1(saturate, x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x)
-MSL_F1(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : 0.0f)
+MSL_F1(saturate, x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f)
+MSL_F1(sign, x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? x : 0.0f)
 MSL_F2(fmin, __builtin_fminf(x, y)) MSL_F2(fmax, __builtin_fmaxf(x, y)) MSL_F2(copysign, __builtin_copysignf(x, y))
 MSL_F2(divide, x / y) MSL_F2(fdim, x > y ? x - y : 0.0f) MSL_F2(step, y < x ? 0.0f : 1.0f)
 MSL_F3(fma, __builtin_fmaf(x, y, z)) MSL_F3(mix, x + (y - x) * z)
@@ -42,6 +42,10 @@ MSL_F3(smoothstep, ({ float t = (z - x) / (y - x); t = t < 0.0f ? 0.0f : t > 1.0
 #undef MSL_F1
 #undef MSL_F2
 #undef MSL_F3
+// Less than 1, for tiny negative numbers too.
+MSL_INL float fract(float x) { return __builtin_fminf(x - __builtin_floorf(x), 0x1.fffffep-1f); }
+MSL_INL half fract(half h) { const float x = h; return (half)__builtin_fminf(x - __builtin_floorf(x), 0x1.ffcp-1f); }
+template <class T, int N> MSL_INL vec<T, N> fract(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = fract(T(v[i])); return r; }
 MSL_INL float abs(float x) { return __builtin_fabsf(x); }
 MSL_INL half abs(half x) { return (half)__builtin_fabsf((float)x); }
 template <class T, int N> MSL_INL vec<T, N> abs(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = v[i] < T(0) ? T(-v[i]) : v[i]; return r; }
@@ -50,11 +54,12 @@ MSL_INL bool isinf(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 MSL_INL bool isfinite(float x) { return __builtin_fabsf(x) < __builtin_inff(); }
 MSL_INL bool signbit(float x) { return msl_as_type<uint>(x) >> 31; }
 MSL_INL float ldexp(float x, int k) {
-    // Two exact steps keep every intermediate scale representable.
-    int a = k / 2, b = k - a;
+    // Three steps keep every scale representable; all but the last are exact where the result is neither 0 nor infinite.
+    int a = k / 3, b = (k - a) / 2, c = k - a - b;
     a = a < -126 ? -126 : a > 127 ? 127 : a;
     b = b < -126 ? -126 : b > 127 ? 127 : b;
-    return x * msl_as_type<float>(uint(a + 127) << 23) * msl_as_type<float>(uint(b + 127) << 23);
+    c = c < -126 ? -126 : c > 127 ? 127 : c;
+    return x * msl_as_type<float>(uint(a + 127) << 23) * msl_as_type<float>(uint(b + 127) << 23) * msl_as_type<float>(uint(c + 127) << 23);
 }
 namespace precise {
 using namespace metal;

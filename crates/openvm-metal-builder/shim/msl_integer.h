@@ -43,8 +43,9 @@ template <class T, int N> MSL_INL bool any(vec<T, N> v) { bool r = false; for (i
 template <class T, int N> MSL_INL bool all(vec<T, N> v) { bool r = true; for (int i = 0; i < N; i++) r &= (bool)v[i]; return r; }
 MSL_INL bool any(bool v) { return v; }
 MSL_INL bool all(bool v) { return v; }
-MSL_INL int abs(int a) { return a < 0 ? -a : a; }
-MSL_INL long abs(long a) { return a < 0 ? -a : a; }
+// The least integer stays what it is.
+MSL_INL int abs(int a) { return a < 0 ? int(0u - uint(a)) : a; }
+MSL_INL long abs(long a) { return a < 0 ? long(0ul - ulong(a)) : a; }
 template <class T, class = enable_if_t<is_integral_v<T>>> MSL_INL T abs(T a) { return a < T(0) ? T(-a) : a; }
 MSL_INL uint absdiff(uint a, uint b) { return a < b ? b - a : a - b; }
 MSL_INL uint absdiff(int a, int b) { return a < b ? uint(b) - uint(a) : uint(a) - uint(b); }

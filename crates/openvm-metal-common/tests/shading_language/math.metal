@@ -148,3 +148,18 @@ kernel void kinds_of(device const uint* in [[buffer(0)]], device uint* out [[buf
     out[2 * gid] = kinds<float>(x, y);
     out[2 * gid + 1] = kinds<half>(x, y);
 }
+
+// What happens at the edges: 2 words a thread are a number and a power, 7 results.
+kernel void edges(device const uint* in [[buffer(0)]], device uint* out [[buffer(1)]], constant uint& n [[buffer(2)]],
+                  uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    float x = as_type<float>(in[2 * gid]);
+    device uint* to = out + 7 * gid;
+    to[0] = as_type<uint>(fract(x));
+    to[1] = as_type<uint>(saturate(x));
+    to[2] = as_type<uint>(sign(x));
+    to[3] = as_type<uint>(ldexp(x, (int)in[2 * gid + 1]));
+    to[4] = as_type<uint>((float)fract((half)x));
+    to[5] = (uint)abs((int)in[2 * gid]);
+    to[6] = as_type<uint>(fract(float2(x, 0.25f)).x);
+}

@@ -250,3 +250,55 @@ fn relations() -> Outcome<()> {
         Ok(())
     })
 }
+
+#[test]
+fn edges() -> Outcome<()> {
+    let cases = [
+        (-1.0e-9f32, 0),
+        (-2.0e-7, 0),
+        (-0.0, 5),
+        (0.75, -3),
+        (-2.25, 100),
+        (f32::NAN, 1),
+        (f32::MIN_POSITIVE, 253),
+        (f32::MIN_POSITIVE, 255),
+        (f32::MAX, -253),
+        (1.0, 128),
+        (1.0, -400),
+        (-1.5, 1000),
+    ];
+    let input: Vec<u32> = cases
+        .iter()
+        .flat_map(|&(x, k)| [x.to_bits(), k as u32])
+        .collect();
+    on_devices(SOURCE, |kernels| {
+        let out = kernels.run("edges", &input, 7 * cases.len(), cases.len(), 32)?;
+        for (&(x, k), o) in cases.iter().zip(out.chunks_exact(7)) {
+            let fract = (x - x.floor()).min(1.0 - f32::EPSILON / 2.0);
+            let saturate = if x > 0.0 { x.min(1.0) } else { 0.0 };
+            let sign = if x == 0.0 || x.is_nan() {
+                x
+            } else {
+                x.signum()
+            };
+            let ldexp = (f64::from(x) * 2f64.powi(k)) as f32;
+            let (o, integer) = (
+                [o[0], o[1], o[2], o[3], o[4], o[6]].map(f32::from_bits),
+                o[5],
+            );
+            if !x.is_nan() {
+                assert_eq!(o[0], fract, "fract({x})");
+                assert_eq!(o[5], fract, "fract of a vector of {x}");
+                // Halves have numbers of this size.
+                let held = x == 0.0 || (x.abs() > 1.0e-7 && x.abs() < 65504.0);
+                let near = (o[4] - fract).abs() < 1.0e-3;
+                assert!(o[4] < 1.0 && (near || !held), "fract(half {x}) is {}", o[4]);
+                assert_eq!(o[2].to_bits(), sign.to_bits(), "sign({x})");
+                assert_eq!(o[3].to_bits(), ldexp.to_bits(), "ldexp({x}, {k})");
+            }
+            assert_eq!(o[1], saturate, "saturate({x})");
+            assert_eq!(integer, (x.to_bits() as i32).wrapping_abs() as u32, "abs");
+        }
+        Ok(())
+    })
+}

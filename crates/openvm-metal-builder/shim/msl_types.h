@@ -29,7 +29,7 @@ typedef uint16_t ushort;
 typedef uint32_t uint;
 typedef unsigned long ulong;
 #if defined(__clang__) && !defined(__FLT16_MANT_DIG__)
-typedef __fp16 half; // clang 16 for NVIDIA GPUs
+typedef __fp16 half; // clang 17 and 18 for NVIDIA GPUs
 #else
 typedef _Float16 half;
 #endif

@@ -22,29 +22,28 @@ pub fn wanted() -> Result<bool, BuildError> {
     }
 }
 
+/// The first clang whose NVPTX target has entry points outside of CUDA, and atomics without a library.
+pub const OLDEST_CLANG: u32 = 17;
+
 /// True if the compiler can emit PTX.
 pub fn available(compiler: &Compiler) -> bool {
-    compiler.is_clang() && !compiler.apple
+    compiler.is_clang()
+        && !compiler.apple
+        && (compiler.major == 0 || compiler.major >= OLDEST_CLANG)
 }
 
 /// The first clang whose NVPTX target has `_Float16`; before it `__fp16` calculates as that does, if asked to.
 const FLOAT16: u32 = 19;
 
-/// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0 (7.8 before clang 17), the driver compiles
-/// it for the device.
+/// Compiler options without input and output. sm_80 (A100) and later; PTX 8.0, the driver compiles it for the device.
 pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
-    let version = if compiler.major < 17 {
-        "+ptx78"
-    } else {
-        "+ptx80"
-    };
     let mut args: Vec<String> = [
         "--target=nvptx64-nvidia-cuda",
         "-march=sm_80",
         "-Xclang",
         "-target-feature",
         "-Xclang",
-        version,
+        "+ptx80",
         "-std=c++17",
         "-O3",
         // A GPU's threads have no vectors; looking for some takes a twentieth of the time.

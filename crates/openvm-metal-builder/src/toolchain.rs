@@ -259,7 +259,10 @@ impl Toolchain {
         if !target_ptx::available(&self.compiler) {
             return Err(BuildError::Tool {
                 tool: self.compiler.program.clone(),
-                message: "this compiler cannot emit PTX; install clang".into(),
+                message: format!(
+                    "this compiler cannot emit PTX; install clang {} or newer",
+                    target_ptx::OLDEST_CLANG
+                ),
             });
         }
         let (p, scan) = self.read(root, file, Flavour::Ptx)?;

@@ -86,6 +86,13 @@ impl Builder {
                 compiler.version
             );
         }
+        if compiler.is_clang() && !compiler.apple && !target_ptx::available(&compiler) {
+            println!(
+                "cargo:warning=kernels are compiled with {}: NVIDIA kernels need clang {} or newer, there are none",
+                compiler.version,
+                target_ptx::OLDEST_CLANG
+            );
+        }
         let mac = cfg!(target_os = "macos") && var("CARGO_CFG_TARGET_OS") == "macos";
         let cx = Context {
             apple: AppleTools::find(Wish::from_env()?, mac)?,

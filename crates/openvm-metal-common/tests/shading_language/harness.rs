@@ -8,7 +8,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use openvm_metal_builder::{shim, ConstantValue, Toolchain};
+use openvm_metal_builder::{shim, target_ptx, ConstantValue, Toolchain};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{
     Device, DeviceKind, Grid, MetalBuffer, MetalContext, RuntimeArg, RuntimeKernel, RuntimeSource,
@@ -66,7 +66,7 @@ pub fn on_devices(source: Source, test: impl Fn(&Kernels) -> Outcome<()>) -> Out
 /// PTX of the file; `None` where the compiler cannot emit it.
 pub fn ptx(source: Source) -> Outcome<Option<String>> {
     let (tools, _alone) = tools(source)?;
-    if !tools.compiler().is_clang() || tools.compiler().apple {
+    if !target_ptx::available(tools.compiler()) {
         return Ok(None);
     }
     let (root, file) = place(source)?;

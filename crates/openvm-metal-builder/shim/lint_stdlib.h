@@ -84,6 +84,11 @@ template <class T> T simd_shuffle_down(T v, ushort) { static_assert(sizeof(T) <=
 template <class T> T simd_sum(T); template <class T> T simd_product(T); template <class T> T simd_min(T); template <class T> T simd_max(T);
 template <class T> T simd_and(T); template <class T> T simd_or(T); template <class T> T simd_xor(T);
 template <class T> T simd_prefix_inclusive_sum(T); template <class T> T simd_prefix_exclusive_sum(T);
+#define MSL_Q(n) template <class T> T quad_##n(T);
+MSL_Q(sum) MSL_Q(product) MSL_Q(min) MSL_Q(max) MSL_Q(and) MSL_Q(or) MSL_Q(xor) MSL_Q(broadcast_first)
+#undef MSL_Q
+template <class T> T quad_broadcast(T, ushort); template <class T> T quad_shuffle(T, ushort); template <class T> T quad_shuffle_xor(T, ushort);
+template <class T> T quad_shuffle_up(T, ushort); template <class T> T quad_shuffle_down(T, ushort); bool quad_any(bool); bool quad_all(bool);
 bool simd_any(bool); bool simd_all(bool); ulong simd_ballot(bool);
 enum msl_memory_order { memory_order_relaxed };
 typedef msl_memory_order memory_order;

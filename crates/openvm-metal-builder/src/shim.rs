@@ -84,8 +84,13 @@ type Uses = fn(&str) -> bool;
 const ON_DEMAND: &[(&str, Uses)] = &[
     ("msl_relational.h", is_relational),
     ("msl_math.h", is_rare_math),
+    ("msl_geometric.h", |word| {
+        is_geometric(word) || word.starts_with("packed_") || is_matrix(word)
+    }),
     ("msl_packed.h", |word| word.starts_with("packed_")),
     ("msl_matrix.h", is_matrix),
+    ("msl_quad.h", |word| word.starts_with("quad_")),
+    ("msl_simdgroup_matrix.h", is_simdgroup_matrix),
     ("msl_array.h", |word| word == "array"),
     ("msl_pack.h", |word| {
         word.starts_with("pack_") || word.starts_with("unpack_")
@@ -100,6 +105,31 @@ fn is_relational(word: &str) -> bool {
                 "nan" | "inf" | "finite" | "normal" | "ordered" | "unordered"
             )
         })
+}
+
+fn is_simdgroup_matrix(word: &str) -> bool {
+    let name = word.strip_prefix("simdgroup_").unwrap_or_default();
+    matches!(
+        name,
+        "matrix" | "load" | "store" | "multiply" | "multiply_accumulate"
+    ) || name.ends_with("8x8")
+        || word.ends_with("_simdgroup_matrix")
+}
+
+fn is_geometric(word: &str) -> bool {
+    matches!(
+        word,
+        "cross"
+            | "distance"
+            | "distance_squared"
+            | "dot"
+            | "faceforward"
+            | "length"
+            | "length_squared"
+            | "normalize"
+            | "reflect"
+            | "refract"
+    )
 }
 
 fn is_rare_math(word: &str) -> bool {

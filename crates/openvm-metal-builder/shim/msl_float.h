@@ -48,7 +48,6 @@ MSL_INL half fract(half h) { const float x = h; return (half)__builtin_fminf(x -
 template <class T, int N> MSL_INL vec<T, N> fract(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = fract(T(v[i])); return r; }
 MSL_INL float abs(float x) { return __builtin_fabsf(x); }
 MSL_INL half abs(half x) { return (half)__builtin_fabsf((float)x); }
-template <class T, int N> MSL_INL vec<T, N> abs(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = v[i] < T(0) ? T(-v[i]) : v[i]; return r; }
 MSL_INL bool isnan(float x) { return x != x; }
 MSL_INL bool isinf(float x) { return __builtin_fabsf(x) == __builtin_inff(); }
 MSL_INL bool isfinite(float x) { return __builtin_fabsf(x) < __builtin_inff(); }

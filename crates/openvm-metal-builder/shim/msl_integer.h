@@ -47,6 +47,7 @@ MSL_INL bool all(bool v) { return v; }
 MSL_INL int abs(int a) { return a < 0 ? int(0u - uint(a)) : a; }
 MSL_INL long abs(long a) { return a < 0 ? long(0ul - ulong(a)) : a; }
 template <class T, class = enable_if_t<is_integral_v<T>>> MSL_INL T abs(T a) { return a < T(0) ? T(-a) : a; }
+template <class T, int N> MSL_INL vec<T, N> abs(vec<T, N> v) { vec<T, N> r; for (int i = 0; i < N; i++) r[i] = v[i] < T(0) ? T(-v[i]) : v[i]; return r; }
 MSL_INL uint absdiff(uint a, uint b) { return a < b ? b - a : a - b; }
 MSL_INL uint absdiff(int a, int b) { return a < b ? uint(b) - uint(a) : uint(a) - uint(b); }
 template <class T> MSL_INL msl_unsigned<T> absdiff(T a, T b) { typedef msl_unsigned<T> U; return a < b ? U(U(b) - U(a)) : U(U(a) - U(b)); }

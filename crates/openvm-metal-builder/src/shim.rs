@@ -82,6 +82,14 @@ type Uses = fn(&str) -> bool;
 
 /// Headers of the shim that only files with one of their names get: every file pays for parsing the others.
 const ON_DEMAND: &[(&str, Uses)] = &[
+    ("msl_float.h", |word| {
+        is_floating(word)
+            || is_relational(word)
+            || is_rare_math(word)
+            || is_geometric(word)
+            || is_matrix(word)
+            || word.contains("pack")
+    }),
     ("msl_relational.h", is_relational),
     ("msl_math.h", is_rare_math),
     ("msl_geometric.h", |word| {
@@ -96,6 +104,15 @@ const ON_DEMAND: &[(&str, Uses)] = &[
         word.starts_with("pack_") || word.starts_with("unpack_")
     }),
 ];
+
+/// Types and literals of floating point numbers: without any of them a file has none.
+fn is_floating(word: &str) -> bool {
+    let literal = word.starts_with(|c: char| c.is_ascii_digit() || c == '.') && word.contains('.');
+    literal
+        || word.contains("float")
+        || word.contains("half")
+        || matches!(word, "double" | "precise" | "fast")
+}
 
 fn is_relational(word: &str) -> bool {
     matches!(word, "bool2" | "bool3" | "bool4" | "signbit" | "not")

@@ -18,7 +18,12 @@ pub fn translate(t: &Tokens, scan: &Scan) -> String {
     let body = rewrite::for_lint(t, scan, &scope::scopes(t));
     let mut out = String::from("#include \"lint_stdlib.h\"\n");
     // `lint_stdlib.h` declares what is in these, or does without.
-    let declared = ["msl_geometric.h", "msl_quad.h", "msl_simdgroup_matrix.h"];
+    let declared = [
+        "msl_float.h",
+        "msl_geometric.h",
+        "msl_quad.h",
+        "msl_simdgroup_matrix.h",
+    ];
     let needed = shim::on_demand((0..t.len()).map(|i| t.at(i)));
     for header in needed.into_iter().filter(|h| !declared.contains(h)) {
         out.push_str(&format!("#include \"{header}\"\n"));

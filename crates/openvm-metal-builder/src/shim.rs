@@ -1,6 +1,7 @@
 //! The headers that stand in for Apple's when compiling for CPUs and NVIDIA GPUs.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -181,8 +182,12 @@ fn is_matrix(word: &str) -> bool {
 }
 
 /// The headers of the shim that a file of these words needs beside `metal_stdlib`.
-pub fn on_demand<'a>(words: impl Iterator<Item = &'a str> + Clone) -> Vec<&'static str> {
-    let wanted = ON_DEMAND.iter().filter(|(_, uses)| words.clone().any(uses));
+pub fn on_demand<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
+    // Files repeat few words many times, and build scripts are not optimised.
+    let words: HashSet<&str> = words.collect();
+    let wanted = ON_DEMAND
+        .iter()
+        .filter(|(_, uses)| words.iter().any(|w| uses(w)));
     wanted.map(|(name, _)| *name).collect()
 }
 

@@ -48,12 +48,15 @@ MSL_INL uint3 msl_u3(uint x) { return uint3{x, 0, 0}; }
 #define MSL_GUARD(cond) if (cond) return;
 #define MSL_SREG(a) (uint3{(uint)__nvvm_read_ptx_sreg_##a##_x(), (uint)__nvvm_read_ptx_sreg_##a##_y(), (uint)__nvvm_read_ptx_sreg_##a##_z()})
 template <class A> MSL_INL A msl_dynamic(uint offset) { return msl_pass<A>((void*)(msl_shared + offset)); }
+// Place of a slice: its first threadgroup in the grid, and the threadgroups of the whole grid.
+struct msl_slice { uint first[3], groups[3]; };
 struct msl_ctx {
     MSL_INL uint3 lpos() const { return MSL_SREG(tid); }
-    MSL_INL uint3 tgpos() const { return MSL_SREG(ctaid); }
+    MSL_INL uint3 tgpos() const { return MSL_SREG(ctaid) + uint3{slice.first[0], slice.first[1], slice.first[2]}; }
     MSL_INL uint3 tpg() const { return MSL_SREG(ntid); }
-    MSL_INL uint3 ntg() const { return MSL_SREG(nctaid); }
+    MSL_INL uint3 ntg() const { return uint3{slice.groups[0], slice.groups[1], slice.groups[2]}; }
     uint threads; // along x: the last threadgroup may be cut short
+    msl_slice slice;
     MSL_INL uint3 grid() const { uint3 g = ntg() * tpg(); g.x = threads; return g; }
     MSL_INL uint index() const { uint3 l = lpos(), t = tpg(); return l.x + t.x * (l.y + t.y * l.z); }
     static constexpr uint simd = 32;

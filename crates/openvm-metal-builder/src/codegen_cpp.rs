@@ -55,6 +55,9 @@ impl Flavour {
 /// Prefix of the PTX entries: PTX reserves words such as `add`.
 pub const PTX_PREFIX: &str = "msl_";
 
+/// Changes with the parameters of PTX entries: PTX that is kept for later is good for the same number only.
+pub const PTX_ABI: u32 = 2;
+
 /// Base of the symbols of entry `name`.
 pub fn symbol(prefix: &str, name: &str) -> String {
     format!("mslk_{prefix}_{name}")
@@ -297,6 +300,7 @@ fn ptx(e: &Entry, f: &KernelFn) -> String {
             ParamKind::Builtin(_) => {}
         }
     }
+    params.push("msl_slice S".to_string());
     let args = f.params.iter().map(|p| {
         let (a, n) = (arg(p), p.position);
         match &p.kind {
@@ -315,7 +319,7 @@ fn ptx(e: &Entry, f: &KernelFn) -> String {
         "if (X.gpos().x >= msl_threads) return; "
     };
     format!(
-        "extern \"C\" __attribute__((nvptx_kernel)) void {PTX_PREFIX}{}({}) {{ const msl_ctx X{{msl_threads}}; {guard}{}({}); }}\n",
+        "extern \"C\" __attribute__((nvptx_kernel)) void {PTX_PREFIX}{}({}) {{ const msl_ctx X{{msl_threads, S}}; {guard}{}({}); }}\n",
         e.name,
         params.join(", "),
         e.reference,

@@ -22,6 +22,7 @@ pub mod scan;
 pub mod scope;
 pub mod shim;
 pub mod signature;
+pub mod slices;
 pub mod target_apple;
 pub mod target_cpu;
 pub mod target_metallib;
@@ -30,6 +31,7 @@ pub mod toolchain;
 pub mod types;
 
 pub use builder::{fail, Builder};
+pub use codegen_cpp::PTX_ABI;
 pub use error::{BuildError, Finding};
 pub use function_constants::{ConstantValue, FunctionConstant};
 pub use toolchain::Toolchain;

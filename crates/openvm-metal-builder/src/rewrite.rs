@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// Text replacements by byte range.
-struct Edits<'a> {
+pub(crate) struct Edits<'a> {
     t: &'a Tokens,
     by_start: BTreeMap<usize, (usize, String)>,
 }
 
 impl<'a> Edits<'a> {
-    fn new(t: &'a Tokens) -> Self {
+    pub fn new(t: &'a Tokens) -> Self {
         Self {
             t,
             by_start: BTreeMap::new(),
@@ -25,7 +25,7 @@ impl<'a> Edits<'a> {
     }
 
     /// Replaces tokens `from..to`, keeping the line count.
-    fn replace(&mut self, from: usize, to: usize, text: &str) {
+    pub fn replace(&mut self, from: usize, to: usize, text: &str) {
         let (start, end) = (self.t.tokens[from].start, self.t.tokens[to - 1].end);
         let lines = self.t.text[start..end].matches('\n').count();
         self.by_start
@@ -33,7 +33,7 @@ impl<'a> Edits<'a> {
     }
 
     /// Adds text behind token `at`, whose own text no other edit changes.
-    fn append(&mut self, at: usize, text: &str) {
+    pub fn append(&mut self, at: usize, text: &str) {
         let token = &self.t.tokens[at];
         let (_, new) = self
             .by_start
@@ -43,14 +43,14 @@ impl<'a> Edits<'a> {
     }
 
     /// Removes tokens `from..to` with every edit inside.
-    fn remove(&mut self, from: usize, to: usize) {
+    pub fn remove(&mut self, from: usize, to: usize) {
         let (start, end) = (self.t.tokens[from].start, self.t.tokens[to - 1].end);
         self.by_start.retain(|&at, _| at < start || at >= end);
         self.replace(from, to, "");
     }
 
     /// Inserts text before token `at`.
-    fn insert(&mut self, at: usize, text: &str) {
+    pub fn insert(&mut self, at: usize, text: &str) {
         let start = self.t.tokens[at].start;
         let (end, old) = self
             .by_start
@@ -59,7 +59,7 @@ impl<'a> Edits<'a> {
         self.by_start.insert(start, (end, format!("{text}{old}")));
     }
 
-    fn apply(self) -> String {
+    pub fn apply(self) -> String {
         let text = &self.t.text;
         let mut out = String::with_capacity(text.len() + 1024);
         let mut at = 0;

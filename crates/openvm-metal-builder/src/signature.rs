@@ -1,6 +1,9 @@
 //! Parameters of a kernel.
 
-use crate::lexer::{TokenKind, Tokens};
+use crate::{
+    lexer::{TokenKind, Tokens},
+    slices::SLICE_BUFFER,
+};
 
 /// What the host passes for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +36,10 @@ pub struct Param {
     pub element: String,
     /// Original line.
     pub line: u32,
+    /// Its tokens, attributes included.
+    pub tokens: (usize, usize),
+    /// The token of the name, if it has one.
+    pub name_token: Option<usize>,
 }
 
 impl Param {
@@ -70,6 +77,7 @@ pub type Rejected = (usize, &'static str, String, &'static str);
 struct Raw {
     tokens: Vec<usize>,
     attributes: Vec<(String, String)>,
+    range: (usize, usize),
 }
 
 /// Reads the parameter list whose `(` is token `open`.
@@ -90,13 +98,13 @@ pub fn parse(t: &Tokens, open: usize) -> Result<Vec<Param>, Rejected> {
             p.index = (0..=u8::MAX).find(|n| !used.contains(n)).unwrap_or(0);
             used.push(p.index);
         }
-        let limit = if buffer { 31 } else { 8 };
+        let limit = if buffer { SLICE_BUFFER } else { 8 };
         if p.index >= limit {
             return Err((
                 open,
                 "buffer-index",
                 format!("index {} of `{}` is out of range", p.index, p.name),
-                "use buffer indices 0 to 30 and threadgroup indices 0 to 7",
+                "use buffer indices 0 to 29 (30 holds the place of a slice) and threadgroup indices 0 to 7",
             ));
         }
     }
@@ -125,10 +133,12 @@ pub fn parse(t: &Tokens, open: usize) -> Result<Vec<Param>, Rejected> {
 
 fn split(t: &Tokens, from: usize, to: usize) -> Vec<Raw> {
     let mut out = Vec::new();
-    let mut raw = Raw {
+    let fresh = |start: usize| Raw {
         tokens: Vec::new(),
         attributes: Vec::new(),
+        range: (start, start),
     };
+    let mut raw = fresh(from);
     let mut angle = 0usize;
     let mut i = from;
     while i < to {
@@ -136,6 +146,7 @@ fn split(t: &Tokens, from: usize, to: usize) -> Vec<Raw> {
             let end = t.matching(i);
             attributes(t, i + 2, end - 1, &mut raw.attributes);
             i = end + 1;
+            raw.range.1 = i;
             continue;
         }
         match t.at(i) {
@@ -145,23 +156,19 @@ fn split(t: &Tokens, from: usize, to: usize) -> Vec<Raw> {
                 let end = t.matching(i);
                 raw.tokens.extend(i..=end);
                 i = end + 1;
+                raw.range.1 = i;
                 continue;
             }
             "," if angle == 0 => {
-                out.push(std::mem::replace(
-                    &mut raw,
-                    Raw {
-                        tokens: Vec::new(),
-                        attributes: Vec::new(),
-                    },
-                ));
                 i += 1;
+                out.push(std::mem::replace(&mut raw, fresh(i)));
                 continue;
             }
             _ => {}
         }
         raw.tokens.push(i);
         i += 1;
+        raw.range.1 = i;
     }
     if !raw.tokens.is_empty() {
         out.push(raw);
@@ -246,6 +253,8 @@ fn param(t: &Tokens, raw: &Raw, position: usize) -> Result<Option<Param>, Reject
             kind,
             element: element.clone(),
             line: t.tokens[first].line,
+            tokens: raw.range,
+            name_token: named.then_some(last),
         }))
     };
     let index_of = |attr: &str| {

@@ -11,6 +11,7 @@ use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::lock;
 use crate::memory::{rounded, PoolBlock};
+use crate::plan::Work;
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
 
@@ -75,7 +76,10 @@ impl<T: DeviceElem> MetalBuffer<T> {
     pub fn uninit(context: &MetalContext, len: usize) -> Result<Self> {
         let buffer = Self::allocate(context, len, false)?;
         if context.info().conformance && len > 0 {
-            let filled = context.inner.driver.fill(buffer.span(), POISON, 0);
+            let filled = context
+                .inner
+                .driver
+                .fill(buffer.span(), POISON, Work::untold("fill"), 0);
             context.inner.checked(filled)?;
         }
         Ok(buffer)

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::device::{Device, DeviceInfo};
+use crate::device::{Device, DeviceInfo, DeviceKind};
 use crate::diagnostic::Diagnostic;
 use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};
 use crate::error::{MetalError, RecentKernels, Result};
@@ -14,6 +14,7 @@ use crate::fault::InjectedFault;
 use crate::kernel::KernelLibrary;
 use crate::lock;
 use crate::memory::{MemoryStats, Pool};
+use crate::plan::{self, Cutter, DeviceRate, KernelKey, Planner, Step, SubmissionStats, Work};
 use crate::profile::{Profile, ProfileTable};
 use crate::stage::current_stage;
 use crate::stream::CommandStream;
@@ -23,6 +24,9 @@ pub(crate) const WAIT_VARIABLE: &str = "OPENVM_METAL_WAIT_TIMEOUT";
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
 /// Kernels named in the message of a failed submission.
 const RECENT_KERNELS: usize = 6;
+
+/// Modelled time of a dispatch above which measurements are fetched before it.
+const LONG_DISPATCH_NS: f64 = 1e6;
 
 /// One device with its kernels, memory pool and serial queue. Cheap to clone.
 #[derive(Clone)]
@@ -35,6 +39,7 @@ pub(crate) struct Inner {
     pub driver: Box<dyn Driver>,
     pub pool: Mutex<Pool>,
     pub profile: Profile,
+    pub planner: Mutex<Planner>,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
     /// In milliseconds.
@@ -72,14 +77,17 @@ impl MetalContext {
     ) -> Result<Self> {
         let wait_limit = wait_limit_from_env()?;
         let profile = Profile::from_env()?;
+        let longest = plan::longest_from_env()?;
         let driver = driver::open(device, OpenOptions { libraries, budget })?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
         let pool = Mutex::new(Pool::new(driver.info().budget));
+        let planner = Mutex::new(Planner::new(device_rate(driver.info()), true, longest));
         Ok(Self {
             inner: Arc::new(Inner {
                 driver,
                 pool,
                 profile,
+                planner,
                 pending: AtomicBool::new(false),
                 wait_limit: AtomicU64::new(wait_limit.as_millis() as u64),
                 recent: Mutex::default(),
@@ -184,6 +192,17 @@ impl MetalContext {
         all
     }
 
+    /// What was handed to the device so far, with the times that were expected of it.
+    pub fn submissions(&self) -> SubmissionStats {
+        lock(&self.inner.planner).stats().clone()
+    }
+
+    /// Sets the longest time that a submission should take on the device; zero for no limit (also:
+    /// `OPENVM_METAL_SLICE_MS`). Longer dispatches are cut into slices.
+    pub fn set_longest_submission(&self, longest: Duration) {
+        lock(&self.inner.planner).set_longest(longest);
+    }
+
     /// Forgets the measurements so far.
     pub fn reset_profile(&self) {
         self.inner.profile.collect(self.inner.driver.take_timings());
@@ -253,6 +272,51 @@ impl Inner {
             let _ = self.dead.set(error.clone());
         }
         Err(error)
+    }
+
+    /// Hands what is encoded to the device.
+    pub fn hand_over(&self) -> Result<()> {
+        self.checked(self.driver.submit())?;
+        lock(&self.planner).submitted();
+        Ok(())
+    }
+
+    /// Everything encoded has ended: learns from it.
+    pub fn waited(&self) {
+        let measured = self.driver.take_measured();
+        let mut planner = lock(&self.planner);
+        planner.submitted();
+        for (work, nanoseconds) in measured {
+            planner.rates_mut().learn(&work, nanoseconds);
+        }
+    }
+
+    /// An operation ended when its call did, after so long.
+    pub fn took(&self, work: Work, nanoseconds: u64) {
+        if work.kernel.is_some() {
+            lock(&self.planner).rates_mut().learn(&[work], nanoseconds);
+        }
+    }
+
+    /// The next slice of a dispatch, see [`Planner::next`].
+    pub fn next_slice(
+        &self,
+        cutter: &mut Cutter,
+        kernel: KernelKey,
+        name: &'static str,
+        each: f64,
+        can_cut: bool,
+    ) -> Option<Step> {
+        // What earlier slices took is worth a look if there is something to cut.
+        let measured = match each * cutter.left() as f64 > LONG_DISPATCH_NS {
+            true => self.driver.take_measured(),
+            false => Vec::new(),
+        };
+        let mut planner = lock(&self.planner);
+        for (work, nanoseconds) in measured {
+            planner.rates_mut().learn(&work, nanoseconds);
+        }
+        planner.next(cutter, kernel, name, each, can_cut)
     }
 
     /// Remembers a kernel for the message of a later failure.
@@ -332,6 +396,20 @@ impl Recent {
     fn list(&self) -> RecentKernels {
         let (newer, older) = self.names.split_at(self.next);
         RecentKernels(older.iter().chain(newer).flatten().copied().collect())
+    }
+}
+
+/// Modelled rates of the device, per core.
+fn device_rate(info: &DeviceInfo) -> DeviceRate {
+    let (products, bytes) = match info.kind {
+        DeviceKind::Metal => (8e9, 9e9),
+        DeviceKind::Cuda => (20e9, 15e9),
+        DeviceKind::Cpu => (0.5e9, 5e9),
+    };
+    let cores = f64::from(info.compute_units.max(1));
+    DeviceRate {
+        products_per_second: cores * products,
+        bytes_per_second: cores * bytes,
     }
 }
 

@@ -21,6 +21,10 @@ use std::ffi::c_void;
 /// Number of buffer slots of a kernel, `[[buffer(0)]]` to `[[buffer(30)]]`, as on Apple GPUs.
 pub const MAX_BUFFERS: usize = 31;
 
+/// The slot that the builder keeps for the place of a slice in its grid: twelve words, the position of the first
+/// threadgroup and of the first thread, and the number of threadgroups and of threads of the grid.
+pub const SLICE_BUFFER: usize = 30;
+
 /// Number of `[[threadgroup(n)]]` slots of a kernel.
 pub const MAX_THREADGROUP_ARGS: usize = 8;
 
@@ -98,6 +102,10 @@ pub struct KernelSpec {
     pub fiber: Option<CpuThreadFn>,
     /// PTX parameters in the order of the PTX signature, see [`PtxParam`].
     pub ptx_params: &'static [PtxParam],
+    /// On GPUs the kernel counts its positions from the start of the whole grid when it runs in slices: its Apple
+    /// text takes the place of the slice at [`SLICE_BUFFER`], its PTX as [`PtxParam::Slice`]. If not, it always runs
+    /// whole.
+    pub slices: bool,
 }
 
 /// One parameter of the PTX entry of a kernel.
@@ -105,7 +113,7 @@ pub struct KernelSpec {
 /// The PTX entry takes the number of threads along x, then the arguments of the kernel in the order of the declaration (builtins such as
 /// `thread_position_in_grid` are not parameters): buffers as 64-bit device addresses, values by
 /// value with their natural alignment, threadgroup arguments as a `u32` byte offset into the
-/// dynamic shared memory of the launch. The offset of each is a multiple of 16.
+/// dynamic shared memory of the launch. The offset of each is a multiple of 16. The place of the slice comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtxParam {
     /// `u32`, threads along x: kernels without barriers end at once in threads beyond it.
@@ -123,6 +131,9 @@ pub enum PtxParam {
     },
     /// `u32` offset in bytes of `[[threadgroup(index)]]` in dynamic shared memory.
     Threadgroup(u8),
+    /// Six `u32`: the position of the first threadgroup of the slice in the grid, and the number of threadgroups of
+    /// the grid.
+    Slice,
 }
 
 /// An argument of a kernel as the host sees it.

@@ -1,12 +1,13 @@
 //! Calls of kernels, and the checks made before anything reaches the device.
 
 use crate::argument::{Bound, KernelArg, KernelArgMut};
-use crate::driver::{Dispatch, Span};
+use crate::cost::Cost;
+use crate::driver::Span;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::grid::{Grid, Shape};
 use crate::kernel::{ArgKind, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
-use crate::stream::CommandStream;
+use crate::stream::{Call, CommandStream};
 
 /// Threadgroup memory that every device of the family has.
 const PORTABLE_THREADGROUP_MEMORY: u32 = 32 << 10;
@@ -29,6 +30,7 @@ pub struct KernelCall<'a> {
     values: [Option<&'a [u8]>; MAX_BUFFERS],
     threadgroup: [Option<ThreadgroupLen>; MAX_THREADGROUP_ARGS],
     bound_bytes: u64,
+    cost: Option<Cost>,
     mistake: Option<MetalError>,
 }
 
@@ -42,6 +44,7 @@ impl<'a> KernelCall<'a> {
             values: [None; MAX_BUFFERS],
             threadgroup: [None; MAX_THREADGROUP_ARGS],
             bound_bytes: 0,
+            cost: None,
             mistake: None,
         }
     }
@@ -101,6 +104,12 @@ impl<'a> KernelCall<'a> {
         self
     }
 
+    /// States what the threads of this call do together; without it little is assumed of each.
+    pub fn cost(mut self, cost: Cost) -> Self {
+        self.cost = Some(cost);
+        self
+    }
+
     /// Checks everything and encodes the kernel.
     ///
     /// # Errors
@@ -114,10 +123,14 @@ impl<'a> KernelCall<'a> {
         let info = self.stream.context().info();
         let shape = Shape::new(self.kernel, self.grid, info.max_threads_per_threadgroup)?;
         let threadgroup_bytes = self.check_arguments(info.max_threadgroup_memory)?;
+        let cost = self
+            .cost
+            .unwrap_or_else(|| Cost::assumed(shape.total_threads(), self.bound_bytes));
         self.stream.dispatch(
-            &Dispatch {
+            Call {
                 kernel: self.kernel,
                 shape,
+                cost,
                 buffers: &self.buffers,
                 values: &self.values,
                 threadgroup_bytes: &threadgroup_bytes,

@@ -27,9 +27,13 @@ pub struct ProfileRow {
     /// Bytes of all buffers bound to the calls: a floor for traffic only if each is used once, whole.
     pub bound_bytes: u64,
     pub total_ns: u64,
+    /// Shortest and longest time that the device worked without a break: a call, or a slice of one.
     pub min_ns: u64,
     pub max_ns: u64,
 }
+
+/// Bit of the tags of slices after the first of a call.
+const CONTINUES: Tag = 1 << 31;
 
 /// All measurements of a context, longest total first.
 #[derive(Clone, Debug, Serialize)]
@@ -169,7 +173,14 @@ impl Profile {
     }
 
     /// The tag to time an operation with: 0 if profiling is off.
-    pub fn tag(&self, stage: &Arc<str>, name: &'static str, threads: u64, bound_bytes: u64) -> Tag {
+    /// `continues`: a slice of a call whose first slice has a tag already.
+    pub fn tag(
+        &self,
+        stage: &Arc<str>,
+        name: &'static str,
+        [threads, bound_bytes]: [u64; 2],
+        continues: bool,
+    ) -> Tag {
         if !self.enabled() {
             return 0;
         }
@@ -194,7 +205,7 @@ impl Profile {
         });
         rows[slot].threads += threads;
         rows[slot].bound_bytes += bound_bytes;
-        *first_tag + slot as Tag + 1
+        (*first_tag + slot as Tag + 1) | if continues { CONTINUES } else { 0 }
     }
 
     pub fn collect(&self, timings: Vec<(Tag, u64)>) {
@@ -204,9 +215,9 @@ impl Profile {
         let mut state = lock(&self.state);
         let first = state.first_tag;
         for (tag, ns) in timings {
-            let slot = tag.checked_sub(first + 1).map(|slot| slot as usize);
-            if let Some(row) = slot.and_then(|slot| state.rows.get_mut(slot)) {
-                row.calls += 1;
+            let slot = (tag & !CONTINUES).checked_sub(first + 1);
+            if let Some(row) = slot.and_then(|slot| state.rows.get_mut(slot as usize)) {
+                row.calls += u64::from(tag & CONTINUES == 0);
                 row.total_ns += ns;
                 row.min_ns = row.min_ns.min(ns);
                 row.max_ns = row.max_ns.max(ns);

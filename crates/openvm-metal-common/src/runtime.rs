@@ -34,6 +34,9 @@ pub struct RuntimeSource {
     pub ptx: Option<String>,
     /// Shared library of native code for this processor.
     pub cpu: Option<PathBuf>,
+    /// What is for the context's device takes the place of a slice, see
+    /// [`KernelSpec::slices`](crate::kernel::KernelSpec::slices), so that long dispatches can be cut.
+    pub slices: bool,
     /// Its kernels.
     pub kernels: Vec<RuntimeKernel>,
 }
@@ -306,6 +309,8 @@ fn describe(
             },
             ArgKind::Threadgroup { .. } => PtxParam::Threadgroup(arg.index),
         }))
+        // Ignored by entries that do not take it.
+        .chain([PtxParam::Slice])
         .collect();
     let cpu = cpu.into_boxed_slice();
     // SAFETY: all parts are owned by the same `Owned` as the description that refers to them, and boxes do not
@@ -328,6 +333,7 @@ fn describe(
             cpu: extend(&*cpu),
             fiber,
             ptx_params: extend(&*params),
+            slices: source.slices,
         })
     };
     Ok(Owned {

@@ -1,21 +1,24 @@
 //! The counted handle through which everything reaches the device.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::buffer::Allocation;
 use crate::context::MetalContext;
+use crate::cost::Cost;
 use crate::counters::{StageCounters, StreamCounters};
 use crate::device::DeviceKind;
 use crate::driver::{Dispatch, Driver, DriverResult, Span, Tag};
 use crate::elem::{as_bytes_mut, DeviceElem};
 use crate::error::{MetalError, Result};
-use crate::grid::Grid;
-use crate::kernel::KernelSpec;
+use crate::grid::{Grid, Shape};
+use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::launch::KernelCall;
 use crate::lock;
+use crate::plan::{Cutter, KernelKey, Slice, Work};
 use crate::slice::MetalSlice;
 use crate::stage::NamedStage;
 
@@ -51,11 +54,36 @@ impl Ledger {
     }
 }
 
-/// What an operation is called in the profile.
+/// What an operation is in the profile, and what is expected of it.
 struct Operation {
-    name: &'static str,
     threads: u64,
     bytes: u64,
+    work: Work,
+    /// A part of a call or copy that has begun.
+    continues: bool,
+}
+
+impl Operation {
+    /// A copy between host and device.
+    fn transfer(name: &'static str, bytes: u64) -> Self {
+        Self {
+            threads: bytes,
+            bytes,
+            work: Work::untold(name),
+            continues: false,
+        }
+    }
+}
+
+/// A checked call of a kernel.
+pub(crate) struct Call<'a> {
+    pub kernel: &'static KernelSpec,
+    pub shape: Shape,
+    /// What all threads do.
+    pub cost: Cost,
+    pub buffers: &'a [Option<Span>; MAX_BUFFERS],
+    pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
+    pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
 }
 
 impl CommandStream {
@@ -121,7 +149,7 @@ impl CommandStream {
     pub fn submit(&self) -> Result<()> {
         let inner = &self.context.inner;
         inner.alive()?;
-        inner.checked(inner.driver.submit())?;
+        inner.hand_over()?;
         let submitted = inner.pending.swap(false, Ordering::AcqRel);
         lock(&self.ledger).current().submissions += submitted as u64;
         Ok(())
@@ -155,6 +183,7 @@ impl CommandStream {
         inner.checked(result)?;
         let submitted = inner.pending.swap(false, Ordering::AcqRel);
         inner.profile.collect(inner.driver.take_timings());
+        inner.waited();
         let mut ledger = lock(&self.ledger);
         let stage = ledger.current();
         stage.submissions += submitted as u64;
@@ -230,11 +259,7 @@ impl CommandStream {
             self.same_context(slice.allocation, "read of several slices")?;
             let mut host = slice.host_vec()?;
             let (span, bytes) = (slice.span(), as_bytes_mut(&mut host));
-            let op = Operation {
-                name: "copy d2h",
-                threads: span.bytes,
-                bytes: span.bytes,
-            };
+            let op = Operation::transfer("copy d2h", span.bytes);
             self.run(op, |driver, tag| {
                 driver.download(span, bytes, inner.wait_limit(), tag)
             })?;
@@ -251,19 +276,89 @@ impl CommandStream {
         Err(MetalError::WrongContext { what })
     }
 
-    pub(crate) fn dispatch(&self, dispatch: &Dispatch, bound_bytes: u64) -> Result<()> {
+    /// Encodes a dispatch, in slices if it would keep the device busy for too long.
+    pub(crate) fn dispatch(&self, call: Call, bound_bytes: u64) -> Result<()> {
         let inner = &self.context.inner;
-        let name = dispatch.kernel.name;
-        inner.note_kernel(name);
-        let op = Operation {
-            name,
-            threads: dispatch.shape.total_threads(),
-            bytes: bound_bytes,
+        let (kernel, cost) = (call.kernel, call.cost);
+        inner.note_kernel(kernel.name);
+        let shape = inner.checked(inner.driver.shape(kernel, call.shape))?;
+        let can_cut = inner.driver.can_cut(kernel);
+        let mut cutter = Cutter::new(&shape);
+        let share = |total: u64, slice: &Slice, groups: u64| {
+            (u128::from(total) * u128::from(slice.count()) / u128::from(groups)) as u64
         };
-        inner.injected_dispatch_fault()?;
-        self.run(op, |driver, tag| driver.dispatch(dispatch, tag))?;
+        let groups = cutter.left();
+        let key = KernelKey::of(kernel);
+        let each = lock(&inner.planner).rates().modelled(cost) / groups as f64;
+        while let Some(step) = inner.next_slice(&mut cutter, key, kernel.name, each, can_cut) {
+            if step.submit_before {
+                inner.checked(inner.driver.submit())?;
+            }
+            let op = Operation {
+                threads: share(shape.total_threads(), &step.slice, groups),
+                bytes: share(bound_bytes, &step.slice, groups),
+                work: step.work,
+                continues: step.continues,
+            };
+            inner.injected_dispatch_fault()?;
+            let dispatch = Dispatch {
+                kernel,
+                shape,
+                slice: step.slice,
+                work: step.work,
+                buffers: call.buffers,
+                values: call.values,
+                threadgroup_bytes: call.threadgroup_bytes,
+            };
+            self.run(op, |driver, tag| driver.dispatch(&dispatch, tag))?;
+            if step.submit_after {
+                inner.checked(inner.driver.submit())?;
+            }
+        }
         inner.pending.store(true, Ordering::Release);
         lock(&self.ledger).current().dispatches += 1;
+        Ok(())
+    }
+
+    /// Runs an operation on bytes, some at a time if it would keep the device busy for too long; `each`
+    /// bytes move for one of them.
+    fn in_parts(
+        &self,
+        name: &'static str,
+        bytes: u64,
+        each: u64,
+        mut run: impl FnMut(&dyn Driver, Range<u64>, Work, Tag) -> DriverResult,
+    ) -> Result<()> {
+        let inner = &self.context.inner;
+        let most = lock(&inner.planner).bytes_at_a_time(each);
+        let mut done = 0;
+        while done < bytes {
+            let part = most.min(bytes - done);
+            let (before, after, modelled) = {
+                let mut planner = lock(&inner.planner);
+                let modelled = planner.rates().modelled(Cost::of_bytes(each * part));
+                let (before, after) = planner.admit(name, modelled);
+                (before, after, modelled)
+            };
+            if before {
+                inner.checked(inner.driver.submit())?;
+            }
+            let work = Work {
+                modelled,
+                ..Work::untold(name)
+            };
+            let op = Operation {
+                threads: part,
+                bytes: each * part,
+                work,
+                continues: done > 0,
+            };
+            self.run(op, |driver, tag| run(driver, done..done + part, work, tag))?;
+            if after {
+                inner.checked(inner.driver.submit())?;
+            }
+            done += part;
+        }
         Ok(())
     }
 
@@ -271,12 +366,9 @@ impl CommandStream {
         if dst.bytes == 0 {
             return Ok(());
         }
-        let op = Operation {
-            name: "fill",
-            threads: dst.bytes,
-            bytes: dst.bytes,
-        };
-        self.run(op, |driver, tag| driver.fill(dst, byte, tag))?;
+        self.in_parts("fill", dst.bytes, 1, |driver, part, work, tag| {
+            driver.fill(dst.part(part), byte, work, tag)
+        })?;
         self.context.inner.pending.store(true, Ordering::Release);
         lock(&self.ledger).current().bytes_filled += dst.bytes;
         Ok(())
@@ -286,12 +378,9 @@ impl CommandStream {
         if dst.bytes == 0 {
             return Ok(());
         }
-        let op = Operation {
-            name: "copy d2d",
-            threads: dst.bytes,
-            bytes: 2 * dst.bytes,
-        };
-        self.run(op, |driver, tag| driver.copy(src, dst, tag))?;
+        self.in_parts("copy d2d", dst.bytes, 2, |driver, part, work, tag| {
+            driver.copy(src.part(part.clone()), dst.part(part), work, tag)
+        })?;
         self.context.inner.pending.store(true, Ordering::Release);
         lock(&self.ledger).current().bytes_d2d += dst.bytes;
         Ok(())
@@ -301,11 +390,7 @@ impl CommandStream {
         if data.is_empty() {
             return Ok(());
         }
-        let op = Operation {
-            name: "copy h2d",
-            threads: dst.bytes,
-            bytes: dst.bytes,
-        };
+        let op = Operation::transfer("copy h2d", dst.bytes);
         self.run(op, |driver, tag| driver.upload(dst, data, fresh, tag))?;
         if !fresh {
             self.context.inner.pending.store(true, Ordering::Release);
@@ -320,11 +405,7 @@ impl CommandStream {
         }
         let inner = &self.context.inner;
         let limit = inner.wait_limit();
-        let op = Operation {
-            name: "copy d2h",
-            threads: src.bytes,
-            bytes: src.bytes,
-        };
+        let op = Operation::transfer("copy d2h", src.bytes);
         let tag = self.tag(&op);
         self.waiting(src.bytes, || {
             inner.injected_wait_fault(limit, || inner.driver.download(src, out, limit, tag))
@@ -337,7 +418,8 @@ impl CommandStream {
             return 0;
         }
         let stage = lock(&self.ledger).current().stage.clone();
-        profile.tag(&stage, op.name, op.threads, op.bytes)
+        let amounts = [op.threads, op.bytes];
+        profile.tag(&stage, op.work.name, amounts, op.continues)
     }
 
     /// Runs a driver operation; on the CPU it is finished when it returns, so its time is known.
@@ -354,6 +436,7 @@ impl CommandStream {
         let spent = start.elapsed().as_nanos() as u64;
         inner.checked(result)?;
         if inner.driver.info().kind == DeviceKind::Cpu {
+            inner.took(op.work, spent);
             if tag != 0 {
                 inner.profile.collect(vec![(tag, spent)]);
             }

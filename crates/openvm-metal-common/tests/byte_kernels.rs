@@ -50,6 +50,7 @@ fn byte_kernels_copy_and_fill() -> Result<(), Box<dyn std::error::Error>> {
         msl: SOURCE.into(),
         ptx: None,
         cpu: Some(native.path.clone()),
+        slices: false,
         kernels: vec![
             kernel(
                 "openvm_metal_copy_bytes",

@@ -66,6 +66,7 @@ fn source(kind: DeviceKind) -> Result<RuntimeSource, Box<dyn std::error::Error>>
         msl: SOURCE.into(),
         ptx,
         cpu: symbols.as_ref().map(|s| s.path.clone()),
+        slices: false,
         kernels: vec![
             kernel(
                 "scale",

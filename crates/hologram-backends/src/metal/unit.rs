@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use openvm_metal_builder::{BuildError, Toolchain};
+use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
@@ -111,7 +111,7 @@ impl UnitCompiler {
 
     /// PTX of a unit, from the folder if it was compiled before.
     fn ptx(&self, name: &str, text: &str) -> Result<String> {
-        let key = hash(&[text, &format!("{:?}", self.effort)]);
+        let key = hash(&[text, &format!("{:?} {PTX_ABI}", self.effort)]);
         let path = self.scratch.join(format!("{name}-{key}.ptx"));
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);

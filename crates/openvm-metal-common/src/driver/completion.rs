@@ -2,63 +2,42 @@
 //! Nothing here is Metal's, so that it is tested everywhere.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use super::{DriverResult, Fault, Tag};
 use crate::lock;
+use crate::plan::{in_words, Work};
 
 /// Submissions whose GPU times are remembered for `time` and the profile.
 const REMEMBERED: usize = 1 << 14;
-/// GPU time of a submission above which the next ones are made smaller: Macs with a display end work that
-/// keeps the display waiting.
+/// GPU time above which a submission counts as long in reports: Macs with a display end work that keeps the
+/// display waiting.
 const LONG: u64 = 100_000_000;
-/// Most threads of a submission with several operations (a thread of our kernels takes 10 ns to 1 us of one
-/// lane), and the fewest that it is made smaller to.
-const MOST_THREADS: u64 = 1 << 24;
-const FEWEST_THREADS: u64 = 1 << 18;
+/// Shorter submissions are not remembered for the planner.
+const TELLING: u64 = 100_000;
 
 /// What was handed over as one command buffer.
 pub(crate) struct Submission {
     /// From 1, in the order in which they run.
     pub number: u64,
     pub tag: Tag,
-    pub operations: Vec<&'static str>,
+    pub operations: Vec<Work>,
 }
 
 impl Submission {
     /// The operations in order, repetitions counted, the last ones of many.
     pub fn held(&self) -> String {
-        const SHOWN: usize = 8;
-        let mut runs: Vec<(&str, usize)> = Vec::new();
-        for &name in &self.operations {
-            match runs.last_mut() {
-                Some((last, times)) if *last == name => *times += 1,
-                _ => runs.push((name, 1)),
-            }
-        }
-        let skipped = runs.len().saturating_sub(SHOWN);
-        let shown = runs.iter().skip(skipped).map(|(name, times)| match times {
-            1 => (*name).to_owned(),
-            _ => format!("{name} {times} x"),
-        });
-        let ellipsis = (skipped > 0).then(|| "...".to_owned());
-        ellipsis
-            .into_iter()
-            .chain(shown)
-            .collect::<Vec<_>>()
-            .join(", ")
+        in_words(self.operations.iter().map(|work| work.name))
     }
 }
 
 /// What the completion handlers report. Waiting threads are parked: spinning would take power, and
 /// so clock, from the GPU.
+#[derive(Default)]
 pub(crate) struct Completion {
     state: Mutex<State>,
     changed: Condvar,
-    /// Threads after which a submission is handed over.
-    threads: AtomicU64,
 }
 
 #[derive(Default)]
@@ -72,6 +51,8 @@ struct State {
     /// GPU nanoseconds by submission.
     times: BTreeMap<u64, u64>,
     tagged: VecDeque<(Tag, u64)>,
+    /// What the planner has not fetched yet.
+    measured: VecDeque<(Vec<Work>, u64)>,
     /// GPU nanoseconds of the longest, and what it held.
     longest: (u64, String),
     /// How many took longer than [`LONG`].
@@ -79,20 +60,10 @@ struct State {
     total: u64,
 }
 
-impl Default for Completion {
-    fn default() -> Self {
-        Self {
-            state: Mutex::default(),
-            changed: Condvar::new(),
-            threads: AtomicU64::new(MOST_THREADS),
-        }
-    }
-}
-
 impl Completion {
     /// A submission has ended after so much GPU time, with a fault if it failed.
     pub fn finished(&self, submission: &Submission, nanoseconds: u64, failure: Option<Fault>) {
-        self.adapt(nanoseconds, submission.operations.len());
+        let failure_free = failure.is_none();
         let mut state = lock(&self.state);
         if let Some(fault) = failure {
             state.failed.get_or_insert((submission.number, fault));
@@ -105,6 +76,13 @@ impl Completion {
         state.times.insert(submission.number, nanoseconds);
         while state.times.len() > REMEMBERED {
             state.times.pop_first();
+        }
+        if nanoseconds >= TELLING && failure_free {
+            let measured = &mut state.measured;
+            measured.push_back((submission.operations.clone(), nanoseconds));
+            if measured.len() > REMEMBERED {
+                measured.pop_front();
+            }
         }
         if submission.tag != 0 {
             state.tagged.push_back((submission.tag, nanoseconds));
@@ -119,22 +97,6 @@ impl Completion {
         }
         drop(state);
         self.changed.notify_all();
-    }
-
-    /// Smaller submissions after a long one of several operations, larger ones again after short ones.
-    fn adapt(&self, nanoseconds: u64, operations: usize) {
-        let now = self.threads.load(Ordering::Relaxed);
-        let next = match nanoseconds {
-            t if t > LONG && operations > 1 => (now / 2).max(FEWEST_THREADS),
-            t if t < LONG / 8 => (now + now / 8).min(MOST_THREADS),
-            _ => now,
-        };
-        self.threads.store(next, Ordering::Relaxed);
-    }
-
-    /// Threads after which a submission is handed over, by what earlier ones took.
-    pub fn threads_per_submission(&self) -> u64 {
-        self.threads.load(Ordering::Relaxed)
     }
 
     /// Waits until submission `number` and all before it have finished, and reports the first failure.
@@ -175,19 +137,23 @@ impl Completion {
         lock(&self.state).tagged.drain(..).collect()
     }
 
+    /// What long enough submissions held, and their GPU times; forgotten afterwards.
+    pub fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
+        lock(&self.state).measured.drain(..).collect()
+    }
+
     /// Submissions, their GPU time, and the longest of them, in words.
     pub fn summary(&self) -> String {
         let state = lock(&self.state);
         let ms = |ns: u64| ns as f64 / 1e6;
         format!(
-            "{} in {:.1} ms of GPU time; {} took over {} ms; longest {:.1} ms ({}); {} threads at a time now",
+            "{} in {:.1} ms of GPU time; {} took over {} ms; longest {:.1} ms ({})",
             state.completed,
             ms(state.total),
             state.long,
             LONG / 1_000_000,
             ms(state.longest.0),
             state.longest.1,
-            self.threads_per_submission(),
         )
     }
 }
@@ -200,11 +166,19 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(20);
 
+    fn work(name: &'static str) -> Work {
+        Work {
+            name,
+            kernel: None,
+            modelled: 1e6,
+        }
+    }
+
     fn submission(number: u64, operations: &[&'static str]) -> Submission {
         Submission {
             number,
             tag: number as Tag % 2,
-            operations: operations.to_vec(),
+            operations: operations.iter().map(|&name| work(name)).collect(),
         }
     }
 
@@ -267,22 +241,18 @@ mod tests {
     }
 
     #[test]
-    fn long_submissions_make_the_next_ones_smaller() {
+    fn only_submissions_that_tell_something_are_measured() {
         let completion = Completion::default();
-        let most = completion.threads_per_submission();
-        assert_eq!(most, MOST_THREADS);
-        // A single operation cannot be cut.
-        completion.finished(&submission(1, &["one"]), 5 * LONG, None);
-        assert_eq!(completion.threads_per_submission(), most);
-        end(&completion, 2, 150);
-        assert_eq!(completion.threads_per_submission(), most / 2);
-        (3..30).for_each(|n| end(&completion, n, 150));
-        assert_eq!(completion.threads_per_submission(), FEWEST_THREADS);
-        end(&completion, 30, 50);
-        assert_eq!(completion.threads_per_submission(), FEWEST_THREADS);
-        (31..80).for_each(|n| end(&completion, n, 1));
-        assert_eq!(completion.threads_per_submission(), most);
-        assert!(completion.summary().contains("29 took over 100 ms"));
+        completion.finished(&submission(1, &["a"]), TELLING - 1, None);
+        let fault = Fault::Failed("stopped".into());
+        completion.finished(&submission(2, &["b"]), 2 * LONG, Some(fault));
+        completion.finished(&submission(3, &["c", "d"]), TELLING, None);
+        let measured = completion.take_measured();
+        assert_eq!(measured.len(), 1);
+        let names: Vec<_> = measured[0].0.iter().map(|work| work.name).collect();
+        assert_eq!((names, measured[0].1), (vec!["c", "d"], TELLING));
+        assert!(completion.take_measured().is_empty());
+        assert!(completion.summary().contains("1 took over 100 ms"));
     }
 
     #[test]
@@ -293,14 +263,5 @@ mod tests {
         assert_eq!(completion.completed(), last);
         let all = completion.gpu_time(0, last);
         assert_eq!(all, Duration::from_millis(REMEMBERED as u64));
-    }
-
-    #[test]
-    fn what_a_submission_held() {
-        assert_eq!(submission(1, &["a", "a", "b", "a"]).held(), "a 2 x, b, a");
-        let many: Vec<&str> = (0..20)
-            .map(|i| if i % 2 == 0 { "x" } else { "y" })
-            .collect();
-        assert_eq!(submission(1, &many).held(), "..., x, y, x, y, x, y, x, y");
     }
 }

@@ -11,6 +11,7 @@ mod metal;
 #[cfg(any(test, target_vendor = "apple"))]
 mod origin;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo, DeviceKind};
@@ -18,6 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::plan::{Slice, Work};
 
 /// A piece of memory obtained from a driver, later cut into allocations by the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +44,27 @@ impl Span {
     pub fn address(&self) -> u64 {
         self.segment.address + self.offset
     }
+
+    /// A range of its bytes.
+    pub fn part(&self, bytes: Range<u64>) -> Self {
+        debug_assert!(bytes.start <= bytes.end && bytes.end <= self.bytes);
+        Self {
+            segment: self.segment,
+            offset: self.offset + bytes.start,
+            bytes: bytes.end - bytes.start,
+        }
+    }
 }
 
-/// A validated dispatch.
+/// A slice of a validated dispatch.
 pub(crate) struct Dispatch<'a> {
     pub kernel: &'static KernelSpec,
+    /// The whole grid.
     pub shape: Shape,
+    /// What of it is to run now.
+    pub slice: Slice,
+    /// What is expected of the slice.
+    pub work: Work,
     /// By `[[buffer(n)]]` index.
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
     /// By `[[buffer(n)]]` index: bytes of `constant T&` arguments.
@@ -110,11 +127,19 @@ pub(crate) trait Driver: Send + Sync {
     /// Gives a segment back; work encoded before the call may still use it.
     fn release(&self, segment: Segment);
 
+    /// The grid as this device runs it: threadgroups of a grid given in threads may have to be smaller.
+    fn shape(&self, _: &'static KernelSpec, shape: Shape) -> DriverResult<Shape> {
+        Ok(shape)
+    }
+
+    /// Whether the kernel can run in slices: whether its positions count from the start of the whole grid.
+    fn can_cut(&self, kernel: &'static KernelSpec) -> bool;
+
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult;
 
-    fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult;
+    fn fill(&self, dst: Span, byte: u8, work: Work, tag: Tag) -> DriverResult;
 
-    fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult;
+    fn copy(&self, src: Span, dst: Span, work: Work, tag: Tag) -> DriverResult;
 
     /// Writes host data in queue order. `fresh`: no work that is still running uses `dst`, so a
     /// unified device may write at once.
@@ -147,6 +172,12 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Device times of tagged operations that have finished, in nanoseconds, and forgets them.
     fn take_timings(&self) -> Vec<(Tag, u64)>;
+
+    /// What submissions that have ended held, and the nanoseconds that they took; forgets them. Empty where
+    /// a dispatch ends before the call does.
+    fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
+        Vec::new()
+    }
 
     /// What only this device shows, for reports.
     fn diagnostics(&self) -> Vec<Diagnostic> {

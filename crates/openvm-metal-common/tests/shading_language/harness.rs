@@ -141,6 +141,7 @@ fn describe(source: Source, kind: DeviceKind) -> Outcome<RuntimeSource> {
         kernels: kernels.collect(),
         ptx,
         cpu: native.as_ref().map(|n| n.path.clone()),
+        slices: false,
     })
 }
 

@@ -100,6 +100,7 @@ pub static KERNELS: [KernelSpec; 2] = [
                 align: 4,
             },
         ],
+        slices: false,
     },
     KernelSpec {
         name: "reverse",
@@ -126,6 +127,7 @@ pub static KERNELS: [KernelSpec; 2] = [
             },
             PtxParam::Threadgroup(0),
         ],
+        slices: false,
     },
 ];
 

@@ -75,7 +75,7 @@ pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
         &mut heap
     };
     let launch = SharedLaunch(native_launch(dispatch, values));
-    let groups = dispatch.shape.groups.iter().map(|&g| g as u64).product();
+    let groups = dispatch.slice.numbers(&dispatch.shape);
     let barriers = kernel.kind.has_barriers();
     if barriers && (conformance || dispatch.shape.by_threads || !kernel.any_threadgroup_size) {
         return fiber::run(kernel, &launch, groups, conformance);
@@ -83,7 +83,8 @@ pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
     let function = if conformance { entry.scalar } else { entry.run };
     let first = if barriers { 1 } else { FIRST_FLAT_GROUPS };
     let launch = &launch;
-    parallel::run(groups, first, &|begin, end| {
+    parallel::run(groups.end - groups.start, first, &|begin, end| {
+        let (begin, end) = (groups.start + begin, groups.start + end);
         with_arena(|arena, _| {
             // SAFETY: the launch is live, every argument was checked against the kernel's signature,
             // the buffers are live and borrowed by the caller, and the arena belongs to this thread.

@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::Mutex;
 
 use corosensei::stack::DefaultStack;
@@ -138,19 +139,19 @@ unsafe extern "C" fn threadgroup_array(data: *mut c_void, bytes: u32) {
     }
 }
 
-/// Runs every threadgroup of a launch on fibers.
+/// Runs these threadgroups of a launch on fibers.
 pub(super) fn run(
     kernel: &'static KernelSpec,
     launch: &SharedLaunch,
-    groups: u64,
+    groups: Range<u64>,
     poison: bool,
 ) -> Result<()> {
     let Some(function) = kernel.fiber else {
         return Err(missing(kernel, "it has barriers but no fiber version"));
     };
     let failure: Mutex<Option<MetalError>> = Mutex::new(None);
-    parallel::run(groups, 1, &|begin, end| {
-        for index in begin..end {
+    parallel::run(groups.end - groups.start, 1, &|begin, end| {
+        for index in groups.start + begin..groups.start + end {
             if lock(&failure).is_some() {
                 return;
             }

@@ -11,6 +11,7 @@ use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, S
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::Result;
 use crate::kernel::KernelSpec;
+use crate::plan::Work;
 
 pub(crate) use self::dispatch::check;
 pub(crate) use self::host::{best_isa, memory_bytes};
@@ -73,11 +74,15 @@ impl Driver for CpuDriver {
         host::unmap(segment);
     }
 
+    fn can_cut(&self, _: &'static KernelSpec) -> bool {
+        true
+    }
+
     fn dispatch(&self, dispatch: &Dispatch, _: Tag) -> DriverResult {
         dispatch::run(dispatch, self.info.conformance).map_err(Fault::from)
     }
 
-    fn fill(&self, dst: Span, byte: u8, _: Tag) -> DriverResult {
+    fn fill(&self, dst: Span, byte: u8, _: Work, _: Tag) -> DriverResult {
         in_chunks(dst.bytes, &|start, bytes| {
             let to = (dst.address() + start) as *mut u8;
             // SAFETY: inside the span, which the caller has exclusively.
@@ -86,7 +91,7 @@ impl Driver for CpuDriver {
         Ok(())
     }
 
-    fn copy(&self, src: Span, dst: Span, _: Tag) -> DriverResult {
+    fn copy(&self, src: Span, dst: Span, _: Work, _: Tag) -> DriverResult {
         copy_bytes(src.address(), dst.address(), dst.bytes.min(src.bytes));
         Ok(())
     }

@@ -21,12 +21,15 @@ use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
+use crate::plan::Work;
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
 /// Most parameters a kernel can have.
-const MAX_PARAMS: usize = 1 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
+const MAX_PARAMS: usize = 2 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
+/// Dispatches that are expected to take longer are timed, so that the next ones are cut better.
+const TIMED_NS: f64 = 2e6;
 /// Threadgroups along y and z.
 const MAX_GROUPS_YZ: u32 = 65_535;
 
@@ -37,6 +40,7 @@ pub(crate) struct CudaDriver {
     staging: Mutex<Staging>,
     events: EventPool,
     timings: Mutex<Vec<(Tag, Event, Event)>>,
+    measured: Mutex<Vec<(Work, Event, Event)>>,
     device: Device,
 }
 
@@ -54,6 +58,7 @@ impl CudaDriver {
             staging,
             events,
             timings: Mutex::default(),
+            measured: Mutex::default(),
             device,
         }))
     }
@@ -89,6 +94,27 @@ impl CudaDriver {
         }
     }
 
+    /// What of `pending` has ended, with its time in nanoseconds.
+    fn finished<T>(&self, pending: &Mutex<Vec<(T, Event, Event)>>) -> Vec<(T, u64)> {
+        let mut pending = lock(pending);
+        if pending.is_empty() || self.device.enter().is_err() {
+            return Vec::new();
+        }
+        let mut times = Vec::with_capacity(pending.len());
+        let finished = pending
+            .iter()
+            .take_while(|(_, _, end)| end.happened().unwrap_or(true));
+        let count = finished.count();
+        for (what, start, end) in pending.drain(..count) {
+            if let Ok(time) = end.since(&start) {
+                times.push((what, time.as_nanos() as u64));
+            }
+            self.events.recycle(start);
+            self.events.recycle(end);
+        }
+        times
+    }
+
     fn function(&self, dispatch: &Dispatch) -> Result<Function> {
         let name = dispatch.kernel.name;
         let Some(function) = self.modules.get(dispatch.kernel) else {
@@ -112,7 +138,7 @@ impl CudaDriver {
                 limit,
             });
         }
-        let [_, y, z] = dispatch.shape.groups;
+        let [_, y, z] = dispatch.slice.groups;
         if y > MAX_GROUPS_YZ || z > MAX_GROUPS_YZ {
             return Err(MetalError::GridTooLarge {
                 kernel: name,
@@ -127,6 +153,7 @@ impl CudaDriver {
         let mut words = [0u64; MAX_PARAMS];
         let mut params = [std::ptr::null_mut::<c_void>(); MAX_PARAMS];
         let mut shared_bytes = 0u32;
+        let place = [dispatch.slice.first, dispatch.shape.groups];
         let slots = words.iter_mut().zip(&mut params);
         for (param, (word, pointer)) in dispatch.kernel.ptx_params.iter().zip(slots) {
             *word = match *param {
@@ -144,11 +171,15 @@ impl CudaDriver {
                     shared_bytes += dispatch.threadgroup_bytes[index as usize];
                     offset as u64
                 }
+                PtxParam::Slice => {
+                    *pointer = std::ptr::from_ref(&place).cast_mut().cast();
+                    continue;
+                }
             };
             *pointer = std::ptr::from_mut(word).cast();
         }
         let ([gx, gy, gz], [tx, ty, tz]) =
-            (dispatch.shape.groups, dispatch.shape.threads_per_group);
+            (dispatch.slice.groups, dispatch.shape.threads_per_group);
         // SAFETY: the parameters match the signature that the builder recorded, in number, order and
         // size; the driver copies them before it returns.
         let status = unsafe {
@@ -211,12 +242,24 @@ impl Driver for CudaDriver {
         }
     }
 
-    fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
-        let function = self.function(dispatch)?;
-        self.timed(tag, || self.launch(&function, dispatch))
+    fn can_cut(&self, kernel: &'static KernelSpec) -> bool {
+        kernel.slices
     }
 
-    fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult {
+    fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
+        let function = self.function(dispatch)?;
+        if dispatch.work.modelled < TIMED_NS {
+            return self.timed(tag, || self.launch(&function, dispatch));
+        }
+        self.device.enter()?;
+        let start = self.events.record(&self.device)?;
+        self.timed(tag, || self.launch(&function, dispatch))?;
+        let end = self.events.record(&self.device)?;
+        lock(&self.measured).push((dispatch.work, start, end));
+        Ok(())
+    }
+
+    fn fill(&self, dst: Span, byte: u8, _: Work, tag: Tag) -> DriverResult {
         self.timed(tag, || {
             let (address, bytes) = (dst.address(), dst.bytes as usize);
             // SAFETY: the span lies in live device memory.
@@ -225,7 +268,7 @@ impl Driver for CudaDriver {
         })
     }
 
-    fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult {
+    fn copy(&self, src: Span, dst: Span, _: Work, tag: Tag) -> DriverResult {
         self.timed(tag, || {
             let (from, to, bytes) = (src.address(), dst.address(), dst.bytes as usize);
             // SAFETY: both spans lie in live device memory and do not overlap.
@@ -274,23 +317,12 @@ impl Driver for CudaDriver {
     }
 
     fn take_timings(&self) -> Vec<(Tag, u64)> {
-        let mut pending = lock(&self.timings);
-        if pending.is_empty() || self.device.enter().is_err() {
-            return Vec::new();
-        }
-        let mut times = Vec::with_capacity(pending.len());
-        let finished = pending
-            .iter()
-            .take_while(|(_, _, end)| end.happened().unwrap_or(true));
-        let count = finished.count();
-        for (tag, start, end) in pending.drain(..count) {
-            if let Ok(time) = end.since(&start) {
-                times.push((tag, time.as_nanos() as u64));
-            }
-            self.events.recycle(start);
-            self.events.recycle(end);
-        }
-        times
+        self.finished(&self.timings)
+    }
+
+    fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
+        let measured = self.finished(&self.measured);
+        measured.into_iter().map(|(w, ns)| (vec![w], ns)).collect()
     }
 }
 

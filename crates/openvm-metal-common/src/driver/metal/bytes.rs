@@ -58,6 +58,7 @@ const fn spec(name: &'static str, args: &'static [ArgSpec]) -> KernelSpec {
         cpu: &[],
         fiber: None,
         ptx_params: &[],
+        slices: false,
     }
 }
 

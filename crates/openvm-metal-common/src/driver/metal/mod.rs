@@ -28,8 +28,10 @@ use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, S
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
-use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS};
+use crate::grid::Shape;
+use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS, SLICE_BUFFER};
 use crate::lock;
+use crate::plan::Work;
 
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
 type Buffer = ProtocolObject<dyn MTLBuffer>;
@@ -38,8 +40,6 @@ type Buffer = ProtocolObject<dyn MTLBuffer>;
 const THREADGROUP_GRANULE: u32 = 16;
 /// An upload of so many bytes waits for the work before it rather than taking as much memory again.
 const LARGE_UPLOAD: u64 = 64 << 20;
-/// Bytes of a copy or fill that take the time of a thread.
-const BYTES_PER_THREAD: u64 = 16;
 
 pub(crate) struct MetalDriver {
     info: DeviceInfo,
@@ -105,33 +105,23 @@ impl MetalDriver {
         self.completion.wait_for(last, limit).map(|()| true)
     }
 
-    /// Threads in a threadgroup and bytes of threadgroup memory, if the pipeline can run with them.
-    fn fit(
+    /// The kernel's pipeline.
+    fn prepared(&self, kernel: &'static KernelSpec) -> DriverResult<library::Prepared> {
+        self.pipelines.get(kernel).ok_or_else(|| {
+            Fault::Error(MetalError::KernelMissing {
+                kernel: kernel.name.into(),
+                device: DeviceKind::Metal,
+                reason: "its library was not given to the context".into(),
+            })
+        })
+    }
+
+    /// Bytes of threadgroup memory, if the device has them.
+    fn threadgroup_memory(
         &self,
         dispatch: &Dispatch,
         kernel: &library::Prepared,
-    ) -> DriverResult<([u32; 3], [u32; MAX_THREADGROUP_ARGS])> {
-        let name = dispatch.kernel.name;
-        let shape = &dispatch.shape;
-        let mut per_group = shape.threads_per_group;
-        let requested = per_group.iter().map(|&t| u64::from(t)).product();
-        if requested > u64::from(kernel.threads) {
-            // A kernel with many registers has fewer threads than its caller knows of. Grids by threads are
-            // cut at will if no thread meets another.
-            let free = shape.by_threads && dispatch.kernel.any_threadgroup_size;
-            if !free || kernel.threads < library::SIMD_WIDTH {
-                return Err(Fault::Error(MetalError::TooManyThreads {
-                    kernel: name,
-                    requested,
-                    limit: kernel.threads,
-                }));
-            }
-            per_group = [
-                kernel.threads / library::SIMD_WIDTH * library::SIMD_WIDTH,
-                1,
-                1,
-            ];
-        }
+    ) -> DriverResult<[u32; MAX_THREADGROUP_ARGS]> {
         let mut threadgroup = *dispatch.threadgroup_bytes;
         for arg in dispatch.kernel.args {
             if matches!(arg.kind, ArgKind::Threadgroup { .. }) {
@@ -145,12 +135,12 @@ impl MetalDriver {
         let limit = self.info.max_threadgroup_memory;
         if requested > u64::from(limit) {
             return Err(Fault::Error(MetalError::ThreadgroupMemory {
-                kernel: name,
+                kernel: dispatch.kernel.name,
                 requested,
                 limit,
             }));
         }
-        Ok((per_group, threadgroup))
+        Ok(threadgroup)
     }
 }
 
@@ -204,19 +194,40 @@ impl Driver for MetalDriver {
         autoreleasepool(|_| drop(buffer));
     }
 
+    fn shape(&self, kernel: &'static KernelSpec, mut shape: Shape) -> DriverResult<Shape> {
+        let limit = self.prepared(kernel)?.threads;
+        let requested = shape
+            .threads_per_group
+            .iter()
+            .map(|&t| u64::from(t))
+            .product();
+        if requested > u64::from(limit) {
+            // A kernel with many registers has fewer threads than its caller knows of. Grids by threads are
+            // cut at will if no thread meets another.
+            let free = shape.by_threads && kernel.any_threadgroup_size;
+            if !free || limit < library::SIMD_WIDTH {
+                return Err(Fault::Error(MetalError::TooManyThreads {
+                    kernel: kernel.name,
+                    requested,
+                    limit,
+                }));
+            }
+            let per_group = limit / library::SIMD_WIDTH * library::SIMD_WIDTH;
+            shape.threads_per_group = [per_group, 1, 1];
+            shape.groups = [shape.threads[0].div_ceil(per_group), 1, 1];
+        }
+        Ok(shape)
+    }
+
+    fn can_cut(&self, kernel: &'static KernelSpec) -> bool {
+        kernel.slices
+    }
+
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
-        let name = dispatch.kernel.name;
-        let Some(kernel) = self.pipelines.get(dispatch.kernel) else {
-            return Err(Fault::Error(MetalError::KernelMissing {
-                kernel: name.into(),
-                device: DeviceKind::Metal,
-                reason: "its library was not given to the context".into(),
-            }));
-        };
-        let (per_group, threadgroup) = self.fit(dispatch, &kernel)?;
+        let kernel = self.prepared(dispatch.kernel)?;
+        let threadgroup = self.threadgroup_memory(dispatch, &kernel)?;
         let op = Operation {
-            name,
-            threads: dispatch.shape.total_threads(),
+            work: dispatch.work,
             tag,
         };
         lock(&self.queue).encode(op, |commands| {
@@ -236,36 +247,42 @@ impl Driver for MetalDriver {
                 // SAFETY: `data` points to `bytes.len()` readable bytes, which Metal copies now.
                 unsafe { encoder.setBytes_length_atIndex(data, bytes.len(), index) };
             }
-            let shape = &dispatch.shape;
+            let (shape, slice) = (&dispatch.shape, &dispatch.slice);
+            if dispatch.kernel.slices {
+                let words = slice.words(shape);
+                let data = NonNull::from(&words).cast();
+                // SAFETY: `data` points to the words, which Metal copies now.
+                unsafe { encoder.setBytes_length_atIndex(data, size_of_val(&words), SLICE_BUFFER) };
+            }
+            let per_group = size(shape.threads_per_group);
             if shape.by_threads {
-                encoder.dispatchThreads_threadsPerThreadgroup(size(shape.threads), size(per_group));
+                let threads = size(slice.threads(shape));
+                encoder.dispatchThreads_threadsPerThreadgroup(threads, per_group);
             } else {
-                encoder.dispatchThreadgroups_threadsPerThreadgroup(
-                    size(shape.groups),
-                    size(per_group),
-                );
+                let groups = size(slice.groups);
+                encoder.dispatchThreadgroups_threadsPerThreadgroup(groups, per_group);
             }
             Ok(())
         })
     }
 
-    fn fill(&self, dst: Span, byte: u8, tag: Tag) -> DriverResult {
+    fn fill(&self, dst: Span, byte: u8, work: Work, tag: Tag) -> DriverResult {
         let numbers = [dst.offset, dst.bytes];
         let kernels = self
             .bytes
             .if_needed(&self.device, &self.pipelines, &numbers)?;
-        lock(&self.queue).encode(transfer("fill", dst.bytes, tag), |commands| {
+        lock(&self.queue).encode(Operation { work, tag }, |commands| {
             bytes::fill(commands, kernels, range(&dst), dst.bytes, byte)
         })
     }
 
-    fn copy(&self, src: Span, dst: Span, tag: Tag) -> DriverResult {
+    fn copy(&self, src: Span, dst: Span, work: Work, tag: Tag) -> DriverResult {
         let bytes = src.bytes.min(dst.bytes);
         let numbers = [src.offset, dst.offset, bytes];
         let kernels = self
             .bytes
             .if_needed(&self.device, &self.pipelines, &numbers)?;
-        lock(&self.queue).encode(transfer("copy d2d", bytes, tag), |commands| {
+        lock(&self.queue).encode(Operation { work, tag }, |commands| {
             bytes::copy(commands, kernels, range(&src), range(&dst), bytes)
         })
     }
@@ -299,7 +316,11 @@ impl Driver for MetalDriver {
                 buffer: &staging,
                 offset: 0,
             };
-            lock(&self.queue).encode(transfer("copy h2d", bytes, tag), |commands| {
+            let op = Operation {
+                work: Work::untold("copy h2d"),
+                tag,
+            };
+            lock(&self.queue).encode(op, |commands| {
                 bytes::copy(commands, kernels, source, range(&dst), bytes)
             })
         })
@@ -355,6 +376,10 @@ impl Driver for MetalDriver {
         self.completion.take_timings()
     }
 
+    fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
+        self.completion.take_measured()
+    }
+
     fn diagnostics(&self) -> Vec<Diagnostic> {
         autoreleasepool(|_| {
             vec![
@@ -378,13 +403,5 @@ fn range(span: &Span) -> Range<'_> {
     Range {
         buffer: MetalDriver::buffer(span),
         offset: span.offset,
-    }
-}
-
-fn transfer(name: &'static str, bytes: u64, tag: Tag) -> Operation {
-    Operation {
-        name,
-        threads: bytes / BYTES_PER_THREAD,
-        tag,
     }
 }

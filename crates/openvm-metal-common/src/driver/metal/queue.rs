@@ -1,5 +1,6 @@
-//! The command queue: one open command buffer, handed over when it holds enough.
+//! The command queue: one open command buffer, handed over when the stream says so.
 
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +19,16 @@ use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};
 use crate::error::{MetalError, Result};
 use crate::kernel::MAX_THREADGROUP_ARGS;
+use crate::plan::Work;
 
-/// Operations after which it is handed over, so that the device starts while the host goes on encoding.
-const OPERATIONS_PER_SUBMISSION: usize = 64;
+/// Operations that a submission usually holds at most.
+const OPERATIONS: usize = 64;
 /// Submissions that may be unfinished before the host waits; below the 64 after which Metal itself would
 /// block, without a limit.
-const MAX_IN_FLIGHT: u64 = 48;
+const MAX_IN_FLIGHT: usize = 48;
+/// Modelled nanoseconds of unfinished submissions after which the host waits too: enough to keep the device
+/// busy, and few enough that what the first slices of a long dispatch took is known before all are encoded.
+const MOST_NS_IN_FLIGHT: f64 = 250e6;
 /// Longest wait for one of them until a wait with another limit was made.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 /// Threadgroup memory lengths are multiples of this.
@@ -33,10 +38,9 @@ type CommandBuffer = Retained<ProtocolObject<dyn MTLCommandBuffer>>;
 type Compute = Retained<ProtocolObject<dyn MTLComputeCommandEncoder>>;
 type Blit = Retained<ProtocolObject<dyn MTLBlitCommandEncoder>>;
 
-/// What is encoded, for limits, times and messages.
+/// What is encoded, for times and messages.
 pub(super) struct Operation {
-    pub name: &'static str,
-    pub threads: u64,
+    pub work: Work,
     pub tag: Tag,
 }
 
@@ -47,8 +51,7 @@ pub(super) struct Commands {
     /// Threadgroup memory set in the open compute encoder, which keeps it from dispatch to dispatch.
     threadgroup: [u32; MAX_THREADGROUP_ARGS],
     blit: Option<Blit>,
-    threads: u64,
-    operations: Vec<&'static str>,
+    operations: Vec<Work>,
 }
 
 impl Commands {
@@ -115,6 +118,8 @@ pub(super) struct Queue {
     queue: Retained<ProtocolObject<dyn MTLCommandQueue>>,
     open: Option<Commands>,
     submitted: u64,
+    /// Numbers and modelled nanoseconds of submissions that may be unfinished, oldest first, and their sum.
+    in_flight: (VecDeque<(u64, f64)>, f64),
     completion: Arc<Completion>,
     limit: Duration,
 }
@@ -135,6 +140,7 @@ impl Queue {
             queue,
             open: None,
             submitted: 0,
+            in_flight: (VecDeque::new(), 0.0),
             completion,
             limit: FIRST_LIMIT,
         })
@@ -148,16 +154,15 @@ impl Queue {
         encode: impl FnOnce(&mut Commands) -> DriverResult,
     ) -> DriverResult {
         autoreleasepool(|_| {
-            let most = self.completion.threads_per_submission();
-            let full = |open: &Commands| open.threads.saturating_add(op.threads) > most;
-            if op.tag != 0 || self.open.as_ref().is_some_and(full) {
+            if op.tag != 0 {
                 self.submit();
+            }
+            if self.open.is_none() {
+                self.wait_for_room()?;
             }
             let commands = match &mut self.open {
                 Some(commands) => commands,
                 slot => {
-                    let oldest = (self.submitted + 1).saturating_sub(MAX_IN_FLIGHT);
-                    self.completion.wait_for(oldest, self.limit)?;
                     let buffer = self
                         .queue
                         .commandBuffer()
@@ -167,21 +172,40 @@ impl Queue {
                         compute: None,
                         threadgroup: [0; MAX_THREADGROUP_ARGS],
                         blit: None,
-                        threads: 0,
-                        operations: Vec::with_capacity(OPERATIONS_PER_SUBMISSION),
+                        operations: Vec::with_capacity(OPERATIONS),
                     })
                 }
             };
             encode(commands)?;
-            commands.threads = commands.threads.saturating_add(op.threads);
-            commands.operations.push(op.name);
-            let full =
-                commands.threads >= most || commands.operations.len() >= OPERATIONS_PER_SUBMISSION;
-            if op.tag != 0 || full {
+            commands.operations.push(op.work);
+            if op.tag != 0 {
                 self.submit_tagged(op.tag);
             }
             Ok(())
         })
+    }
+
+    /// Waits until few enough submissions are unfinished.
+    fn wait_for_room(&mut self) -> DriverResult {
+        loop {
+            let completed = self.completion.completed();
+            while let Some(&(number, modelled)) = self.in_flight.0.front() {
+                if number > completed {
+                    break;
+                }
+                self.in_flight.0.pop_front();
+                self.in_flight.1 -= modelled;
+            }
+            let (unfinished, modelled) = &self.in_flight;
+            let Some(&(oldest, _)) = unfinished.front() else {
+                self.in_flight.1 = 0.0;
+                return Ok(());
+            };
+            if unfinished.len() < MAX_IN_FLIGHT && *modelled < MOST_NS_IN_FLIGHT {
+                return Ok(());
+            }
+            self.completion.wait_for(oldest, self.limit)?;
+        }
     }
 
     /// Hands the open command buffer, if any, to the device.
@@ -195,6 +219,9 @@ impl Queue {
         };
         commands.end();
         self.submitted += 1;
+        let modelled = commands.operations.iter().map(|work| work.modelled).sum();
+        self.in_flight.0.push_back((self.submitted, modelled));
+        self.in_flight.1 += modelled;
         let submission = Submission {
             number: self.submitted,
             tag,

@@ -14,6 +14,7 @@ use crate::fault::InjectedFault;
 use crate::kernel::KernelLibrary;
 use crate::lock;
 use crate::memory::{MemoryStats, Pool};
+use crate::order::Order;
 use crate::plan::{self, Cutter, DeviceRate, KernelKey, Planner, Step, SubmissionStats, Work};
 use crate::profile::{Profile, ProfileTable};
 use crate::stage::current_stage;
@@ -75,10 +76,39 @@ impl MetalContext {
         libraries: &[&'static KernelLibrary],
         budget: Option<u64>,
     ) -> Result<Self> {
+        Self::open(device, libraries, budget, Order::from_env()?)
+    }
+
+    /// As [`MetalContext::new`] with an order of operations instead of that of `OPENVM_METAL_ORDER`.
+    ///
+    /// # Errors
+    /// As of [`MetalContext::new`]; [`MetalError::InvalidSetting`] for an order that the device has not.
+    pub fn with_order(
+        device: Device,
+        libraries: &[&'static KernelLibrary],
+        order: Order,
+    ) -> Result<Self> {
+        let budget = crate::memory::budget_from_env()?;
+        Self::open(device, libraries, budget, order)
+    }
+
+    fn open(
+        device: Device,
+        libraries: &[&'static KernelLibrary],
+        budget: Option<u64>,
+        order: Order,
+    ) -> Result<Self> {
         let wait_limit = wait_limit_from_env()?;
         let profile = Profile::from_env()?;
         let longest = plan::longest_from_env()?;
-        let driver = driver::open(device, OpenOptions { libraries, budget })?;
+        let driver = driver::open(
+            device,
+            OpenOptions {
+                libraries,
+                budget,
+                order,
+            },
+        )?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
         let pool = Mutex::new(Pool::new(driver.info().budget));
         let planner = Mutex::new(Planner::new(device_rate(driver.info()), true, longest));

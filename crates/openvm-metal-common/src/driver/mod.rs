@@ -10,6 +10,7 @@ mod kernels;
 mod metal;
 #[cfg(any(test, target_vendor = "apple"))]
 mod origin;
+mod shuffled;
 
 use std::ops::Range;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::order::{Order, ORDER_VARIABLE};
 use crate::plan::{Slice, Work};
 
 /// A piece of memory obtained from a driver, later cut into allocations by the pool.
@@ -107,9 +109,10 @@ pub(crate) enum Mark {
     Event(usize),
 }
 
-/// A device with one serial queue.
+/// A device and its queues.
 ///
-/// Operations take effect in the order of the calls. The caller guarantees that spans lie in live
+/// Operations take effect as if they ran in the order of the calls; those that use different memory may overlap. The
+/// caller guarantees that spans lie in live
 /// segments of this driver and that no other operation races with a host access.
 pub(crate) trait Driver: Send + Sync {
     fn info(&self) -> &DeviceInfo;
@@ -191,10 +194,22 @@ pub(crate) struct OpenOptions<'a> {
     pub libraries: &'a [&'static KernelLibrary],
     /// Bytes the context allows itself; the device's own limit if absent.
     pub budget: Option<u64>,
+    pub order: Order,
 }
 
 /// Opens the driver of a device and prepares every kernel of the libraries.
 pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Driver>> {
+    if let (Order::Shuffled(seed), Device::Cpu | Device::CpuConformance) = (options.order, device) {
+        let conformance = device == Device::CpuConformance;
+        return shuffled::ShuffledDriver::open(options, conformance, seed);
+    }
+    if let (Order::Shuffled(seed), Device::Metal | Device::Cuda) = (options.order, device) {
+        return Err(MetalError::InvalidSetting {
+            variable: ORDER_VARIABLE,
+            value: format!("shuffled-{seed}"),
+            expected: "serial or concurrent on a GPU",
+        });
+    }
     match device {
         Device::Auto => open_first(options),
         Device::Metal => open_metal(options),
@@ -232,6 +247,7 @@ pub(crate) fn probe(kind: DeviceKind, libraries: &[&'static KernelLibrary]) -> R
         OpenOptions {
             libraries: &[],
             budget,
+            order: Order::Serial,
         },
     )
     .map(|driver| driver.info().clone())

@@ -7,6 +7,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::driver::{DriverResult, Fault};
 use crate::error::{MetalError, Result};
+use crate::order::MAX_QUEUES;
 
 /// Device memory left to the driver and to others, in bytes.
 const RESERVE: u64 = 512 << 20;
@@ -69,11 +70,11 @@ fn unavailable(reason: impl Into<String>) -> MetalError {
     }
 }
 
-/// The primary context of a device and one stream in it.
+/// The primary context of a device and the streams in it.
 pub(super) struct Device {
     handle: sys::CUdevice,
     context: sys::CUcontext,
-    pub stream: sys::CUstream,
+    pub streams: [sys::CUstream; MAX_QUEUES],
 }
 
 // SAFETY: handles of the driver may be used from any thread that enters the context.
@@ -93,7 +94,8 @@ impl Device {
             other => Err(unavailable(format!("{what}: {}", text(other)))),
         };
         let (mut count, mut handle) = (0, 0);
-        let (mut context, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut context = std::ptr::null_mut();
+        let mut streams = [std::ptr::null_mut(); MAX_QUEUES];
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: plain calls in the order the driver demands, with pointers to locals.
         unsafe {
@@ -108,12 +110,14 @@ impl Device {
                 "cuDevicePrimaryCtxRetain",
             )?;
             check(sys::cuCtxSetCurrent(context), "cuCtxSetCurrent")?;
-            check(sys::cuStreamCreate(&mut stream, flags), "cuStreamCreate")?;
+            for stream in &mut streams {
+                check(sys::cuStreamCreate(stream, flags), "cuStreamCreate")?;
+            }
         }
         Ok(Self {
             handle,
             context,
-            stream,
+            streams,
         })
     }
 
@@ -182,7 +186,9 @@ impl Drop for Device {
     fn drop(&mut self) {
         // SAFETY: made in `open`, used by nothing any more.
         unsafe {
-            sys::cuStreamDestroy_v2(self.stream);
+            for stream in self.streams {
+                sys::cuStreamDestroy_v2(stream);
+            }
             sys::cuDevicePrimaryCtxRelease_v2(self.handle);
         }
     }

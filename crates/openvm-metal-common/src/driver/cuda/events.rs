@@ -1,15 +1,15 @@
-//! Events: points in the stream that can be waited for and timed.
+//! Events: points in a stream that can be waited for and timed.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
 use cudarc::driver::sys::{self, CUresult};
 
-use super::api::{call, Device};
+use super::api::call;
 use crate::driver::DriverResult;
 use crate::lock;
 
-/// A point in the stream.
+/// A point in a stream.
 #[derive(Debug)]
 pub(super) struct Event(sys::CUevent);
 
@@ -37,6 +37,14 @@ impl Event {
         Ok(Duration::from_secs_f64(milliseconds.max(0.0) as f64 * 1e-3))
     }
 
+    /// What follows in `stream` comes after it.
+    pub fn hold(&self, stream: sys::CUstream) -> DriverResult {
+        // SAFETY: a live event and a live stream of the same context.
+        call("cuStreamWaitEvent", unsafe {
+            sys::cuStreamWaitEvent(stream, self.0, 0)
+        })
+    }
+
     pub fn into_raw(self) -> usize {
         self.0 as usize
     }
@@ -51,8 +59,8 @@ impl Event {
 pub(super) struct EventPool(Mutex<Vec<Event>>);
 
 impl EventPool {
-    /// An event after everything in the stream so far.
-    pub fn record(&self, device: &Device) -> DriverResult<Event> {
+    /// An event after everything in the stream so far. The context is current.
+    pub fn record(&self, stream: sys::CUstream) -> DriverResult<Event> {
         let free = lock(&self.0).pop();
         let event = match free {
             Some(event) => event,
@@ -68,7 +76,7 @@ impl EventPool {
         };
         // SAFETY: a live event and a live stream of the same context.
         call("cuEventRecord", unsafe {
-            sys::cuEventRecord(event.0, device.stream)
+            sys::cuEventRecord(event.0, stream)
         })?;
         Ok(event)
     }

@@ -21,6 +21,7 @@ use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
+use crate::order::{Access, Order, Queues, MAX_QUEUES};
 use crate::plan::Work;
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
@@ -41,6 +42,8 @@ pub(crate) struct CudaDriver {
     events: EventPool,
     timings: Mutex<Vec<(Tag, Event, Event)>>,
     measured: Mutex<Vec<(Work, Event, Event)>>,
+    /// Held from the placing of an operation to its launch.
+    queues: Mutex<Queues>,
     device: Device,
 }
 
@@ -59,21 +62,68 @@ impl CudaDriver {
             events,
             timings: Mutex::default(),
             measured: Mutex::default(),
+            queues: Mutex::new(Queues::new(match options.order {
+                Order::Serial => 1,
+                _ => MAX_QUEUES,
+            })),
             device,
         }))
     }
 
-    /// Runs `work` between two events if its time is wanted.
-    fn timed(&self, tag: Tag, work: impl FnOnce() -> DriverResult) -> DriverResult {
-        self.device.enter()?;
-        if tag == 0 {
-            return work();
+    /// The stream of copies, and of everything that nothing is gained by moving.
+    fn main(&self) -> sys::CUstream {
+        self.device.streams[0]
+    }
+
+    /// Makes the stream of a queue wait for those of others.
+    fn hold(&self, queue: usize, waits: [bool; MAX_QUEUES]) -> DriverResult {
+        for (other, _) in waits.iter().enumerate().filter(|(_, &wait)| wait) {
+            let event = self.events.record(self.device.streams[other])?;
+            event.hold(self.device.streams[queue])?;
+            // The wait is for what was recorded; the event may be recorded again.
+            self.events.recycle(event);
         }
-        let start = self.events.record(&self.device)?;
-        work()?;
-        let end = self.events.record(&self.device)?;
-        lock(&self.timings).push((tag, start, end));
         Ok(())
+    }
+
+    /// Runs `work` in the stream that it is given, after all that uses the same memory; between two events if
+    /// its time is wanted. Copies go to the main stream.
+    fn ordered(
+        &self,
+        accesses: impl Iterator<Item = Access> + Clone,
+        expected: Option<Work>,
+        tag: Tag,
+        work: impl FnOnce(sys::CUstream) -> DriverResult,
+    ) -> DriverResult {
+        self.device.enter()?;
+        let mut queues = lock(&self.queues);
+        // Times of kernels are asked for to compare them: then each runs alone.
+        let fixed = (expected.is_none() || tag != 0).then_some(0);
+        let modelled = expected.map_or(0.0, |work| work.modelled);
+        let placement = queues.place(accesses, modelled, fixed);
+        self.hold(placement.queue, placement.waits)?;
+        let stream = self.device.streams[placement.queue];
+        let learn = expected.filter(|work| work.modelled >= TIMED_NS);
+        if tag == 0 && learn.is_none() {
+            return work(stream);
+        }
+        let start = self.events.record(stream)?;
+        work(stream)?;
+        let end = self.events.record(stream)?;
+        match learn {
+            _ if tag != 0 => lock(&self.timings).push((tag, start, end)),
+            Some(work) => lock(&self.measured).push((work, start, end)),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the main stream wait for all others; what has been given to each.
+    fn join(&self) -> DriverResult<[u64; MAX_QUEUES]> {
+        let mut queues = lock(&self.queues);
+        let waits = queues.join();
+        self.hold(0, waits)?;
+        Ok(queues.issued())
     }
 
     /// Waits until an event has happened, at most until `limit` after `since`.
@@ -149,7 +199,12 @@ impl CudaDriver {
         Ok(function)
     }
 
-    fn launch(&self, function: &Function, dispatch: &Dispatch) -> DriverResult {
+    fn launch(
+        &self,
+        function: &Function,
+        dispatch: &Dispatch,
+        stream: sys::CUstream,
+    ) -> DriverResult {
         let mut words = [0u64; MAX_PARAMS];
         let mut params = [std::ptr::null_mut::<c_void>(); MAX_PARAMS];
         let mut shared_bytes = 0u32;
@@ -192,7 +247,7 @@ impl CudaDriver {
                 ty,
                 tz,
                 shared_bytes,
-                self.device.stream,
+                stream,
                 params.as_mut_ptr(),
                 std::ptr::null_mut(),
             )
@@ -248,41 +303,53 @@ impl Driver for CudaDriver {
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
         let function = self.function(dispatch)?;
-        if dispatch.work.modelled < TIMED_NS {
-            return self.timed(tag, || self.launch(&function, dispatch));
-        }
-        self.device.enter()?;
-        let start = self.events.record(&self.device)?;
-        self.timed(tag, || self.launch(&function, dispatch))?;
-        let end = self.events.record(&self.device)?;
-        lock(&self.measured).push((dispatch.work, start, end));
-        Ok(())
+        self.ordered(dispatch.accesses(), Some(dispatch.work), tag, |stream| {
+            self.launch(&function, dispatch, stream)
+        })
     }
 
     fn fill(&self, dst: Span, byte: u8, _: Work, tag: Tag) -> DriverResult {
-        self.timed(tag, || {
+        let accesses = [Access::write(&dst)].into_iter();
+        self.ordered(accesses, None, tag, |stream| {
             let (address, bytes) = (dst.address(), dst.bytes as usize);
             // SAFETY: the span lies in live device memory.
-            let status = unsafe { sys::cuMemsetD8Async(address, byte, bytes, self.device.stream) };
+            let status = unsafe { sys::cuMemsetD8Async(address, byte, bytes, stream) };
             call("cuMemsetD8Async", status)
         })
     }
 
     fn copy(&self, src: Span, dst: Span, _: Work, tag: Tag) -> DriverResult {
-        self.timed(tag, || {
+        let accesses = [Access::read(&src), Access::write(&dst)].into_iter();
+        self.ordered(accesses, None, tag, |stream| {
             let (from, to, bytes) = (src.address(), dst.address(), dst.bytes as usize);
             // SAFETY: both spans lie in live device memory and do not overlap.
-            let status = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, self.device.stream) };
+            let status = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream) };
             call("cuMemcpyDtoDAsync", status)
         })
     }
 
     fn upload(&self, dst: Span, data: &[u8], _: bool, tag: Tag) -> DriverResult {
-        self.timed(tag, || lock(&self.staging).upload(self, dst, data))
+        let accesses = [Access::write(&dst)].into_iter();
+        self.ordered(accesses, None, tag, |_| {
+            lock(&self.staging).upload(self, dst, data)
+        })
     }
 
     fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult {
-        self.timed(tag, || lock(&self.staging).download(self, src, out, limit))
+        self.device.enter()?;
+        let issued = self.join()?;
+        let timed = match tag {
+            0 => None,
+            _ => Some(self.events.record(self.main())?),
+        };
+        // The queues are not locked while waiting: another thread may go on encoding.
+        lock(&self.staging).download(self, src, out, limit)?;
+        if let Some(start) = timed {
+            let end = self.events.record(self.main())?;
+            lock(&self.timings).push((tag, start, end));
+        }
+        lock(&self.queues).ended(issued);
+        Ok(())
     }
 
     fn submit(&self) -> DriverResult {
@@ -292,15 +359,18 @@ impl Driver for CudaDriver {
     fn wait(&self, limit: Duration) -> DriverResult {
         let start = Instant::now();
         self.device.enter()?;
-        let event = self.events.record(&self.device)?;
+        let issued = self.join()?;
+        let event = self.events.record(self.main())?;
         self.wait_for(&event, start, limit)?;
         self.events.recycle(event);
+        lock(&self.queues).ended(issued);
         Ok(())
     }
 
     fn mark(&self, _: Duration) -> DriverResult<Mark> {
         self.device.enter()?;
-        Ok(Mark::Event(self.events.record(&self.device)?.into_raw()))
+        self.join()?;
+        Ok(Mark::Event(self.events.record(self.main())?.into_raw()))
     }
 
     fn between(&self, start: Mark, end: Mark, limit: Duration) -> DriverResult<Duration> {

@@ -82,13 +82,13 @@ fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
 }
 
 impl Staging {
-    /// Copies host data to the device in stream order; the host data are free when this returns.
+    /// Copies host data to the device in the order of the main stream; the host data are free when this returns.
     pub fn upload(&mut self, driver: &CudaDriver, dst: Span, data: &[u8]) -> DriverResult {
         let pair = get(&mut self.up)?;
         let mut done = 0;
         while done < data.len() {
             if pair.used == HALF {
-                pair.busy[pair.half] = Some(driver.events.record(&driver.device)?);
+                pair.busy[pair.half] = Some(driver.events.record(driver.main())?);
                 pair.half ^= 1;
                 pair.used = 0;
                 pair.free(driver, pair.half, HALF_WAIT)?;
@@ -99,9 +99,8 @@ impl Staging {
             copy_bytes(data[done..].as_ptr() as u64, pinned as u64, bytes as u64);
             let target = dst.address() + done as u64;
             // SAFETY: pinned memory that stays untouched until the event of its half has happened.
-            let status = unsafe {
-                sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, driver.device.stream)
-            };
+            let status =
+                unsafe { sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, driver.main()) };
             call("cuMemcpyHtoDAsync", status)?;
             done += bytes;
             pair.used = (pair.used + bytes).next_multiple_of(64).min(HALF);
@@ -109,7 +108,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies to the host after everything in the stream; waits.
+    /// Copies to the host after everything in the main stream; waits.
     pub fn download(
         &mut self,
         driver: &CudaDriver,
@@ -129,15 +128,10 @@ impl Staging {
                 let from = src.address() + (step * HALF) as u64;
                 // SAFETY: a free half of pinned memory, a chunk inside the span.
                 let status = unsafe {
-                    sys::cuMemcpyDtoHAsync_v2(
-                        pinned.cast(),
-                        from,
-                        length(step),
-                        driver.device.stream,
-                    )
+                    sys::cuMemcpyDtoHAsync_v2(pinned.cast(), from, length(step), driver.main())
                 };
                 call("cuMemcpyDtoHAsync", status)?;
-                pair.busy[step % 2] = Some(driver.events.record(&driver.device)?);
+                pair.busy[step % 2] = Some(driver.events.record(driver.main())?);
             }
             if let Some(chunk) = step.checked_sub(1) {
                 pair.free(driver, chunk % 2, limit)?;

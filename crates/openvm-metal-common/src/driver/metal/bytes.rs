@@ -9,10 +9,11 @@ use objc2_metal::{MTLBlitCommandEncoder, MTLComputeCommandEncoder, MTLSize};
 
 use super::library::{Pipelines, Prepared};
 use super::queue::Commands;
-use super::{Buffer, Device};
-use crate::driver::{DriverResult, Fault};
+use super::{range, Buffer, Device};
+use crate::driver::{DriverResult, Fault, Span};
 use crate::error::Result;
 use crate::kernel::{ArgKind, ArgSpec, KernelKind, KernelSpec, MAX_THREADGROUP_ARGS};
+use crate::order::Access;
 
 /// Threads of a byte kernel at most; each then takes several bytes.
 const MOST_THREADS: u64 = 1 << 16;
@@ -111,9 +112,9 @@ impl ByteKernels {
 pub(super) fn copy(
     commands: &mut Commands,
     kernels: Option<&[Prepared; 2]>,
-    src: Range,
-    dst: Range,
+    [src, dst]: [Range; 2],
     bytes: u64,
+    uses: &[Access],
 ) -> DriverResult {
     let Some([copy, _]) = kernels else {
         // SAFETY: both ranges lie in their buffers and do not overlap.
@@ -130,7 +131,7 @@ pub(super) fn copy(
         }
         return Ok(());
     };
-    let encoder = commands.compute(&[0; MAX_THREADGROUP_ARGS])?;
+    let encoder = commands.compute(&[0; MAX_THREADGROUP_ARGS], uses.iter().cloned())?;
     encoder.setComputePipelineState(&copy.pipeline);
     // SAFETY: the ranges lie in their buffers; the kernel touches `bytes` bytes of each.
     unsafe {
@@ -146,10 +147,10 @@ pub(super) fn copy(
 pub(super) fn fill(
     commands: &mut Commands,
     kernels: Option<&[Prepared; 2]>,
-    dst: Range,
-    bytes: u64,
+    span: &Span,
     byte: u8,
 ) -> DriverResult {
+    let (dst, bytes) = (range(span), span.bytes);
     let Some([_, fill]) = kernels else {
         let range = NSRange::new(dst.offset as usize, bytes as usize);
         commands
@@ -157,7 +158,8 @@ pub(super) fn fill(
             .fillBuffer_range_value(dst.buffer, range, byte);
         return Ok(());
     };
-    let encoder = commands.compute(&[0; MAX_THREADGROUP_ARGS])?;
+    let uses = [Access::write(span)].into_iter();
+    let encoder = commands.compute(&[0; MAX_THREADGROUP_ARGS], uses)?;
     let value = u32::from(byte);
     encoder.setComputePipelineState(&fill.pipeline);
     // SAFETY: the range lies in its buffer; the kernel touches `bytes` bytes of it.

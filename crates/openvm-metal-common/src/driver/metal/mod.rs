@@ -2,7 +2,8 @@
 //!
 //! Kernels come from libraries compiled with the program, if the build machine had Apple's tools, else they
 //! are compiled from the embedded source when the context is made (no Xcode). Buffers have shared storage
-//! and tracked hazards, and everything goes through one command queue in the order of the calls.
+//! and tracked hazards, and everything goes through one command queue in the order of the calls; dispatches of one
+//! encoder overlap where they use different memory.
 
 mod bytes;
 #[cfg(target_os = "macos")]
@@ -31,6 +32,7 @@ use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS, SLICE_BUFFER};
 use crate::lock;
+use crate::order::{Access, Order};
 use crate::plan::Work;
 
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
@@ -69,7 +71,8 @@ impl MetalDriver {
             let device = device::find()?;
             let pipelines = Pipelines::compile(&device, options.libraries)?;
             let completion = Arc::new(Completion::default());
-            let queue = Mutex::new(Queue::new(&device, completion.clone())?);
+            let concurrent = options.order == Order::Concurrent;
+            let queue = Mutex::new(Queue::new(&device, completion.clone(), concurrent)?);
             Ok(Box::new(Self {
                 info: device::info(&device, options.budget, &pipelines.origin),
                 pipelines,
@@ -231,7 +234,7 @@ impl Driver for MetalDriver {
             tag,
         };
         lock(&self.queue).encode(op, |commands| {
-            let encoder = commands.compute(&threadgroup)?;
+            let encoder = commands.compute(&threadgroup, dispatch.accesses())?;
             encoder.setComputePipelineState(&kernel.pipeline);
             for (index, span) in dispatch.buffers.iter().enumerate() {
                 let Some(span) = span else { continue };
@@ -272,7 +275,7 @@ impl Driver for MetalDriver {
             .bytes
             .if_needed(&self.device, &self.pipelines, &numbers)?;
         lock(&self.queue).encode(Operation { work, tag }, |commands| {
-            bytes::fill(commands, kernels, range(&dst), dst.bytes, byte)
+            bytes::fill(commands, kernels, &dst, byte)
         })
     }
 
@@ -283,7 +286,8 @@ impl Driver for MetalDriver {
             .bytes
             .if_needed(&self.device, &self.pipelines, &numbers)?;
         lock(&self.queue).encode(Operation { work, tag }, |commands| {
-            bytes::copy(commands, kernels, range(&src), range(&dst), bytes)
+            let uses = [Access::read(&src), Access::write(&dst)];
+            bytes::copy(commands, kernels, [range(&src), range(&dst)], bytes, &uses)
         })
     }
 
@@ -321,7 +325,8 @@ impl Driver for MetalDriver {
                 tag,
             };
             lock(&self.queue).encode(op, |commands| {
-                bytes::copy(commands, kernels, source, range(&dst), bytes)
+                let uses = [Access::write(&dst)];
+                bytes::copy(commands, kernels, [source, range(&dst)], bytes, &uses)
             })
         })
     }

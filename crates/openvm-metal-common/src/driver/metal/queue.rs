@@ -9,8 +9,8 @@ use block2::RcBlock;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
 use objc2_metal::{
-    MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus, MTLCommandEncoder,
-    MTLCommandQueue, MTLComputeCommandEncoder, MTLDevice,
+    MTLBarrierScope, MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus,
+    MTLCommandEncoder, MTLCommandQueue, MTLComputeCommandEncoder, MTLDevice, MTLDispatchType,
 };
 
 use super::{failure, Device};
@@ -19,6 +19,7 @@ use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};
 use crate::error::{MetalError, Result};
 use crate::kernel::MAX_THREADGROUP_ARGS;
+use crate::order::{Access, Running};
 use crate::plan::Work;
 
 /// Operations that a submission usually holds at most.
@@ -51,15 +52,20 @@ pub(super) struct Commands {
     /// Threadgroup memory set in the open compute encoder, which keeps it from dispatch to dispatch.
     threadgroup: [u32; MAX_THREADGROUP_ARGS],
     blit: Option<Blit>,
+    /// What dispatches in the open compute encoder use since its last barrier; absent if they run one after
+    /// another.
+    running: Option<Running>,
     operations: Vec<Work>,
 }
 
 impl Commands {
-    /// The open compute encoder with these bytes of threadgroup memory by index: dispatches in it run one
-    /// after another, each after the memory of the one before is visible.
+    /// The open compute encoder with these bytes of threadgroup memory by index, for a dispatch that uses this
+    /// memory: it comes after those before it that use the same. Metal itself orders encoders that share a
+    /// buffer.
     pub fn compute(
         &mut self,
         threadgroup: &[u32; MAX_THREADGROUP_ARGS],
+        accesses: impl Iterator<Item = Access> + Clone,
     ) -> DriverResult<&ProtocolObject<dyn MTLComputeCommandEncoder>> {
         if let Some(blit) = self.blit.take() {
             blit.endEncoding();
@@ -72,10 +78,21 @@ impl Commands {
             self.end_compute();
         }
         if self.compute.is_none() {
-            self.compute = self.buffer.computeCommandEncoder();
+            let kind = match self.running {
+                Some(_) => MTLDispatchType::Concurrent,
+                None => MTLDispatchType::Serial,
+            };
+            self.compute = self.buffer.computeCommandEncoderWithDispatchType(kind);
             self.threadgroup = [0; MAX_THREADGROUP_ARGS];
         }
         let encoder = self.compute.as_deref().ok_or_else(no_encoder)?;
+        if self
+            .running
+            .as_mut()
+            .is_some_and(|running| running.add(accesses))
+        {
+            encoder.memoryBarrierWithScope(MTLBarrierScope::Buffers);
+        }
         for (index, &bytes) in wanted.iter().enumerate() {
             if bytes != self.threadgroup[index] {
                 // SAFETY: a multiple of 16; the driver checked the sum against the device's limit.
@@ -98,6 +115,9 @@ impl Commands {
     fn end_compute(&mut self) {
         if let Some(compute) = self.compute.take() {
             compute.endEncoding();
+        }
+        if let Some(running) = &mut self.running {
+            running.clear();
         }
     }
 
@@ -122,6 +142,7 @@ pub(super) struct Queue {
     in_flight: (VecDeque<(u64, f64)>, f64),
     completion: Arc<Completion>,
     limit: Duration,
+    concurrent: bool,
 }
 
 // SAFETY: Metal objects may be used from any thread, one at a time for encoders and command buffers that
@@ -129,7 +150,8 @@ pub(super) struct Queue {
 unsafe impl Send for Queue {}
 
 impl Queue {
-    pub fn new(device: &Device, completion: Arc<Completion>) -> Result<Self> {
+    /// `concurrent`: dispatches may overlap.
+    pub fn new(device: &Device, completion: Arc<Completion>, concurrent: bool) -> Result<Self> {
         let queue = device
             .newCommandQueue()
             .ok_or_else(|| MetalError::DeviceUnavailable {
@@ -143,6 +165,7 @@ impl Queue {
             in_flight: (VecDeque::new(), 0.0),
             completion,
             limit: FIRST_LIMIT,
+            concurrent,
         })
     }
 
@@ -172,6 +195,7 @@ impl Queue {
                         compute: None,
                         threadgroup: [0; MAX_THREADGROUP_ARGS],
                         blit: None,
+                        running: self.concurrent.then(Running::default),
                         operations: Vec::with_capacity(OPERATIONS),
                     })
                 }

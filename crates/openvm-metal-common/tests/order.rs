@@ -2,11 +2,33 @@
 
 mod support;
 
+use openvm_metal_common::kernel::{ArgKind, KernelKind, KernelSpec};
 use openvm_metal_common::{
     Device, Grid, MemCopyD2D, MemCopyH2D, MetalBuffer, MetalContext, MetalError, Order,
     ORDER_VARIABLE,
 };
-use support::{add, reverse, LIBRARY};
+use support::{add, add_native, arg, entry, reverse, AddParams, LIBRARY};
+
+/// [`add`] with a signature that hides what it writes.
+static HIDDEN: KernelSpec = KernelSpec {
+    name: "hidden",
+    ptx_entry: "msl_hidden",
+    unit: "test",
+    library: "test",
+    args: &[
+        arg("in", 0, ArgKind::BufferRead { elem: 4 }),
+        arg("out", 1, ArgKind::BufferRead { elem: 4 }),
+        arg("p", 2, ArgKind::Value { size: 8 }),
+    ],
+    kind: KernelKind::Flat,
+    max_threads: 512,
+    static_threadgroup_bytes: 0,
+    any_threadgroup_size: true,
+    cpu: &[entry(add_native)],
+    fiber: None,
+    ptx_params: &[],
+    slices: false,
+};
 
 /// Kernels, copies, fills and uploads over buffers and parts of them, with memory that is dropped and used again.
 fn traffic(order: Order, seed: u64) -> Result<Vec<Vec<u32>>, MetalError> {
@@ -102,6 +124,26 @@ fn a_shuffled_device_really_waits_until_somebody_does() {
         "{error}"
     );
     assert!(s.wait().is_err());
+}
+
+#[test]
+fn a_kernel_that_hides_what_it_writes_is_found_out() {
+    let chain = |order| -> Result<u32, MetalError> {
+        let ctx = MetalContext::with_order(Device::Cpu, &[&LIBRARY], order)?;
+        let s = ctx.stream();
+        let buffers = (0..6).map(|_| MetalBuffer::from_host(&s, &[1u32; 64]));
+        let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
+        for pair in buffers.windows(2) {
+            s.encode(&HIDDEN, Grid::threads(64))
+                .buffer(0, &&pair[0])
+                .buffer(1, &&pair[1])
+                .value(2, &AddParams { k: 1, n: 64 })
+                .dispatch()?;
+        }
+        Ok(buffers[5].to_host(&s)?[0])
+    };
+    assert_eq!(chain(Order::Serial).unwrap(), 6);
+    assert!((0..10).any(|seed| chain(Order::Shuffled(seed)).unwrap() != 6));
 }
 
 #[test]

@@ -11,7 +11,7 @@ const WORTH_MOVING: f64 = 30_000.0;
 /// What an operation has to gain from another queue than that of what it depends on.
 const MOVE_COST: f64 = 15_000.0;
 /// Uses that are remembered at most.
-const MAX_USES: usize = 384;
+const MAX_USES: usize = 192;
 
 /// Where an operation goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

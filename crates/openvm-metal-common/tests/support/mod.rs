@@ -62,11 +62,11 @@ pub fn add_badly(stream: &CommandStream, data: impl KernelArg<u32>, value: bool)
     call.dispatch().expect_err("a bad call")
 }
 
-const fn arg(name: &'static str, index: u8, kind: ArgKind) -> ArgSpec {
+pub const fn arg(name: &'static str, index: u8, kind: ArgKind) -> ArgSpec {
     ArgSpec { name, index, kind }
 }
 
-const fn entry(function: CpuFn) -> CpuEntry {
+pub const fn entry(function: CpuFn) -> CpuEntry {
     CpuEntry {
         isa: CpuIsa::Generic,
         run: function,
@@ -142,7 +142,7 @@ pub static LIBRARY: KernelLibrary = KernelLibrary {
     }],
 };
 
-unsafe extern "C" fn add_native(launch: *const CpuLaunch, _: *mut u8, begin: u64, end: u64) {
+pub unsafe extern "C" fn add_native(launch: *const CpuLaunch, _: *mut u8, begin: u64, end: u64) {
     // SAFETY: called by the driver with the arguments of `add`.
     unsafe {
         let launch = &*launch;

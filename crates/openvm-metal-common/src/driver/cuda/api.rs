@@ -110,8 +110,19 @@ impl Device {
                 "cuDevicePrimaryCtxRetain",
             )?;
             check(sys::cuCtxSetCurrent(context), "cuCtxSetCurrent")?;
-            for stream in &mut streams {
-                check(sys::cuStreamCreate(stream, flags), "cuStreamCreate")?;
+            let (mut least, mut greatest) = (0, 0);
+            check(
+                sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest),
+                "cuCtxGetStreamPriorityRange",
+            )?;
+            for (queue, stream) in streams.iter_mut().enumerate() {
+                // An operation moves to another queue because it can begin sooner than behind what fills the
+                // device: it has to get a part of it.
+                let priority = if queue == 0 { least } else { greatest };
+                check(
+                    sys::cuStreamCreateWithPriority(stream, flags, priority),
+                    "cuStreamCreateWithPriority",
+                )?;
             }
         }
         Ok(Self {

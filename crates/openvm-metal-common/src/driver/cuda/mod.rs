@@ -118,6 +118,18 @@ impl CudaDriver {
         Ok(())
     }
 
+    /// Runs `work` in the main stream, between two events if its time is wanted.
+    fn timed(&self, tag: Tag, work: impl FnOnce() -> DriverResult) -> DriverResult {
+        if tag == 0 {
+            return work();
+        }
+        let start = self.events.record(self.main())?;
+        work()?;
+        let end = self.events.record(self.main())?;
+        lock(&self.timings).push((tag, start, end));
+        Ok(())
+    }
+
     /// Makes the main stream wait for all others; what has been given to each.
     fn join(&self) -> DriverResult<[u64; MAX_QUEUES]> {
         let mut queues = lock(&self.queues);
@@ -330,24 +342,21 @@ impl Driver for CudaDriver {
 
     fn upload(&self, dst: Span, data: &[u8], _: bool, tag: Tag) -> DriverResult {
         let accesses = [Access::write(&dst)].into_iter();
-        self.ordered(accesses, None, tag, |_| {
-            lock(&self.staging).upload(self, dst, data)
-        })
+        self.device.enter()?;
+        {
+            let mut queues = lock(&self.queues);
+            let placement = queues.place(accesses, 0.0, Some(0));
+            self.hold(placement.queue, placement.waits)?;
+        }
+        // Nobody can use the target before this returns, so the queues need not stay locked.
+        self.timed(tag, || lock(&self.staging).upload(self, dst, data))
     }
 
     fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult {
         self.device.enter()?;
         let issued = self.join()?;
-        let timed = match tag {
-            0 => None,
-            _ => Some(self.events.record(self.main())?),
-        };
         // The queues are not locked while waiting: another thread may go on encoding.
-        lock(&self.staging).download(self, src, out, limit)?;
-        if let Some(start) = timed {
-            let end = self.events.record(self.main())?;
-            lock(&self.timings).push((tag, start, end));
-        }
+        self.timed(tag, || lock(&self.staging).download(self, src, out, limit))?;
         lock(&self.queues).ended(issued);
         Ok(())
     }

@@ -1,0 +1,66 @@
+//! Whatever overlaps, and however dispatches are cut: the same proof.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{
+    bytes, mixture,
+    params::SMALL,
+    prove_counted,
+    random_input::{random_input, Limits},
+};
+use openvm_metal_backend::{
+    config::MetalProverConfig, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, kernels,
+};
+use openvm_metal_common::{Device, MetalContext, Order};
+use openvm_stark_backend::StarkEngine;
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
+
+fn engine(set: usize, context: MetalContext) -> BabyBearPoseidon2MetalEngine {
+    let config = BabyBearPoseidon2Config::default_from_params(SMALL[set].params());
+    let mut prover = MetalProverConfig::default();
+    prover.keep_codewords = Some(set % 2 == 0);
+    BabyBearPoseidon2MetalEngine::from_device(MetalDevice::on_context(config, context))
+        .with_prover_config(prover)
+}
+
+/// Operations that are kept until somebody waits and then run in a random order, dispatches in slices of one
+/// threadgroup: bytes and counts of the serial order.
+#[test]
+fn every_order_gives_the_same_proof() {
+    for set in 0..4 {
+        let context = |order| {
+            MetalContext::with_order(Device::Cpu, &[&kernels::LIBRARY], order).expect("the CPU")
+        };
+        let serial = engine(set, context(Order::Serial));
+        let limits = Limits {
+            max_airs: 6,
+            max_log_height: 8,
+            max_width: 6,
+            degree: SMALL[set].max_degree,
+            buses: 3,
+        };
+        for input in [
+            mixture(5, serial.config()),
+            random_input(set as u64, serial.config(), limits),
+        ] {
+            let (pk, _) = serial.keygen(&input.airs);
+            let (expected, counters) = prove_counted(&serial, &pk, &input.ctx);
+            for seed in 1..=3 {
+                let context = context(Order::Shuffled(seed));
+                if seed == 3 {
+                    context.set_longest_submission(Duration::from_nanos(1));
+                }
+                let shuffled = engine(set, context.clone());
+                let (proof, counted) = prove_counted(&shuffled, &pk, &input.ctx);
+                assert!(bytes(&proof) == bytes(&expected), "set {set}, order {seed}");
+                let (counted, counters) = (counted.total(), counters.total());
+                assert_eq!(counted.dispatches, counters.dispatches);
+                assert_eq!(counted.waits, counters.waits);
+                assert_eq!(counted.peak_bytes, counters.peak_bytes);
+                assert_eq!(context.submissions().slices > 0, seed == 3);
+            }
+        }
+    }
+}

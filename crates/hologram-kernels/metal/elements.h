@@ -1,12 +1,16 @@
 #pragma once
 // Element types, 16-byte packs of them, and arithmetic that is the same for all.
 #include <metal_stdlib>
+#include <lanes.h>
 using namespace metal;
+#pragma METAL fp contract(off)
 
 // Floats of 64 bits on processors and NVIDIA GPUs; Apple GPUs have none, there it is `float` and never used.
-typedef decltype(1.0) wide;
-#if defined(MSL_HOST) || defined(MSL_PTX)
-#define HAVE_WIDE 1
+#define HAVE_WIDE (MSL_HOST || MSL_PTX)
+#if HAVE_WIDE
+typedef double wide;
+#else
+typedef float wide;
 #endif
 
 // Type in which sums and products wrap: unsigned of at least 32 bits, floats themselves.
@@ -18,15 +22,15 @@ template <> struct raw_type<ushort> { typedef uint type; };
 template <> struct raw_type<int> { typedef uint type; };
 template <> struct raw_type<long> { typedef ulong type; };
 
-template <typename T> inline T plus(T a, T b) {
+template <typename T> inline T wrap_add(T a, T b) {
     typedef typename raw_type<T>::type R;
     return T(R(a) + R(b));
 }
-template <typename T> inline T minus(T a, T b) {
+template <typename T> inline T wrap_sub(T a, T b) {
     typedef typename raw_type<T>::type R;
     return T(R(a) - R(b));
 }
-template <typename T> inline T times(T a, T b) {
+template <typename T> inline T wrap_mul(T a, T b) {
     typedef typename raw_type<T>::type R;
     return T(R(a) * R(b));
 }
@@ -41,14 +45,14 @@ template <typename T> struct low_bits {
 template <> struct low_bits<float> {
     static inline float value(ulong bits) { return as_type<float>(uint(bits)); }
 };
-#ifdef HAVE_WIDE
+#if HAVE_WIDE
 template <> struct low_bits<wide> {
     static inline wide value(ulong bits) { return as_type<wide>(bits); }
 };
 #endif
 
 inline float real_fma(float a, float b, float c) { return fma(a, b, c); }
-#ifdef HAVE_WIDE
+#if HAVE_WIDE
 inline wide real_fma(wide a, wide b, wide c) { return __builtin_fma(a, b, c); }
 #endif
 

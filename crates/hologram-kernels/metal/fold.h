@@ -5,8 +5,8 @@
 // Codes of `ReduceOp`. `a` is never NaN for the smallest and the largest: NaNs are left out.
 template <typename T> inline T fold(uint op, T a, T b) {
     switch (op) {
-        case 0: return plus(a, b);
-        case 1: return times(a, b);
+        case 0: return wrap_add(a, b);
+        case 1: return wrap_mul(a, b);
         case 2: return b < a ? b : a;
         default: return b > a ? b : a;
     }

@@ -73,8 +73,8 @@ kernel void map_integer(device const T* src [[buffer(0)]], device T* dst [[buffe
     T low = low_bits<T>::value(p.low), high = low_bits<T>::value(p.high);
     Pack<T> x = load_pack(src, at, p.count, p.aligned != 0, T(1));
     switch (p.op) {
-        case 0: EACH(v < T(0) ? minus(T(0), v) : v)
-        case 1: EACH(minus(T(0), v))
+        case 0: EACH(v < T(0) ? wrap_sub(T(0), v) : v)
+        case 1: EACH(wrap_sub(T(0), v))
         case 11: EACH(v > T(0) ? v : T(0))
         case 32: EACH(v < low ? low : v > high ? high : v)
         default: EACH(low)

@@ -6,7 +6,12 @@
 
 #define EACH_FUNCTION(X) X(exp) X(log) X(sin) X(cos) X(tan) X(tanh)
 
-#if defined(MSL_HOST) && !defined(SOFT_MATH)
+#ifndef SOFT_MATH
+#define SOFT_MATH 0
+#endif
+#include "math_wide.h"
+
+#if MSL_HOST && !SOFT_MATH
 #define FUNCTION(name) \
     inline float real_##name(float x) { return __builtin_##name##f(x); } \
     inline wide real_##name(wide x) { return __builtin_##name(x); }
@@ -16,8 +21,7 @@ inline float real_pow(float x, float y) { return __builtin_powf(x, y); }
 inline wide real_pow(wide x, wide y) { return __builtin_pow(x, y); }
 inline float real_atan2(float y, float x) { return __builtin_atan2f(y, x); }
 inline wide real_atan2(wide y, wide x) { return __builtin_atan2(y, x); }
-#elif defined(HAVE_WIDE)
-#include "math_wide.h"
+#elif HAVE_WIDE
 #define POWER_CALL inline
 #include "power.h"
 #define FUNCTION(name) \
@@ -45,7 +49,7 @@ inline float real_pow(float x, float y) { return precise::pow(x, y); }
 inline float real_atan2(float y, float x) { return precise::atan2(y, x); }
 #endif
 
-#ifdef HAVE_WIDE
+#if HAVE_WIDE
 inline float real_sqrt(float x) { return __builtin_sqrtf(x); }
 inline wide real_sqrt(wide x) { return __builtin_sqrt(x); }
 inline float real_ceil(float x) { return __builtin_ceilf(x); }
@@ -89,9 +93,9 @@ inline float real_erf(float x) {
     float r = 1.0f - real_exp(-g);
     return a != a ? x : x < 0.0f ? -r : r;
 }
-#if defined(MSL_HOST) && !defined(SOFT_MATH)
+#if MSL_HOST && !SOFT_MATH
 inline wide real_erf(wide x) { return __builtin_erf(x); }
-#elif defined(HAVE_WIDE)
+#elif HAVE_WIDE
 inline wide real_erf(wide x) { return error_function(x); }
 #endif
 

@@ -2,6 +2,8 @@
 // Functions of 64-bit floats for targets without a mathematics library. Minimax polynomials.
 #include "elements.h"
 
+#if HAVE_WIDE && !(MSL_HOST && !SOFT_MATH)
+
 template <uint N> struct Coefficients {
     wide c[N];
 };
@@ -185,3 +187,4 @@ inline wide error_function(wide x) {
     wide r = 1.0 - real_exp(-polynomial(a > 6.0 ? 6.0 : a, c));
     return x != x ? x : __builtin_copysign(r, x);
 }
+#endif

@@ -22,8 +22,8 @@ kernel void reduce_elements(device const T* src [[buffer(0)]], device R* out [[b
     for (ulong i = begin + ulong(tid) * n; i < end; i += ulong(tpg) * n) {
         Pack<T> x = load_pack(src, i, end, p.aligned != 0, F::bits(identity));
         switch (p.op) {
-            case 0: EACH(plus(acc[j], v))
-            case 1: EACH(times(acc[j], v))
+            case 0: EACH(wrap_add(acc[j], v))
+            case 1: EACH(wrap_mul(acc[j], v))
             case 2: EACH(v < acc[j] ? v : acc[j])
             default: EACH(v > acc[j] ? v : acc[j])
         }
@@ -31,7 +31,7 @@ kernel void reduce_elements(device const T* src [[buffer(0)]], device R* out [[b
     MSL_UNROLL for (uint width = n / 2; width > 0; width /= 2)
         for (uint j = 0; j < width; j++) acc[j] = fold(p.op, acc[j], acc[j + width]);
     R result = group_fold(p.op, acc[0], scratch, tid, tpg);
-    if (tid == 0) out[group] = p.scaled != 0 ? times(result, low_bits<R>::value(p.factor)) : result;
+    if (tid == 0) out[group] = p.scaled != 0 ? wrap_mul(result, low_bits<R>::value(p.factor)) : result;
 }
 #define REDUCE_AS(name, T, R, F) \
     template [[host_name(name)]] kernel void reduce_elements<T, R, F>(device const T*, device R*, constant ReduceParams&, uint, uint, uint);

@@ -52,9 +52,9 @@ kernel void zip_integer(device const T* a [[buffer(0)]], device const T* b [[buf
     Pack<T> x = load_pack(a, at, p.count, p.aligned != 0, T(1));
     Pack<T> y = right_operand(b, at, p, T(1));
     switch (p.op) {
-        case 0: EACH(plus(v, w))
-        case 1: EACH(minus(v, w))
-        case 2: EACH(times(v, w))
+        case 0: EACH(wrap_add(v, w))
+        case 1: EACH(wrap_sub(v, w))
+        case 2: EACH(wrap_mul(v, w))
         case 5: EACH(w < v ? w : v)
         default: EACH(w > v ? w : v)
     }
@@ -73,7 +73,7 @@ ZIP("zip_u64", ulong)
 
 template <typename T> inline T quotient(T a, T b) {
     if (b == T(0)) return a;
-    if (T(-1) < T(0) && b == T(-1)) return minus(T(0), a);
+    if (T(-1) < T(0) && b == T(-1)) return wrap_sub(T(0), a);
     return T(a / b);
 }
 

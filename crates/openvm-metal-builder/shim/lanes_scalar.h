@@ -1,12 +1,9 @@
 // Lanes where a value belongs to one thread: Apple GPUs, NVIDIA GPUs and the scalar CPU version.
 // Every lane type is the plain scalar type. See docs/kernels.md, "Lanes".
-#ifndef MSL_LANES_SCALAR_H
-#define MSL_LANES_SCALAR_H
+using namespace metal;
 
-#ifndef MSL_UNROLL
 #define MSL_UNROLL _Pragma("clang loop unroll(full)")
 #define MSL_ROLLED _Pragma("clang loop unroll(disable)")
-#endif
 
 typedef uint uint_l;
 typedef int int_l;
@@ -27,10 +24,6 @@ typedef ulong index_l;
 #define LANE_GUARD(i, n) if ((i) < (n))
 // True for the one thread (or vector) of a threadgroup that stores uniform results.
 #define LANE_LEADER(tid) ((tid) == 0)
-// Number of threads that a value of lane type belongs to.
-#ifndef LANE_WIDTH
-#define LANE_WIDTH 1
-#endif
 
 // The lane type of an element type: specialise it for structs that are templates over the cell type.
 template <typename T> struct lane_type { typedef T type; };
@@ -51,5 +44,3 @@ template <uint P, uint MU> inline uint lane_monty_mul(uint a, uint b) {
     uint r = hi - u;
     return metal::min(r, r + P);
 }
-
-#endif

@@ -85,9 +85,12 @@ pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefixes: Prefixes<'_>) -
     let body = rewrite::rewrite(t, scan, matches!(flavour, Flavour::Lanes(_)));
     let body = literals::as_metal(body, t);
     let mut out = String::from(
-        "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n#include \"lanes.h\"\n",
+        "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n",
     );
-    for header in shim::on_demand((0..t.len()).map(|i| t.at(i))) {
+    if matches!(flavour, Flavour::Lanes(_)) {
+        out.push_str("#include \"lanes_vector.h\"\n");
+    }
+    for header in shim::on_demand(t) {
         out.push_str(&format!("#include \"{header}\"\n"));
     }
     out.push_str(&body);

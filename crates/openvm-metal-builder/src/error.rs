@@ -1,6 +1,9 @@
 //! What can go wrong at build time.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// One thing that is wrong with a kernel file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,17 @@ pub struct Finding {
     pub message: String,
     /// What to do about it.
     pub remedy: &'static str,
+}
+
+impl Finding {
+    /// With the file named from here instead of relative to `root`.
+    pub(crate) fn below(mut self, root: &Path) -> Self {
+        let file = root.join(&self.file);
+        if file.is_file() {
+            self.file = file.display().to_string();
+        }
+        self
+    }
 }
 
 impl fmt::Display for Finding {
@@ -89,6 +103,16 @@ pub enum BuildError {
 }
 
 impl BuildError {
+    /// With findings that name their files from here instead of relative to `root`.
+    pub(crate) fn below(self, root: &Path) -> Self {
+        match self {
+            Self::Rules(findings) => {
+                Self::Rules(findings.into_iter().map(|f| f.below(root)).collect())
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io {
             path: path.into(),

@@ -204,11 +204,32 @@ fn without_attributes(t: &Tokens, from: usize, to: usize) -> String {
     out + &t.join(start, to)
 }
 
+/// Whether the text forbids that products and sums are contracted, from where it says so to its end.
+pub fn forbids_contraction(t: &Tokens) -> bool {
+    let squeezed = |i: usize| t.at(i).split_whitespace().collect::<Vec<_>>().join(" ");
+    (0..t.len())
+        .filter(|&i| t.tokens[i].kind == TokenKind::Directive)
+        .any(|i| squeezed(i) == "#pragma METAL fp contract(off)")
+}
+
+/// What stands for a directive in C++, if not itself: Apple's headers are there already, and the shim has the pragmas of
+/// each compiler.
+fn directive(text: &str) -> Option<&'static str> {
+    if text.starts_with("#pragma METAL") || text.starts_with("#include") {
+        return Some("");
+    }
+    match text.strip_prefix("#pragma clang loop ")?.trim() {
+        "unroll(full)" => Some("MSL_UNROLL"),
+        "unroll(disable)" => Some("MSL_ROLLED"),
+        _ => None,
+    }
+}
+
 /// Handles the construct that begins at token `i`; returns the next token to look at.
 fn token(t: &Tokens, scopes: &[Scope], i: usize, e: &mut Edits<'_>) -> usize {
     if t.tokens[i].kind == TokenKind::Directive {
-        if t.at(i).starts_with("#pragma METAL") {
-            e.replace(i, i + 1, "");
+        if let Some(text) = directive(t.at(i)) {
+            e.replace(i, i + 1, text);
         }
         return i + 1;
     }

@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{cache, error::BuildError};
+use crate::{cache, error::BuildError, lexer::Tokens};
 
 macro_rules! shim {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../shim/", $name)))),*] };
@@ -39,7 +39,6 @@ pub const FILES: &[(&str, &str)] = shim![
     "msl_wrap.h",
     "msl_outside.h",
     "lint_stdlib.h",
-    "lanes.h",
     "lanes_scalar.h",
     "lanes_vector.h",
     "lanes_mul.h",
@@ -47,7 +46,7 @@ pub const FILES: &[(&str, &str)] = shim![
     "lanes_simd.h",
 ];
 
-/// Apple's headers that a kernel file may include; while preprocessing they are empty.
+/// Apple's headers that a kernel file may include; the shim has all that is in them.
 pub const SYSTEM_HEADERS: &[&str] = &[
     "metal_stdlib",
     "metal_array",
@@ -107,12 +106,20 @@ const ON_DEMAND: &[(&str, Uses)] = &[
 ];
 
 /// Types and literals of floating point numbers: without any of them a file has none.
-fn is_floating(word: &str) -> bool {
-    let literal = word.starts_with(|c: char| c.is_ascii_digit() || c == '.') && word.contains('.');
+pub(crate) fn is_floating(word: &str) -> bool {
+    let number = word.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
+    let literal = number && word.contains('.');
     literal
         || word.contains("float")
-        || word.contains("half")
+        || is_half(word)
         || matches!(word, "double" | "precise" | "fast")
+}
+
+/// `half`, `half4`, `packed_half2`, `simdgroup_half8x8`; not `half_size`.
+fn is_half(word: &str) -> bool {
+    let name = word.strip_prefix("packed_").or(word.strip_prefix("simdgroup_"));
+    let shape = name.unwrap_or(word).strip_prefix("half");
+    shape.is_some_and(|s| s.bytes().all(|b| b.is_ascii_digit() || b == b'x'))
 }
 
 fn is_relational(word: &str) -> bool {
@@ -181,17 +188,19 @@ fn is_matrix(word: &str) -> bool {
         || word == "matrix"
 }
 
-/// The headers of the shim that a file of these words needs beside `metal_stdlib`.
-pub fn on_demand<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'static str> {
-    // Files repeat few words many times, and build scripts are not optimised.
-    let words: HashSet<&str> = words.collect();
+/// The headers of the shim that a file needs beside `metal_stdlib`.
+pub fn on_demand(t: &Tokens) -> Vec<&'static str> {
+    // Files repeat few words many times, and build scripts are not optimised. `lanes.h` names a type of floats itself.
+    let own = (0..t.len()).filter(|&i| t.tokens[i].file.as_ref() != LANES_HEADER);
+    let words: HashSet<&str> = own.map(|i| t.at(i)).collect();
     let wanted = ON_DEMAND
         .iter()
         .filter(|(_, uses)| words.iter().any(|w| uses(w)));
     wanted.map(|(name, _)| *name).collect()
 }
 
-/// The header that gives lanes; inlined for Apple, part of the shim elsewhere.
+/// The header that gives lanes: `lanes_scalar.h`, part of the text, where a value belongs to one thread; part of the shim
+/// where it belongs to several.
 pub const LANES_HEADER: &str = "lanes.h";
 
 /// Hash of the headers, which everything compiled with them depends on.
@@ -211,13 +220,11 @@ pub fn text(name: &str) -> &'static str {
         .map_or("", |(_, t)| t)
 }
 
-/// The two include folders of the shim.
+/// The include folder of the shim.
 #[derive(Clone, Debug)]
 pub struct ShimFolders {
     /// Headers for compiling.
     pub compile: PathBuf,
-    /// Empty headers for preprocessing.
-    pub preprocess: PathBuf,
 }
 
 impl ShimFolders {
@@ -225,19 +232,10 @@ impl ShimFolders {
     pub fn write(out: &Path) -> Result<Self, BuildError> {
         let folders = Self {
             compile: out.join("shim"),
-            preprocess: out.join("shim-pp"),
         };
         for (name, text) in FILES {
             write_if_changed(&folders.compile.join(name), text)?;
         }
-        for name in SYSTEM_HEADERS {
-            write_if_changed(&folders.preprocess.join(name), "")?;
-        }
-        // The only macro of the shim that conditional compilation may ask for.
-        write_if_changed(
-            &folders.preprocess.join(LANES_HEADER),
-            "#pragma once\n#define LANE_WIDTH MSL_LANES\n",
-        )?;
         Ok(folders)
     }
 }

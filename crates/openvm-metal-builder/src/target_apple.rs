@@ -1,106 +1,87 @@
-//! Flattened source for Apple's run-time compiler.
+//! What Apple's compiler gets: each unit preprocessed once, with Apple's macros.
 //!
-//! Includes of the crate's own headers are replaced by their text, everything else, macros and comments
-//! included, stays as written. `#line` directives keep Apple's messages pointing at the original lines.
+//! Every rule of the lint reads this text, and the other targets are compiled from it. `#line` directives keep Apple's
+//! messages pointing at the original lines.
 
-use std::{
-    collections::HashSet,
-    fs,
-    path::{Path, PathBuf},
+use crate::{
+    error::BuildError,
+    lexer::{TokenKind, Tokens},
+    preprocess::{self, Preprocessed, Request},
 };
 
-use crate::{error::BuildError, shim};
-
-/// Flattens `file`; quoted and angled includes are looked up beside the including file and in `root`.
-pub fn flatten(root: &Path, file: &Path) -> Result<String, BuildError> {
-    let mut f = Flattener {
-        root,
-        once: HashSet::new(),
-        out: String::new(),
-    };
-    f.out.push_str("#include <metal_stdlib>\n");
-    f.file(file, 0)?;
-    Ok(f.out)
+/// The text that Apple's compiler gets, with comments: no condition and no macro of ours is left. Each token knows the
+/// file and line that it was written on. [`embedded`] is the same without comments.
+///
+/// # Errors
+/// As [`preprocess::preprocess`].
+pub fn text(request: Request<'_>) -> Result<Preprocessed, BuildError> {
+    preprocess::apple(request)
 }
 
-struct Flattener<'a> {
-    root: &'a Path,
-    once: HashSet<PathBuf>,
-    out: String,
-}
-
-/// Deeper nesting than this is a header that includes itself.
-const MAX_DEPTH: usize = 64;
-
-impl Flattener<'_> {
-    fn file(&mut self, path: &Path, depth: usize) -> Result<(), BuildError> {
-        let text = fs::read_to_string(path).map_err(|e| BuildError::io(path, e))?;
-        self.text(path, &text, depth)
-    }
-
-    fn text(&mut self, path: &Path, text: &str, depth: usize) -> Result<(), BuildError> {
-        let name = path
-            .strip_prefix(self.root)
-            .unwrap_or(path)
-            .display()
-            .to_string();
-        self.out.push_str(&format!("#line 1 \"{name}\"\n"));
-        for (n, line) in text.lines().enumerate() {
-            let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
-            if directive.is_some_and(|d| d.starts_with("pragma once")) {
-                self.out.push('\n');
-                continue;
-            }
-            let target = directive
-                .and_then(|d| d.strip_prefix("include"))
-                .and_then(|d| included(d.trim()));
-            let Some(target) = target else {
-                self.out.push_str(line);
-                self.out.push('\n');
-                continue;
-            };
-            if target == shim::LANES_HEADER {
-                if self.once.insert(PathBuf::from(target)) {
-                    self.out.push_str("#line 1 \"lanes.h\"\n");
-                    self.out.push_str(shim::text("lanes_scalar.h"));
-                }
-            } else {
-                let near = path.parent().map(|d| d.join(target));
-                let found = near
-                    .into_iter()
-                    .chain([self.root.join(target)])
-                    .find(|p| p.is_file());
-                let Some(found) = found else {
-                    // Apple's own headers.
-                    self.out.push_str(line);
-                    self.out.push('\n');
-                    continue;
-                };
-                let key = fs::canonicalize(&found).unwrap_or_else(|_| found.clone());
-                let body = fs::read_to_string(&found).map_err(|e| BuildError::io(&found, e))?;
-                let once = body.lines().any(|l| l.trim().starts_with("#pragma once"));
-                if depth > MAX_DEPTH {
-                    return Err(BuildError::Tool {
-                        tool: "include".into(),
-                        message: format!("{} includes itself", found.display()),
-                    });
-                }
-                if !once || self.once.insert(key) {
-                    self.text(&found, &body, depth + 1)?;
-                }
-            }
-            self.out.push_str(&format!("#line {} \"{name}\"\n", n + 2));
+/// The text of the tokens as it is embedded in programs: without comments and empty lines, `#line` where the lines do
+/// not follow one another.
+pub fn embedded(t: &Tokens) -> String {
+    let mut out = String::from("#include <metal_stdlib>\n");
+    let (mut file, mut line) = ("", 0);
+    let mut fresh = true;
+    for (i, token) in t.tokens.iter().enumerate() {
+        let text = t.at(i);
+        let directive = token.kind == TokenKind::Directive;
+        if directive && text.replace(' ', "").starts_with("#include<metal_stdlib>") {
+            continue;
         }
-        Ok(())
+        // Pragmas of a loop stand before it in its line.
+        let inline = text.strip_prefix("#pragma clang loop ");
+        let alone = directive && inline.is_none();
+        if token.file.as_ref() != file || token.line != line || (alone && !fresh) {
+            let mut next = line + u32::from(!fresh);
+            if !fresh {
+                out.push('\n');
+            }
+            while token.file.as_ref() == file && (next..next + 4).contains(&token.line) && token.line > next {
+                out.push('\n');
+                next += 1;
+            }
+            if token.file.as_ref() != file || token.line != next {
+                out.push_str(&format!("#line {} \"{}\"\n", token.line, token.file));
+            }
+            (file, line, fresh) = (token.file.as_ref(), token.line, true);
+        }
+        if !fresh && t.tokens[i - 1].end != token.start {
+            out.push(' ');
+        }
+        match inline {
+            Some(what) => out.push_str(&format!("_Pragma(\"clang loop {}\")", what.trim())),
+            None => out.push_str(text),
+        }
+        fresh = false;
+        if alone {
+            out.push('\n');
+            (line, fresh) = (line + 1, true);
+        }
     }
+    if !fresh {
+        out.push('\n');
+    }
+    out
 }
 
-fn included(rest: &str) -> Option<&str> {
-    let close = match rest.chars().next()? {
-        '"' => '"',
-        '<' => '>',
-        _ => return None,
-    };
-    let body = &rest[1..];
-    body.find(close).map(|end| &body[..end])
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_kept_and_comments_are_not() {
+        let t = Tokens::new(
+            "#line 1 \"a.h\"\n#include <metal_stdlib>\n#include <metal_math>\n// one\nint  x; /* two */ int y;\n\n\n\
+             #pragma METAL fp contract(off)\n#line 9 \"b.h\"\nfoo( );\n#line 9 \"b.h\"\n#pragma clang loop unroll(full)\n\
+             #line 9 \"b.h\"\n  for (;;) ;\n#line 10 \"b.h\"\nz;\n"
+                .into(),
+        );
+        assert_eq!(
+            embedded(&t),
+            "#include <metal_stdlib>\n#line 2 \"a.h\"\n#include <metal_math>\n\nint x; int y;\n\n\n#pragma METAL fp contract(off)\n#line 9 \"b.h\"\nfoo( ); _Pragma(\"clang loop unroll(full)\") for (;;) ;\n\
+             z;\n"
+        );
+    }
 }

@@ -8,10 +8,13 @@ use crate::{
     compiler::Compiler,
     error::{BuildError, Finding},
     function_constants::{self, ConstantValue, ConstantValues, FunctionConstant},
+    lexer::Tokens,
     lint,
-    preprocess::{preprocess, Preprocessed, METAL_VERSION},
+    preprocess::{preprocess, Preprocessed, Request, METAL_VERSION},
+    rewrite,
     scan::{self, Kind, Scan},
     shim::{self, write_if_changed, ShimFolders},
+    target_apple,
     target_cpu::{self, Isa},
     target_ptx,
 };
@@ -103,19 +106,36 @@ impl Toolchain {
         file: &Path,
         flavour: Flavour,
     ) -> Result<(Preprocessed, Scan), BuildError> {
-        let key = cache::hash(&[&file.display().to_string()]);
-        let path = self.scratch.join("pp").join(format!("{key}-{flavour:?}"));
-        let p = preprocess(
-            &self.compiler,
-            &self.shim,
-            root,
-            file,
-            flavour,
-            self.metal_version,
-            &path,
-        )?;
+        let folder = self.text_folder(file);
+        let p = preprocess(self.request(root, file, &folder), flavour)?;
         let scan = self.scan(&p);
         Ok((p, scan))
+    }
+
+    fn text_folder(&self, file: &Path) -> PathBuf {
+        let key = cache::hash(&[&file.display().to_string()]);
+        self.scratch.join("text").join(key)
+    }
+
+    fn request<'a>(&'a self, root: &'a Path, file: &'a Path, folder: &'a Path) -> Request<'a> {
+        Request {
+            compiler: &self.compiler,
+            root,
+            file,
+            metal_version: self.metal_version,
+            folder,
+        }
+    }
+
+    /// The text of a file that Apple's compiler gets: [`target_apple::text`].
+    pub fn apple_text(&self, root: &Path, file: &Path) -> Result<Preprocessed, BuildError> {
+        let folder = self.text_folder(file);
+        target_apple::text(self.request(root, file, &folder))
+    }
+
+    /// As [`Self::apple_text`] for source text whose includes are looked up in `root`.
+    pub fn apple_text_of(&self, root: &Path, source: &str) -> Result<Preprocessed, BuildError> {
+        self.apple_text(root, &self.source_file(source)?)
     }
 
     fn scan(&self, p: &Preprocessed) -> Scan {
@@ -146,7 +166,9 @@ impl Toolchain {
 
     /// Everything the lint finds in a file; the address-space check needs clang and is left out without.
     pub fn lint(&self, root: &Path, file: &Path) -> Result<Vec<Finding>, BuildError> {
-        let (p, scan) = self.read(root, file, Flavour::Lint)?;
+        let p = self.apple_text(root, file)?;
+        let mut scan = self.scan(&p);
+        scan.findings.extend(p.findings.iter().cloned());
         let mut out = lint::tokens(&p.tokens, &scan);
         // What the tokens show already, clang would report again in its own words.
         if out.is_empty() && lint::address_space::available(&self.compiler) {
@@ -155,7 +177,7 @@ impl Toolchain {
             out =
                 lint::address_space::check(&self.compiler, &self.shim, &p.tokens, &scan, &scratch)?;
         }
-        Ok(out)
+        Ok(out.into_iter().map(|f| f.below(root)).collect())
     }
 
     /// Compiles a file to a shared library for this machine, `<scratch>/<hash>.so`.
@@ -163,7 +185,7 @@ impl Toolchain {
         let isa = Isa::selected(std::env::consts::ARCH)?;
         let isa = Isa::best(&isa);
         let (p, scan) = self.read(root, file, Flavour::Scalar)?;
-        reject(&scan, file)?;
+        reject(&scan, root, file)?;
         let mut flavours = vec![(Flavour::Scalar, p, "s")];
         if scan
             .entries
@@ -195,6 +217,7 @@ impl Toolchain {
             );
             let mut options =
                 target_cpu::options(&self.compiler, &self.shim, *flavour, false, isa, "", false);
+            options.extend(contraction(&p.tokens));
             options.extend(self.options.iter().cloned());
             let key = cache::hash(&[
                 &self.compiler.version,
@@ -266,9 +289,10 @@ impl Toolchain {
             });
         }
         let (p, scan) = self.read(root, file, Flavour::Ptx)?;
-        reject(&scan, file)?;
+        reject(&scan, root, file)?;
         let text = codegen_cpp::unit(&p.tokens, &scan, Flavour::Ptx, Prefixes::default());
         let mut args = target_ptx::options(&self.compiler, &self.shim);
+        args.extend(contraction(&p.tokens));
         args.extend(self.options.iter().cloned());
         let key = cache::hash(&[
             &self.compiler.version,
@@ -302,10 +326,15 @@ impl Toolchain {
     }
 }
 
-fn reject(scan: &Scan, file: &Path) -> Result<(), BuildError> {
+/// The option that keeps products and sums apart, where the text asks for that.
+fn contraction(t: &Tokens) -> Option<String> {
+    rewrite::forbids_contraction(t).then(|| "-ffp-contract=off".into())
+}
+
+fn reject(scan: &Scan, root: &Path, file: &Path) -> Result<(), BuildError> {
     let missing = function_constants::missing(&scan.constants, &scan.values);
     if !scan.findings.is_empty() {
-        Err(BuildError::Rules(scan.findings.clone()))
+        Err(BuildError::Rules(scan.findings.clone()).below(root))
     } else if !missing.is_empty() {
         let file = file.to_path_buf();
         Err(BuildError::FunctionConstants { file, missing })

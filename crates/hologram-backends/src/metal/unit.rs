@@ -88,7 +88,10 @@ impl UnitCompiler {
     /// # Errors
     /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message.
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
-        let text = translate::unit(kernels.iter().copied());
+        let text = match self.kind {
+            DeviceKind::Metal => translate::apple_unit(kernels.iter().copied()),
+            _ => translate::unit(kernels.iter().copied()),
+        };
         let mut source = RuntimeSource {
             name: name.into(),
             kernels: kernels

@@ -7,7 +7,7 @@ use super::graph::{Flow, Graph};
 use super::plan::{Slot, Source};
 use super::structure::Emit;
 use super::types::{constant, from_bits, local, msl, predicate};
-use super::value::expression;
+use super::value::assignment;
 use crate::isa::{Instruction, MemoryScope, Register, Ty};
 use crate::program::Program;
 
@@ -181,16 +181,12 @@ impl<'a> Emitter<'a> {
     }
 
     fn assign(&self, instruction: &Instruction) -> String {
-        let Some(value) = expression(instruction) else {
-            return String::new();
+        let target = match (instruction.predicate_def(), instruction.def()) {
+            (Some(target), _) => predicate(target),
+            (None, Some((dst, ty))) => local(dst, ty),
+            (None, None) => return String::new(),
         };
-        if let Some(target) = instruction.predicate_def() {
-            return format!("{} = {value};\n", predicate(target));
-        }
-        match instruction.def() {
-            Some((dst, ty)) => format!("{} = {value};\n", local(dst, ty)),
-            None => String::new(),
-        }
+        assignment(instruction, &target).unwrap_or_default()
     }
 
     /// The `mov_imm` here gives a handle to some address.

@@ -27,6 +27,8 @@ use crate::program::Program;
 
 /// Functions that every kernel may call.
 pub const PRELUDE: &str = include_str!("prelude.metal");
+/// The same as Apple's compiler gets it: without conditions and macros.
+const APPLE_PRELUDE: &str = include_str!(concat!(env!("OUT_DIR"), "/prelude.metal"));
 
 /// Powers of `f64` where no mathematics library is linked: what stands before and after their text.
 const POWER_BEFORE: &str = "
@@ -41,17 +43,28 @@ METAL_FUNC double hg_pow_f64(double x, double y) { return power(x, y); }
 
 /// Most instructions of a program that is translated.
 pub const MAX_TRANSLATED: usize = 1 << 15;
+/// The same for Apple GPUs, whose compiler gets the whole text when a program starts: 0.7 MB of it.
+pub const MAX_TRANSLATED_APPLE: usize = 1 << 12;
+
+/// Most instructions of a program that is translated for a kind of device.
+pub fn most_instructions(options: &Options) -> usize {
+    match options.apple {
+        true => MAX_TRANSLATED_APPLE,
+        false => MAX_TRANSLATED,
+    }
+}
 
 /// Translates a program that the validator accepts.
 ///
 /// # Errors
 /// [`BackendError::UnsupportedInstruction`] for `f64` on Apple GPUs, whole-buffer
 /// instructions, and pools that a program makes or frees; [`BackendError::UnsupportedOperation`] over
-/// [`MAX_TRANSLATED`] instructions.
+/// [`most_instructions`].
 pub fn translate(program: &Program, options: &Options) -> Result<Plan> {
-    if program.len() > MAX_TRANSLATED {
+    let most = most_instructions(options);
+    if program.len() > most {
         return Err(BackendError::UnsupportedOperation(format!(
-            "{} instructions in one kernel, at most {MAX_TRANSLATED}",
+            "{} instructions in one kernel, at most {most}",
             program.len()
         )));
     }
@@ -83,9 +96,21 @@ fn unsupported(instruction: &Instruction, options: &Options) -> Option<&'static 
     None
 }
 
-/// A compilable unit with a kernel for each name and plan.
+/// A unit with a kernel for each name and plan, for the [`Toolchain`](openvm_metal_builder::Toolchain).
 pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
-    let mut text = [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER].concat();
+    let prelude = [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER].concat();
+    with_kernels(prelude, kernels)
+}
+
+/// The same as Apple's compiler gets it.
+pub fn apple_unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
+    with_kernels(format!("{APPLE_PRELUDE}#line 1 \"program\""), kernels)
+}
+
+fn with_kernels<'a>(
+    mut text: String,
+    kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>,
+) -> String {
     for (name, plan) in kernels {
         text.push('\n');
         text.push_str(&plan.kernel(name));
@@ -99,5 +124,9 @@ pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> Strin
 /// Those of [`translate`].
 pub fn emit_msl(program: &Program, options: &Options) -> Result<String> {
     let plan = translate(program, options)?;
-    Ok(unit([("program", &plan)]))
+    let kernels = [("program", &plan)];
+    Ok(match options.apple {
+        true => apple_unit(kernels),
+        false => unit(kernels),
+    })
 }

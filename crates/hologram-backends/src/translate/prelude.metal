@@ -4,10 +4,10 @@
 // offset. Integers wrap; division by zero is tested by the caller. Floats are never contracted or reordered.
 #include <metal_stdlib>
 using namespace metal;
-#if defined(MSL_HOST) || defined(MSL_PTX)
-#define HG_DOUBLE 1
-#else
 #pragma METAL fp contract(off)
+#define HG_DOUBLE (MSL_HOST || MSL_PTX)
+#ifndef HG_SOFT_MATH
+#define HG_SOFT_MATH 0
 #endif
 // What is rarely run, or long, stays a function: kernels compile three times sooner.
 #define HG_FAR static __attribute__((noinline))
@@ -34,7 +34,7 @@ HG_FAR void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint
 
 METAL_FUNC bool hg_out(ulong o, ulong size, ulong width) { return o > size || size - o < width; }
 
-#if defined(MSL_HOST)
+#if MSL_HOST
 #define HG_MEMORY(ld, st, space) \
     METAL_FUNC uchar ld##1(space const uchar* p) { return *p; } \
     METAL_FUNC ushort ld##2(space const uchar* p) { ushort v; __builtin_memcpy(&v, p, 2); return v; } \
@@ -102,9 +102,9 @@ HG_FAR hg_span hg_find(device const ulong* table, ulong first, ulong entries, ul
 }
 
 METAL_FUNC void hg_fence() {
-#if defined(MSL_PTX)
+#if MSL_PTX
     __nvvm_membar_sys();
-#elif defined(MSL_HOST)
+#elif MSL_HOST
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
@@ -172,7 +172,7 @@ HG_MINMAX(f32, float)
 METAL_FUNC float hg_abs_f32(float x) { return as_type<float>(as_type<uint>(x) & 0x7fffffffu); }
 METAL_FUNC float hg_neg_f32(float x) { return as_type<float>(as_type<uint>(x) ^ 0x80000000u); }
 
-#ifdef HG_DOUBLE
+#if HG_DOUBLE
 HG_TO_INTS(f64, double)
 HG_MINMAX(f64, double)
 // To f32 with the last bit set if anything was lost, so that rounding again is right.
@@ -196,14 +196,14 @@ METAL_FUNC double hg_sqrt_f64(double x) { return __builtin_sqrt(x); }
 METAL_FUNC float hg_fma_f32(float a, float b, float c) { return fma(a, b, c); }
 METAL_FUNC float hg_sqrt_f32(float x) { return precise::sqrt(x); }
 
-#if defined(MSL_HOST) && !defined(HG_SOFT_MATH)
+#if MSL_HOST && !HG_SOFT_MATH
 #define HG_MATH(name) \
     METAL_FUNC float hg_##name##_f32(float x) { return __builtin_##name##f(x); } \
     METAL_FUNC double hg_##name##_f64(double x) { return __builtin_##name(x); }
 HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
 METAL_FUNC float hg_pow_f32(float x, float y) { return __builtin_powf(x, y); }
 METAL_FUNC double hg_pow_f64(double x, double y) { return __builtin_pow(x, y); }
-#elif defined(HG_DOUBLE)
+#elif HG_DOUBLE
 // NVIDIA: no mathematics library is linked. Within 6 ULP in double precision; float results are rounded from those.
 METAL_FUNC double hg_scale(double x, int k) {
     int a = k / 2, b = k - a;
@@ -267,7 +267,7 @@ HG_FAR double hg_log10_f64(double x) {
     hg_log l = hg_log_parts(x);
     return __builtin_fma(l.e, 0.3010299956639812, l.m * 0.4342944819032518);
 }
-METAL_CONST ulong hg_two_over_pi[20] = {0xa2f9836e4e441529ul, 0xfc2757d1f534ddc0ul, 0xdb6295993c439041ul, 0xfe5163abdebbc561ul, 0xb7246e3a424dd2e0ul, 0x06492eea09d1921cul, 0xfe1deb1cb129a73eul, 0xe88235f52ebb4484ul, 0xe99c7026b45f7e41ul, 0x3991d639835339f4ul, 0x9c845f8bbdf9283bul, 0x1ff897ffde05980ful, 0xef2f118b5a0a6d1ful, 0x6d367ecf27cb09b7ul, 0x4f463f669e5fea2dul, 0x7527bac7ebe5f17bul, 0x3d0739f78a5292eaul, 0x6bfb5fb11f8d5d08ul, 0x56033046fc7b6babul, 0xf0cfbc209af4361dul};
+constant constexpr ulong hg_two_over_pi[20] = {0xa2f9836e4e441529ul, 0xfc2757d1f534ddc0ul, 0xdb6295993c439041ul, 0xfe5163abdebbc561ul, 0xb7246e3a424dd2e0ul, 0x06492eea09d1921cul, 0xfe1deb1cb129a73eul, 0xe88235f52ebb4484ul, 0xe99c7026b45f7e41ul, 0x3991d639835339f4ul, 0x9c845f8bbdf9283bul, 0x1ff897ffde05980ful, 0xef2f118b5a0a6d1ful, 0x6d367ecf27cb09b7ul, 0x4f463f669e5fea2dul, 0x7527bac7ebe5f17bul, 0x3d0739f78a5292eaul, 0x6bfb5fb11f8d5d08ul, 0x56033046fc7b6babul, 0xf0cfbc209af4361dul};
 struct hg_angle { double r; int q; };
 METAL_FUNC ulong hg_pi_bits(uint at) {
     uint w = at >> 6, s = at & 63;

@@ -7,7 +7,7 @@
 use super::graph::{Flow, Graph};
 
 /// Deeper nesting is left to the switch form: compilers limit brackets.
-const MAX_DEPTH: usize = 96;
+const MAX_DEPTH: usize = 60;
 /// More blocks are left to the switch form: the recursion here is as deep as joins are in sequence.
 const MAX_BLOCKS: usize = 1500;
 
@@ -70,7 +70,7 @@ pub fn structured(graph: &Graph, emit: &mut impl Emit) -> Option<String> {
         failed: false,
     };
     writer.tree(0, Target::Exit);
-    if writer.failed {
+    if writer.failed || deepest(&writer.out) > MAX_DEPTH {
         return None;
     }
     let declaration = if writer.flagged {
@@ -79,6 +79,20 @@ pub fn structured(graph: &Graph, emit: &mut impl Emit) -> Option<String> {
         ""
     };
     Some(format!("{declaration}{}", writer.out))
+}
+
+/// Most brackets that are open at a time.
+fn deepest(text: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0);
+    for c in text.bytes() {
+        match c {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        most = most.max(depth);
+    }
+    most
 }
 
 impl<E: Emit> Writer<'_, E> {

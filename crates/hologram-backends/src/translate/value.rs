@@ -3,8 +3,32 @@
 use super::types::{bits, constant, local, msl, predicate, wide};
 use crate::isa::{Condition, Instruction, Register, Ty};
 
-/// Expression of the value that an instruction writes; `None` for instructions that do more.
-pub fn expression(instruction: &Instruction) -> Option<String> {
+/// Terms of a reduction in one expression: a parenthesis is open for each, and compilers limit brackets.
+const TERMS: usize = 16;
+
+/// Statements that give `target` the value of an instruction; `None` for instructions that do more.
+pub fn assignment(instruction: &Instruction, target: &str) -> Option<String> {
+    let parts = reduction(instruction).unwrap_or_default();
+    let Some((first, rest)) = parts.split_first().filter(|(_, rest)| !rest.is_empty()) else {
+        return Some(format!("{target} = {};\n", expression(instruction)?));
+    };
+    // The target may be one of the terms.
+    let (_, ty) = instruction.def()?;
+    let mut out = format!("{{ {} {PART} = {first};\n", msl(ty));
+    for part in rest {
+        out.push_str(&format!("{PART} = {part};\n"));
+    }
+    out.push_str(&format!("{target} = {PART}; }}\n"));
+    Some(out)
+}
+
+/// Whether an instruction only computes a register from registers.
+pub fn is_computed(instruction: &Instruction) -> bool {
+    reduction(instruction).is_some() || expression(instruction).is_some()
+}
+
+/// Expression of the value that an instruction writes, but for long reductions.
+fn expression(instruction: &Instruction) -> Option<String> {
     use Instruction as I;
     let v = |r: Register, ty: Ty| local(r, ty);
     Some(match *instruction {
@@ -90,38 +114,10 @@ pub fn expression(instruction: &Instruction) -> Option<String> {
             v(src_true, ty),
             v(src_false, ty)
         ),
-        I::ReduceAdd {
-            ty,
-            src_base,
-            count,
-            ..
-        } => fold(ty, src_base, count, constant(ty, 0), |a, b| {
-            infix(ty, "+", &a, &b)
-        }),
-        I::ReduceMul {
-            ty,
-            src_base,
-            count,
-            ..
-        } => fold(ty, src_base, count, constant(ty, one(ty)), |a, b| {
-            infix(ty, "*", &a, &b)
-        }),
-        I::ReduceMin {
-            ty,
-            src_base,
-            count,
-            ..
-        } => fold(ty, src_base, count, constant(ty, extremes(ty).1), |a, b| {
-            least(ty, "min", &a, &b)
-        }),
-        I::ReduceMax {
-            ty,
-            src_base,
-            count,
-            ..
-        } => fold(ty, src_base, count, constant(ty, extremes(ty).0), |a, b| {
-            least(ty, "max", &a, &b)
-        }),
+        I::ReduceAdd { .. }
+        | I::ReduceMul { .. }
+        | I::ReduceMin { .. }
+        | I::ReduceMax { .. } => reduction(instruction)?.swap_remove(0),
         I::Rsqrt { ty, src, .. } => {
             format!(
                 "({m})1 / hg_sqrt_{}({})",
@@ -156,6 +152,49 @@ pub fn expression(instruction: &Instruction) -> Option<String> {
             )
         }
         I::Mirror { src, .. } => format!("hg_mirror({})", v(src, Ty::U8)),
+        _ => return None,
+    })
+}
+
+/// The value so far in the later expressions of a long reduction.
+const PART: &str = "part";
+
+/// Expressions of a reduction, [`TERMS`] registers in each; all but the first begin with [`PART`].
+fn reduction(instruction: &Instruction) -> Option<Vec<String>> {
+    use Instruction as I;
+    Some(match *instruction {
+        I::ReduceAdd {
+            ty,
+            src_base,
+            count,
+            ..
+        } => fold(ty, src_base, count, constant(ty, 0), |a, b| {
+            infix(ty, "+", &a, &b)
+        }),
+        I::ReduceMul {
+            ty,
+            src_base,
+            count,
+            ..
+        } => fold(ty, src_base, count, constant(ty, one(ty)), |a, b| {
+            infix(ty, "*", &a, &b)
+        }),
+        I::ReduceMin {
+            ty,
+            src_base,
+            count,
+            ..
+        } => fold(ty, src_base, count, constant(ty, extremes(ty).1), |a, b| {
+            least(ty, "min", &a, &b)
+        }),
+        I::ReduceMax {
+            ty,
+            src_base,
+            count,
+            ..
+        } => fold(ty, src_base, count, constant(ty, extremes(ty).0), |a, b| {
+            least(ty, "max", &a, &b)
+        }),
         _ => return None,
     })
 }
@@ -236,12 +275,20 @@ fn fold(
     count: u32,
     identity: String,
     combine: impl Fn(String, String) -> String,
-) -> String {
+) -> Vec<String> {
     let first = u32::from(base.index());
-    (first..(first + count).min(256))
+    let terms: Vec<String> = (first..(first + count).min(256))
         .map(|index| local(Register::new(index as u8), ty))
-        .reduce(combine)
-        .unwrap_or(identity)
+        .collect();
+    if terms.is_empty() {
+        return vec![identity];
+    }
+    let part = |(n, terms): (usize, &[String])| {
+        let before = (n > 0).then(|| PART.to_string());
+        let all = before.into_iter().chain(terms.iter().cloned());
+        all.reduce(&combine).unwrap_or_default()
+    };
+    terms.chunks(TERMS).enumerate().map(part).collect()
 }
 
 /// Every pair of types: integers truncate or extend, floats truncate and saturate, NaN gives 0.

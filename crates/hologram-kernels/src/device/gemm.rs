@@ -15,15 +15,22 @@ const MAX_K: u32 = 1 << 31;
 /// Kernel, rows and columns of its tile, threads of its threadgroup.
 type Shape = (&'static str, u32, u32);
 
-fn shape(ty: Ty, m: u32, n: u32) -> Shape {
+/// Metal's shader validation, which takes some threadgroup memory of each kernel: tiles that fill all of it cannot run.
+fn validated() -> bool {
+    std::env::var("MTL_SHADER_VALIDATION").is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
+}
+
+/// `whole`: kernels may declare all 32 KiB of threadgroup memory.
+fn shape(ty: Ty, m: u32, n: u32, whole: bool) -> Shape {
     let tiles = |side: u32| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side));
+    let large = whole && tiles(128) >= BUSY;
     match ty {
         Ty::F64 => ("gemm_f64_64", 64, 256),
-        Ty::F16 if tiles(128) >= BUSY => ("gemm_f16_128", 128, 256),
+        Ty::F16 if large => ("gemm_f16_128", 128, 256),
         Ty::F16 => ("gemm_f16_32", 32, 64),
-        Ty::Bf16 if tiles(128) >= BUSY => ("gemm_bf16_128", 128, 256),
+        Ty::Bf16 if large => ("gemm_bf16_128", 128, 256),
         Ty::Bf16 => ("gemm_bf16_32", 32, 64),
-        _ if tiles(128) >= BUSY => ("gemm_f32_128", 128, 256),
+        _ if large => ("gemm_f32_128", 128, 256),
         _ if tiles(64) >= BUSY => ("gemm_f32_64", 64, 256),
         _ => ("gemm_f32_32", 32, 64),
     }
@@ -59,7 +66,7 @@ impl Call<'_> {
             let threads = if k < 1024 { 64 } else { 256 };
             (self.kernel("gemv")?, Grid::groups(m, threads))
         } else {
-            let (name, side, threads) = shape(self.ty, m, n);
+            let (name, side, threads) = shape(self.ty, m, n, !validated());
             params.tiles_m = m.div_ceil(side);
             params.tiles_n = n.div_ceil(side);
             let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n);
@@ -74,5 +81,18 @@ impl Call<'_> {
             .value(3, &params)
             .dispatch()?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_that_fill_threadgroup_memory_can_be_left_out() {
+        for ty in [Ty::F32, Ty::F16, Ty::Bf16] {
+            assert_eq!(shape(ty, 1 << 14, 1 << 14, true).1, 128);
+            assert!(shape(ty, 1 << 14, 1 << 14, false).1 <= 64);
+        }
     }
 }

@@ -27,7 +27,8 @@ kernel void commit_gather(
     constant CommitGatherParams& p [[buffer(17)]],
     uint2 group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
-    uint tpg [[threads_per_threadgroup]]) {
+    uint2 threads [[threads_per_threadgroup]]) {
+    uint tpg = threads.x;
     CommitGatherJob job = p.jobs[group.y];
     ulong begin = ulong(group.x) * COMMIT_GATHER_BLOCK;
     uint n = begin < job.len ? uint(min(COMMIT_GATHER_BLOCK, job.len - begin)) : 0u;
@@ -62,13 +63,13 @@ kernel void commit_gather(
             LANE_GUARD(i, n) { lane_store(out, i, lane_load(source, i)); }
         }
     } else {
-#if MSL_LANES == 1
-        ulong mask = (1ull << job.log_stride) - 1ull;
+#if LANE_WIDTH == 1
+        ulong mask = (1ul << job.log_stride) - 1ul;
         for (uint i0 = 0; i0 < n; i0 += tpg) {
             uint i = tid + i0;
             if (i < n) {
                 ulong at = begin + i;
-                out[i] = (at & mask) == 0ull ? source[at >> job.log_stride] : fp_zero<uint>();
+                out[i] = (at & mask) == 0ul ? source[at >> job.log_stride] : fp_zero<uint>();
             }
         }
 #endif

@@ -13,15 +13,12 @@ constant constexpr uint COMMIT_INVERSE_ROOTS[32] = {
     0x3a7ad672u, 0x0f6e1dddu, 0x15c206c1u, 0x6694936bu, 0x18f91b80u, 0x76d934efu, 0x38a3c615u, 0x22e95687u,
 };
 
-#ifdef MSL_HOST
-constant constexpr bool COMMIT_LOOPS = true;
-#else
-constant constexpr bool COMMIT_LOOPS = false;
-#endif
+// Vectors of large chunks do not fit into the registers of processors: loops over memory there.
+constant constexpr bool COMMIT_LOOPS = LANE_WIDTH > 1;
 
 /// N consecutive cells of one thread: N words in memory, N lane vectors in registers.
 template <typename U, uint N>
-struct alignas(N < 4 ? 4 * N : 16) alignas(U) CommitChunkT {
+struct alignas(alignof(U) >= 16 ? alignof(U) : N < 4 ? 4 * N : 16) CommitChunkT {
     FpT<U> c[N];
 };
 template <uint N> struct lane_type<CommitChunkT<uint, N>> { typedef CommitChunkT<uint_l, N> type; };
@@ -45,7 +42,7 @@ template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* 
             uint a = ((k - i) << 1) + i, b = a + half_len;
             FpT<U> d = x[a] - x[b];
             x[a] = x[a] + x[b];
-            x[b] = i == 0u ? d : d * FpT<U>((U)COMMIT_INVERSE_ROOTS[(i << s) << (6u - L)]);
+            x[b] = i == 0u ? d : d * FpT<U>{(U)COMMIT_INVERSE_ROOTS[(i << s) << (6u - L)]};
         }
     }
     // Subset sums run over all bits, so they commute with the bit reversal.
@@ -84,7 +81,7 @@ template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x) {
                 uint a = first + i, b = a + half_len;
                 FpT<U> d = x[a] - x[b];
                 x[a] = x[a] + x[b];
-                x[b] = d * FpT<U>((U)COMMIT_INVERSE_ROOTS[i * (32u / half_len)]);
+                x[b] = d * FpT<U>{(U)COMMIT_INVERSE_ROOTS[i * (32u / half_len)]};
             }
         }
     }
@@ -114,11 +111,11 @@ inline void commit_message(device const Fp* segment, device Fp* code, constant C
     if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c);
     else commit_chunk_transform<L>(chunk.c);
     device Chunk* target = (device Chunk*)code;
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
     ulong first = from.base + p.first;
-    ulong column = first >> p.log_column, row = first & ((1ull << p.log_column) - 1ull);
+    ulong column = first >> p.log_column, row = first & ((1ul << p.log_column) - 1ul);
     target += column << p.log_code_column;
-    if (row + MSL_LANES <= (1ull << p.log_column)) {
+    if (row + LANE_WIDTH <= (1ul << p.log_column)) {
         lane_store(target, index_l(row, 1), chunk);
     } else { // the lanes reach into the next columns
         uint_l rows = to_vec(index_l(row, 1));
@@ -127,7 +124,7 @@ inline void commit_message(device const Fp* segment, device Fp* code, constant C
     }
 #else
     ulong at = from + p.first;
-    ulong column = at >> p.log_column, row = at & ((1ull << p.log_column) - 1ull);
+    ulong column = at >> p.log_column, row = at & ((1ul << p.log_column) - 1ul);
     target[(column << p.log_code_column) + row] = chunk;
 #endif
 }

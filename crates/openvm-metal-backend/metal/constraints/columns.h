@@ -33,7 +33,7 @@ inline ConstraintReader constraint_reader(ConstraintColumn column, uint mask, ui
 template <typename U> inline FpT<U> fp_equal(U a, uint b) {
     U difference = a ^ (U)b;
     U any = (difference | ((U)0u - difference)) >> 31;  // 1 where they differ
-    return FpT<U>((any - 1u) & (U)FP_ONE);
+    return FpT<U>{(any - 1u) & (U)FP_ONE};
 }
 
 /// The value in row `row` (any row: taken modulo the height).

@@ -7,13 +7,8 @@ constant constexpr uint CONSTRAINT_INDEX_MASK = (1u << 28) - 1u;
 
 // Points that one thread takes at a time, so that decoding costs less and loads overlap. The launcher
 // gives a threadgroup this many points per thread on GPUs (src/constraints/evaluator.rs).
-#if defined(__METAL_VERSION__) || defined(MSL_PTX)
 #define CONSTRAINT_BASE_POINTS 4u
 #define CONSTRAINT_EXT_POINTS 2u
-#else
-#define CONSTRAINT_BASE_POINTS 8u
-#define CONSTRAINT_EXT_POINTS 2u
-#endif
 
 /// What a program over base-field values reads and writes.
 struct ConstraintBase {

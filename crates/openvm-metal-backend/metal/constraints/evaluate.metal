@@ -120,7 +120,7 @@ kernel void constraint_eval_leaves(
     c.base = base;
     c.leaves = leaves + job.leaves;
     c.first_row = job.partials + share.first;
-    c.norm = Fp(job.norm);
+    c.norm = Fp{job.norm};
     c.numerators = numerators;
     c.denominators = denominators;
     uint i0 = 0;

@@ -22,14 +22,14 @@ inline ConstraintDot constraint_dot_add(ConstraintDot d, FpL x, FpExt w) {
     }
     d.terms += 1u;
     if (d.terms == 4u) {
-        for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL(fp_acc_reduce(d.acc[k]));
+        for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL{fp_acc_reduce(d.acc[k])};
         d.terms = 0u;
     }
     return d;
 }
 inline FpExtL constraint_dot_value(ConstraintDot d) {
     if (d.terms != 0u) {
-        for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL(fp_acc_reduce(d.acc[k]));
+        for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL{fp_acc_reduce(d.acc[k])};
     }
     return d.sum;
 }

@@ -2,7 +2,8 @@
 // BabyBear, p = 15 * 2^27 + 1, in Montgomery form (R = 2^32): the same bits as p3's `BabyBear`.
 //
 // `FpT<U>` is one element (U = uint) or W elements in lockstep (U = uint_l). `Fp` is the memory type,
-// `FpL` the lane type; on GPUs and in scalar builds they are the same type. Values are always reduced.
+// `FpL` the lane type; on GPUs and in scalar builds they are the same type. Values are always reduced. They have no
+// constructors, which threadgroup arrays must not have: `Fp{word}`.
 // Costs below count 32-bit instructions per element on a GPU: `wide` is a full 32x32->64 product.
 #include <metal_stdlib>
 #include <lanes.h>
@@ -11,8 +12,6 @@ using namespace metal;
 template <typename U>
 struct FpT {
     U v;
-    FpT() = default;
-    constexpr explicit FpT(U x) : v(x) {}
 };
 typedef FpT<uint> Fp;
 typedef FpT<uint_l> FpL;
@@ -86,13 +85,13 @@ inline uint_l fp_mont_mul(uint_l a, uint_l b) {
 #endif
 
 // ---- operators -----------------------------------------------------------------------------------
-template <typename U> inline FpT<U> operator+(FpT<U> a, FpT<U> b) { U r = a.v + b.v; return FpT<U>(min(r, r - FP_P)); }
-template <typename U> inline FpT<U> operator-(FpT<U> a, FpT<U> b) { U r = a.v - b.v; return FpT<U>(min(r, r + FP_P)); }
-template <typename U> inline FpT<U> operator-(FpT<U> a) { U r = (U)0u - a.v; return FpT<U>(min(r, r + FP_P)); }
-template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U>(fp_mont_mul(a.v, b.v)); }
+template <typename U> inline FpT<U> operator+(FpT<U> a, FpT<U> b) { U r = a.v + b.v; return FpT<U>{min(r, r - FP_P)}; }
+template <typename U> inline FpT<U> operator-(FpT<U> a, FpT<U> b) { U r = a.v - b.v; return FpT<U>{min(r, r + FP_P)}; }
+template <typename U> inline FpT<U> operator-(FpT<U> a) { U r = (U)0u - a.v; return FpT<U>{min(r, r + FP_P)}; }
+template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U>{fp_mont_mul(a.v, b.v)}; }
 
 #if LANE_WIDTH > 1
-inline FpL fp_lanes(Fp a) { return FpL(uint_l(a.v)); }
+inline FpL fp_lanes(Fp a) { return FpL{uint_l(a.v)}; }
 inline FpL fp_lanes(FpL a) { return a; }
 inline FpL operator+(FpL a, Fp b) { return a + fp_lanes(b); }
 inline FpL operator+(Fp a, FpL b) { return fp_lanes(a) + b; }
@@ -104,7 +103,7 @@ inline FpL operator*(FpL a, Fp b) {
     acc.e = msl_mul_even(x, y);
     acc.o = msl_mul_even(x >> 32, y);
     uint_l r = msl_high_halves(acc.e, acc.o) - fp_acc_quotient(acc);
-    return FpL(min(r, r + FP_P));
+    return FpL{min(r, r + FP_P)};
 }
 inline FpL operator*(Fp a, FpL b) { return b * a; }
 #else
@@ -113,25 +112,25 @@ inline FpL fp_lanes(Fp a) { return a; }
 #endif
 
 /// Lane constants: `fp_zero<uint_l>()` or `fp_zero<uint>()`.
-template <typename U> inline FpT<U> fp_zero() { return FpT<U>((U)0u); }
-template <typename U> inline FpT<U> fp_one() { return FpT<U>((U)FP_ONE); }
+template <typename U> inline FpT<U> fp_zero() { return FpT<U>{(U)0u}; }
+template <typename U> inline FpT<U> fp_one() { return FpT<U>{(U)FP_ONE}; }
 template <typename U> inline FpT<U> fp_double(FpT<U> a) { return a + a; }
 template <typename U> inline FpT<U> fp_square(FpT<U> a) { return a * a; }
 template <typename U> inline FpT<U> fp_halve(FpT<U> a) {
-    return FpT<U>((a.v >> 1) + (((U)0u - (a.v & 1u)) & ((FP_P + 1u) >> 1)));
+    return FpT<U>{(a.v >> 1) + (((U)0u - (a.v & 1u)) & ((FP_P + 1u) >> 1))};
 }
 /// a * 2^-K for K <= 27, by shifts: 2^-K = -15 * 2^(27-K) mod p.
 template <uint K, typename U> inline FpT<U> fp_div_2exp(FpT<U> a) {
     U hi = a.v >> K, lo = a.v & ((1u << K) - 1u);
     U r = hi - (((lo << 4) - lo) << (27u - K));
-    return FpT<U>(min(r, r + FP_P));
+    return FpT<U>{min(r, r + FP_P)};
 }
 /// a * b + c * d with one reduction.
 template <typename U> inline FpT<U> fp_dot2(FpT<U> a, FpT<U> b, FpT<U> c, FpT<U> d) {
-    return FpT<U>(fp_acc_reduce(fp_acc_mad(fp_acc_mul(a.v, b.v), c.v, d.v)));
+    return FpT<U>{fp_acc_reduce(fp_acc_mad(fp_acc_mul(a.v, b.v), c.v, d.v))};
 }
 /// Canonical integer (any 32-bit value) to Montgomery form and back.
-template <typename U> inline FpT<U> fp_from_u32(U x) { return FpT<U>(fp_mont_mul(x, (U)FP_R2)); }
+template <typename U> inline FpT<U> fp_from_u32(U x) { return FpT<U>{fp_mont_mul(x, (U)FP_R2)}; }
 template <typename U> inline U fp_to_u32(FpT<U> a) { return fp_mont_mul(a.v, (U)1u); }
 /// b^e, e uniform over lanes: up to 2 log2(e) products.
 template <typename U> inline FpT<U> fp_pow(FpT<U> b, uint e) {
@@ -168,12 +167,12 @@ template <> struct lane_type<Fp> { typedef FpL type; };
 // ---- across lanes --------------------------------------------------------------------------------
 /// Sum over the simdgroup, in every lane; `width` = threads_per_simdgroup.
 template <typename U> inline FpT<U> fp_simd_sum(FpT<U> x, uint width) {
-    for (uint m = width >> 1; m > 0u; m >>= 1) x = x + FpT<U>(simd_shuffle_xor(x.v, ushort(m)));
+    for (uint m = width >> 1; m > 0u; m >>= 1) x = x + FpT<U>{simd_shuffle_xor(x.v, ushort(m))};
     return x;
 }
 /// The value of the first lane (of this thread on GPUs).
 #if LANE_WIDTH > 1
-inline Fp fp_lane_first(FpL x) { return Fp(lane_first(x.v)); }
+inline Fp fp_lane_first(FpL x) { return Fp{lane_first(x.v)}; }
 #else
 inline Fp fp_lane_first(FpL x) { return x; }
 #endif

@@ -46,7 +46,7 @@ template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpT<U> b) {
 }
 template <typename U> inline FpExtT<U> operator*(FpT<U> a, FpExtT<U> b) { return b * a; }
 
-template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a * FpT<U>((U)FP_W11); }
+template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a * FpT<U>{(U)FP_W11}; }
 
 /// 16 wide products, 4 reductions, 3 products by W = 11 (about 9.5 field products).
 template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
@@ -56,7 +56,7 @@ template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
     Acc t1 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[1].v), a.c[1].v, b.c[0].v), a.c[2].v, w3.v), a.c[3].v, w2.v);
     Acc t2 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[2].v), a.c[1].v, b.c[1].v), a.c[2].v, b.c[0].v), a.c[3].v, w3.v);
     Acc t3 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[3].v), a.c[1].v, b.c[2].v), a.c[2].v, b.c[1].v), a.c[3].v, b.c[0].v);
-    return fpext_make(FpT<U>(fp_acc_reduce(t0)), FpT<U>(fp_acc_reduce(t1)), FpT<U>(fp_acc_reduce(t2)), FpT<U>(fp_acc_reduce(t3)));
+    return fpext_make(FpT<U>{fp_acc_reduce(t0)}, FpT<U>{fp_acc_reduce(t1)}, FpT<U>{fp_acc_reduce(t2)}, FpT<U>{fp_acc_reduce(t3)});
 }
 /// 10 wide products, 4 reductions, 2 products by W, additions.
 template <typename U> inline FpExtT<U> fpext_square(FpExtT<U> a) {
@@ -67,7 +67,7 @@ template <typename U> inline FpExtT<U> fpext_square(FpExtT<U> a) {
     Acc t1 = fp_acc_mad(fp_acc_mul(d0.v, a.c[1].v), fp_double(a.c[2]).v, w3.v);
     Acc t2 = fp_acc_mad(fp_acc_mad(fp_acc_mul(d0.v, a.c[2].v), a.c[1].v, a.c[1].v), a.c[3].v, w3.v);
     Acc t3 = fp_acc_mad(fp_acc_mul(d0.v, a.c[3].v), d1.v, a.c[2].v);
-    return fpext_make(FpT<U>(fp_acc_reduce(t0)), FpT<U>(fp_acc_reduce(t1)), FpT<U>(fp_acc_reduce(t2)), FpT<U>(fp_acc_reduce(t3)));
+    return fpext_make(FpT<U>{fp_acc_reduce(t0)}, FpT<U>{fp_acc_reduce(t1)}, FpT<U>{fp_acc_reduce(t2)}, FpT<U>{fp_acc_reduce(t3)});
 }
 /// a^-1 (0 for 0), by the tower over y = x^2, y^2 = 11: about 60 field products.
 template <typename U> inline FpExtT<U> fpext_inv(FpExtT<U> a) {
@@ -117,7 +117,7 @@ inline FpExtL operator*(FpExtL a, FpExt b) {
     FpAccL t1 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b1.v), a.c[1].v, b0.v), a.c[2].v, w3.v), a.c[3].v, w2.v);
     FpAccL t2 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b2.v), a.c[1].v, b1.v), a.c[2].v, b0.v), a.c[3].v, w3.v);
     FpAccL t3 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b3.v), a.c[1].v, b2.v), a.c[2].v, b1.v), a.c[3].v, b0.v);
-    return fpext_make(FpL(fp_acc_reduce(t0)), FpL(fp_acc_reduce(t1)), FpL(fp_acc_reduce(t2)), FpL(fp_acc_reduce(t3)));
+    return fpext_make(FpL{fp_acc_reduce(t0)}, FpL{fp_acc_reduce(t1)}, FpL{fp_acc_reduce(t2)}, FpL{fp_acc_reduce(t3)});
 }
 inline FpExtL operator*(FpExt a, FpExtL b) { return b * a; }
 #else

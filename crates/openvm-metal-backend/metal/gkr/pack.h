@@ -4,7 +4,7 @@
 #include "../field/fp_ext.h"
 
 template <typename T, uint K>
-struct alignas(K * sizeof(T) < 16 ? K * sizeof(T) : 16) alignas(T) GkrPack {
+struct alignas(alignof(T) >= 16 ? alignof(T) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
     T v[K];
 };
 

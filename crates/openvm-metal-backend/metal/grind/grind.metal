@@ -12,9 +12,9 @@ struct GrindParams {
 
 /// Offers the index of every thread whose `hit` word is zero to the atomic minimum.
 inline void grind_offer(device atomic_uint* best, uint_l index, uint_l hit) {
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
     uint lowest = 0xffffffffu;
-    for (uint k = 0; k < MSL_LANES; k++) {
+    for (uint k = 0; k < LANE_WIDTH; k++) {
         if (hit[k] == 0u && index[k] < lowest) lowest = index[k];
     }
     if (lowest != 0xffffffffu) atomic_fetch_min_explicit(best, lowest, memory_order_relaxed);

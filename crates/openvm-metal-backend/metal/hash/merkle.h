@@ -60,7 +60,7 @@ inline void merkle_few_nodes(device const Digest* below, device Digest* layer, u
     }
     poseidon2_permute<uint_l>(s);
     for (uint k = 0; k < count; k++) {
-        for (uint i = 0; i < 8u; i++) layer[k].d[i] = Fp(s[i].v[k]);
+        for (uint i = 0; i < 8u; i++) layer[k].d[i] = Fp{s[i].v[k]};
     }
 }
 #endif

@@ -74,7 +74,7 @@ kernel void merkle_open_base(device const Fp* matrix [[buffer(0)]],
     if (gid >= p.cells) return;
     ulong item = gid / p.width, column = gid % p.width;
     ulong row = ((item & ((1ul << p.log_rows) - 1ul)) << p.log_stride) + queries[item >> p.log_rows];
-    rows[gid] = row < p.height ? matrix[column * p.height + row] : Fp(0u);
+    rows[gid] = row < p.height ? matrix[column * p.height + row] : Fp{0u};
 }
 
 /// Gathers the opened rows of an extension-field matrix.

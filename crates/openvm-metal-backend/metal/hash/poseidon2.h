@@ -33,7 +33,7 @@ constant constexpr uint P2_RC_INTERNAL[13] = {
 
 /// (x + c)^7, c given as c - p.
 inline uint p2_sbox(uint x, uint c) {
-    Fp y = Fp(x + c);
+    Fp y = Fp{x + c};
     y.v = min(y.v, y.v + FP_P);
     Fp y2 = y * y;
     Fp y3 = y2 * y, y4 = y2 * y2;
@@ -41,60 +41,13 @@ inline uint p2_sbox(uint x, uint c) {
 }
 
 #if LANE_WIDTH > 1
-#if defined(__x86_64__)
-// Even and odd lanes go through the S-box apart, as signed words in [-p, p]: no final reduction between
-// the four products, and no recombination.
-typedef long p2_wide __attribute__((vector_size(4 * MSL_LANES)));
-inline p2_wide p2_mul(p2_wide a, p2_wide b) {
-#if defined(__clang__)
-    return ((a << 32) >> 32) * ((b << 32) >> 32);
-#elif MSL_LANES == 16
-    return (p2_wide)_mm512_mul_epi32((__m512i)a, (__m512i)b);
-#elif MSL_LANES == 8
-    return (p2_wide)_mm256_mul_epi32((__m256i)a, (__m256i)b);
-#else
-    return (p2_wide)_mm_mul_epi32((__m128i)a, (__m128i)b);
-#endif
-}
-// The odd words, each in both halves of its pair.
-inline p2_wide p2_high(p2_wide x) {
-    uint_l::raw w = (uint_l::raw)x;
-#if MSL_LANES == 16
-    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15);
-#elif MSL_LANES == 8
-    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7);
-#else
-    return (p2_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3);
-#endif
-}
-inline p2_wide p2_quotient(p2_wide x) {
-    msl_wide m = (msl_wide)p2_mul(x, p2_wide{} + (long)(int)FP_MU);
-    msl_opaque(m);
-    return p2_mul((p2_wide)m, p2_wide{} + (long)FP_P);
-}
-inline p2_wide p2_reduce(p2_wide x) {
-    return p2_high((p2_wide)((uint_l::raw)x - (uint_l::raw)p2_quotient(x)));
-}
-inline p2_wide p2_power_7(p2_wide x) {
-    p2_wide x2 = p2_reduce(p2_mul(x, x));
-    p2_wide x3 = p2_reduce(p2_mul(x2, x)), x4 = p2_reduce(p2_mul(x2, x2));
-    return p2_mul(x3, x4);
-}
 inline uint_l p2_sbox(uint_l x, uint c) {
-    p2_wide y = (p2_wide)(x + c).v;
-    p2_wide e = p2_power_7(y), o = p2_power_7(p2_high(y));
-    uint_l r = msl_high_halves((msl_wide)e, (msl_wide)o) - msl_high_halves((msl_wide)p2_quotient(e), (msl_wide)p2_quotient(o));
-    return min(r, r + FP_P);
-}
-#else
-inline uint_l p2_sbox(uint_l x, uint c) {
-    FpL y = FpL(x + c);
+    FpL y = FpL{x + c};
     y.v = min(y.v, y.v + FP_P);
     FpL y2 = y * y;
     FpL y3 = y2 * y, y4 = y2 * y2;
     return (y3 * y4).v;
 }
-#endif
 #endif
 
 /// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions.

@@ -143,7 +143,7 @@ inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup
             MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
                 uint row = item.first + (k << item.log_step);
                 uint out = (reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
-                FpL v = p.scale != 0u ? x[k] * Fp(p.scale) : x[k];
+                FpL v = p.scale != 0u ? x[k] * Fp{p.scale} : x[k];
                 lane_store(dst, NTT_LANES(at + out + col), v);
             }
         } else {
@@ -166,7 +166,7 @@ inline void ntt_small_round(threadgroup uint* tiles, threadgroup const uint* fac
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = ntt_get(tile, item.first + (k << item.log_step), col);
         ntt_butterflies<Q>(x, factors, t, item.block);
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
-            FpL v = last && p.scale != 0u ? x[k] * Fp(p.scale) : x[k];
+            FpL v = last && p.scale != 0u ? x[k] * Fp{p.scale} : x[k];
             ntt_put(tile, item.first + (k << item.log_step), col, v);
         }
     }

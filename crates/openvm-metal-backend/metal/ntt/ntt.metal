@@ -182,7 +182,7 @@ kernel void ntt_small(device Fp* data [[buffer(0)]],
         uint column = first + run;
         if (column < p.columns) {
             uint row = ntt_run_row(w >> p.log_cells, r, true);
-            data[column * p.dst_stride + w] = Fp(set[ntt_at(row, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))]);
+            data[column * p.dst_stride + w] = Fp{set[ntt_at(row, (h << p.log_cells) + (w & ((1u << p.log_cells) - 1u)))]};
         }
     }
 #endif

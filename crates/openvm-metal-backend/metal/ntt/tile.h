@@ -25,7 +25,7 @@ inline Fp ntt_root(device const Fp* roots, uint j) {
 #define NTT_LANES(i) index_l(ulong(i), 1ul)
 inline uint ntt_thread(tid_l tid) { return (uint)tid.base; }
 inline uint ntt_at(uint row, uint col) { return row * NTT_COLUMNS + col; }
-inline FpL ntt_get(threadgroup const uint* tile, uint row, uint col) { return FpL(lane_load(tile, NTT_LANES(ntt_at(row, col)))); }
+inline FpL ntt_get(threadgroup const uint* tile, uint row, uint col) { return FpL{lane_load(tile, NTT_LANES(ntt_at(row, col)))}; }
 inline void ntt_put(threadgroup uint* tile, uint row, uint col, FpL x) { lane_store(tile, NTT_LANES(ntt_at(row, col)), x.v); }
 #else
 #define NTT_LANES(i) index_l(i)
@@ -34,7 +34,7 @@ inline uint ntt_thread(tid_l tid) { return tid; }
 inline uint ntt_at(uint row, uint col) {
     return ((row ^ ((row >> 4) & 1u)) * NTT_COLUMNS) | (col ^ (row & 15u));
 }
-inline FpL ntt_get(threadgroup const uint* tile, uint row, uint col) { return FpL(tile[ntt_at(row, col)]); }
+inline FpL ntt_get(threadgroup const uint* tile, uint row, uint col) { return FpL{tile[ntt_at(row, col)]}; }
 inline void ntt_put(threadgroup uint* tile, uint row, uint col, FpL x) { tile[ntt_at(row, col)] = x.v; }
 #endif
 
@@ -73,7 +73,7 @@ template <uint Q> inline void ntt_butterflies(thread FpL* x, threadgroup const u
     MSL_UNROLL for (uint u = 0; u < Q; u++) {
         uint half_size = 1u << (Q - 1u - u);
         MSL_UNROLL for (uint m = 0; m < (1u << u); m++) {
-            Fp w = Fp(factors[(1u << (t + u)) + (block << u) + m]);
+            Fp w = Fp{factors[(1u << (t + u)) + (block << u) + m]};
             MSL_UNROLL for (uint k = 0; k < half_size; k++) {
                 uint i = 2u * half_size * m + k;
                 ntt_butterfly(x, i, half_size, x[i + half_size] * w);

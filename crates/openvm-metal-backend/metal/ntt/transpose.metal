@@ -23,7 +23,7 @@ kernel void matrix_transpose_base(device const Fp* in [[buffer(0)]],
             uint_l::raw x[LANE_WIDTH];
             for (uint k = 0; k < LANE_WIDTH; k++) x[k] = lane_load(in, index_l((row0 + r + k) * p.cols + col0 + c, 1ul)).v.v;
             msl_cells<uint>::split<LANE_WIDTH>(x);
-            for (uint k = 0; k < LANE_WIDTH; k++) lane_store(out, index_l((col0 + c + k) * p.rows + row0 + r, 1ul), FpL(uint_l::of(x[k])));
+            for (uint k = 0; k < LANE_WIDTH; k++) lane_store(out, index_l((col0 + c + k) * p.rows + row0 + r, 1ul), FpL{uint_l::of(x[k])});
         }
     }
     for (uint r = 0; r < rows; r++) {
@@ -37,7 +37,7 @@ kernel void matrix_transpose_base(device const Fp* in [[buffer(0)]],
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint i = tid; i < TRANSPOSE_TILE * TRANSPOSE_TILE; i += tpg) {
         uint c = i / TRANSPOSE_TILE, r = i % TRANSPOSE_TILE;
-        if (r < rows && c < cols) out[(col0 + c) * p.rows + row0 + r] = Fp(tile[r * (TRANSPOSE_TILE + 1u) + c]);
+        if (r < rows && c < cols) out[(col0 + c) * p.rows + row0 + r] = Fp{tile[r * (TRANSPOSE_TILE + 1u) + c]};
     }
 #endif
 }

@@ -61,5 +61,5 @@ inline FpExtAcc fpext_acc_fold(FpExtAcc acc) {
 }
 /// The value, after at most two products since the last fold.
 inline FpExtL fpext_acc_reduce(FpExtAcc acc) {
-    return fpext_make(FpL(fp_acc_reduce(acc.c[0])), FpL(fp_acc_reduce(acc.c[1])), FpL(fp_acc_reduce(acc.c[2])), FpL(fp_acc_reduce(acc.c[3])));
+    return fpext_make(FpL{fp_acc_reduce(acc.c[0])}, FpL{fp_acc_reduce(acc.c[1])}, FpL{fp_acc_reduce(acc.c[2])}, FpL{fp_acc_reduce(acc.c[3])});
 }

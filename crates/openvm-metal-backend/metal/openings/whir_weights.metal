@@ -7,8 +7,8 @@ inline FpL whir_power(Fp base, uint_l i, uint bits) {
     FpL r = fp_one<uint_l>();
     for (uint b = 0u; b < bits; b++) {
         uint_l take = (uint_l)0u - ((i >> b) & (uint_l)1u);
-        FpL m = fp_lanes(Fp(FP_ONE ^ base.v));
-        r = r * FpL((m.v & take) ^ (uint_l)FP_ONE);
+        FpL m = fp_lanes(Fp{FP_ONE ^ base.v});
+        r = r * FpL{(m.v & take) ^ (uint_l)FP_ONE};
         base = base * base;
     }
     return r;

@@ -3,14 +3,14 @@
 #include "../field/fp_ext.h"
 
 /// Index of the first lane.
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 inline ulong lane_base(index_l i) { return i.base; }
 #else
 inline ulong lane_base(index_l i) { return i; }
 #endif
 
 /// i mod 2^bits and i div 2^bits, for lanes that do not cross a multiple of 2^bits.
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 inline index_l lane_mod_pow2(index_l i, uint bits) {
     index_l r = i;
     r.base = i.base & ((1ul << bits) - 1ul);
@@ -37,14 +37,14 @@ inline FpExtPairL lane_load_pair(device const FpExt* p, index_l i) {
 
 /// Stores the lanes whose index is below n.
 inline void lane_store_below(device FpExt* p, index_l i, ulong n, FpExtL v) {
-#if MSL_LANES > 1
-    if (i.base + ulong(MSL_LANES - 1) * i.step < n) {
+#if LANE_WIDTH > 1
+    if (i.base + ulong(LANE_WIDTH - 1) * i.step < n) {
         lane_store(p, i, v);
         return;
     }
-    for (uint k = 0; k < MSL_LANES; k++) {
+    for (uint k = 0; k < LANE_WIDTH; k++) {
         if (i.base + k * i.step < n) {
-            p[i.base + k * i.step] = fpext_make(Fp(v.c[0].v[k]), Fp(v.c[1].v[k]), Fp(v.c[2].v[k]), Fp(v.c[3].v[k]));
+            p[i.base + k * i.step] = fpext_make(Fp{v.c[0].v[k]}, Fp{v.c[1].v[k]}, Fp{v.c[2].v[k]}, Fp{v.c[3].v[k]});
         }
     }
 #else
@@ -55,7 +55,7 @@ inline void lane_store_below(device FpExt* p, index_l i, ulong n, FpExtL v) {
 /// bit ? b : a, for a vector of bits that are 0 or 1.
 template <typename U> inline FpT<U> fp_select_bit(Fp a, Fp b, U bit) {
     U take = (U)0u - bit;
-    return FpT<U>((U)a.v ^ (take & (U)(a.v ^ b.v)));
+    return FpT<U>{(U)a.v ^ (take & (U)(a.v ^ b.v))};
 }
 template <typename U> inline FpExtT<U> fpext_select_bit(FpExt a, FpExt b, U bit) {
     return fpext_make(fp_select_bit(a.c[0], b.c[0], bit), fp_select_bit(a.c[1], b.c[1], bit),
@@ -66,7 +66,7 @@ template <typename U> inline FpExtT<U> fpext_select_bit(FpExt a, FpExt b, U bit)
 constant constexpr uint POLY_GROUP_THREADS = 256u;
 
 /// Sum of x over the threads of the threadgroup, on thread 0; log2(tpg) barriers on GPUs.
-#if MSL_LANES > 1
+#if LANE_WIDTH > 1
 inline FpExt fpext_group_sum(FpExtL x, threadgroup FpExt* scratch, tid_l tid, uint tpg) {
     (void)scratch;
     (void)tid;

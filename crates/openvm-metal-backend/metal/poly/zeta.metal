@@ -11,7 +11,7 @@ kernel void poly_zeta_pass(device FpExt* table [[buffer(0)]],
     threadgroup Fp4 tile[1024];
     device uint4* words = (device uint4*)table;
     uint size = 1u << (p.run_bits + p.bits);
-    for (uint t = tid; t < size; t += tpg) tile[t] = Fp4(words[zeta_address(p, group, t)]);
+    for (uint t = tid; t < size; t += tpg) tile[t] = Fp4{words[zeta_address(p, group, t)]};
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (p.subtract != 0u) {
         zeta_tile_bits<true>(tile, size, p.run_bits, p.bits, tid, tpg);

@@ -11,7 +11,8 @@ use crate::{
     codegen_cpp::{self, Flavour, Prefixes},
     codegen_rust,
     error::BuildError,
-    scan,
+    lexer::Tokens,
+    rewrite, scan,
     target_cpu::{self, Isa},
     target_ptx,
 };
@@ -71,7 +72,8 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
                 Flavour::Ptx,
                 Prefixes::default(),
             );
-            let options = target_ptx::options(&cx.compiler, &cx.shim);
+            let mut options = target_ptx::options(&cx.compiler, &cx.shim);
+            options.extend(contraction(&p.tokens));
             let output = cx.product(&u.name, "kernels.ptx");
             cx.compile(u, &text, &options, &output, "ptx")?;
             let source = output.with_extension("cpp");
@@ -107,6 +109,7 @@ fn cpu(cx: &Context, u: &Unit, flavour: Flavour, isa: Isa) -> Result<PathBuf, Bu
         &cx.target,
         cx.cross,
     );
+    options.extend(contraction(&p.tokens));
     let (tag, what) = match flavour {
         Flavour::Lanes(_) => (format!("{}_lanes.o", isa.suffix()), "lanes"),
         Flavour::Fiber => (format!("{}_fiber.o", isa.suffix()), "fibers"),
@@ -125,6 +128,11 @@ fn cpu(cx: &Context, u: &Unit, flavour: Flavour, isa: Isa) -> Result<PathBuf, Bu
     let target = format!("cpu {} {what}", isa.suffix());
     cx.compile(u, &text, &options, &output, &target)?;
     Ok(output)
+}
+
+/// The option that keeps products and sums apart, where the text asks for that.
+fn contraction(t: &Tokens) -> Option<String> {
+    rewrite::forbids_contraction(t).then(|| "-ffp-contract=off".into())
 }
 
 /// Makes a static library of the objects and tells cargo to link it.

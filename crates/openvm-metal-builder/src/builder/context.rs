@@ -11,9 +11,11 @@ use crate::{
     codegen_cpp::Flavour,
     compiler::Compiler,
     error::BuildError,
-    preprocess::{preprocess, Preprocessed, METAL_VERSION},
+    lexer::Tokens,
+    preprocess::{preprocess, Preprocessed, Request, METAL_VERSION},
     scan::Scan,
     shim::{self, write_if_changed, ShimFolders},
+    target_apple,
     target_cpu::Isa,
     target_metallib::AppleTools,
 };
@@ -24,6 +26,8 @@ pub(super) struct Unit {
     pub name: String,
     pub prefix: String,
     pub scan: Scan,
+    /// What Apple's compiler gets, and the rules read.
+    pub text: Tokens,
     pub files: Vec<PathBuf>,
 }
 
@@ -59,23 +63,24 @@ impl Context {
         name: &str,
         flavour: Flavour,
     ) -> Result<Preprocessed, BuildError> {
-        // Fibers and probes see what scalar versions see, which the scan has preprocessed already.
-        let (flavour, tag) = match flavour {
-            Flavour::Scalar | Flavour::Fiber | Flavour::Probe => (Flavour::Scalar, "scalar".into()),
-            Flavour::Lanes(w) => (flavour, format!("lanes{w}")),
-            Flavour::Ptx => (flavour, "ptx".into()),
-            Flavour::Lint => (flavour, "lint".into()),
-        };
-        let path = self.product(name, &tag);
-        preprocess(
-            &self.compiler,
-            &self.shim,
-            &self.root,
+        let folder = self.product(name, "text");
+        preprocess(self.request(file, &folder), flavour)
+    }
+
+    /// The text of a unit that Apple's compiler gets.
+    pub fn apple(&self, file: &Path, name: &str) -> Result<Preprocessed, BuildError> {
+        let folder = self.product(name, "text");
+        target_apple::text(self.request(file, &folder))
+    }
+
+    fn request<'a>(&'a self, file: &'a Path, folder: &'a Path) -> Request<'a> {
+        Request {
+            compiler: &self.compiler,
+            root: &self.root,
             file,
-            flavour,
-            METAL_VERSION,
-            &path,
-        )
+            metal_version: METAL_VERSION,
+            folder,
+        }
     }
 
     /// Compiles `text` with `options` to `output`, unless nothing changed.

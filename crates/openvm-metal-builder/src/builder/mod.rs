@@ -15,7 +15,11 @@ use self::context::Context;
 use crate::{
     compiler::Compiler,
     error::BuildError,
+    lint,
+    preprocess::{Request, METAL_VERSION},
+    scan,
     shim::{write_if_changed, ShimFolders},
+    target_apple,
     target_cpu::Isa,
     target_metallib::{self, AppleTools, Wish},
     target_ptx,
@@ -106,17 +110,48 @@ impl Builder {
             ptx,
         };
         let library = var("CARGO_PKG_NAME").replace('-', "_");
-        let units = units::scan(&cx, &library)?;
+        let units = units::scan(&cx, &library).map_err(|e| e.below(&cx.root))?;
         for f in units.iter().flat_map(|u| &u.files) {
             println!("cargo:rerun-if-changed={}", f.display());
         }
         let objects = compile::objects(&cx, &units)?;
         compile::archive(&cx, &library, &objects)?;
-        output::flatten(&cx, &units)?;
+        output::sources(&cx, &units)?;
         let metallibs = metallib::libraries(&cx, &units)?;
-        let text = output::generate(&cx, &library, &units, &metallibs, &self.types)?;
+        let text = output::generate(&cx, &library, &units, &metallibs, &self.types)
+            .map_err(|e| e.below(&cx.root))?;
         write_if_changed(&PathBuf::from(var("OUT_DIR")).join("kernels.rs"), &text)
     }
+}
+
+/// Writes the text of `file` in `folder` that Apple's compiler gets to the same name in `OUT_DIR`: for functions that
+/// kernels made at run time call.
+///
+/// # Errors
+/// [`BuildError::Rules`] and those of preprocessing.
+pub fn embed(folder: &str, file: &str) -> Result<(), BuildError> {
+    let var = |name: &str| env::var(name).unwrap_or_default();
+    let root = Path::new(&var("CARGO_MANIFEST_DIR")).join(folder);
+    let out = PathBuf::from(var("OUT_DIR"));
+    println!("cargo:rerun-if-env-changed=OPENVM_METAL_CXX");
+    let compiler = Compiler::find()?;
+    let p = target_apple::text(Request {
+        compiler: &compiler,
+        root: &root,
+        file: &root.join(file),
+        metal_version: METAL_VERSION,
+        folder: &out.join("text"),
+    })?;
+    for f in &p.files {
+        println!("cargo:rerun-if-changed={}", f.display());
+    }
+    let mut scan = scan::scan(&p.tokens);
+    scan.findings.extend(p.findings);
+    let findings = lint::tokens(&p.tokens, &scan);
+    if !findings.is_empty() {
+        return Err(BuildError::Rules(findings).below(&root));
+    }
+    write_if_changed(&out.join(file), &target_apple::embedded(&p.tokens))
 }
 
 /// Ends a build script with the error, each line readable in cargo's output.

@@ -14,10 +14,10 @@ use crate::{
     types::TypeMap,
 };
 
-/// Writes the flattened sources.
-pub(super) fn flatten(cx: &Context, units: &[Unit]) -> Result<(), BuildError> {
+/// Writes the texts for Apple's compiler.
+pub(super) fn sources(cx: &Context, units: &[Unit]) -> Result<(), BuildError> {
     units.iter().try_for_each(|u| {
-        let text = target_apple::flatten(&cx.root, &u.file)?;
+        let text = target_apple::embedded(&u.text);
         write_if_changed(&cx.product(&u.name, "flat.metal"), &text)
     })
 }

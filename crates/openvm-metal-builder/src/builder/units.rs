@@ -25,11 +25,15 @@ pub(super) fn scan(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError>
             .unwrap_or(&file)
             .with_extension("");
         let name = below.display().to_string().replace('\\', "/");
-        let p = cx.preprocess(&file, &name, Flavour::Scalar)?;
+        let p = cx.apple(&file, &name)?;
         let mut scan = scan::scan(&p.tokens);
+        scan.findings = p.findings;
         scan.findings = lint::tokens(&p.tokens, &scan);
+        // Compilations that run side by side share it.
+        cx.preprocess(&file, &name, Flavour::Scalar)?;
         Ok(Unit {
             scan,
+            text: p.tokens,
             prefix: format!("{library}_{}", identifier(&name)),
             name,
             files: p.files,
@@ -37,7 +41,13 @@ pub(super) fn scan(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError>
         })
     });
     let units = all(scanned)?;
-    let mut findings: Vec<Finding> = units.iter().flat_map(|u| u.scan.findings.clone()).collect();
+    // What is wrong with a header is found in each unit that includes it.
+    let mut findings: Vec<Finding> = Vec::new();
+    for found in units.iter().flat_map(|u| &u.scan.findings) {
+        if !findings.contains(found) {
+            findings.push(found.clone());
+        }
+    }
     let mut seen = std::collections::HashMap::new();
     for u in &units {
         for e in &u.scan.entries {

@@ -24,11 +24,11 @@ pub fn translate(t: &Tokens, scan: &Scan) -> String {
         "msl_quad.h",
         "msl_simdgroup_matrix.h",
     ];
-    let needed = shim::on_demand((0..t.len()).map(|i| t.at(i)));
+    let needed = shim::on_demand(t);
     for header in needed.into_iter().filter(|h| !declared.contains(h)) {
         out.push_str(&format!("#include \"{header}\"\n"));
     }
-    out + "#include \"lanes_scalar.h\"\n" + &body + "\n"
+    out + &body + "\n"
 }
 
 /// Compiler options without input.
@@ -101,7 +101,7 @@ fn findings(messages: &str) -> Vec<Finding> {
             if let (Some((place, _)), Some(last)) =
                 (line.split_once(": note: in instantiation"), out.last_mut())
             {
-                if last.file.contains("shim") {
+                if last.file.contains("shim") || last.file == shim::LANES_HEADER {
                     (last.file, last.line) = position(place);
                 }
             }

@@ -4,6 +4,7 @@
 //! rules are stable and listed in `docs/kernels.md`.
 
 pub mod address_space;
+mod apple;
 mod control;
 mod declarations;
 mod words;
@@ -52,6 +53,7 @@ pub fn tokens(t: &Tokens, scan: &Scan) -> Vec<Finding> {
     words::check(&source, &mut out);
     declarations::check(&source, &mut out);
     control::check(&source, &mut out);
+    apple::check(&source, &mut out);
     out.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     out.dedup();
     // A texture is also a parameter of no known kind: say it once.

@@ -41,11 +41,15 @@ pub(crate) fn check(s: &Source<'_>, out: &mut Vec<Finding>) {
 
 fn directive(s: &Source<'_>, i: usize, out: &mut Vec<Finding>) {
     let text = s.t.at(i);
+    let loops = text.strip_prefix("#pragma clang loop ").map(str::trim);
+    if matches!(loops, Some("unroll(full)" | "unroll(disable)")) {
+        return;
+    }
     if text.contains("pragma") && (text.contains(" unroll") || text.contains("clang loop")) {
         out.push(s.finding(
             i,
             "unroll-pragma",
-            "the unrolling pragma is the same on every target".into(),
+            "every target can have this pragma only as unroll(full) or unroll(disable)".into(),
             "write MSL_UNROLL or MSL_ROLLED of lanes.h before the loop",
         ));
     }

@@ -3,6 +3,6 @@
 using namespace metal;
 kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
     if (gid >= n) return;
-    double x = 1.0;
+    double x = 1;
     out[gid] = n;
 }

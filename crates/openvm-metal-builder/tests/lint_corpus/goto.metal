@@ -4,6 +4,5 @@ using namespace metal;
 kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
     if (gid >= n) return;
     if (n == 7) goto end;
-end:
     out[gid] = n;
 }

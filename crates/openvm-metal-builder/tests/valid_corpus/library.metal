@@ -2,6 +2,7 @@
 #include <metal_stdlib>
 #include <metal_matrix>
 using namespace metal;
+#pragma METAL fp contract(off)
 
 constant float3x3 kWeights = float3x3(float3(1, 2, 3), float3(4, 5, 6), float3(7, 8, 9));
 constant float4 kTint = float4(1, 2, 3, 4);

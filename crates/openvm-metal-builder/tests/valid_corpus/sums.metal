@@ -1,6 +1,7 @@
 // Barriers, SIMD-group operations, threadgroup arrays and templates as the rules want them.
 #include <metal_stdlib>
 using namespace metal;
+#pragma METAL fp contract(off)
 
 constant uint WEIGHTS[4] = {1, 2, 3, 4};
 

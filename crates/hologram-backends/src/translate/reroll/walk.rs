@@ -8,7 +8,7 @@ use super::access::{has_one_name, Access};
 use super::line::{value, Line};
 use crate::isa::{Address, Instruction, Predicate, Register, Ty};
 use crate::program::Program;
-use crate::translate::value::expression;
+use crate::translate::value::is_computed;
 
 /// Integers that are known, by register.
 pub type Lines = BTreeMap<Register, Line>;
@@ -141,7 +141,9 @@ fn step(
             held(src2).is_some_and(|line| line.ty == ty && line.bits().is_some_and(|b| b != 0))
         }
         ref other => {
-            expression(other)?;
+            if !is_computed(other) {
+                return None;
+            }
             true
         }
     };

@@ -1,0 +1,8 @@
+// expect: foreign-macro 4
+#include <metal_stdlib>
+using namespace metal;
+METAL_INTERNAL uint twice(uint x) { return 2 * x; }
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = twice(n);
+}

@@ -1,0 +1,2 @@
+#pragma once
+inline uint once(uint x) { return x; }

@@ -1,0 +1,9 @@
+// expect: union 4
+#include <metal_stdlib>
+using namespace metal;
+union Word { uint word; float number; };
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = n;
+}
+#pragma METAL fp contract(off)

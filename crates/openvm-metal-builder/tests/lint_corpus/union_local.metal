@@ -1,0 +1,9 @@
+// expect: union 6
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    union { uint word; uchar bytes[4]; } u;
+    u.word = n;
+    out[gid] = u.bytes[0];
+}

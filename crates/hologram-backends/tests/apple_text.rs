@@ -63,7 +63,10 @@ fn emitted_programs_keep_the_rules() -> Outcome {
     // Every type that Apple GPUs have, in arithmetic and in conversions.
     for ty in Ty::ALL.into_iter().filter(|&t| t != Ty::F64) {
         for name in ["ldg", "cvt"] {
-            assert!(seen.contains(&(name, Some(ty))), "{name}.{ty} is never emitted");
+            assert!(
+                seen.contains(&(name, Some(ty))),
+                "{name}.{ty} is never emitted"
+            );
         }
     }
     let names: BTreeSet<&str> = seen.iter().map(|s| s.0).collect();
@@ -93,6 +96,11 @@ fn emitted_programs_keep_the_rules() -> Outcome {
 
 /// Tokens of a text, without lines and comments.
 fn words(text: &str) -> Vec<String> {
-    let t = openvm_metal_builder::lexer::Tokens::new(text.replace("_Pragma(\"clang loop unroll(full)\")", ""));
-    (0..t.len()).map(|i| t.at(i).to_string()).filter(|w| !w.starts_with("#include")).collect()
+    let t = openvm_metal_builder::lexer::Tokens::new(
+        text.replace("_Pragma(\"clang loop unroll(full)\")", ""),
+    );
+    (0..t.len())
+        .map(|i| t.at(i).to_string())
+        .filter(|w| !w.starts_with("#include"))
+        .collect()
 }

@@ -84,9 +84,8 @@ impl<'a> Prefixes<'a> {
 pub fn unit(t: &Tokens, scan: &Scan, flavour: Flavour, prefixes: Prefixes<'_>) -> String {
     let body = rewrite::rewrite(t, scan, matches!(flavour, Flavour::Lanes(_)));
     let body = literals::as_metal(body, t);
-    let mut out = String::from(
-        "#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n",
-    );
+    let mut out =
+        String::from("#include \"msl_outside.h\"\nnamespace {\n#include \"metal_stdlib\"\n");
     if matches!(flavour, Flavour::Lanes(_)) {
         out.push_str("#include \"lanes_vector.h\"\n");
     }

@@ -175,7 +175,9 @@ impl Flattener<'_> {
             if self.first(PathBuf::from(target), true, name, n, target) {
                 self.guarded(target, |f| {
                     // On vectors of threads the shim gives the lane types.
-                    f.out.text.push_str("#if LANE_WIDTH == 1\n#line 1 \"lanes.h\"\n");
+                    f.out
+                        .text
+                        .push_str("#if LANE_WIDTH == 1\n#line 1 \"lanes.h\"\n");
                     f.push(shim::text("lanes_scalar.h"));
                     f.out.text.push_str("#endif\n");
                     f.out.text.push_str(&back);
@@ -422,7 +424,10 @@ mod tests {
 
     #[test]
     fn guards_are_known() {
-        assert_eq!(include_guard("// x\n#ifndef A_H\n#define A_H\n#endif"), Some("A_H"));
+        assert_eq!(
+            include_guard("// x\n#ifndef A_H\n#define A_H\n#endif"),
+            Some("A_H")
+        );
         assert_eq!(include_guard("#ifndef A\n#define B\n#endif"), None);
         assert_eq!(include_guard("#if A\n#endif"), None);
     }

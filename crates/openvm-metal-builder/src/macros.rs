@@ -72,7 +72,8 @@ pub const TARGET_MACROS: &[TargetMacro] = &[
     },
     TargetMacro {
         name: "LANE_MULTIPLE",
-        what: "`LANE_MULTIPLE(n);` runs the version without vectors if n is no multiple of the lanes",
+        what:
+            "`LANE_MULTIPLE(n);` runs the version without vectors if n is no multiple of the lanes",
         apple: "nothing",
         cpu: "nothing",
         lanes: "a test and a return",
@@ -192,7 +193,10 @@ mod tests {
     fn values_are_those_of_the_list() {
         for m in TARGET_MACROS.iter().filter(|m| m.condition) {
             let apple = Values::APPLE.defines(300);
-            assert!(apple.contains(&format!("-D{}={}", m.name, m.apple)), "{m:?}");
+            assert!(
+                apple.contains(&format!("-D{}={}", m.name, m.apple)),
+                "{m:?}"
+            );
         }
     }
 }

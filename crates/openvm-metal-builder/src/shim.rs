@@ -107,7 +107,9 @@ const ON_DEMAND: &[(&str, Uses)] = &[
 
 /// Types and literals of floating point numbers: without any of them a file has none.
 pub(crate) fn is_floating(word: &str) -> bool {
-    let number = word.trim_start_matches('.').starts_with(|c: char| c.is_ascii_digit());
+    let number = word
+        .trim_start_matches('.')
+        .starts_with(|c: char| c.is_ascii_digit());
     let literal = number && word.contains('.');
     literal
         || word.contains("float")
@@ -117,7 +119,9 @@ pub(crate) fn is_floating(word: &str) -> bool {
 
 /// `half`, `half4`, `packed_half2`, `simdgroup_half8x8`; not `half_size`.
 fn is_half(word: &str) -> bool {
-    let name = word.strip_prefix("packed_").or(word.strip_prefix("simdgroup_"));
+    let name = word
+        .strip_prefix("packed_")
+        .or(word.strip_prefix("simdgroup_"));
     let shape = name.unwrap_or(word).strip_prefix("half");
     shape.is_some_and(|s| s.bytes().all(|b| b.is_ascii_digit() || b == b'x'))
 }

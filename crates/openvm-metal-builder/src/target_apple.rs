@@ -38,7 +38,10 @@ pub fn embedded(t: &Tokens) -> String {
             if !fresh {
                 out.push('\n');
             }
-            while token.file.as_ref() == file && (next..next + 4).contains(&token.line) && token.line > next {
+            while token.file.as_ref() == file
+                && (next..next + 4).contains(&token.line)
+                && token.line > next
+            {
                 out.push('\n');
                 next += 1;
             }

@@ -104,22 +104,35 @@ fn historic_forms_are_found_where_they_stood() {
     }
     let tools = Toolchain::new(scratch.join("tools")).expect("a C++ compiler");
     for row in ROWS {
-        let folder = [BACKEND, HOLOGRAM].into_iter().find(|f| row.file.starts_with(f));
+        let folder = [BACKEND, HOLOGRAM]
+            .into_iter()
+            .find(|f| row.file.starts_with(f));
         let root: PathBuf = scratch.join(folder.expect("a folder of kernels"));
         let path = scratch.join(row.file);
         let text = fs::read_to_string(&path).expect("the file");
-        assert_eq!(text.matches(row.now).count(), 1, "{}: {}", row.file, row.now);
+        assert_eq!(
+            text.matches(row.now).count(),
+            1,
+            "{}: {}",
+            row.file,
+            row.now
+        );
         let at = text.find(row.now).unwrap_or_default();
         let line = text[..at].matches('\n').count() as u32 + 1;
         fs::write(&path, text.replacen(row.now, row.before, 1)).expect("written");
-        let found = tools.lint(&root, &root.join(row.unit)).expect("preprocessed");
+        let found = tools
+            .lint(&root, &root.join(row.unit))
+            .expect("preprocessed");
         fs::write(&path, &text).expect("written");
         let hit = found.iter().find(|f| f.rule == row.rule);
         let hit = hit.unwrap_or_else(|| panic!("{} in {}: {found:#?}", row.rule, row.file));
         assert!(hit.line > 0 && !hit.remedy.is_empty(), "{hit}");
         if !row.before.is_empty() {
             assert_eq!(Path::new(&hit.file), path, "{hit}");
-            assert!((line..line + 2).contains(&hit.line), "{hit}, not line {line}");
+            assert!(
+                (line..line + 2).contains(&hit.line),
+                "{hit}, not line {line}"
+            );
         }
     }
 }

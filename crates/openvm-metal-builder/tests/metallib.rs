@@ -157,7 +157,10 @@ fn libraries_are_made_where_the_tools_are() {
     // A unit that Apple's compiler refuses.
     source(
         "a.metal",
-        &format!("{}typedef uint refuse_me;\n", KERNEL.replace("NAME", "first")),
+        &format!(
+            "{}typedef uint refuse_me;\n",
+            KERNEL.replace("NAME", "first")
+        ),
     );
     let error = build("1").expect_err("a refusal");
     assert!(matches!(error, BuildError::Compile { .. }), "{error}");

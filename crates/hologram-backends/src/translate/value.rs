@@ -114,10 +114,9 @@ fn expression(instruction: &Instruction) -> Option<String> {
             v(src_true, ty),
             v(src_false, ty)
         ),
-        I::ReduceAdd { .. }
-        | I::ReduceMul { .. }
-        | I::ReduceMin { .. }
-        | I::ReduceMax { .. } => reduction(instruction)?.swap_remove(0),
+        I::ReduceAdd { .. } | I::ReduceMul { .. } | I::ReduceMin { .. } | I::ReduceMax { .. } => {
+            reduction(instruction)?.swap_remove(0)
+        }
         I::Rsqrt { ty, src, .. } => {
             format!(
                 "({m})1 / hg_sqrt_{}({})",

@@ -38,12 +38,16 @@ const POSITIONS: [&str; 7] = [
 /// Elements of a position type: `uint2` and `gid2_l` have two.
 fn width(element: &str) -> u32 {
     let name = element.strip_suffix("_l").unwrap_or(element);
-    name.chars().last().and_then(|c| c.to_digit(10)).unwrap_or(1)
+    name.chars()
+        .last()
+        .and_then(|c| c.to_digit(10))
+        .unwrap_or(1)
 }
 
 /// Positions and sizes in grid and threadgroup: all scalars, or all vectors of one width.
 fn position_width(f: &KernelFn, out: &mut Vec<Finding>) {
-    let is_position = |kind: &ParamKind| matches!(kind, ParamKind::Builtin(b) if POSITIONS.contains(&b.as_str()));
+    let is_position =
+        |kind: &ParamKind| matches!(kind, ParamKind::Builtin(b) if POSITIONS.contains(&b.as_str()));
     let mut positions = f.params.iter().filter(|p| is_position(&p.kind));
     let Some(first) = positions.next() else {
         return;
@@ -122,7 +126,13 @@ fn identifier(s: &Source<'_>, i: usize, word: &str) -> Found {
 /// `1ull`, `0x1LL`.
 fn literal(word: &str) -> Found {
     let hex = word.starts_with("0x") || word.starts_with("0X");
-    let digit = |c: char| if hex { c.is_ascii_hexdigit() } else { c.is_ascii_digit() };
+    let digit = |c: char| {
+        if hex {
+            c.is_ascii_hexdigit()
+        } else {
+            c.is_ascii_digit()
+        }
+    };
     let suffix = word.trim_start_matches(|c: char| digit(c) || matches!(c, '\'' | 'x' | 'X'));
     suffix.to_ascii_lowercase().contains("ll").then(|| {
         (
@@ -199,7 +209,9 @@ fn function_addresses(s: &Source<'_>, out: &mut Vec<Finding>) {
             && s.scopes[i].in_function;
         let pointer = t.at(i) == "("
             && t.at(i + 1) == "*"
-            && t.tokens.get(i + 2).is_some_and(|n| n.kind == TokenKind::Ident)
+            && t.tokens
+                .get(i + 2)
+                .is_some_and(|n| n.kind == TokenKind::Ident)
             && t.at(i + 3) == ")"
             && t.at(i + 4) == "("
             && before.kind == TokenKind::Ident
@@ -232,7 +244,10 @@ fn contraction(s: &Source<'_>, out: &mut Vec<Finding>) {
         out.push(s.finding(
             i,
             "contraction",
-            format!("`{}`: the file has floats and allows products and sums to be contracted", t.at(i)),
+            format!(
+                "`{}`: the file has floats and allows products and sums to be contracted",
+                t.at(i)
+            ),
             "write `#pragma METAL fp contract(off)` below the includes",
         ));
     }

@@ -10,7 +10,7 @@ use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Ahead, Effort, MetalBackend};
 use hologram_backends::translate::reroll;
 use hologram_backends::{Backend, BufferHandle, ExecutionParams, Program, Register, Ty};
-use openvm_metal_common::{Device, DeviceKind, MetalContext};
+use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -91,7 +91,12 @@ fn emit(kind: DeviceKind, folder: PathBuf, elements: u64) -> Outcome {
     let size_of = |handle| (1..=4).contains(&handle).then_some(4 * elements as usize);
     let mut launched = Vec::new();
     for program in programs()? {
-        match reroll(&program, &params, size_of, kind.into()) {
+        match reroll(
+            &program,
+            &params,
+            size_of,
+            DeviceProfile::typical(kind).execution.into(),
+        ) {
             Some(many) => launched.extend(many.stages),
             None => launched.push((program, params.clone())),
         }

@@ -14,7 +14,7 @@ use openvm_metal_backend::{
     params::MerkleLeafParams,
     prelude::{Digest, EF, F},
 };
-use openvm_metal_common::{CommandStream, Device, DeviceKind, Grid, MetalBuffer, MetalContext};
+use openvm_metal_common::{CommandStream, Device, Grid, MetalBuffer, MetalContext};
 use p3_baby_bear::default_babybear_poseidon2_16;
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
 use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let context = MetalContext::shared_on(Device::from_env()?, &[&kernels::LIBRARY])?;
     println!("{}", context.info());
     let s = context.stream();
-    let cpu = context.info().kind == DeviceKind::Cpu;
+    let cpu = !context.device_profile().many_core();
     row_hash(&s, if cpu { 16 } else { 20 }, cpu)?;
     tree(&s, if cpu { 14 } else { 20 })?;
     dft(&s, 20, if cpu { 64 } else { 128 }, cpu)?;

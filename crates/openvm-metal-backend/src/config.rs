@@ -16,7 +16,8 @@ pub struct MetalProverConfig {
     pub constraint_scratch_bytes: u64,
     /// Keep all codewords of the common main traces from the commitment to the queries. If false, as
     /// many columns as the constraint phase needs memory for are dropped once they are hashed and
-    /// encoded again for the queries. `None`: true on a CPU; on a GPU true up to 256 MiB of codewords.
+    /// encoded again for the queries. `None`: true up to what the device's profile keeps
+    /// (`DeviceProfile::max_kept_codewords`: all on a CPU, 256 MiB on GPUs).
     pub keep_codewords: Option<bool>,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
     pub memory_budget: Option<u64>,

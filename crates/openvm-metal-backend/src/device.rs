@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalContext};
+use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::{
     proof::{BatchConstraintProof, GkrProof, StackingProof, WhirProof},
     prover::{
@@ -116,9 +116,6 @@ impl MetalDevice {
     }
 }
 
-/// Codewords up to this size, in bytes, are kept unless the caller says otherwise.
-const SMALL_CODE: u64 = 256 << 20;
-
 impl MetalDevice {
     /// Bytes of codewords to drop: what the constraint phase needs beside traces and codewords, so that
     /// the peak of a proof is that of its commitment.
@@ -128,14 +125,10 @@ impl MetalDevice {
         params: CommitParams,
         traces: &[&MetalMatrix<F>],
     ) -> u64 {
-        let cpu = s.context().info().kind == DeviceKind::Cpu;
+        let most = s.context().device_profile().max_kept_codewords;
         let cells: u64 = traces.iter().map(|trace| trace.num_cells() as u64).sum();
         let code = cells.saturating_mul(4) << params.log_blowup;
-        if self
-            .prover
-            .keep_codewords
-            .unwrap_or(cpu || code <= SMALL_CODE)
-        {
+        if self.prover.keep_codewords.unwrap_or(code <= most) {
             return 0;
         }
         // The folded columns, and an eighth for those that rules read one row ahead.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use openvm_metal_common::MetalError;
 use openvm_stark_backend::prover::error::StackedPcsError;
 
-use crate::memory_plan::MemoryEstimate;
+use crate::memory_plan::{MemoryEstimate, PlannedBuffer};
 
 /// Why a proof was not made. Heights are rows, widths columns, memory bytes.
 #[derive(Debug, thiserror::Error)]
@@ -108,12 +108,19 @@ pub enum MetalProverError {
     #[error("{what}: the commitment does not match the committed trace")]
     CommitmentMismatch { what: String },
     /// The proof would not fit into memory.
-    #[error("a proof of this size needs about {} bytes at its peak ({}), the budget is {budget}",
+    #[error("a proof of this size needs about {} bytes at its peak ({}), the budget is {budget}: \
+         prove shorter traces (smaller segments), or allow more by OPENVM_METAL_MEMORY_BUDGET",
         estimate.peak(), estimate.peak_phase())]
     MemoryBudget {
         estimate: Box<MemoryEstimate>,
         budget: u64,
     },
+
+    /// A buffer of the proof is larger than any that the device has.
+    #[error("{} of {} rows x {} columns takes {} bytes in one piece ({}), the device's largest buffer has \
+         {limit}: prove shorter traces (smaller segments), or use a device with larger buffers",
+        buffer.what, buffer.rows, buffer.columns, buffer.bytes(), buffer.stage)]
+    BufferLimit { buffer: PlannedBuffer, limit: u64 },
 
     /// The sum of all interactions is not zero: some message was sent that nobody received.
     #[error(

@@ -23,6 +23,7 @@ use crate::{
     device::MetalDevice,
     error::MetalProverError,
     matrix::{MetalMatrix, MetalSliceOwned},
+    memory_plan::PlannedBuffer,
     ntt::transpose,
     prelude::{Digest, F, SC},
     stacked::{StackedPcsDataMetal, StackedSegment},
@@ -38,6 +39,7 @@ impl MetalDevice {
     /// If the device cannot hold it.
     pub fn upload(&self, matrix: &ColMajorMatrix<F>) -> Result<MetalMatrix<F>, MetalProverError> {
         let s = self.stream()?;
+        trace_buffer(matrix.height(), matrix.width()).check(s.context().device_profile())?;
         let buffer = MetalBuffer::from_host(s, &matrix.values)?;
         Ok(MetalMatrix::from_buffer(
             buffer,
@@ -57,6 +59,7 @@ impl MetalDevice {
         let s = self.stream()?;
         let width = matrix.width;
         let height = matrix.values.len().checked_div(width).unwrap_or(0);
+        trace_buffer(height, width).check(s.context().device_profile())?;
         let rows = MetalBuffer::from_host(s, &matrix.values)?;
         if height <= 1 || width <= 1 {
             return Ok(MetalMatrix::from_buffer(rows, height, width));
@@ -94,6 +97,7 @@ impl MetalDevice {
             k_whir: log2(host.tree.rows_per_query()),
             spare_bytes: 0,
         };
+        params.check_code(s, layout.width())?;
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
         let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());
         let segments = vec![StackedSegment { start: 0, cells }];
@@ -138,6 +142,10 @@ impl MetalDevice {
             other_data: Transported::from_result(air_data),
         }
     }
+}
+
+fn trace_buffer(height: usize, width: usize) -> PlannedBuffer {
+    PlannedBuffer::matrix("transport", "a trace", height as u64, width as u64)
 }
 
 fn log2(x: usize) -> usize {

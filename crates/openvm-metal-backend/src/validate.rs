@@ -47,7 +47,11 @@ pub(crate) fn check_input(
     let budget = device
         .prover_config()
         .memory_budget
-        .unwrap_or(s.context().info().budget);
+        .unwrap_or(s.context().device_profile().budget);
+    let profile = s.context().device_profile();
+    for buffer in &estimate.buffers {
+        buffer.check(profile)?;
+    }
     if estimate.peak() > budget {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),

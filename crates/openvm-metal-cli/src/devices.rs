@@ -108,24 +108,25 @@ fn describe(device: &DeviceReport) -> String {
         let reason = device.missing.as_deref().unwrap_or("unknown");
         return format!("not available: {reason}");
     };
+    let profile = &info.profile;
     let units = match info.kind {
         // The detail names the threads of a CPU; Metal does not tell the cores of a GPU.
         DeviceKind::Cpu | DeviceKind::Metal => String::new(),
-        DeviceKind::Cuda => format!("{} multiprocessors, ", info.compute_units),
+        DeviceKind::Cuda => format!("{} multiprocessors, ", profile.cores),
     };
-    let memory = if info.unified { "unified" } else { "own" };
+    let memory = if profile.unified { "unified" } else { "own" };
     format!(
         "{}\n{}\n{memory} memory {}, working set {}, budget {}, largest buffer {}\n\
          {units}simdgroups of {}, threadgroups of at most {} threads and {}",
         info.name,
         info.detail,
-        table::bytes(info.memory),
-        table::bytes(info.working_set),
-        table::bytes(info.budget),
-        table::bytes(info.max_buffer),
-        info.simd_width,
-        info.max_threads_per_threadgroup,
-        table::bytes(u64::from(info.max_threadgroup_memory)),
+        table::bytes(profile.memory),
+        table::bytes(profile.working_set),
+        table::bytes(profile.budget),
+        table::bytes(profile.max_buffer),
+        profile.simd_width,
+        profile.max_threads_per_threadgroup,
+        table::bytes(u64::from(profile.max_threadgroup_memory)),
     )
 }
 

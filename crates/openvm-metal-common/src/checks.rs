@@ -170,10 +170,14 @@ fn memory_reuse(s: &CommandStream, random: &mut Random) -> Outcome {
 fn far_offsets(s: &CommandStream, random: &mut Random) -> Outcome {
     const FAR: u64 = (4 << 30) + (1 << 20);
     const END: usize = 4096;
-    let info = s.context().info();
+    let profile = s.context().device_profile();
     // Fresh memory is poisoned in conformance mode, which takes its time.
-    let most = if info.conformance { 1 << 24 } else { FAR };
-    let len = most.min(info.budget / 2).min(info.max_buffer) as usize;
+    let most = if s.context().info().conformance {
+        1 << 24
+    } else {
+        FAR
+    };
+    let len = most.min(profile.budget / 2).min(profile.max_buffer) as usize;
     let mut big = MetalBuffer::<u8>::uninit(s.context(), len)?;
     let data = random.bytes(2 * END);
     let (first, last) = data.split_at(END);
@@ -221,8 +225,8 @@ fn one_thread(s: &CommandStream, random: &mut Random) -> Outcome {
 
 /// Memory over the budget is refused, and the device goes on.
 fn refusals(s: &CommandStream, random: &mut Random) -> Outcome {
-    let info = s.context().info();
-    let most = info.budget.min(info.max_buffer);
+    let profile = s.context().device_profile();
+    let most = profile.budget.min(profile.max_buffer);
     let refused = MetalBuffer::<u8>::uninit(s.context(), most as usize + (4 << 20));
     match refused {
         Err(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. }) => {}

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::device::{Device, DeviceInfo, DeviceKind};
+use crate::context_builder::ContextBuilder;
+use crate::device::{Device, DeviceInfo};
+use crate::device_profile::DeviceProfile;
 use crate::diagnostic::Diagnostic;
 use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};
 use crate::error::{MetalError, RecentKernels, Result};
@@ -66,8 +68,7 @@ impl MetalContext {
     /// [`MetalError::DeviceUnavailable`] if the device cannot be used (never another one in its
     /// place), [`MetalError::KernelCompile`] or [`MetalError::KernelMissing`] for a bad library.
     pub fn new(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
-        let budget = crate::memory::budget_from_env()?;
-        Self::with_budget(device, libraries, budget)
+        Self::builder(device).libraries(libraries).open()
     }
 
     /// As [`MetalContext::new`] with a memory budget in bytes instead of the device's own.
@@ -76,7 +77,10 @@ impl MetalContext {
         libraries: &[&'static KernelLibrary],
         budget: Option<u64>,
     ) -> Result<Self> {
-        Self::open(device, libraries, budget, Order::from_env()?)
+        Self::builder(device)
+            .libraries(libraries)
+            .budget(budget)
+            .open()
     }
 
     /// As [`MetalContext::new`] with an order of operations instead of that of `OPENVM_METAL_ORDER`.
@@ -88,30 +92,28 @@ impl MetalContext {
         libraries: &[&'static KernelLibrary],
         order: Order,
     ) -> Result<Self> {
-        let budget = crate::memory::budget_from_env()?;
-        Self::open(device, libraries, budget, order)
+        Self::builder(device)
+            .libraries(libraries)
+            .order(order)
+            .open()
     }
 
-    fn open(
-        device: Device,
-        libraries: &[&'static KernelLibrary],
-        budget: Option<u64>,
-        order: Order,
-    ) -> Result<Self> {
+    /// What to open a device with.
+    pub fn builder<'a>(device: Device) -> ContextBuilder<'a> {
+        ContextBuilder::new(device)
+    }
+
+    pub(crate) fn open(device: Device, options: OpenOptions<'_>) -> Result<Self> {
         let wait_limit = wait_limit_from_env()?;
         let profile = Profile::from_env()?;
         let longest = plan::longest_from_env()?;
-        let driver = driver::open(
-            device,
-            OpenOptions {
-                libraries,
-                budget,
-                order,
-            },
-        )?;
+        let driver = driver::open(device, options)?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
-        let pool = Mutex::new(Pool::new(driver.info().budget));
-        let planner = Mutex::new(Planner::new(device_rate(driver.info()), true, longest));
+        let pool = Mutex::new(Pool::new(driver.allowance()));
+        let rate = device_rate(&driver.info().profile);
+        // Times of this device say nothing about one that it stands in for.
+        let learns = driver.info().has_own_profile();
+        let planner = Mutex::new(Planner::new(rate, learns, longest));
         Ok(Self {
             inner: Arc::new(Inner {
                 driver,
@@ -165,6 +167,11 @@ impl MetalContext {
     /// The device in use.
     pub fn info(&self) -> &DeviceInfo {
         self.inner.driver.info()
+    }
+
+    /// What decisions about the device depend on.
+    pub fn device_profile(&self) -> &DeviceProfile {
+        &self.info().profile
     }
 
     /// A new counted handle onto the queue.
@@ -429,17 +436,11 @@ impl Recent {
     }
 }
 
-/// Modelled rates of the device, per core.
-fn device_rate(info: &DeviceInfo) -> DeviceRate {
-    let (products, bytes) = match info.kind {
-        DeviceKind::Metal => (8e9, 9e9),
-        DeviceKind::Cuda => (20e9, 15e9),
-        DeviceKind::Cpu => (0.5e9, 5e9),
-    };
-    let cores = f64::from(info.compute_units.max(1));
+/// Modelled rates of a device.
+fn device_rate(profile: &DeviceProfile) -> DeviceRate {
     DeviceRate {
-        products_per_second: cores * products,
-        bytes_per_second: cores * bytes,
+        products_per_second: profile.products_per_second as f64,
+        bytes_per_second: profile.bytes_per_second as f64,
     }
 }
 

@@ -117,7 +117,7 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
     /// Submits, waits and shows the elements to the host, without a copy on unified devices.
     pub fn host_view(&self, stream: &CommandStream) -> Result<HostView<'a, T>> {
         stream.same_context(self.allocation, "host view")?;
-        if !self.context().info().unified {
+        if !self.context().device_profile().unified {
             return Ok(HostView {
                 elements: Elements::Copied(self.to_host(stream)?),
             });
@@ -146,7 +146,7 @@ impl<T: DeviceElem> MetalBuffer<T> {
     pub fn host_view_mut(&mut self, stream: &CommandStream) -> Result<Option<&mut [T]>> {
         let (span, len) = (self.as_slice().span(), self.len());
         stream.same_context(self.as_slice().allocation, "host view")?;
-        if !self.context().info().unified {
+        if !self.context().device_profile().unified {
             return Ok(None);
         }
         stream.wait()?;

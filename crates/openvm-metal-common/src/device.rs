@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::device_profile::DeviceProfile;
 use crate::error::{MetalError, Result};
 use crate::kernel::KernelLibrary;
 
@@ -113,7 +114,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// What is known about the device of a context.
+/// What the device of a context is. Decisions depend on its profile alone.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceInfo {
     /// Marketing name, for example "Apple M4 Max" or "NVIDIA H100 80GB HBM3".
@@ -121,26 +122,17 @@ pub struct DeviceInfo {
     pub kind: DeviceKind,
     /// Driver, language or instruction-set details worth a line in a report.
     pub detail: String,
-    /// Bytes of memory the device addresses.
-    pub memory: u64,
-    /// Bytes it can use at once without degrading (Apple: `recommendedMaxWorkingSetSize`).
-    pub working_set: u64,
-    /// Bytes this context allows itself, see `OPENVM_METAL_MEMORY_BUDGET`.
-    pub budget: u64,
-    /// Largest single allocation in bytes.
-    pub max_buffer: u64,
-    /// Host and device share one memory, so host views need no copy.
-    pub unified: bool,
-    /// Threads per simdgroup as kernels see it.
-    pub simd_width: u32,
-    /// Most threads in one threadgroup.
-    pub max_threads_per_threadgroup: u32,
-    /// Most bytes of threadgroup memory in one threadgroup.
-    pub max_threadgroup_memory: u32,
-    /// GPU cores, multiprocessors or processor threads.
-    pub compute_units: u32,
     /// Conformance mode, see [`Device::CpuConformance`].
     pub conformance: bool,
+    /// Sizes, limits and rates: the device's own, or on the CPU those that it was given.
+    pub profile: DeviceProfile,
+}
+
+impl DeviceInfo {
+    /// False on a CPU that plans as another device would.
+    pub fn has_own_profile(&self) -> bool {
+        self.profile.name == self.kind.name()
+    }
 }
 
 impl fmt::Display for DeviceInfo {
@@ -157,8 +149,8 @@ impl fmt::Display for DeviceInfo {
                 ""
             },
             self.detail,
-            self.memory as f64 / GIB,
-            self.budget as f64 / GIB
+            self.profile.memory as f64 / GIB,
+            self.profile.budget as f64 / GIB
         )
     }
 }

@@ -31,6 +31,15 @@ pub enum MetalError {
     /// The device name is none of those that exist.
     #[error("unknown device '{name}': expected auto, metal, cuda, cpu or cpu-conformance")]
     UnknownDevice { name: String },
+    /// The profile is none of those that exist.
+    #[error("unknown device profile '{name}': expected one of {known}")]
+    UnknownDeviceProfile { name: String, known: String },
+    /// A profile for a device that has its own.
+    #[error("device {device} has a profile of its own and cannot take '{profile}': only the cpu device can (OPENVM_METAL_DEVICE=cpu)")]
+    ProfileRefused {
+        device: DeviceKind,
+        profile: &'static str,
+    },
     /// The device exists as a kind but cannot be used here.
     #[error("device {device} is not available: {reason}")]
     DeviceUnavailable { device: DeviceKind, reason: String },

@@ -120,9 +120,9 @@ impl<'a> KernelCall<'a> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
-        let info = self.stream.context().info();
-        let shape = Shape::new(self.kernel, self.grid, info.max_threads_per_threadgroup)?;
-        let threadgroup_bytes = self.check_arguments(info.max_threadgroup_memory)?;
+        let profile = self.stream.context().device_profile();
+        let shape = Shape::new(self.kernel, self.grid, profile.max_threads_per_threadgroup)?;
+        let threadgroup_bytes = self.check_arguments(profile.max_threadgroup_memory)?;
         let cost = self
             .cost
             .unwrap_or_else(|| Cost::assumed(shape.total_threads(), self.bound_bytes));

@@ -28,10 +28,12 @@ mod argument;
 mod buffer;
 mod checks;
 mod context;
+mod context_builder;
 mod copy;
 mod cost;
 mod counters;
 mod device;
+mod device_profile;
 mod diagnostic;
 mod driver;
 mod elem;
@@ -53,6 +55,7 @@ pub use argument::{AtLeast, Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
 pub use checks::{device_checks, DeviceCheck, DeviceCheckFailure};
 pub use context::MetalContext;
+pub use context_builder::ContextBuilder;
 pub use copy::{HostView, MemCopyD2D, MemCopyD2H, MemCopyH2D};
 pub use cost::Cost;
 pub use counters::{HostWork, StageCounters, StreamCounters};
@@ -60,6 +63,7 @@ pub use device::{
     devices, devices_for, host_memory, Device, DeviceInfo, DeviceKind, DeviceReport,
     DEVICE_VARIABLE,
 };
+pub use device_profile::{DeviceProfile, Execution, DEVICE_PROFILE_VARIABLE};
 pub use diagnostic::Diagnostic;
 pub use elem::DeviceElem;
 pub use error::{MetalError, RecentKernels, Result};

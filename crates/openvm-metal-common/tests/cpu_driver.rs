@@ -193,7 +193,7 @@ fn ranges_casts_and_copies() {
 #[test]
 fn barriers_simdgroups_and_divergence_on_fibers() {
     let ctx = context(Device::CpuConformance);
-    assert!(ctx.info().conformance && ctx.info().simd_width == 32);
+    assert!(ctx.info().conformance && ctx.device_profile().simd_width == 32);
     let s = ctx.stream();
     let n = 70usize;
     let input: Vec<u32> = (0..n as u32 * 3).collect();

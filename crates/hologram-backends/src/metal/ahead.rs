@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use openvm_metal_common::DeviceKind;
+use openvm_metal_common::{DeviceKind, DeviceProfile};
 
 use super::backend::base_options;
 use super::pipeline::{compile_group, groups, options};
@@ -33,7 +33,7 @@ impl Ahead {
         compiler.check()?;
         Ok(Self {
             compiler,
-            base: base_options(kind),
+            base: base_options(&DeviceProfile::typical(kind)),
             known: HashSet::new(),
         })
     }

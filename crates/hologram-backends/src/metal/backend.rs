@@ -4,7 +4,7 @@ use std::any::Any;
 use std::path::PathBuf;
 
 use hologram_kernels::device::LIBRARY;
-use openvm_metal_common::{CommandStream, Device, DeviceKind, MetalBuffer, MetalContext};
+use openvm_metal_common::{CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext};
 
 use super::device_error;
 use super::fallback::Fallback;
@@ -88,7 +88,7 @@ impl MetalBackend {
         let stream = context.stream();
         Ok(Self {
             pipelines: Pipelines::new(UnitCompiler::new(kind, scratch, effort)),
-            base: base_options(kind),
+            base: base_options(context.device_profile()),
             memory: Memory::new(&stream)?,
             table: MetalBuffer::uninit(context, 256).map_err(device_error)?,
             table_shape: TableShape::default(),
@@ -169,10 +169,10 @@ impl MetalBackend {
     }
 }
 
-/// What a kind of device cannot do.
-pub(crate) fn base_options(kind: DeviceKind) -> Options {
+/// What a device cannot do.
+pub(crate) fn base_options(profile: &DeviceProfile) -> Options {
     Options {
-        apple: kind == DeviceKind::Metal,
+        apple: !profile.double_precision,
         ..Options::default()
     }
 }

@@ -80,10 +80,11 @@ impl MetalBackend {
 
     /// Whether the device has all whole-buffer instructions of a program.
     fn check_operations(&self, program: &Program) -> Result<()> {
-        let kind = self.stream.context().info().kind;
+        let profile = self.stream.context().device_profile();
         for (pc, instruction) in program.instructions().iter().enumerate() {
             let call = IntrinsicCall::from_instruction(instruction, |_| Ok::<_, BackendError>(0))?;
-            let supported = call.map_or(Ok(()), |call| device::supports(&call.operation(), kind));
+            let supported =
+                call.map_or(Ok(()), |call| device::supports(&call.operation(), profile));
             supported.map_err(|error| BackendError::UnsupportedInstruction {
                 pc,
                 instruction: instruction.to_string(),

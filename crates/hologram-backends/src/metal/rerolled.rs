@@ -24,7 +24,7 @@ impl MetalBackend {
         program: &Program,
         params: &ExecutionParams,
     ) -> Result<Option<Pending>> {
-        let lanes = self.context().info().kind.into();
+        let lanes = self.context().device_profile().execution.into();
         let memory = &self.memory;
         let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
         let Some(rerolled) = translate::reroll(program, params, size_of, lanes) else {
@@ -67,7 +67,7 @@ impl MetalBackend {
         &self,
         programs: &[(&Program, &ExecutionParams)],
     ) -> Vec<(Program, Options)> {
-        let lanes = self.context().info().kind.into();
+        let lanes = self.context().device_profile().execution.into();
         let memory = &self.memory;
         let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
         let mut out = Vec::new();

@@ -81,7 +81,7 @@ impl MetalBackend {
         let length = program.len() as u64;
         let instructions = (blocks * u64::from(lanes)).checked_mul(length);
         instructions.is_some_and(|instructions| instructions <= work)
-            && self.stream.context().info().unified
+            && self.stream.context().device_profile().unified
             && runs_forward(program)
             && !is_operations(program)
             && !self

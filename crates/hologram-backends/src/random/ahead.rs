@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use openvm_metal_common::DeviceKind;
+use openvm_metal_common::{DeviceKind, DeviceProfile};
 
 use super::compare::BATCH;
 use super::loops::{compare::BATCH as LOOPS, stages};
@@ -46,11 +46,12 @@ pub fn compile_loops_ahead(
     doubles: bool,
 ) -> Result<usize> {
     let mut ahead = Ahead::new(kind, folder)?;
+    let execution = DeviceProfile::typical(kind).execution;
     for start in (0..count).step_by(LOOPS as usize) {
         let mut launched = Vec::new();
         for i in start..(start + LOOPS).min(count) {
             let case = generate_loop(seed.wrapping_add(i), doubles)?;
-            launched.extend(stages(&case, kind));
+            launched.extend(stages(&case, execution));
         }
         let programs: Vec<_> = launched.iter().map(|(p, params)| (p, params)).collect();
         ahead.compile(&programs)?;

@@ -5,7 +5,6 @@ use hologram_backends::{
     Backend, BackendError, BinaryOp, BufferHandle, Dim3, ExecutionParams, FaultKind, IntrinsicCall,
     LaunchConfig, PoolHandle, Program, Register, Ty,
 };
-use openvm_metal_common::DeviceKind;
 
 use crate::support::{device, Outcome, Pair, POOL};
 
@@ -189,7 +188,7 @@ fn work_before_is_seen_and_work_behind_sees() -> Outcome {
 #[test]
 fn small_programs_are_interpreted_until_they_are_compiled() -> Outcome {
     let mut backend = device(Fallback::Adaptive { work: 100 })?;
-    if !backend.context().info().unified {
+    if !backend.context().device_profile().unified {
         println!("skipped: this device has memory of its own");
         return Ok(());
     }
@@ -256,7 +255,7 @@ fn doubles_run_everywhere() -> Outcome {
         backend.execute_intrinsic(&call)?;
     }
     assert_eq!(pair.run("exit")?, None, "equal memory");
-    let apple = pair.device.context().info().kind == DeviceKind::Metal;
-    assert_eq!(pair.device.stats().interpreted, if apple { 3 } else { 0 });
+    let doubles = pair.device.context().device_profile().double_precision;
+    assert_eq!(pair.device.stats().interpreted, if doubles { 0 } else { 3 });
     Ok(())
 }

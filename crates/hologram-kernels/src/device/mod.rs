@@ -10,7 +10,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, MetalError, MetalSlice};
 
 use crate::host::{self, HostError};
 pub use crate::kernels::LIBRARY;
@@ -79,7 +79,7 @@ pub fn run(
     stream: &CommandStream,
     spans: &[DeviceSpan<'_>],
 ) -> Result<Launched, DeviceError> {
-    check(operation, stream.context().info().kind, spans)?;
+    check(operation, stream.context().device_profile(), spans)?;
     let call = launch::Call::new(operation, stream, spans)?;
     match *operation {
         Operation::Map { op, count, .. } => call.map(op.code().into(), [0, 0], count)?,
@@ -107,12 +107,12 @@ pub fn run(
     Ok(Launched::default())
 }
 
-/// Whether a kind of device has an operation.
+/// Whether a device with this profile has an operation.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`].
-pub fn supports(operation: &Operation, kind: DeviceKind) -> Result<(), DeviceError> {
-    if operation.ty() == Ty::F64 && kind == DeviceKind::Metal {
+pub fn supports(operation: &Operation, profile: &DeviceProfile) -> Result<(), DeviceError> {
+    if operation.ty() == Ty::F64 && !profile.double_precision {
         return Err(DeviceError::Unsupported("f64"));
     }
     Ok(())
@@ -121,7 +121,7 @@ pub fn supports(operation: &Operation, kind: DeviceKind) -> Result<(), DeviceErr
 /// Checks the operation and its operands.
 fn check(
     operation: &Operation,
-    kind: DeviceKind,
+    profile: &DeviceProfile,
     spans: &[DeviceSpan<'_>],
 ) -> Result<(), DeviceError> {
     host::check(operation, |index| {
@@ -129,5 +129,5 @@ fn check(
         let len = span.memory.len().saturating_sub(span.offset);
         Some((span.offset, len as u64))
     })?;
-    supports(operation, kind)
+    supports(operation, profile)
 }

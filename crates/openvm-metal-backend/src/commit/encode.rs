@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer};
+use openvm_metal_common::{CommandStream, MetalBuffer};
 
 use super::message::{encode_messages, CodeShape};
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 
 /// The codewords of stacked columns `columns`, one column of the result each.
 ///
-/// The last pass of a transform needs a second place. On a CPU that is a scratch buffer small enough
-/// for its cache; on a GPU it is the columns that are still to be encoded: half of what is left at a
+/// The last pass of a transform needs a second place. With a cache (a CPU) that is a scratch buffer small enough
+/// for it; without one (a GPU) it is the columns that are still to be encoded: half of what is left at a
 /// time, so that about log2(columns) batches need no memory beyond the result and one column.
 ///
 /// # Errors
@@ -40,7 +40,7 @@ pub(crate) fn encode_columns(
         ))
     })?;
     let mut code = MetalBuffer::uninit(s.context(), cells)?;
-    if s.context().info().kind == DeviceKind::Cpu {
+    if s.context().device_profile().cache > 0 {
         encode_messages(s, segments, &mut code.as_slice_mut(), columns, shape)?;
         rs_encode(s, &mut code, log_height, log_blowup, width)?;
         return Ok(MetalMatrix::from_buffer(code, rows, width));
@@ -49,7 +49,7 @@ pub(crate) fn encode_columns(
     Ok(MetalMatrix::from_buffer(code, rows, width))
 }
 
-/// The GPU's way, into all of `code`.
+/// The way without a cache, into all of `code`.
 fn encode_by_halves(
     s: &CommandStream,
     segments: &[StackedSegment],

@@ -27,6 +27,7 @@ use crate::{
     error::MetalProverError,
     hash::MerkleTreeMetal,
     matrix::{MetalMatrix, MetalSliceOwned},
+    memory_plan::PlannedBuffer,
     prelude::{Digest, F},
     stacked::{StackedPcsDataMetal, StackedSegment},
 };
@@ -44,6 +45,18 @@ pub struct CommitParams {
     pub k_whir: usize,
     /// Bytes of codewords to drop once they are hashed, rounded up to columns; 0 keeps all.
     pub spare_bytes: u64,
+}
+
+impl CommitParams {
+    /// Refuses a codeword matrix of `width` columns that is larger than any buffer of the device.
+    pub(crate) fn check_code(
+        &self,
+        s: &CommandStream,
+        width: usize,
+    ) -> Result<(), MetalProverError> {
+        let log_rows = self.log_height + self.log_blowup;
+        PlannedBuffer::code(log_rows, width as u64).check(s.context().device_profile())
+    }
 }
 
 impl From<&SystemParams> for CommitParams {
@@ -76,6 +89,7 @@ pub fn stacked_commit(
         .map(|shape| (shape.width, shape.log_height))
         .collect();
     let layout = StackedLayout::new(params.l_skip, params.log_height, sorted)?;
+    params.check_code(s, layout.width())?;
     let segments = {
         let _stage = s.stage("stacked_matrix");
         stack(s, params, &layout, &shapes, traces)?

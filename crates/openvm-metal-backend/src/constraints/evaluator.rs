@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
 use super::columns::upload;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 const REGISTER_BYTES: u32 = 16 << 10;
 /// Points that a thread of a GPU evaluates at a time, over the base field and the extension field:
 /// `CONSTRAINT_BASE_POINTS` and `CONSTRAINT_EXT_POINTS` of `metal/constraints/evaluate.h`.
-const GPU_POINTS: [u32; 2] = [4, 2];
+const POINTS: [u32; 2] = [4, 2];
 /// Threads of a threadgroup at most, log2.
 const LOG_THREADS: u32 = 7;
 
@@ -113,9 +113,9 @@ impl EvalPlan {
         let (mut jobs, mut groups) = (Vec::new(), Vec::new());
         let mut plan = Vec::with_capacity(passes.len());
         let mut spill_words = 0;
-        let per_thread = match s.context().info().kind {
-            DeviceKind::Cpu => 1,
-            _ => GPU_POINTS[usize::from(words > 1)],
+        let per_thread = match s.context().device_profile().execution {
+            Execution::MultiCore => 1,
+            Execution::ManyCore => POINTS[usize::from(words > 1)],
         };
         for mut pass in passes {
             let value_bytes = 4 * words * pass.resources.registers.max(1);

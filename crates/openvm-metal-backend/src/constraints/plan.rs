@@ -1,6 +1,6 @@
 //! Tables of a proof that every step of the phase shares.
 
-use openvm_metal_common::{CommandStream, DeviceKind, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer, MetalError};
 
 use super::{
     columns::{upload, ColumnSet},
@@ -162,7 +162,7 @@ impl<'a> Plan<'a> {
             code: upload(s, &code)?,
             uniforms: upload(s, &uniforms)?,
         };
-        let (target_points, max_parts) = target_points(s.context().info().kind);
+        let (target_points, max_parts) = target_points(s.context().device_profile());
         Ok(Self {
             input,
             traces,
@@ -225,10 +225,10 @@ impl<'a> Plan<'a> {
 }
 
 /// Points that keep a device busy, and the most runs that a program is cut into to get there.
-pub(crate) fn target_points(kind: DeviceKind) -> (usize, usize) {
-    match kind {
-        DeviceKind::Cpu => (1 << 11, 64),
-        DeviceKind::Cuda | DeviceKind::Metal => (1 << 18, 512),
+pub(crate) fn target_points(profile: &DeviceProfile) -> (usize, usize) {
+    match profile.execution {
+        Execution::MultiCore => (1 << 11, 64),
+        Execution::ManyCore => (1 << profile.threads_in_flight().ilog2(), 512),
     }
 }
 

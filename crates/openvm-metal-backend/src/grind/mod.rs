@@ -5,7 +5,7 @@
 //! `sample` permutes because something was absorbed, exactly one permutation lies between them and the
 //! sample is `state[7]`: one kernel serves all eight positions.
 
-use openvm_metal_common::{CommandStream, DeviceKind, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, DeviceProfile, Execution, Grid, MetalBuffer, MetalError};
 use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
@@ -25,12 +25,21 @@ const HOST_BITS: usize = 7;
 /// No slice is smaller: it would not fill a GPU.
 const MIN_SLICE: u32 = 1 << 12;
 
-/// Most candidates in one submission, below 100 ms on the slowest device of each kind.
-fn max_slice(kind: DeviceKind) -> u32 {
-    match kind {
-        DeviceKind::Cuda => 1 << 26,
-        DeviceKind::Metal => 1 << 22,
-        DeviceKind::Cpu => 1 << 20,
+/// Largest slice, log2: a slice on a GPU is one submission, whose results the host does not see before it ends.
+const LOG_MAX_SLICE: u32 = 26;
+/// The same on a CPU, where a slice is nearly as good as a larger one.
+const LOG_CPU_SLICE: u32 = 20;
+/// Field products of a permutation.
+const PRODUCTS: u64 = 564;
+
+/// Most candidates in one submission: about 50 ms of the device's products.
+fn max_slice(profile: &DeviceProfile) -> u32 {
+    match profile.execution {
+        Execution::MultiCore => 1 << LOG_CPU_SLICE,
+        Execution::ManyCore => {
+            let candidates = (profile.products_per_second / 20 / PRODUCTS).max(1);
+            1 << candidates.ilog2().clamp(MIN_SLICE.ilog2(), LOG_MAX_SLICE)
+        }
     }
 }
 
@@ -108,7 +117,7 @@ fn grind_on_device(
     params: &mut GrindParams,
     bits: usize,
 ) -> Result<Option<u32>, MetalError> {
-    let most = max_slice(s.context().info().kind);
+    let most = max_slice(s.context().device_profile());
     let mut slice = (1u32 << bits).saturating_mul(4).clamp(MIN_SLICE, most);
     while params.start < F::ORDER_U32 {
         params.threads = slice.min(F::ORDER_U32 - params.start);

@@ -1,7 +1,7 @@
 //! `MerkleTreeMetal`: construction.
 
 use openvm_metal_common::{
-    CommandStream, DeviceElem, DeviceInfo, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice,
+    CommandStream, DeviceElem, DeviceProfile, Execution, Grid, MetalBuffer, MetalError, MetalSlice,
     MetalSliceMut,
 };
 
@@ -15,10 +15,9 @@ use crate::{
 
 /// Digests that one thread of a leaf kernel combines, log2.
 const MAX_LOG_FOLD: u32 = 4;
-/// Digests that one thread of the fold kernel combines on a GPU, log2: short chains, more threads.
-const GPU_LOG_FOLD: u32 = 2;
-/// Threads that keep a GPU busy, log2.
-const LOG_BUSY_THREADS: u32 = 17;
+/// Digests that one thread of the fold kernel combines on a device of many cores, log2: short chains, more
+/// threads.
+const MANY_CORE_LOG_FOLD: u32 = 2;
 /// Most lanes of a vector, log2: with fewer leaves than lanes, lanes would straddle leaves.
 const LOG_LANES: u32 = 4;
 /// Layers that one threadgroup of the subtree kernel computes: 2^8 digests, 128 threads.
@@ -89,8 +88,8 @@ pub struct MerkleTreeMetal<T> {
 impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// Hashes the rows of `matrix`, `rows_per_query` of them to a leaf; the tree and its root.
     ///
-    /// One dispatch for the leaves (on GPUs up to three if there are fewer than 2^17 rows per
-    /// `rows_per_query`), one for every 8 layers above, one wait. `32 * 2 * query_stride` bytes.
+    /// One dispatch for the leaves (up to three if there are so few that they leave a device of many cores
+    /// idle), one for every 8 layers above, one wait. `32 * 2 * query_stride` bytes.
     ///
     /// # Errors
     /// If the height or `rows_per_query` is no power of two, if there are fewer rows than
@@ -180,17 +179,27 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     }
 }
 
-/// Levels that the leaf kernel combines itself: all, unless that leaves a GPU with too few threads.
-fn leaf_fold(info: &DeviceInfo, log_rows: u32, log_stride: u32) -> u32 {
+/// Levels that the leaf kernel combines itself: all, unless that leaves a device of many cores with fewer
+/// threads than half of those that it has in flight.
+fn leaf_fold(profile: &DeviceProfile, log_rows: u32, log_stride: u32) -> u32 {
     let most = log_rows.min(MAX_LOG_FOLD);
     if log_rows > most && log_stride < LOG_LANES {
         return 0;
     }
-    match info.kind {
-        DeviceKind::Cpu => most,
-        DeviceKind::Cuda | DeviceKind::Metal => {
-            most.min((log_rows + log_stride).saturating_sub(LOG_BUSY_THREADS))
+    match profile.execution {
+        Execution::MultiCore => most,
+        Execution::ManyCore => {
+            let log_busy = (profile.threads_in_flight() / 2).max(1).ilog2();
+            most.min((log_rows + log_stride).saturating_sub(log_busy))
         }
+    }
+}
+
+/// Digests that the leaf kernel writes if leaves take further dispatches.
+pub(crate) fn digests_below_leaves(profile: &DeviceProfile, log_rows: u32, log_stride: u32) -> u64 {
+    match log_rows - leaf_fold(profile, log_rows, log_stride) {
+        0 => 0,
+        left => 1 << (log_stride + left),
     }
 }
 
@@ -201,7 +210,7 @@ fn leaf_layer<T: MerkleCell>(
     log_rows: u32,
     log_stride: u32,
 ) -> Result<(), MetalError> {
-    let info = s.context().info();
+    let profile = s.context().device_profile();
     let params = |log_fold: u32, log_left: u32| MerkleLeafParams {
         height: matrix.height() as u64,
         threads: 1 << (log_stride + log_left),
@@ -210,7 +219,7 @@ fn leaf_layer<T: MerkleCell>(
         log_fold,
     };
     let grid = |p: &MerkleLeafParams| Grid::threads(p.threads as usize);
-    let fold = leaf_fold(info, log_rows, log_stride);
+    let fold = leaf_fold(profile, log_rows, log_stride);
     let mut left = log_rows - fold;
     if left > MAX_LOG_FOLD && log_stride < LOG_LANES {
         let expected = "at most 16 rows in a leaf of a tree with fewer than 16 leaves";
@@ -221,10 +230,9 @@ fn leaf_layer<T: MerkleCell>(
     if left == 0 {
         return T::leaves(s, grid(&p), matrix.slice(), layer, &p);
     }
-    let most = match info.kind {
-        DeviceKind::Cpu => MAX_LOG_FOLD,
-        DeviceKind::Cuda | DeviceKind::Metal if log_stride < LOG_LANES => MAX_LOG_FOLD,
-        DeviceKind::Cuda | DeviceKind::Metal => GPU_LOG_FOLD,
+    let most = match profile.execution {
+        Execution::ManyCore if log_stride >= LOG_LANES => MANY_CORE_LOG_FOLD,
+        Execution::ManyCore | Execution::MultiCore => MAX_LOG_FOLD,
     };
     let mut below = MetalBuffer::uninit(s.context(), p.threads as usize)?;
     T::leaves(s, grid(&p), matrix.slice(), below.as_slice_mut(), &p)?;

@@ -9,7 +9,7 @@ mod open;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::open::finish_openings;
+pub(crate) use self::{merkle::digests_below_leaves, open::finish_openings};
 pub use self::{
     merkle::{MerkleCell, MerkleTreeMetal},
     open::Openings,

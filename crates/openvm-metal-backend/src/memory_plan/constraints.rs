@@ -19,26 +19,72 @@ fn fold_words(shape: &ProofShape) -> u64 {
 }
 
 /// Equality tables of all levels, for each distinct number of variables.
-fn eq_tables(shape: &ProofShape) -> u64 {
+pub(super) fn eq_tables(shape: &ProofShape) -> u64 {
     let sizes: BTreeSet<usize> = shape.traces.iter().map(|trace| trace.n_lift).collect();
     sizes.into_iter().map(|n| (2 << n) * EXT).sum()
+}
+
+/// Words of the three large buffers of an evaluation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EvalWords {
+    /// The columns that programs read.
+    pub arena: u64,
+    /// Their results.
+    pub results: u64,
+    /// Values of programs that have no register.
+    pub spills: u64,
+}
+
+impl EvalWords {
+    fn bytes(&self) -> u64 {
+        (self.arena + self.results + self.spills) * BASE
+    }
+}
+
+/// Threadgroups take at most this many points, and memory for spilled values by the threadgroup.
+const BLOCK: u64 = 1 << 9;
+
+/// Columns of the leaves' programs and values that they spill, for the largest pass.
+pub(super) fn leaves(shape: &ProofShape, config: &MetalProverConfig) -> EvalWords {
+    let scratch = scratch_words(shape, config);
+    let mut most = EvalWords::default();
+    let (mut used, mut points_used) = (0u64, 0u64);
+    let spills = shape.traces.iter().map(|t| t.spills[2]).max().unwrap_or(0);
+    for trace in shape.traces.iter().filter(|trace| trace.interacts) {
+        let log_rows = trace.n_lift + shape.l_skip;
+        let mut log_chunk = log_rows;
+        while log_chunk > 6 && trace.logup_variables << log_chunk > scratch {
+            log_chunk -= 1;
+        }
+        let words = trace.logup_variables << log_chunk;
+        let runs = trace.blocks[2].min(shape.parts(1 << log_rows));
+        for _ in 0..1u64 << (log_rows - log_chunk) {
+            if used > 0 && used + words > scratch {
+                (used, points_used) = (0, 0);
+            }
+            used += words;
+            points_used += runs * (1u64 << log_chunk).next_multiple_of(BLOCK);
+            most.arena = most.arena.max(used);
+            most.spills = most.spills.max(points_used * spills);
+        }
+    }
+    most
 }
 
 /// The leaves (a base numerator and a denominator) with the columns they are made of, then the leaves
 /// with the tree above them (32 bytes per leaf).
 pub(super) fn gkr(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
-    let leaves = shape.fractions * (BASE + EXT);
-    let variables = |trace: &TraceRules| trace.logup_variables << (trace.n_lift + shape.l_skip);
-    let arena: u64 = shape.traces.iter().map(variables).sum();
-    let arena = arena.min(scratch_words(shape, config)) * BASE;
-    leaves + arena.max(shape.fractions * 2 * EXT) + shape.tables
+    let made = leaves(shape, config).bytes();
+    shape.fractions * (BASE + EXT) + made.max(shape.fractions * 2 * EXT) + shape.tables
 }
 
 /// Extended columns and results of the programs' runs, pass by pass as `round0_sums` cuts them.
-pub(super) fn round0(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
+pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> EvalWords {
     let scratch = scratch_words(shape, config);
-    let (mut arena, mut partials) = (0, 0);
-    let (mut used, mut results) = (0u64, 0u64);
+    let mut most = EvalWords::default();
+    let (mut used, mut results, mut run_points) = (0u64, 0u64, 0u64);
+    let spills = |trace: &TraceRules| trace.spills[0].max(trace.spills[1]);
+    let spills = shape.traces.iter().map(spills).max().unwrap_or(0);
     for trace in &shape.traces {
         let cosets = trace.cosets.into_iter().max().unwrap_or(0);
         if cosets == 0 {
@@ -51,36 +97,52 @@ pub(super) fn round0(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
         let parts = shape.parts(cosets * points);
-        // One accumulator for constraints, two for interactions.
-        let runs: u64 = (0..2)
-            .map(|k| (k as u64 + 1) * trace.cosets[k] * trace.blocks[k].min(parts))
-            .sum();
+        let runs = [0, 1].map(|k| trace.cosets[k] * trace.blocks[k].min(parts));
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
-                (used, results) = (0, 0);
+                (used, results, run_points) = (0, 0, 0);
             }
             used += words(log_chunk);
-            results += 4 * points * runs;
-            arena = arena.max(used);
-            partials = partials.max(results);
+            // One accumulator for constraints, two for interactions.
+            results += 4 * points * (runs[0] + 2 * runs[1]);
+            run_points += points.next_multiple_of(BLOCK) * (runs[0] + runs[1]);
+            most.arena = most.arena.max(used);
+            most.results = most.results.max(results);
+            most.spills = most.spills.max(run_points * spills);
         }
     }
-    (arena + partials) * BASE + eq_tables(shape) + shape.tables
+    most
+}
+
+pub(super) fn round0(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
+    round0_words(shape, config).bytes() + eq_tables(shape) + shape.tables
+}
+
+/// The folded traces and the results of the first round.
+pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
+    let half = |trace: &TraceRules| 1u64 << trace.n_lift.saturating_sub(1);
+    let most = shape.traces.iter().map(half).max().unwrap_or(1);
+    let parts = shape.parts(shape.degree * most);
+    let mut words = EvalWords {
+        arena: fold_words(shape),
+        ..EvalWords::default()
+    };
+    let mut run_points = 0;
+    let mut spills = 0;
+    for trace in &shape.traces {
+        for k in (0..2).filter(|&k| trace.cosets[k] > 0) {
+            let runs = shape.degree * trace.blocks[k].min(parts);
+            words.results += 4 * (k as u64 + 1) * runs * half(trace);
+            run_points += runs * half(trace).next_multiple_of(BLOCK);
+            spills = spills.max(trace.spills[k]);
+        }
+    }
+    words.spills = 4 * spills * run_points;
+    words
 }
 
 /// The folded traces, the results of the first round, and two sets of equality tables: those of the
 /// rounds and those of openings one row ahead.
 pub(super) fn mle_rounds(shape: &ProofShape) -> u64 {
-    let half = |trace: &TraceRules| 1u64 << trace.n_lift.saturating_sub(1);
-    let most = shape.traces.iter().map(half).max().unwrap_or(1);
-    let parts = shape.parts(shape.degree * most);
-    let results = |trace: &TraceRules| {
-        let runs: u64 = (0..2)
-            .filter(|&k| trace.cosets[k] > 0)
-            .map(|k| (k as u64 + 1) * trace.blocks[k].min(parts))
-            .sum();
-        4 * shape.degree * half(trace) * runs
-    };
-    let results: u64 = shape.traces.iter().map(results).sum();
-    (fold_words(shape) + results) * BASE + 2 * eq_tables(shape) + shape.tables
+    mle_words(shape).bytes() + 2 * eq_tables(shape) + shape.tables
 }

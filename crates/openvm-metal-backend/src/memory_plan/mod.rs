@@ -4,6 +4,7 @@
 //! The bills count what each phase allocates, in the same terms as the phase itself; `tests/memory.rs`
 //! compares them with measured peaks.
 
+mod buffers;
 mod constraints;
 mod openings;
 mod shape;
@@ -12,6 +13,7 @@ use std::fmt;
 
 use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, ProvingContext};
 
+pub use self::buffers::PlannedBuffer;
 use self::shape::ProofShape;
 use crate::{
     backend::MetalBackend,
@@ -36,6 +38,8 @@ pub struct MemoryEstimate {
     pub commitment: u64,
     /// What each phase needs on top, by the name of its stage.
     pub phases: Vec<(&'static str, u64)>,
+    /// The buffers that grow with the input and are allocated in one piece.
+    pub buffers: Vec<PlannedBuffer>,
 }
 
 impl MemoryEstimate {
@@ -60,7 +64,7 @@ impl MemoryEstimate {
         let phases = vec![
             (
                 "prover.commit",
-                shape.dropped_bytes + shape.encode_scratch(),
+                shape.dropped_bytes + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST),
             ),
             (
                 "prover.rap_constraints.logup_gkr",
@@ -84,7 +88,13 @@ impl MemoryEstimate {
             inputs,
             commitment,
             phases,
+            buffers: buffers::buffers(shape, config),
         }
+    }
+
+    /// The largest buffer.
+    pub fn largest_buffer(&self) -> Option<&PlannedBuffer> {
+        self.buffers.iter().max_by_key(|buffer| buffer.bytes())
     }
 
     /// Bytes at the peak.

@@ -12,6 +12,17 @@ const LOG_IN_PLACE: usize = 17;
 /// Two batched columns for each distinct height, with what they are summed up from, or what they fold
 /// into.
 pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
+    let (tables, slots) = batched(shape);
+    tables + slots.max(tables / 2)
+}
+
+/// Bytes of the batched columns and of what they are summed up from, which lie in one buffer.
+pub(super) fn batched_bytes(shape: &ProofShape) -> u64 {
+    let (tables, slots) = batched(shape);
+    tables + slots
+}
+
+fn batched(shape: &ProofShape) -> (u64, u64) {
     let (mut tables, mut slots) = (0, 0);
     for (&log_height, parts) in &shape.heights {
         let log_rows = log_height.max(shape.l_skip);
@@ -30,7 +41,29 @@ pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
             slots += count * 2 * rows * EXT;
         }
     }
-    tables + slots.max(tables / 2)
+    (tables, slots)
+}
+
+/// Large buffers of WHIR.
+pub(super) struct WhirBuffers {
+    /// Bytes of the codeword of the second round, and of its tree.
+    pub code: u64,
+    pub tree: u64,
+    /// Columns that are encoded again at a time.
+    pub again: u64,
+}
+
+pub(super) fn whir_buffers(shape: &ProofShape) -> WhirBuffers {
+    let log_code = (shape.log_height + shape.log_blowup).saturating_sub(1);
+    let later = u64::from(shape.whir_rounds > 1);
+    WhirBuffers {
+        code: later * (EXT << log_code),
+        tree: later * ((2 * DIGEST) << log_code.saturating_sub(shape.k_whir)),
+        again: match shape.dropped_bytes {
+            0 => 0,
+            bytes => columns_encoded_again((bytes / shape.column_bytes()) as usize) as u64,
+        },
+    }
 }
 
 /// The batched column; then the codeword of the second round with the scratch of its transform or with
@@ -39,19 +72,14 @@ pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
 pub(super) fn whir(shape: &ProofShape) -> u64 {
     let folded = EXT << shape.log_height.saturating_sub(shape.k_whir);
     let batched = (EXT << shape.log_height) + folded;
-    let again = match shape.dropped_bytes {
+    let WhirBuffers { code, tree, again } = whir_buffers(shape);
+    let again = match again {
         0 => 0,
-        bytes => {
-            let columns = columns_encoded_again((bytes / shape.column_bytes()) as usize);
-            columns as u64 * shape.column_bytes() + shape.encode_scratch()
-        }
+        columns => columns * shape.column_bytes() + shape.encode_scratch(),
     };
     if shape.whir_rounds < 2 {
         return batched.max(folded + again);
     }
-    let log_code = shape.log_height + shape.log_blowup - 1;
-    let code = EXT << log_code;
-    let tree = (2 * DIGEST) << log_code.saturating_sub(shape.k_whir);
     let encoded = folded + code + code.max(tree);
     let queries = 2 * folded + code + tree + again;
     let third = match shape.whir_rounds {

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use openvm_metal_common::DeviceKind;
+use openvm_metal_common::DeviceProfile;
 use openvm_stark_backend::{
     calculate_n_logup,
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
@@ -15,7 +15,7 @@ use crate::{
     constraints::{rules::AirRules, target_points},
     device::MetalDevice,
     error::MetalProverError,
-    ntt::CPU_SCRATCH_WORDS,
+    hash::digests_below_leaves,
 };
 
 /// What the rules of an AIR need memory for.
@@ -31,8 +31,12 @@ pub(super) struct TraceRules {
     pub fold_rows: u64,
     /// Cosets on which constraints and interactions are evaluated in round 0.
     pub cosets: [u64; 2],
-    /// Most runs that the programs of constraints and interactions can be cut into.
-    pub blocks: [u64; 2],
+    /// Most runs that the programs of constraints, interactions and leaves can be cut into.
+    pub blocks: [u64; 3],
+    /// Values that those programs have no registers for.
+    pub spills: [u64; 3],
+    /// There are interactions.
+    pub interacts: bool,
 }
 
 impl TraceRules {
@@ -43,6 +47,7 @@ impl TraceRules {
         let read = rules.variables.iter().filter(local).count() as u64;
         let columns: u64 = rules.part_widths.iter().map(|&width| width as u64).sum();
         let degree = rules.degree as u64;
+        let programs = [&rules.zerocheck, &rules.logup, &rules.leaves];
         Self {
             n_lift,
             variables: variables.max(1),
@@ -55,8 +60,9 @@ impl TraceRules {
                 },
                 if rules.logup.is_empty() { 0 } else { degree },
             ],
-            blocks: [&rules.zerocheck, &rules.logup]
-                .map(|program| (program.blocks.len() as u64).max(1)),
+            blocks: programs.map(|program| (program.blocks.len() as u64).max(1)),
+            spills: programs.map(|program| u64::from(program.spills)),
+            interacts: !rules.interactions.is_empty(),
         }
     }
 }
@@ -71,7 +77,7 @@ pub(super) struct ProofShape {
     pub whir_rounds: usize,
     /// Over all AIRs of the key.
     pub degree: u64,
-    kind: DeviceKind,
+    profile: DeviceProfile,
     /// Cells of all traces that are not views of a stacked matrix.
     pub trace_cells: u64,
     /// Cells of the stacked common main matrix.
@@ -109,7 +115,7 @@ impl ProofShape {
             k_whir: params.k_whir(),
             whir_rounds: params.num_whir_rounds(),
             degree: mpk.max_constraint_degree as u64,
-            kind: s.context().info().kind,
+            profile: s.context().device_profile().clone(),
             trace_cells: 0,
             common_cells: 0,
             copied_cells: 0,
@@ -174,21 +180,33 @@ impl ProofShape {
         (cells << self.log_blowup) * BASE + trees * 2 * leaves * DIGEST
     }
 
+    /// Digests of the commitment's tree.
+    pub fn tree_digests(&self) -> u64 {
+        2u64 << (self.log_height + self.log_blowup).saturating_sub(self.k_whir)
+    }
+
+    /// Digests below the leaves of the commitment's tree.
+    pub fn row_digests(&self) -> u64 {
+        let log_code = self.log_height + self.log_blowup;
+        let log_rows = self.k_whir.min(log_code);
+        digests_below_leaves(&self.profile, log_rows as u32, (log_code - log_rows) as u32)
+    }
+
     /// What encoding stacked columns takes besides the codewords.
     pub fn encode_scratch(&self) -> u64 {
         let column = self.column_bytes();
-        match self.kind {
-            DeviceKind::Cpu => {
+        match self.profile.cache {
+            0 => column,
+            cache => {
                 let all = (self.common_cells * BASE) << self.log_blowup;
-                (CPU_SCRATCH_WORDS as u64 * BASE).max(column).min(all)
+                cache.max(column).min(all)
             }
-            DeviceKind::Cuda | DeviceKind::Metal => column,
         }
     }
 
     /// Into how many runs programs are cut at most when `points` points are to be evaluated.
     pub fn parts(&self, points: u64) -> u64 {
-        let (target, most) = target_points(self.kind);
+        let (target, most) = target_points(&self.profile);
         (target as u64)
             .div_ceil(points.max(1))
             .clamp(1, most as u64)

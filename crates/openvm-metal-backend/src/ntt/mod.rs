@@ -11,7 +11,7 @@ mod roots;
 mod tests;
 
 use openvm_metal_common::{
-    CommandStream, DeviceKind, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
+    CommandStream, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
 };
 use p3_field::{Field, PrimeCharacteristicRing};
 
@@ -23,12 +23,11 @@ use crate::{
     prelude::{EF, F},
 };
 
-/// Words of the scratch buffer of a batch of columns on a GPU: an eighth of all columns, but at least
-/// 64 MiB and at most 512 MiB.
+/// Words of the scratch buffer of a batch of columns where there is no cache: an eighth of all columns, but at
+/// least 64 MiB and at most 512 MiB. With a cache a batch is as large as that, and stays in it from pass to
+/// pass.
 const SCRATCH_WORDS: usize = 1 << 24;
 const MAX_SCRATCH_WORDS: usize = 1 << 27;
-/// The same on a CPU (8 MiB): a batch stays in its last-level cache from pass to pass.
-pub(crate) const CPU_SCRATCH_WORDS: usize = 1 << 21;
 /// Words in a row of a tile, log2.
 const LOG_TILE_WORDS: u32 = 4;
 /// Most threads of a threadgroup.
@@ -292,11 +291,11 @@ fn transform_with(
         return small(s, data, roots, batch, &last);
     };
     let words = batch.words();
-    let cpu = s.context().info().kind == DeviceKind::Cpu;
-    let wanted = match (&scratch, cpu) {
+    let cache = (s.context().device_profile().cache / 4) as usize;
+    let wanted = match (&scratch, cache) {
         (Some(scratch), _) => scratch.len(),
-        (None, true) => CPU_SCRATCH_WORDS,
-        (None, false) => (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS),
+        (None, 1..) => cache,
+        (None, 0) => (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS),
     };
     let at_once = (wanted / words).clamp(1, batch.columns);
     let mut own = None;
@@ -306,7 +305,7 @@ fn transform_with(
             .insert(MetalBuffer::uninit(s.context(), at_once * words)?)
             .as_slice_mut(),
     };
-    if !cpu {
+    if cache == 0 {
         // Passes in place have no use for a cache: all columns at once.
         for pass in first {
             in_place(s, data.reborrow(), roots, batch, pass)?;
@@ -319,7 +318,7 @@ fn transform_with(
         let end = start + (columns - 1) * batch.stride + words;
         let mut part = data.slice_mut(start..end);
         let batch = Batch { columns, ..batch };
-        if cpu {
+        if cache > 0 {
             for pass in first {
                 in_place(s, part.reborrow(), roots, batch, pass)?;
             }

@@ -26,7 +26,7 @@ pub use tensor::{
 pub use weights::TensorWeights;
 pub use zeta::{chunk_transform, coeffs_to_evals, evals_to_coeffs, hat_evals};
 
-use openvm_metal_common::{DeviceInfo, DeviceKind, MetalError};
+use openvm_metal_common::{DeviceProfile, Execution, MetalError};
 
 /// Threads of the threadgroups of all kernels with barriers here.
 pub(crate) const GROUP_THREADS: u32 = 256;
@@ -65,10 +65,11 @@ pub(crate) fn log2_exact(
 }
 
 /// Threadgroups that keep a device busy in a reduction.
-pub(crate) fn busy_groups(info: &DeviceInfo) -> usize {
-    let per_unit = match info.kind {
-        DeviceKind::Cpu => 4,
-        DeviceKind::Cuda | DeviceKind::Metal => 8,
-    };
-    (info.compute_units.max(1) as usize) * per_unit
+pub(crate) fn busy_groups(profile: &DeviceProfile) -> usize {
+    match profile.execution {
+        Execution::MultiCore => 4 * profile.cores.max(1) as usize,
+        Execution::ManyCore => {
+            (profile.threads_in_flight() as usize).div_ceil(GROUP_THREADS as usize)
+        }
+    }
 }

@@ -32,7 +32,7 @@ impl Plan {
             return Err(unfit(kernel, "values", expected, cells.to_string()));
         }
         let len = cells / segments;
-        let wanted = busy_groups(s.context().info()).div_ceil(segments);
+        let wanted = busy_groups(s.context().device_profile()).div_ceil(segments);
         let block_len = len.div_ceil(wanted).max(MIN_BLOCK).next_multiple_of(unit);
         Ok(Self {
             segments,

@@ -7,8 +7,11 @@ pub mod params;
 pub mod random_air;
 pub mod random_input;
 
-use openvm_metal_backend::{backend::MetalBackend, engine::BabyBearPoseidon2MetalEngine};
-use openvm_metal_common::StreamCounters;
+use openvm_metal_backend::{
+    backend::MetalBackend, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine,
+    kernels::LIBRARY,
+};
+use openvm_metal_common::{Device, DeviceProfile, MetalContext, StreamCounters};
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
@@ -18,12 +21,34 @@ use openvm_stark_backend::{
         ProvingContext,
     },
     test_utils::{MixtureFixture, TestFixture},
-    AirRef, StarkEngine,
+    AirRef, StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
 pub type SC = BabyBearPoseidon2Config;
 pub type HostContext = ProvingContext<CpuColMajorBackend<SC>>;
+
+/// A profile that exists.
+pub fn profile(name: &str) -> DeviceProfile {
+    DeviceProfile::named(name).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// An engine on a context of its own on the CPU, which plans as a device with this profile.
+pub fn on_profile(
+    params: SystemParams,
+    device: Device,
+    profile: DeviceProfile,
+    budget: Option<u64>,
+) -> BabyBearPoseidon2MetalEngine {
+    let context = MetalContext::builder(device)
+        .libraries(&[&LIBRARY])
+        .budget(budget)
+        .profile(profile)
+        .open()
+        .expect("CPU");
+    let config = SC::default_from_params(params);
+    BabyBearPoseidon2MetalEngine::from_device(MetalDevice::on_context(config, context))
+}
 
 /// AIRs and traces of one proof, on the host.
 pub struct Input {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use openvm_metal_common::{CommandStream, DeviceInfo, DeviceKind};
+use openvm_metal_common::{CommandStream, DeviceInfo};
 use serde::Serialize;
 
 use super::case::{Case, Work};
@@ -72,10 +72,10 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
     let selected = select(args.filter.as_deref())?;
     let context = args.device.context()?;
     let s = context.stream();
-    let default_size = if context.info().kind == DeviceKind::Cpu {
-        20
-    } else {
+    let default_size = if context.device_profile().many_core() {
         22
+    } else {
+        20
     };
     let log_size = args.log_size.map_or(default_size, usize::from);
     if !args.json {

@@ -3,7 +3,7 @@
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::BenchParams;
 use openvm_metal_backend::prelude::F;
-use openvm_metal_common::{CommandStream, DeviceKind, Grid, MetalBuffer};
+use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer};
 use serde::Serialize;
 
 use super::measure::median_time;
@@ -37,9 +37,9 @@ impl Roof {
 }
 
 fn products(s: &CommandStream) -> Result<f64> {
-    let (threads, rounds) = match s.context().info().kind {
-        DeviceKind::Cpu => (1u32 << 16, 256u32),
-        DeviceKind::Cuda | DeviceKind::Metal => (1 << 20, 1024),
+    let (threads, rounds) = match s.context().device_profile().execution {
+        Execution::MultiCore => (1u32 << 16, 256u32),
+        Execution::ManyCore => (1 << 20, 1024),
     };
     let p = BenchParams { threads, rounds };
     let mut out = MetalBuffer::<F>::uninit(s.context(), threads as usize)?;
@@ -50,9 +50,9 @@ fn products(s: &CommandStream) -> Result<f64> {
 
 fn bandwidth(s: &CommandStream) -> Result<f64> {
     // Well beyond every cache.
-    let words: u32 = match s.context().info().kind {
-        DeviceKind::Cpu => 1 << 25,
-        DeviceKind::Cuda | DeviceKind::Metal => 1 << 27,
+    let words: u32 = match s.context().device_profile().execution {
+        Execution::MultiCore => 1 << 25,
+        Execution::ManyCore => 1 << 27,
     };
     let p = BenchParams {
         threads: words,

@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::device::{Device, DeviceInfo, DeviceKind};
+use crate::device_profile::DeviceProfile;
 use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
@@ -117,6 +118,11 @@ pub(crate) enum Mark {
 pub(crate) trait Driver: Send + Sync {
     fn info(&self) -> &DeviceInfo;
 
+    /// Bytes that may be live at a time: the budget, unless that is one of a device with more memory.
+    fn allowance(&self) -> u64 {
+        self.info().profile.budget
+    }
+
     /// Prepares kernels made at run time from `code`; each description stays valid until `unload`. The CPU's
     /// descriptions hold their code themselves.
     fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()>;
@@ -195,6 +201,8 @@ pub(crate) struct OpenOptions<'a> {
     /// Bytes the context allows itself; the device's own limit if absent.
     pub budget: Option<u64>,
     pub order: Order,
+    /// The profile that the CPU takes in place of its own.
+    pub profile: Option<&'a DeviceProfile>,
 }
 
 /// Opens the driver of a device and prepares every kernel of the libraries.
@@ -210,10 +218,17 @@ pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Drive
             expected: "serial or concurrent on a GPU",
         });
     }
+    let with_its_own = |device: DeviceKind| match options.profile {
+        Some(profile) => Err(MetalError::ProfileRefused {
+            device,
+            profile: profile.name,
+        }),
+        None => Ok(()),
+    };
     match device {
         Device::Auto => open_first(options),
-        Device::Metal => open_metal(options),
-        Device::Cuda => open_cuda(options),
+        Device::Metal => with_its_own(DeviceKind::Metal).and_then(|()| open_metal(options)),
+        Device::Cuda => with_its_own(DeviceKind::Cuda).and_then(|()| open_cuda(options)),
         Device::Cpu => cpu::CpuDriver::open(options, false),
         Device::CpuConformance => cpu::CpuDriver::open(options, true),
     }
@@ -225,6 +240,9 @@ fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
             Ok(driver) => return Ok(driver),
             Err(MetalError::DeviceUnavailable { device, reason }) => {
                 tracing::info!(%device, %reason, "device skipped");
+            }
+            Err(MetalError::ProfileRefused { device, profile }) => {
+                tracing::info!(%device, profile, "device skipped: only the CPU takes a profile");
             }
             // A device that is present but cannot run the kernels is a fault to report, not to hide.
             Err(error) => return Err(error),
@@ -248,6 +266,7 @@ pub(crate) fn probe(kind: DeviceKind, libraries: &[&'static KernelLibrary]) -> R
             libraries: &[],
             budget,
             order: Order::Serial,
+            profile: None,
         },
     )
     .map(|driver| driver.info().clone())

@@ -216,6 +216,10 @@ impl Driver for ShuffledDriver {
         self.cpu.info()
     }
 
+    fn allowance(&self) -> u64 {
+        self.cpu.allowance()
+    }
+
     fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {
         self.cpu.load(unit, code, kernels)
     }

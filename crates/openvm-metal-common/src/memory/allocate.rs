@@ -25,14 +25,14 @@ impl Inner {
         if !lock(&self.pool).within_budget(size) {
             return Err(self.out_of_memory(bytes));
         }
-        let limit = self.driver.info().max_buffer;
+        let limit = self.driver.info().profile.max_buffer;
         if size > limit {
             return Err(MetalError::BufferTooLarge {
                 requested: bytes,
                 limit,
             });
         }
-        let exclusive = host_written && self.driver.info().unified;
+        let exclusive = host_written && self.driver.info().profile.unified;
         let take = || {
             let finished_by = exclusive.then(|| self.driver.completed());
             lock(&self.pool).take(size, finished_by)
@@ -61,8 +61,8 @@ impl Inner {
             return Err(self.out_of_memory(bytes));
         }
         let stats = lock(&self.pool).stats();
-        let wanted =
-            segment_bytes(size, stats.reserved).min(self.driver.info().max_buffer.max(size));
+        let wanted = segment_bytes(size, stats.reserved)
+            .min(self.driver.info().profile.max_buffer.max(size));
         let roomy = stats.reserved + wanted <= stats.budget;
         let first = if roomy {
             self.driver.allocate(wanted)

@@ -103,6 +103,7 @@ impl Pool {
         state.live_blocks += 1;
         self.stats.allocations += 1;
         self.stats.live += span_bytes;
+        self.stats.largest = self.stats.largest.max(span_bytes);
         self.stats.peak = self.stats.peak.max(self.stats.live);
         for tracker in &mut self.trackers {
             tracker.peak = tracker.peak.max(self.stats.live);

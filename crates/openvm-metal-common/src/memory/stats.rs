@@ -9,6 +9,8 @@ pub struct MemoryStats {
     pub live: u64,
     /// Most that was ever live.
     pub peak: u64,
+    /// Largest buffer that was ever live.
+    pub largest: u64,
     /// Taken from the device, free or live.
     pub reserved: u64,
     /// Most that was ever reserved.

@@ -10,7 +10,7 @@ mod write;
 
 pub use compare::{LoopCampaign, LoopComparison, LoopMismatch};
 
-use openvm_metal_common::DeviceKind;
+use openvm_metal_common::Execution;
 
 use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
@@ -74,8 +74,8 @@ fn size_of(handle: u64) -> Option<usize> {
 }
 
 /// What is launched for a loop.
-pub(super) fn stages(case: &LoopCase, kind: DeviceKind) -> Vec<(Program, ExecutionParams)> {
-    match crate::translate::reroll(&case.program, &case.params, size_of, kind.into()) {
+pub(super) fn stages(case: &LoopCase, execution: Execution) -> Vec<(Program, ExecutionParams)> {
+    match crate::translate::reroll(&case.program, &case.params, size_of, execution.into()) {
         Some(rerolled) => rerolled.stages,
         None => vec![(case.program.clone(), case.params.clone())],
     }

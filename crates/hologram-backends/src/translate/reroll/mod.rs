@@ -16,7 +16,7 @@ mod reduce;
 mod unrolled;
 mod walk;
 
-use openvm_metal_common::DeviceKind;
+use openvm_metal_common::Execution;
 
 use crate::backend::launch::ExecutionParams;
 use crate::program::Program;
@@ -38,11 +38,11 @@ pub enum Lanes {
     Many,
 }
 
-impl From<DeviceKind> for Lanes {
-    fn from(kind: DeviceKind) -> Self {
-        match kind {
-            DeviceKind::Cpu => Self::Few,
-            _ => Self::Many,
+impl From<Execution> for Lanes {
+    fn from(execution: Execution) -> Self {
+        match execution {
+            Execution::MultiCore => Self::Few,
+            Execution::ManyCore => Self::Many,
         }
     }
 }

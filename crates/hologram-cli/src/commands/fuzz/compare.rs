@@ -11,7 +11,7 @@ use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, Fallback, MetalBackend, LIBRARY};
 use hologram_backends::random::{compile_ahead, shrink, Campaign, Comparison, Features, Mismatch};
 use hologram_backends::BackendError;
-use openvm_metal_common::{Device, DeviceKind, MetalContext};
+use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
 use super::FuzzArgs;
 use crate::commands::put;
@@ -60,10 +60,10 @@ struct Work<'a> {
     progress: bool,
 }
 
-fn features(args: &FuzzArgs, kind: DeviceKind) -> Features {
+fn features(args: &FuzzArgs, profile: &DeviceProfile) -> Features {
     Features {
         fallback: args.fallback,
-        doubles: kind != DeviceKind::Metal,
+        doubles: profile.double_precision,
         ..Features::default()
     }
 }
@@ -80,13 +80,14 @@ pub fn kind(device: Device) -> DeviceKind {
 /// Compiles the kernels to a folder.
 pub fn compile(args: &FuzzArgs, folder: &Path) -> Result<()> {
     let kind = kind(args.device);
+    let features = features(args, &DeviceProfile::typical(kind));
     let mut kernels = 0;
     for start in (0..args.programs).step_by(CHUNK as usize) {
         let (seed, count) = (
             args.seed.wrapping_add(start),
             CHUNK.min(args.programs - start),
         );
-        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features(args, kind))?;
+        kernels += compile_ahead(kind, folder.to_owned(), seed, count, &features)?;
     }
     put(None, format!("{kernels} kernels for {kind}\n").as_bytes())
 }
@@ -175,7 +176,7 @@ impl Work<'_> {
         } else {
             Effort::Least
         };
-        let features = features(self.args, context.info().kind);
+        let features = features(self.args, context.device_profile());
         let mut reference = CpuBackend::new();
         let policy = if self.args.fallback {
             Fallback::WhenUnsupported

@@ -7,7 +7,7 @@ use std::path::Path;
 use hologram_backends::metal::{Effort, MetalBackend};
 use hologram_backends::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
 use hologram_backends::BackendError;
-use openvm_metal_common::{DeviceKind, MetalContext};
+use openvm_metal_common::{DeviceProfile, MetalContext};
 
 use super::compare::{kind, Scratch};
 use super::FuzzArgs;
@@ -19,7 +19,7 @@ pub fn run(args: &FuzzArgs, folder: Option<&Path>) -> Result<()> {
     let (programs, seed) = (args.programs, args.seed);
     if let Some(folder) = folder {
         let kind = kind(args.device);
-        let doubles = kind != DeviceKind::Metal;
+        let doubles = DeviceProfile::typical(kind).double_precision;
         let kernels = compile_loops_ahead(kind, folder.to_owned(), seed, programs, doubles)?;
         return put(None, format!("{kernels} kernels for {kind}\n").as_bytes());
     }
@@ -33,7 +33,7 @@ pub fn run(args: &FuzzArgs, folder: Option<&Path>) -> Result<()> {
     let scratch = Scratch::new(args);
     let mut device = MetalBackend::on(&context, scratch.folder.clone(), effort)?;
     let mut comparison = LoopComparison::new(&mut device)?;
-    let doubles = context.info().kind != DeviceKind::Metal;
+    let doubles = context.device_profile().double_precision;
     let terminal = std::io::stderr().is_terminal();
     let campaign = comparison
         .campaign(seed, programs, doubles, |done| {

@@ -4,6 +4,7 @@ mod dispatch;
 mod fiber;
 mod host;
 mod parallel;
+mod profile;
 
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use crate::plan::Work;
 
 pub(crate) use self::dispatch::check;
 pub(crate) use self::host::{best_isa, memory_bytes};
+pub(crate) use self::profile::of as profile;
 
 /// Copies below this are not worth a second thread.
 const PARALLEL_COPY: u64 = 2 << 20;
@@ -22,6 +24,7 @@ const COPY_CHUNK: u64 = 1 << 20;
 
 pub(crate) struct CpuDriver {
     info: DeviceInfo,
+    allowance: u64,
 }
 
 impl CpuDriver {
@@ -32,32 +35,43 @@ impl CpuDriver {
                 dispatch::check(kernel, conformance)?;
             }
         }
-        let isa = host::best_isa();
-        let memory = host::memory_bytes();
-        let working_set = memory / 4 * 3;
-        let threads = rayon::current_num_threads();
+        let own = profile::of(conformance);
+        let mut detail = format!(
+            "native code {}, {} threads",
+            host::best_isa().name(),
+            own.cores
+        );
+        let real = own.working_set;
+        let mut profile = match options.profile {
+            Some(given) => {
+                if given.name != own.name {
+                    detail += &format!(", profile {given}");
+                }
+                given.clone().on_cpu(&own)
+            }
+            None => own,
+        };
+        profile.budget = options.budget.unwrap_or(profile.budget);
+        // A profile plans with the memory of another device, the buffers are in that of this one.
+        let allowance = options.budget.unwrap_or(profile.budget.min(real));
         let info = DeviceInfo {
             name: host::processor_name(),
             kind: DeviceKind::Cpu,
-            detail: format!("native code {}, {threads} threads", isa.name()),
-            memory,
-            working_set,
-            budget: options.budget.unwrap_or(working_set),
-            max_buffer: memory,
-            unified: true,
-            simd_width: if conformance { 32 } else { isa.lanes() },
-            max_threads_per_threadgroup: 1024,
-            max_threadgroup_memory: 32 << 10,
-            compute_units: threads as u32,
+            detail,
             conformance,
+            profile,
         };
-        Ok(Box::new(Self { info }))
+        Ok(Box::new(Self { info, allowance }))
     }
 }
 
 impl Driver for CpuDriver {
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn allowance(&self) -> u64 {
+        self.allowance
     }
 
     fn load(&self, _: &str, _: Option<&str>, _: &[&'static KernelSpec]) -> Result<()> {

@@ -5,12 +5,18 @@ use std::ffi::{c_int, CStr};
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use crate::device::{DeviceInfo, DeviceKind};
+use crate::device_profile::named::KEPT_CODEWORDS;
+use crate::device_profile::{DeviceProfile, Execution};
 use crate::driver::{DriverResult, Fault};
 use crate::error::{MetalError, Result};
 use crate::order::MAX_QUEUES;
 
 /// Device memory left to the driver and to others, in bytes.
 const RESERVE: u64 = 512 << 20;
+/// Products of 31-bit words that a multiprocessor makes a second: measured on an H100 with 132 of them.
+const PRODUCTS_PER_CORE: u64 = 21_200_000_000;
+/// Bytes a second of a device that does not tell its memory's clock.
+const BYTES_IF_UNKNOWN: u64 = 200_000_000_000;
 
 /// Turns the status of a driver call into a result.
 pub(super) fn call(name: &'static str, status: CUresult) -> DriverResult {
@@ -177,19 +183,39 @@ impl Device {
                 version / 1000,
                 version % 1000 / 10
             ),
-            memory: total as u64,
+            conformance: false,
+            profile: self.profile(total as u64, working_set),
+        })
+    }
+
+    fn profile(&self, memory: u64, working_set: u64) -> DeviceProfile {
+        use Attribute::*;
+        let cores = self.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        let bus = self.attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
+        let kilohertz = self.attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+        let bytes_per_second = 2 * u64::from(bus) * u64::from(kilohertz) * 1000;
+        DeviceProfile {
+            name: "cuda",
+            execution: Execution::ManyCore,
+            cores,
+            threads_per_core: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+            simd_width: self.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+            max_threads_per_threadgroup: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+            max_threadgroup_memory: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            memory,
             working_set,
             budget: working_set,
-            max_buffer: total as u64,
+            max_buffer: memory,
             unified: false,
-            simd_width: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-            max_threads_per_threadgroup: self
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-            max_threadgroup_memory: self
-                .attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-            compute_units: self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-            conformance: false,
-        })
+            double_precision: true,
+            cache: 0,
+            max_kept_codewords: KEPT_CODEWORDS,
+            products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
+            bytes_per_second: match bytes_per_second / 10 * 7 {
+                0 => BYTES_IF_UNKNOWN,
+                known => known,
+            },
+        }
     }
 }
 

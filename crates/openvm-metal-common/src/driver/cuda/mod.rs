@@ -52,7 +52,7 @@ impl CudaDriver {
     pub fn open(options: OpenOptions) -> Result<Box<dyn Driver>> {
         let device = Device::open()?;
         let mut info = device.info()?;
-        info.budget = options.budget.unwrap_or(info.working_set);
+        info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
         let modules = Modules::load(&device, options.libraries)?;
         let (staging, events) = (Mutex::new(Staging::default()), EventPool::default());
         Ok(Box::new(Self {

@@ -135,7 +135,7 @@ impl MetalDriver {
         }
         let requested = threadgroup.iter().map(|&b| u64::from(b)).sum::<u64>()
             + u64::from(kernel.threadgroup_bytes);
-        let limit = self.info.max_threadgroup_memory;
+        let limit = self.info.profile.max_threadgroup_memory;
         if requested > u64::from(limit) {
             return Err(Fault::Error(MetalError::ThreadgroupMemory {
                 kernel: dispatch.kernel.name,
@@ -173,7 +173,7 @@ impl Driver for MetalDriver {
     }
 
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
-        if bytes > self.info.max_buffer {
+        if bytes > self.info.profile.max_buffer {
             return Err(Fault::OutOfMemory);
         }
         autoreleasepool(|_| {
@@ -297,7 +297,7 @@ impl Driver for MetalDriver {
         if bytes == 0 {
             return Ok(());
         }
-        if self.info.unified && (fresh || self.quiet(bytes)?) {
+        if self.info.profile.unified && (fresh || self.quiet(bytes)?) {
             super::cpu::copy_bytes(data.as_ptr() as u64, dst.address(), bytes);
             return Ok(());
         }

@@ -1,0 +1,40 @@
+//! The profile of the processor at hand.
+
+use super::host;
+use crate::device_profile::{DeviceProfile, Execution};
+
+/// Products of 31-bit words that a lane makes a second: 2.5 G on the 16 lanes of a 2.5 GHz Xeon.
+const PRODUCTS_PER_LANE: u64 = 156_000_000;
+/// Bytes that a thread moves a second: 19 GB/s on two threads of that Xeon, 92 GB/s on 16.
+const BYTES_PER_THREAD: u64 = 6_000_000_000;
+/// Part of the last-level cache that a batch of columns may take.
+const CACHE: u64 = 8 << 20;
+
+/// The processor's own profile, with simdgroups of 32 in conformance mode.
+pub(crate) fn of(conformance: bool) -> DeviceProfile {
+    let memory = host::memory_bytes();
+    let working_set = memory / 4 * 3;
+    let (threads, lanes) = (
+        rayon::current_num_threads() as u32,
+        host::best_isa().lanes(),
+    );
+    DeviceProfile {
+        name: "cpu",
+        execution: Execution::MultiCore,
+        cores: threads,
+        threads_per_core: lanes,
+        simd_width: if conformance { 32 } else { lanes },
+        max_threads_per_threadgroup: 1024,
+        max_threadgroup_memory: 32 << 10,
+        memory,
+        working_set,
+        budget: working_set,
+        max_buffer: memory,
+        unified: true,
+        double_precision: true,
+        cache: CACHE,
+        max_kept_codewords: u64::MAX,
+        products_per_second: u64::from(threads * lanes) * PRODUCTS_PER_LANE,
+        bytes_per_second: u64::from(threads) * BYTES_PER_THREAD,
+    }
+}

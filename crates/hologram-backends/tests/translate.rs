@@ -192,6 +192,21 @@ fn what_a_kernel_cannot_do_is_named() -> Outcome {
         translate(&power, &options()),
         Err(BackendError::UnsupportedOperation(_))
     ));
-    assert!(emit_msl(&program("loop")?, &options())?.contains("kernel void program("));
+    let apple = Options {
+        apple: true,
+        ..options()
+    };
+    let mut long: Program = "mov_imm.u32 r1, 2".parse()?;
+    while long.len() <= hologram_backends::translate::MAX_TRANSLATED_APPLE {
+        long.push("exit".parse::<Program>()?.instructions()[0].clone());
+    }
+    assert!(translate(&long, &options()).is_ok());
+    assert!(matches!(
+        translate(&long, &apple),
+        Err(BackendError::UnsupportedOperation(_))
+    ));
+    for options in [options(), apple] {
+        assert!(emit_msl(&program("loop")?, &options)?.contains("kernel void program("));
+    }
     Ok(())
 }

@@ -4,6 +4,8 @@ using namespace metal;
 
 #define MSL_UNROLL _Pragma("clang loop unroll(full)")
 #define MSL_ROLLED _Pragma("clang loop unroll(disable)")
+// A large function: the driver keeps it apart if it is told to.
+#define MSL_LARGE __attribute__((always_inline))
 
 typedef uint uint_l;
 typedef int int_l;

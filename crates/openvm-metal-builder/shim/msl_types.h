@@ -13,6 +13,7 @@
 #define MSL_UNROLL _Pragma("GCC unroll 64")
 #define MSL_ROLLED _Pragma("GCC unroll 1")
 #endif
+#define MSL_LARGE
 #define device
 #define constant const
 #define thread

@@ -71,6 +71,15 @@ pub const TARGET_MACROS: &[TargetMacro] = &[
         condition: false,
     },
     TargetMacro {
+        name: "MSL_LARGE",
+        what: "before a large function: `OPENVM_METAL_NOINLINE=1` keeps it apart on Apple",
+        apple: "__attribute__((always_inline))",
+        cpu: "nothing",
+        lanes: "nothing",
+        nvidia: "nothing",
+        condition: false,
+    },
+    TargetMacro {
         name: "LANE_MULTIPLE",
         what:
             "`LANE_MULTIPLE(n);` runs the version without vectors if n is no multiple of the lanes",
@@ -183,7 +192,7 @@ mod tests {
     }
 
     fn cell(text: &str) -> String {
-        match text.starts_with("_Pragma") {
+        match text.starts_with('_') {
             true => format!("`{text}`"),
             false => text.into(),
         }

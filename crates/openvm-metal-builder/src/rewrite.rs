@@ -245,6 +245,12 @@ fn token(t: &Tokens, scopes: &[Scope], i: usize, e: &mut Edits<'_>) -> usize {
         return end + 1;
     }
     let word = t.at(i);
+    if word == "__attribute__" && t.at(i + 3) == "always_inline" && t.at(i + 4) == ")" {
+        // The compilers of the other targets know better: this one is for drivers.
+        let end = t.matching(i + 1) + 1;
+        e.replace(i, end, "");
+        return end;
+    }
     if word == "(" && is_vector_type(t.at(i + 1)) && t.at(i + 2) == ")" {
         // `(half4)x`: C++ takes vectors of equal size bit by bit and no others. Behind a name it is a parameter.
         let before = i.wrapping_sub(1);

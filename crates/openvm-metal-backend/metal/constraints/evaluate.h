@@ -176,7 +176,7 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
 
 /// Evaluates V points of each thread and stores the accumulators, in planes.
 template <uint V, typename C>
-inline void constraint_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, index_l first, uint tpg,
+MSL_LARGE inline void constraint_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, index_l first, uint tpg,
                               device Fp* out) {
     FpExtL acc0[V], acc1[V];
     MSL_UNROLL for (uint j = 0; j < V; j++) {

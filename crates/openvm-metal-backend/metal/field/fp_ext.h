@@ -49,7 +49,7 @@ template <typename U> inline FpExtT<U> operator*(FpT<U> a, FpExtT<U> b) { return
 template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a * FpT<U>{(U)FP_W11}; }
 
 /// 16 wide products, 4 reductions, 3 products by W = 11 (about 9.5 field products).
-template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
+template <typename U> MSL_LARGE inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
     FpT<U> w1 = fp_mul_11(b.c[1]), w2 = fp_mul_11(b.c[2]), w3 = fp_mul_11(b.c[3]);
     typedef typename FpAccOf<U>::T Acc;
     Acc t0 = fp_acc_mad(fp_acc_mad(fp_acc_mad(fp_acc_mul(a.c[0].v, b.c[0].v), a.c[1].v, w3.v), a.c[2].v, w2.v), a.c[3].v, w1.v);
@@ -59,7 +59,7 @@ template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {
     return fpext_make(FpT<U>{fp_acc_reduce(t0)}, FpT<U>{fp_acc_reduce(t1)}, FpT<U>{fp_acc_reduce(t2)}, FpT<U>{fp_acc_reduce(t3)});
 }
 /// 10 wide products, 4 reductions, 2 products by W, additions.
-template <typename U> inline FpExtT<U> fpext_square(FpExtT<U> a) {
+template <typename U> MSL_LARGE inline FpExtT<U> fpext_square(FpExtT<U> a) {
     FpT<U> d0 = fp_double(a.c[0]), d1 = fp_double(a.c[1]);
     FpT<U> w2 = fp_mul_11(a.c[2]), w3 = fp_mul_11(a.c[3]);
     typedef typename FpAccOf<U>::T Acc;

@@ -1,0 +1,8 @@
+// expect: goto 4
+#include <metal_stdlib>
+using namespace metal;
+inline uint f(uint x) { if (x == 0) goto end; return x; }
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    out[gid] = f(n);
+}

@@ -1,0 +1,7 @@
+// expect: storage-class 6
+#include <metal_stdlib>
+using namespace metal;
+kernel void k(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
+    if (gid >= n) return;
+    register uint x = n;
+}

@@ -50,7 +50,7 @@ impl BabyBearPoseidon2MetalEngine {
     }
 
     /// What [`prove`](StarkEngine::prove) checks before it starts: shapes of traces, key and parameters
-    /// against each other, and the estimated memory against the budget.
+    /// against each other, that the device has every kernel, and the estimated memory against the budget.
     ///
     /// # Errors
     /// A variant of [`MetalProverError`] that names the AIR and the number at fault.

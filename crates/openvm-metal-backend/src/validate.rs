@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{
     prover::{
         stacked_pcs::StackedLayout, AirProvingContext, DeviceMultiStarkProvingKey,
@@ -17,6 +18,7 @@ use crate::{
     commit::{checked_shape, TraceShape, MAX_L_SKIP},
     device::MetalDevice,
     error::MetalProverError,
+    kernels::LIBRARY,
     matrix::MetalMatrix,
     memory_plan::MemoryEstimate,
 };
@@ -31,7 +33,8 @@ type Present<'a> = (
     &'a AirProvingContext<MetalBackend>,
 );
 
-/// Checks traces, key and parameters against each other and the estimated memory against the budget.
+/// Checks traces, key and parameters against each other, the kernels of the device, and the estimated memory
+/// against the budget.
 ///
 /// # Errors
 /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
@@ -42,6 +45,7 @@ pub(crate) fn check_input(
 ) -> Result<(), MetalProverError> {
     let s = device.stream()?;
     check_shapes(device, mpk, ctx)?;
+    check_kernels(s, mpk, ctx)?;
 
     let estimate = MemoryEstimate::of(device, mpk, ctx)?;
     let budget = device
@@ -61,7 +65,28 @@ pub(crate) fn check_input(
     Ok(())
 }
 
-/// As [`check_input`], without the memory.
+/// Every kernel that the proof may need can run: a device may have refused some, see
+/// [`MetalContext::kernel_report`](openvm_metal_common::MetalContext::kernel_report).
+fn check_kernels(
+    s: &CommandStream,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Result<(), MetalProverError> {
+    let mut airs = ctx
+        .per_trace
+        .iter()
+        .map(|(air_id, _)| &mpk.per_air[*air_id]);
+    let interactions = airs.any(|pk| pk.vk.num_interactions() > 0);
+    let needed = LIBRARY.units.iter().filter(|unit| match unit.name {
+        name if name.starts_with("bench/") => false,
+        name if name.starts_with("gkr/") => interactions,
+        _ => true,
+    });
+    s.context().require(needed.flat_map(|unit| unit.kernels))?;
+    Ok(())
+}
+
+/// As [`check_input`], without the kernels and the memory.
 pub(crate) fn check_shapes(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,

@@ -13,12 +13,13 @@ use crate::diagnostic::Diagnostic;
 use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};
 use crate::error::{MetalError, RecentKernels, Result};
 use crate::fault::InjectedFault;
-use crate::kernel::KernelLibrary;
+use crate::kernel::{KernelLibrary, KernelSpec};
 use crate::lock;
 use crate::memory::{MemoryStats, Pool};
 use crate::order::Order;
 use crate::plan::{self, Cutter, DeviceRate, KernelKey, Planner, Step, SubmissionStats, Work};
 use crate::profile::{Profile, ProfileTable};
+use crate::report::{KernelLimits, KernelReport};
 use crate::stage::current_stage;
 use crate::stream::CommandStream;
 
@@ -61,12 +62,16 @@ struct Recent {
 }
 
 impl MetalContext {
-    /// Opens a device and prepares every kernel of the libraries on it, so that a kernel that does
-    /// not compile is found now. The choice is logged once at info level.
+    /// Opens a device and prepares every kernel of the libraries on it. The choice is logged once at info
+    /// level.
+    ///
+    /// A unit that the device's compiler refuses takes nothing else with it: it is logged, it is in
+    /// [`MetalContext::kernel_report`], and its kernels are [`MetalError::KernelMissing`] where they are used or
+    /// [required](MetalContext::require).
     ///
     /// # Errors
     /// [`MetalError::DeviceUnavailable`] if the device cannot be used (never another one in its
-    /// place), [`MetalError::KernelCompile`] or [`MetalError::KernelMissing`] for a bad library.
+    /// place), [`MetalError::InvalidSetting`] for an environment variable that cannot be understood.
     pub fn new(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
         Self::builder(device).libraries(libraries).open()
     }
@@ -109,6 +114,9 @@ impl MetalContext {
         let longest = plan::longest_from_env()?;
         let driver = driver::open(device, options)?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
+        if !options.libraries.is_empty() {
+            tracing::info!(kernels = %driver.report(), "openvm-metal kernels");
+        }
         let pool = Mutex::new(Pool::new(driver.allowance()));
         let rate = device_rate(&driver.info().profile);
         // Times of this device say nothing about one that it stands in for.
@@ -224,7 +232,20 @@ impl MetalContext {
             "{} bytes live at most, {} taken from the device in {} pieces",
             memory.peak, memory.peak_reserved, memory.device_allocations
         );
-        let mut all = self.inner.driver.diagnostics();
+        let mut all = vec![Diagnostic::new("kernels", self.kernel_report().to_string())];
+        let narrow: Vec<String> = self
+            .kernel_report()
+            .narrow()
+            .map(|(kernel, limits)| format!("{} {}", kernel.kernel, limits.threads))
+            .collect();
+        all.push(Diagnostic::new(
+            "kernels with fewer threads per threadgroup than they declare",
+            match narrow.is_empty() {
+                true => "none".into(),
+                false => narrow.join(", "),
+            },
+        ));
+        all.extend(self.inner.driver.diagnostics());
         all.push(Diagnostic::new("memory", pool));
         all
     }
@@ -238,6 +259,31 @@ impl MetalContext {
     /// `OPENVM_METAL_SLICE_MS`). Longer dispatches are cut into slices.
     pub fn set_longest_submission(&self, longest: Duration) {
         lock(&self.inner.planner).set_longest(longest);
+    }
+
+    /// What became of every unit and kernel of the libraries: where its code came from, warnings, errors, the
+    /// threads that the device allows, and how long the start took.
+    pub fn kernel_report(&self) -> &KernelReport {
+        self.inner.driver.report()
+    }
+
+    /// What the device allows a kernel: it may have fewer threads than it declares.
+    ///
+    /// # Errors
+    /// [`MetalError::KernelMissing`] if it cannot run, with the compiler's words.
+    pub fn kernel_limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        self.inner.injected_refusal(kernel)?;
+        self.inner.driver.limits(kernel)
+    }
+
+    /// Fails if one of these kernels cannot run, so that work which needs all of them does not begin.
+    ///
+    /// # Errors
+    /// [`MetalError::KernelMissing`] for the first, with the compiler's words.
+    pub fn require(&self, kernels: impl IntoIterator<Item = &'static KernelSpec>) -> Result<()> {
+        kernels
+            .into_iter()
+            .try_for_each(|kernel| self.kernel_limits(kernel).map(drop))
     }
 
     /// Forgets the measurements so far.
@@ -381,8 +427,29 @@ impl Inner {
         found.is_some()
     }
 
-    /// Fails as a device does that is lost in the middle of a proof, if that was injected.
-    pub fn injected_dispatch_fault(&self) -> Result<()> {
+    /// Fails as a kernel does that was refused, if that was injected.
+    fn injected_refusal(&self, kernel: &KernelSpec) -> Result<()> {
+        if !self.any_injected.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let names = [kernel.name, kernel.unit];
+        let refused = |fault: &InjectedFault| match fault {
+            InjectedFault::Refused(name) => names.contains(name),
+            _ => false,
+        };
+        match lock(&self.injected).iter().any(refused) {
+            true => {
+                let device = self.driver.info().kind;
+                Err(driver::kernels::missing(device, kernel, "injected"))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Fails as a device does that is lost in the middle of a proof, or a kernel that was refused, if that was
+    /// injected.
+    pub fn injected_dispatch_fault(&self, kernel: &KernelSpec) -> Result<()> {
+        self.injected_refusal(kernel)?;
         let due = self.take_injected(|fault| match fault {
             InjectedFault::DeviceLost { dispatches: 0 } => true,
             InjectedFault::DeviceLost { dispatches } => {

@@ -50,17 +50,19 @@ pub enum MetalError {
         value: String,
         expected: &'static str,
     },
-    /// The device's compiler or loader refused a kernel unit.
+    /// The device's compiler or loader refused a kernel unit made at run time.
     #[error("{device} refused kernel unit '{unit}': {message}")]
     KernelCompile {
         device: DeviceKind,
         unit: String,
         message: String,
     },
-    /// The kernel has no code for this device, or its library was not given to the context.
-    #[error("kernel {kernel} cannot run on {device}: {reason}")]
+    /// The device's compiler refused the kernel or its unit (the reason holds its words), the kernel has no code
+    /// for this device, or its library was not given to the context.
+    #[error("kernel {kernel} of unit '{unit}' cannot run on {device}: {reason}")]
     KernelMissing {
         kernel: String,
+        unit: String,
         device: DeviceKind,
         reason: String,
     },
@@ -179,6 +181,9 @@ pub enum MetalError {
         threadgroup: [u32; 3],
         detail: String,
     },
+    /// The trace that `OPENVM_METAL_CAPTURE` asks for cannot be written.
+    #[error("no trace of the GPU's work can be written to {path}: {reason}")]
+    Capture { path: String, reason: String },
     /// A device driver call failed in a way none of the other cases describes.
     #[error("{device}: {call} failed: {message}")]
     Driver {

@@ -46,6 +46,7 @@ mod memory;
 mod order;
 mod plan;
 mod profile;
+mod report;
 mod runtime;
 mod slice;
 mod stage;
@@ -75,6 +76,9 @@ pub use memory::{MemoryStats, BUDGET_VARIABLE};
 pub use order::{Order, ORDER_VARIABLE};
 pub use plan::{SubmissionStats, SLICE_VARIABLE};
 pub use profile::{ProfileRow, ProfileTable, PROFILE_VARIABLE};
+pub use report::{
+    CacheReport, CodeSource, KernelLimits, KernelReport, KernelState, StartReport, UnitReport,
+};
 pub use runtime::{RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, RuntimeUnit};
 pub use slice::{MetalSlice, MetalSliceMut};
 pub use stream::{CommandStream, StageGuard};

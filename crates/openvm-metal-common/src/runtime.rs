@@ -81,6 +81,7 @@ pub struct RuntimeArg {
 /// Kernels that are loaded on a device; dropping it unloads them.
 pub struct RuntimeUnit {
     context: MetalContext,
+    name: &'static str,
     kernels: Vec<Owned>,
     unit: Option<Box<KernelUnit>>,
     /// Keeps the native code in memory; dropped last.
@@ -144,6 +145,7 @@ impl MetalContext {
         });
         let mut loaded = RuntimeUnit {
             context: self.clone(),
+            name: unit.name,
             kernels,
             unit: None,
             _library: library,
@@ -201,6 +203,7 @@ impl RuntimeUnit {
         let Some(kernel) = self.kernels.get(index) else {
             return Err(MetalError::KernelMissing {
                 kernel: format!("number {index}"),
+                unit: self.name.into(),
                 device: self.context.info().kind,
                 reason: format!("the unit has {} kernels", self.kernels.len()),
             });
@@ -245,7 +248,8 @@ fn open_library(source: &RuntimeSource) -> Result<Library> {
         .cpu
         .as_ref()
         .ok_or_else(|| MetalError::KernelMissing {
-            kernel: source.name.clone(),
+            kernel: "all".into(),
+            unit: source.name.clone(),
             device: DeviceKind::Cpu,
             reason: "the unit has no native code".into(),
         })?;
@@ -261,6 +265,7 @@ fn describe(
 ) -> Result<Owned> {
     let symbol_error = |reason: String| MetalError::KernelMissing {
         kernel: kernel.name.clone(),
+        unit: source.name.clone(),
         device: DeviceKind::Cpu,
         reason,
     };

@@ -300,7 +300,7 @@ impl CommandStream {
                 work: step.work,
                 continues: step.continues,
             };
-            inner.injected_dispatch_fault()?;
+            inner.injected_dispatch_fault(kernel)?;
             let dispatch = Dispatch {
                 kernel,
                 shape,

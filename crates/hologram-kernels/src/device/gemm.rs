@@ -1,6 +1,7 @@
 //! Products of matrices.
 
-use openvm_metal_common::Grid;
+use openvm_metal_common::kernel::KernelSpec;
+use openvm_metal_common::{Grid, MetalError};
 
 use super::launch::{kernel, Call};
 use super::DeviceError;
@@ -15,25 +16,19 @@ const MAX_K: u32 = 1 << 31;
 /// Kernel, rows and columns of its tile, threads of its threadgroup.
 type Shape = (&'static str, u32, u32);
 
-/// Metal's shader validation, which takes some threadgroup memory of each kernel: tiles that fill all of it cannot run.
-fn validated() -> bool {
-    std::env::var("MTL_SHADER_VALIDATION").is_ok_and(|value| !matches!(value.as_str(), "" | "0"))
-}
-
-/// `whole`: kernels may declare all 32 KiB of threadgroup memory.
-fn shape(ty: Ty, m: u32, n: u32, whole: bool) -> Shape {
-    let tiles = |side: u32| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side));
-    let large = whole && tiles(128) >= BUSY;
-    match ty {
-        Ty::F64 => ("gemm_f64_64", 64, 256),
-        Ty::F16 if large => ("gemm_f16_128", 128, 256),
-        Ty::F16 => ("gemm_f16_32", 32, 64),
-        Ty::Bf16 if large => ("gemm_bf16_128", 128, 256),
-        Ty::Bf16 => ("gemm_bf16_32", 32, 64),
-        _ if large => ("gemm_f32_128", 128, 256),
-        _ if tiles(64) >= BUSY => ("gemm_f32_64", 64, 256),
-        _ => ("gemm_f32_32", 32, 64),
-    }
+/// Shapes for a product of `m` x `n` elements, the best first.
+fn shapes(ty: Ty, m: u32, n: u32) -> Vec<Shape> {
+    let busy = |side: u32| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side)) >= BUSY;
+    let (large, medium, small) = match ty {
+        Ty::F64 => return vec![("gemm_f64_64", 64, 256)],
+        Ty::F16 => ("gemm_f16_128", None, "gemm_f16_32"),
+        Ty::Bf16 => ("gemm_bf16_128", None, "gemm_bf16_32"),
+        _ => ("gemm_f32_128", Some("gemm_f32_64"), "gemm_f32_32"),
+    };
+    let large = busy(128).then_some((large, 128, 256));
+    let medium = medium.filter(|_| busy(64)).map(|name| (name, 64, 256));
+    let all = [large, medium, Some((small, 32, 64))];
+    all.into_iter().flatten().collect()
 }
 
 impl Call<'_> {
@@ -66,13 +61,13 @@ impl Call<'_> {
             let threads = if k < 1024 { 64 } else { 256 };
             (self.kernel("gemv")?, Grid::groups(m, threads))
         } else {
-            let (name, side, threads) = shape(self.ty, m, n, !validated());
+            let (kernel, side, threads) = self.product_kernel(m, n)?;
             params.tiles_m = m.div_ceil(side);
             params.tiles_n = n.div_ceil(side);
             let tiles = u64::from(params.tiles_m) * u64::from(params.tiles_n);
             let tiles = u32::try_from(tiles)
                 .map_err(|_| DeviceError::Unsupported("more than 2^32 tiles of a product"))?;
-            (kernel(name)?, Grid::groups(tiles, threads))
+            (kernel, Grid::groups(tiles, threads))
         };
         self.encode(kernel, grid)
             .buffer_range(0, self.operand(1))
@@ -82,17 +77,32 @@ impl Call<'_> {
             .dispatch()?;
         Ok(())
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tiles_that_fill_threadgroup_memory_can_be_left_out() {
-        for ty in [Ty::F32, Ty::F16, Ty::Bf16] {
-            assert_eq!(shape(ty, 1 << 14, 1 << 14, true).1, 128);
-            assert!(shape(ty, 1 << 14, 1 << 14, false).1 <= 64);
+    /// The best kernel that runs here: those with the largest tiles use all threadgroup memory of a Mac, and a device
+    /// may have refused them or allow them too few threads.
+    fn product_kernel(
+        &self,
+        m: u32,
+        n: u32,
+    ) -> Result<(&'static KernelSpec, u32, u32), DeviceError> {
+        let context = self.stream.context();
+        let mut refused = None;
+        for (name, side, threads) in shapes(self.ty, m, n) {
+            let kernel = kernel(name)?;
+            match context.kernel_limits(kernel) {
+                Ok(limits) if limits.threads >= threads => return Ok((kernel, side, threads)),
+                Ok(limits) => {
+                    refused.get_or_insert(MetalError::TooManyThreads {
+                        kernel: kernel.name,
+                        requested: threads.into(),
+                        limit: limits.threads,
+                    });
+                }
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
         }
+        Err(refused.map_or(DeviceError::Unsupported("a product"), DeviceError::Device))
     }
 }

@@ -1,7 +1,7 @@
 //! Too little device memory.
 
 use openvm_metal_backend::{config::MetalProverConfig, device::MetalDevice, kernels::LIBRARY};
-use openvm_metal_common::{Device, MetalContext, MetalError};
+use openvm_metal_common::{Device, InjectedFault, MetalContext, MetalError};
 use openvm_stark_backend::prover::ColMajorMatrix;
 
 use super::common::mixture;
@@ -29,6 +29,37 @@ fn memory_budget_too_small() {
     assert!(budget == 2 << 20 && estimate.peak() > budget);
     contains(&text, &[&estimate.peak().to_string(), "2097152", "prover."]);
     assert_eq!(context.memory().allocations, before, "work was started");
+}
+
+#[test]
+fn kernel_that_the_device_refused() {
+    let engine = own_context(None);
+    let (pk, ctx) = on_device(&engine, &mixture(8, engine.config()));
+    let context = engine.device().stream().expect("CPU").context().clone();
+    let before = context.memory().allocations;
+    // No proof needs it.
+    context.inject_fault(InjectedFault::Refused("bench/peak"));
+    engine
+        .check_input(&pk, &ctx)
+        .expect("nothing else is missing");
+    context.inject_fault(InjectedFault::Refused("gkr/gkr"));
+    let (error, text) = refusal(&engine, &pk, ctx);
+    assert!(
+        matches!(error, E::Device(MetalError::KernelMissing { .. })),
+        "{text}"
+    );
+    contains(&text, &["of unit 'gkr/gkr' cannot run on cpu", "injected"]);
+    assert_eq!(context.memory().allocations, before, "work was started");
+
+    // Without interactions nothing of it is needed.
+    let (pk, ctx) = on_device(&engine, &input(&FibFixture::new(0, 1, 8)));
+    engine
+        .prove(&pk, ctx)
+        .expect("a proof without interactions");
+    context.inject_fault(InjectedFault::Refused("hash/merkle"));
+    let (pk, ctx) = on_device(&engine, &input(&FibFixture::new(0, 1, 8)));
+    let (_, text) = refusal(&engine, &pk, ctx);
+    contains(&text, &["of unit 'hash/merkle'"]);
 }
 
 #[test]

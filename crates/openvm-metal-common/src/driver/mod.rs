@@ -1,11 +1,13 @@
 //! The small interface between the run time and a device, and the three devices behind it.
 
 #[cfg(any(test, target_vendor = "apple"))]
+mod apple;
+#[cfg(any(test, target_vendor = "apple"))]
 mod completion;
 pub(crate) mod cpu;
 #[cfg(not(target_vendor = "apple"))]
 mod cuda;
-mod kernels;
+pub(crate) mod kernels;
 #[cfg(target_vendor = "apple")]
 mod metal;
 #[cfg(any(test, target_vendor = "apple"))]
@@ -23,6 +25,7 @@ use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::order::{Order, ORDER_VARIABLE};
 use crate::plan::{Slice, Work};
+use crate::report::{KernelLimits, KernelReport};
 
 /// A piece of memory obtained from a driver, later cut into allocations by the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +191,12 @@ pub(crate) trait Driver: Send + Sync {
         Vec::new()
     }
 
+    /// What became of the kernels of the libraries.
+    fn report(&self) -> &KernelReport;
+
+    /// What the device allows a kernel, of a library or loaded.
+    fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits>;
+
     /// What only this device shows, for reports.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         Vec::new()
@@ -205,7 +214,8 @@ pub(crate) struct OpenOptions<'a> {
     pub profile: Option<&'a DeviceProfile>,
 }
 
-/// Opens the driver of a device and prepares every kernel of the libraries.
+/// Opens the driver of a device and prepares every kernel of the libraries. One that cannot run is in the report
+/// and is an error where it is used.
 pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Driver>> {
     if let (Order::Shuffled(seed), Device::Cpu | Device::CpuConformance) = (options.order, device) {
         let conformance = device == Device::CpuConformance;
@@ -244,7 +254,7 @@ fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
             Err(MetalError::ProfileRefused { device, profile }) => {
                 tracing::info!(%device, profile, "device skipped: only the CPU takes a profile");
             }
-            // A device that is present but cannot run the kernels is a fault to report, not to hide.
+            // A device that is present but does not open is a fault to report, not to hide.
             Err(error) => return Err(error),
         }
     }

@@ -7,7 +7,7 @@ mod products;
 mod rows;
 
 use half::{bf16, f16};
-use openvm_metal_common::{Device, MetalBuffer, MetalContext};
+use openvm_metal_common::{Device, InjectedFault, MetalBuffer, MetalContext};
 
 use super::{run, DeviceError, DeviceSpan, LIBRARY};
 use crate::host::{self, HostSpan};

@@ -49,3 +49,46 @@ fn gemm_with_barriers() {
     // The largest tile: as many threads as it was made for.
     products(&conformance(), &[[1408, 1409, 18]]);
 }
+
+#[test]
+fn products_without_the_largest_tiles() {
+    let context = MetalContext::new(Device::Cpu, &[&LIBRARY]).expect("the CPU device");
+    let product = |ty, [m, n, k]: [u32; 3]| {
+        let operation = Operation::Gemm { ty, m, n, k };
+        let read = [
+            random(ty, m as usize * k as usize, 7),
+            random(ty, k as usize * n as usize, 8),
+        ];
+        let (device, _) = on_device(&context, &operation, &read, 0);
+        let host = on_host(&operation, &read).expect("no fault");
+        same(&operation, &device, &host, 1e-5, 2e-6 * f64::from(k));
+    };
+    // As under Metal's shader validation, which leaves no room for 32 KiB of tiles.
+    for kernel in ["gemm_f32_128", "gemm_f16_128", "gemm_bf16_128"] {
+        context.inject_fault(InjectedFault::Refused(kernel));
+    }
+    for ty in [Ty::F32, Ty::F16, Ty::Bf16] {
+        product(ty, [1408, 1536, 3]);
+    }
+    context.inject_fault(InjectedFault::Refused("gemm_f32_64"));
+    product(Ty::F32, [1408, 1536, 3]);
+    context.inject_fault(InjectedFault::Refused("gemm_f32_32"));
+    let stream = context.stream();
+    let buffer = MetalBuffer::<u8>::zeroed(&stream, 64).expect("memory");
+    let span = DeviceSpan {
+        memory: buffer.as_slice(),
+        offset: 0,
+    };
+    let operation = Operation::Gemm {
+        ty: Ty::F32,
+        m: 2,
+        n: 2,
+        k: 2,
+    };
+    match run(&operation, &stream, &[span; 3]) {
+        Err(DeviceError::Device(error)) => {
+            assert!(error.to_string().contains("gemm_f32_32"), "{error}");
+        }
+        other => panic!("{:?}", other.map(drop)),
+    }
+}

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use super::{fiber, host, parallel};
 use crate::device::DeviceKind;
-use crate::driver::Dispatch;
+use crate::driver::{kernels, Dispatch};
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 
@@ -24,27 +24,30 @@ fn entry(kernel: &KernelSpec) -> Option<&CpuEntry> {
         .find(|entry| host::is_available(entry.isa))
 }
 
-/// The kernel can run here.
-pub(crate) fn check(kernel: &'static KernelSpec, conformance: bool) -> Result<()> {
-    let reason = if kernel.cpu.is_empty() {
-        "the kernels were built without a C++ compiler"
+/// Why a kernel cannot run here, if so.
+pub(crate) fn unusable(kernel: &KernelSpec, conformance: bool) -> Option<&'static str> {
+    if kernel.cpu.is_empty() {
+        Some("the kernels were built without a C++ compiler")
     } else if entry(kernel).is_none() {
-        "no native version for the instructions of this processor"
+        Some("no native version for the instructions of this processor")
     } else if conformance && kernel.kind.has_barriers() && kernel.fiber.is_none() {
-        "it has barriers but no fiber version"
+        Some("it has barriers but no fiber version")
     } else {
-        return Ok(());
-    };
-    Err(missing(kernel, reason))
+        None
+    }
+}
+
+/// The kernel can run here.
+pub(crate) fn check(kernel: &KernelSpec, conformance: bool) -> Result<()> {
+    match unusable(kernel, conformance) {
+        Some(reason) => Err(missing(kernel, reason)),
+        None => Ok(()),
+    }
 }
 
 /// The error for a kernel without the native version it needs.
 pub(super) fn missing(kernel: &KernelSpec, reason: &str) -> MetalError {
-    MetalError::KernelMissing {
-        kernel: kernel.name.into(),
-        device: DeviceKind::Cpu,
-        reason: reason.into(),
-    }
+    kernels::missing(DeviceKind::Cpu, kernel, reason)
 }
 
 /// A [`CpuLaunch`] that several threads read.

@@ -8,11 +8,13 @@ mod profile;
 
 use std::time::{Duration, Instant};
 
+use super::kernels::{units, Kernels, PreparedUnit};
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::Result;
-use crate::kernel::KernelSpec;
+use crate::kernel::{KernelLibrary, KernelSpec};
 use crate::plan::Work;
+use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
 
 pub(crate) use self::dispatch::check;
 pub(crate) use self::host::{best_isa, memory_bytes};
@@ -25,16 +27,53 @@ const COPY_CHUNK: u64 = 1 << 20;
 pub(crate) struct CpuDriver {
     info: DeviceInfo,
     allowance: u64,
+    report: KernelReport,
+}
+
+/// Which kernels can run: their code is in the program.
+fn prepare(libraries: &[&'static KernelLibrary], conformance: bool) -> KernelReport {
+    let start = Instant::now();
+    let kernels = Kernels::new(DeviceKind::Cpu);
+    let check = |kernel: &'static KernelSpec| match dispatch::unusable(kernel, conformance) {
+        Some(reason) => Err(reason.to_owned()),
+        None => Ok(((), limits(kernel))),
+    };
+    let units = units(libraries)
+        .into_iter()
+        .map(|(library, unit)| {
+            let made = PreparedUnit {
+                code: CodeSource::Native,
+                cached: false,
+                milliseconds: 0.0,
+                warnings: None,
+                kernels: Ok(unit.kernels.iter().map(check).collect()),
+            };
+            kernels.add_unit(library, unit, made)
+        })
+        .collect();
+    KernelReport {
+        device: DeviceKind::Cpu,
+        start: StartReport {
+            milliseconds: start.elapsed().as_secs_f64() * 1e3,
+            cache: None,
+        },
+        units,
+    }
+}
+
+/// Native code runs with any number of threads.
+fn limits(kernel: &KernelSpec) -> KernelLimits {
+    KernelLimits {
+        threads: kernel.max_threads,
+        threadgroup_bytes: Some(kernel.static_threadgroup_bytes),
+        ..KernelLimits::default()
+    }
 }
 
 impl CpuDriver {
-    /// Checks that every kernel has native code for this processor.
+    /// Looks which kernels have native code for this processor.
     pub fn open(options: OpenOptions, conformance: bool) -> Result<Box<dyn Driver>> {
-        for unit in options.libraries.iter().flat_map(|library| library.units) {
-            for kernel in unit.kernels {
-                dispatch::check(kernel, conformance)?;
-            }
-        }
+        let report = prepare(options.libraries, conformance);
         let own = profile::of(conformance);
         let mut detail = format!(
             "native code {}, {} threads",
@@ -61,7 +100,11 @@ impl CpuDriver {
             conformance,
             profile,
         };
-        Ok(Box::new(Self { info, allowance }))
+        Ok(Box::new(Self {
+            info,
+            allowance,
+            report,
+        }))
     }
 }
 
@@ -72,6 +115,15 @@ impl Driver for CpuDriver {
 
     fn allowance(&self) -> u64 {
         self.allowance
+    }
+
+    fn report(&self) -> &KernelReport {
+        &self.report
+    }
+
+    fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        dispatch::check(kernel, self.info.conformance)?;
+        Ok(limits(kernel))
     }
 
     fn load(&self, _: &str, _: Option<&str>, _: &[&'static KernelSpec]) -> Result<()> {

@@ -2,6 +2,7 @@
 //! binary runs on machines without a GPU.
 
 mod api;
+mod cache;
 mod events;
 mod modules;
 mod staging;
@@ -17,12 +18,13 @@ use self::events::{Event, EventPool};
 use self::modules::{Function, Modules};
 use self::staging::Staging;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
-use crate::device::{DeviceInfo, DeviceKind};
+use crate::device::DeviceInfo;
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
 use crate::order::{Access, Order, Queues, MAX_QUEUES};
 use crate::plan::Work;
+use crate::report::{KernelLimits, KernelReport};
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
@@ -53,7 +55,7 @@ impl CudaDriver {
         let device = Device::open()?;
         let mut info = device.info()?;
         info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
-        let modules = Modules::load(&device, options.libraries)?;
+        let modules = Modules::load(&device, options.libraries);
         let (staging, events) = (Mutex::new(Staging::default()), EventPool::default());
         Ok(Box::new(Self {
             info,
@@ -179,21 +181,15 @@ impl CudaDriver {
 
     fn function(&self, dispatch: &Dispatch) -> Result<Function> {
         let name = dispatch.kernel.name;
-        let Some(function) = self.modules.get(dispatch.kernel) else {
-            return Err(MetalError::KernelMissing {
-                kernel: name.into(),
-                device: DeviceKind::Cuda,
-                reason: "its library was not given to the context".into(),
-            });
-        };
+        let function = self.modules.get(dispatch.kernel)?;
         let requested = dispatch
             .shape
             .threads_per_group
             .iter()
             .map(|&t| t as u64)
             .product();
-        if requested > function.max_threads as u64 {
-            let limit = function.max_threads;
+        if requested > function.threads as u64 {
+            let limit = function.threads;
             return Err(MetalError::TooManyThreads {
                 kernel: name,
                 requested,
@@ -271,6 +267,14 @@ impl CudaDriver {
 impl Driver for CudaDriver {
     fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    fn report(&self) -> &KernelReport {
+        self.modules.report()
+    }
+
+    fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        self.modules.get(kernel).map(|function| function.limits())
     }
 
     fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {

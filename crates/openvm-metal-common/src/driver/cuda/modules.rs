@@ -2,36 +2,48 @@
 
 use std::ffi::{c_int, c_void, CString};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_enum as Jit};
 
 use super::api::{text, Device};
+use super::cache;
 use crate::device::DeviceKind;
-use crate::driver::kernels::KernelTable;
+use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
 use crate::lock;
+use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
 
 const LOG_BYTES: usize = 8 << 10;
 /// Units compiled at the same time.
 const MAX_THREADS: usize = 8;
+
+const NO_PTX: &str = "the kernels were built without clang, so there is no PTX";
 
 /// An entry of a loaded module.
 #[derive(Clone)]
 pub(super) struct Function {
     pub handle: sys::CUfunction,
     /// What its registers allow.
-    pub max_threads: u32,
-    /// Keeps the module of a kernel made at run time; those of libraries live as long as the driver.
-    _module: Option<Arc<Module>>,
+    pub threads: u32,
+    limits: KernelLimits,
+    /// Keeps the module: it goes with its last kernel.
+    _module: Arc<Module>,
 }
 
-/// Loaded modules and their entries.
+impl Function {
+    /// What the driver says about it.
+    pub fn limits(&self) -> KernelLimits {
+        self.limits
+    }
+}
+
+/// The entries of loaded modules.
 pub(super) struct Modules {
-    modules: Vec<Module>,
-    functions: RwLock<KernelTable<Function>>,
+    functions: Kernels<Function>,
+    report: KernelReport,
 }
 
 // SAFETY: handles of the driver may be used from any thread that enters the context.
@@ -54,16 +66,18 @@ impl Drop for Module {
 
 impl Modules {
     /// Compiles all units, several at a time; the driver keeps a cache on disk.
-    pub fn load(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
+    pub fn load(device: &Device, libraries: &[&'static KernelLibrary]) -> Self {
         let start = Instant::now();
-        let units: Vec<&'static KernelUnit> = libraries.iter().flat_map(|l| l.units).collect();
+        let units = units(libraries);
         let next = AtomicUsize::new(0);
         let loaded = Mutex::new(Vec::new());
-        let worker = || {
-            while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let result = load_unit(device, unit);
-                lock(&loaded).push((*unit, result));
-            }
+        let worker = || loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((_, unit)) = units.get(index) else {
+                return;
+            };
+            let made = load_unit(device, unit);
+            lock(&loaded).push(Loaded(index, made));
         };
         std::thread::scope(|scope| {
             for _ in 1..units.len().min(MAX_THREADS) {
@@ -71,54 +85,35 @@ impl Modules {
             }
             worker();
         });
-        let mut modules = Vec::new();
-        let mut functions = KernelTable::new();
-        let mut failure = None;
-        for (unit, result) in loaded.into_inner().unwrap_or_default() {
-            match result {
-                Ok(module) => {
-                    for kernel in unit.kernels {
-                        match entry(&module, kernel) {
-                            Ok(function) => functions.insert(kernel, function),
-                            Err(error) => failure = Some(error),
-                        }
-                    }
-                    modules.push(module);
-                }
-                Err(error) => failure = Some(error),
-            }
-        }
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        if !units.is_empty() {
-            let kernels = units.iter().map(|unit| unit.kernels.len()).sum::<usize>();
-            tracing::info!(
-                units = units.len(),
-                kernels,
-                ms = start.elapsed().as_millis(),
-                "PTX loaded"
-            );
-        }
-        Ok(Self {
-            modules,
-            functions: RwLock::new(functions),
-        })
+        let functions = Kernels::new(DeviceKind::Cuda);
+        let mut loaded = loaded.into_inner().unwrap_or_default();
+        loaded.sort_by_key(|Loaded(index, _)| *index);
+        let reports = loaded
+            .into_iter()
+            .map(|Loaded(index, made)| {
+                let (library, unit) = units[index];
+                functions.add_unit(library, unit, made)
+            })
+            .collect();
+        let report = KernelReport {
+            device: DeviceKind::Cuda,
+            start: StartReport {
+                milliseconds: start.elapsed().as_secs_f64() * 1e3,
+                cache: Some(cache::report(|name| std::env::var_os(name))),
+            },
+            units: reports,
+        };
+        Self { functions, report }
+    }
+
+    /// What became of the units.
+    pub fn report(&self) -> &KernelReport {
+        &self.report
     }
 
     /// The entry of a kernel.
-    pub fn get(&self, kernel: &'static KernelSpec) -> Option<Function> {
-        self.functions
-            .read()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .get(kernel)
-            .cloned()
-    }
-
-    fn table(&self) -> std::sync::RwLockWriteGuard<'_, KernelTable<Function>> {
-        self.functions
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    pub fn get(&self, kernel: &KernelSpec) -> Result<Function> {
+        self.functions.get(kernel)
     }
 
     /// Compiles a unit made at run time.
@@ -129,60 +124,65 @@ impl Modules {
         ptx: Option<&str>,
         kernels: &[&'static KernelSpec],
     ) -> Result<()> {
-        let module = Arc::new(load_code(device, unit, ptx)?);
-        let mut found = Vec::new();
-        for kernel in kernels {
-            let mut function = entry(&module, kernel)?;
-            function._module = Some(module.clone());
-            found.push(function);
-        }
-        let mut table = self.table();
+        let Some(ptx) = ptx else {
+            return Err(MetalError::KernelMissing {
+                kernel: "all".into(),
+                unit: unit.into(),
+                device: DeviceKind::Cuda,
+                reason: NO_PTX.into(),
+            });
+        };
+        let module = load_code(device, ptx).map_err(|message| MetalError::KernelCompile {
+            device: DeviceKind::Cuda,
+            unit: unit.into(),
+            message,
+        })?;
+        let found = kernels
+            .iter()
+            .map(|kernel| {
+                entry(&module, kernel).map_err(|reason| missing(DeviceKind::Cuda, kernel, reason))
+            })
+            .collect::<Result<Vec<_>>>()?;
         for (kernel, function) in kernels.iter().zip(found) {
-            table.insert(kernel, function);
+            self.functions.insert(kernel, Ok(function));
         }
         Ok(())
     }
 
     /// Forgets kernels of units made at run time; the module goes with its last kernel.
     pub fn remove(&self, kernels: &[&KernelSpec]) {
-        let mut table = self.table();
-        for kernel in kernels {
-            table.remove(kernel);
-        }
+        self.functions.remove(kernels);
     }
 }
 
-impl Drop for Modules {
-    fn drop(&mut self) {
-        self.modules.clear();
-    }
-}
+/// A unit by its number, on its way from the thread that loaded it.
+struct Loaded(usize, PreparedUnit<Function>);
+// SAFETY: as for `Modules`.
+unsafe impl Send for Loaded {}
 
-fn refused(unit: &str, message: impl Into<String>) -> MetalError {
-    let message = message.into();
-    MetalError::KernelCompile {
-        device: DeviceKind::Cuda,
-        unit: unit.into(),
-        message,
-    }
-}
-
-fn load_unit(device: &Device, unit: &'static KernelUnit) -> Result<Module> {
-    load_code(device, unit.name, unit.ptx)
-}
-
-fn load_code(device: &Device, unit: &str, ptx: Option<&str>) -> Result<Module> {
-    let Some(ptx) = ptx else {
-        return Err(MetalError::KernelMissing {
-            kernel: unit.into(),
-            device: DeviceKind::Cuda,
-            reason: "the kernels were built without clang, so there is no PTX".into(),
-        });
+fn load_unit(device: &Device, unit: &'static KernelUnit) -> PreparedUnit<Function> {
+    let start = Instant::now();
+    let module = match unit.ptx {
+        Some(ptx) => load_code(device, ptx),
+        None => Err(NO_PTX.into()),
     };
-    let image = CString::new(ptx).map_err(|_| refused(unit, "the PTX holds a zero byte"))?;
-    device
-        .enter()
-        .map_err(|fault| refused(unit, format!("{fault:?}")))?;
+    let kernels = module.map(|module| {
+        let entry = |kernel| entry(&module, kernel).map(|f| (f.clone(), f.limits));
+        unit.kernels.iter().map(entry).collect()
+    });
+    PreparedUnit {
+        code: CodeSource::Ptx,
+        cached: false,
+        milliseconds: start.elapsed().as_secs_f64() * 1e3,
+        warnings: None,
+        kernels,
+    }
+}
+
+/// Compiles PTX, or tells what the driver's compiler said.
+fn load_code(device: &Device, ptx: &str) -> std::result::Result<Arc<Module>, String> {
+    let image = CString::new(ptx).map_err(|_| "the PTX holds a zero byte".to_owned())?;
+    device.enter().map_err(|fault| format!("{fault:?}"))?;
     let mut log = vec![0u8; LOG_BYTES];
     let mut options = [
         Jit::CU_JIT_ERROR_LOG_BUFFER,
@@ -203,24 +203,20 @@ fn load_code(device: &Device, unit: &str, ptx: Option<&str>) -> Result<Module> {
     if status != sys::CUresult::CUDA_SUCCESS {
         let log = String::from_utf8_lossy(&log);
         let log = log.trim_end_matches('\0').trim();
-        return Err(refused(unit, format!("{}: {log}", text(status))));
+        return Err(format!("{}: {log}", text(status)));
     }
-    Ok(Module(module))
+    Ok(Arc::new(Module(module)))
 }
 
-fn entry(module: &Module, kernel: &'static KernelSpec) -> Result<Function> {
-    let missing = |reason: String| MetalError::KernelMissing {
-        kernel: kernel.name.into(),
-        device: DeviceKind::Cuda,
-        reason,
-    };
+/// The entry of a kernel, or why it has none.
+fn entry(module: &Arc<Module>, kernel: &KernelSpec) -> std::result::Result<Function, String> {
     let name =
-        CString::new(kernel.ptx_entry).map_err(|_| missing("its name holds a zero byte".into()))?;
+        CString::new(kernel.ptx_entry).map_err(|_| "its name holds a zero byte".to_owned())?;
     let mut handle = std::ptr::null_mut();
     // SAFETY: a loaded module, a C string and a pointer to a local.
     let status = unsafe { sys::cuModuleGetFunction(&mut handle, module.0, name.as_ptr()) };
     if status != sys::CUresult::CUDA_SUCCESS {
-        return Err(missing(text(status)));
+        return Err(text(status));
     }
     let attribute = |attribute: Attribute| {
         let mut value: c_int = 0;
@@ -228,18 +224,16 @@ fn entry(module: &Module, kernel: &'static KernelSpec) -> Result<Function> {
         unsafe { sys::cuFuncGetAttribute(&mut value, attribute, handle) };
         value.max(0) as u32
     };
-    let max_threads = attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    tracing::debug!(
-        kernel = kernel.name,
-        registers = attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS),
-        spilled_bytes = attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
-        shared_bytes = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
-        max_threads,
-        "kernel"
-    );
+    let limits = KernelLimits {
+        threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        threadgroup_bytes: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)),
+        registers: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)),
+        spilled_bytes: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)),
+    };
     Ok(Function {
         handle,
-        max_threads,
-        _module: None,
+        threads: limits.threads,
+        limits,
+        _module: module.clone(),
     })
 }

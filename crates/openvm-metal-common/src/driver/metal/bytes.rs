@@ -79,16 +79,7 @@ impl ByteKernels {
         let made = self.0.get_or_init(|| {
             let [copy, fill] = &KERNELS;
             pipelines.add(device, "bytes", SOURCE, &[copy, fill])?;
-            let prepared = |kernel: &'static KernelSpec| {
-                pipelines
-                    .get(kernel)
-                    .ok_or_else(|| crate::error::MetalError::KernelMissing {
-                        kernel: kernel.name.into(),
-                        device: crate::device::DeviceKind::Metal,
-                        reason: "it was not compiled".into(),
-                    })
-            };
-            Ok([prepared(copy)?, prepared(fill)?])
+            Ok([pipelines.get(copy)?, pipelines.get(fill)?])
         });
         made.as_ref().map_err(|error| Fault::Error(error.clone()))
     }

@@ -2,7 +2,7 @@
 
 use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
-use objc2_metal::{MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
+use objc2_metal::{MTLCopyAllDevices, MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
 
 #[cfg(target_os = "macos")]
 use super::cores;
@@ -11,6 +11,7 @@ use super::Device;
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::device_profile::named::{APPLE_THREADS_PER_CORE, KEPT_CODEWORDS};
 use crate::device_profile::{DeviceProfile, Execution};
+use crate::driver::apple::remedy;
 use crate::driver::origin::Origin;
 use crate::error::{MetalError, Result};
 
@@ -47,8 +48,10 @@ pub(super) fn find() -> Result<Device> {
         device: DeviceKind::Metal,
         reason,
     };
+    // Some systems list a device where they give no default one.
     let device = MTLCreateSystemDefaultDevice()
-        .ok_or_else(|| unavailable("the system has no Metal device".into()))?;
+        .or_else(|| MTLCopyAllDevices().firstObject())
+        .ok_or_else(|| unavailable(remedy::NO_DEVICE.into()))?;
     // Grids by threads cut the last threadgroup short.
     let cuts_short = [MTLGPUFamily::Apple4, MTLGPUFamily::Mac2];
     if !cuts_short.iter().any(|&f| device.supportsFamily(f)) {
@@ -143,4 +146,26 @@ fn physical_memory() -> Option<u64> {
         )
     };
     (status == 0).then_some(bytes)
+}
+
+/// `kern.osversion`, the build of the operating system: compiler and GPU driver change with it.
+pub(super) fn system_build() -> String {
+    let mut text = [0u8; 64];
+    let mut len = text.len();
+    // SAFETY: the name is a C string, the value pointer and its length describe `text`.
+    let status = unsafe {
+        libc::sysctlbyname(
+            c"kern.osversion".as_ptr(),
+            text.as_mut_ptr().cast(),
+            &mut len,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    let known = text.get(..len).filter(|_| status == 0).unwrap_or_default();
+    let known = String::from_utf8_lossy(known);
+    match known.trim_end_matches('\0') {
+        "" => "unknown".into(),
+        build => build.into(),
+    }
 }

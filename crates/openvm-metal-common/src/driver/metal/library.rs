@@ -1,24 +1,29 @@
 //! Preparing kernels: from the compiled libraries in the program, or from the embedded source.
 
-use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use dispatch2::DispatchData;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::{NSObjectProtocol, ProtocolObject};
-use objc2::sel;
-use objc2_foundation::NSString;
+use objc2::{msg_send, sel};
+use objc2_foundation::{NSError, NSString};
 use objc2_metal::{
-    MTLCompileOptions, MTLComputePipelineState, MTLDevice, MTLFunction, MTLLanguageVersion,
-    MTLLibrary, MTLMathFloatingPointFunctions, MTLMathMode,
+    MTLCompileOptions, MTLComputePipelineDescriptor, MTLComputePipelineState, MTLDevice,
+    MTLLanguageVersion, MTLLibrary, MTLMathFloatingPointFunctions, MTLMathMode, MTLPipelineOption,
 };
 use rayon::prelude::*;
 
+use super::cache::{Cache, Filled};
 use super::Device;
 use crate::device::DeviceKind;
-use crate::driver::kernels::KernelTable;
+use crate::driver::apple::progress::Progress;
+use crate::driver::apple::remedy;
+use crate::driver::apple::validation::Validation;
+use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::origin::{choose, metallibs_wanted, Origin, Source, METALLIB_VARIABLE};
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
+use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
 
 pub(super) const LANGUAGE_NAME: &str = "3.0";
 const LANGUAGE: MTLLanguageVersion = MTLLanguageVersion::Version3_0;
@@ -26,9 +31,11 @@ const LANGUAGE: MTLLanguageVersion = MTLLanguageVersion::Version3_0;
 pub(super) const SIMD_WIDTH: u32 = 32;
 /// Threads that every pipeline without an attribute could have.
 const UNLIMITED: u32 = 1024;
+/// Units that compile for longer are named in the log.
+const LONG: Duration = Duration::from_secs(10);
 
 type Library = Retained<ProtocolObject<dyn MTLLibrary>>;
-type Function = Retained<ProtocolObject<dyn MTLFunction>>;
+type Outcome<T> = std::result::Result<T, String>;
 
 /// A kernel ready to be dispatched.
 #[derive(Clone)]
@@ -40,47 +47,94 @@ pub(super) struct Prepared {
     pub threadgroup_bytes: u32,
 }
 
-/// The pipelines of every kernel, made when the context is, so that a bad kernel is found at start.
+impl Prepared {
+    /// For reports.
+    pub fn limits(&self) -> KernelLimits {
+        KernelLimits {
+            threads: self.threads,
+            threadgroup_bytes: Some(self.threadgroup_bytes),
+            ..KernelLimits::default()
+        }
+    }
+}
+
+/// The pipelines of every kernel, made when the context is, so that a bad kernel is known at start.
 pub(super) struct Pipelines {
-    table: RwLock<KernelTable<Prepared>>,
+    kernels: Kernels<Prepared>,
+    report: KernelReport,
     pub origin: Origin,
-    /// Kernels that may have fewer threads in a threadgroup than they declare.
-    narrow: Vec<String>,
+    pub validation: Validation,
+}
+
+/// How all units are prepared.
+struct Preparation<'a> {
+    device: &'a Device,
+    metallibs: bool,
+    validation: Validation,
+    cache: Cache,
 }
 
 impl Pipelines {
-    /// Prepares every kernel, several units at a time.
+    /// Prepares every kernel, several at a time. Those that Metal refuses are in the report.
     pub fn compile(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
-        let metallibs = metallibs_from_env()?;
+        let start = Instant::now();
+        let validation = Validation::of(|name| std::env::var_os(name));
+        let preparation = Preparation {
+            device,
+            metallibs: metallibs_from_env()?,
+            validation,
+            cache: Cache::open(device, validation),
+        };
         // macOS 13.3.
         if device.respondsToSelector(sel!(setShouldMaximizeConcurrentCompilation:)) {
             device.setShouldMaximizeConcurrentCompilation(true);
         }
-        let units: Vec<&'static KernelUnit> = libraries.iter().flat_map(|l| l.units).collect();
-        let made: Vec<(Vec<Prepared>, Source)> = units
-            .par_iter()
-            .map(|unit| autoreleasepool(|_| prepare_unit(device, unit, metallibs)))
-            .collect::<Result<_>>()?;
-        let mut pipelines = Self {
-            table: RwLock::new(KernelTable::new()),
-            origin: Origin::default(),
-            narrow: Vec::new(),
+        let units = units(libraries);
+        let progress = Progress::default();
+        let made: Vec<(PreparedUnit<Prepared>, Source)> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                progress.watch(LONG, |units| {
+                    tracing::warn!(units, "Metal compiles kernels")
+                });
+            });
+            let made = units
+                .par_iter()
+                .map(|(_, unit)| {
+                    progress.during(unit.name, || autoreleasepool(|_| preparation.unit(unit)))
+                })
+                .collect();
+            progress.end();
+            made
+        });
+        let kernels = Kernels::new(DeviceKind::Metal);
+        let mut origin = Origin::default();
+        let reports = units
+            .into_iter()
+            .zip(made)
+            .map(|((library, unit), (made, source))| {
+                origin.count(source);
+                kernels.add_unit(library, unit, made)
+            })
+            .collect();
+        let report = KernelReport {
+            device: DeviceKind::Metal,
+            start: StartReport {
+                milliseconds: start.elapsed().as_secs_f64() * 1e3,
+                cache: Some(preparation.cache.report()),
+            },
+            units: reports,
         };
-        let table = pipelines
-            .table
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner);
-        for (unit, (prepared, source)) in units.into_iter().zip(made) {
-            pipelines.origin.count(source);
-            for (kernel, prepared) in unit.kernels.iter().zip(prepared) {
-                if prepared.threads < kernel.max_threads {
-                    let name = format!("{} {}", kernel.name, prepared.threads);
-                    pipelines.narrow.push(name);
-                }
-                table.insert(kernel, prepared);
-            }
-        }
-        Ok(pipelines)
+        Ok(Self {
+            kernels,
+            report,
+            origin,
+            validation,
+        })
+    }
+
+    /// What became of the units.
+    pub fn report(&self) -> &KernelReport {
+        &self.report
     }
 
     /// Compiles a unit made at run time.
@@ -91,40 +145,36 @@ impl Pipelines {
         msl: &str,
         kernels: &[&'static KernelSpec],
     ) -> Result<()> {
-        let library = from_source(device, unit, msl)?;
+        let (library, warnings) =
+            from_source(device, msl).map_err(|message| MetalError::KernelCompile {
+                device: DeviceKind::Metal,
+                unit: unit.into(),
+                message,
+            })?;
+        if let Some(warnings) = warnings {
+            tracing::debug!(unit, %warnings, "compiled with warnings");
+        }
         let made = kernels
             .iter()
-            .map(|kernel| prepare(device, &library, kernel))
+            .map(|kernel| {
+                prepare(device, &library, kernel, self.validation)
+                    .map_err(|reason| missing(DeviceKind::Metal, kernel, reason))
+            })
             .collect::<Result<Vec<_>>>()?;
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         for (kernel, prepared) in kernels.iter().zip(made) {
-            table.insert(kernel, prepared);
+            self.kernels.insert(kernel, Ok(prepared));
         }
         Ok(())
     }
 
     /// Forgets kernels of units made at run time; command buffers in flight retain their pipelines.
     pub fn remove(&self, kernels: &[&KernelSpec]) {
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        for kernel in kernels {
-            table.remove(kernel);
-        }
+        self.kernels.remove(kernels);
     }
 
-    pub fn get(&self, kernel: &'static KernelSpec) -> Option<Prepared> {
-        self.table
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(kernel)
-            .cloned()
-    }
-
-    /// Kernels with fewer threads per threadgroup than they declare, in words.
-    pub fn narrow(&self) -> String {
-        match self.narrow.is_empty() {
-            true => "none".into(),
-            false => self.narrow.join(", "),
-        }
+    /// The pipeline of a kernel.
+    pub fn get(&self, kernel: &KernelSpec) -> Result<Prepared> {
+        self.kernels.get(kernel)
     }
 }
 
@@ -132,14 +182,14 @@ impl Pipelines {
 pub(super) fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Origin> {
     let metallibs = metallibs_from_env()?;
     let mut origin = Origin::default();
-    for unit in libraries.iter().flat_map(|library| library.units) {
+    for (_, unit) in units(libraries) {
         let load = |bytes| {
-            let library = from_bytes(device, unit.name, bytes)?;
+            let library = from_bytes(device, bytes)?;
             unit.kernels
                 .iter()
-                .try_for_each(|kernel| function(&library, kernel).map(drop))
+                .try_for_each(|kernel| descriptor(&library, kernel).map(drop))
         };
-        origin.count(choose(unit, metallibs, load, || Ok(()))?.1);
+        origin.count(choose(unit, metallibs, load, || Ok(())).1);
     }
     Ok(origin)
 }
@@ -148,24 +198,108 @@ fn metallibs_from_env() -> Result<bool> {
     metallibs_wanted(std::env::var(METALLIB_VARIABLE).ok().as_deref())
 }
 
-/// The kernels of a unit.
-fn prepare_unit(
-    device: &Device,
-    unit: &'static KernelUnit,
-    metallibs: bool,
-) -> Result<(Vec<Prepared>, Source)> {
-    let all = |library: Library| {
-        let kernels = unit.kernels.iter();
-        kernels
-            .map(|kernel| prepare(device, &library, kernel))
-            .collect::<Result<Vec<_>>>()
+/// What one kind of code of a unit gave.
+struct Made {
+    kernels: Vec<crate::driver::kernels::Prepared<Prepared>>,
+    warnings: Option<String>,
+    cached: bool,
+}
+
+impl Preparation<'_> {
+    fn unit(&self, unit: &'static KernelUnit) -> (PreparedUnit<Prepared>, Source) {
+        let start = Instant::now();
+        let (made, source) = choose(
+            unit,
+            self.metallibs,
+            |bytes| {
+                let made = self.kernels(unit, &from_bytes(self.device, bytes)?, bytes);
+                // The source may do what the library of another compiler does not.
+                match made.kernels.iter().find_map(|kernel| kernel.as_ref().err()) {
+                    Some(reason) => Err(reason.clone()),
+                    None => Ok(made),
+                }
+            },
+            || {
+                let (library, warnings) = from_source(self.device, unit.msl)?;
+                let made = self.kernels(unit, &library, unit.msl.as_bytes());
+                Ok(Made { warnings, ..made })
+            },
+        );
+        let code = match source {
+            Source::Compiled => CodeSource::Metallib,
+            Source::Text | Source::Refused(_) => CodeSource::Source,
+        };
+        let (cached, warnings, kernels) = match made {
+            Ok(made) => (made.cached, made.warnings, Ok(made.kernels)),
+            Err(message) => (false, None, Err(message)),
+        };
+        let prepared = PreparedUnit {
+            code,
+            cached,
+            milliseconds: start.elapsed().as_secs_f64() * 1e3,
+            warnings,
+            kernels,
+        };
+        (prepared, source)
+    }
+
+    /// The pipelines of a library: from the archive of an earlier start if it has all of them, else compiled, and an
+    /// archive is left for the next start.
+    fn kernels(&self, unit: &'static KernelUnit, library: &Library, code: &[u8]) -> Made {
+        if let Some(found) = self.cache.find(self.device, unit, code) {
+            let all: Option<Vec<_>> = unit
+                .kernels
+                .iter()
+                .map(|kernel| {
+                    if let Some(reason) = self.validation.refuses(kernel) {
+                        return Some(Err(reason));
+                    }
+                    let descriptor = descriptor(library, kernel).ok()?;
+                    let pipeline = found.pipeline(self.device, &descriptor)?;
+                    Some(checked(kernel, pipeline))
+                })
+                .collect();
+            match all {
+                Some(kernels) => {
+                    self.cache.use_found(&found);
+                    return made(kernels, true);
+                }
+                None => self
+                    .cache
+                    .reject(&found, "Metal does not find all kernels in it"),
+            }
+        }
+        let kernels: Vec<Outcome<Prepared>> = unit
+            .kernels
+            .par_iter()
+            .map(|kernel| {
+                autoreleasepool(|_| prepare(self.device, library, kernel, self.validation))
+            })
+            .collect();
+        // An archive of a part would be of no use at the next start.
+        if kernels.iter().all(Result::is_ok) {
+            let fill = |filled: &Filled| {
+                unit.kernels.iter().try_for_each(|kernel| {
+                    let descriptor = descriptor(library, kernel)?;
+                    filled.add(&descriptor)
+                })
+            };
+            self.cache.save(self.device, unit, code, fill);
+        }
+        made(kernels, false)
+    }
+}
+
+fn made(kernels: Vec<Outcome<Prepared>>, cached: bool) -> Made {
+    let with_limits = |prepared: Prepared| {
+        let limits = prepared.limits();
+        (prepared, limits)
     };
-    choose(
-        unit,
-        metallibs,
-        |bytes| from_bytes(device, unit.name, bytes).and_then(all),
-        || from_source(device, unit.name, unit.msl).and_then(all),
-    )
+    Made {
+        kernels: kernels.into_iter().map(|k| k.map(with_limits)).collect(),
+        warnings: None,
+        cached,
+    }
 }
 
 /// Language version and safe math are set explicitly: the defaults differ between systems.
@@ -183,62 +317,96 @@ fn options() -> Retained<MTLCompileOptions> {
     options
 }
 
-fn refused(unit: &str, message: String) -> MetalError {
-    MetalError::KernelCompile {
-        device: DeviceKind::Metal,
-        unit: unit.into(),
-        message,
+fn words(error: &NSError) -> String {
+    remedy::compiler(&error.localizedDescription().to_string())
+}
+
+/// A library compiled now, with the compiler's warnings.
+fn from_source(device: &Device, msl: &str) -> Outcome<(Library, Option<String>)> {
+    let (source, options) = (NSString::from_str(msl), options());
+    let mut error: Option<Retained<NSError>> = None;
+    // The binding of this method drops the error of a library that has warnings only.
+    // SAFETY: the selector, its arguments and its result are those of `MTLDevice`.
+    let library: Option<Library> = unsafe {
+        msg_send![
+            &**device,
+            newLibraryWithSource: &*source,
+            options: &*options,
+            error: &mut error
+        ]
+    };
+    match (library, error) {
+        (Some(library), None) => Ok((library, None)),
+        (Some(library), Some(warnings)) => {
+            let warnings = warnings.localizedDescription().to_string();
+            Ok((library, Some(warnings)))
+        }
+        (None, Some(error)) => Err(words(&error)),
+        (None, None) => Err("Metal made no library and gave no error".into()),
     }
 }
 
-fn from_source(device: &Device, unit: &str, msl: &str) -> Result<Library> {
-    device
-        .newLibraryWithSource_options_error(&NSString::from_str(msl), Some(&options()))
-        .map_err(|error| refused(unit, error.localizedDescription().to_string()))
-}
-
-fn from_bytes(device: &Device, unit: &str, bytes: &'static [u8]) -> Result<Library> {
+fn from_bytes(device: &Device, bytes: &'static [u8]) -> Outcome<Library> {
     let data = DispatchData::from_static_bytes(bytes);
     device
         .newLibraryWithData_error(&data)
-        .map_err(|error| refused(unit, error.localizedDescription().to_string()))
+        .map_err(|error| words(&error))
 }
 
-fn missing(kernel: &KernelSpec, reason: String) -> MetalError {
-    MetalError::KernelMissing {
-        kernel: kernel.name.into(),
-        device: DeviceKind::Metal,
-        reason,
+/// What a pipeline is made from.
+fn descriptor(
+    library: &Library,
+    kernel: &KernelSpec,
+) -> Outcome<Retained<MTLComputePipelineDescriptor>> {
+    let name = NSString::from_str(kernel.name);
+    let function = library
+        .newFunctionWithName(&name)
+        .ok_or_else(|| format!("unit '{}' does not contain it", kernel.unit))?;
+    let descriptor = MTLComputePipelineDescriptor::new();
+    descriptor.setComputeFunction(Some(&function));
+    descriptor.setLabel(Some(&name));
+    Ok(descriptor)
+}
+
+/// The pipeline of a kernel, compiled now.
+fn prepare(
+    device: &Device,
+    library: &Library,
+    kernel: &KernelSpec,
+    validation: Validation,
+) -> Outcome<Prepared> {
+    if let Some(reason) = validation.refuses(kernel) {
+        return Err(reason);
     }
-}
-
-fn function(library: &Library, kernel: &KernelSpec) -> Result<Function> {
-    library
-        .newFunctionWithName(&NSString::from_str(kernel.name))
-        .ok_or_else(|| {
-            let reason = format!("unit '{}' does not contain it", kernel.unit);
-            missing(kernel, reason)
-        })
-}
-
-/// The pipeline of a kernel, if it can be launched as the kernel declares.
-fn prepare(device: &Device, library: &Library, kernel: &'static KernelSpec) -> Result<Prepared> {
-    let function = function(library, kernel)?;
     let pipeline = device
-        .newComputePipelineStateWithFunction_error(&function)
-        .map_err(|error| missing(kernel, error.localizedDescription().to_string()))?;
+        .newComputePipelineStateWithDescriptor_options_reflection_error(
+            &*descriptor(library, kernel)?,
+            MTLPipelineOption::None,
+            None,
+        )
+        .map_err(|error| words(&error))?;
+    checked(kernel, pipeline)
+}
+
+/// A pipeline, if it can be launched as the kernel declares.
+fn checked(
+    kernel: &KernelSpec,
+    pipeline: Retained<ProtocolObject<dyn MTLComputePipelineState>>,
+) -> Outcome<Prepared> {
     let width = pipeline.threadExecutionWidth() as u32;
     if width != SIMD_WIDTH {
-        let reason = format!("simdgroups have {width} threads, {SIMD_WIDTH} are expected");
-        return Err(missing(kernel, reason));
+        return Err(format!(
+            "simdgroups have {width} threads, {SIMD_WIDTH} are expected"
+        ));
     }
     let threads = pipeline.maxTotalThreadsPerThreadgroup() as u32;
     // Without an attribute nothing is known about the launches; they are checked one by one.
     let declared = kernel.max_threads < UNLIMITED && kernel.kind.has_barriers();
     if declared && threads < kernel.max_threads {
         let most = kernel.max_threads;
-        let reason = format!("it declares {most} threads per threadgroup, Metal allows {threads}");
-        return Err(missing(kernel, reason));
+        return Err(format!(
+            "it declares {most} threads per threadgroup, Metal allows {threads}"
+        ));
     }
     Ok(Prepared {
         threads,

@@ -6,6 +6,8 @@
 //! encoder overlap where they use different memory.
 
 mod bytes;
+mod cache;
+mod capture;
 #[cfg(target_os = "macos")]
 mod cores;
 mod device;
@@ -14,19 +16,24 @@ mod library;
 mod queue;
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
-use objc2_metal::{MTLBuffer, MTLComputeCommandEncoder, MTLDevice, MTLResourceOptions, MTLSize};
+use objc2_foundation::NSString;
+use objc2_metal::{
+    MTLBuffer, MTLComputeCommandEncoder, MTLDevice, MTLResource, MTLResourceOptions, MTLSize,
+};
 
 use self::bytes::{ByteKernels, Range};
+use self::capture::Capture;
 use self::library::Pipelines;
 use self::queue::{Operation, Queue};
 use super::completion::Completion;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
-use crate::device::{DeviceInfo, DeviceKind};
+use crate::device::DeviceInfo;
 use crate::diagnostic::Diagnostic;
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
@@ -34,6 +41,7 @@ use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS, SL
 use crate::lock;
 use crate::order::{Access, Order};
 use crate::plan::Work;
+use crate::report::{KernelLimits, KernelReport};
 
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
 type Buffer = ProtocolObject<dyn MTLBuffer>;
@@ -45,10 +53,14 @@ const LARGE_UPLOAD: u64 = 64 << 20;
 
 pub(crate) struct MetalDriver {
     info: DeviceInfo,
+    // Ends before the queue goes.
+    _capture: Option<Capture>,
     pipelines: Pipelines,
     bytes: ByteKernels,
     queue: Mutex<Queue>,
     completion: Arc<Completion>,
+    /// Segments made so far, for their names.
+    segments: AtomicUsize,
     device: Device,
 }
 
@@ -69,16 +81,19 @@ impl MetalDriver {
     pub fn open(options: OpenOptions) -> Result<Box<dyn Driver>> {
         autoreleasepool(|_| {
             let device = device::find()?;
+            let capture = capture::begin(&device)?;
             let pipelines = Pipelines::compile(&device, options.libraries)?;
             let completion = Arc::new(Completion::default());
             let concurrent = options.order == Order::Concurrent;
             let queue = Mutex::new(Queue::new(&device, completion.clone(), concurrent)?);
             Ok(Box::new(Self {
                 info: device::info(&device, options.budget, &pipelines.origin),
+                _capture: capture,
                 pipelines,
                 bytes: ByteKernels::default(),
                 queue,
                 completion,
+                segments: AtomicUsize::new(0),
                 device,
             }) as Box<dyn Driver>)
         })
@@ -110,13 +125,7 @@ impl MetalDriver {
 
     /// The kernel's pipeline.
     fn prepared(&self, kernel: &'static KernelSpec) -> DriverResult<library::Prepared> {
-        self.pipelines.get(kernel).ok_or_else(|| {
-            Fault::Error(MetalError::KernelMissing {
-                kernel: kernel.name.into(),
-                device: DeviceKind::Metal,
-                reason: "its library was not given to the context".into(),
-            })
-        })
+        Ok(self.pipelines.get(kernel)?)
     }
 
     /// Bytes of threadgroup memory, if the device has them.
@@ -161,6 +170,14 @@ impl Driver for MetalDriver {
         &self.info
     }
 
+    fn report(&self) -> &KernelReport {
+        self.pipelines.report()
+    }
+
+    fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        self.pipelines.get(kernel).map(|prepared| prepared.limits())
+    }
+
     fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {
         autoreleasepool(|_| {
             self.pipelines
@@ -182,6 +199,9 @@ impl Driver for MetalDriver {
                 .newBufferWithLength_options(bytes as usize, MTLResourceOptions::StorageModeShared)
                 .ok_or(Fault::OutOfMemory)?;
             let address = buffer.contents().as_ptr() as u64;
+            let number = self.segments.fetch_add(1, Ordering::Relaxed);
+            let label = format!("openvm-metal segment {number}");
+            buffer.setLabel(Some(&NSString::from_str(&label)));
             Ok(Segment {
                 address,
                 object: Retained::into_raw(buffer) as usize,
@@ -390,10 +410,7 @@ impl Driver for MetalDriver {
             vec![
                 Diagnostic::new("GPU families", device::families(&self.device)),
                 Diagnostic::new("kernel code", self.pipelines.origin.to_string()),
-                Diagnostic::new(
-                    "kernels with fewer threads per threadgroup than they declare",
-                    self.pipelines.narrow(),
-                ),
+                Diagnostic::new("validation", self.pipelines.validation.summary()),
                 Diagnostic::new("submissions", self.completion.summary()),
                 Diagnostic::new(
                     "bytes allocated by this process",

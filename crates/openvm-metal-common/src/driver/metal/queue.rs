@@ -8,19 +8,23 @@ use std::time::Duration;
 use block2::RcBlock;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
+use objc2_foundation::NSString;
 use objc2_metal::{
-    MTLBarrierScope, MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferStatus,
-    MTLCommandEncoder, MTLCommandQueue, MTLComputeCommandEncoder, MTLDevice, MTLDispatchType,
+    MTLBarrierScope, MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferDescriptor,
+    MTLCommandBufferErrorOption, MTLCommandBufferStatus, MTLCommandEncoder, MTLCommandQueue,
+    MTLComputeCommandEncoder, MTLDevice, MTLDispatchType,
 };
 
 use super::{failure, Device};
 use crate::device::DeviceKind;
+use crate::driver::apple::encoders::{self, Encoded};
 use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};
 use crate::error::{MetalError, Result};
 use crate::kernel::MAX_THREADGROUP_ARGS;
 use crate::order::{Access, Running};
 use crate::plan::Work;
+use crate::stage::current_stage;
 
 /// Operations that a submission usually holds at most.
 const OPERATIONS: usize = 64;
@@ -56,6 +60,10 @@ pub(super) struct Commands {
     /// another.
     running: Option<Running>,
     operations: Vec<Work>,
+    /// What is being encoded, for the label of an encoder that it opens.
+    operation: &'static str,
+    /// What each encoder held, for errors.
+    encoders: Vec<Encoded>,
 }
 
 impl Commands {
@@ -83,6 +91,13 @@ impl Commands {
                 None => MTLDispatchType::Serial,
             };
             self.compute = self.buffer.computeCommandEncoderWithDispatchType(kind);
+            if let Some(compute) = &self.compute {
+                compute.setLabel(Some(&label(
+                    &mut self.encoders,
+                    &self.operations,
+                    self.operation,
+                )));
+            }
             self.threadgroup = [0; MAX_THREADGROUP_ARGS];
         }
         let encoder = self.compute.as_deref().ok_or_else(no_encoder)?;
@@ -108,6 +123,13 @@ impl Commands {
         self.end_compute();
         if self.blit.is_none() {
             self.blit = self.buffer.blitCommandEncoder();
+            if let Some(blit) = &self.blit {
+                blit.setLabel(Some(&label(
+                    &mut self.encoders,
+                    &self.operations,
+                    self.operation,
+                )));
+            }
         }
         self.blit.as_deref().ok_or_else(no_encoder)
     }
@@ -129,6 +151,17 @@ impl Commands {
     }
 }
 
+/// Notes an encoder that is opened for `operation`, and names it.
+fn label(encoders: &mut Vec<Encoded>, operations: &[Work], operation: &str) -> Retained<NSString> {
+    let (stage, next) = (current_stage(), operations.len());
+    let text = encoders::label(encoders.len(), &stage, operation);
+    encoders.push(Encoded {
+        stage: stage.to_string(),
+        operations: next..next,
+    });
+    NSString::from_str(&text)
+}
+
 fn no_encoder() -> Fault {
     Fault::Failed("Metal gave no encoder".into())
 }
@@ -136,6 +169,8 @@ fn no_encoder() -> Fault {
 /// The queue of a context. Submissions are numbered from 1 in the order in which they run.
 pub(super) struct Queue {
     queue: Retained<ProtocolObject<dyn MTLCommandQueue>>,
+    /// Of every command buffer: errors tell the state of each encoder.
+    descriptor: Retained<MTLCommandBufferDescriptor>,
     open: Option<Commands>,
     submitted: u64,
     /// Numbers and modelled nanoseconds of submissions that may be unfinished, oldest first, and their sum.
@@ -158,8 +193,12 @@ impl Queue {
                 device: DeviceKind::Metal,
                 reason: "Metal gave no command queue".into(),
             })?;
+        queue.setLabel(Some(&NSString::from_str("openvm-metal")));
+        let descriptor = MTLCommandBufferDescriptor::new();
+        descriptor.setErrorOptions(MTLCommandBufferErrorOption::EncoderExecutionStatus);
         Ok(Self {
             queue,
+            descriptor,
             open: None,
             submitted: 0,
             in_flight: (VecDeque::new(), 0.0),
@@ -188,8 +227,10 @@ impl Queue {
                 slot => {
                     let buffer = self
                         .queue
-                        .commandBuffer()
+                        .commandBufferWithDescriptor(&self.descriptor)
                         .ok_or_else(|| Fault::Failed("Metal gave no command buffer".into()))?;
+                    let name = format!("submission {}", self.submitted + 1);
+                    buffer.setLabel(Some(&NSString::from_str(&name)));
                     slot.insert(Commands {
                         buffer,
                         compute: None,
@@ -197,11 +238,17 @@ impl Queue {
                         blit: None,
                         running: self.concurrent.then(Running::default),
                         operations: Vec::with_capacity(OPERATIONS),
+                        operation: op.work.name,
+                        encoders: Vec::new(),
                     })
                 }
             };
+            commands.operation = op.work.name;
             encode(commands)?;
             commands.operations.push(op.work);
+            if let Some(encoder) = commands.encoders.last_mut() {
+                encoder.operations.end = commands.operations.len();
+            }
             if op.tag != 0 {
                 self.submit_tagged(op.tag);
             }
@@ -252,10 +299,12 @@ impl Queue {
             operations: commands.operations,
         };
         let completion = self.completion.clone();
+        let encoders = commands.encoders;
         let handler = RcBlock::new(
             move |buffer: NonNull<ProtocolObject<dyn MTLCommandBuffer>>| {
                 // SAFETY: Metal passes the command buffer, alive for the call.
-                autoreleasepool(|_| ended(&completion, &submission, unsafe { buffer.as_ref() }));
+                let buffer = unsafe { buffer.as_ref() };
+                autoreleasepool(|_| ended(&completion, &submission, &encoders, buffer));
             },
         );
         // SAFETY: the block takes the argument that Metal passes; Metal copies the block.
@@ -292,10 +341,11 @@ impl Queue {
 fn ended(
     completion: &Completion,
     submission: &Submission,
+    encoders: &[Encoded],
     buffer: &ProtocolObject<dyn MTLCommandBuffer>,
 ) {
     let failure = (buffer.status() == MTLCommandBufferStatus::Error)
-        .then(|| failure::fault(buffer.error().as_deref(), &submission.held()));
+        .then(|| failure::fault(buffer.error().as_deref(), submission, encoders));
     let seconds = buffer.GPUEndTime() - buffer.GPUStartTime();
     completion.finished(submission, (seconds.max(0.0) * 1e9) as u64, failure);
 }

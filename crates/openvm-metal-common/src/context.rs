@@ -23,6 +23,8 @@ use crate::report::{KernelLimits, KernelReport};
 use crate::stage::current_stage;
 use crate::stream::CommandStream;
 
+/// Environment variable with the file of a trace, which must not exist yet and ends in `.gputrace`.
+pub(crate) const CAPTURE_VARIABLE: &str = "OPENVM_METAL_CAPTURE";
 /// Environment variable with the longest wait in seconds.
 pub(crate) const WAIT_VARIABLE: &str = "OPENVM_METAL_WAIT_TIMEOUT";
 const DEFAULT_WAIT: Duration = Duration::from_secs(60);
@@ -114,6 +116,10 @@ impl MetalContext {
         let longest = plan::longest_from_env()?;
         let driver = driver::open(device, options)?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
+        let metal = driver.info().kind == DeviceKind::Metal;
+        if !metal && std::env::var_os(CAPTURE_VARIABLE).is_some() {
+            tracing::warn!("{CAPTURE_VARIABLE} has no effect: only Metal writes traces");
+        }
         if !options.libraries.is_empty() {
             tracing::info!(kernels = %driver.report(), "openvm-metal kernels");
         }

@@ -23,7 +23,9 @@ fn arg(name: &str, index: u8, kind: ArgKind) -> RuntimeArg {
 fn byte_kernels_copy_and_fill() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/driver/metal");
     let tools = Toolchain::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join("byte-kernels"))?;
-    assert_eq!(tools.lint(&root, &root.join("bytes.metal"))?, []);
+    for file in ["bytes.metal", "trial.metal"] {
+        assert_eq!(tools.lint(&root, &root.join(file))?, []);
+    }
     let native = tools.compile_cpu_shared(&root, SOURCE)?;
     let kernel = |name: &str, args| {
         let found = native.kernels.iter().find(|k| k.name == name);

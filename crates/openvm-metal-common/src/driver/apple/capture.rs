@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::context::CAPTURE_VARIABLE;
 use crate::error::{MetalError, Result};
-
-/// Environment variable with the file of the trace, which must not exist yet and ends in `.gputrace`.
-pub(crate) const CAPTURE_VARIABLE: &str = "OPENVM_METAL_CAPTURE";
 
 /// The file that a value of [`CAPTURE_VARIABLE`] asks for.
 ///

@@ -7,6 +7,7 @@ use objc2_metal::{MTLCopyAllDevices, MTLCreateSystemDefaultDevice, MTLDevice, MT
 #[cfg(target_os = "macos")]
 use super::cores;
 use super::library::{LANGUAGE_NAME, SIMD_WIDTH};
+use super::trial;
 use super::Device;
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::device_profile::named::{APPLE_THREADS_PER_CORE, KEPT_CODEWORDS};
@@ -52,15 +53,22 @@ pub(super) fn find() -> Result<Device> {
     let device = MTLCreateSystemDefaultDevice()
         .or_else(|| MTLCopyAllDevices().firstObject())
         .ok_or_else(|| unavailable(remedy::NO_DEVICE.into()))?;
-    // Grids by threads cut the last threadgroup short.
+    // Grids by threads cut the last threadgroup short. Virtual machines may name fewer families than they can do.
     let cuts_short = [MTLGPUFamily::Apple4, MTLGPUFamily::Mac2];
-    if !cuts_short.iter().any(|&f| device.supportsFamily(f)) {
-        return Err(unavailable(format!(
-            "{} is of no GPU family with threadgroups of several sizes in a grid (Apple4, Mac2)",
-            device.name()
-        )));
+    if cuts_short.iter().any(|&f| device.supportsFamily(f)) {
+        return Ok(device);
     }
-    Ok(device)
+    match trial::cuts_grids(&device) {
+        Ok(true) => Ok(device),
+        Ok(false) => Err(unavailable(format!(
+            "{} runs threads beyond the end of a grid",
+            device.name()
+        ))),
+        Err(reason) => Err(unavailable(format!(
+            "{} is of no GPU family that is known to cut grids short (Apple4, Mac2): {reason}",
+            device.name()
+        ))),
+    }
 }
 
 /// The families that the device belongs to.

@@ -322,7 +322,7 @@ fn words(error: &NSError) -> String {
 }
 
 /// A library compiled now, with the compiler's warnings.
-fn from_source(device: &Device, msl: &str) -> Outcome<(Library, Option<String>)> {
+pub(super) fn from_source(device: &Device, msl: &str) -> Outcome<(Library, Option<String>)> {
     let (source, options) = (NSString::from_str(msl), options());
     let mut error: Option<Retained<NSError>> = None;
     // The binding of this method drops the error of a library that has warnings only.

@@ -14,6 +14,7 @@ mod device;
 mod failure;
 mod library;
 mod queue;
+mod trial;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};

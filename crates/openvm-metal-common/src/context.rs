@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use crate::context_builder::ContextBuilder;
-use crate::device::{Device, DeviceInfo};
+use crate::device::{Device, DeviceInfo, DeviceKind};
 use crate::device_profile::DeviceProfile;
 use crate::diagnostic::Diagnostic;
 use crate::driver::{self, Driver, DriverResult, Fault, OpenOptions};

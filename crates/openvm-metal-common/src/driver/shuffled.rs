@@ -16,6 +16,7 @@ use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
 use crate::order::{Access, Placement, Queues, Running, MAX_QUEUES};
 use crate::plan::{Slice, Work};
+use crate::report::{KernelLimits, KernelReport};
 
 /// Operations that are kept at most.
 const MOST: usize = 1000;
@@ -220,6 +221,14 @@ impl Driver for ShuffledDriver {
         self.cpu.allowance()
     }
 
+    fn report(&self) -> &KernelReport {
+        self.cpu.report()
+    }
+
+    fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        self.cpu.limits(kernel)
+    }
+
     fn load(&self, unit: &str, code: Option<&str>, kernels: &[&'static KernelSpec]) -> Result<()> {
         self.cpu.load(unit, code, kernels)
     }
@@ -248,6 +257,8 @@ impl Driver for ShuffledDriver {
     }
 
     fn dispatch(&self, dispatch: &Dispatch, _: Tag) -> DriverResult {
+        // As on GPUs, a kernel that is missing is an error at once.
+        self.cpu.limits(dispatch.kernel)?;
         let values = dispatch.values.iter();
         let kept = Kept::Dispatch {
             kernel: dispatch.kernel,

@@ -7,6 +7,8 @@ mod completion;
 pub(crate) mod cpu;
 #[cfg(not(target_vendor = "apple"))]
 mod cuda;
+#[cfg(any(test, target_vendor = "apple"))]
+mod inlining;
 pub(crate) mod kernels;
 #[cfg(target_vendor = "apple")]
 mod metal;

@@ -19,6 +19,7 @@ use crate::device::DeviceKind;
 use crate::driver::apple::progress::Progress;
 use crate::driver::apple::remedy;
 use crate::driver::apple::validation::Validation;
+use crate::driver::inlining::{self, NOINLINE_VARIABLE};
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::origin::{choose, metallibs_wanted, Origin, Source, METALLIB_VARIABLE};
 use crate::error::{MetalError, Result};
@@ -70,6 +71,8 @@ pub(super) struct Pipelines {
 struct Preparation<'a> {
     device: &'a Device,
     metallibs: bool,
+    /// Large functions are not inlined.
+    large_apart: bool,
     validation: Validation,
     cache: Cache,
 }
@@ -82,6 +85,7 @@ impl Pipelines {
         let preparation = Preparation {
             device,
             metallibs: metallibs_from_env()?,
+            large_apart: large_apart_from_env()?,
             validation,
             cache: Cache::open(device, validation),
         };
@@ -194,8 +198,14 @@ pub(super) fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Re
     Ok(origin)
 }
 
+/// Whether the libraries in the program are used: those were compiled with large functions inlined.
 fn metallibs_from_env() -> Result<bool> {
-    metallibs_wanted(std::env::var(METALLIB_VARIABLE).ok().as_deref())
+    let wanted = metallibs_wanted(std::env::var(METALLIB_VARIABLE).ok().as_deref())?;
+    Ok(wanted && !large_apart_from_env()?)
+}
+
+fn large_apart_from_env() -> Result<bool> {
+    inlining::large_apart(std::env::var(NOINLINE_VARIABLE).ok().as_deref())
 }
 
 /// What one kind of code of a unit gave.
@@ -220,8 +230,9 @@ impl Preparation<'_> {
                 }
             },
             || {
-                let (library, warnings) = from_source(self.device, unit.msl)?;
-                let made = self.kernels(unit, &library, unit.msl.as_bytes());
+                let msl = inlining::text(unit.msl, self.large_apart);
+                let (library, warnings) = from_source(self.device, &msl)?;
+                let made = self.kernels(unit, &library, msl.as_bytes());
                 Ok(Made { warnings, ..made })
             },
         );

@@ -4,26 +4,24 @@
 // (as 32-bit words), so that state + constant lies in [-p, p); a test compares them with p3's tables.
 #include "../field/baby_bear.h"
 
-constant constexpr uint P2_RC_INITIAL[64] = {
-    0xe64d6937u, 0xf9385deeu, 0xe9ddbd39u, 0xa394117fu, 0xd520d77cu, 0xda478026u, 0xfb2e57c2u, 0x98e63111u,
-    0xc499be26u, 0x8a218579u, 0xd3be9ab6u, 0xbac46132u, 0xb762cc75u, 0xbf682265u, 0xa73714e2u, 0xe701dd7cu,
-    0xbd678505u, 0xefda0d23u, 0xbeb30089u, 0xe26765cbu, 0xcdc068bcu, 0xb6d4b9ebu, 0xac9392d2u, 0x9d0a571bu,
-    0xb07549e9u, 0xc3edb1b7u, 0xed9e048du, 0xce023d6fu, 0xa655a92cu, 0xa79c528eu, 0xd71ad61fu, 0xdc7fa87fu,
-    0xccc19b35u, 0xaac2f119u, 0x9fb67670u, 0xdddddeb3u, 0xa318a7ecu, 0x9266840du, 0x923cd408u, 0xff1e5547u,
-    0xdbaaba91u, 0xf3bfe06fu, 0xa2d7c511u, 0xdef4fbf8u, 0xb6e93eabu, 0xc767bc13u, 0xfe6f3f65u, 0xa4b5555bu,
-    0xd16b4855u, 0xd6e52288u, 0x96351626u, 0xfff2fa2au, 0xc5176ccbu, 0xca103ad6u, 0xd48a5ba8u, 0xac2cfe15u,
-    0xc4e22e51u, 0xb2e06109u, 0xaf51c80au, 0xb5defdb6u, 0xb803796du, 0xab4c77eau, 0xf07881f6u, 0xaf8ad902u,
-};
-
-constant constexpr uint P2_RC_FINAL[64] = {
-    0xc3983319u, 0x9a25b4ffu, 0xa8f18723u, 0xa2dd1eacu, 0xafc8badfu, 0xef810937u, 0xd72405e0u, 0xccbd103eu,
-    0xb8ad7b46u, 0xc8251839u, 0xfa22068eu, 0xeb76b2e4u, 0xd9651849u, 0xc22811cfu, 0xc57d5b9bu, 0xdb0c569cu,
-    0xe4aada1bu, 0xc506627cu, 0xe7fc6e6bu, 0x9cba29f7u, 0xf9d1c1e8u, 0xb40fb8f6u, 0xa18b65e0u, 0xadbcff05u,
-    0x8f427c34u, 0x8d9b1121u, 0xd99ea060u, 0xd281a535u, 0x8ecf9aa8u, 0xa6b2ca03u, 0x8aec7cabu, 0xfcf6c732u,
-    0xda4ebfddu, 0xf6dd9d08u, 0x8bdb6b20u, 0x8894e6fbu, 0xec3ed13au, 0xb25eb828u, 0xc4cf7584u, 0xdc4a7135u,
-    0xe349128eu, 0x8a27bd54u, 0xb288bdacu, 0x8d5c4d16u, 0xf7822c49u, 0x9f9a43f1u, 0xcaec1894u, 0xf0f3d82eu,
-    0xb8dcf521u, 0x9006ab71u, 0xf09d63dau, 0x891943f7u, 0xed709cccu, 0xf23c56e0u, 0xe071ed93u, 0xc15e47bcu,
-    0xf6b895c3u, 0x95422bd8u, 0x8bc4b678u, 0xa6b56dddu, 0xd85e67b4u, 0xc205211du, 0xe6d5c103u, 0xb21275f0u,
+// The initial and then the final rounds, four words at a time.
+constant constexpr uint4 P2_RC_EXTERNAL[32] = {
+    {0xe64d6937u, 0xf9385deeu, 0xe9ddbd39u, 0xa394117fu}, {0xd520d77cu, 0xda478026u, 0xfb2e57c2u, 0x98e63111u},
+    {0xc499be26u, 0x8a218579u, 0xd3be9ab6u, 0xbac46132u}, {0xb762cc75u, 0xbf682265u, 0xa73714e2u, 0xe701dd7cu},
+    {0xbd678505u, 0xefda0d23u, 0xbeb30089u, 0xe26765cbu}, {0xcdc068bcu, 0xb6d4b9ebu, 0xac9392d2u, 0x9d0a571bu},
+    {0xb07549e9u, 0xc3edb1b7u, 0xed9e048du, 0xce023d6fu}, {0xa655a92cu, 0xa79c528eu, 0xd71ad61fu, 0xdc7fa87fu},
+    {0xccc19b35u, 0xaac2f119u, 0x9fb67670u, 0xdddddeb3u}, {0xa318a7ecu, 0x9266840du, 0x923cd408u, 0xff1e5547u},
+    {0xdbaaba91u, 0xf3bfe06fu, 0xa2d7c511u, 0xdef4fbf8u}, {0xb6e93eabu, 0xc767bc13u, 0xfe6f3f65u, 0xa4b5555bu},
+    {0xd16b4855u, 0xd6e52288u, 0x96351626u, 0xfff2fa2au}, {0xc5176ccbu, 0xca103ad6u, 0xd48a5ba8u, 0xac2cfe15u},
+    {0xc4e22e51u, 0xb2e06109u, 0xaf51c80au, 0xb5defdb6u}, {0xb803796du, 0xab4c77eau, 0xf07881f6u, 0xaf8ad902u},
+    {0xc3983319u, 0x9a25b4ffu, 0xa8f18723u, 0xa2dd1eacu}, {0xafc8badfu, 0xef810937u, 0xd72405e0u, 0xccbd103eu},
+    {0xb8ad7b46u, 0xc8251839u, 0xfa22068eu, 0xeb76b2e4u}, {0xd9651849u, 0xc22811cfu, 0xc57d5b9bu, 0xdb0c569cu},
+    {0xe4aada1bu, 0xc506627cu, 0xe7fc6e6bu, 0x9cba29f7u}, {0xf9d1c1e8u, 0xb40fb8f6u, 0xa18b65e0u, 0xadbcff05u},
+    {0x8f427c34u, 0x8d9b1121u, 0xd99ea060u, 0xd281a535u}, {0x8ecf9aa8u, 0xa6b2ca03u, 0x8aec7cabu, 0xfcf6c732u},
+    {0xda4ebfddu, 0xf6dd9d08u, 0x8bdb6b20u, 0x8894e6fbu}, {0xec3ed13au, 0xb25eb828u, 0xc4cf7584u, 0xdc4a7135u},
+    {0xe349128eu, 0x8a27bd54u, 0xb288bdacu, 0x8d5c4d16u}, {0xf7822c49u, 0x9f9a43f1u, 0xcaec1894u, 0xf0f3d82eu},
+    {0xb8dcf521u, 0x9006ab71u, 0xf09d63dau, 0x891943f7u}, {0xed709cccu, 0xf23c56e0u, 0xe071ed93u, 0xc15e47bcu},
+    {0xf6b895c3u, 0x95422bd8u, 0x8bc4b678u, 0xa6b56dddu}, {0xd85e67b4u, 0xc205211du, 0xe6d5c103u, 0xb21275f0u},
 };
 
 constant constexpr uint P2_RC_INTERNAL[13] = {
@@ -98,13 +96,18 @@ template <typename U> inline void p2_partial_round(thread FpT<U>* s, uint c) {
 /// The permutation of the sixteen elements s[0..16].
 template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
     p2_external<U>(s);
-    MSL_ROLLED for (uint r = 0; r < 4u; r++) {
-        MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i].v = p2_sbox(s[i].v, P2_RC_INITIAL[r * 16u + i]);
-        p2_external<U>(s);
-    }
-    MSL_ROLLED for (uint r = 0; r < 13u; r++) p2_partial_round<U>(s, P2_RC_INTERNAL[r]);
-    MSL_ROLLED for (uint r = 0; r < 4u; r++) {
-        MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i].v = p2_sbox(s[i].v, P2_RC_FINAL[r * 16u + i]);
+    // One loop for the external rounds of both sides: a GPU's instruction cache holds the whole permutation.
+    MSL_ROLLED for (uint r = 0; r < 8u; r++) {
+        if (r == 4u) {
+            MSL_ROLLED for (uint k = 0; k < 13u; k++) p2_partial_round<U>(s, P2_RC_INTERNAL[k]);
+        }
+        MSL_UNROLL for (uint i = 0; i < 4u; i++) {
+            uint4 c = P2_RC_EXTERNAL[r * 4u + i];
+            s[4u * i].v = p2_sbox(s[4u * i].v, c.x);
+            s[4u * i + 1u].v = p2_sbox(s[4u * i + 1u].v, c.y);
+            s[4u * i + 2u].v = p2_sbox(s[4u * i + 2u].v, c.z);
+            s[4u * i + 3u].v = p2_sbox(s[4u * i + 3u].v, c.w);
+        }
         p2_external<U>(s);
     }
 }

@@ -45,7 +45,7 @@ pub const TARGET_MACROS: &[TargetMacro] = &[
     },
     TargetMacro {
         name: "MSL_PTX",
-        what: "1 where `double` exists without a mathematics library",
+        what: "1 on NVIDIA GPUs, where `double` exists without a mathematics library",
         apple: "0",
         cpu: "0",
         lanes: "0",

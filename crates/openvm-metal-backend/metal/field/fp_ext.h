@@ -46,7 +46,14 @@ template <typename U> inline FpExtT<U> operator*(FpExtT<U> a, FpT<U> b) {
 }
 template <typename U> inline FpExtT<U> operator*(FpT<U> a, FpExtT<U> b) { return b * a; }
 
+/// a * 11.
+#if LANE_WIDTH > 1 || MSL_PTX
 template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a * FpT<U>{(U)FP_W11}; }
+#else
+// Five additions: on Apple GPUs a product is 20 cycles of the multiplier, which is what extension products wait for, and
+// additions run beside it.
+template <typename U> inline FpT<U> fp_mul_11(FpT<U> a) { return a + fp_double(a + fp_double(fp_double(a))); }
+#endif
 
 /// 16 wide products, 4 reductions, 3 products by W = 11 (about 9.5 field products).
 template <typename U> MSL_LARGE inline FpExtT<U> operator*(FpExtT<U> a, FpExtT<U> b) {

@@ -55,6 +55,10 @@ inline FpExtAcc fpext_acc_mad(FpExtAcc acc, FpL x, FpExt w) {
     for (uint k = 0; k < 4u; k++) acc.c[k] = fp_acc_mad_uniform(acc.c[k], x.v, w.c[k].v);
     return acc;
 }
+/// acc + x w + y v, acc folded: 8 wide products. Two columns at a time: their loads overlap, and there is no branch for the fold.
+inline FpExtAcc fpext_acc_mad2(FpExtAcc acc, FpL x, FpExt w, FpL y, FpExt v) {
+    return fpext_acc_mad(fpext_acc_mad(acc, x, w), y, v);
+}
 inline FpExtAcc fpext_acc_fold(FpExtAcc acc) {
     for (uint k = 0; k < 4u; k++) acc.c[k] = fp_acc_fold(acc.c[k]);
     return acc;

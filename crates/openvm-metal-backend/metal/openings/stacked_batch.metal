@@ -39,24 +39,25 @@ kernel void stacked_batch_rows(
             device const FpExt* w = weights + 2ul * (run.weight + c0);
             FpExtAcc a = fpext_acc_zero(), b = fpext_acc_zero();
             if (run.rotated != 0u) {
-                for (uint c = c0; c < c1; c++) {
+                for (uint c = c0; c + 1u < c1; c += 2u) {
+                    FpL x = lane_load(column, row), y = lane_load(column + rows, row);
+                    a = fpext_acc_fold(fpext_acc_mad2(a, x, w[0], y, w[2]));
+                    b = fpext_acc_fold(fpext_acc_mad2(b, x, w[1], y, w[3]));
+                    column += 2ul * rows;
+                    w += 4;
+                }
+                if (((c1 - c0) & 1u) != 0u) {
                     FpL x = lane_load(column, row);
                     a = fpext_acc_mad(a, x, w[0]);
                     b = fpext_acc_mad(b, x, w[1]);
-                    if ((c & 1u) != 0u) {
-                        a = fpext_acc_fold(a);
-                        b = fpext_acc_fold(b);
-                    }
-                    column += rows;
-                    w += 2;
                 }
             } else {
-                for (uint c = c0; c < c1; c++) {
-                    a = fpext_acc_mad(a, lane_load(column, row), w[0]);
-                    if ((c & 1u) != 0u) a = fpext_acc_fold(a);
-                    column += rows;
-                    w += 2;
+                for (uint c = c0; c + 1u < c1; c += 2u) {
+                    a = fpext_acc_fold(fpext_acc_mad2(a, lane_load(column, row), w[0], lane_load(column + rows, row), w[2]));
+                    column += 2ul * rows;
+                    w += 4;
                 }
+                if (((c1 - c0) & 1u) != 0u) a = fpext_acc_mad(a, lane_load(column, row), w[0]);
             }
             FpExtL g0 = fpext_acc_reduce(a), g1 = fpext_acc_reduce(b);
             if (run.accumulate != 0u) {

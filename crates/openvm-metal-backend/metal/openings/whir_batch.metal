@@ -25,10 +25,14 @@ kernel void whir_batch_columns(
         LANE_GUARD(i, block) {
             index_l cell = i + first;
             FpExtAcc acc = fpext_acc_zero();
-            for (uint c = 0u; c < columns; c++) {
-                acc = fpext_acc_mad(acc, lane_load(cells, cell + (ulong(c) << p.log_height)), mu[c]);
-                if ((c & 1u) != 0u) acc = fpext_acc_fold(acc);
+            device const Fp* column = cells;
+            device const FpExt* w = mu;
+            for (uint c = 0u; c + 1u < columns; c += 2u) {
+                acc = fpext_acc_fold(fpext_acc_mad2(acc, lane_load(column, cell), w[0], lane_load(column + height, cell), w[1]));
+                column += 2ul * height;
+                w += 2;
             }
+            if ((columns & 1u) != 0u) acc = fpext_acc_mad(acc, lane_load(column, cell), w[0]);
             FpExtL sum = fpext_acc_reduce(acc);
             if (p.accumulate != 0u) sum = sum + lane_load((device const FpExt*)out, i + row0);
             lane_store(out, i + row0, sum);

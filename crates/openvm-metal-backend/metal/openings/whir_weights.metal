@@ -57,18 +57,22 @@ kernel void whir_update_weights(
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     LANE_MULTIPLE(p.block);
-    uint blocks = (1u << p.log_low) / p.block;
+    ulong low_len = 1ul << p.log_low;
+    uint blocks = uint(low_len) / p.block;
     uint k = group / blocks, first = (group % blocks) * p.block;
-    device const FpExt* scale = high + ulong(k) * p.queries;
     for (uint i0 = 0u; i0 < p.block; i0 += tpg) {
         index_l i = index_l(tid) + i0;
         LANE_GUARD(i, p.block) {
             index_l j = i + first;
+            device const FpExt* scale = high + ulong(k) * p.queries;
             FpExtAcc acc = fpext_acc_zero();
-            for (uint q = 0u; q < p.queries; q++) {
-                acc = fpext_acc_mad(acc, lane_load(low, j + (ulong(q) << p.log_low)), scale[q]);
-                if ((q & 1u) != 0u) acc = fpext_acc_fold(acc);
+            device const Fp* powers = low;
+            for (uint q = 0u; q + 1u < p.queries; q += 2u) {
+                acc = fpext_acc_fold(fpext_acc_mad2(acc, lane_load(powers, j), scale[0], lane_load(powers + low_len, j), scale[1]));
+                powers += 2ul * low_len;
+                scale += 2;
             }
+            if ((p.queries & 1u) != 0u) acc = fpext_acc_mad(acc, lane_load(powers, j), scale[0]);
             FpExtL sum = fpext_acc_reduce(acc);
             for (uint t = 0u; t < p.terms; t++) {
                 sum = sum + lane_load(term_low, j + (ulong(t) << p.log_low)) * term_high[(t << p.log_high) + k];

@@ -10,6 +10,78 @@ constant constexpr uint CONSTRAINT_INDEX_MASK = (1u << 28) - 1u;
 #define CONSTRAINT_BASE_POINTS 4u
 #define CONSTRAINT_EXT_POINTS 2u
 
+// The V points of a thread: neighbours from i on, read and written at once, or on CPUs V vectors, `apart` points from one
+// to the next.
+#if LANE_WIDTH > 1
+inline index_l constraint_point(index_l i, uint j, uint apart) { return i + ulong(j * apart); }
+template <uint V> inline void constraint_load(device const Fp* p, index_l i, uint apart, thread FpL* v) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) v[j] = lane_load(p, constraint_point(i, j, apart));
+}
+template <uint V> inline void constraint_store(device Fp* p, index_l i, uint apart, thread const FpL* v) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) lane_store(p, constraint_point(i, j, apart), v[j]);
+}
+template <uint V> inline void constraint_load_register(threadgroup const Fp* p, index_l i, uint apart, thread FpL* v) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) v[j] = lane_load(p, constraint_point(i, j, apart));
+}
+template <uint V> inline void constraint_store_register(threadgroup Fp* p, index_l i, uint apart, thread const FpL* v) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) lane_store(p, constraint_point(i, j, apart), v[j]);
+}
+#else
+template <uint V> struct ConstraintWords {
+    typedef Fp T;
+    static T join(thread const Fp* v) { return v[0]; }
+    static void split(T w, thread Fp* v) { v[0] = w; }
+};
+template <> struct ConstraintWords<2u> {
+    typedef uint2 T;
+    static T join(thread const Fp* v) { return uint2(v[0].v, v[1].v); }
+    static void split(T w, thread Fp* v) {
+        v[0].v = w.x;
+        v[1].v = w.y;
+    }
+};
+template <> struct ConstraintWords<4u> {
+    typedef uint4 T;
+    static T join(thread const Fp* v) { return uint4(v[0].v, v[1].v, v[2].v, v[3].v); }
+    static void split(T w, thread Fp* v) {
+        v[0].v = w.x;
+        v[1].v = w.y;
+        v[2].v = w.z;
+        v[3].v = w.w;
+    }
+};
+inline index_l constraint_point(index_l i, uint j, uint) { return i + ulong(j); }
+template <uint V> inline void constraint_load(device const Fp* p, index_l i, uint, thread FpL* v) {
+    ConstraintWords<V>::split(((device const typename ConstraintWords<V>::T*)(p + i))[0], v);
+}
+template <uint V> inline void constraint_store(device Fp* p, index_l i, uint, thread const FpL* v) {
+    ((device typename ConstraintWords<V>::T*)(p + i))[0] = ConstraintWords<V>::join(v);
+}
+template <uint V> inline void constraint_load_register(threadgroup const Fp* p, index_l i, uint, thread FpL* v) {
+    ConstraintWords<V>::split(((threadgroup const typename ConstraintWords<V>::T*)(p + i))[0], v);
+}
+template <uint V> inline void constraint_store_register(threadgroup Fp* p, index_l i, uint, thread const FpL* v) {
+    ((threadgroup typename ConstraintWords<V>::T*)(p + i))[0] = ConstraintWords<V>::join(v);
+}
+#endif
+/// The same for extension elements in planes, `stride` words apart.
+template <uint V>
+inline void constraint_load_points(device const Fp* p, ulong stride, index_l i, uint apart, thread FpExtL* v) {
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpL w[V];
+        constraint_load<V>(p + k * stride, i, apart, w);
+        MSL_UNROLL for (uint j = 0; j < V; j++) v[j].c[k] = w[j];
+    }
+}
+template <uint V>
+inline void constraint_store_points(device Fp* p, ulong stride, index_l i, uint apart, thread const FpExtL* v) {
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpL w[V];
+        MSL_UNROLL for (uint j = 0; j < V; j++) w[j] = v[j].c[k];
+        constraint_store<V>(p + k * stride, i, apart, w);
+    }
+}
+
 /// What a program over base-field values reads and writes.
 struct ConstraintBase {
     typedef FpL Value;
@@ -22,11 +94,21 @@ struct ConstraintBase {
     uint block;
 };
 inline FpL constraint_from_uniform(ConstraintBase c, FpL u) { return u; }
-inline FpL constraint_variable(ConstraintBase c, uint index, index_l i) { return FpL(lane_load(c.arena + ulong(index) * c.row_stride, i)); }
-inline FpL constraint_register(ConstraintBase c, uint index, index_l i) { return FpL(lane_load(c.registers + index * c.block, i)); }
-inline FpL constraint_spilled(ConstraintBase c, uint index, index_l i) { return FpL(lane_load(c.spills + ulong(index) * c.block, i)); }
-inline void constraint_to_register(ConstraintBase c, uint index, index_l i, FpL v) { lane_store(c.registers + index * c.block, i, v); }
-inline void constraint_to_spill(ConstraintBase c, uint index, index_l i, FpL v) { lane_store(c.spills + ulong(index) * c.block, i, v); }
+template <uint V> inline void constraint_variable(ConstraintBase c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_load<V>(c.arena + ulong(index) * c.row_stride, i, apart, v);
+}
+template <uint V> inline void constraint_register(ConstraintBase c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_load_register<V>(c.registers + index * c.block, i, apart, v);
+}
+template <uint V> inline void constraint_spilled(ConstraintBase c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_load<V>(c.spills + ulong(index) * c.block, i, apart, v);
+}
+template <uint V> inline void constraint_to_register(ConstraintBase c, uint index, index_l i, uint apart, thread const FpL* v) {
+    constraint_store_register<V>(c.registers + index * c.block, i, apart, v);
+}
+template <uint V> inline void constraint_to_spill(ConstraintBase c, uint index, index_l i, uint apart, thread const FpL* v) {
+    constraint_store<V>(c.spills + ulong(index) * c.block, i, apart, v);
+}
 inline void constraint_emit(ConstraintBase c, uint index, index_l i, FpL v, FpExtL message) {}
 
 /// The same for values in the extension field, in planes, at X = step on the line through rows i and
@@ -44,32 +126,38 @@ struct ConstraintExt {
     ulong half_rows;
 };
 inline FpExtL constraint_from_uniform(ConstraintExt c, FpL u) { return fpext_from_base(u); }
-inline FpExtL constraint_variable(ConstraintExt c, uint index, index_l i) {
+template <uint V> inline void constraint_variable(ConstraintExt c, uint index, index_l i, uint apart, thread FpExtL* v) {
     device const Fp* row = c.arena + 4u * ulong(index) * c.row_stride;
-    if (c.step == 0u) return constraint_load_planes(row, c.row_stride, i);
-    FpExtL one = constraint_load_planes(row, c.row_stride, i + c.half_rows);
-    if (c.step == 1u) return one;
-    FpExtL slope = one - constraint_load_planes(row, c.row_stride, i);
-    for (uint k = 1; k < c.step; k++) one = one + slope;
-    return one;
+    constraint_load_points<V>(row, c.row_stride, c.step == 0u ? i : i + c.half_rows, apart, v);
+    if (c.step <= 1u) return;
+    FpExtL zero[V];
+    constraint_load_points<V>(row, c.row_stride, i, apart, zero);
+    MSL_UNROLL for (uint j = 0; j < V; j++) {
+        FpExtL slope = v[j] - zero[j];
+        for (uint k = 1; k < c.step; k++) v[j] = v[j] + slope;
+    }
 }
-inline FpExtL constraint_register(ConstraintExt c, uint index, index_l i) {
+template <uint V> inline void constraint_register(ConstraintExt c, uint index, index_l i, uint apart, thread FpExtL* v) {
+    threadgroup const Fp* p = c.registers + 4u * index * c.block;
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpL w[V];
+        constraint_load_register<V>(p + k * c.block, i, apart, w);
+        MSL_UNROLL for (uint j = 0; j < V; j++) v[j].c[k] = w[j];
+    }
+}
+template <uint V> inline void constraint_spilled(ConstraintExt c, uint index, index_l i, uint apart, thread FpExtL* v) {
+    constraint_load_points<V>(c.spills + 4u * ulong(index) * c.block, c.block, i, apart, v);
+}
+template <uint V> inline void constraint_to_register(ConstraintExt c, uint index, index_l i, uint apart, thread const FpExtL* v) {
     threadgroup Fp* p = c.registers + 4u * index * c.block;
-    return fpext_make(FpL(lane_load(p, i)), FpL(lane_load(p + c.block, i)), FpL(lane_load(p + 2u * c.block, i)),
-                      FpL(lane_load(p + 3u * c.block, i)));
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpL w[V];
+        MSL_UNROLL for (uint j = 0; j < V; j++) w[j] = v[j].c[k];
+        constraint_store_register<V>(p + k * c.block, i, apart, w);
+    }
 }
-inline FpExtL constraint_spilled(ConstraintExt c, uint index, index_l i) {
-    return constraint_load_planes(c.spills + 4u * ulong(index) * c.block, c.block, i);
-}
-inline void constraint_to_register(ConstraintExt c, uint index, index_l i, FpExtL v) {
-    threadgroup Fp* p = c.registers + 4u * index * c.block;
-    lane_store(p, i, v.c[0]);
-    lane_store(p + c.block, i, v.c[1]);
-    lane_store(p + 2u * c.block, i, v.c[2]);
-    lane_store(p + 3u * c.block, i, v.c[3]);
-}
-inline void constraint_to_spill(ConstraintExt c, uint index, index_l i, FpExtL v) {
-    constraint_store_planes(c.spills + 4u * ulong(index) * c.block, c.block, i, v);
+template <uint V> inline void constraint_to_spill(ConstraintExt c, uint index, index_l i, uint apart, thread const FpExtL* v) {
+    constraint_store_points<V>(c.spills + 4u * ulong(index) * c.block, c.block, i, apart, v);
 }
 inline void constraint_emit(ConstraintExt c, uint index, index_l i, FpExtL v, FpExtL message) {}
 
@@ -84,11 +172,21 @@ struct ConstraintLeaves {
     device FpExt* denominators;
 };
 inline FpL constraint_from_uniform(ConstraintLeaves c, FpL u) { return u; }
-inline FpL constraint_variable(ConstraintLeaves c, uint index, index_l i) { return constraint_variable(c.base, index, i); }
-inline FpL constraint_register(ConstraintLeaves c, uint index, index_l i) { return constraint_register(c.base, index, i); }
-inline FpL constraint_spilled(ConstraintLeaves c, uint index, index_l i) { return constraint_spilled(c.base, index, i); }
-inline void constraint_to_register(ConstraintLeaves c, uint index, index_l i, FpL v) { constraint_to_register(c.base, index, i, v); }
-inline void constraint_to_spill(ConstraintLeaves c, uint index, index_l i, FpL v) { constraint_to_spill(c.base, index, i, v); }
+template <uint V> inline void constraint_variable(ConstraintLeaves c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_variable<V>(c.base, index, i, apart, v);
+}
+template <uint V> inline void constraint_register(ConstraintLeaves c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_register<V>(c.base, index, i, apart, v);
+}
+template <uint V> inline void constraint_spilled(ConstraintLeaves c, uint index, index_l i, uint apart, thread FpL* v) {
+    constraint_spilled<V>(c.base, index, i, apart, v);
+}
+template <uint V> inline void constraint_to_register(ConstraintLeaves c, uint index, index_l i, uint apart, thread const FpL* v) {
+    constraint_to_register<V>(c.base, index, i, apart, v);
+}
+template <uint V> inline void constraint_to_spill(ConstraintLeaves c, uint index, index_l i, uint apart, thread const FpL* v) {
+    constraint_to_spill<V>(c.base, index, i, apart, v);
+}
 inline void constraint_emit(ConstraintLeaves c, uint index, index_l i, FpL v, FpExtL message) {
     ConstraintLeaf leaf = c.leaves[index];
     index_l at = i + (leaf.first + c.first_row);
@@ -100,26 +198,25 @@ inline ConstraintExt constraint_memory(ConstraintExt c) { return c; }
 inline ConstraintBase constraint_memory(ConstraintLeaves c) { return c.base; }
 
 template <uint V, typename C>
-inline void constraint_operand(C c, uint word, index_l first, uint tpg, thread typename C::Value* out) {
+inline void constraint_operand(C c, uint word, index_l first, uint apart, thread typename C::Value* out) {
     uint index = word & CONSTRAINT_INDEX_MASK;
     uint kind = word >> 28;
     if (kind == 0u) {
-        MSL_UNROLL for (uint j = 0; j < V; j++) out[j] = constraint_register(c, index, first + ulong(j * tpg));
+        constraint_register<V>(c, index, first, apart, out);
     } else if (kind == 1u) {
-        MSL_UNROLL for (uint j = 0; j < V; j++) out[j] = constraint_variable(c, index, first + ulong(j * tpg));
+        constraint_variable<V>(c, index, first, apart, out);
     } else if (kind == 2u) {
         typename C::Value u = constraint_from_uniform(c, fp_lanes(constraint_memory(c).uniforms[index]));
         MSL_UNROLL for (uint j = 0; j < V; j++) out[j] = u;
     } else {
-        MSL_UNROLL for (uint j = 0; j < V; j++) out[j] = constraint_spilled(c, index, first + ulong(j * tpg));
+        constraint_spilled<V>(c, index, first, apart, out);
     }
 }
 
-/// Runs instructions begin..end at V points of each thread (first, first + tpg, ..); adds to the
-/// accumulators.
-template <uint V, typename C>
-inline void constraint_run(C c, device const ConstraintInstruction* code, uint begin, uint end, index_l first, uint tpg,
-                           thread FpExtL* acc0, thread FpExtL* acc1) {
+/// Runs instructions begin..end at V points of each thread; adds to the A accumulators of each.
+template <uint V, uint A, typename C>
+inline void constraint_run(C c, device const ConstraintInstruction* code, uint begin, uint end, index_l first, uint apart,
+                           thread FpExtL* acc) {
     typedef typename C::Value Value;
     ConstraintInstruction following = code[begin];
     for (uint pc = begin; pc < end; pc++) {
@@ -127,13 +224,13 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
         if (pc + 1u < end) following = code[pc + 1u];  // one ahead: its latency is hidden
         uint op = ins.head & 15u;
         Value r[V];
-        constraint_operand<V>(c, ins.a, first, tpg, r);
+        constraint_operand<V>(c, ins.a, first, apart, r);
         if (op >= 7u) {
             FpL u = fp_lanes(constraint_memory(c).uniforms[ins.b & CONSTRAINT_INDEX_MASK]);
             MSL_UNROLL for (uint j = 0; j < V; j++) r[j] = r[j] * u;
         } else if (op != 0u) {
             Value b[V];
-            constraint_operand<V>(c, ins.b, first, tpg, b);
+            constraint_operand<V>(c, ins.b, first, apart, b);
             if (op >= 3u) {
                 MSL_UNROLL for (uint j = 0; j < V; j++) r[j] = r[j] * b[j];
             } else if (op == 1u) {
@@ -144,7 +241,7 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
         }
         if (op >= 4u && op != 7u) {
             Value d[V];
-            constraint_operand<V>(c, ins.c, first, tpg, d);
+            constraint_operand<V>(c, ins.c, first, apart, d);
             uint form = op & 3u;  // 0: + c, 1: - c, 2: c -
             if (form == 0u) {
                 MSL_UNROLL for (uint j = 0; j < V; j++) r[j] = r[j] + d[j];
@@ -156,40 +253,97 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
         }
         uint sink = (ins.head >> 4) & 15u, index = ins.head >> 8;
         if (sink == 0u) {
-            MSL_UNROLL for (uint j = 0; j < V; j++) constraint_to_register(c, index, first + ulong(j * tpg), r[j]);
-        } else if (sink == 2u) {
+            constraint_to_register<V>(c, index, first, apart, r);
+        } else if (sink == 2u || (A > 1u && sink == 3u)) {
             FpExt w = constraint_memory(c).coefficients[index];
-            MSL_UNROLL for (uint j = 0; j < V; j++) acc0[j] = acc0[j] + r[j] * w;
-        } else if (sink == 3u) {
-            FpExt w = constraint_memory(c).coefficients[index];
-            MSL_UNROLL for (uint j = 0; j < V; j++) acc1[j] = acc1[j] + r[j] * w;
+            if (A == 1u || sink == 2u) {
+                MSL_UNROLL for (uint j = 0; j < V; j++) acc[j] = acc[j] + r[j] * w;
+            } else {
+                MSL_UNROLL for (uint j = 0; j < V; j++) acc[V + j] = acc[V + j] + r[j] * w;
+            }
         } else if (sink == 1u) {
-            MSL_UNROLL for (uint j = 0; j < V; j++) constraint_to_spill(c, index, first + ulong(j * tpg), r[j]);
+            constraint_to_spill<V>(c, index, first, apart, r);
         } else {
             MSL_UNROLL for (uint j = 0; j < V; j++) {
-                constraint_emit(c, index, first + ulong(j * tpg), r[j], acc0[j]);
-                acc0[j] = fpext_zero<uint_l>();
+                constraint_emit(c, index, constraint_point(first, j, apart), r[j], acc[j]);
+                acc[j] = fpext_zero<uint_l>();
             }
         }
     }
 }
 
 /// Evaluates V points of each thread and stores the accumulators, in planes.
-template <uint V, typename C>
-MSL_LARGE inline void constraint_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, index_l first, uint tpg,
+template <uint V, uint A, typename C>
+MSL_LARGE inline void constraint_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, index_l first, uint apart,
                               device Fp* out) {
-    FpExtL acc0[V], acc1[V];
-    MSL_UNROLL for (uint j = 0; j < V; j++) {
-        acc0[j] = fpext_zero<uint_l>();
-        acc1[j] = fpext_zero<uint_l>();
+    FpExtL acc[A * V];
+    MSL_UNROLL for (uint j = 0; j < A * V; j++) acc[j] = fpext_zero<uint_l>();
+    constraint_run<V, A>(c, code, job.code_begin, job.code_end, first, apart, acc);
+    if (job.accumulators >= 1u) constraint_store_points<V>(out, job.plane_stride, first, apart, acc);
+    if (A > 1u && job.accumulators >= 2u) {
+        constraint_store_points<V>(out + 4u * ulong(job.plane_stride), job.plane_stride, first, apart, acc + (A - 1u) * V);
     }
-    constraint_run<V>(c, code, job.code_begin, job.code_end, first, tpg, acc0, acc1);
-    if (job.accumulators >= 1u) {
-        MSL_UNROLL for (uint j = 0; j < V; j++) constraint_store_planes(out, job.plane_stride, first + ulong(j * tpg), acc0[j]);
+}
+
+/// Evaluates the points of a threadgroup's share: V at a time while there are so many for each thread, then the rest.
+/// `aligned`: what the addresses of the share are multiples of, in words.
+template <uint V, uint A, typename C>
+inline void constraint_share_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, ConstraintShare share,
+                                    tid_l tid, uint tpg, device Fp* out, uint aligned) {
+    uint i0 = 0;
+#if LANE_WIDTH > 1
+    index_l own = index_l(tid);
+#else
+    index_l own = index_l(tid) * V;
+    if ((aligned & (V - 1u)) == 0u)
+#endif
+    for (; i0 + V * tpg <= share.count; i0 += V * tpg) constraint_points<V, A>(c, code, job, own + ulong(i0), tpg, out);
+    for (; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) constraint_points<1u, A>(c, code, job, i, tpg, out);
     }
-    if (job.accumulators >= 2u) {
-        MSL_UNROLL for (uint j = 0; j < V; j++) {
-            constraint_store_planes(out + 4u * ulong(job.plane_stride), job.plane_stride, first + ulong(j * tpg), acc1[j]);
-        }
-    }
+}
+
+/// The share of a threadgroup over base-field variables; jobs have at most A accumulators.
+template <uint A>
+inline void constraint_base_group(device const ConstraintEvalJob* jobs, device const uint* groups, device const ConstraintInstruction* code,
+                                  device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
+                                  device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
+                                  threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
+    ConstraintEvalJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
+    ConstraintBase c;
+    c.arena = arena + job.arena + share.first;
+    c.row_stride = job.row_stride;
+    c.uniforms = uniforms + job.uniforms;
+    c.coefficients = coefficients + job.coefficients;
+    c.spills = spills + ulong(group) * params.spill_slots * params.block;
+    c.registers = registers;
+    c.block = params.block;
+    device Fp* out = partials + job.partials + share.first;
+    uint aligned = uint(job.arena) | job.row_stride | share.first | uint(job.partials) | job.plane_stride;
+    constraint_share_points<CONSTRAINT_BASE_POINTS, A>(c, code, job, share, tid, tpg, out, aligned);
+}
+
+/// The same over extension-field variables.
+template <uint A>
+inline void constraint_ext_group(device const ConstraintEvalJob* jobs, device const uint* groups, device const ConstraintInstruction* code,
+                                 device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
+                                 device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
+                                 threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
+    ConstraintEvalJob job = jobs[groups[group]];
+    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
+    ConstraintExt c;
+    c.arena = arena + job.arena + share.first;
+    c.row_stride = job.row_stride;
+    c.uniforms = uniforms + job.uniforms;
+    c.coefficients = coefficients + job.coefficients;
+    c.spills = spills + 4u * ulong(group) * params.spill_slots * params.block;
+    c.registers = registers;
+    c.block = params.block;
+    c.step = job.step;
+    c.half_rows = job.half_rows;
+    device Fp* out = partials + job.partials + share.first;
+    uint aligned = uint(job.arena) | job.row_stride | share.first | uint(job.partials) | job.plane_stride | job.half_rows;
+    constraint_share_points<CONSTRAINT_EXT_POINTS, A>(c, code, job, share, tid, tpg, out, aligned);
 }

@@ -22,28 +22,31 @@ kernel void constraint_eval_base(
     uint group [[threadgroup_position_in_grid]])
 {
     LANE_MULTIPLE(jobs[groups[group]].points);
-    ConstraintEvalJob job = jobs[groups[group]];
-    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
-    ConstraintBase c;
-    c.arena = arena + job.arena + share.first;
-    c.row_stride = job.row_stride;
-    c.uniforms = uniforms + job.uniforms;
-    c.coefficients = coefficients + job.coefficients;
-    c.spills = spills + ulong(group) * params.spill_slots * params.block;
-    c.registers = registers;
-    c.block = params.block;
-    device Fp* out = partials + job.partials + share.first;
-    uint i0 = 0;
-    for (; i0 + CONSTRAINT_BASE_POINTS * tpg <= share.count; i0 += CONSTRAINT_BASE_POINTS * tpg) {
-        constraint_points<CONSTRAINT_BASE_POINTS>(c, code, job, index_l(tid) + ulong(i0), tpg, out);
-    }
-    for (; i0 < share.count; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, share.count) constraint_points<1u>(c, code, job, i, tpg, out);
-    }
+    constraint_base_group<2u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
-/// The same over extension-field variables, each on the line through two rows of the folded traces.
+/// The same where every job has one accumulator: it needs fewer registers, so more threads run on Apple GPUs.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void constraint_eval_base_single(
+    device const ConstraintEvalJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintInstruction* code [[buffer(2)]],
+    device const FpExt* coefficients [[buffer(3)]],
+    device const Fp* uniforms [[buffer(4)]],
+    device const Fp* arena [[buffer(5)]],
+    device Fp* spills [[buffer(6)]],
+    device Fp* partials [[buffer(7)]],
+    constant ConstraintEvalParams& params [[buffer(8)]],
+    threadgroup Fp* registers [[threadgroup(0)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(jobs[groups[group]].points);
+    constraint_base_group<1u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+}
+
+/// As `constraint_eval_base` over extension-field variables, each on the line through two rows of the folded traces.
 /// A product costs about 9.5 field products.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext(
@@ -62,27 +65,28 @@ kernel void constraint_eval_ext(
     uint group [[threadgroup_position_in_grid]])
 {
     LANE_MULTIPLE(jobs[groups[group]].points);
-    ConstraintEvalJob job = jobs[groups[group]];
-    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
-    ConstraintExt c;
-    c.arena = arena + job.arena + share.first;
-    c.row_stride = job.row_stride;
-    c.uniforms = uniforms + job.uniforms;
-    c.coefficients = coefficients + job.coefficients;
-    c.spills = spills + 4u * ulong(group) * params.spill_slots * params.block;
-    c.registers = registers;
-    c.block = params.block;
-    c.step = job.step;
-    c.half_rows = job.half_rows;
-    device Fp* out = partials + job.partials + share.first;
-    uint i0 = 0;
-    for (; i0 + CONSTRAINT_EXT_POINTS * tpg <= share.count; i0 += CONSTRAINT_EXT_POINTS * tpg) {
-        constraint_points<CONSTRAINT_EXT_POINTS>(c, code, job, index_l(tid) + ulong(i0), tpg, out);
-    }
-    for (; i0 < share.count; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, share.count) constraint_points<1u>(c, code, job, i, tpg, out);
-    }
+    constraint_ext_group<2u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+}
+
+/// As `constraint_eval_base_single` over extension-field variables.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void constraint_eval_ext_single(
+    device const ConstraintEvalJob* jobs [[buffer(0)]],
+    device const uint* groups [[buffer(1)]],
+    device const ConstraintInstruction* code [[buffer(2)]],
+    device const FpExt* coefficients [[buffer(3)]],
+    device const Fp* uniforms [[buffer(4)]],
+    device const Fp* arena [[buffer(5)]],
+    device Fp* spills [[buffer(6)]],
+    device Fp* partials [[buffer(7)]],
+    constant ConstraintEvalParams& params [[buffer(8)]],
+    threadgroup Fp* registers [[threadgroup(0)]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    LANE_MULTIPLE(jobs[groups[group]].points);
+    constraint_ext_group<1u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
 /// One row of a (lifted) trace per thread: writes numerator (4 bytes, times the norm factor) and
@@ -123,12 +127,6 @@ kernel void constraint_eval_leaves(
     c.norm = Fp{job.norm};
     c.numerators = numerators;
     c.denominators = denominators;
-    uint i0 = 0;
-    for (; i0 + CONSTRAINT_BASE_POINTS * tpg <= share.count; i0 += CONSTRAINT_BASE_POINTS * tpg) {
-        constraint_points<CONSTRAINT_BASE_POINTS>(c, code, job, index_l(tid) + ulong(i0), tpg, numerators);
-    }
-    for (; i0 < share.count; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, share.count) constraint_points<1u>(c, code, job, i, tpg, numerators);
-    }
+    uint aligned = uint(job.arena) | job.row_stride | share.first;
+    constraint_share_points<CONSTRAINT_BASE_POINTS, 1u>(c, code, job, share, tid, tpg, numerators, aligned);
 }

@@ -97,6 +97,8 @@ struct EvalDispatch {
     block: u32,
     threads: u32,
     resources: Resources,
+    /// No job has a second accumulator.
+    single: bool,
 }
 
 /// The uploaded jobs of several passes, with memory for spilled values.
@@ -127,6 +129,7 @@ impl EvalPlan {
                 let count = job.points.div_ceil(block) as usize;
                 groups.extend(std::iter::repeat_n(index as u32, count));
             }
+            let single = pass.jobs.iter().all(|job| job.accumulators < 2);
             jobs.append(&mut pass.jobs);
             let dispatch = EvalDispatch {
                 jobs: first_job..jobs.len(),
@@ -134,6 +137,7 @@ impl EvalPlan {
                 block,
                 threads: (block / per_thread).max(32),
                 resources: pass.resources,
+                single,
             };
             let slots = (pass.resources.spills * words * block) as usize;
             spill_words = spill_words.max(slots * dispatch.groups.len());
@@ -161,6 +165,7 @@ struct Launch<'a> {
     params: ConstraintEvalParams,
     spills: MetalBuffer<F>,
     registers: u32,
+    single: bool,
 }
 
 impl EvalPlan {
@@ -184,6 +189,7 @@ impl EvalPlan {
             },
             spills: MetalBuffer::uninit(s.context(), self.spill_words.max(1))?,
             registers: dispatch.resources.registers.max(1) * words * dispatch.block,
+            single: dispatch.single,
         }))
     }
 }
@@ -202,20 +208,37 @@ impl RuleEvaluator for Interpreter<'_> {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        kernels::constraint_eval_base(
-            s,
-            l.grid,
-            l.jobs,
-            l.groups,
-            code,
-            coefficients,
-            uniforms,
-            arena,
-            &mut l.spills,
-            partials,
-            &l.params,
-            l.registers,
-        )
+        if l.single {
+            kernels::constraint_eval_base_single(
+                s,
+                l.grid,
+                l.jobs,
+                l.groups,
+                code,
+                coefficients,
+                uniforms,
+                arena,
+                &mut l.spills,
+                partials,
+                &l.params,
+                l.registers,
+            )
+        } else {
+            kernels::constraint_eval_base(
+                s,
+                l.grid,
+                l.jobs,
+                l.groups,
+                code,
+                coefficients,
+                uniforms,
+                arena,
+                &mut l.spills,
+                partials,
+                &l.params,
+                l.registers,
+            )
+        }
     }
 
     fn ext(
@@ -231,20 +254,37 @@ impl RuleEvaluator for Interpreter<'_> {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        kernels::constraint_eval_ext(
-            s,
-            l.grid,
-            l.jobs,
-            l.groups,
-            code,
-            coefficients,
-            uniforms,
-            arena,
-            &mut l.spills,
-            partials,
-            &l.params,
-            l.registers,
-        )
+        if l.single {
+            kernels::constraint_eval_ext_single(
+                s,
+                l.grid,
+                l.jobs,
+                l.groups,
+                code,
+                coefficients,
+                uniforms,
+                arena,
+                &mut l.spills,
+                partials,
+                &l.params,
+                l.registers,
+            )
+        } else {
+            kernels::constraint_eval_ext(
+                s,
+                l.grid,
+                l.jobs,
+                l.groups,
+                code,
+                coefficients,
+                uniforms,
+                arena,
+                &mut l.spills,
+                partials,
+                &l.params,
+                l.registers,
+            )
+        }
     }
 
     fn leaves(

@@ -52,17 +52,17 @@ pub(crate) fn check_input(
         .prover_config()
         .memory_budget
         .unwrap_or(s.context().device_profile().budget);
-    let profile = s.context().device_profile();
-    for buffer in &estimate.buffers {
-        buffer.check(profile)?;
-    }
     if estimate.peak() > budget {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),
             budget,
         });
     }
-    Ok(())
+    let profile = s.context().device_profile();
+    estimate
+        .buffers
+        .iter()
+        .try_for_each(|buffer| buffer.check(profile))
 }
 
 /// Every kernel that the proof may need can run: a device may have refused some, see

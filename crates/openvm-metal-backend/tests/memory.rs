@@ -1,47 +1,108 @@
-//! The estimate that a proof is refused by, against what proofs need.
+//! The estimate that a proof is refused by, against what proofs need, on devices that keep all codewords and on
+//! those that drop some.
 
 mod common;
 
 use common::{
     keccak::keccakf,
-    mixture,
+    mixture, on_profile,
     params::SMALL,
-    prove_counted_on,
+    profile, prove_counted_on,
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{
-    device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, kernels::LIBRARY,
-};
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_backend::{config::MetalProverConfig, MetalProverError};
+use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::{prover::DeviceDataTransporter, StarkEngine, SystemParams};
 use openvm_stark_sdk::config::app_params_with_100_bits_security;
 
-/// Proves on a context of its own and compares the peak with the estimate.
+/// Devices with and without caches, which keep at most so many bytes of codewords.
+fn devices(most: u64) -> Vec<DeviceProfile> {
+    let small = |name| DeviceProfile {
+        max_kept_codewords: most,
+        ..profile(name)
+    };
+    vec![profile("cpu"), small("m1-8gb"), small("h100-80gb")]
+}
+
+/// Codewords that the devices of these tests keep at most, and scratch for constraints that is as small.
+const SMALL_CODE: u64 = 1 << 20;
+
+/// Proves on contexts of their own and compares the peaks with the estimate.
 fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
-    let context = MetalContext::new(Device::Cpu, &[&LIBRARY]).expect("CPU");
-    let config = SC::default_from_params(params);
-    let input = input(&config);
-    let device = MetalDevice::on_context(config, context);
-    let engine = BabyBearPoseidon2MetalEngine::from_device(device);
-    let (pk, _) = engine.keygen(&input.airs);
-    let pk = engine.device().transport_pk_to_device(&pk);
-    let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
-    let estimate = engine.memory_estimate(&pk, &ctx).expect("a good input");
-    let (_, counters) = prove_counted_on(&engine, &pk, ctx);
-    let peak = counters.total().peak_bytes;
-    let ratio = estimate.peak() as f64 / peak as f64;
-    println!("{what}: {} of {peak} bytes, {ratio:.3}", estimate.peak());
-    assert!(
-        (1.0..=1.5).contains(&ratio),
-        "{what}: {} estimated, {peak} needed; {estimate}",
-        estimate.peak()
-    );
+    let input = input(&SC::default_from_params(params.clone()));
+    for device in devices(SMALL_CODE) {
+        let what = format!(
+            "{what}, {}, {} kept",
+            device.name, device.max_kept_codewords
+        );
+        let mut config = MetalProverConfig::default();
+        config.constraint_scratch_bytes = SMALL_CODE;
+        let engine =
+            on_profile(params.clone(), Device::Cpu, device, None).with_prover_config(config);
+        let (pk, _) = engine.keygen(&input.airs);
+        let pk = engine.device().transport_pk_to_device(&pk);
+        let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
+        let estimate = engine.memory_estimate(&pk, &ctx).expect("a good input");
+        let (_, counters) = prove_counted_on(&engine, &pk, ctx);
+        let peak = counters.total().peak_bytes;
+        let ratio = estimate.peak() as f64 / peak as f64;
+        println!("{what}: {} of {peak} bytes, {ratio:.3}", estimate.peak());
+        assert!(
+            (1.0..=1.5).contains(&ratio),
+            "{what}: {} estimated, {peak} needed; {estimate}",
+            estimate.peak()
+        );
+    }
+}
+
+/// A context whose budget is the estimate proves; one byte less, and the proof is refused before any work.
+#[test]
+fn the_budget_may_be_as_small_as_the_estimate() {
+    let params = app_params_with_100_bits_security(17);
+    let input = keccakf(1 << 6);
+    for device in devices(SMALL_CODE) {
+        let mut config = MetalProverConfig::default();
+        config.constraint_scratch_bytes = SMALL_CODE;
+        let engine = |budget| {
+            on_profile(params.clone(), Device::Cpu, device.clone(), budget)
+                .with_prover_config(config.clone())
+        };
+        let estimate = {
+            let engine = engine(None);
+            let (pk, _) = engine.keygen(&input.airs);
+            let pk = engine.device().transport_pk_to_device(&pk);
+            let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
+            engine
+                .memory_estimate(&pk, &ctx)
+                .expect("a good input")
+                .peak()
+        };
+        let try_with = |budget| {
+            let engine = engine(Some(budget));
+            let (pk, _) = engine.keygen(&input.airs);
+            let pk = engine.device().transport_pk_to_device(&pk);
+            let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
+            let context = engine.device().stream().expect("CPU").context().clone();
+            let before = context.memory().allocations;
+            let result = engine.prove(&pk, ctx).map(|_| ());
+            (result, context.memory().allocations - before)
+        };
+        let (result, _) = try_with(estimate);
+        result.unwrap_or_else(|error| panic!("{}: {error}", device.name));
+        let (result, allocations) = try_with(estimate - 1);
+        let error = result.expect_err("a refusal");
+        assert!(
+            matches!(error, MetalProverError::MemoryBudget { .. }),
+            "{error}"
+        );
+        assert_eq!(allocations, 0, "{}: work was started", device.name);
+    }
 }
 
 #[test]
 fn keccakf_of_growing_size() {
-    for log in 6..=9 {
+    for log in [6, 8] {
         let what = format!("2^{log} permutations");
         check(app_params_with_100_bits_security(17), &what, |_| {
             keccakf(1 << log)
@@ -52,7 +113,7 @@ fn keccakf_of_growing_size() {
 /// Bound by interactions, and by openings where the stacked matrix is much taller than the traces.
 #[test]
 fn mixtures_of_airs() {
-    for (log_stacked, log_height) in [(14, 12), (16, 13), (19, 8)] {
+    for (log_stacked, log_height) in [(14, 12), (16, 13), (18, 8)] {
         let what = format!("2^{log_height} rows, stacked height 2^{log_stacked}");
         check(
             app_params_with_100_bits_security(log_stacked),

@@ -1,4 +1,4 @@
-//! What was asked of the device, per stage: the performance contract that does not depend on hardware.
+//! What was asked of the device, per stage: the performance contract, which depends on the device's profile alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl HostWork {
 
 /// Counts of one stage, without those of the stages nested in it.
 ///
-/// All counts but the times are the same on every device.
+/// All counts but the times and submissions are the same on every device with the same profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StageCounters {
     /// Names of the nested stages joined by `/`; empty for work outside every stage.

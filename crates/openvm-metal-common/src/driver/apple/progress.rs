@@ -28,10 +28,9 @@ impl Progress {
         result
     }
 
-    /// Ends [`Progress::watch`].
-    pub fn end(&self) {
-        lock(&self.state).ended = true;
-        self.ended.notify_all();
+    /// Ends [`Progress::watch`] when it is dropped, be it by a panic.
+    pub fn ending(&self) -> Ending<'_> {
+        Ending(self)
     }
 
     /// Calls `tell` with units and their seconds whenever `every` has passed, until the end.
@@ -52,6 +51,16 @@ impl Progress {
     }
 }
 
+/// See [`Progress::ending`].
+pub(crate) struct Ending<'a>(&'a Progress);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).ended = true;
+        self.0.ended.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,13 +75,13 @@ mod tests {
                     lock(&told).push(text.to_owned())
                 })
             });
+            let _ending = progress.ending();
             progress.during("hash/merkle", || {});
             progress.during("gkr/gkr", || {
                 while lock(&told).is_empty() {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             });
-            progress.end();
         });
         assert!(lock(&told)[0].starts_with("gkr/gkr ("), "{:?}", lock(&told));
     }
@@ -80,7 +89,21 @@ mod tests {
     #[test]
     fn nothing_is_told_of_a_start_that_is_short() {
         let progress = Progress::default();
-        progress.end();
+        drop(progress.ending());
         progress.watch(Duration::from_secs(60), |text| panic!("{text}"));
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        let progress = Progress::default();
+        let work = || {
+            std::thread::scope(|scope| {
+                scope.spawn(|| progress.watch(Duration::from_secs(60), |_| {}));
+                let _ending = progress.ending();
+                progress.during("gkr/gkr", || panic!("in a unit"));
+            });
+        };
+        let work = std::panic::AssertUnwindSafe(work);
+        assert!(std::panic::catch_unwind(work).is_err());
     }
 }

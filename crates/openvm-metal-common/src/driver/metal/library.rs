@@ -101,14 +101,13 @@ impl Pipelines {
                     tracing::warn!(units, "Metal compiles kernels")
                 });
             });
-            let made = units
+            let _ending = progress.ending();
+            units
                 .par_iter()
                 .map(|(_, unit)| {
                     progress.during(unit.name, || autoreleasepool(|_| preparation.unit(unit)))
                 })
-                .collect();
-            progress.end();
-            made
+                .collect()
         });
         let kernels = Kernels::new(DeviceKind::Metal);
         let mut origin = Origin::default();

@@ -213,7 +213,7 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
             out,
             "    {k}::KernelSpec {{\n        name: {:?}, ptx_entry: \"{PTX_PREFIX}{}\", unit: {:?}, library: {:?},\n        args: &[{args}],\n        \
              kind: {k}::KernelKind::{:?}, max_threads: {}, static_threadgroup_bytes: {}, any_threadgroup_size: {},\n        \
-             cpu: &[{cpu}],\n        fiber: {fiber}, ptx_params: &[{ptx}{k}::PtxParam::Slice], slices: false,\n    }},",
+             cpu: &[{cpu}],\n        fiber: {fiber}, ptx_params: &[{ptx}{k}::PtxParam::Slice], slices: true,\n    }},",
             e.name,
             e.name,
             u.name,

@@ -2,7 +2,7 @@
 
 use crate::{
     lexer::{TokenKind, Tokens},
-    slices::SLICE_BUFFER,
+    slices::{self, SLICE_BUFFER},
 };
 
 /// What the host passes for a parameter.
@@ -99,7 +99,8 @@ pub fn parse(t: &Tokens, open: usize) -> Result<Vec<Param>, Rejected> {
             used.push(p.index);
         }
         let limit = if buffer { SLICE_BUFFER } else { 8 };
-        if p.index >= limit {
+        let slice = buffer && p.index == SLICE_BUFFER && p.name == slices::NAME;
+        if p.index >= limit && !slice {
             return Err((
                 open,
                 "buffer-index",

@@ -17,7 +17,7 @@ use crate::{
 pub const SLICE_BUFFER: u8 = 30;
 
 /// Name of the added argument, and prefix of the positions as Metal gives them.
-const NAME: &str = "msl_slice";
+pub(crate) const NAME: &str = "msl_slice";
 
 /// First of the words of a builtin, and whether they are added to what Metal gives or take its place.
 fn words(attribute: &str) -> Option<(usize, bool)> {
@@ -64,7 +64,7 @@ fn definition(p: &Param, first: usize, added: bool) -> String {
     format!(" {ty} {name} = {ty}({});", all.join(", "))
 }
 
-/// The preprocessed text `t` for Apple's compiler, with slices.
+/// The preprocessed text `t` for Apple's compiler, with slices. Kernels that have them already stay as they are.
 pub fn with_slices(t: &Tokens, scan: &Scan) -> String {
     let mut e = Edits::new(t);
     for f in &scan.functions {
@@ -76,6 +76,10 @@ pub fn with_slices(t: &Tokens, scan: &Scan) -> String {
     e.apply()
 }
 
+fn has_slices(f: &KernelFn) -> bool {
+    f.params.iter().any(|p| p.name == NAME)
+}
+
 fn kernel(t: &Tokens, f: &KernelFn, e: &mut Edits<'_>) {
     let named = |p: &&Param| p.name_token.is_some();
     let changed: Vec<(&Param, usize, bool)> = f
@@ -84,7 +88,7 @@ fn kernel(t: &Tokens, f: &KernelFn, e: &mut Edits<'_>) {
         .filter(named)
         .filter_map(|p| sliced(p).map(|(first, added)| (p, first, added)))
         .collect();
-    if changed.is_empty() {
+    if changed.is_empty() || has_slices(f) {
         return;
     }
     let (open, end) = f.params_tokens;
@@ -141,7 +145,7 @@ fn instantiation(t: &Tokens, scan: &Scan, from: usize, to: usize, e: &mut Edits<
         return;
     };
     let named = |p: &&Param| p.name_token.is_some() && sliced(p).is_some();
-    if !f.params.iter().any(|p| named(&p)) {
+    if has_slices(f) || !f.params.iter().any(|p| named(&p)) {
         return;
     }
     let items = items(t, open, close);
@@ -250,6 +254,25 @@ mod tests {
             "{out}"
         );
         assert!(out.contains("decltype(f<int, 3>) f<int, 3>;"), "{out}");
+    }
+
+    #[test]
+    fn the_text_keeps_the_rules_and_is_not_changed_again() {
+        let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+            kernel void f(device uint* a [[buffer(0)]], uint2 g [[threadgroup_position_in_grid]],\n\
+            uint2 n [[threads_per_threadgroup]], uint2 m [[threads_per_grid]]) { a[g.x] = n.x + m.x; }\n\
+            template <class T> kernel void h(device T* a [[buffer(0)]], uint i [[thread_position_in_grid]]) { a[i] = T(i); }\n\
+            template [[host_name(\"h_u\")]] kernel void h<uint>(device uint*, uint);\n";
+        let once = text(source);
+        let t = Tokens::new(once.clone());
+        let scan = scan::scan(&t);
+        assert_eq!(scan.entries.len(), 2);
+        let found = crate::lint::tokens(&t, &scan);
+        assert!(found.is_empty(), "{found:#?}");
+        assert_eq!(text(&once), once);
+        // The index is nobody else's.
+        let t = Tokens::new("kernel void f(device uint* a [[buffer(30)]]) { a[0] = 0; }".into());
+        assert_eq!(scan::scan(&t).findings[0].rule, "buffer-index");
     }
 
     #[test]

@@ -7,10 +7,11 @@ use crate::{
     error::BuildError,
     lexer::{TokenKind, Tokens},
     preprocess::{self, Preprocessed, Request},
+    scan, slices,
 };
 
 /// The text that Apple's compiler gets, with comments: no condition and no macro of ours is left. Each token knows the
-/// file and line that it was written on. [`embedded`] is the same without comments.
+/// file and line that it was written on. [`embedded`] is what is made of it.
 ///
 /// # Errors
 /// As [`preprocess::preprocess`].
@@ -18,9 +19,14 @@ pub fn text(request: Request<'_>) -> Result<Preprocessed, BuildError> {
     preprocess::apple(request)
 }
 
-/// The text of the tokens as it is embedded in programs: without comments and empty lines, `#line` where the lines do
-/// not follow one another.
+/// The text of the tokens as it is embedded in programs: kernels take the place of a slice in its grid, see
+/// [`slices`], and comments are gone.
 pub fn embedded(t: &Tokens) -> String {
+    lines(&Tokens::new(slices::with_slices(t, &scan::scan(t))))
+}
+
+/// The text of the tokens without comments and empty lines, `#line` where the lines do not follow one another.
+fn lines(t: &Tokens) -> String {
     let mut out = String::from("#include <metal_stdlib>\n");
     let (mut file, mut line) = ("", 0);
     let mut fresh = true;
@@ -82,7 +88,7 @@ mod tests {
                 .into(),
         );
         assert_eq!(
-            embedded(&t),
+            lines(&t),
             "#include <metal_stdlib>\n#line 2 \"a.h\"\n#include <metal_math>\n\nint x; int y;\n\n\n#pragma METAL fp contract(off)\n#line 9 \"b.h\"\nfoo( ); _Pragma(\"clang loop unroll(full)\") for (;;) ;\n\
              z;\n"
         );

@@ -94,6 +94,7 @@ impl UnitCompiler {
         };
         let mut source = RuntimeSource {
             name: name.into(),
+            slices: true,
             kernels: kernels
                 .iter()
                 .map(|(name, plan)| describe(name, plan))

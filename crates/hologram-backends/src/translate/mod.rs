@@ -20,6 +20,7 @@ pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
 pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 
 use hologram_kernels::device::POWER;
+use openvm_metal_builder::{lexer::Tokens, scan, slices};
 
 use crate::backend::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};
@@ -102,9 +103,11 @@ pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> Strin
     with_kernels(prelude, kernels)
 }
 
-/// The same as Apple's compiler gets it.
+/// The same as Apple's compiler gets it; kernels take the place of a slice in its grid.
 pub fn apple_unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
-    with_kernels(format!("{APPLE_PRELUDE}#line 1 \"program\""), kernels)
+    let text = with_kernels(format!("{APPLE_PRELUDE}#line 1 \"program\""), kernels);
+    let tokens = Tokens::new(text);
+    slices::with_slices(&tokens, &scan::scan(&tokens))
 }
 
 fn with_kernels<'a>(

@@ -5,7 +5,7 @@
 //! `sample` permutes because something was absorbed, exactly one permutation lies between them and the
 //! sample is `state[7]`: one kernel serves all eight positions.
 
-use openvm_metal_common::{CommandStream, DeviceProfile, Execution, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
@@ -22,33 +22,15 @@ mod tests;
 const RATE: usize = 8;
 /// Up to this many bits the host tests the candidates: 128 permutations take less than a round trip.
 const HOST_BITS: usize = 7;
-/// No slice is smaller: it would not fill a GPU.
-const MIN_SLICE: u32 = 1 << 12;
-
-/// Largest slice, log2: a slice on a GPU is one submission, whose results the host does not see before it ends.
-const LOG_MAX_SLICE: u32 = 26;
-/// The same on a CPU, where a slice is nearly as good as a larger one.
-const LOG_CPU_SLICE: u32 = 20;
-/// Field products of a permutation.
-const PRODUCTS: u64 = 564;
-
-/// Most candidates in one submission: about 50 ms of the device's products.
-fn max_slice(profile: &DeviceProfile) -> u32 {
-    match profile.execution {
-        Execution::MultiCore => 1 << LOG_CPU_SLICE,
-        Execution::ManyCore => {
-            let candidates = (profile.products_per_second / 20 / PRODUCTS).max(1);
-            1 << candidates.ilog2().clamp(MIN_SLICE.ilog2(), LOG_MAX_SLICE)
-        }
-    }
-}
+/// Fewest candidates of a dispatch: fewer would not fill a GPU.
+const FEWEST: u32 = 1 << 12;
 
 /// The smallest canonical `w` such that a sponge with this `state`, about to absorb at
 /// `absorb_position`, accepts `w` with `bits` bits; zero for `bits = 0`.
 ///
-/// Candidates are tested in ascending slices; threads beyond a hit already found do nothing, so a slice
-/// costs what its candidates up to the witness cost. One upload of a word, one dispatch and one wait
-/// per slice; a slice of four times `2^bits` holds a witness with probability 98%.
+/// Candidates are tested in ascending order, at first four times `2^bits`, which hold a witness with probability
+/// 98%, then twice as many at a time. Threads beyond a hit already found do nothing, so a dispatch costs what
+/// its candidates up to the witness cost. One upload of a word, one dispatch and one wait each time.
 ///
 /// # Errors
 /// `absorb_position` not below 8, `bits` over 30, or the device.
@@ -117,10 +99,9 @@ fn grind_on_device(
     params: &mut GrindParams,
     bits: usize,
 ) -> Result<Option<u32>, MetalError> {
-    let most = max_slice(s.context().device_profile());
-    let mut slice = (1u32 << bits).saturating_mul(4).clamp(MIN_SLICE, most);
+    let mut count = (1u32 << bits).saturating_mul(4).max(FEWEST);
     while params.start < F::ORDER_U32 {
-        params.threads = slice.min(F::ORDER_U32 - params.start);
+        params.threads = count.min(F::ORDER_U32 - params.start);
         let mut best = MetalBuffer::from_host(s, &[u32::MAX])?;
         kernels::grind_slice(s, Grid::threads(params.threads as usize), &mut best, params)?;
         let index = best.to_host(s)?[0];
@@ -128,7 +109,7 @@ fn grind_on_device(
             return Ok(Some(params.start + index));
         }
         params.start += params.threads;
-        slice = slice.saturating_mul(2).min(most);
+        count = count.saturating_mul(2);
     }
     Ok(None)
 }

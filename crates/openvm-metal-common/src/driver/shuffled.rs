@@ -285,7 +285,8 @@ impl Driver for ShuffledDriver {
     }
 
     fn upload(&self, dst: Span, data: &[u8], fresh: bool, tag: Tag) -> DriverResult {
-        if fresh {
+        // On other devices memory is not kept apart for what the host writes first.
+        if fresh && self.info().profile.unified {
             return self.cpu.upload(dst, data, fresh, tag);
         }
         let accesses = [Access::write(&dst)].into_iter();

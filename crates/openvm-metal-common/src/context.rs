@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     pub pool: Mutex<Pool>,
     pub profile: Profile,
     pub planner: Mutex<Planner>,
+    pub order: Order,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
     /// In milliseconds.
@@ -114,6 +115,7 @@ impl MetalContext {
         let wait_limit = wait_limit_from_env()?;
         let profile = Profile::from_env()?;
         let longest = plan::longest_from_env()?;
+        let order = options.order;
         let driver = driver::open(device, options)?;
         tracing::info!(requested = %device, device = %driver.info(), "openvm-metal device");
         let metal = driver.info().kind == DeviceKind::Metal;
@@ -134,6 +136,7 @@ impl MetalContext {
                 pool,
                 profile,
                 planner,
+                order,
                 pending: AtomicBool::new(false),
                 wait_limit: AtomicU64::new(wait_limit.as_millis() as u64),
                 recent: Mutex::default(),
@@ -254,6 +257,11 @@ impl MetalContext {
         all.extend(self.inner.driver.diagnostics());
         all.push(Diagnostic::new("memory", pool));
         all
+    }
+
+    /// In which order operations run.
+    pub fn order(&self) -> Order {
+        self.inner.order
     }
 
     /// What was handed to the device so far, with the times that were expected of it.

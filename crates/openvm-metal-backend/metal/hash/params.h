@@ -13,6 +13,14 @@ struct MerkleLeafParams {
     uint log_fold;     ///< at most 4
 };
 
+/// Rows of which some columns are absorbed. The matrix begins with them.
+struct MerkleAbsorbParams {
+    ulong height;      ///< rows of the matrix
+    uint rows;         ///< rows that are absorbed
+    uint width;        ///< columns, a multiple of 8
+    uint resumes;      ///< 0 for the first columns
+};
+
 /// Levels of a Merkle tree within blocks of 2^levels nodes of one layer.
 struct MerkleSubtreeParams {
     ulong first;       ///< index in `tree` of the first node of the lowest layer

@@ -54,6 +54,16 @@ inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l
         poseidon2_permute<uint_l>(s);
     }
 }
+/// The capacity of a sponge that absorbed a multiple of 8 columns is all that what follows depends on.
+inline void sponge_resume(thread FpL* s, device const Digest* states, index_l row) {
+    DigestCellsL d = lane_load((device const DigestCells*)states, row);
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) s[8u + k] = d.d[k];
+}
+inline void sponge_keep(thread const FpL* s, device Digest* states, index_l row) {
+    DigestCellsL d;
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) d.d[k] = s[8u + k];
+    lane_store((device DigestCells*)states, row, d);
+}
 inline void digest_store(device Digest* out, index_l i, thread const FpL* s) {
     DigestCellsL d;
     MSL_UNROLL for (uint k = 0; k < 8u; k++) d.d[k] = s[k];

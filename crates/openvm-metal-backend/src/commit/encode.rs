@@ -7,6 +7,7 @@ use openvm_metal_common::{CommandStream, MetalBuffer};
 use super::message::{encode_messages, CodeShape};
 use crate::{
     error::MetalProverError,
+    hash::AbsorbedRows,
     matrix::MetalMatrix,
     ntt::{rs_encode, rs_encode_with},
     prelude::F,
@@ -18,6 +19,7 @@ use crate::{
 /// The last pass of a transform needs a second place. With a cache (a CPU) that is a scratch buffer small enough
 /// for it; without one (a GPU) it is the columns that are still to be encoded: half of what is left at a
 /// time, so that about log2(columns) batches need no memory beyond the result and one column.
+/// Without a cache, `absorbed` takes the columns of each batch while the next is transformed.
 ///
 /// # Errors
 /// If the codewords do not fit into memory, or the device fails.
@@ -26,6 +28,7 @@ pub(crate) fn encode_columns(
     segments: &[StackedSegment],
     columns: Range<usize>,
     shape: CodeShape,
+    absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<MetalMatrix<F>, MetalProverError> {
     let CodeShape {
         log_height,
@@ -45,7 +48,7 @@ pub(crate) fn encode_columns(
         rs_encode(s, &mut code, log_height, log_blowup, width)?;
         return Ok(MetalMatrix::from_buffer(code, rows, width));
     }
-    encode_by_halves(s, segments, columns, shape, &mut code)?;
+    encode_by_halves(s, segments, columns, shape, &mut code, absorbed)?;
     Ok(MetalMatrix::from_buffer(code, rows, width))
 }
 
@@ -56,6 +59,7 @@ fn encode_by_halves(
     columns: Range<usize>,
     shape: CodeShape,
     code: &mut MetalBuffer<F>,
+    mut absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<(), MetalProverError> {
     let CodeShape {
         log_height,
@@ -77,6 +81,9 @@ fn encode_by_halves(
         };
         rs_encode_with(s, batch, scratch, log_height, log_blowup, count)?;
         done += count;
+        if let Some(absorbed) = &mut absorbed {
+            absorbed.absorb(s, code.slice(..done * rows), width)?;
+        }
     }
     Ok(())
 }
@@ -86,7 +93,7 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
-    use crate::{kernels, matrix::MetalSliceOwned};
+    use crate::{hash::MerkleTreeMetal, kernels, matrix::MetalSliceOwned};
 
     #[test]
     fn both_ways_and_any_columns_agree() {
@@ -97,7 +104,9 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             F::new(seed >> 2)
         };
-        for (log_height, log_blowup, width) in [(5, 1, 9), (9, 2, 7), (11, 1, 6), (17, 1, 3)] {
+        for (log_height, log_blowup, width) in
+            [(5, 1, 9), (9, 2, 7), (11, 1, 6), (6, 1, 40), (17, 1, 3)]
+        {
             let shape = CodeShape {
                 l_skip: 3,
                 log_height,
@@ -119,17 +128,24 @@ mod tests {
                 })
                 .collect();
             let rows = 1 << (log_height + log_blowup);
-            let all = encode_columns(s, &segments, 0..width, shape).unwrap();
+            let all = encode_columns(s, &segments, 0..width, shape, None).unwrap();
             let all = all.slice().to_host(s).unwrap();
             for range in [0..width, 1..width, width - 1..width, 1..3] {
                 let expected = &all[range.start * rows..range.end * rows];
                 let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
-                encode_by_halves(s, &segments, range.clone(), shape, &mut code).unwrap();
+                encode_by_halves(s, &segments, range.clone(), shape, &mut code, None).unwrap();
                 assert!(
                     code.to_host(s).unwrap() == expected,
                     "{range:?} of {shape:?}"
                 );
-                let part = encode_columns(s, &segments, range.clone(), shape).unwrap();
+                let mut absorbed = AbsorbedRows::new(s, rows).unwrap();
+                let taking = Some(&mut absorbed);
+                encode_by_halves(s, &segments, range.clone(), shape, &mut code, taking).unwrap();
+                let code = MetalMatrix::from_buffer(code, rows, range.len());
+                let (_, root) = MerkleTreeMetal::new(s, code.clone(), 4).unwrap();
+                let (_, resumed) = MerkleTreeMetal::resumed(s, code, 4, &absorbed).unwrap();
+                assert_eq!(resumed, root, "{range:?} of {shape:?}");
+                let part = encode_columns(s, &segments, range.clone(), shape, None).unwrap();
                 assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");
             }
         }

@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use openvm_metal_common::CommandStream;
+use openvm_metal_common::{CommandStream, DeviceProfile, Order};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
 use self::segments::{plan_segments, SegmentPlan};
@@ -25,12 +25,16 @@ pub(crate) use self::{
 };
 use crate::{
     error::MetalProverError,
-    hash::MerkleTreeMetal,
+    hash::{AbsorbedRows, MerkleTreeMetal},
     matrix::{MetalMatrix, MetalSliceOwned},
     memory_plan::PlannedBuffer,
     prelude::{Digest, F},
     stacked::{StackedPcsDataMetal, StackedSegment},
 };
+
+/// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
+const OVERLAP_COLUMNS: u64 = 32;
+const OVERLAP_BYTES: u64 = 64 << 20;
 
 /// Parameters of one commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,18 +116,23 @@ pub(crate) fn commit_segments(
         spare_bytes,
     } = params;
     let width = layout.width();
-    let code = {
+    let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
         let shape = CodeShape {
             l_skip,
             log_height,
             log_blowup,
         };
-        encode_columns(s, &segments, 0..width, shape)?
+        let mut absorbed = sponges(s, log_height + log_blowup, width)?;
+        let code = encode_columns(s, &segments, 0..width, shape, absorbed.as_mut())?;
+        (code, absorbed)
     };
     let (mut tree, root) = {
         let _stage = s.stage("merkle_tree");
-        MerkleTreeMetal::new(s, code, 1 << k_whir)?
+        match absorbed {
+            Some(absorbed) => MerkleTreeMetal::resumed(s, code, 1 << k_whir, &absorbed)?,
+            None => MerkleTreeMetal::new(s, code, 1 << k_whir)?,
+        }
     };
     let column_bytes = 4u64 << (log_height + log_blowup);
     let spare = (spare_bytes.div_ceil(column_bytes) as usize).min(width);
@@ -137,6 +146,34 @@ pub(crate) fn commit_segments(
             root,
         },
     ))
+}
+
+/// Bytes that hashing columns while others are transformed takes: the sponges of all rows. Zero if it does not pay
+/// on such a device.
+pub(crate) fn overlap_bytes(profile: &DeviceProfile, log_rows: usize, width: u64) -> u64 {
+    let large = width >= OVERLAP_COLUMNS && width << (log_rows + 2) >= OVERLAP_BYTES;
+    match large && profile.cache == 0 {
+        true => AbsorbedRows::bytes(1 << log_rows),
+        false => 0,
+    }
+}
+
+/// Sponges for a matrix that is hashed while it is encoded, if that pays and they fit beside the codewords.
+fn sponges(
+    s: &CommandStream,
+    log_rows: usize,
+    width: usize,
+) -> Result<Option<AbsorbedRows>, MetalProverError> {
+    let context = s.context();
+    let bytes = overlap_bytes(context.device_profile(), log_rows, width as u64);
+    // The codewords, the spare column of the transform, and the tree.
+    let others = (width as u64 + 5) << (log_rows + 2);
+    let memory = context.memory();
+    let fits = memory.live.saturating_add(others + bytes) <= memory.budget;
+    if bytes == 0 || !fits || context.order() == Order::Serial {
+        return Ok(None);
+    }
+    Ok(Some(AbsorbedRows::new(s, 1 << log_rows)?))
 }
 
 fn trace_shapes(

@@ -13,6 +13,8 @@ use crate::{
     prelude::{Digest, EF, F},
 };
 
+/// Elements that a sponge absorbs at a time.
+pub(super) const RATE: usize = 8;
 /// Digests that one thread of a leaf kernel combines, log2.
 const MAX_LOG_FOLD: u32 = 4;
 /// Digests that one thread of the fold kernel combines on a device of many cores, log2: short chains, more
@@ -44,6 +46,15 @@ pub trait MerkleCell: DeviceElem {
         p: &MerkleOpenParams,
     ) -> Result<(), MetalError>;
 }
+
+/// Hashes rows of a matrix into digests.
+pub(super) type Leaves<'a, T> = dyn Fn(
+        Grid,
+        MetalSlice<'_, T>,
+        MetalSliceMut<'_, Digest>,
+        &MerkleLeafParams,
+    ) -> Result<(), MetalError>
+    + 'a;
 
 macro_rules! merkle_cell {
     ($cell:ty, $leaves:ident, $rows:ident) => {
@@ -99,6 +110,18 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
     ) -> Result<(Self, Digest), MetalError> {
+        Self::with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
+            T::leaves(s, grid, matrix, digests, p)
+        })
+    }
+
+    /// As [`MerkleTreeMetal::new`] with what computes the leaves.
+    pub(super) fn with_leaves(
+        s: &CommandStream,
+        matrix: MetalMatrix<T>,
+        rows_per_query: usize,
+        leaves: &Leaves<'_, T>,
+    ) -> Result<(Self, Digest), MetalError> {
         let height = matrix.height();
         if !height.is_power_of_two() || height > 1 << 31 {
             return Err(unfit(
@@ -120,8 +143,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             s,
             &matrix,
             layers.slice_mut(0..1 << log_stride),
-            log_rows,
-            log_stride,
+            [log_rows, log_stride],
+            leaves,
         )?;
         upper_layers(s, &mut layers, log_stride)?;
         let root = layers.slice(layers.len() - 1..).to_host(s)?;
@@ -207,8 +230,8 @@ fn leaf_layer<T: MerkleCell>(
     s: &CommandStream,
     matrix: &MetalMatrix<T>,
     layer: MetalSliceMut<'_, Digest>,
-    log_rows: u32,
-    log_stride: u32,
+    [log_rows, log_stride]: [u32; 2],
+    leaves: &Leaves<'_, T>,
 ) -> Result<(), MetalError> {
     let profile = s.context().device_profile();
     let params = |log_fold: u32, log_left: u32| MerkleLeafParams {
@@ -228,14 +251,14 @@ fn leaf_layer<T: MerkleCell>(
     }
     let p = params(fold, left);
     if left == 0 {
-        return T::leaves(s, grid(&p), matrix.slice(), layer, &p);
+        return leaves(grid(&p), matrix.slice(), layer, &p);
     }
     let most = match profile.execution {
         Execution::ManyCore if log_stride >= LOG_LANES => MANY_CORE_LOG_FOLD,
         Execution::ManyCore | Execution::MultiCore => MAX_LOG_FOLD,
     };
     let mut below = MetalBuffer::uninit(s.context(), p.threads as usize)?;
-    T::leaves(s, grid(&p), matrix.slice(), below.as_slice_mut(), &p)?;
+    leaves(grid(&p), matrix.slice(), below.as_slice_mut(), &p)?;
     while left > most {
         left -= most;
         let p = params(most, left);

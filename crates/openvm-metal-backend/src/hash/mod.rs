@@ -4,12 +4,13 @@
 //! `query_stride` apart and are not kept; the layers above, `query_stride` digests and then half as
 //! many each, lie in one buffer, lowest first.
 
+mod absorb;
 mod merkle;
 mod open;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{merkle::digests_below_leaves, open::finish_openings};
+pub(crate) use self::{absorb::AbsorbedRows, merkle::digests_below_leaves, open::finish_openings};
 pub use self::{
     merkle::{MerkleCell, MerkleTreeMetal},
     open::Openings,

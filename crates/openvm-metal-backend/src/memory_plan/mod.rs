@@ -61,10 +61,12 @@ impl MemoryEstimate {
             + shape.code_bytes(shape.committed_cells, shape.committed_parts);
         let commitment = shape.code_bytes(shape.common_cells, 1) + shape.copied_cells * BASE
             - shape.dropped_bytes;
+        let commit =
+            shape.dropped_bytes + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST);
         let phases = vec![
             (
                 "prover.commit",
-                shape.dropped_bytes + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST),
+                commit + shape.overlap(inputs + commitment + commit),
             ),
             (
                 "prover.rap_constraints.logup_gkr",

@@ -11,7 +11,7 @@ use openvm_stark_backend::{
 use super::{BASE, DIGEST};
 use crate::{
     backend::MetalBackend,
-    commit::{copied_cells, CommitParams, TraceShape},
+    commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
     constraints::{rules::AirRules, target_points},
     device::MetalDevice,
     error::MetalProverError,
@@ -201,6 +201,16 @@ impl ProofShape {
                 let all = (self.common_cells * BASE) << self.log_blowup;
                 cache.max(column).min(all)
             }
+        }
+    }
+
+    /// What hashing the codewords while they are encoded takes, if it fits beside `others`.
+    pub fn overlap(&self, others: u64) -> u64 {
+        let width = self.common_cells >> self.log_height;
+        let bytes = overlap_bytes(&self.profile, self.log_height + self.log_blowup, width);
+        match others.saturating_add(bytes) <= self.profile.budget {
+            true => bytes,
+            false => 0,
         }
     }
 

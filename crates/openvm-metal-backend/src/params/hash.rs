@@ -18,6 +18,20 @@ pub struct MerkleLeafParams {
     pub log_fold: u32,
 }
 
+/// Rows of which some columns are absorbed. The matrix begins with them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MerkleAbsorbParams {
+    /// Rows of the matrix.
+    pub height: u64,
+    /// Rows that are absorbed.
+    pub rows: u32,
+    /// Columns, a multiple of 8.
+    pub width: u32,
+    /// 0 for the first columns.
+    pub resumes: u32,
+}
+
 /// Levels of a Merkle tree within blocks of `2^levels` nodes of one layer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

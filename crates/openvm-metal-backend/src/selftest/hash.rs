@@ -14,7 +14,7 @@ use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
 use crate::{
-    hash::{MerkleCell, MerkleTreeMetal},
+    hash::{AbsorbedRows, MerkleCell, MerkleTreeMetal},
     matrix::MetalMatrix,
     prelude::{Digest, EF, F},
 };
@@ -34,6 +34,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "hash",
         name: "merkle_ext",
         run: merkle_ext,
+    },
+    Check {
+        group: "hash",
+        name: "merkle_absorbed",
+        run: merkle_absorbed,
     },
     Check {
         group: "hash",
@@ -87,6 +92,41 @@ fn merkle_base(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 
 fn merkle_ext(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     merkle(env, |env, n| env.rng.efs(n))
+}
+
+/// Columns that are absorbed while others are still to come give the tree of the whole matrix.
+fn merkle_absorbed(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_height, width, rows) in [
+        (2, 9, 1),
+        (5, 16, 4),
+        (6, 17, 16),
+        (7, 15, 2),
+        (9, 40, 8),
+        (10, 33, 16),
+        (11, 64, 32),
+    ] {
+        if env.conformance() && log_height > 9 {
+            continue;
+        }
+        let what = format!("2^{log_height} x {width}, {rows} rows in a leaf");
+        let height = 1 << log_height;
+        let cells = env.rng.fs(width * height);
+        let matrix =
+            MetalMatrix::from_buffer(MetalBuffer::from_host(env.s, &cells)?, height, width);
+        let mut absorbed = AbsorbedRows::new(env.s, height)?;
+        for done in [width / 2, width / 2 + width / 4, width] {
+            absorbed.absorb(env.s, matrix.slice().slice(..done * height), width)?;
+        }
+        let (whole, root) = MerkleTreeMetal::new(env.s, matrix.clone(), rows)?;
+        let (tree, resumed) = MerkleTreeMetal::resumed(env.s, matrix, rows, &absorbed)?;
+        compare(|| what.clone(), &[resumed], &[root])?;
+        compare(
+            || what.clone(),
+            &tree.digest_layers_to_host(env.s)?.concat(),
+            &whole.digest_layers_to_host(env.s)?.concat(),
+        )?;
+    }
+    Ok(())
 }
 
 fn merkle<T: MerkleCell + ExtensionField<F>>(

@@ -55,7 +55,7 @@ impl QueryProofs {
             for start in (kept..commit.width).step_by(step) {
                 let _stage = s.stage("rs_code_matrix");
                 let end = (start + step).min(commit.width);
-                let columns = encode_columns(s, commit.segments, start..end, shape)?;
+                let columns = encode_columns(s, commit.segments, start..end, shape, None)?;
                 opening.add_columns(s, &columns)?;
             }
             openings.push(opening);

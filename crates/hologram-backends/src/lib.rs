@@ -18,6 +18,7 @@ pub mod metal;
 pub mod program;
 pub mod random;
 pub mod semantics;
+pub mod table;
 pub mod translate;
 pub mod validate;
 

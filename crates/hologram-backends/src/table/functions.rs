@@ -1,6 +1,6 @@
 //! Exponentials, logarithms, roots, circular functions: values from tables, and the edges.
 
-use hologram_backends::Ty;
+use crate::Ty;
 
 use super::case::{Case, Expected};
 use super::function_values::{POW32, POW64, UNARY};
@@ -207,9 +207,8 @@ fn ulps(name: &str) -> u64 {
     }
 }
 
-pub fn cases() -> Vec<Case> {
-    [Ty::F32, Ty::F64]
-        .into_iter()
+pub fn cases(doubles: bool) -> Vec<Case> {
+    super::floats::types(doubles)
         .flat_map(|ty| [unary(ty), powers(ty)])
         .collect()
 }

@@ -1,6 +1,6 @@
 //! Every instruction on every integer type, at the edges, against integers of 128 bits.
 
-use hologram_backends::Ty;
+use crate::Ty;
 
 use super::case::{Case, Expected};
 

@@ -1,6 +1,6 @@
 //! Every instruction on `f32` and `f64`, at the edges, against floats computed in integers.
 
-use hologram_backends::Ty;
+use crate::Ty;
 
 use super::case::{Case, Expected};
 use super::softfloat::{self as soft, Format, Number};
@@ -44,8 +44,15 @@ pub fn edges(ty: Ty) -> Vec<u64> {
         .collect()
 }
 
-pub fn cases() -> Vec<Case> {
-    vec![case(Ty::F32), case(Ty::F64)]
+pub fn cases(doubles: bool) -> Vec<Case> {
+    types(doubles).map(case).collect()
+}
+
+/// `f32` and, if there are any, doubles.
+pub fn types(doubles: bool) -> impl Iterator<Item = Ty> {
+    [Ty::F32, Ty::F64]
+        .into_iter()
+        .take(1 + usize::from(doubles))
 }
 
 fn case(ty: Ty) -> Case {

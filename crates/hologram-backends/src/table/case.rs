@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use hologram_backends::{
-    Backend, BufferHandle, Dim3, ExecutionParams, LaunchConfig, Program, Register, Ty,
-};
+use crate::backend::error::Result;
+use crate::{Backend, BufferHandle, Dim3, ExecutionParams, LaunchConfig, Program, Register, Ty};
 
 /// Lanes of a block.
 const BLOCK: usize = 64;
@@ -26,9 +25,9 @@ struct Output {
     expected: Vec<Expected>,
 }
 
-/// One program and its table.
+/// One program over many lanes, its inputs and what it must store.
 pub struct Case {
-    pub name: String,
+    name: String,
     text: String,
     inputs: Vec<Vec<u64>>,
     outputs: Vec<Output>,
@@ -36,8 +35,13 @@ pub struct Case {
 }
 
 impl Case {
+    /// What the case is about: a type or a group of instructions.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// A case of `rows` lanes (and some that repeat the first).
-    pub fn new(name: impl Into<String>, rows: usize) -> Self {
+    pub(super) fn new(name: impl Into<String>, rows: usize) -> Self {
         Self {
             name: name.into(),
             text: "mov_imm.u32 r210, 3\nshl.u64 r211, r255, r210\n".into(),
@@ -47,13 +51,13 @@ impl Case {
         }
     }
 
-    pub fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
     /// Loads a value for each row into a register.
-    pub fn load(&mut self, register: u8, ty: Ty, values: &[u64]) {
+    pub(super) fn load(&mut self, register: u8, ty: Ty, values: &[u64]) {
         assert_eq!(values.len(), self.rows);
         self.inputs.push(values.to_vec());
         let handle = usize::from(OUTPUT) + self.inputs.len();
@@ -61,7 +65,7 @@ impl Case {
     }
 
     /// Stores a register, which must hold `expected` row by row.
-    pub fn store(
+    pub(super) fn store(
         &mut self,
         what: &str,
         register: u8,
@@ -83,7 +87,7 @@ impl Case {
     }
 
     /// An instruction that writes `ty` to r20, and what it must give.
-    pub fn check(&mut self, line: &str, ty: Ty, expected: impl Iterator<Item = Expected>) {
+    pub(super) fn check(&mut self, line: &str, ty: Ty, expected: impl Iterator<Item = Expected>) {
         self.line(line);
         self.store(line, 20, ty, expected);
     }
@@ -97,14 +101,26 @@ impl Case {
         self.outputs.len() * self.rows
     }
 
-    pub fn program(&self) -> Program {
-        let text = &self.text;
-        text.parse()
-            .unwrap_or_else(|e| panic!("{}: {e}\n{text}", self.name))
+    /// The program.
+    ///
+    /// # Errors
+    /// None, unless the table itself is wrong: it holds assembly text.
+    pub fn program(&self) -> Result<Program> {
+        Ok(self.text.parse()?)
+    }
+
+    /// The registers that a launch presets, the handles of the buffers, with their types.
+    pub fn initial(&self) -> Vec<(Register, Ty)> {
+        (0..=self.inputs.len() as u8)
+            .map(|n| (Register::new(OUTPUT + n), Ty::U64))
+            .collect()
     }
 
     /// Allocates the buffers; the output is the last.
-    pub fn prepare(&self, backend: &mut dyn Backend) -> (Vec<BufferHandle>, ExecutionParams) {
+    pub(super) fn prepare(
+        &self,
+        backend: &mut dyn Backend,
+    ) -> Result<(Vec<BufferHandle>, ExecutionParams)> {
         let blocks = self.lanes() / BLOCK;
         let launch = LaunchConfig::new(Dim3::linear(blocks as u32), Dim3::linear(BLOCK as u32));
         let mut params = ExecutionParams::from(launch.with_shared_memory(8 * BLOCK));
@@ -112,31 +128,30 @@ impl Case {
         for (index, values) in self.inputs.iter().enumerate() {
             let padded = values.iter().cycle().take(self.lanes());
             let bytes: Vec<u8> = padded.flat_map(|v| v.to_le_bytes()).collect();
-            let handle = backend.allocate_buffer(bytes.len()).unwrap();
-            backend.copy_to_buffer(handle, &bytes).unwrap();
+            let handle = backend.allocate_buffer(bytes.len())?;
+            backend.copy_to_buffer(handle, &bytes)?;
             handles.push(handle);
             let register = Register::new(OUTPUT + 1 + index as u8);
             params = params.with_u64(register, handle.raw());
         }
         let size = 8 * self.lanes() * self.outputs.len();
-        let output = backend.allocate_buffer(size).unwrap();
+        let output = backend.allocate_buffer(size)?;
         handles.push(output);
-        (
-            handles,
-            params.with_u64(Register::new(OUTPUT), output.raw()),
-        )
+        let params = params.with_u64(Register::new(OUTPUT), output.raw());
+        Ok((handles, params))
     }
 
-    /// Runs the program and lists what differs.
-    pub fn run(&self, backend: &mut dyn Backend, wrong: &mut Vec<String>) {
-        let (handles, params) = self.prepare(backend);
+    /// Runs the program and lists the results that differ: instruction, inputs, what it gave and what it should give.
+    ///
+    /// # Errors
+    /// Those of the backend, for example that it cannot compile or run the program.
+    pub fn run(&self, backend: &mut dyn Backend) -> Result<Vec<String>> {
+        let (handles, params) = self.prepare(backend)?;
         let output = handles[handles.len() - 1];
-        if let Err(error) = backend.execute_program_with_params(&self.program(), &params) {
-            wrong.push(format!("{}: {error}", self.name));
-            return;
-        }
-        let mut data = vec![0; backend.buffer_size(output).unwrap()];
-        backend.copy_from_buffer(output, &mut data).unwrap();
+        backend.execute_program_with_params(&self.program()?, &params)?;
+        let mut data = vec![0; backend.buffer_size(output)?];
+        backend.copy_from_buffer(output, &mut data)?;
+        let mut wrong = Vec::new();
         for (index, out) in self.outputs.iter().enumerate() {
             for (row, &expected) in out.expected.iter().enumerate() {
                 let at = 8 * (index * self.lanes() + row);
@@ -153,8 +168,9 @@ impl Case {
             }
         }
         for handle in handles {
-            backend.free_buffer(handle).unwrap();
+            backend.free_buffer(handle)?;
         }
+        Ok(wrong)
     }
 }
 

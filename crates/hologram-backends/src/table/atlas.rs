@@ -1,6 +1,6 @@
 //! Classes by their labels, boundary coordinates, phases.
 
-use hologram_backends::Ty;
+use crate::Ty;
 
 use super::case::{Case, Expected};
 
@@ -35,7 +35,7 @@ fn neighbours(of: u64) -> Vec<u64> {
         .collect()
 }
 
-pub fn cases() -> Vec<Case> {
+pub fn cases(doubles: bool) -> Vec<Case> {
     let all: Vec<u64> = (0..256).collect();
     let mut case = Case::new("classes", all.len());
     case.load(10, Ty::U8, &all);
@@ -84,6 +84,8 @@ pub fn cases() -> Vec<Case> {
     }
     let at = |&[class, page, byte]: &[u64; 3]| bits((class * 48 + page) * 256 + byte);
     places.check("bound_map r20, r10, r11, r12", Ty::U64, rows.iter().map(at));
-    places.line("mov_imm.f64 r13, 0x3ff0000000000000\nres_accum r10, r13");
+    if doubles {
+        places.line("mov_imm.f64 r13, 0x3ff0000000000000\nres_accum r10, r13");
+    }
     vec![case, places]
 }

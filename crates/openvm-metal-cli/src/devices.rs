@@ -23,9 +23,9 @@ pub struct BuildReport {
     /// Version of this binary.
     version: &'static str,
     /// Operating system and architecture it was built for.
-    target: String,
+    pub target: String,
     /// Kernel entries in the prover's library.
-    kernels: usize,
+    pub kernels: usize,
     /// CPU instruction sets with native code, best first; empty without a C++ compiler at build time.
     cpu: Vec<&'static str>,
     /// The best of them this processor has.
@@ -33,7 +33,7 @@ pub struct BuildReport {
     /// Kernel units with PTX for NVIDIA GPUs; 0 without clang at build time.
     ptx_units: usize,
     /// Kernel units in all.
-    units: usize,
+    pub units: usize,
     /// Kernel units compiled for Macs; 0 without Apple's compiler at build time, then Metal compiles at start.
     metallib_units: usize,
 }
@@ -103,7 +103,8 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
     }
 }
 
-fn describe(device: &DeviceReport) -> String {
+/// A device in a few lines, or why it is not there.
+pub fn describe(device: &DeviceReport) -> String {
     let Some(info) = &device.info else {
         let reason = device.missing.as_deref().unwrap_or("unknown");
         return format!("not available: {reason}");

@@ -73,6 +73,16 @@ pub enum CliError {
         path: String,
         source: std::io::Error,
     },
+    /// A report that names failures.
+    #[error("{failed} of {total} items failed; {report} has them all")]
+    ReportFailures {
+        failed: usize,
+        total: usize,
+        report: String,
+    },
+    /// Hologram's run time or a program of it failed.
+    #[error(transparent)]
+    Hologram(#[from] hologram_backends::BackendError),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -115,6 +125,14 @@ impl CliError {
         }
     }
 
+    /// True if a smaller task, or a machine with more memory, would not have this error.
+    pub fn is_lack_of_memory(&self) -> bool {
+        matches!(
+            self.device_error(),
+            Some(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. })
+        ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
+    }
+
     /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program.
     pub fn is_silent(&self) -> bool {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
@@ -134,7 +152,7 @@ impl CliError {
                 | MetalError::KernelMissing { .. }
                 | MetalError::SubmissionFailed { .. }
                 | MetalError::DeviceLost { .. } => {
-                    Some("`openvm-metal selftest --json` is the report to post")
+                    Some("`openvm-metal report` writes the report to post")
                 }
                 _ => None,
             };
@@ -148,9 +166,7 @@ impl CliError {
                 "a smaller size needs less; `openvm-metal devices` shows the budget, \
                  OPENVM_METAL_MEMORY_BUDGET sets it",
             ),
-            Self::ChecksFailed { .. } => {
-                Some("`openvm-metal selftest --json` is the report to post")
-            }
+            Self::ChecksFailed { .. } => Some("`openvm-metal report` writes the report to post"),
             _ => None,
         }
     }

@@ -1,6 +1,14 @@
 //! What a report says about the machine besides the device.
 
+use std::process::Command;
+
 use serde::Serialize;
+
+/// Commit that this program was built from; the scripts that build it set `OPENVM_METAL_COMMIT`.
+pub const COMMIT: &str = match option_env!("OPENVM_METAL_COMMIT") {
+    Some(commit) => commit,
+    None => "unknown",
+};
 
 /// Operating system, architecture and version of this program.
 #[derive(Clone, Debug, Serialize)]
@@ -27,21 +35,60 @@ impl HostReport {
     }
 }
 
-#[cfg(target_os = "macos")]
-fn os_name() -> String {
-    let version = std::process::Command::new("sw_vers")
-        .arg("-productVersion")
-        .output();
-    match version {
-        Ok(out) if out.status.success() => {
-            format!("macOS {}", String::from_utf8_lossy(&out.stdout).trim())
-        }
-        _ => "macOS".to_owned(),
-    }
+/// Name of the processor, and what else the system tells about the machine.
+pub fn hardware() -> Vec<(&'static str, String)> {
+    let facts = if cfg!(target_os = "macos") {
+        let cores = [
+            "hw.perflevel0.physicalcpu",
+            "hw.perflevel1.physicalcpu",
+            "hw.physicalcpu",
+        ];
+        let cores = cores.map(|name| sysctl(name).unwrap_or_else(|| "?".into()));
+        vec![
+            ("chip", sysctl("machdep.cpu.brand_string")),
+            ("model", sysctl("hw.model")),
+            (
+                "cores",
+                Some(format!(
+                    "{} fast, {} efficient, {} in all",
+                    cores[0], cores[1], cores[2]
+                )),
+            ),
+            ("build of the system", output("sw_vers", &["-buildVersion"])),
+            ("virtual machine", sysctl("kern.hv_vmm_present")),
+        ]
+    } else {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| {
+            let line = info.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        vec![("chip", field("model name").or_else(|| field("Model")))]
+    };
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
 }
 
-#[cfg(not(target_os = "macos"))]
+fn sysctl(name: &str) -> Option<String> {
+    output("/usr/sbin/sysctl", &["-n", name])
+}
+
+/// What a command prints, if it succeeds.
+fn output(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
 fn os_name() -> String {
+    if cfg!(target_os = "macos") {
+        return match output("/usr/bin/sw_vers", &["-productVersion"]) {
+            Some(version) => format!("macOS {version}"),
+            None => "macOS".to_owned(),
+        };
+    }
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let pretty = release
         .lines()

@@ -10,8 +10,10 @@ mod devices;
 mod error;
 mod host;
 mod interrupt;
+mod kernels;
 mod progress;
 mod prove;
+mod report;
 mod selftest;
 mod table;
 mod target_device;
@@ -53,6 +55,13 @@ enum Command {
     Devices(devices::DevicesArgs),
     /// Run every kernel on a device and compare it with its oracle.
     Selftest(selftest::SelftestArgs),
+    /// Write everything that this machine tells about itself to one file: devices, every kernel, proofs, rates.
+    Report(report::ReportArgs),
+    /// Run one section of a report.
+    #[command(hide = true)]
+    ReportSection(report::SectionArgs),
+    /// List the kernels in this program, or write their text for Apple's compiler to files.
+    Kernels(kernels::KernelsArgs),
     /// Measure.
     #[command(subcommand)]
     Bench(bench::BenchCommand),
@@ -62,18 +71,21 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     init_logging(cli.verbose);
     if let Err(error) = interrupt::install() {
-        return report(&error);
+        return fail(&error);
     }
     let outcome = match &cli.command {
         Command::Prove(args) => prove::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Selftest(args) => selftest::run(args),
+        Command::Kernels(args) => kernels::run(args),
+        Command::Report(args) => report::run(args),
+        Command::ReportSection(args) => report::run_section(args),
         Command::Bench(command) => bench::run(command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report(&error),
+        Err(error) => fail(&error),
     }
 }
 
@@ -93,7 +105,7 @@ fn init_logging(verbose: bool) {
         .init();
 }
 
-fn report(error: &CliError) -> ExitCode {
+fn fail(error: &CliError) -> ExitCode {
     if !error.is_silent() {
         eprintln!("error: {error}");
         if let Some(hint) = error.hint() {

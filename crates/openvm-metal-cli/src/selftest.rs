@@ -34,19 +34,22 @@ pub struct SelftestArgs {
     list: bool,
 }
 
-type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
+/// What a check does.
+pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
 
 /// A check of the device or of the prover's kernels.
-struct Item {
-    path: String,
+pub struct Item {
+    /// Name with the folder of its phase.
+    pub path: String,
     /// With the time of each operation, which tells what has run, but keeps operations apart on GPUs.
-    profiled: bool,
-    run: Box<Run>,
+    pub profiled: bool,
+    /// Gives what is wrong as an error.
+    pub run: Box<Run>,
 }
 
 /// The device first: if it cannot copy, no kernel will be right. Whole proofs are made with operations kept
 /// apart and as users make them.
-fn items() -> Vec<Item> {
+pub fn items() -> Vec<Item> {
     let device = device_checks().iter().map(|check| Item {
         path: format!("device/{}", check.name),
         profiled: false,
@@ -195,7 +198,10 @@ fn run_checks(
 }
 
 /// Median of 21 fills of one word, each with a wait for it.
-fn round_trip(context: &MetalContext) -> Result<Duration> {
+///
+/// # Errors
+/// If the device failed.
+pub fn round_trip(context: &MetalContext) -> Result<Duration> {
     context.set_profiling(false);
     let stream = context.stream();
     let mut word = MetalBuffer::<u32>::zeroed(&stream, 1)?;
@@ -210,7 +216,8 @@ fn round_trip(context: &MetalContext) -> Result<Duration> {
     Ok(times[times.len() / 2])
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+/// The message of a panic.
+pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message")

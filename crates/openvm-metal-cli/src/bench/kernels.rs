@@ -31,20 +31,24 @@ pub struct KernelsArgs {
     json: bool,
 }
 
+/// What was measured of a kernel.
 #[derive(Serialize)]
-struct Row {
+pub struct Row {
     kernel: String,
-    size: String,
-    seconds: f64,
+    /// Of its input.
+    pub size: String,
+    /// Median.
+    pub seconds: f64,
     /// Things per second, see `unit`.
-    rate: f64,
-    unit: &'static str,
+    pub rate: f64,
+    /// What the things are.
+    pub unit: &'static str,
     bytes_per_second: f64,
     products_per_second: f64,
     /// Least time that the measured peaks allow over the time taken, in percent.
-    percent_of_floor: f64,
+    pub percent_of_floor: f64,
     /// The peak that makes the floor: `memory` or `arithmetic`.
-    bound: &'static str,
+    pub bound: &'static str,
     /// Why there is no figure; then all figures are zero.
     error: Option<String>,
 }
@@ -59,7 +63,7 @@ struct Report<'a> {
 }
 
 /// All kernels that can be measured.
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     [hash::CASES, ntt::CASES, poly::CASES, grind::CASES].concat()
 }
 
@@ -129,7 +133,11 @@ fn select(filter: Option<&str>) -> Result<Vec<Case>> {
     Ok(selected)
 }
 
-fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> Result<Row> {
+/// Measures one kernel.
+///
+/// # Errors
+/// If it cannot run, or Ctrl-C.
+pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> Result<Row> {
     let mut prepared = (case.prepare)(s, log_size)?;
     let seconds = median_time(s, || (prepared.launch)(s))?;
     let Work {

@@ -9,6 +9,9 @@ mod ntt;
 mod poly;
 mod roof;
 
+pub use kernels::{cases, measure};
+pub use roof::Roof;
+
 use clap::Subcommand;
 
 use crate::error::Result;

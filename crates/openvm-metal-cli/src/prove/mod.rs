@@ -76,9 +76,11 @@ pub struct ProveArgs {
 }
 
 /// One proof.
-struct Run {
-    time: Duration,
-    proof: Proof<SC>,
+pub struct Run {
+    /// How long it took.
+    pub time: Duration,
+    /// The proof.
+    pub proof: Proof<SC>,
     counters: Option<StreamCounters>,
 }
 
@@ -138,7 +140,11 @@ pub fn run(args: &ProveArgs) -> Result<()> {
     Report::new(args, device, &runs)?.print(args.json)
 }
 
-fn metal(
+/// Makes one proof on the device.
+///
+/// # Errors
+/// If the device or the prover refuses it.
+pub fn metal(
     engine: &BabyBearPoseidon2MetalEngine,
     pk: &MultiStarkProvingKey<SC>,
     circuit: &Circuit,

@@ -1,0 +1,102 @@
+//! The two files of a report: written anew after each change, so that they are there whatever happens.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::data::Report;
+use super::markdown;
+use crate::error::{CliError, Result};
+
+/// Where a report goes.
+pub struct Files {
+    markdown: PathBuf,
+    json: PathBuf,
+    /// The first error after the start, for example of a full disk.
+    error: Option<CliError>,
+}
+
+impl Files {
+    /// `STEM.md` and `STEM.json`. Makes sure that both can be written; what stands there stays for now.
+    ///
+    /// # Errors
+    /// [`CliError::Write`] for the file that cannot be.
+    pub fn new(stem: &Path) -> Result<Self> {
+        let name = |extension: &str| {
+            let mut name = OsString::from(stem);
+            name.push(extension);
+            PathBuf::from(name)
+        };
+        let files = Self {
+            markdown: name(".md"),
+            json: name(".json"),
+            error: None,
+        };
+        for path in [&files.markdown, &files.json] {
+            let draft = draft(path);
+            let probe = if path.is_dir() {
+                Err(io::Error::from(io::ErrorKind::IsADirectory))
+            } else {
+                File::create(&draft).and_then(|_| fs::remove_file(&draft))
+            };
+            probe.map_err(|source| cannot_write(path, source))?;
+        }
+        Ok(files)
+    }
+
+    /// Name of the file for people.
+    pub fn markdown(&self) -> String {
+        self.markdown.display().to_string()
+    }
+
+    /// Name of the file for programs.
+    pub fn json(&self) -> String {
+        self.json.display().to_string()
+    }
+
+    /// Writes both files.
+    pub fn update(&mut self, report: &Report) {
+        if let Err(error) = self.write(report) {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// The error that kept a report from being written, if there was one.
+    pub fn error(&mut self) -> Option<CliError> {
+        self.error.take()
+    }
+
+    fn write(&self, report: &Report) -> Result<()> {
+        let json_name = self.json.file_name().unwrap_or_default().to_string_lossy();
+        let text = markdown::render(report, &json_name);
+        let json = serde_json::to_string_pretty(report)?;
+        for (path, text) in [(&self.markdown, text), (&self.json, json)] {
+            replace(path, &text).map_err(|source| cannot_write(path, source))?;
+        }
+        Ok(())
+    }
+}
+
+/// The file that takes the place of `path` when it is complete.
+fn draft(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".new");
+    PathBuf::from(name)
+}
+
+/// Readers see the old file or the new one, after a power cut too.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let draft = draft(path);
+    let mut file = File::create(&draft)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}
+
+fn cannot_write(path: &Path, source: io::Error) -> CliError {
+    CliError::Write {
+        path: path.display().to_string(),
+        source,
+    }
+}

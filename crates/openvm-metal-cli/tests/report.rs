@@ -1,0 +1,347 @@
+//! `openvm-metal report` as a user runs it: both files, whatever happens to the sections.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A folder of one test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("openvm-metal-report-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
+        command
+            .arg("report")
+            .args(args)
+            .current_dir(&self.0)
+            .env_remove("OPENVM_METAL_DEVICE")
+            .env_remove("OPENVM_METAL_MEMORY_BUDGET");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().expect("the binary runs")
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_default()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.read("openvm-metal-report.json")).expect("JSON")
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("the folder");
+        let names = entries.map(|e| e.expect("entry").file_name().to_string_lossy().into_owned());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(output: &Output) -> String {
+    let bytes = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn a_report_of_the_processor() {
+    let folder = Folder::new("cpu");
+    let args = [
+        "--device", "cpu", "--only", "machine", "--only", "device", "--only", "kernels",
+    ];
+    let output = folder.run(&args);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert!(
+        text(&output).contains("attach openvm-metal-report.md"),
+        "{}",
+        text(&output)
+    );
+    assert_eq!(
+        folder.names(),
+        ["openvm-metal-report.json", "openvm-metal-report.md"]
+    );
+    let json = folder.json();
+    assert_eq!(json["format"], 1);
+    assert_eq!(json["complete"], true);
+    assert_eq!(json["device"], "cpu");
+    let sections = json["sections"].as_array().expect("sections");
+    assert_eq!(sections.len(), 3);
+    for section in sections {
+        assert_eq!(section["status"], "complete", "{section}");
+        assert_eq!(section["restarts"], 0, "{section}");
+    }
+    assert_eq!(sections[1]["items"][0]["outcome"], "passed");
+    let kernels = sections[2]["items"].as_array().expect("items");
+    assert!(kernels.len() > 10 && kernels.iter().all(|unit| unit["outcome"] == "passed"));
+    let markdown = folder.read("openvm-metal-report.md");
+    for part in [
+        "# openvm-metal report",
+        "items passed",
+        "Next: ",
+        "- chip: ",
+        "- system: ",
+        "hash/merkle",
+    ] {
+        assert!(markdown.contains(part), "{part} is not in\n{markdown}");
+    }
+}
+
+#[test]
+fn random_programs_are_compared() {
+    let folder = Folder::new("programs");
+    let output = folder.run(&["--device", "cpu", "--only", "programs", "--programs", "3"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let item = &folder.json()["sections"][0]["items"][0];
+    assert_eq!(item["name"], "seeds 0 to 2");
+    assert!(
+        item["detail"]
+            .as_str()
+            .is_some_and(|d| d.contains("kernels")),
+        "{item}"
+    );
+}
+
+/// Failures do not end a report, and what a machine has no memory for is no failure.
+#[test]
+fn failures_are_named_and_lack_of_memory_is_none() {
+    let folder = Folder::new("budget");
+    let mut command = folder.command(&["--device", "cpu", "--only", "proof", "--only", "machine"]);
+    let output = command
+        .env("OPENVM_METAL_MEMORY_BUDGET", "1M")
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let items = folder.json()["sections"][1]["items"].clone();
+    for item in items.as_array().expect("items") {
+        assert_eq!(item["outcome"], "skipped", "{item}");
+        assert!(
+            item["detail"]
+                .as_str()
+                .is_some_and(|d| d.contains("1048576")),
+            "{item}"
+        );
+    }
+    let mut command = folder.command(&["--device", "cpu", "--only", "proof", "--only", "machine"]);
+    let output = command
+        .env("OPENVM_METAL_WAIT_TIMEOUT", "soon")
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let json = folder.json();
+    assert_eq!(
+        json["sections"][0]["status"], "complete",
+        "other sections go on"
+    );
+    assert_eq!(json["sections"][1]["status"], "stopped");
+    let error = json["sections"][1]["error"].as_str().expect("an error");
+    assert!(
+        error.contains("OPENVM_METAL_WAIT_TIMEOUT='soon'"),
+        "{error}"
+    );
+    assert!(folder.read("openvm-metal-report.md").contains("STOPPED"));
+}
+
+#[test]
+fn a_section_over_its_time_is_stopped() {
+    let folder = Folder::new("limit");
+    let output = folder.run(&[
+        "--device",
+        "cpu-conformance",
+        "--only",
+        "submissions",
+        "--limit",
+        "1",
+    ]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let json = folder.json();
+    assert_eq!(json["sections"][0]["status"], "stopped");
+    let seconds = json["sections"][0]["seconds"].as_f64().expect("a number");
+    assert!(seconds < 30.0, "{seconds}");
+}
+
+#[test]
+fn bad_requests_are_refused_before_work() {
+    let folder = Folder::new("refused");
+    for (args, status, message) in [
+        (
+            &["--only", "nothing"][..],
+            2,
+            "no section matches 'nothing'",
+        ),
+        (&["--device", "toaster"], 2, "unknown device 'toaster'"),
+        (
+            &["--out", "no/such/folder/report"],
+            1,
+            "cannot write no/such/folder/report.md",
+        ),
+        (&["--limit", "0"], 2, "--limit"),
+        (&["--programs", "many"], 2, "--programs"),
+    ] {
+        let output = folder.run(args);
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{args:?}: {}",
+            text(&output)
+        );
+        assert!(
+            text(&output).contains(message),
+            "{args:?}: {}",
+            text(&output)
+        );
+    }
+    if !cfg!(target_vendor = "apple") {
+        let output = folder.run(&["--device", "metal"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output).contains("not available"), "{}", text(&output));
+    }
+    assert_eq!(folder.names(), Vec::<String>::new());
+    std::fs::create_dir(folder.0.join("taken.md")).expect("a folder");
+    let output = folder.run(&["--out", "taken"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(
+        text(&output).contains("cannot write taken.md"),
+        "{}",
+        text(&output)
+    );
+}
+
+#[test]
+fn sections_are_listed() {
+    let output = Folder::new("list").run(&["--list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let names: Vec<_> = text(&output)
+        .lines()
+        .map(|l| l.split(' ').next().map(str::to_owned))
+        .collect();
+    for name in [
+        "machine",
+        "device",
+        "kernels",
+        "selftest",
+        "table",
+        "programs",
+        "proof",
+        "bench",
+        "submissions",
+    ] {
+        assert!(
+            names.contains(&Some(name.into())),
+            "{name} is not in {names:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_what_is_there() {
+    let folder = Folder::new("interrupted");
+    let mut command = folder.command(&[
+        "--device",
+        "cpu-conformance",
+        "--only",
+        "machine",
+        "--only",
+        "submissions",
+    ]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let path = folder.0.join("openvm-metal-report.md");
+    let begun =
+        || std::fs::read_to_string(&path).is_ok_and(|text| text.contains("keccakf 8 | running"));
+    wait_until(&mut child, begun);
+    let signal = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status();
+    assert!(signal.expect("sh").success());
+    let start = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(20), "it did not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(child.wait().expect("a status").code(), Some(130));
+    let json = folder.json();
+    assert_eq!(json["complete"], false);
+    assert_eq!(json["sections"][0]["status"], "complete");
+    assert_eq!(json["sections"][1]["status"], "interrupted");
+}
+
+#[cfg(unix)]
+fn wait_until(child: &mut Child, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "nothing was written"
+        );
+        assert!(child.try_wait().expect("a child").is_none(), "it ended");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn run(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
+    command.args(args).output().expect("the binary runs")
+}
+
+#[test]
+fn kernels_are_listed_and_written() {
+    let output = run(&["kernels"]);
+    assert!(output.status.success());
+    assert!(
+        text(&output).contains("openvm_metal_backend/hash/merkle"),
+        "{}",
+        text(&output)
+    );
+    let folder = Folder::new("kernels");
+    let place = folder.0.join("text");
+    let output = run(&[
+        "kernels",
+        "--write",
+        &place.display().to_string(),
+        "--programs",
+        "30",
+    ]);
+    assert!(output.status.success(), "{}", text(&output));
+    let files = |of: &str| count(&place.join(of));
+    assert!(files("openvm_metal_backend") > 15 && files("hologram_kernels") > 3);
+    assert_eq!(files("programs"), 30);
+    let merkle = std::fs::read_to_string(place.join("openvm_metal_backend/hash/merkle.metal"));
+    assert!(merkle.is_ok_and(|text| text.contains("#include <metal_stdlib>")));
+    let file = folder.0.join("file");
+    std::fs::write(&file, "").expect("a file");
+    let output = run(&["kernels", "--write", &file.display().to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("cannot write"), "{}", text(&output));
+    assert_eq!(run(&["kernels", "--programs", "3"]).status.code(), Some(2));
+}
+
+/// Files under a folder.
+fn count(folder: &Path) -> usize {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .map(|path| if path.is_dir() { count(&path) } else { 1 })
+        .sum()
+}

@@ -22,12 +22,12 @@ kernel void softmax_rows(device const T* src [[buffer(0)]], device T* dst [[buff
     R sum = R(0);
     for (ulong i = tid; i < p.cols; i += tpg) {
         R e = real_exp(F::value(src[row + i]) - most);
-        if (F::exact) dst[row + i] = F::bits(e);
+        if (F::exact == 1) dst[row + i] = F::bits(e);
         sum += e;
     }
     R factor = R(1) / group_fold(0u, sum, scratch, tid, tpg);
     for (ulong i = tid; i < p.cols; i += tpg) {
-        R e = F::exact ? F::value(dst[row + i]) : real_exp(F::value(src[row + i]) - most);
+        R e = F::exact == 1 ? F::value(dst[row + i]) : real_exp(F::value(src[row + i]) - most);
         dst[row + i] = F::bits(e * factor);
     }
 }

@@ -6,6 +6,8 @@
 pub mod builder;
 mod cache;
 mod casts;
+#[cfg(feature = "census")]
+pub mod census;
 pub mod codegen_cpp;
 pub mod codegen_rust;
 pub mod compiler;

@@ -4,7 +4,7 @@ mod compile;
 mod context;
 mod metallib;
 mod output;
-mod units;
+pub(crate) mod units;
 
 use std::{
     env,

@@ -85,7 +85,7 @@ pub(super) fn all<T>(results: Vec<Result<T, BuildError>>) -> Result<Vec<T>, Buil
     failed.map_or(Ok(out), Err)
 }
 
-fn metal_files(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), BuildError> {
+pub(crate) fn metal_files(folder: &Path, out: &mut Vec<PathBuf>) -> Result<(), BuildError> {
     let entries = fs::read_dir(folder).map_err(|e| BuildError::io(folder, e))?;
     for entry in entries {
         let path = entry.map_err(|e| BuildError::io(folder, e))?.path();

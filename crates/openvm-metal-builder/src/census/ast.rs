@@ -1,0 +1,151 @@
+//! What of clang's JSON AST the census and the AST rules read.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+/// A declaration, statement, expression or attribute. Fields that a kind of node does not have are empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Node<'a> {
+    /// Address of the node in clang: what references are by.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    #[serde(borrow, rename = "type")]
+    pub ty: Type<'a>,
+    pub loc: Location,
+    pub range: Range,
+    #[serde(borrow)]
+    pub inner: Vec<Node<'a>>,
+    #[serde(borrow)]
+    pub opcode: Cow<'a, str>,
+    #[serde(borrow)]
+    pub cast_kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub storage_class: Cow<'a, str>,
+    #[serde(borrow)]
+    pub init: Cow<'a, str>,
+    #[serde(borrow)]
+    pub tag_used: Cow<'a, str>,
+    #[serde(borrow)]
+    pub explicitly_defaulted: Cow<'a, str>,
+    #[serde(borrow)]
+    pub referenced_member_decl: Cow<'a, str>,
+    #[serde(borrow)]
+    pub referenced_decl: Option<Box<Reference<'a>>>,
+    #[serde(borrow)]
+    pub ctor_type: Type<'a>,
+    #[serde(borrow)]
+    pub arg_type: Type<'a>,
+    #[serde(borrow)]
+    pub bases: Vec<Base<'a>>,
+    #[serde(borrow)]
+    pub scoped_enum_tag: Cow<'a, str>,
+    pub is_implicit: bool,
+    pub is_arrow: bool,
+    pub is_postfix: bool,
+    pub is_parameter_pack: bool,
+    pub complete_definition: bool,
+    pub has_in_class_initializer: bool,
+    pub constexpr: bool,
+}
+
+/// A type as written and without typedefs; the second is empty where they are equal.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Type<'a> {
+    #[serde(borrow)]
+    pub qual_type: Cow<'a, str>,
+    #[serde(borrow)]
+    pub desugared_qual_type: Cow<'a, str>,
+}
+
+impl Type<'_> {
+    /// Without typedefs, so far as clang says.
+    pub fn text(&self) -> &str {
+        if self.desugared_qual_type.is_empty() {
+            &self.qual_type
+        } else {
+            &self.desugared_qual_type
+        }
+    }
+}
+
+/// The declaration that an expression names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Reference<'a> {
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub name: Cow<'a, str>,
+    #[serde(borrow, rename = "type")]
+    pub ty: Type<'a>,
+}
+
+/// A base class.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Base<'a> {
+    #[serde(borrow, rename = "type")]
+    pub ty: Type<'a>,
+}
+
+/// A place in the parsed text; what a macro made has two.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Location {
+    pub offset: Option<usize>,
+    pub spelling_loc: Option<Box<Location>>,
+    pub expansion_loc: Option<Box<Location>>,
+}
+
+impl Location {
+    /// Byte offset in the text behind the first `before` bytes; `None` for what stands in those.
+    pub fn behind(&self, before: usize) -> Option<usize> {
+        let inner = |l: &Option<Box<Location>>| l.as_ref()?.behind(before);
+        let own = self.offset.and_then(|o| o.checked_sub(before));
+        own.or_else(|| inner(&self.spelling_loc))
+            .or_else(|| inner(&self.expansion_loc))
+    }
+}
+
+/// From the first token to the last.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Range {
+    pub begin: Location,
+    pub end: Location,
+}
+
+impl Node<'_> {
+    /// Offset of the name, else of the first token, behind the first `before` bytes.
+    pub fn offset(&self, before: usize) -> Option<usize> {
+        self.loc
+            .behind(before)
+            .or_else(|| self.range.begin.behind(before))
+    }
+
+    /// The node below parentheses and conversions that have no text.
+    pub fn peeled(&self) -> &Self {
+        let mut n = self;
+        while matches!(
+            n.kind.as_ref(),
+            "ParenExpr"
+                | "ImplicitCastExpr"
+                | "ExprWithCleanups"
+                | "MaterializeTemporaryExpr"
+                | "CXXBindTemporaryExpr"
+        ) {
+            let Some(next) = n.inner.first() else { break };
+            n = next;
+        }
+        n
+    }
+}

@@ -1,0 +1,142 @@
+//! Runs clang on a unit: its syntax tree, and what does not parse.
+
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+    thread,
+};
+
+use crate::{
+    compiler::Compiler,
+    error::{BuildError, Finding},
+};
+
+/// What clang says about a text.
+pub struct Parsed {
+    /// The syntax tree, as JSON.
+    pub json: String,
+    /// What does not parse.
+    pub findings: Vec<Finding>,
+}
+
+/// As C++14 on a machine with the sizes of Metal's types; a number without suffix is a float.
+const OPTIONS: &[&str] = &[
+    "-x",
+    "c++",
+    "-std=c++14",
+    "--target=arm64-apple-macosx13.0.0",
+    "-undef",
+    "-nostdinc",
+    "-nostdinc++",
+    "-fsyntax-only",
+    "-ferror-limit=100",
+    "-fno-caret-diagnostics",
+    "-fno-color-diagnostics",
+    "-fbracket-depth=256",
+    "-Wno-everything",
+    "-Werror=undef",
+    // Features of later versions are warnings by default, and no other diagnostic.
+    "-Werror=c++17-extensions",
+    "-Werror=c++20-extensions",
+    "-Xclang",
+    "-cl-single-precision-constant",
+];
+
+/// Parses `text`; with `tree`, the tree is asked for.
+///
+/// # Errors
+/// [`BuildError::Tool`] if the compiler cannot be run, or ends without a message about the text.
+pub fn parse(compiler: &Compiler, text: String, tree: bool) -> Result<Parsed, BuildError> {
+    let failed = |message: String| BuildError::Tool {
+        tool: compiler.program.clone(),
+        message,
+    };
+    let mut command = Command::new(&compiler.program);
+    command.args(OPTIONS);
+    if tree {
+        command.args(["-Xclang", "-ast-dump=json"]);
+    }
+    let mut child = command
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| failed(e.to_string()))?;
+    let input = child.stdin.take();
+    let writer = thread::spawn(move || input.map(|mut i| i.write_all(text.as_bytes())));
+    let out = child
+        .wait_with_output()
+        .map_err(|e| failed(e.to_string()))?;
+    // A compiler that stops reading says why itself.
+    let _ = writer.join();
+    let messages = String::from_utf8_lossy(&out.stderr);
+    let findings = findings(&messages);
+    let json = String::from_utf8_lossy(&out.stdout).into_owned();
+    if json.is_empty() && findings.is_empty() && (tree || !out.status.success()) {
+        return Err(failed(format!("ended with {}: {messages}", out.status)));
+    }
+    Ok(Parsed { json, findings })
+}
+
+/// What a C++ compiler refuses and Metal has: conversions of vectors, and between `half` and `bfloat`.
+fn is_metal(message: &str) -> bool {
+    let has = |s: &str| message.contains(s);
+    has("cast from vector")
+        || (has("static_cast from") && has("__bf16"))
+        || (has("cannot be cast from type") && has("__bf16"))
+}
+
+/// Reads clang's messages; one in the library's declarations is about the call in the unit that a note names.
+pub fn findings(messages: &str) -> Vec<Finding> {
+    let mut out: Vec<Finding> = Vec::new();
+    for line in messages.lines() {
+        let error = line
+            .split_once(": error: ")
+            .or_else(|| line.split_once(": fatal error: "));
+        if let Some((place, message)) = error {
+            if is_metal(message) {
+                continue;
+            }
+            let (file, line) = position(place);
+            out.push(Finding {
+                file,
+                line,
+                rule: "flat-parse",
+                message: message.to_string(),
+                remedy: remedy(message),
+            });
+        } else if let (Some((place, _)), Some(last)) =
+            (line.split_once(": note: in instantiation"), out.last_mut())
+        {
+            if last.file == "metal_stdlib" {
+                (last.file, last.line) = position(place);
+            }
+        }
+    }
+    out
+}
+
+fn remedy(message: &str) -> &'static str {
+    let has = |s: &str| message.contains(s);
+    if has("C++17") || has("C++20") || has("C++2") {
+        "Metal 3 is C++14: write it in C++14"
+    } else if has("undeclared")
+        || has("unknown type")
+        || has("no template named")
+        || has("no member")
+    {
+        "use what metal_stdlib and the unit's headers declare: on Apple GPUs nothing else is there"
+    } else if has("ambiguous") || has("no matching function") {
+        "convert the arguments to one type that the function is declared for"
+    } else {
+        "write what Apple's compiler accepts: C++14 with Metal's restrictions"
+    }
+}
+
+fn position(place: &str) -> (String, u32) {
+    let mut parts = place.rsplitn(3, ':');
+    let _column = parts.next();
+    let line = parts.next().and_then(|l| l.parse().ok()).unwrap_or(0);
+    (parts.next().unwrap_or(place).to_string(), line)
+}

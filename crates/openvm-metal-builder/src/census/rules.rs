@@ -1,0 +1,176 @@
+//! Rules on clang's tree: what Apple's compiler rejects and a C++ compiler takes.
+
+use std::{collections::HashMap, sync::OnceLock};
+
+use super::{ast::Node, index::Index, source::Source};
+use crate::error::Finding;
+
+/// Names of namespace `metal` and what they are.
+const METAL_NAMES: &str = include_str!("../../census/metal_names.txt");
+
+fn metal_names() -> &'static HashMap<&'static str, &'static str> {
+    static NAMES: OnceLock<HashMap<&str, &str>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        let lines = METAL_NAMES.lines().filter(|l| !l.starts_with('#'));
+        let entry = |l: &'static str| {
+            let mut words = l.split_whitespace();
+            Some((words.next()?, words.last()?))
+        };
+        lines.filter_map(entry).collect()
+    })
+}
+
+/// What the tree of a unit breaks.
+pub(super) fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
+    let mut c = Check {
+        s,
+        index,
+        out: Vec::new(),
+    };
+    for n in &root.inner {
+        if n.offset(s.before).is_some() {
+            c.global(n);
+            c.node(n);
+        }
+    }
+    c.out
+}
+
+struct Check<'a> {
+    s: &'a Source<'a>,
+    index: &'a Index,
+    out: Vec<Finding>,
+}
+
+impl Check<'_> {
+    fn find(&mut self, n: &Node<'_>, rule: &'static str, message: String, remedy: &'static str) {
+        let (file, line) = n
+            .offset(self.s.before)
+            .map_or_else(Default::default, |o| self.s.place(o));
+        let finding = Finding {
+            file,
+            line,
+            rule,
+            message,
+            remedy,
+        };
+        if !self.out.contains(&finding) {
+            self.out.push(finding);
+        }
+    }
+
+    /// A name at namespace scope, where `using namespace metal` makes two of it.
+    fn global(&mut self, n: &Node<'_>) {
+        if n.is_implicit || n.name.is_empty() {
+            return;
+        }
+        let function = matches!(n.kind.as_ref(), "FunctionDecl" | "FunctionTemplateDecl");
+        let named = function
+            || matches!(
+                n.kind.as_ref(),
+                "CXXRecordDecl"
+                    | "ClassTemplateDecl"
+                    | "EnumDecl"
+                    | "TypedefDecl"
+                    | "TypeAliasDecl"
+                    | "TypeAliasTemplateDecl"
+                    | "VarDecl"
+                    | "VarTemplateDecl"
+                    | "EnumConstantDecl"
+            );
+        let theirs = metal_names().get(n.name.as_ref()).copied();
+        if let Some(theirs) = theirs.filter(|t| named && !(function && *t == "func")) {
+            self.find(
+                n,
+                "std-name",
+                format!(
+                    "`{}` is a name of Apple's library too ({}): with `using namespace metal` it means two things",
+                    n.name,
+                    theirs.replace("func", "function")
+                ),
+                "give it another name, or put it in a namespace of its own",
+            );
+        }
+        if n.kind == "EnumDecl" && n.scoped_enum_tag.is_empty() {
+            n.inner.iter().for_each(|c| self.global(c));
+        }
+    }
+
+    fn node(&mut self, n: &Node<'_>) {
+        if n.is_implicit {
+            return;
+        }
+        if let Some(base) = n.bases.first() {
+            self.find(
+                n,
+                "base-class",
+                format!(
+                    "`{}` has the base class `{}`: Metal has no derived classes",
+                    n.name, base.ty.qual_type
+                ),
+                "make the base a member, or write its members out",
+            );
+        }
+        if n.kind == "VarDecl" {
+            self.threadgroup_variable(n);
+        }
+        if n.kind == "IntegerLiteral" && n.ty.qual_type.contains("long long") {
+            self.find(
+                n,
+                "flat-parse",
+                "Metal has no type `long long`, and no literal of it".into(),
+                "write the suffix `l` or `ul`: `long` has 64 bits",
+            );
+        }
+        n.inner.iter().for_each(|c| self.node(c));
+    }
+
+    fn threadgroup_variable(&mut self, n: &Node<'_>) {
+        let Some(d) = self.index.declared.get(n.id.as_ref()) else {
+            return;
+        };
+        let ty = n.ty.text();
+        if d.spaces.last() != Some(&"threadgroup") || ty.contains('*') || ty.contains('&') {
+            return;
+        }
+        if let Some(why) = self.refused(ty, 0) {
+            self.find(
+                n,
+                "threadgroup-class",
+                format!("threadgroup variable `{}` is of class `{}`: {why}", n.name, self.index.record_name(ty)),
+                "leave constructors and initialisers out of the class (`Fp{x}` makes an aggregate), or take an array of plain numbers and cast its pointer",
+            );
+        }
+    }
+
+    /// Why objects of this type cannot be in threadgroup memory: Apple's compiler makes no constructor for them.
+    fn refused(&self, ty: &str, depth: usize) -> Option<String> {
+        let name = self.index.record_name(ty);
+        let shape = name
+            .strip_prefix("float")
+            .or_else(|| name.strip_prefix("half"));
+        if name == "matrix"
+            || matches!(
+                shape.unwrap_or("").as_bytes(),
+                [b'2'..=b'4', b'x', b'2'..=b'4']
+            )
+        {
+            return Some("matrices have constructors, and none for threadgroup memory".into());
+        }
+        // A class in itself is a pointer.
+        let record = self.index.records.get(&name).filter(|_| depth < 8)?;
+        if record.constructor && !record.threadgroup_constructor {
+            return Some(format!(
+                "`{name}` declares a constructor, and none of threadgroup memory"
+            ));
+        }
+        if record.initialiser {
+            return Some(format!("a member of `{name}` has an initialiser"));
+        }
+        record
+            .fields
+            .iter()
+            .filter(|f| !f.contains('*'))
+            .find_map(|f| self.refused(f, depth + 1))
+    }
+}

@@ -1,0 +1,5 @@
+// expect: std-name 4
+#include <metal_stdlib>
+using namespace metal;
+inline uint minus(uint a, uint b) { return a - b; }
+kernel void f(device uint* out [[buffer(0)]], uint gid [[thread_position_in_grid]]) { out[gid] = out[gid] + 1u; }

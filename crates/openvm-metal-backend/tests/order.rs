@@ -13,7 +13,7 @@ use common::{
 use openvm_metal_backend::{
     config::MetalProverConfig, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, kernels,
 };
-use openvm_metal_common::{Device, MetalContext, Order};
+use openvm_metal_common::{Device, DeviceProfile, MetalContext, Order};
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
@@ -26,12 +26,19 @@ fn engine(set: usize, context: MetalContext) -> BabyBearPoseidon2MetalEngine {
 }
 
 /// Operations that are kept until somebody waits and then run in a random order, dispatches in slices of one
-/// threadgroup: bytes and counts of the serial order.
+/// threadgroup: bytes and counts of the serial order, as three devices plan.
 #[test]
 fn every_order_gives_the_same_proof() {
-    for (set, small) in SMALL.iter().enumerate().take(4) {
+    let profiles = ["cpu", "m1-8gb", "h100-80gb", "m1-8gb"];
+    for (set, (small, name)) in SMALL.iter().zip(profiles).enumerate() {
+        let profile = DeviceProfile::named(name).expect("a profile");
         let context = |order| {
-            MetalContext::with_order(Device::Cpu, &[&kernels::LIBRARY], order).expect("the CPU")
+            MetalContext::builder(Device::Cpu)
+                .libraries(&[&kernels::LIBRARY])
+                .profile(profile.clone())
+                .order(order)
+                .open()
+                .expect("the CPU")
         };
         let serial = engine(set, context(Order::Serial));
         let limits = Limits {
@@ -54,7 +61,10 @@ fn every_order_gives_the_same_proof() {
                 }
                 let shuffled = engine(set, context.clone());
                 let (proof, counted) = prove_counted(&shuffled, &pk, &input.ctx);
-                assert!(bytes(&proof) == bytes(&expected), "set {set}, order {seed}");
+                assert!(
+                    bytes(&proof) == bytes(&expected),
+                    "set {set} as {name}, order {seed}"
+                );
                 let (counted, counters) = (counted.total(), counters.total());
                 assert_eq!(counted.dispatches, counters.dispatches);
                 assert_eq!(counted.waits, counters.waits);

@@ -115,6 +115,10 @@ inline void write_tile(device T* c, constant GemmParams& p, uint m0, uint n0, ui
 
 /// A tile of c: BM x BN elements per threadgroup, TM x TN per thread. Reads (BM + BN) BK elements per step,
 /// two steps in threadgroup memory; the next one is loaded while one is multiplied.
+/// Cost: BM * BN * p.k products, sizeof(T) * ((BM + BN) * p.k + BM * BN) bytes per threadgroup.
+/// Lengths: a p.m * p.k, b p.k * p.n, c p.m * p.n.
+/// Requires: groups <= p.tiles_m * p.tiles_n, p.tiles_n < 1 << 28, p.k <= 1 << 31, p.n <= 1 << 31,
+/// p.a_aligned == 0 or p.k % 4 == 0, p.b_aligned == 0 or p.n % 4 == 0, p.c_aligned == 0 or p.n % 4 == 0.
 template <typename T, typename R, typename F, uint BM, uint BN, uint BK, uint TM, uint TN>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gemm_tile(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* c [[buffer(2)]],
@@ -168,6 +172,9 @@ kernel void gemm_tile(device const T* a [[buffer(0)]], device const T* b [[buffe
     }
 }
 /// c[row] = row of a times the vector b: k elements of each per threadgroup.
+/// Cost: p.k products, sizeof(T) * (2 * p.k + 1) bytes per threadgroup.
+/// Lengths: a p.m * p.k, b p.k, c groups.
+/// Requires: p.k <= 1 << 31, p.a_aligned == 0 or p.k % 4 == 0.
 template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gemv_rows(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* c [[buffer(2)]],

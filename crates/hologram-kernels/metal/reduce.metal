@@ -9,6 +9,9 @@
     break;
 
 /// out[g] = fold of part g of src, times a factor if asked for: 16 bytes per thread and step.
+/// Cost: min(p.part, p.count) products, sizeof(T) * min(p.part, p.count) bytes per threadgroup.
+/// Lengths: src p.count, out groups.
+/// Requires: p.aligned == 0 or p.part % (16 / sizeof(T)) == 0 or groups == 1.
 template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void reduce_elements(device const T* src [[buffer(0)]], device R* out [[buffer(1)]],
@@ -49,7 +52,9 @@ REDUCE("reduce_u64", ulong)
 REDUCE_AS("reduce_f16", ushort, float, Half)
 REDUCE_AS("reduce_bf16", ushort, float, Brain)
 
-/// out[0] = fold of `count` parts, times a factor if asked for, rounded: 4 bytes per part; one threadgroup.
+/// out[0] = fold of `count` parts, times a factor if asked for, rounded; one threadgroup.
+/// Cost: p.count products, 4 * p.count bytes per threadgroup.
+/// Lengths: parts p.count, out 1.
 template <typename T, typename F>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void round_fold(device const float* parts [[buffer(0)]], device T* out [[buffer(1)]],
@@ -68,6 +73,8 @@ template [[host_name("round_bf16")]] kernel void round_fold<ushort, Brain>(devic
 template <typename T> inline T times_log(T t, T p) { return t == T(0) ? T(0) : t * real_log(p); }
 
 /// out[g] = sum of the loss terms of part g: two loads per element, up to two logarithms.
+/// Cost: 32 * min(p.part, p.count) products, 2 * sizeof(T) * min(p.part, p.count) bytes per threadgroup.
+/// Lengths: predicted, target p.count, out groups.
 template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(256)]]
 kernel void loss_terms(device const T* predicted [[buffer(0)]], device const T* target [[buffer(1)]],

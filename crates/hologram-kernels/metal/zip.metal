@@ -16,6 +16,9 @@ inline Pack<T> right_operand(device const T* b, ulong at, constant ZipParams& p,
 }
 
 /// dst[i] = a[i] `op` b[i] (or a constant) for floats: 16 bytes of each per thread.
+/// Cost: 16 * (16 / sizeof(T)) products, 48 bytes per thread.
+/// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0.
+/// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T, typename F>
 kernel void zip_real(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
                      constant ZipParams& p [[buffer(3)]], uint gid [[thread_position_in_grid]]) {
@@ -42,6 +45,9 @@ template [[host_name("zip_f16")]] kernel void zip_real<ushort, Half>(device cons
 template [[host_name("zip_bf16")]] kernel void zip_real<ushort, Brain>(device const ushort*, device const ushort*, device ushort*, constant ZipParams&, uint);
 
 /// dst[i] = a[i] `op` b[i] (or a constant) for integers, without quotients: 16 bytes of each per thread.
+/// Cost: 16 / sizeof(T) products, 48 bytes per thread.
+/// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0.
+/// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T>
 kernel void zip_integer(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
                         constant ZipParams& p [[buffer(3)]], uint gid [[thread_position_in_grid]]) {
@@ -78,6 +84,9 @@ template <typename T> inline T quotient(T a, T b) {
 }
 
 /// dst[i] = a[i] / b[i] (or a constant) for integers; fault[0] = 1 if a divisor is zero. 16 bytes of each per thread.
+/// Cost: 8 * (16 / sizeof(T)) products, 48 bytes per thread.
+/// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0, fault 1.
+/// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T>
 kernel void divide_integer(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
                            constant ZipParams& p [[buffer(3)]], device atomic_uint* fault [[buffer(4)]],

@@ -73,21 +73,27 @@ impl DuplexSpongeMetal {
             .expect("a field of 2^31 elements holds a witness of at most 26 bits")
     }
 
-    fn smallest_witness(&self, bits: usize) -> F {
+    /// None if the device of the stream is lost.
+    fn smallest_witness(&self, bits: usize) -> Option<F> {
         let found = self.stream().and_then(|s| {
             let _stage = s.stage("grind_pow");
             grind_smallest(&s, self.inner.state(), self.inner.absorb_idx(), bits)
         });
         match found {
-            Ok(witness) => witness,
-            // The trait cannot return an error. The proof stays right, and the fault that stopped
-            // the device comes back as an error of the next device operation.
+            Ok(witness) => Some(witness),
+            // The trait cannot return an error. Every later request to the context does, and the prover asks
+            // after each witness: no search on the host for a proof that will not be made.
+            Err(error) if error.is_fatal() && self.stream.is_some() => {
+                tracing::error!(%error, bits, "no witness: the device is lost");
+                None
+            }
+            // The device refused, and still works: the proof stays right.
             Err(error) => {
                 tracing::error!(%error, bits, "grinding on the host: the device failed");
                 if let Some(stream) = &self.stream {
                     stream.count_host_fallback("grind_pow", 1 << bits);
                 }
-                self.grind_on_host(bits)
+                Some(self.grind_on_host(bits))
             }
         }
     }
@@ -106,7 +112,8 @@ impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
         FiatShamirTranscript::<SC>::observe_commit(&mut self.inner, digest);
     }
 
-    /// The smallest field element (as an integer) that is a witness of `bits` bits of work.
+    /// The smallest field element (as an integer) that is a witness of `bits` bits of work. Zero, which is none,
+    /// if the device of [`DuplexSpongeMetal::with_stream`] is lost: [`CommandStream::alive`] has the error.
     ///
     /// # Panics
     /// If `2^bits` is not below the field's order, as every transcript does.
@@ -119,7 +126,9 @@ impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
             return F::ZERO;
         }
         let _span = tracing::info_span!("grind_pow", bits).entered();
-        let witness = self.smallest_witness(bits);
+        let Some(witness) = self.smallest_witness(bits) else {
+            return F::ZERO;
+        };
         assert!(
             self.check_witness(bits, witness),
             "the device returned a witness that is none"

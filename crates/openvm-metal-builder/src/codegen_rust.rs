@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
+    clauses,
     codegen_cpp::{self, PTX_PREFIX},
     probe::{Layout, Sizes},
     scan::{Entry, KernelFn, Kind, Scan},
@@ -152,6 +153,11 @@ fn layout(u: &UnitOutput<'_>, entry: usize, p: &Param) -> Layout {
 
 fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize) {
     let k = format!("{RUNTIME}::kernel");
+    for (i, e) in u.scan.entries.iter().enumerate() {
+        let f = &u.scan.functions[e.function];
+        let name = clauses_name(n, i);
+        out.push_str(&clauses::function(f, e, lib.types, &name).unwrap_or_default());
+    }
     let _ = writeln!(
         out,
         "static UNIT_{n}: [{k}::KernelSpec; {}] = [",
@@ -205,6 +211,10 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
                 )
             })
             .collect();
+        let clauses = match f.clauses.is_empty() {
+            true => "None".to_string(),
+            false => format!("Some({})", clauses_name(n, i)),
+        };
         let fiber = match baseline_isa(lib.isas).filter(|_| f.kind.barriers()) {
             Some(isa) => format!("Some({}_f)", symbols(u, e, isa)),
             None => "None".into(),
@@ -213,7 +223,7 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
             out,
             "    {k}::KernelSpec {{\n        name: {:?}, ptx_entry: \"{PTX_PREFIX}{}\", unit: {:?}, library: {:?},\n        args: &[{args}],\n        \
              kind: {k}::KernelKind::{:?}, max_threads: {}, static_threadgroup_bytes: {}, any_threadgroup_size: {},\n        \
-             cpu: &[{cpu}],\n        fiber: {fiber}, ptx_params: &[{ptx}{k}::PtxParam::Slice], slices: true,\n    }},",
+             cpu: &[{cpu}],\n        fiber: {fiber}, ptx_params: &[{ptx}{k}::PtxParam::Slice], slices: true,\n        clauses: {clauses}, safe: {},\n    }},",
             e.name,
             e.name,
             u.name,
@@ -222,9 +232,15 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
             f.max_threads,
             u.sizes.threadgroup.get(&i).copied().unwrap_or(0),
             any_threadgroup_size(f),
+            f.is_safe(),
         );
     }
     out.push_str("];\n");
+}
+
+/// Name of the function that evaluates the clauses of entry `k` of unit `n`.
+fn clauses_name(n: usize, k: usize) -> String {
+    format!("clauses_{n}_{k}")
 }
 
 /// A kernel with barriers that never asks how many threads there are cannot be right for any number, nor can one with
@@ -285,18 +301,31 @@ fn launcher(
             p.element, e.name
         );
     }
+    for (index, name) in f.clauses.given.iter().enumerate() {
+        let id = identifier(name);
+        let _ = write!(params, ", {id}: u64");
+        let _ = write!(calls, ".given({index}, {id})");
+    }
     let doc = if e.doc.is_empty() {
         format!("Kernel `{}` of `{}.metal`.", e.name, u.name)
     } else {
         e.doc.clone()
     };
-    for line in doc.lines() {
+    for line in clauses::documentation(&doc) {
         let _ = writeln!(out, "#[doc = {:?}]", format!(" {line}"));
     }
+    let call = format!("stream.encode(&UNIT_{n}[{k}], grid){calls}");
+    let (keyword, body) = if f.is_safe() {
+        ("", format!("{call}.dispatch()"))
+    } else {
+        let unchecked = format!("unsafe {{ {call}.dispatch_unchecked() }}");
+        let why = "// SAFETY: passed on to the caller.";
+        ("unsafe ", format!("{why}\n    {unchecked}"))
+    };
     let _ = writeln!(
         out,
-        "#[allow(clippy::too_many_arguments)]\npub fn {}(stream: &{RUNTIME}::CommandStream, grid: {RUNTIME}::Grid{params}) -> \
-         Result<(), {RUNTIME}::MetalError> {{\n{asserts}    stream.encode(&UNIT_{n}[{k}], grid){calls}.dispatch()\n}}\n",
+        "#[allow(clippy::too_many_arguments)]\npub {keyword}fn {}(stream: &{RUNTIME}::CommandStream, grid: {RUNTIME}::Grid{params}) -> \
+         Result<(), {RUNTIME}::MetalError> {{\n{asserts}    {body}\n}}\n",
         identifier(&e.name)
     );
 }

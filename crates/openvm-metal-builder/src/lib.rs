@@ -8,6 +8,7 @@ mod cache;
 mod casts;
 #[cfg(feature = "census")]
 pub mod census;
+pub mod clauses;
 pub mod codegen_cpp;
 pub mod codegen_rust;
 pub mod compiler;

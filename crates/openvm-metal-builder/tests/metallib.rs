@@ -64,6 +64,8 @@ impl Place {
 
 const KERNEL: &str = "#include <metal_stdlib>
 using namespace metal;
+/// Cost: 0 products, 4 bytes per thread.
+/// Lengths: out n.
 kernel void NAME(device uint* out [[buffer(0)]], constant uint& n [[buffer(1)]], uint gid [[thread_position_in_grid]]) {
     if (gid >= n) return;
     out[gid] = gid;

@@ -12,9 +12,8 @@ use crate::slice::{MetalSlice, MetalSliceMut};
 pub struct Bound<'a> {
     pub(crate) allocation: &'a Arc<Allocation>,
     pub(crate) offset: u64,
-    /// Elements, and how many the launch needs.
+    /// Elements.
     pub(crate) len: u64,
-    pub(crate) required: u64,
     elem: u64,
 }
 
@@ -28,60 +27,12 @@ impl Bound<'_> {
 pub trait KernelArg<T: DeviceElem> {
     #[doc(hidden)]
     fn bound(&self) -> Bound<'_>;
-
-    /// The same argument, with the length the launch needs: if it is shorter the dispatch is
-    /// [`MetalError::BufferTooShort`](crate::MetalError::BufferTooShort).
-    fn at_least(self, len: usize) -> AtLeast<Self>
-    where
-        Self: Sized,
-    {
-        AtLeast {
-            argument: self,
-            len,
-        }
-    }
 }
 
 /// Something a kernel can write elements of `T` to: a mutable buffer or slice.
 pub trait KernelArgMut<T: DeviceElem> {
     #[doc(hidden)]
     fn bound_mut(&mut self) -> Bound<'_>;
-
-    /// The same argument with the length the launch needs, see [`KernelArg::at_least`].
-    fn at_least_mut(self, len: usize) -> AtLeast<Self>
-    where
-        Self: Sized,
-    {
-        AtLeast {
-            argument: self,
-            len,
-        }
-    }
-}
-
-/// An argument with the length that a launch needs.
-#[derive(Clone, Copy, Debug)]
-pub struct AtLeast<A> {
-    argument: A,
-    len: usize,
-}
-
-impl<T: DeviceElem, A: KernelArg<T>> KernelArg<T> for AtLeast<A> {
-    fn bound(&self) -> Bound<'_> {
-        Bound {
-            required: self.len as u64,
-            ..self.argument.bound()
-        }
-    }
-}
-
-impl<T: DeviceElem, A: KernelArgMut<T>> KernelArgMut<T> for AtLeast<A> {
-    fn bound_mut(&mut self) -> Bound<'_> {
-        Bound {
-            required: self.len as u64,
-            ..self.argument.bound_mut()
-        }
-    }
 }
 
 fn bind<T>(allocation: &Arc<Allocation>, offset: u64, len: usize) -> Bound<'_> {
@@ -89,7 +40,6 @@ fn bind<T>(allocation: &Arc<Allocation>, offset: u64, len: usize) -> Bound<'_> {
         allocation,
         offset,
         len: len as u64,
-        required: 0,
         elem: size_of::<T>() as u64,
     }
 }

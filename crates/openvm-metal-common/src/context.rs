@@ -22,6 +22,7 @@ use crate::profile::{Profile, ProfileTable};
 use crate::report::{KernelLimits, KernelReport};
 use crate::stage::current_stage;
 use crate::stream::CommandStream;
+use crate::view::Views;
 
 /// Environment variable with the file of a trace, which must not exist yet and ends in `.gputrace`.
 pub(crate) const CAPTURE_VARIABLE: &str = "OPENVM_METAL_CAPTURE";
@@ -47,6 +48,7 @@ pub(crate) struct Inner {
     pub profile: Profile,
     pub planner: Mutex<Planner>,
     pub order: Order,
+    pub views: Views,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
     /// In milliseconds.
@@ -137,6 +139,7 @@ impl MetalContext {
                 profile,
                 planner,
                 order,
+                views: Views::default(),
                 pending: AtomicBool::new(false),
                 wait_limit: AtomicU64::new(wait_limit.as_millis() as u64),
                 recent: Mutex::default(),

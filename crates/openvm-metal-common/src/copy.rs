@@ -8,6 +8,7 @@ use crate::elem::{as_bytes, as_bytes_mut, DeviceElem};
 use crate::error::{MetalError, Result};
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
+use crate::view::Seen;
 
 /// Copies from the host to the device.
 pub trait MemCopyH2D<T: DeviceElem> {
@@ -95,6 +96,8 @@ fn same_length(source: u64, destination: u64) -> Result<()> {
 /// Elements of a buffer as the host sees them: the memory itself on unified devices, else a copy.
 pub struct HostView<'a, T> {
     elements: Elements<'a, T>,
+    /// Keeps kernels from writing what is shown in place.
+    _seen: Option<Seen>,
 }
 
 enum Elements<'a, T> {
@@ -120,18 +123,21 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
         if !self.context().device_profile().unified {
             return Ok(HostView {
                 elements: Elements::Copied(self.to_host(stream)?),
+                _seen: None,
             });
         }
         let span = self.span();
+        let seen = Seen::new(self.context(), span);
         stream.wait_to_read(span.bytes)?;
         // SAFETY: on unified devices the address is host memory of the allocation, which lives as
         // long as the borrow 'a; nothing on the device writes it, because that takes a mutable
-        // borrow, and all earlier work has finished. `DeviceElem` allows any bit pattern, and the
+        // borrow or a range that is not seen, and all earlier work has finished. `DeviceElem` allows any bit pattern, and the
         // address is a multiple of the alignment of `T` (allocations of 256, offsets of whole elements).
         let elements =
             unsafe { std::slice::from_raw_parts(span.address() as *const T, self.len()) };
         Ok(HostView {
             elements: Elements::Shared(elements),
+            _seen: Some(seen),
         })
     }
 }

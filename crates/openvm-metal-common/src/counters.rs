@@ -36,7 +36,7 @@ impl HostWork {
 
 /// Counts of one stage, without those of the stages nested in it.
 ///
-/// All counts but the times and submissions are the same on every device with the same profile.
+/// All counts but the times, submissions and work of the kernels are the same on every device with the same profile.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StageCounters {
     /// Names of the nested stages joined by `/`; empty for work outside every stage.
@@ -45,6 +45,10 @@ pub struct StageCounters {
     pub entered: u64,
     /// Kernels encoded.
     pub dispatches: u64,
+    /// Field products of the kernels by their cost clauses.
+    pub products: u64,
+    /// Bytes that the kernels read and wrote by their cost clauses.
+    pub kernel_bytes: u64,
     /// Times that encoded work was handed to the device.
     pub submissions: u64,
     /// Times the host waited for the device.
@@ -82,6 +86,8 @@ impl StageCounters {
     fn add(&mut self, other: &Self) {
         self.entered += other.entered;
         self.dispatches += other.dispatches;
+        self.products = self.products.saturating_add(other.products);
+        self.kernel_bytes = self.kernel_bytes.saturating_add(other.kernel_bytes);
         self.submissions += other.submissions;
         self.waits += other.waits;
         self.bytes_h2d += other.bytes_h2d;

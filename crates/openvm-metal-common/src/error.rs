@@ -98,6 +98,17 @@ pub enum MetalError {
         required: u64,
         actual: u64,
     },
+    /// The parameters of a launch break a condition of the kernel's `Requires:` clause.
+    #[error("kernel {kernel} requires {requirement}: here {left} stands left, {right} right")]
+    UnmetRequirement {
+        kernel: &'static str,
+        requirement: &'static str,
+        left: u64,
+        right: u64,
+    },
+    /// Safe code launched a kernel whose addresses no clause bounds.
+    #[error("kernel {kernel} cannot be checked: launch it with dispatch_unchecked")]
+    UncheckedKernel { kernel: &'static str },
     /// A launch set an argument the kernel does not have, missed one, or gave one of another size.
     #[error("kernel {kernel}: argument '{argument}': expected {expected}, got {actual}")]
     ArgumentMismatch {
@@ -109,6 +120,9 @@ pub enum MetalError {
     /// A buffer that belongs to another context was given to this one.
     #[error("{what}: the buffer belongs to another context")]
     WrongContext { what: &'static str },
+    /// A kernel would write memory that the host looks at.
+    #[error("kernel {kernel}: {bytes} bytes that it writes are lent to a host view, drop the view first")]
+    HostView { kernel: &'static str, bytes: u64 },
     /// A range that does not lie inside its buffer.
     #[error("range {start}..{end} is outside a buffer of {len} elements")]
     RangeOutOfBounds {

@@ -13,10 +13,16 @@
 //!     .dispatch()                                // -> Result<(), MetalError>
 //! ```
 //!
+//! `dispatch` evaluates the clauses of the kernel's doc comment ([`crate::clause`]) and refuses buffers that are
+//! too short. Kernels whose addresses no clause bounds have `unsafe` launchers that end in
+//! `dispatch_unchecked`.
+//!
 //! Everything that can be wrong with a call (empty grid, threadgroup memory over the limit, a
 //! buffer of another context, a lost device) is reported by `dispatch`.
 
 use std::ffi::c_void;
+
+use crate::clause::ClauseFn;
 
 /// Number of buffer slots of a kernel, `[[buffer(0)]]` to `[[buffer(30)]]`, as on Apple GPUs.
 pub const MAX_BUFFERS: usize = 31;
@@ -27,6 +33,9 @@ pub const SLICE_BUFFER: usize = 30;
 
 /// Number of `[[threadgroup(n)]]` slots of a kernel.
 pub const MAX_THREADGROUP_ARGS: usize = 8;
+
+/// Most numbers of a `Given:` clause.
+pub const MAX_GIVEN: usize = 4;
 
 /// All kernels of one crate.
 #[derive(Debug)]
@@ -106,6 +115,11 @@ pub struct KernelSpec {
     /// text takes the place of the slice at [`SLICE_BUFFER`], its PTX as [`PtxParam::Slice`]. If not, it always runs
     /// whole.
     pub slices: bool,
+    /// Cost, lengths and requirements of a launch, if its doc comment has clauses.
+    pub clauses: Option<ClauseFn>,
+    /// Every buffer has a length among the clauses and nothing else decides about addresses: safe code
+    /// may launch it.
+    pub safe: bool,
 }
 
 /// One parameter of the PTX entry of a kernel.

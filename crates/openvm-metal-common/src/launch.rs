@@ -1,12 +1,13 @@
 //! Calls of kernels, and the checks made before anything reaches the device.
 
 use crate::argument::{Bound, KernelArg, KernelArgMut};
+use crate::clause::Clauses;
 use crate::cost::Cost;
 use crate::driver::Span;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::grid::{Grid, Shape};
-use crate::kernel::{ArgKind, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::kernel::{ArgKind, KernelSpec, MAX_BUFFERS, MAX_GIVEN, MAX_THREADGROUP_ARGS};
 use crate::stream::{Call, CommandStream};
 
 /// Threadgroup memory that every device of the family has.
@@ -27,11 +28,25 @@ pub struct KernelCall<'a> {
     kernel: &'static KernelSpec,
     grid: Grid,
     buffers: [Option<Span>; MAX_BUFFERS],
+    /// How each buffer was lent.
+    access: [Access; MAX_BUFFERS],
     values: [Option<&'a [u8]>; MAX_BUFFERS],
     threadgroup: [Option<ThreadgroupLen>; MAX_THREADGROUP_ARGS],
     bound_bytes: u64,
+    given: [u64; MAX_GIVEN],
     cost: Option<Cost>,
     mistake: Option<MetalError>,
+}
+
+/// How a buffer is lent to a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    /// Others may read it meanwhile.
+    Read,
+    /// Nobody else has it.
+    Exclusive,
+    /// Others have it too, and it may be written.
+    Shared,
 }
 
 impl<'a> KernelCall<'a> {
@@ -41,9 +56,11 @@ impl<'a> KernelCall<'a> {
             kernel,
             grid,
             buffers: [None; MAX_BUFFERS],
+            access: [Access::Read; MAX_BUFFERS],
             values: [None; MAX_BUFFERS],
             threadgroup: [None; MAX_THREADGROUP_ARGS],
             bound_bytes: 0,
+            given: [0; MAX_GIVEN],
             cost: None,
             mistake: None,
         }
@@ -51,7 +68,7 @@ impl<'a> KernelCall<'a> {
 
     /// Binds device memory to `[[buffer(index)]]`, to be read.
     pub fn buffer<T: DeviceElem>(mut self, index: u8, argument: &'a impl KernelArg<T>) -> Self {
-        self.bind(index, argument.bound());
+        self.bind(index, argument.bound(), Access::Read);
         self
     }
 
@@ -61,7 +78,7 @@ impl<'a> KernelCall<'a> {
         index: u8,
         argument: &'a mut impl KernelArgMut<T>,
     ) -> Self {
-        self.bind(index, argument.bound_mut());
+        self.bind(index, argument.bound_mut(), Access::Exclusive);
         self
     }
 
@@ -89,9 +106,10 @@ impl<'a> KernelCall<'a> {
     }
 
     /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. Ranges of several
-    /// arguments may overlap: the kernel then sees one memory, as on every device.
+    /// arguments may overlap: the kernel then sees one memory, as on every device. A range that is written
+    /// must not be shown to the host at the time ([`MetalError::HostView`]).
     pub fn buffer_range(mut self, index: u8, range: crate::MetalSlice<'a, u8>) -> Self {
-        self.bind(index, KernelArg::<u8>::bound(&range));
+        self.bind(index, KernelArg::<u8>::bound(&range), Access::Shared);
         self
     }
 
@@ -104,27 +122,57 @@ impl<'a> KernelCall<'a> {
         self
     }
 
-    /// States what the threads of this call do together; without it little is assumed of each.
+    /// Number `index` of the kernel's `Given:` clause: what only the caller knows.
+    pub fn given(mut self, index: usize, number: u64) -> Self {
+        match self.given.get_mut(index) {
+            Some(slot) => *slot = number,
+            None => self.note_no_such_argument(u8::MAX),
+        }
+        self
+    }
+
+    /// States what the threads of this call do together, in place of the cost clause of the kernel; without both
+    /// little is assumed of each.
     pub fn cost(mut self, cost: Cost) -> Self {
         self.cost = Some(cost);
         self
     }
 
-    /// Checks everything and encodes the kernel.
+    /// Checks everything, the clauses of the kernel among it, and encodes the kernel.
     ///
     /// # Errors
     /// A typed error for an empty or too large grid, too many threads per threadgroup, too much
-    /// threadgroup memory, an argument that is missing, of the wrong size or of another context, or a
-    /// lost device.
+    /// threadgroup memory, an argument that is missing, of the wrong size, shorter than the launch needs
+    /// or of another context, parameters that the kernel does not allow, or a lost device;
+    /// [`MetalError::UncheckedKernel`] if the kernel's clauses do not bound all that it touches.
     pub fn dispatch(self) -> Result<()> {
+        if !self.kernel.safe {
+            let kernel = self.kernel.name;
+            return Err(MetalError::UncheckedKernel { kernel });
+        }
+        // SAFETY: the clauses of the kernel, which are checked now, say how long every buffer must be, and
+        // nothing else decides about its addresses.
+        unsafe { self.dispatch_unchecked() }
+    }
+
+    /// As [`KernelCall::dispatch`], for kernels that can reach memory beyond what their clauses say.
+    ///
+    /// # Safety
+    /// With these arguments and this grid the kernel touches nothing but the elements of its buffers.
+    ///
+    /// # Errors
+    /// Those of [`KernelCall::dispatch`].
+    pub unsafe fn dispatch_unchecked(self) -> Result<()> {
         if let Some(mistake) = self.mistake {
             return Err(mistake);
         }
         let profile = self.stream.context().device_profile();
         let shape = Shape::new(self.kernel, self.grid, profile.max_threads_per_threadgroup)?;
         let threadgroup_bytes = self.check_arguments(profile.max_threadgroup_memory)?;
+        let stated = self.check_clauses(&shape)?;
         let cost = self
             .cost
+            .or(stated)
             .unwrap_or_else(|| Cost::assumed(shape.total_threads(), self.bound_bytes));
         self.stream.dispatch(
             Call {
@@ -139,30 +187,20 @@ impl<'a> KernelCall<'a> {
         )
     }
 
-    fn bind(&mut self, index: u8, bound: Bound<'_>) {
+    fn bind(&mut self, index: u8, bound: Bound<'_>, access: Access) {
         if !bound.allocation.context.same_as(self.stream.context()) {
             self.mistake.get_or_insert(MetalError::WrongContext {
                 what: self.kernel.name,
             });
             return;
         }
-        if bound.len < bound.required {
-            let spec = self
-                .kernel
-                .args
-                .iter()
-                .find(|a| a.index == index && !matches!(a.kind, ArgKind::Threadgroup { .. }));
-            self.mistake.get_or_insert(MetalError::BufferTooShort {
-                kernel: self.kernel.name,
-                argument: spec.map_or("?", |a| a.name),
-                required: bound.required,
-                actual: bound.len,
-            });
-        }
         let span = bound.span();
         self.bound_bytes += span.bytes;
         match self.buffers.get_mut(index as usize) {
-            Some(slot) => *slot = Some(span),
+            Some(slot) => {
+                *slot = Some(span);
+                self.access[index as usize] = access;
+            }
             None => self.note_no_such_argument(index),
         }
     }
@@ -187,6 +225,32 @@ impl<'a> KernelCall<'a> {
         }
     }
 
+    /// What the clauses require holds; returns the cost that they state. All arguments are set.
+    fn check_clauses(&self, shape: &Shape) -> Result<Option<Cost>> {
+        let Some(clauses) = self.kernel.clauses else {
+            return Ok(None);
+        };
+        let launch = Clauses::of(clauses, shape, &self.values, &self.given);
+        launch.requirement(self.kernel.name)?;
+        for arg in self.kernel.args {
+            let (ArgKind::BufferRead { elem } | ArgKind::BufferWrite { elem }) = arg.kind else {
+                continue;
+            };
+            let (slot, kernel) = (arg.index as usize, self.kernel.name);
+            let bytes = self.buffers[slot].map_or(0, |span| span.bytes);
+            let (actual, required) = (bytes / elem.max(1) as u64, launch.lengths[slot]);
+            if actual < required {
+                return Err(MetalError::BufferTooShort {
+                    kernel,
+                    argument: arg.name,
+                    required,
+                    actual,
+                });
+            }
+        }
+        Ok(launch.cost)
+    }
+
     /// Every argument is set and fits; returns the threadgroup memory in bytes.
     fn check_arguments(&self, device_memory: u32) -> Result<[u32; MAX_THREADGROUP_ARGS]> {
         let mut bytes = [0u32; MAX_THREADGROUP_ARGS];
@@ -199,6 +263,16 @@ impl<'a> KernelCall<'a> {
                     let Some(span) = self.buffers.get(slot).copied().flatten() else {
                         return Err(self.mismatch(arg.name, "a buffer", "nothing"));
                     };
+                    let writes = matches!(arg.kind, ArgKind::BufferWrite { .. });
+                    match self.access[slot] {
+                        Access::Read if writes => {
+                            return Err(self.mismatch(arg.name, "a buffer to write", "one to read"))
+                        }
+                        Access::Shared if writes => {
+                            self.stream.context().inner.unseen(span, self.kernel.name)?
+                        }
+                        _ => {}
+                    }
                     let alignment = if elem.is_power_of_two() {
                         elem.min(16) as u64
                     } else {

@@ -27,6 +27,8 @@
 mod argument;
 mod buffer;
 mod checks;
+pub mod clause;
+mod clause_checks;
 mod context;
 mod context_builder;
 mod copy;
@@ -51,10 +53,12 @@ mod runtime;
 mod slice;
 mod stage;
 mod stream;
+mod view;
 
-pub use argument::{AtLeast, Bound, KernelArg, KernelArgMut};
+pub use argument::{Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
 pub use checks::{device_checks, DeviceCheck, DeviceCheckFailure};
+pub use clause_checks::{check_clauses, ClauseReport};
 pub use context::MetalContext;
 pub use context_builder::ContextBuilder;
 pub use copy::{HostView, MemCopyD2D, MemCopyD2H, MemCopyH2D};

@@ -339,6 +339,8 @@ fn describe(
             fiber,
             ptx_params: extend(&*params),
             slices: source.slices,
+            clauses: None,
+            safe: false,
         })
     };
     Ok(Owned {

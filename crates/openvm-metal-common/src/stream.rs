@@ -107,6 +107,12 @@ impl CommandStream {
         &self.context
     }
 
+    /// Fails with the error that ended the context, if one did: for host work that follows no request to the
+    /// device.
+    pub fn alive(&self) -> Result<()> {
+        self.context.inner.alive()
+    }
+
     /// Opens a stage: until the guard is dropped, what this handle does is counted under its path
     /// (the names of the open stages joined by `/`), inside a tracing span `stage{path}`.
     pub fn stage(&self, name: &str) -> StageGuard<'_> {
@@ -316,7 +322,11 @@ impl CommandStream {
             }
         }
         inner.pending.store(true, Ordering::Release);
-        lock(&self.ledger).current().dispatches += 1;
+        let mut ledger = lock(&self.ledger);
+        let stage = ledger.current();
+        stage.dispatches += 1;
+        stage.products = stage.products.saturating_add(cost.products);
+        stage.kernel_bytes = stage.kernel_bytes.saturating_add(cost.bytes);
         Ok(())
     }
 

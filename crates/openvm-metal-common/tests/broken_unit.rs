@@ -27,6 +27,8 @@ const fn broken(name: &'static str) -> KernelSpec {
         fiber: None,
         ptx_params: &[PtxParam::Threads, PtxParam::Buffer(0)],
         slices: false,
+        clauses: None,
+        safe: false,
     }
 }
 
@@ -63,7 +65,8 @@ fn everything_else_runs() {
         for kernel in &BROKEN {
             let mut out = &mut data;
             let call = s.encode(kernel, Grid::threads(3)).buffer_mut(0, &mut out);
-            let error = call.dispatch().expect_err("it was refused");
+            // SAFETY: a kernel that was refused does not run.
+            let error = unsafe { call.dispatch_unchecked() }.expect_err("it was refused");
             let MetalError::KernelMissing {
                 kernel: name,
                 unit,

@@ -76,20 +76,25 @@ fn byte_kernels_copy_and_fill() -> Result<(), Box<dyn std::error::Error>> {
         let a = MetalBuffer::from_host(&s, &data)?;
         let b = MetalBuffer::<u8>::zeroed(&s, data.len())?;
         let n = (len as u64).to_le_bytes();
-        unit.encode(&s, 0, Grid::threads(threads))?
+        let call = unit
+            .encode(&s, 0, Grid::threads(threads))?
             .buffer_range(0, a.slice(5..5 + len))
             .buffer_range(1, b.slice(3..3 + len))
-            .value_bytes(2, &n)
-            .dispatch()?;
+            .value_bytes(2, &n);
+        // SAFETY: the kernel copies `n` bytes, which both ranges have.
+        unsafe { call.dispatch_unchecked()? };
         let mut expected = vec![0; data.len()];
         expected[3..3 + len].copy_from_slice(&data[5..5 + len]);
         assert_eq!(b.to_host(&s)?, expected, "{len} bytes copied");
         let (fill, value) = (len / 2, 0x5A_u32.to_le_bytes());
-        unit.encode(&s, 1, Grid::threads(threads.min(fill.max(1))))?
+        let fill_bytes = (fill as u64).to_le_bytes();
+        let call = unit
+            .encode(&s, 1, Grid::threads(threads.min(fill.max(1))))?
             .buffer_range(0, b.slice(7..7 + fill.max(1)))
-            .value_bytes(1, &(fill as u64).to_le_bytes())
-            .value_bytes(2, &value)
-            .dispatch()?;
+            .value_bytes(1, &fill_bytes)
+            .value_bytes(2, &value);
+        // SAFETY: the kernel fills `n` bytes, which the range has.
+        unsafe { call.dispatch_unchecked()? };
         expected[7..7 + fill].fill(0x5A);
         assert_eq!(b.to_host(&s)?, expected, "{fill} bytes filled");
     }

@@ -3,8 +3,7 @@
 mod support;
 
 use openvm_metal_common::{
-    Device, DeviceKind, Grid, KernelArg, MemCopyD2D, MemCopyD2H, MemCopyH2D, MetalBuffer,
-    MetalError,
+    Device, DeviceKind, Grid, MemCopyD2D, MemCopyD2H, MemCopyH2D, MetalBuffer, MetalError,
 };
 use support::{add, add_badly, context, reverse};
 
@@ -108,7 +107,7 @@ fn bad_calls_are_typed_errors() {
     assert!(matches!(error, MetalError::GridTooLarge { .. }), "{error}");
     let error = add(&s, Grid::groups([1 << 30, 1], 256), &a, &mut b, 1, 100).unwrap_err();
     assert!(matches!(error, MetalError::GridTooLarge { .. }), "{error}");
-    let error = add(&s, Grid::threads(100), (&a).at_least(101), &mut b, 1, 100).unwrap_err();
+    let error = add(&s, Grid::threads(100), &a, &mut b, 1, 101).unwrap_err();
     assert!(
         matches!(
             error,

@@ -28,6 +28,8 @@ static HIDDEN: KernelSpec = KernelSpec {
     fiber: None,
     ptx_params: &[],
     slices: false,
+    clauses: None,
+    safe: false,
 };
 
 /// Kernels, copies, fills and uploads over buffers and parts of them, with memory that is dropped and used again.
@@ -134,11 +136,12 @@ fn a_kernel_that_hides_what_it_writes_is_found_out() {
         let buffers = (0..6).map(|_| MetalBuffer::from_host(&s, &[1u32; 64]));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
         for pair in buffers.windows(2) {
-            s.encode(&HIDDEN, Grid::threads(64))
-                .buffer(0, &&pair[0])
-                .buffer(1, &&pair[1])
-                .value(2, &AddParams { k: 1, n: 64 })
-                .dispatch()?;
+            let (from, to) = (&pair[0], &pair[1]);
+            let p = AddParams { k: 1, n: 64 };
+            let call = s.encode(&HIDDEN, Grid::threads(64));
+            let call = call.buffer(0, &from).buffer(1, &to).value(2, &p);
+            // SAFETY: both buffers hold 64 elements.
+            unsafe { call.dispatch_unchecked()? };
         }
         Ok(buffers[5].to_host(&s)?[0])
     };

@@ -99,19 +99,25 @@ fn kernels_made_at_run_time_run() -> Result<(), Box<dyn std::error::Error>> {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let data = MetalBuffer::from_host(&stream, &bytes)?;
         let params: Vec<u8> = [3u64, 5].iter().flat_map(|w| w.to_le_bytes()).collect();
-        unit.encode(&stream, 0, Grid::groups([4, 2, 2], [8, 4, 2]))?
+        let scale = |params| -> Result<_, MetalError> {
+            let call = unit.encode(&stream, 0, Grid::groups(4, 256))?;
+            let call = call.buffer_range(0, data.slice(..));
+            Ok(call.value_bytes(1, params))
+        };
+        let unchecked = scale(&params)?.dispatch();
+        assert!(matches!(unchecked, Err(MetalError::UncheckedKernel { .. })));
+        // SAFETY: a grid of 1024 threads, each of which has a word of `data`.
+        unsafe {
+            let short = scale(&params[..8])?.dispatch_unchecked();
+            short.expect_err("8 bytes of 16");
+            scale(&params)?.dispatch_unchecked()?;
+        }
+        let flip = unit
+            .encode(&stream, 1, Grid::groups(16, 64))?
             .buffer_range(0, data.slice(..))
-            .value_bytes(1, &params[..8])
-            .dispatch()
-            .expect_err("8 bytes of 16");
-        unit.encode(&stream, 0, Grid::groups(4, 256))?
-            .buffer_range(0, data.slice(..))
-            .value_bytes(1, &params)
-            .dispatch()?;
-        unit.encode(&stream, 1, Grid::groups(16, 64))?
-            .buffer_range(0, data.slice(..))
-            .threadgroup(0, 64)
-            .dispatch()?;
+            .threadgroup(0, 64);
+        // SAFETY: as above.
+        unsafe { flip.dispatch_unchecked()? };
         let out = data.to_host(&stream)?;
         for (i, word) in out.chunks_exact(4).enumerate() {
             let from = (i / 64 * 64 + 63 - i % 64) as u32;
@@ -126,7 +132,9 @@ fn kernels_made_at_run_time_run() -> Result<(), Box<dyn std::error::Error>> {
             unit.encode(&stream, 2, Grid::threads(1)).map(drop),
             Err(MetalError::KernelMissing { .. })
         ));
-        let missing = unit.encode(&stream, 0, Grid::threads(1))?.dispatch();
+        let missing = unit.encode(&stream, 0, Grid::threads(1))?;
+        // SAFETY: without arguments nothing is launched.
+        let missing = unsafe { missing.dispatch_unchecked() };
         assert!(matches!(missing, Err(MetalError::ArgumentMismatch { .. })));
     }
     Ok(())

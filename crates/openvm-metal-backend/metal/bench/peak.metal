@@ -7,7 +7,8 @@ struct BenchParams {
 };
 
 /// Peak of the field multiplier: 8 independent chains of `rounds` products in registers.
-/// Per thread: 8 * rounds products, one 4-byte store.
+/// Cost: 8 * p.rounds products, 4 bytes per thread.
+/// Lengths: out p.threads.
 kernel void bench_fp_mul(device Fp* out [[buffer(0)]],
                          constant BenchParams& p [[buffer(1)]],
                          gid_l gid [[thread_position_in_grid]]) {
@@ -28,7 +29,9 @@ kernel void bench_fp_mul(device Fp* out [[buffer(0)]],
     lane_store(out, i, ((a + b) + (c + d)) + ((e + f) + (g + h)));
 }
 
-/// Copy bandwidth. Per thread: 4 bytes read, 4 written.
+/// Copy bandwidth.
+/// Cost: 0 products, 8 bytes per thread.
+/// Lengths: in, out p.threads.
 kernel void bench_copy(device const uint* in [[buffer(0)]],
                        device uint* out [[buffer(1)]],
                        constant BenchParams& p [[buffer(2)]],

@@ -112,7 +112,7 @@ inline void commit_message(device const Fp* segment, device Fp* code, constant C
     else commit_chunk_transform<L>(chunk.c);
     device Chunk* target = (device Chunk*)code;
 #if LANE_WIDTH > 1
-    ulong first = from.base + p.first;
+    ulong first = from.base - p.skip + p.first;
     ulong column = first >> p.log_column, row = first & ((1ul << p.log_column) - 1ul);
     target += column << p.log_code_column;
     if (row + LANE_WIDTH <= (1ul << p.log_column)) {
@@ -123,7 +123,7 @@ inline void commit_message(device const Fp* segment, device Fp* code, constant C
         lane_scatter(target, rows - (ahead << uint_l(p.log_column)) + (ahead << uint_l(p.log_code_column)), chunk);
     }
 #else
-    ulong at = from + p.first;
+    ulong at = from - p.skip + p.first;
     ulong column = at >> p.log_column, row = at & ((1ul << p.log_column) - 1ul);
     target[(column << p.log_code_column) + row] = chunk;
 #endif

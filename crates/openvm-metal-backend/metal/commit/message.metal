@@ -1,8 +1,11 @@
 // Trace cells to Reed-Solomon message coefficients, straight into the codeword matrix.
 #include "message.h"
 
-/// One chunk of 1 cell per thread: reads 4 bytes of the segment, writes 4 bytes of the codeword
-/// matrix; 0 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 1 cell of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 0 products, 8 bytes per thread.
+/// Lengths: segment (p.skip + threads),
+/// code ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_0(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -11,8 +14,11 @@ kernel void commit_message_0(
     commit_message<0>(segment, code, p, gid);
 }
 
-/// One chunk of 2 cells per thread: reads 8 bytes of the segment, writes 8 bytes of the codeword
-/// matrix; 0 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 2 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 0 products, 16 bytes per thread.
+/// Lengths: segment 2 * (p.skip + threads),
+/// code 2 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_1(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -21,8 +27,11 @@ kernel void commit_message_1(
     commit_message<1>(segment, code, p, gid);
 }
 
-/// One chunk of 4 cells per thread: reads 16 bytes of the segment, writes 16 bytes of the codeword
-/// matrix; 3 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 4 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 3 products, 32 bytes per thread.
+/// Lengths: segment 4 * (p.skip + threads),
+/// code 4 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_2(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -31,8 +40,11 @@ kernel void commit_message_2(
     commit_message<2>(segment, code, p, gid);
 }
 
-/// One chunk of 8 cells per thread: reads 32 bytes of the segment, writes 32 bytes of the codeword
-/// matrix; 9 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 8 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 9 products, 64 bytes per thread.
+/// Lengths: segment 8 * (p.skip + threads),
+/// code 8 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_3(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -41,8 +53,11 @@ kernel void commit_message_3(
     commit_message<3>(segment, code, p, gid);
 }
 
-/// One chunk of 16 cells per thread: reads 64 bytes of the segment, writes 64 bytes of the codeword
-/// matrix; 25 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 16 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 25 products, 128 bytes per thread.
+/// Lengths: segment 16 * (p.skip + threads),
+/// code 16 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_4(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -51,8 +66,11 @@ kernel void commit_message_4(
     commit_message<4>(segment, code, p, gid);
 }
 
-/// One chunk of 32 cells per thread: reads 128 bytes of the segment, writes 128 bytes of the codeword
-/// matrix; 65 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 32 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 65 products, 256 bytes per thread.
+/// Lengths: segment 32 * (p.skip + threads),
+/// code 32 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_5(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],
@@ -61,8 +79,11 @@ kernel void commit_message_5(
     commit_message<5>(segment, code, p, gid);
 }
 
-/// One chunk of 64 cells per thread: reads 256 bytes of the segment, writes 256 bytes of the codeword
-/// matrix; 161 field products. Nothing else of the codeword matrix is touched.
+/// One chunk of 64 cells of the segment per thread, into the codeword matrix. Nothing else of that is touched.
+/// Cost: 161 products, 512 bytes per thread.
+/// Lengths: segment 64 * (p.skip + threads),
+/// code 64 * ((p.first + threads - 1 >> p.log_column << p.log_code_column) + (1 << p.log_column)).
+/// Requires: p.log_column <= p.log_code_column, p.log_code_column < 64.
 kernel void commit_message_6(
     device const Fp* segment [[buffer(0)]],
     device Fp* code [[buffer(1)]],

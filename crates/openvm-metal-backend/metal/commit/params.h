@@ -4,7 +4,7 @@
 /// One segment of the stacked matrix on its way into the codeword matrix. Units are chunks of
 /// 2^l_skip cells.
 struct CommitMessageParams {
-    ulong first;          // stacked index of the segment's first chunk
+    ulong first;          // stacked index of the first chunk of this dispatch
     ulong skip;           // chunks of the segment before this dispatch
     uint log_column;      // log2 of the chunks in a stacked column
     uint log_code_column; // log2 of the chunks in a codeword column

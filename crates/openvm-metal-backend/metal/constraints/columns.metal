@@ -3,8 +3,13 @@
 #include "coset.h"
 #include "fold.h"
 
-/// One thread extends one column at one x to all cosets of its job: reads 4 N bytes, writes 4 N for
-/// each coset (N = 2^l_skip), costs about (1 + cosets) N (l_skip + 1) / 2 field products.
+/// One thread extends one column at one x to all cosets of its job, with a transform of 2^l_skip cells for the
+/// column and one for each coset.
+/// Given: points, cosets.
+/// Cost: points * (1 + cosets) * (params.l_skip + 1) / 2 << params.l_skip products,
+/// 4 * points * (1 + cosets) << params.l_skip bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],
@@ -42,7 +47,11 @@ kernel void constraint_extend(
     }
 }
 
-/// One thread copies one cell of a column (cyclically beyond the height): reads and writes 4 bytes.
+/// One thread copies one cell of a column, cyclically beyond the height.
+/// Given: points.
+/// Cost: 0 products, 8 * points bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// `arena`. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],
@@ -74,8 +83,12 @@ kernel void constraint_gather(
 }
 
 /// One thread folds 2^l_skip rows of one column, and the same rows one ahead where the column has a
-/// rotated destination: reads 4 (N + 1) bytes, writes 16 or 32, costs 4 N or 8 N wide products. Results
-/// are in bit-reversed order of x, so that pairs to fold next are half the rows apart.
+/// rotated destination: 4 or 8 wide products (4 products) per row. Results are in bit-reversed order of x, so that
+/// pairs to fold next are half the rows apart.
+/// Given: points.
+/// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],

@@ -3,8 +3,12 @@
 #include "evaluate.h"
 
 /// One point per thread: runs the job's range of a program over base-field variables in the arena, writes
-/// the accumulators (16 bytes each). Costs the program: per instruction at most 3 loads, one product;
-/// accumulating costs 4 products.
+/// the accumulators (16 bytes each). Per instruction at most 3 loads and one product, accumulating 4 products; with
+/// what decoding takes, an instruction is worth 4 products.
+/// Given: steps.
+/// Cost: 4 * steps products, 4 * steps bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
+/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -26,6 +30,10 @@ kernel void constraint_eval_base(
 }
 
 /// The same where every job has one accumulator: it needs fewer registers, so more threads run on Apple GPUs.
+/// Given: steps.
+/// Cost: 4 * steps products, 4 * steps bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
+/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -47,7 +55,10 @@ kernel void constraint_eval_base_single(
 }
 
 /// As `constraint_eval_base` over extension-field variables, each on the line through two rows of the folded traces.
-/// A product costs about 9.5 field products.
+/// Given: steps.
+/// Cost: steps ext products, 32 * steps bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
+/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -69,6 +80,10 @@ kernel void constraint_eval_ext(
 }
 
 /// As `constraint_eval_base_single` over extension-field variables.
+/// Given: steps.
+/// Cost: steps ext products, 32 * steps bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
+/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -91,6 +106,10 @@ kernel void constraint_eval_ext_single(
 
 /// One row of a (lifted) trace per thread: writes numerator (4 bytes, times the norm factor) and
 /// denominator (16 bytes, with alpha) of each interaction in the job's range to its place in the leaves.
+/// Given: steps.
+/// Cost: 4 * steps products, 8 * steps bytes per launch.
+/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
+/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_leaves(
     device const ConstraintEvalJob* jobs [[buffer(0)]],

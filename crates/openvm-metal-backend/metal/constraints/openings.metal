@@ -2,8 +2,13 @@
 #include "fold.h"
 
 /// One run of x of one column per threadgroup: sum over x of eq[x] * sum over z of L_z(r_0) * (the cell
-/// after row x 2^l_skip + z). Reads 4 bytes per row, costs 4 wide products per row and one extension
-/// product per x; log2(tpg) barriers.
+/// after row x 2^l_skip + z). 4 wide products (2 products) per row and one extension product per x; log2(tpg)
+/// barriers.
+/// Given: points.
+/// Cost: 2 * points << params.l_skip products, points ext products, 4 * points << params.l_skip bytes per launch.
+/// Requires: threads_per_group <= 256.
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, its weights in `eq`, its
+/// results in `out`; `weights` has 2^l_skip entries. `points` counts the values of x in all columns.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(
     device const ConstraintColumnJob* jobs [[buffer(0)]],

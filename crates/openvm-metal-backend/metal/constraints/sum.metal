@@ -2,7 +2,11 @@
 #include "fold.h"
 
 /// One table per job: entry y is the product over k of eq(xi[point + k], bit k of y), or bit
-/// (vars - 1 - k) if reversed. Writes 16 bytes per thread, costs `vars` extension products.
+/// (vars - 1 - k) if reversed.
+/// Given: entries, vars.
+/// Cost: entries * vars ext products, 16 * entries bytes per launch.
+/// Safety: the threadgroups are those of `jobs`, whose coordinates lie in `xi` and tables in `tables`. `entries`
+/// counts the entries of all tables, of at most `vars` coordinates.
 kernel void constraint_eq_tables(
     device const ConstraintEqJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],
@@ -33,7 +37,11 @@ kernel void constraint_eq_tables(
 }
 
 /// One sum per threadgroup: sums[group] = sum over i < length of weights[i] * (sum over runs of element
-/// i). Reads 16 bytes per element and run, costs one extension product per i.
+/// i). At most one extension product per element and run.
+/// Given: elements.
+/// Cost: elements ext products, 16 * elements bytes per launch.
+/// Lengths: jobs, sums groups.
+/// Safety: the elements of each job lie in `partials`, its weights in `tables`. `elements` counts them in all runs.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_sum(
     device const ConstraintSumJob* jobs [[buffer(0)]],
@@ -73,8 +81,10 @@ kernel void constraint_sum(
     if (LANE_LEADER(tid)) sums[group] = sum;
 }
 
-/// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i). Reads 32
-/// bytes, writes 16, costs one extension product.
+/// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i).
+/// Given: rows.
+/// Cost: rows ext products, 48 * rows bytes per launch.
+/// Safety: the threadgroups are those of `jobs`, whose columns lie in `arena`. `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
     device const ConstraintLerpJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],
@@ -101,7 +111,10 @@ kernel void constraint_fold_mle(
     }
 }
 
-/// One element per thread: out[i] is the first element of column i. Reads and writes 16 bytes.
+/// One element per thread: out[i] is the first element of column i.
+/// Cost: 0 products, 48 bytes per thread.
+/// Lengths: picks, out count.
+/// Safety: each of `picks` lies in `arena`.
 kernel void constraint_pick(
     device const ConstraintPick* picks [[buffer(0)]],
     device const Fp* arena [[buffer(1)]],
@@ -116,7 +129,9 @@ kernel void constraint_pick(
     out[gid] = fpext_make(p[0], p[stride], p[2u * stride], p[3u * stride]);
 }
 
-/// Leaves without interaction: 0 / alpha. One leaf per thread, 20 bytes.
+/// Leaves without interaction: 0 / alpha. One leaf per thread.
+/// Cost: 0 products, 20 bytes per thread.
+/// Lengths: numerators, denominators count.
 kernel void constraint_fill_leaves(
     device Fp* numerators [[buffer(0)]],
     device FpExt* denominators [[buffer(1)]],

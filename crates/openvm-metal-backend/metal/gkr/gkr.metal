@@ -9,7 +9,9 @@ constant constexpr uint GKR_SUMS = 64u;
 
 /// One entry of the eq tables per thread: the heap of the low coordinates, then the heap of the high
 /// ones. Entry 2^j + y of a heap is eq(its last j coordinates, y), bit 0 of y for the first of them.
-/// Writes 16 bytes, costs `levels` ext products.
+/// Cost: params.levels ext products, 16 bytes per thread.
+/// Lengths: out params.entries.
+/// Requires: params.levels <= 31.
 kernel void gkr_eq_heaps(
     device FpExt* out [[buffer(0)]],
     constant GkrEqParams& params [[buffer(1)]],
@@ -20,8 +22,9 @@ kernel void gkr_eq_heaps(
     lane_store(out, i, gkr_eq_entry(params, to_vec(i)));
 }
 
-/// The two layers above the leaves, whose numerators are in the base field, four leaves per thread. Reads 80
-/// bytes, writes 96, costs 3 ext products and 4 products of an ext by a base-field element.
+/// The two layers above the leaves, whose numerators are in the base field, four leaves per thread.
+/// Cost: 5 ext products, 16 products, 176 bytes per thread.
+/// Lengths: p, q 4 * params.quads, parents 16 * params.quads, grandparents 8 * params.quads.
 kernel void gkr_build_leaves(
     device const Fp* p [[buffer(0)]],
     device const FpExt* q [[buffer(1)]],
@@ -34,7 +37,9 @@ kernel void gkr_build_leaves(
     gkr_build_quad<GkrLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
 }
 
-/// As `gkr_build_leaves` for a layer in planes, every layer above the leaves. Reads 128 bytes, writes 96, costs 9 ext products.
+/// As `gkr_build_leaves` for a layer in planes, every layer above the leaves.
+/// Cost: 9 ext products, 224 bytes per thread.
+/// Lengths: p, q, parents 16 * params.quads, grandparents 8 * params.quads.
 kernel void gkr_build_planes(
     device const Fp* p [[buffer(0)]],
     device const Fp* q [[buffer(1)]],
@@ -81,9 +86,12 @@ inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& pa
     return fpext_one<uint>();
 }
 
-/// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over
-/// its `chunk` pairs. Per pair: reads 80 bytes and an eq entry, 6 ext products and 2 by a base-field
-/// element.
+/// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over its `chunk` pairs.
+/// Cost: 6 * params.chunk ext products, 8 * params.chunk products, 96 * params.chunk + 32 bytes per threadgroup.
+/// Lengths: p, q 4 * groups * params.chunk, partials 2 * groups, eq params.split != 0 ?
+/// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
+/// params.eq_low + groups * params.chunk.
+/// Requires: params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_round_leaves(
     device const Fp* p [[buffer(0)]],
@@ -114,7 +122,13 @@ kernel void gkr_first_round_leaves(
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_round_leaves` for a layer in planes. Per pair: reads 128 bytes and an eq entry, 8 ext products.
+/// As `gkr_first_round_leaves` for a layer in planes.
+/// Cost: 8 * params.chunk ext products, 144 * params.chunk + 32 bytes per threadgroup.
+/// Lengths: p, q 16 * params.pairs, partials 2 * groups, eq params.split != 0 ?
+/// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
+/// params.eq_low + groups * params.chunk.
+/// Requires: groups * params.chunk <= params.pairs,
+/// params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_round_planes(
     device const Fp* p [[buffer(0)]],
@@ -145,9 +159,14 @@ kernel void gkr_first_round_planes(
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// Folds the leaves by the first challenge into columns a, b, c, d and
-/// evaluates round 1. Per pair: reads 160 bytes and an eq entry, writes 128 bytes, 14 ext products and
-/// 4 by a base-field element.
+/// Folds the leaves by the first challenge into columns a, b, c, d and evaluates round 1.
+/// Cost: 14 * params.chunk ext products, 16 * params.chunk products, 304 * params.chunk + 32 bytes per threadgroup.
+/// Lengths: p, q 8 * groups * params.chunk, out 32 * params.pairs, partials 2 * groups,
+/// eq params.split != 0 ?
+/// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
+/// params.eq_low + groups * params.chunk.
+/// Requires: groups * params.chunk <= params.pairs,
+/// params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_fold_leaves(
     device const Fp* p [[buffer(0)]],
@@ -179,8 +198,14 @@ kernel void gkr_first_fold_leaves(
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
-/// As `gkr_first_fold_leaves` for a layer in planes. Per pair: reads 256 bytes and an eq entry, writes 128 bytes, 16 ext
-/// products.
+/// As `gkr_first_fold_leaves` for a layer in planes.
+/// Cost: 16 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
+/// Lengths: p, q 32 * params.pairs, out 32 * params.pairs,
+/// partials 2 * groups, eq params.split != 0 ?
+/// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
+/// params.eq_low + groups * params.chunk.
+/// Requires: groups * params.chunk <= params.pairs,
+/// params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_first_fold_planes(
     device const Fp* p [[buffer(0)]],
@@ -213,8 +238,14 @@ kernel void gkr_first_fold_planes(
 }
 
 /// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
-/// and evaluates the next round. Per pair: reads 256 bytes and an eq entry, writes 128 bytes, 14 ext
-/// products.
+/// and evaluates the next round.
+/// Cost: 14 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
+/// Lengths: in 64 * params.pairs, out 32 * params.pairs,
+/// partials 2 * groups, eq params.split != 0 ?
+/// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
+/// params.eq_low + groups * params.chunk.
+/// Requires: groups * params.chunk <= params.pairs,
+/// params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_fold_round(
     device const Fp* in [[buffer(0)]],

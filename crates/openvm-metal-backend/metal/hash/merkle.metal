@@ -1,8 +1,10 @@
 #include "merkle.h"
 
 /// Hashes rows of a base-field matrix into `digests` (one per thread).
-/// Contract: a thread reads 2^log_fold rows of 4 * width bytes and writes 32 bytes;
-/// 2^log_fold * (ceil(width / 8) + 1) - 1 permutations of 564 products.
+/// A thread reads 2^log_fold rows of the matrix and writes one digest.
+/// Cost: (ceil_div(p.width, 8) + 1 << p.log_fold) - 1 permutations, (4 * p.width << p.log_fold) + 32 bytes per thread.
+/// Lengths: matrix p.height * p.width, digests p.threads.
+/// Requires: p.log_fold <= 4, p.height >= ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold.
 kernel void merkle_leaves_base(device const Fp* matrix [[buffer(0)]],
                                device Digest* digests [[buffer(1)]],
                                constant MerkleLeafParams& p [[buffer(2)]],
@@ -12,8 +14,10 @@ kernel void merkle_leaves_base(device const Fp* matrix [[buffer(0)]],
 }
 
 /// Hashes rows of an extension-field matrix into `digests` (one per thread).
-/// Contract: a thread reads 2^log_fold rows of 16 * width bytes and writes 32 bytes;
-/// 2^log_fold * (ceil(width / 2) + 1) - 1 permutations of 564 products.
+/// A thread reads 2^log_fold rows of the matrix and writes one digest.
+/// Cost: (ceil_div(p.width, 2) + 1 << p.log_fold) - 1 permutations, (16 * p.width << p.log_fold) + 32 bytes per thread.
+/// Lengths: matrix p.height * p.width, digests p.threads.
+/// Requires: p.log_fold <= 4, p.height >= ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold.
 kernel void merkle_leaves_ext(device const FpExt* matrix [[buffer(0)]],
                               device Digest* digests [[buffer(1)]],
                               constant MerkleLeafParams& p [[buffer(2)]],
@@ -23,7 +27,9 @@ kernel void merkle_leaves_ext(device const FpExt* matrix [[buffer(0)]],
 }
 
 /// Combines 2^log_fold digests, `query_stride` apart, into one (the strided levels below layer 0).
-/// Contract: a thread reads 2^log_fold digests and writes one; 2^log_fold - 1 permutations.
+/// Cost: (1 << p.log_fold) - 1 permutations, (32 << p.log_fold) + 32 bytes per thread.
+/// Lengths: in ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold, out p.threads.
+/// Requires: p.log_fold <= 4.
 kernel void merkle_fold(device const Digest* in [[buffer(0)]],
                         device Digest* out [[buffer(1)]],
                         constant MerkleLeafParams& p [[buffer(2)]],
@@ -38,7 +44,10 @@ kernel void merkle_fold(device const Digest* in [[buffer(0)]],
 }
 
 /// Computes `levels` layers of the tree above a layer, for one block of 2^levels nodes per threadgroup.
-/// Contract: a threadgroup reads 32 * 2^levels bytes and writes as many less 32; 2^levels - 1 permutations.
+/// A threadgroup reads its lowest nodes and writes all above.
+/// Cost: (1 << p.levels) - 1 permutations, (64 << p.levels) - 32 bytes per threadgroup.
+/// Lengths: tree p.first + (2 << p.log_nodes) - (1 << p.log_nodes >> p.levels).
+/// Requires: groups << p.levels <= 1 << p.log_nodes.
 kernel void merkle_subtree(device Digest* tree [[buffer(0)]],
                            constant MerkleSubtreeParams& p [[buffer(1)]],
                            tid_l tid [[thread_index_in_threadgroup]],
@@ -65,7 +74,10 @@ kernel void merkle_subtree(device Digest* tree [[buffer(0)]],
 }
 
 /// Gathers the opened rows of a base-field matrix: rows[(query * rows_per_query + t) * width + column].
-/// Contract: a thread reads and writes one cell (4 bytes each).
+/// A thread reads and writes one cell; rows beyond the matrix are zero.
+/// Cost: 0 products, 8 bytes per thread.
+/// Lengths: matrix p.height * p.width, queries ceil_div(p.cells, p.width << p.log_rows), rows p.cells.
+/// Requires: p.width > 0.
 kernel void merkle_open_base(device const Fp* matrix [[buffer(0)]],
                              device const uint* queries [[buffer(1)]],
                              device Fp* rows [[buffer(2)]],
@@ -77,8 +89,10 @@ kernel void merkle_open_base(device const Fp* matrix [[buffer(0)]],
     rows[gid] = row < p.height ? matrix[column * p.height + row] : Fp{0u};
 }
 
-/// Gathers the opened rows of an extension-field matrix.
-/// Contract: a thread reads and writes one cell (16 bytes each).
+/// Gathers the opened rows of an extension-field matrix. A thread reads and writes one cell.
+/// Cost: 0 products, 32 bytes per thread.
+/// Lengths: matrix p.height * p.width, queries ceil_div(p.cells, p.width << p.log_rows), rows p.cells.
+/// Requires: p.width > 0.
 kernel void merkle_open_ext(device const FpExt* matrix [[buffer(0)]],
                             device const uint* queries [[buffer(1)]],
                             device FpExt* rows [[buffer(2)]],
@@ -91,16 +105,19 @@ kernel void merkle_open_ext(device const FpExt* matrix [[buffer(0)]],
     rows[gid] = row < p.height ? matrix[column * p.height + row] : zero;
 }
 
-/// Gathers Merkle proofs: siblings[query * depth + level].
-/// Contract: a thread reads and writes one digest (32 bytes each).
+/// Gathers Merkle proofs: siblings[query * depth + level]. A thread reads and writes one digest; queries count
+/// modulo the leaves.
+/// Cost: 0 products, 64 bytes per thread.
+/// Lengths: tree (2 << p.log_stride) - 2, queries ceil_div(p.siblings, p.log_stride), siblings p.siblings.
+/// Requires: p.log_stride > 0, p.log_stride < 32.
 kernel void merkle_siblings(device const Digest* tree [[buffer(0)]],
                             device const uint* queries [[buffer(1)]],
                             device Digest* siblings [[buffer(2)]],
                             constant MerkleOpenParams& p [[buffer(3)]],
                             uint gid [[thread_position_in_grid]]) {
     if (gid >= p.siblings) return;
-    uint level = gid % p.log_stride, query = queries[gid / p.log_stride];
     ulong stride = 1ul << p.log_stride;
+    uint level = gid % p.log_stride, query = queries[gid / p.log_stride] & uint(stride - 1ul);
     ulong layer = 2ul * (stride - (stride >> level));
     siblings[gid] = tree[layer + ((query >> level) ^ 1u)];
 }

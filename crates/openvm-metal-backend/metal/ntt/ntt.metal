@@ -2,8 +2,13 @@
 
 /// A pass over rows that lie 2^log_low words apart: stages first .. first + stages of a transform in which more
 /// than 2^4 words lie below them. The source may be the message of a zero-padded transform.
-/// Contract: one threadgroup per tile of 2^stages rows x 16 words; reads and writes each word of the tile once;
-/// stages / 2 products per word.
+/// One threadgroup per tile of 2^stages rows x 16 words; reads and writes each word of the tile once.
+/// Cost: 8 * p.stages << p.stages products, 128 << p.stages bytes per threadgroup.
+/// Lengths: src (groups - 1 >> p.log_n + p.log_cells - p.stages - 4) * p.src_stride + (1 << p.log_message + p.log_cells),
+/// dst (groups - 1 >> p.log_n + p.log_cells - p.stages - 4) * p.dst_stride + (1 << p.log_n + p.log_cells), roots 16384.
+/// Requires: p.log_n + p.log_cells >= p.first + p.stages + 4, p.log_n + p.log_cells < 32, p.log_message <= p.log_n,
+/// p.stages <= 8, p.skipped <= p.stages.
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_columns(device const Fp* src [[buffer(0)]],
                         device Fp* dst [[buffer(1)]],
@@ -18,7 +23,11 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
 }
 
 /// ntt_columns with source and destination in one place: a tile is read before it is written.
-/// Contract: as ntt_columns.
+/// Cost: 8 * p.stages << p.stages products, 128 << p.stages bytes per threadgroup.
+/// Lengths: data (groups - 1 >> p.log_n + p.log_cells - p.stages - 4) * max(p.src_stride, p.dst_stride) + (1 << p.log_n + p.log_cells), roots 16384.
+/// Requires: p.log_n + p.log_cells >= p.first + p.stages + 4, p.log_n + p.log_cells < 32, p.log_message <= p.log_n,
+/// p.stages <= 8, p.skipped <= p.stages.
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
                                  device const Fp* roots [[buffer(1)]],
@@ -32,9 +41,15 @@ kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
 }
 
 /// The last pass: stages first .. log_n, on runs of 2^stages neighbouring elements, and the bit reversal.
-/// Contract: one threadgroup per 16 words x 2^stages rows, runs whose reversed numbers are neighbours; reads and
-/// writes each word once (runs of 2^stages elements read, 64 bytes written); stages / 2 products per word, one
-/// more for the factors and one for the scale. The source is not the destination.
+/// One threadgroup per 16 words x 2^stages rows, runs whose reversed numbers are neighbours; reads and writes each
+/// word once (runs of 2^stages elements read, 64 bytes written); one product per word for the factors and one for
+/// the scale. The source is not the destination.
+/// Cost: 8 * p.stages + 32 << p.stages products, 128 << p.stages bytes per threadgroup.
+/// Lengths: src (groups - 1 >> p.first + p.log_cells - 4) * p.src_stride + (1 << p.log_message + p.log_cells),
+/// dst (groups - 1 >> p.first + p.log_cells - 4) * p.dst_stride + (1 << p.first + p.stages + p.log_cells), roots 16384.
+/// Requires: p.first + p.log_cells >= 4, p.log_cells <= 2, p.first + p.stages == p.log_n, p.log_n + p.log_cells < 32,
+/// p.log_message <= p.log_n, p.stages <= 8, p.skipped <= p.stages.
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
                        device Fp* dst [[buffer(1)]],
@@ -120,8 +135,12 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
 }
 
 /// Whole transforms of size 2^stages <= 256, `sets` tiles of 2^(4 - log_cells) columns per threadgroup.
-/// Contract: reads the messages and writes every word once; stages / 2 products per word, one more for the scale.
-/// A threadgroup reads its columns before it writes them.
+/// Reads the messages and writes every word once, one product per word for the scale. A threadgroup reads its
+/// columns before it writes them.
+/// Cost: p.sets * (8 * p.stages + 16) << p.stages products, 128 * p.sets << p.stages bytes per threadgroup.
+/// Lengths: data (p.columns - 1) * p.dst_stride + (1 << p.stages + p.log_cells), roots 16384.
+/// Requires: p.sets << p.stages <= 256, p.log_cells <= 2, p.log_message <= p.stages, p.skipped <= p.stages.
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_small(device Fp* data [[buffer(0)]],
                       device const Fp* roots [[buffer(1)]],

@@ -4,7 +4,10 @@
 constant constexpr uint TRANSPOSE_TILE = 32u;
 
 /// Transposes a base-field matrix: out[c * rows + r] = in[r * cols + c] (row major to column major, or back with
-/// the dimensions exchanged). Contract: one threadgroup per tile of 32 x 32 cells, each read and written once.
+/// the dimensions exchanged). One threadgroup per tile of 32 x 32 cells, each read and written once.
+/// Cost: 0 products, 8192 bytes per threadgroup.
+/// Lengths: in, out p.rows * p.cols.
+/// Requires: groups <= ceil_div(p.rows, 32) * ceil_div(p.cols, 32).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void matrix_transpose_base(device const Fp* in [[buffer(0)]],
                                   device Fp* out [[buffer(1)]],

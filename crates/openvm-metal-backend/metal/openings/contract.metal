@@ -2,8 +2,11 @@
 #include "../field/fp_ext.h"
 #include "params.h"
 
-/// For each table t: out[t * len + j] = sum_k weights[k] in[offsets[t] + j + k * len], k < terms; one
-/// extension product (about 9.5 field products) and 16 bytes per element read.
+/// For each table t: out[t * len + j] = sum_k weights[k] in[offsets[t] + j + k * len], k < terms.
+/// Cost: p.tables * p.terms ext products, 16 * p.tables * (p.terms + 1) bytes per thread.
+/// Lengths: in max(p.offsets[0], p.offsets[1], p.offsets[2]) + p.terms * p.len, weights p.weights + p.terms,
+/// out p.tables * p.len.
+/// Requires: p.tables <= 3.
 kernel void openings_contract(
     device const FpExt* in [[buffer(0)]],
     device const FpExt* weights [[buffer(1)]],
@@ -21,8 +24,10 @@ kernel void openings_contract(
     }
 }
 
-/// out[j * out_stride] = sum_k weights[k] in[j * 2^log_block + k]; one extension product and 16 bytes
-/// per element read.
+/// out[j * out_stride] = sum_k weights[k] in[j * 2^log_block + k].
+/// Cost: 1 << p.log_block ext products, (16 << p.log_block) + 16 bytes per thread.
+/// Lengths: in p.len << p.log_block, weights p.weights + (1 << p.log_block), out (p.len - 1) * p.out_stride + 1.
+/// Requires: p.log_block < 32, p.out_stride > 0.
 kernel void openings_fold(
     device const FpExt* in [[buffer(0)]],
     device const FpExt* weights [[buffer(1)]],

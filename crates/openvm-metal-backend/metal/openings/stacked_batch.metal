@@ -11,7 +11,11 @@ inline StackedRun stacked_find_run(device const StackedRun* runs, uint count, ui
 
 /// g_0[row] = sum_j weights[2 j] q_j[row] and g_1[row] = sum_j weights[2 j + 1] q_j[row] over a chunk
 /// of columns; g_0 and then g_1 of a chunk lie one after the other, chunk after chunk. One segment of
-/// the stacked matrix per dispatch; 8 wide products and 4 bytes read per cell.
+/// the stacked matrix per dispatch; 8 wide products (4 products) per cell.
+/// Given: total.
+/// Cost: 4 * total products, 4 * total bytes per launch.
+/// Safety: the threadgroups are those of `runs`; the columns of each run lie in `cells`, its weights in `weights`
+/// and its results in `out`. `total` counts the cells.
 kernel void stacked_batch_rows(
     device const Fp* cells [[buffer(0)]],
     device const FpExt* weights [[buffer(1)]],
@@ -70,7 +74,9 @@ kernel void stacked_batch_rows(
     }
 }
 
-/// out[i] = sum over slots of slots[slot * len + i], on words: one addition and 4 bytes per word read.
+/// out[i] = sum over slots of slots[slot * len + i], on words: one addition per word read.
+/// Cost: 0 products, 4 * p.slots + 4 bytes per thread.
+/// Lengths: slots max(p.slots, 1) * p.len, out p.len.
 kernel void stacked_sum_slots(
     device const Fp* slots [[buffer(0)]],
     device Fp* out [[buffer(1)]],

@@ -5,8 +5,13 @@
 
 /// out[run.out + column * parts + part] = sum over the rows of the part of weight(row) q_column[row],
 /// weight(row) = high[row >> log_low] * low[row mod 2^log_low]. `low` is four planes of words. A
-/// threadgroup sums one part (2^log_block rows) of one column; 4 wide products per cell, 4 bytes of
-/// cells and 16 bytes of cached weights.
+/// threadgroup sums one part (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
+/// of cached weights.
+/// Given: total.
+/// Cost: 2 * total products, 4 * total + 16 * groups bytes per launch.
+/// Requires: threads_per_group <= 256.
+/// Safety: the threadgroups are those of `runs`; the columns of each run lie in `cells`, its results in `out`; a
+/// part has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
 kernel void stacked_column_values(
     device const Fp* cells [[buffer(0)]],
     device const Fp* low [[buffer(1)]],

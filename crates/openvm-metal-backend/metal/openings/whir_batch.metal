@@ -3,7 +3,12 @@
 #include "params.h"
 
 /// out[row] (+)= sum of mu_powers[first_column + column] q[column][row] over the cells of one segment
-/// of a stacked matrix, cell = column * 2^log_height + row; 4 wide products and 4 bytes per cell.
+/// of a stacked matrix, cell = column * 2^log_height + row; 4 wide products (2 products) per cell.
+/// Cost: 2 * ceil_div(p.len, 1 << p.log_height) << p.log_block products,
+/// 4 * ceil_div(p.len, 1 << p.log_height) + 16 << p.log_block bytes per threadgroup.
+/// Lengths: cells p.len, mu_powers p.first_column + (p.start + p.len - 1 >> p.log_height) + 1, out 1 << p.log_height.
+/// Requires: groups << p.log_block <= min(p.len, 1 << p.log_height), p.log_block <= p.log_height,
+/// p.len % (1 << p.log_block) == 0, p.start % (1 << p.log_block) == 0.
 kernel void whir_batch_columns(
     device const Fp* cells [[buffer(0)]],
     device const FpExt* mu_powers [[buffer(1)]],

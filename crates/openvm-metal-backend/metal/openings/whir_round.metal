@@ -9,8 +9,10 @@ inline void whir_pair_terms(FpExtL c0, FpExtL c1, FpExtL w0, FpExtL w1, thread F
     s2 = s2 + (sum + c1) * (w1 + w1 + w1 - w0);
 }
 
-/// partial[2 group] and [2 group + 1] = this threadgroup's share of s(1) and s(2); 2 extension products
-/// and 64 bytes read per pair.
+/// partial[2 group] and [2 group + 1] = this threadgroup's share of s(1) and s(2).
+/// Cost: 2 * p.block ext products, 64 * p.block + 32 bytes per threadgroup.
+/// Lengths: c, w 2 * groups * p.block, partial 2 * groups.
+/// Requires: threads_per_group <= 256.
 kernel void whir_round_sums(
     device const FpExt* c [[buffer(0)]],
     device const FpExt* w [[buffer(1)]],
@@ -39,8 +41,10 @@ kernel void whir_round_sums(
     }
 }
 
-/// Folds both tables by the last challenge and sums for the next round, as `whir_round_sums`; 8 extension
-/// products, 128 bytes read and 64 written per pair of the folded tables.
+/// Folds both tables by the last challenge and sums for the next round, as `whir_round_sums`.
+/// Cost: 8 * p.block ext products, 192 * p.block + 32 bytes per threadgroup.
+/// Lengths: c, w 4 * groups * p.block, c_out, w_out 2 * groups * p.block, partial 2 * groups.
+/// Requires: threads_per_group <= 256.
 kernel void whir_fold_sums(
     device const FpExt* c [[buffer(0)]],
     device const FpExt* w [[buffer(1)]],

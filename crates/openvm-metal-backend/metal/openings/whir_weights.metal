@@ -15,7 +15,11 @@ inline FpL whir_power(Fp base, uint_l i, uint bits) {
 }
 
 /// One threadgroup per query i: low[i * 2^log_low + j] = z_i^j and high[k * queries + i] =
-/// gamma_i z_i^(k 2^log_low); about log + 5 field products per entry.
+/// gamma_i z_i^(k 2^log_low).
+/// Cost: (2 * p.log_low << p.log_low) + (2 * p.log_high + 4 << p.log_high) products,
+/// (4 << p.log_low) + (16 << p.log_high) bytes per threadgroup.
+/// Lengths: points, gammas groups, low groups << p.log_low, high p.queries << p.log_high.
+/// Requires: groups <= p.queries, p.log_low < 32, p.log_high < 32.
 kernel void whir_power_tables(
     device const Fp* points [[buffer(0)]],
     device const FpExt* gammas [[buffer(1)]],
@@ -45,7 +49,12 @@ kernel void whir_power_tables(
 }
 
 /// w[k 2^log_low + j] (+)= sum_t term_high[t][k] term_low[t][j] + sum_i high[k][i] low[i][j]. The rank of
-/// the update is `queries`: 4 wide products and 4 bytes of cached powers per query and entry.
+/// the update is `queries`: 4 wide products (2 products) and 4 bytes of cached powers per query and entry.
+/// Cost: 2 * p.queries * p.block products, p.terms * p.block ext products, 32 * p.block bytes per threadgroup.
+/// Lengths: low p.queries << p.log_low, high p.queries << p.log_high,
+/// term_low p.terms << p.log_low, term_high p.terms << p.log_high, w 1 << p.log_low + p.log_high.
+/// Requires: p.log_low < 32, p.log_high < 32, (1 << p.log_low) % p.block == 0,
+/// groups <= (1 << p.log_low) / p.block << p.log_high.
 kernel void whir_update_weights(
     device const Fp* low [[buffer(0)]],
     device const FpExt* high [[buffer(1)]],

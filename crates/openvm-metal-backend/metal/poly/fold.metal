@@ -3,7 +3,8 @@
 
 /// Folds the lowest variable of multilinear tables: out[y] = in[2y] + r (in[2y+1] - in[2y]).
 /// Columns of even height that follow each other fold as one table.
-/// Per thread: 32 bytes read, 16 written, one extension product.
+/// Cost: 1 ext product, 48 bytes per thread.
+/// Lengths: in 2 * p.threads, out p.threads.
 kernel void poly_fold_ext(device const FpExt* in [[buffer(0)]],
                           device FpExt* out [[buffer(1)]],
                           constant PolyFoldParams& p [[buffer(2)]],

@@ -4,7 +4,10 @@
 // g mod blocks of segment g div blocks and writes out[g]. With more than one block per segment a
 // second launch of `poly_sum_ext` adds the blocks.
 
-/// out[g] = sum of the block's elements. Per thread: block_len / tpg loads and additions.
+/// out[g] = sum of the block's elements.
+/// Cost: 0 products, 16 * min(p.block_len, p.len) + 16 bytes per threadgroup.
+/// Lengths: values (groups - 1) / p.blocks * p.stride + p.len, out groups.
+/// Requires: p.blocks > 0, p.blocks == 1 or p.block_len % 16 == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_sum_ext(device const FpExt* values [[buffer(0)]],
                          device FpExt* out [[buffer(1)]],
@@ -26,8 +29,10 @@ kernel void poly_sum_ext(device const FpExt* values [[buffer(0)]],
     if (LANE_LEADER(tid)) out[group] = sum;
 }
 
-/// out[g] = sum of weights[i] * values[segment][i] over the block: 32 bytes and one extension product
-/// per element.
+/// out[g] = sum of weights[i] * values[segment][i] over the block.
+/// Cost: min(p.block_len, p.len) ext products, 32 * min(p.block_len, p.len) + 16 bytes per threadgroup.
+/// Lengths: weights p.len, values (groups - 1) / p.blocks * p.stride + p.len, out groups.
+/// Requires: p.blocks > 0, p.blocks == 1 or p.block_len % 16 == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_dot_ext(device const FpExt* weights [[buffer(0)]],
                          device const FpExt* values [[buffer(1)]],
@@ -50,7 +55,10 @@ kernel void poly_dot_ext(device const FpExt* weights [[buffer(0)]],
     if (LANE_LEADER(tid)) out[group] = sum;
 }
 
-/// As `poly_dot_ext` with base field values: 20 bytes and four base products per element.
+/// As `poly_dot_ext` with base field values.
+/// Cost: 4 * min(p.block_len, p.len) products, 20 * min(p.block_len, p.len) + 16 bytes per threadgroup.
+/// Lengths: weights p.len, values (groups - 1) / p.blocks * p.stride + p.len, out groups.
+/// Requires: p.blocks > 0, p.blocks == 1 or p.block_len % 16 == 0.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_dot_base(device const FpExt* weights [[buffer(0)]],
                           device const Fp* values [[buffer(1)]],
@@ -74,8 +82,13 @@ kernel void poly_dot_base(device const FpExt* weights [[buffer(0)]],
 }
 
 /// out[g] = sum over the block's rows h of high[h] * sum_l low[l] * values[segment][h << low_bits | l],
-/// the inner product with a tensor table that is never written: 16 bytes and one extension product
-/// per element, one more product per thread and row.
+/// the inner product with a tensor table that is never written: one extension product per element, one more per
+/// thread and row.
+/// Cost: min(p.rows_per_block << p.low_bits, p.len) ext products,
+/// 16 * min(p.rows_per_block << p.low_bits, p.len) + 16 bytes per threadgroup.
+/// Lengths: factors (1 << p.low_bits) + ceil_div(p.len, 1 << p.low_bits),
+/// values (groups - 1) / p.blocks * p.stride + p.len, out groups.
+/// Requires: p.blocks > 0, p.low_bits >= 4.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_tensor_dot_ext(device const FpExt* factors [[buffer(0)]],
                                 device const FpExt* values [[buffer(1)]],
@@ -105,7 +118,12 @@ kernel void poly_tensor_dot_ext(device const FpExt* factors [[buffer(0)]],
     if (LANE_LEADER(tid)) out[group] = sum;
 }
 
-/// As `poly_tensor_dot_ext` with base field values: 4 bytes and four base products per element.
+/// As `poly_tensor_dot_ext` with base field values: four base products per element.
+/// Cost: 4 * min(p.rows_per_block << p.low_bits, p.len) products,
+/// 4 * min(p.rows_per_block << p.low_bits, p.len) + 16 bytes per threadgroup.
+/// Lengths: factors (1 << p.low_bits) + ceil_div(p.len, 1 << p.low_bits),
+/// values (groups - 1) / p.blocks * p.stride + p.len, out groups.
+/// Requires: p.blocks > 0, p.low_bits >= 4.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_tensor_dot_base(device const FpExt* factors [[buffer(0)]],
                                  device const Fp* values [[buffer(1)]],

@@ -4,7 +4,10 @@
 constant constexpr uint SCAN_TILE = 1024u;
 
 /// Inclusive prefix sums within tiles of 1024 elements, in place, and the total of each tile.
-/// Per element: 32 bytes moved, two additions; per tile 2 + log2(tpg) barriers.
+/// Per element two additions, per tile 2 + log2(tpg) barriers.
+/// Cost: 0 products, 32 * min(p.len, 1024) + 16 bytes per threadgroup.
+/// Lengths: values p.len, totals groups.
+/// Requires: groups <= ceil_div(p.len, 1024).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_scan_tiles(device FpExt* values [[buffer(0)]],
                             device FpExt* totals [[buffer(1)]],
@@ -45,7 +48,9 @@ kernel void poly_scan_tiles(device FpExt* values [[buffer(0)]],
 }
 
 /// Adds the inclusive prefix of the tile totals before each element's tile.
-/// Per thread: 48 bytes moved, one addition.
+/// One addition per thread.
+/// Cost: 0 products, 48 bytes per thread.
+/// Lengths: values threads + 1024, totals ceil_div(threads, 1024).
 kernel void poly_scan_add(device FpExt* values [[buffer(0)]],
                           device const FpExt* totals [[buffer(1)]],
                           constant uint& threads [[buffer(2)]],

@@ -2,7 +2,10 @@
 
 /// Factor tables of a tensor table: low[0 .. 2^low_bits) with the scale, then high[0 .. 2^high_bits).
 /// With high_bits = 0 the low factor is the table itself and `threads` may be any prefix of it.
-/// Per thread: low_bits or high_bits extension products, one 16-byte store.
+/// Per thread low_bits or high_bits extension products.
+/// Cost: max(p.low_bits, p.high_bits) ext products, 16 bytes per thread.
+/// Lengths: factors p.threads.
+/// Requires: p.low_bits + p.high_bits <= 32.
 kernel void poly_tensor_factors(device FpExt* factors [[buffer(0)]],
                                 constant PolyTensorParams& p [[buffer(1)]],
                                 gid_l gid [[thread_position_in_grid]]) {
@@ -20,7 +23,10 @@ kernel void poly_tensor_factors(device FpExt* factors [[buffer(0)]],
 }
 
 /// table[h << low_bits | l] = low[l] * high[h] for the rows_per_thread rows h of the thread's strip.
-/// Per thread: one load, rows_per_thread products and 16-byte stores (consecutive over threads).
+/// Stores are consecutive over threads; vectors of threads do not cross a row.
+/// Cost: p.rows_per_thread ext products, 16 * p.rows_per_thread + 16 bytes per thread.
+/// Lengths: factors (1 << p.low_bits) + ceil_div(p.len, 1 << p.low_bits), table p.len.
+/// Requires: p.low_bits >= 4, p.low_bits < 32, threads_per_group % 16 == 0.
 kernel void poly_tensor_outer(device const FpExt* factors [[buffer(0)]],
                               device FpExt* table [[buffer(1)]],
                               constant PolyOuterParams& p [[buffer(2)]],

@@ -1,7 +1,10 @@
 #include "zeta.h"
 
 /// Subset sums over bits [first_bit, first_bit + bits) of the index of an EF table, in place.
-/// Per element and launch: 32 bytes moved, bits / 2 extension additions.
+/// Per element bits / 2 extension additions.
+/// Cost: 0 products, 32 << p.run_bits + p.bits bytes per threadgroup.
+/// Lengths: table ceil_div(groups, 1 << p.first_bit - p.run_bits) << p.first_bit + p.bits.
+/// Requires: p.run_bits + p.bits <= 10, p.run_bits <= p.first_bit, p.first_bit - p.run_bits < 32.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_zeta_pass(device FpExt* table [[buffer(0)]],
                            constant PolyZetaParams& p [[buffer(1)]],
@@ -29,7 +32,10 @@ inline uint chunk_reverse_bits(uint x, uint bits) {
 
 /// For every chunk of 2^log_chunk elements: inverse DFT (natural order in and out), then subset sums
 /// over the chunk's index bits; with zeta_tile set, subset sums over all bits of the tile once more.
-/// Per element: 32 bytes moved, log_chunk / 2 products of an extension and a base element.
+/// Per element one product of an extension and a base element, and one more for every second bit of the chunk.
+/// Cost: 2 * (p.log_chunk + 2) << p.log_tile products, 32 << p.log_tile bytes per threadgroup.
+/// Lengths: in, out groups << p.log_tile.
+/// Requires: p.log_chunk <= p.log_tile, p.log_tile <= 10.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void poly_chunk_transform(device const FpExt* in [[buffer(0)]],
                                  device FpExt* out [[buffer(1)]],

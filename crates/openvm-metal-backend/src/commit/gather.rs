@@ -131,28 +131,35 @@ impl<'a> Batch<'a> {
             let matrix = self.sources.get(i).unwrap_or(&self.sources[0]);
             matrix.cells().parts().0.as_slice()
         };
-        kernels::commit_gather(
-            s,
-            Grid::groups(groups, [256u32, 1, 1]),
-            source(0),
-            source(1),
-            source(2),
-            source(3),
-            source(4),
-            source(5),
-            source(6),
-            source(7),
-            source(8),
-            source(9),
-            source(10),
-            source(11),
-            source(12),
-            source(13),
-            source(14),
-            source(15),
-            target,
-            &p,
-        )?;
+        let cells = self.jobs.iter().map(|job| job.len).sum();
+        // SAFETY: every job copies cells of a trace, which its source holds, to a section of `target`; the
+        // grid has one row of threadgroups for each job.
+        let launched = unsafe {
+            kernels::commit_gather(
+                s,
+                Grid::groups(groups, [256u32, 1, 1]),
+                source(0),
+                source(1),
+                source(2),
+                source(3),
+                source(4),
+                source(5),
+                source(6),
+                source(7),
+                source(8),
+                source(9),
+                source(10),
+                source(11),
+                source(12),
+                source(13),
+                source(14),
+                source(15),
+                target,
+                &p,
+                cells,
+            )
+        };
+        launched?;
         self.sources.clear();
         self.jobs.clear();
         Ok(())

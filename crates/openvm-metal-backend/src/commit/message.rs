@@ -46,8 +46,7 @@ pub(super) fn encode_messages(
         while skip < chunks {
             let count = (chunks - skip).min(MAX_CHUNKS);
             let p = CommitMessageParams {
-                // Wraps if the segment starts before the first wanted column; `skip` makes up for it.
-                first: (segment.start >> shape.l_skip).wrapping_sub(wanted.start >> shape.l_skip),
+                first: (segment.start >> shape.l_skip) + skip - (wanted.start >> shape.l_skip),
                 skip,
                 log_column: (shape.log_height - shape.l_skip) as u32,
                 log_code_column: (shape.log_height + shape.log_blowup - shape.l_skip) as u32,

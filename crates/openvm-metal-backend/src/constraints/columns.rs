@@ -119,6 +119,10 @@ struct ColumnDispatch {
     group: usize,
     jobs: Range<usize>,
     groups: Range<usize>,
+    /// Threads of all jobs.
+    points: u64,
+    /// Most cosets of a job.
+    cosets: u64,
 }
 
 /// Which kernel.
@@ -153,12 +157,16 @@ impl ColumnPlan {
                     let count = job.threads.div_ceil(BLOCK) as usize;
                     groups.extend(std::iter::repeat_n(index as u32, count));
                 }
+                let points = pass_jobs.iter().map(|job| u64::from(job.threads)).sum();
+                let cosets = pass_jobs.iter().map(|job| u64::from(job.cosets)).max();
                 jobs.extend(pass_jobs);
                 let (jobs, groups) = (first_job..jobs.len(), first_group..groups.len());
                 dispatches.push(ColumnDispatch {
                     group,
                     jobs,
                     groups,
+                    points,
+                    cosets: cosets.unwrap_or(0),
                 });
             }
             plan.push(dispatches);
@@ -194,61 +202,71 @@ impl ColumnPlan {
                 unused: 0,
             };
             let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = sources.group(dispatch.group);
-            match kernel {
-                ColumnKernel::Extend(tables) => kernels::constraint_extend(
-                    s,
-                    grid,
-                    jobs,
-                    groups,
-                    columns,
-                    tables,
-                    &mut *arena,
-                    &params,
-                    s0,
-                    s1,
-                    s2,
-                    s3,
-                    s4,
-                    s5,
-                    s6,
-                    s7,
-                )?,
-                ColumnKernel::Gather => kernels::constraint_gather(
-                    s,
-                    grid,
-                    jobs,
-                    groups,
-                    columns,
-                    &mut *arena,
-                    &params,
-                    s0,
-                    s1,
-                    s2,
-                    s3,
-                    s4,
-                    s5,
-                    s6,
-                    s7,
-                )?,
-                ColumnKernel::Fold(weights) => kernels::constraint_fold_ple(
-                    s,
-                    grid,
-                    jobs,
-                    groups,
-                    columns,
-                    weights,
-                    &mut *arena,
-                    &params,
-                    s0,
-                    s1,
-                    s2,
-                    s3,
-                    s4,
-                    s5,
-                    s6,
-                    s7,
-                )?,
-            }
+            // SAFETY: `groups` has a share of a job for each threadgroup. The entries of the column table lie
+            // in the sources of their group, `height_mask` keeps rows inside a column, and the layout that
+            // made the jobs gave their results room in `arena`; the tables are those of `l_skip`.
+            let launched = unsafe {
+                match kernel {
+                    ColumnKernel::Extend(tables) => kernels::constraint_extend(
+                        s,
+                        grid,
+                        jobs,
+                        groups,
+                        columns,
+                        tables,
+                        &mut *arena,
+                        &params,
+                        s0,
+                        s1,
+                        s2,
+                        s3,
+                        s4,
+                        s5,
+                        s6,
+                        s7,
+                        dispatch.points,
+                        dispatch.cosets,
+                    ),
+                    ColumnKernel::Gather => kernels::constraint_gather(
+                        s,
+                        grid,
+                        jobs,
+                        groups,
+                        columns,
+                        &mut *arena,
+                        &params,
+                        s0,
+                        s1,
+                        s2,
+                        s3,
+                        s4,
+                        s5,
+                        s6,
+                        s7,
+                        dispatch.points,
+                    ),
+                    ColumnKernel::Fold(weights) => kernels::constraint_fold_ple(
+                        s,
+                        grid,
+                        jobs,
+                        groups,
+                        columns,
+                        weights,
+                        &mut *arena,
+                        &params,
+                        s0,
+                        s1,
+                        s2,
+                        s3,
+                        s4,
+                        s5,
+                        s6,
+                        s7,
+                        dispatch.points,
+                    ),
+                }
+            };
+            launched?;
         }
         Ok(())
     }

@@ -99,6 +99,8 @@ struct EvalDispatch {
     resources: Resources,
     /// No job has a second accumulator.
     single: bool,
+    /// Instructions times points.
+    steps: u64,
 }
 
 /// The uploaded jobs of several passes, with memory for spilled values.
@@ -130,6 +132,10 @@ impl EvalPlan {
                 groups.extend(std::iter::repeat_n(index as u32, count));
             }
             let single = pass.jobs.iter().all(|job| job.accumulators < 2);
+            let steps = pass.jobs.iter().map(|job| {
+                u64::from(job.points) * u64::from(job.code_end.saturating_sub(job.code_begin))
+            });
+            let steps = steps.sum();
             jobs.append(&mut pass.jobs);
             let dispatch = EvalDispatch {
                 jobs: first_job..jobs.len(),
@@ -138,6 +144,7 @@ impl EvalPlan {
                 threads: (block / per_thread).max(32),
                 resources: pass.resources,
                 single,
+                steps,
             };
             let slots = (pass.resources.spills * words * block) as usize;
             spill_words = spill_words.max(slots * dispatch.groups.len());
@@ -166,6 +173,7 @@ struct Launch<'a> {
     spills: MetalBuffer<F>,
     registers: u32,
     single: bool,
+    steps: u64,
 }
 
 impl EvalPlan {
@@ -190,6 +198,7 @@ impl EvalPlan {
             spills: MetalBuffer::uninit(s.context(), self.spill_words.max(1))?,
             registers: dispatch.resources.registers.max(1) * words * dispatch.block,
             single: dispatch.single,
+            steps: dispatch.steps,
         }))
     }
 }
@@ -208,36 +217,43 @@ impl RuleEvaluator for Interpreter<'_> {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        if l.single {
-            kernels::constraint_eval_base_single(
-                s,
-                l.grid,
-                l.jobs,
-                l.groups,
-                code,
-                coefficients,
-                uniforms,
-                arena,
-                &mut l.spills,
-                partials,
-                &l.params,
-                l.registers,
-            )
-        } else {
-            kernels::constraint_eval_base(
-                s,
-                l.grid,
-                l.jobs,
-                l.groups,
-                code,
-                coefficients,
-                uniforms,
-                arena,
-                &mut l.spills,
-                partials,
-                &l.params,
-                l.registers,
-            )
+        // SAFETY: `groups` has a share of a job for each threadgroup. A program's operands lie below the
+        // registers and spills of its pass, for which there is room at every point, and in the uniforms,
+        // coefficients and arena rows that it was encoded for; the plan of the jobs gave their results room.
+        unsafe {
+            if l.single {
+                kernels::constraint_eval_base_single(
+                    s,
+                    l.grid,
+                    l.jobs,
+                    l.groups,
+                    code,
+                    coefficients,
+                    uniforms,
+                    arena,
+                    &mut l.spills,
+                    partials,
+                    &l.params,
+                    l.registers,
+                    l.steps,
+                )
+            } else {
+                kernels::constraint_eval_base(
+                    s,
+                    l.grid,
+                    l.jobs,
+                    l.groups,
+                    code,
+                    coefficients,
+                    uniforms,
+                    arena,
+                    &mut l.spills,
+                    partials,
+                    &l.params,
+                    l.registers,
+                    l.steps,
+                )
+            }
         }
     }
 
@@ -254,36 +270,43 @@ impl RuleEvaluator for Interpreter<'_> {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        if l.single {
-            kernels::constraint_eval_ext_single(
-                s,
-                l.grid,
-                l.jobs,
-                l.groups,
-                code,
-                coefficients,
-                uniforms,
-                arena,
-                &mut l.spills,
-                partials,
-                &l.params,
-                l.registers,
-            )
-        } else {
-            kernels::constraint_eval_ext(
-                s,
-                l.grid,
-                l.jobs,
-                l.groups,
-                code,
-                coefficients,
-                uniforms,
-                arena,
-                &mut l.spills,
-                partials,
-                &l.params,
-                l.registers,
-            )
+        // SAFETY: `groups` has a share of a job for each threadgroup. A program's operands lie below the
+        // registers and spills of its pass, for which there is room at every point, and in the uniforms,
+        // coefficients and arena rows that it was encoded for; the plan of the jobs gave their results room.
+        unsafe {
+            if l.single {
+                kernels::constraint_eval_ext_single(
+                    s,
+                    l.grid,
+                    l.jobs,
+                    l.groups,
+                    code,
+                    coefficients,
+                    uniforms,
+                    arena,
+                    &mut l.spills,
+                    partials,
+                    &l.params,
+                    l.registers,
+                    l.steps,
+                )
+            } else {
+                kernels::constraint_eval_ext(
+                    s,
+                    l.grid,
+                    l.jobs,
+                    l.groups,
+                    code,
+                    coefficients,
+                    uniforms,
+                    arena,
+                    &mut l.spills,
+                    partials,
+                    &l.params,
+                    l.registers,
+                    l.steps,
+                )
+            }
         }
     }
 
@@ -302,21 +325,27 @@ impl RuleEvaluator for Interpreter<'_> {
             return Ok(());
         };
         let EvalTables { code, uniforms } = self.tables;
-        kernels::constraint_eval_leaves(
-            s,
-            l.grid,
-            l.jobs,
-            l.groups,
-            code,
-            coefficients,
-            uniforms,
-            arena,
-            &mut l.spills,
-            leaves,
-            numerators,
-            denominators,
-            &l.params,
-            l.registers,
-        )
+        // SAFETY: `groups` has a share of a job for each threadgroup. A program's operands lie below the
+        // registers and spills of its pass, for which there is room at every point, and in the uniforms,
+        // coefficients and arena rows that it was encoded for; the plan of the jobs gave their results room.
+        unsafe {
+            kernels::constraint_eval_leaves(
+                s,
+                l.grid,
+                l.jobs,
+                l.groups,
+                code,
+                coefficients,
+                uniforms,
+                arena,
+                &mut l.spills,
+                leaves,
+                numerators,
+                denominators,
+                &l.params,
+                l.registers,
+                l.steps,
+            )
+        }
     }
 }

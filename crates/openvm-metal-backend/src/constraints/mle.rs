@@ -39,6 +39,8 @@ pub struct RoundSums {
 struct Fold {
     jobs: std::ops::Range<usize>,
     groups: std::ops::Range<usize>,
+    /// Threads of all jobs.
+    rows: u64,
 }
 
 /// The extension-field arena of all traces and the uploaded jobs of all rounds.
@@ -194,9 +196,12 @@ impl MleRounds {
             passes.push(pass);
             slots.push(round_slots);
             num_slots.push(used);
+            let jobs: &[ConstraintLerpJob] = &fold_jobs[first_job..];
+            let rows = jobs.iter().map(|job| u64::from(job.threads)).sum();
             folds.push(Fold {
                 jobs: first_job..fold_jobs.len(),
                 groups: first_group..fold_groups.len(),
+                rows,
             });
         }
         Ok(Self {
@@ -246,7 +251,7 @@ impl MleRounds {
 
     /// Folds by the challenge of round `round`: one dispatch, no wait.
     pub fn fold(&mut self, s: &CommandStream, round: usize, r: EF) -> Result<(), MetalProverError> {
-        let Fold { jobs, groups } = &self.folds[round - 1];
+        let Fold { jobs, groups, rows } = &self.folds[round - 1];
         let grid = Grid::groups(groups.len() as u32, BLOCK);
         let params = ConstraintLerpParams {
             r,
@@ -257,14 +262,11 @@ impl MleRounds {
             self.fold_jobs.slice(jobs.clone()),
             self.fold_groups.slice(groups.clone()),
         );
-        Ok(kernels::constraint_fold_mle(
-            s,
-            grid,
-            jobs,
-            groups,
-            &mut self.arena,
-            &params,
-        )?)
+        // SAFETY: `groups` has a share of a job for each threadgroup, and the jobs fold rows of the arena.
+        unsafe {
+            kernels::constraint_fold_mle(s, grid, jobs, groups, &mut self.arena, &params, *rows)?;
+        }
+        Ok(())
     }
 
     /// The value of every opened column (and rotation) of every part, in the order of the proof; `next`
@@ -293,7 +295,8 @@ impl MleRounds {
         let mut out = MetalBuffer::uninit(s.context(), (count as usize).max(1))?;
         if count > 0 {
             let grid = Grid::threads(count as usize);
-            kernels::constraint_pick(s, grid, &picks, &self.arena, &mut out, &count)?;
+            // SAFETY: the picks are first elements of rows of the arena.
+            unsafe { kernels::constraint_pick(s, grid, &picks, &self.arena, &mut out, &count)? };
         }
         let slices: Vec<_> = iter::once(out.as_slice()).chain(next.sums()).collect();
         let mut read = s.read_many(&slices)?.into_iter();

@@ -112,29 +112,40 @@ pub fn next_openings(
             job.dst = u64::from(job.first_group);
         }
         let count = groups.len();
+        let points = groups
+            .iter()
+            .map(|&job| u64::from(jobs[job as usize].row_stride))
+            .sum();
         let grid = Grid::groups(count as u32, THREADS);
         let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
         let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = plan.sources.group(group);
         let results = out.slice_mut(first..first + count);
-        kernels::constraint_open_next(
-            s,
-            grid,
-            &jobs,
-            &groups,
-            &plan.columns,
-            &lagrange,
-            results,
-            &params,
-            s0,
-            s1,
-            s2,
-            s3,
-            s4,
-            s5,
-            s6,
-            s7,
-            eq.tables(),
-        )?;
+        // SAFETY: `groups` has a job for each threadgroup, which writes to its place in `results`; the
+        // entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
+        // column, and level 0 of `eq` has a weight for each of its x.
+        let launched = unsafe {
+            kernels::constraint_open_next(
+                s,
+                grid,
+                &jobs,
+                &groups,
+                &plan.columns,
+                &lagrange,
+                results,
+                &params,
+                s0,
+                s1,
+                s2,
+                s3,
+                s4,
+                s5,
+                s6,
+                s7,
+                eq.tables(),
+                points,
+            )
+        };
+        launched?;
         first += count;
     }
     Ok(NextOpenings {

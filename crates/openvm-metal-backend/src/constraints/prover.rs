@@ -78,6 +78,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let layout = StackedLayout::new(0, l_skip + n_logup, meta)?;
 
     let logup_pow_witness = transcript.grind(input.logup_pow_bits);
+    s.alive()?;
     let alpha = transcript.sample_ext();
     let beta = transcript.sample_ext();
     let longest = rules

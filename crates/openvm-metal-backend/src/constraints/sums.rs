@@ -57,7 +57,23 @@ impl EqTables {
         let grid = Grid::groups(groups.len() as u32, BLOCK);
         let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
         let xi = upload(s, xi)?;
-        kernels::constraint_eq_tables(s, grid, &jobs, &groups, &xi, &mut tables, &BLOCK)?;
+        let vars = first.keys().max().copied().unwrap_or(0) as u64;
+        // SAFETY: `groups` has a share of a job for each threadgroup; the tables of the jobs lie one after
+        // the other in `tables`, which has `len` entries; job j of size n reads coordinates j to n of `xi`,
+        // and every size has that many.
+        unsafe {
+            kernels::constraint_eq_tables(
+                s,
+                grid,
+                &jobs,
+                &groups,
+                &xi,
+                &mut tables,
+                &BLOCK,
+                len,
+                vars,
+            )?;
+        }
         Ok(Self { tables, first })
     }
 
@@ -113,6 +129,11 @@ impl SumPlan {
         Ok(Sums {
             jobs: upload(s, &self.jobs)?,
             sums: MetalBuffer::uninit(s.context(), self.jobs.len().max(1))?,
+            elements: self
+                .jobs
+                .iter()
+                .map(|job| u64::from(job.length) * u64::from(job.runs))
+                .collect(),
             slots: self.slots,
             passes: self.passes,
         })
@@ -123,6 +144,8 @@ impl SumPlan {
 pub struct Sums {
     jobs: MetalBuffer<ConstraintSumJob>,
     sums: MetalBuffer<EF>,
+    /// Of each job.
+    elements: Vec<u64>,
     slots: Vec<usize>,
     passes: Vec<usize>,
 }
@@ -147,14 +170,20 @@ impl Sums {
         }
         let grid = Grid::groups(range.len() as u32, THREADS);
         let jobs = self.jobs.slice(range.clone());
-        kernels::constraint_sum(
-            s,
-            grid,
-            jobs,
-            partials,
-            &eq.tables,
-            self.sums.slice_mut(range),
-        )
+        let elements = self.elements[range.clone()].iter().sum();
+        // SAFETY: the plan of the jobs gave `partials` room for all runs of their elements, and their
+        // weights are tables of `eq`, which have an entry for each element.
+        unsafe {
+            kernels::constraint_sum(
+                s,
+                grid,
+                jobs,
+                partials,
+                &eq.tables,
+                self.sums.slice_mut(range),
+                elements,
+            )
+        }
     }
 
     /// Waits, and adds the sums of passes `passes` to the slots.

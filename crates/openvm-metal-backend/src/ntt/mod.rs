@@ -326,10 +326,12 @@ fn transform_with(
         // The last pass undoes the bit reversal, so it needs another place to read from.
         let p = batch.params(&second, batch.stride, words);
         let (from, to) = (part.as_slice(), scratch.reborrow());
-        kernels::ntt_columns(s, batch.column_grid(&second), from, to, roots, &p)?;
+        // SAFETY: the radices of a planned pass are 1 to 4 and make its stages with the skipped ones.
+        unsafe { kernels::ntt_columns(s, batch.column_grid(&second), from, to, roots, &p)? };
         let p = batch.params(&last, words, batch.stride);
         let grid = batch.chunk_grid(&last);
-        kernels::ntt_chunks(s, grid, scratch.as_slice(), part, roots, &p)?;
+        // SAFETY: as above.
+        unsafe { kernels::ntt_chunks(s, grid, scratch.as_slice(), part, roots, &p)? };
         done += columns;
     }
     Ok(())
@@ -349,7 +351,8 @@ fn in_place(
     pass: &Pass,
 ) -> Result<(), MetalError> {
     let p = batch.params(pass, batch.stride, batch.stride);
-    kernels::ntt_columns_in_place(s, batch.column_grid(pass), data, roots, &p)
+    // SAFETY: the radices of a planned pass are 1 to 4 and make its stages with the skipped ones.
+    unsafe { kernels::ntt_columns_in_place(s, batch.column_grid(pass), data, roots, &p) }
 }
 
 /// Whole transforms of at most 2^8 elements, in place.
@@ -362,5 +365,6 @@ fn small(
 ) -> Result<(), MetalError> {
     let p = batch.params(pass, batch.stride, batch.stride);
     let groups = p.columns.div_ceil(p.sets << batch.log_runs());
-    kernels::ntt_small(s, Grid::groups(groups, THREADS), data, roots, &p)
+    // SAFETY: the radices of a planned pass are 1 to 4 and make its stages with the skipped ones.
+    unsafe { kernels::ntt_small(s, Grid::groups(groups, THREADS), data, roots, &p) }
 }

@@ -5,7 +5,7 @@
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommitMessageParams {
-    /// Stacked index of the segment's first chunk.
+    /// Stacked index of the first chunk of this dispatch.
     pub first: u64,
     /// Chunks of the segment before this dispatch.
     pub skip: u64,

@@ -7,7 +7,7 @@ use std::{
 
 use super::context::{identifier, Context, Unit};
 use crate::{
-    cache,
+    cache, clauses,
     codegen_cpp::Flavour,
     error::{BuildError, Finding},
     lint, scan,
@@ -43,7 +43,11 @@ pub(super) fn scan(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError>
     let units = all(scanned)?;
     // What is wrong with a header is found in each unit that includes it.
     let mut findings: Vec<Finding> = Vec::new();
-    for found in units.iter().flat_map(|u| &u.scan.findings) {
+    let missing: Vec<Finding> = units
+        .iter()
+        .flat_map(|u| clauses::missing(&u.scan))
+        .collect();
+    for found in units.iter().flat_map(|u| &u.scan.findings).chain(&missing) {
         if !findings.contains(found) {
             findings.push(found.clone());
         }

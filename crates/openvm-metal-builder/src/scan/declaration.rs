@@ -8,6 +8,7 @@ use super::{
     Entry, KernelFn, Kind, Scan,
 };
 use crate::{
+    clauses,
     error::Finding,
     lexer::Tokens,
     scope::{self, Scope},
@@ -129,7 +130,7 @@ pub(super) fn read(
         .find(|a| a.0 == "max_total_threads_per_threadgroup")
         .and_then(|a| a.1.trim_end_matches(['u', 'U']).parse().ok())
         .unwrap_or(1024);
-    let function = KernelFn {
+    let mut function = KernelFn {
         name: name.clone(),
         params,
         template: template.map(|(a, b)| template_params(t, a, b)),
@@ -142,9 +143,15 @@ pub(super) fn read(
         host_name: host_name.clone(),
         max_threads,
         doc: doc.unwrap_or_default(),
+        doc_file: t.tokens[start].file.to_string(),
+        doc_end: t.tokens[start].line,
+        clauses: clauses::Clauses::default(),
         file: t.tokens[name_at].file.to_string(),
         line: t.tokens[name_at].line,
     };
+    let (read, wrong) = clauses::read(&function);
+    function.clauses = read;
+    out.findings.extend(wrong);
     if function.template.is_none() {
         out.entries.push(Entry {
             name: host_name.unwrap_or_else(|| t.at(name_at).to_string()),

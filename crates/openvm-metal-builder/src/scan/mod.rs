@@ -7,6 +7,7 @@ mod template;
 use std::collections::{HashMap, HashSet};
 
 use crate::{
+    clauses::Clauses,
     error::Finding,
     function_constants::{self, ConstantValues, FunctionConstant},
     lexer::{TokenKind, Tokens},
@@ -77,6 +78,12 @@ pub struct KernelFn {
     pub max_threads: u32,
     /// Comment above.
     pub doc: String,
+    /// File of the line below the comment.
+    pub doc_file: String,
+    /// The line below the comment.
+    pub doc_end: u32,
+    /// The clauses in the comment.
+    pub clauses: Clauses,
     /// Original position.
     pub file: String,
     /// Original line.

@@ -23,10 +23,22 @@ pub struct Work {
     pub items: f64,
     /// What the things are.
     pub unit: &'static str,
-    /// Base-field products.
-    pub products: f64,
-    /// Bytes that must pass between memory and the processors: inputs read once, outputs written once.
-    pub bytes: f64,
+    /// Products and bytes.
+    pub least: Least,
+}
+
+/// Where the least work is known from.
+#[derive(Clone, Copy, Debug)]
+pub enum Least {
+    /// The cost clauses of the kernels that run, each of which does nothing twice.
+    Clauses,
+    /// The problem: kernels in several passes move more.
+    Problem {
+        /// Base-field products.
+        products: f64,
+        /// Bytes that must pass between memory and the processors: inputs read once, outputs written once.
+        bytes: f64,
+    },
 }
 
 /// A launch that can be repeated.

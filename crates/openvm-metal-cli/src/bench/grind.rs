@@ -5,7 +5,7 @@ use openvm_metal_backend::params::GrindParams;
 use openvm_metal_backend::selftest::CheckRng;
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
-use super::case::{Case, Prepared, Work, PERMUTATION};
+use super::case::{Case, Least, Prepared, Work};
 
 pub const CASES: &[Case] = &[Case {
     group: "grind",
@@ -32,8 +32,7 @@ fn slice(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
         work: Work {
             items: f64::from(threads),
             unit: "permutations",
-            products: f64::from(threads) * PERMUTATION,
-            bytes: 0.0,
+            least: Least::Clauses,
         },
         launch: Box::new(move |s| kernels::grind_slice(s, grid, &mut best, &p)),
     })

@@ -7,9 +7,7 @@ use openvm_metal_backend::params::MerkleLeafParams;
 use openvm_metal_backend::prelude::Digest;
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
-use super::case::{
-    random_base, random_ext, Case, Prepared, Work, BASE_BYTES, EXT_BYTES, PERMUTATION,
-};
+use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION};
 
 pub const CASES: &[Case] = &[
     Case {
@@ -36,12 +34,11 @@ const DIGEST_BYTES: f64 = 32.0;
 /// Rows that share a leaf.
 const ROWS_PER_LEAF: usize = 16;
 
-fn work(permutations: f64, bytes: f64) -> Work {
+fn work(permutations: f64, least: Least) -> Work {
     Work {
         items: permutations,
         unit: "permutations",
-        products: permutations * PERMUTATION,
-        bytes,
+        least,
     }
 }
 
@@ -60,10 +57,9 @@ fn row_hash_base(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalEr
     let matrix = random_base(s, rows * WIDTH)?;
     let mut digests = MetalBuffer::<Digest>::uninit(s.context(), rows)?;
     let p = params(log_size, WIDTH);
-    let bytes = rows as f64 * (WIDTH as f64 * BASE_BYTES + DIGEST_BYTES);
     Ok(Prepared {
         size: format!("2^{log_size} x {WIDTH}"),
-        work: work(2.0 * rows as f64, bytes),
+        work: work(2.0 * rows as f64, Least::Clauses),
         launch: Box::new(move |s| {
             kernels::merkle_leaves_base(s, Grid::threads(rows), &matrix, &mut digests, &p)
         }),
@@ -75,10 +71,9 @@ fn row_hash_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErr
     let matrix = random_ext(s, rows * 4)?;
     let mut digests = MetalBuffer::<Digest>::uninit(s.context(), rows)?;
     let p = params(log_size, 4);
-    let bytes = rows as f64 * (4.0 * EXT_BYTES + DIGEST_BYTES);
     Ok(Prepared {
         size: format!("2^{log_size} x 4"),
-        work: work(2.0 * rows as f64, bytes),
+        work: work(2.0 * rows as f64, Least::Clauses),
         launch: Box::new(move |s| {
             kernels::merkle_leaves_ext(s, Grid::threads(rows), &matrix, &mut digests, &p)
         }),
@@ -92,10 +87,11 @@ fn merkle_tree(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     // Two permutations a row, one for every node above the rows.
     let permutations = 3.0 * rows as f64 - 1.0;
     let nodes = 2.0 * (rows / ROWS_PER_LEAF) as f64;
+    let products = permutations * PERMUTATION;
     let bytes = rows as f64 * WIDTH as f64 * BASE_BYTES + nodes * DIGEST_BYTES;
     Ok(Prepared {
         size: format!("2^{log_size} x {WIDTH}, {ROWS_PER_LEAF} rows a leaf"),
-        work: work(permutations, bytes),
+        work: work(permutations, Least::Problem { products, bytes }),
         launch: Box::new(move |s| MerkleTreeMetal::new(s, matrix.clone(), ROWS_PER_LEAF).map(drop)),
     })
 }

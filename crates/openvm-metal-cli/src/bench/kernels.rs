@@ -6,7 +6,7 @@ use clap::Args;
 use openvm_metal_common::{CommandStream, DeviceInfo};
 use serde::Serialize;
 
-use super::case::{Case, Work};
+use super::case::{Case, Least, Work};
 use super::measure::{median_time, RUNS};
 use super::roof::Roof;
 use super::{grind, hash, ntt, poly};
@@ -140,12 +140,18 @@ fn select(filter: Option<&str>) -> Result<Vec<Case>> {
 pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> Result<Row> {
     let mut prepared = (case.prepare)(s, log_size)?;
     let seconds = median_time(s, || (prepared.launch)(s))?;
-    let Work {
-        items,
-        unit,
-        products,
-        bytes,
-    } = prepared.work;
+    let Work { items, unit, least } = prepared.work;
+    let (products, bytes) = match least {
+        Least::Problem { products, bytes } => (products, bytes),
+        Least::Clauses => {
+            let before = s.counters().total();
+            (prepared.launch)(s)?;
+            let after = s.counters().total();
+            let products = after.products - before.products;
+            let bytes = after.kernel_bytes - before.kernel_bytes;
+            (products as f64, bytes as f64)
+        }
+    };
     let by_memory = bytes / roof.bytes_per_second > products / roof.products_per_second;
     Ok(Row {
         kernel: case.path(),

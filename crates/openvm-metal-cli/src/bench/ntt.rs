@@ -3,7 +3,7 @@
 use openvm_metal_backend::ntt::{ntt_batch, ntt_batch_ext, rs_encode, transpose, NttDirection};
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
-use super::case::{random_base, random_ext, Case, Prepared, Work, BASE_BYTES, EXT_BYTES};
+use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, EXT_BYTES};
 
 pub const CASES: &[Case] = &[
     Case {
@@ -36,14 +36,16 @@ pub const CASES: &[Case] = &[
 /// Columns of a batch.
 const COLUMNS: usize = 16;
 
-/// `n / 2 * log n` butterflies a column; each element read and written once.
-fn work(log_n: usize, columns: usize, words: f64) -> Work {
+/// `n / 2 * log n` butterflies a column; each element read and written once, or a share of that.
+fn work(log_n: usize, columns: usize, words: f64, share: f64) -> Work {
     let items = (columns << log_n) as f64;
     Work {
         items,
         unit: "elements",
-        products: items * words * log_n as f64 / 2.0,
-        bytes: 2.0 * items * words * BASE_BYTES,
+        least: Least::Problem {
+            products: items * words * log_n as f64 / 2.0,
+            bytes: share * 2.0 * items * words * BASE_BYTES,
+        },
     }
 }
 
@@ -51,7 +53,7 @@ fn batch(s: &CommandStream, log_n: usize, dir: NttDirection) -> Result<Prepared,
     let mut data = random_base(s, COLUMNS << log_n)?;
     Ok(Prepared {
         size: format!("2^{log_n} x {COLUMNS}"),
-        work: work(log_n, COLUMNS, 1.0),
+        work: work(log_n, COLUMNS, 1.0, 1.0),
         launch: Box::new(move |s| {
             ntt_batch(s, &mut data.as_slice_mut(), log_n, COLUMNS, 1 << log_n, dir)
         }),
@@ -70,7 +72,7 @@ fn forward_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     let mut data = random_ext(s, 1 << log_size)?;
     Ok(Prepared {
         size: format!("2^{log_size}"),
-        work: work(log_size, 1, EXT_BYTES / BASE_BYTES),
+        work: work(log_size, 1, EXT_BYTES / BASE_BYTES, 1.0),
         launch: Box::new(move |s| {
             let forward = NttDirection::Forward;
             ntt_batch_ext(
@@ -89,13 +91,9 @@ fn forward_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
 fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     let (log_h, log_n) = (log_size - 1, log_size);
     let mut data = random_base(s, COLUMNS << log_n)?;
-    let full = work(log_n, COLUMNS, 1.0);
     Ok(Prepared {
         size: format!("2^{log_h} -> 2^{log_n} x {COLUMNS}"),
-        work: Work {
-            bytes: 0.75 * full.bytes,
-            ..full
-        },
+        work: work(log_n, COLUMNS, 1.0, 0.75),
         launch: Box::new(move |s| rs_encode(s, &mut data, log_h, 1, COLUMNS)),
     })
 }
@@ -110,8 +108,10 @@ fn transposed(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError
         work: Work {
             items: (COLUMNS * rows) as f64,
             unit: "elements",
-            products: 0.0,
-            bytes: moved,
+            least: Least::Problem {
+                products: 0.0,
+                bytes: moved,
+            },
         },
         launch: Box::new(move |s| {
             transpose(s, &input.as_slice(), &mut out.as_slice_mut(), rows, COLUMNS)

@@ -6,7 +6,7 @@ use openvm_metal_backend::selftest::CheckRng;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
 use super::case::{
-    random_base, random_ext, Case, Prepared, Work, BASE_BYTES, EXT_BYTES, EXT_PRODUCT,
+    random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, EXT_BYTES, EXT_PRODUCT,
 };
 
 pub const CASES: &[Case] = &[
@@ -63,8 +63,19 @@ fn work(n: usize, products: f64, bytes: f64) -> Work {
     Work {
         items,
         unit: "elements",
-        products: items * products,
-        bytes: items * bytes,
+        least: Least::Problem {
+            products: items * products,
+            bytes: items * bytes,
+        },
+    }
+}
+
+/// What the clauses of the kernels say for `n` elements.
+fn by_clauses(n: usize) -> Work {
+    Work {
+        items: n as f64,
+        unit: "elements",
+        least: Least::Clauses,
     }
 }
 
@@ -89,7 +100,7 @@ fn fold(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     let r = CheckRng::new(4).ef();
     Ok(Prepared {
         size: size(log_size),
-        work: work(1 << log_size, 0.5 * EXT_PRODUCT, 1.5 * EXT_BYTES),
+        work: by_clauses(1 << log_size),
         launch: Box::new(move |s| {
             poly::fold_ext_into(s, &table.as_slice(), r, &mut out.as_slice_mut())
         }),
@@ -100,7 +111,7 @@ fn sum(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     let values = random_ext(s, 1 << log_size)?;
     Ok(Prepared {
         size: size(log_size),
-        work: work(1 << log_size, 0.0, EXT_BYTES),
+        work: by_clauses(1 << log_size),
         launch: Box::new(move |s| poly::sum_ext(s, &values.as_slice(), 1).map(drop)),
     })
 }
@@ -109,7 +120,7 @@ fn dot_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     let (weights, values) = (random_ext(s, 1 << log_size)?, random_ext(s, 1 << log_size)?);
     Ok(Prepared {
         size: size(log_size),
-        work: work(1 << log_size, EXT_PRODUCT, 2.0 * EXT_BYTES),
+        work: by_clauses(1 << log_size),
         launch: Box::new(move |s| {
             poly::dot_ext(s, &weights.as_slice(), &values.as_slice()).map(drop)
         }),

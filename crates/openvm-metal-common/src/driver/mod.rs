@@ -40,7 +40,7 @@ pub(crate) struct Segment {
 }
 
 /// A range of bytes of a segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub segment: Segment,
     pub offset: u64,
@@ -61,6 +61,15 @@ impl Span {
             offset: self.offset + bytes.start,
             bytes: bytes.end - bytes.start,
         }
+    }
+
+    /// Bytes that both ranges have.
+    pub fn overlap(&self, other: &Self) -> u64 {
+        if self.segment != other.segment {
+            return 0;
+        }
+        let end = (self.offset + self.bytes).min(other.offset + other.bytes);
+        end.saturating_sub(self.offset.max(other.offset))
     }
 }
 

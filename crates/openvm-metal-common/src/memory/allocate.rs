@@ -2,7 +2,7 @@
 
 use super::{is_small, rounded, segment_bytes, PoolBlock};
 use crate::context::Inner;
-use crate::driver::{Fault, Segment};
+use crate::driver::{DriverResult, Fault, Segment};
 use crate::error::{MetalError, Result};
 use crate::fault::InjectedFault;
 use crate::lock;
@@ -63,16 +63,10 @@ impl Inner {
         let stats = lock(&self.pool).stats();
         let wanted = segment_bytes(size, stats.reserved)
             .min(self.driver.info().profile.max_buffer.max(size));
-        let roomy = stats.reserved + wanted <= stats.budget;
-        let first = if roomy {
-            self.driver.allocate(wanted)
-        } else {
-            Err(Fault::OutOfMemory)
-        };
-        let segment = match first {
+        let segment = match self.segment(wanted) {
             Err(Fault::OutOfMemory) => {
                 self.release_unused();
-                self.driver.allocate(size)
+                self.segment(size)
             }
             other => other,
         };
@@ -84,6 +78,18 @@ impl Inner {
             Err(Fault::OutOfMemory) => Err(self.out_of_memory(bytes)),
             Err(other) => self.checked(Err(other)),
         }
+    }
+
+    /// Fetches `bytes` bytes from the device, if the budget has room for them beside what is reserved.
+    fn segment(&self, bytes: u64) -> DriverResult<Segment> {
+        if !lock(&self.pool).reserve(bytes) {
+            return Err(Fault::OutOfMemory);
+        }
+        let segment = self.driver.allocate(bytes);
+        if segment.is_err() {
+            lock(&self.pool).unreserve(bytes);
+        }
+        segment
     }
 
     /// Gives segments without a live block back to the device.

@@ -179,7 +179,23 @@ impl Pool {
         self.give(tail, epoch);
     }
 
-    /// Adds a segment fresh from the device.
+    /// Takes `bytes` of the budget for a segment, before it is fetched; false if they are not left.
+    pub fn reserve(&mut self, bytes: u64) -> bool {
+        let reserved = self.stats.reserved.saturating_add(bytes);
+        let room = reserved <= self.stats.budget;
+        if room {
+            self.stats.reserved = reserved;
+            self.stats.peak_reserved = self.stats.peak_reserved.max(reserved);
+        }
+        room
+    }
+
+    /// Takes [`Pool::reserve`] back: there is no segment.
+    pub fn unreserve(&mut self, bytes: u64) {
+        self.stats.reserved -= bytes;
+    }
+
+    /// Adds a segment fresh from the device, whose bytes are reserved.
     pub fn add_segment(&mut self, segment: Segment, small: bool) {
         let slot = self
             .segments
@@ -202,8 +218,6 @@ impl Pool {
         });
         self.free[small as usize].insert((segment.bytes, slot as u32, 0));
         self.stats.device_allocations += 1;
-        self.stats.reserved += segment.bytes;
-        self.stats.peak_reserved = self.stats.peak_reserved.max(self.stats.reserved);
     }
 
     /// Removes every segment without a live block, for the caller to release.
@@ -261,10 +275,15 @@ mod tests {
         }
     }
 
+    fn add(pool: &mut Pool, segment: Segment, small: bool) {
+        assert!(pool.reserve(segment.bytes));
+        pool.add_segment(segment, small);
+    }
+
     #[test]
     fn blocks_are_reused_split_and_merged() {
         let mut pool = Pool::new(1 << 30);
-        pool.add_segment(segment(1 << 40, 64 << 20), false);
+        add(&mut pool, segment(1 << 40, 64 << 20), false);
         let size = rounded(10 << 20);
         let a = pool.take(size, None).unwrap();
         let b = pool.take(size, None).unwrap();
@@ -286,7 +305,7 @@ mod tests {
     #[test]
     fn host_written_requests_avoid_blocks_in_flight() {
         let mut pool = Pool::new(1 << 30);
-        pool.add_segment(segment(1 << 40, 8 << 20), true);
+        add(&mut pool, segment(1 << 40, 8 << 20), true);
         let a = pool.take(4096, None).unwrap();
         let b = pool.take(4096, None).unwrap();
         pool.give(a, 7);
@@ -298,7 +317,7 @@ mod tests {
     #[test]
     fn the_tail_of_a_shrunk_block_is_free() {
         let mut pool = Pool::new(1 << 30);
-        pool.add_segment(segment(1 << 40, 64 << 20), false);
+        add(&mut pool, segment(1 << 40, 64 << 20), false);
         let mut a = pool.take(32 << 20, None).unwrap();
         pool.shrink(&mut a, 8 << 20, 0);
         assert_eq!(pool.stats().live, 8 << 20);
@@ -313,8 +332,8 @@ mod tests {
     #[test]
     fn only_empty_segments_are_trimmed() {
         let mut pool = Pool::new(1 << 40);
-        pool.add_segment(segment(1 << 40, 64 << 20), false);
-        pool.add_segment(segment(1 << 41, 128 << 20), false);
+        add(&mut pool, segment(1 << 40, 64 << 20), false);
+        add(&mut pool, segment(1 << 41, 128 << 20), false);
         let a = pool.take(32 << 20, None).unwrap();
         assert_eq!(pool.trim(), vec![segment(1 << 41, 128 << 20)]);
         assert_eq!(pool.stats().reserved, 64 << 20);
@@ -324,9 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_reserved_stays_within_the_budget() {
+        let mut pool = Pool::new(100 << 20);
+        assert!(pool.reserve(64 << 20) && !pool.reserve(37 << 20));
+        assert!(pool.reserve(36 << 20) && !pool.reserve(1));
+        assert!(!pool.reserve(u64::MAX), "no overflow");
+        pool.unreserve(36 << 20);
+        assert_eq!(pool.stats().reserved, 64 << 20);
+        assert_eq!(pool.stats().peak_reserved, 100 << 20);
+    }
+
+    #[test]
     fn random_traffic_never_overlaps() {
         let mut pool = Pool::new(1 << 40);
-        pool.add_segment(segment(1 << 40, 256 << 20), false);
+        add(&mut pool, segment(1 << 40, 256 << 20), false);
         let mut live: Vec<PoolBlock> = Vec::new();
         let mut seed = 1u64;
         for _ in 0..4000 {

@@ -250,6 +250,8 @@ mod tests {
             fiber: None,
             ptx_params: &[],
             slices: true,
+            clauses: None,
+            safe: false,
         };
         KernelKey::of(&SPEC)
     }

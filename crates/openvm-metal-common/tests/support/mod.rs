@@ -3,12 +3,14 @@
 
 use std::ffi::c_void;
 
+use openvm_metal_common::clause::{Amount, Clauses, Per};
 use openvm_metal_common::kernel::{
     ArgKind, ArgSpec, CpuEntry, CpuFn, CpuIsa, CpuLaunch, CpuThread, CpuThreadFn, KernelKind,
     KernelLibrary, KernelSpec, KernelUnit, PtxParam,
 };
 use openvm_metal_common::{
-    CommandStream, Device, Grid, KernelArg, KernelArgMut, MetalContext, MetalError, ThreadgroupLen,
+    CommandStream, Device, Grid, KernelArg, KernelArgMut, MetalBuffer, MetalContext, MetalError,
+    ThreadgroupLen,
 };
 
 /// A context on the CPU with the kernels of this file.
@@ -53,11 +55,11 @@ pub fn reverse(
 }
 
 /// A call with an argument missing and another of the wrong size.
-pub fn add_badly(stream: &CommandStream, data: impl KernelArg<u32>, value: bool) -> MetalError {
+pub fn add_badly(stream: &CommandStream, data: &MetalBuffer<u32>, value: bool) -> MetalError {
     let call = stream
         .encode(&KERNELS[0], Grid::threads(4))
         .buffer(0, &data)
-        .buffer(1, &data);
+        .buffer_range(1, data.as_slice().cast().expect("words are bytes"));
     let call = if value { call.value(2, &7u32) } else { call };
     call.dispatch().expect_err("a bad call")
 }
@@ -101,6 +103,8 @@ pub static KERNELS: [KernelSpec; 2] = [
             },
         ],
         slices: false,
+        clauses: Some(add_clauses),
+        safe: true,
     },
     KernelSpec {
         name: "reverse",
@@ -128,8 +132,27 @@ pub static KERNELS: [KernelSpec; 2] = [
             PtxParam::Threadgroup(0),
         ],
         slices: false,
+        clauses: Some(reverse_clauses),
+        safe: true,
     },
 ];
+
+fn add_clauses(c: &mut Clauses<'_>) {
+    let n = c.field(2, std::mem::offset_of!(AddParams, n), |p: &AddParams| p.n);
+    c.length(0, n);
+    c.length(1, n);
+    c.cost(Amount::of(0), Amount::of(8), Per::Thread);
+}
+
+fn reverse_clauses(c: &mut Clauses<'_>) {
+    let (threads, scratch) = (c.threads(None), c.threads_per_group(None));
+    c.length(0, threads);
+    c.require(
+        "threads_per_group <= 1024",
+        &[(scratch, std::cmp::Ordering::is_le, Amount::of(1024))],
+    );
+    c.cost(Amount::of(0), Amount::of(8), Per::Thread);
+}
 
 pub static LIBRARY: KernelLibrary = KernelLibrary {
     name: "test",

@@ -86,18 +86,28 @@ pub(super) fn encode_batched(
     for (of_segment, groups) in runs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).zip(groups) {
         let (commit, segment, _) = of_segment[0];
         let log_threads = of_segment.iter().map(|r| r.2.log_block).max().unwrap_or(0);
-        kernels::stacked_batch_rows(
-            s,
-            Grid::groups(groups, 1u32 << log_threads),
-            commits[commit].segments[segment].cells.slice(),
-            &weights,
-            uploaded.slice(first..first + of_segment.len()),
-            &mut out,
-            &StackedRunParams {
-                runs: of_segment.len() as u32,
-                log_low: 0,
-            },
-        )?;
+        let total = of_segment
+            .iter()
+            .map(|(_, _, run)| u64::from(run.columns) << run.log_rows)
+            .sum();
+        // SAFETY: `groups` counts the shares of the runs; their columns are cells of this segment, their
+        // weights are numbered over all columns, and `out` has room for each chunk of a run.
+        let launched = unsafe {
+            kernels::stacked_batch_rows(
+                s,
+                Grid::groups(groups, 1u32 << log_threads),
+                commits[commit].segments[segment].cells.slice(),
+                &weights,
+                uploaded.slice(first..first + of_segment.len()),
+                &mut out,
+                &StackedRunParams {
+                    runs: of_segment.len() as u32,
+                    log_low: 0,
+                },
+                total,
+            )
+        };
+        launched?;
         first += of_segment.len();
     }
     let (mut arena, scratch) = out.split_at_mut(arena_len);

@@ -100,20 +100,28 @@ impl ColumnValues {
         let mut first = 0;
         for of_segment in values.pieces.chunk_by(|a, b| same_segment(&a.1, &b.1)) {
             let piece = &of_segment[0].1;
-            let groups: usize = of_segment.iter().map(|(_, p)| p.columns << log_parts).sum();
-            kernels::stacked_column_values(
-                s,
-                Grid::groups(groups as u32, threads),
-                commits[piece.commit].segments[piece.segment].cells.slice(),
-                &weights.low,
-                &weights.high,
-                runs.slice(first..first + of_segment.len()),
-                &mut values.out,
-                &StackedRunParams {
-                    runs: of_segment.len() as u32,
-                    log_low: weights.log_low as u32,
-                },
-            )?;
+            let columns: usize = of_segment.iter().map(|(_, p)| p.columns).sum();
+            let groups = columns << log_parts;
+            let total = (columns << weights.log_rows) as u64;
+            // SAFETY: `groups` counts the parts of the runs; their columns are cells of this segment, `out`
+            // has a place for each part, `high` and `low` cover a column and a part is no smaller than `low`.
+            let launched = unsafe {
+                kernels::stacked_column_values(
+                    s,
+                    Grid::groups(groups as u32, threads),
+                    commits[piece.commit].segments[piece.segment].cells.slice(),
+                    &weights.low,
+                    &weights.high,
+                    runs.slice(first..first + of_segment.len()),
+                    &mut values.out,
+                    &StackedRunParams {
+                        runs: of_segment.len() as u32,
+                        log_low: weights.log_low as u32,
+                    },
+                    total,
+                )
+            };
+            launched?;
             first += of_segment.len();
         }
         Ok(values)

@@ -69,6 +69,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
     };
 
     let mu_pow_witness = transcript.grind(config.mu_pow_bits);
+    s.alive()?;
     let mu = transcript.sample_ext();
 
     let mut whir_sumcheck_polys = Vec::with_capacity(config.num_sumcheck_rounds());
@@ -95,6 +96,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
             }
             whir_sumcheck_polys.push(evals);
             folding_pow_witnesses.push(transcript.grind(config.folding_pow_bits));
+            s.alive()?;
             let alpha = transcript.sample_ext();
             match (&mut first_round, &mut state) {
                 (Some(first), _) => first.fold(alpha),
@@ -141,6 +143,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
         }
 
         query_phase_pow_witnesses.push(transcript.grind(config.query_phase_pow_bits));
+        s.alive()?;
         let indices: Vec<usize> = (0..round_config.num_queries)
             .map(|_| transcript.sample_bits(log_domain - k) as usize)
             .collect();

@@ -84,6 +84,8 @@ mod tests {
             fiber: None,
             ptx_params: &[],
             slices: false,
+            clauses: None,
+            safe: false,
         }
     }
 

@@ -40,6 +40,7 @@ pub(crate) fn best_isa() -> CpuIsa {
 ///
 /// Faulting in 4 KiB pages costs more than most kernels spend on them.
 pub(super) fn map(bytes: u64) -> Option<Segment> {
+    let asked = bytes;
     let bytes = usize::try_from(bytes)
         .ok()?
         .checked_next_multiple_of(HUGE_PAGE)?;
@@ -68,14 +69,17 @@ pub(super) fn map(bytes: u64) -> Option<Segment> {
     Some(Segment {
         address: aligned as u64,
         object: 0,
-        bytes: bytes as u64,
+        // What lies behind is never touched, so it costs nothing.
+        bytes: asked,
     })
 }
 
 /// Gives a segment of [`map`] back.
 pub(super) fn unmap(segment: Segment) {
-    // SAFETY: the segment came from `map`, and the pool released it: no buffer lies in it.
-    unsafe { libc::munmap(segment.address as *mut libc::c_void, segment.bytes as usize) };
+    let bytes = (segment.bytes as usize).next_multiple_of(HUGE_PAGE);
+    // SAFETY: the segment came from `map`, which mapped so many bytes, and the pool released it: no buffer
+    // lies in it.
+    unsafe { libc::munmap(segment.address as *mut libc::c_void, bytes) };
 }
 
 /// Physical memory, or what the control group allows of it.
@@ -139,7 +143,7 @@ mod tests {
     fn segments_are_aligned_and_zero() {
         let segment = map((3 << 20) + 5).unwrap();
         assert_eq!(segment.address as usize % HUGE_PAGE, 0);
-        assert_eq!(segment.bytes, 4 << 20);
+        assert_eq!(segment.bytes, (3 << 20) + 5);
         let last = (segment.address + segment.bytes - 1) as *const u8;
         // SAFETY: mapped above.
         assert_eq!(unsafe { *last }, 0);

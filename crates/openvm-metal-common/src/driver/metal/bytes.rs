@@ -60,6 +60,8 @@ const fn spec(name: &'static str, args: &'static [ArgSpec]) -> KernelSpec {
         fiber: None,
         ptx_params: &[],
         slices: false,
+        clauses: None,
+        safe: false,
     }
 }
 

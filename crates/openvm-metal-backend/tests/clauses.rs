@@ -1,0 +1,57 @@
+//! The clauses of every kernel, by random launches on the device in `OPENVM_METAL_DEVICE` (the CPU by default).
+
+use openvm_metal_backend::kernels::LIBRARY;
+use openvm_metal_common::{check_clauses, Device, MetalContext};
+
+fn check(device: Device, rounds: usize) {
+    let context = MetalContext::new(device, &[&LIBRARY]).expect("the device");
+    let report = check_clauses(&context.stream(), &LIBRARY, rounds, 1).expect("right clauses");
+    assert!(
+        report.without_launch.is_empty(),
+        "no launch was found for {:?}",
+        report.without_launch
+    );
+    // Their addresses come from tables in device memory, or their rounds from words of bits.
+    let mut unchecked = report.unchecked;
+    unchecked.sort_unstable();
+    assert_eq!(
+        unchecked,
+        [
+            "commit_gather",
+            "constraint_eq_tables",
+            "constraint_eval_base",
+            "constraint_eval_base_single",
+            "constraint_eval_ext",
+            "constraint_eval_ext_single",
+            "constraint_eval_leaves",
+            "constraint_extend",
+            "constraint_fold_mle",
+            "constraint_fold_ple",
+            "constraint_gather",
+            "constraint_open_next",
+            "constraint_pick",
+            "constraint_sum",
+            "ntt_chunks",
+            "ntt_columns",
+            "ntt_columns_in_place",
+            "ntt_small",
+            "stacked_batch_rows",
+            "stacked_column_values",
+        ]
+    );
+    println!("{} kernels", report.launched.len());
+}
+
+#[test]
+fn launches_stay_within_the_required_lengths() {
+    let device = match std::env::var("OPENVM_METAL_DEVICE") {
+        Ok(_) => Device::from_env().expect("a device"),
+        Err(_) => Device::Cpu,
+    };
+    check(device, 40);
+}
+
+#[test]
+fn launches_on_fibers_stay_within_the_required_lengths() {
+    check(Device::CpuConformance, 4);
+}

@@ -1,0 +1,414 @@
+//! The grammar of clauses.
+
+use super::{
+    text::ClauseText, Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation,
+    Requirement, Unit,
+};
+use crate::{
+    scan::KernelFn,
+    signature::{Param, ParamKind},
+};
+
+/// Why a clause cannot be read.
+#[derive(Debug)]
+pub(super) struct ClauseError {
+    pub message: String,
+    pub remedy: &'static str,
+}
+
+/// As many as a launch of `openvm-metal-common` takes.
+const MAX_GIVEN: usize = 4;
+
+type Parsed<T> = Result<T, ClauseError>;
+
+const GRAMMAR: &str = "see the section Clauses of docs/kernels.md";
+const COST: &str = "write `Cost: 1 ext product, 48 bytes per thread.`";
+const NAMES: &str =
+    "use fields of value parameters, template arguments, threads, groups and threads_per_group";
+
+fn wrong<T>(message: impl Into<String>, remedy: &'static str) -> Parsed<T> {
+    Err(ClauseError {
+        message: message.into(),
+        remedy,
+    })
+}
+
+/// Reads one clause into `out`.
+pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Parsed<()> {
+    let again = || wrong(format!("a second `{}:`", text.keyword), "keep one of them");
+    if text.keyword == "Safety" {
+        if text.body.is_empty() {
+            return wrong("`Safety:` says nothing", "say what callers must see to");
+        }
+        return match out.safety.replace(text.body.clone()) {
+            None => Ok(()),
+            Some(_) => again(),
+        };
+    }
+    let mut p = Parser {
+        kernel: f,
+        given: &out.given,
+        text: &text.body,
+        words: words(&text.body)?,
+        at: 0,
+    };
+    match text.keyword {
+        "Given" if !out.given.is_empty() => return again(),
+        "Cost" if out.cost.is_some() => return again(),
+        "Lengths" if !out.lengths.is_empty() => return again(),
+        "Requires" if !out.requires.is_empty() => return again(),
+        _ => {}
+    }
+    let mut read = Clauses::default();
+    match text.keyword {
+        "Given" => read.given = p.given()?,
+        "Cost" => read.cost = Some(p.cost()?),
+        "Lengths" => read.lengths = p.lengths()?,
+        _ => read.requires = p.requirements()?,
+    }
+    if !p.peek().is_empty() {
+        let rest = p.peek();
+        return wrong(format!("`{rest}` in `{}:`", text.keyword), GRAMMAR);
+    }
+    match text.keyword {
+        "Given" => out.given = read.given,
+        "Cost" => out.cost = read.cost,
+        "Lengths" => out.lengths = read.lengths,
+        _ => out.requires = read.requires,
+    }
+    Ok(())
+}
+
+/// Byte ranges of names, numbers and operators.
+fn words(text: &str) -> Parsed<Vec<(usize, usize)>> {
+    const LONG: [&str; 6] = ["<<", ">>", "<=", ">=", "==", "!="];
+    const SHORT: &str = "+-*/%()[],.<>?:";
+    let mut out = Vec::new();
+    let mut i = 0;
+    while let Some(c) = text[i..].chars().next() {
+        let rest = &text[i..];
+        let len = if c.is_ascii_alphanumeric() || c == '_' {
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                .unwrap_or(rest.len())
+        } else if LONG.iter().any(|o| rest.starts_with(o)) {
+            2
+        } else if c.is_whitespace() || SHORT.contains(c) {
+            c.len_utf8()
+        } else {
+            return wrong(format!("`{c}` in a clause"), GRAMMAR);
+        };
+        if !c.is_whitespace() {
+            out.push((i, i + len));
+        }
+        i += len;
+    }
+    Ok(out)
+}
+
+struct Parser<'a> {
+    kernel: &'a KernelFn,
+    given: &'a [String],
+    text: &'a str,
+    words: Vec<(usize, usize)>,
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> &'a str {
+        self.words
+            .get(self.at)
+            .map_or("", |&(from, to)| &self.text[from..to])
+    }
+
+    fn next(&mut self) -> &'a str {
+        let word = self.peek();
+        self.at += 1;
+        word
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.peek() == word;
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect(&mut self, word: &'static str) -> Parsed<()> {
+        if self.take(word) {
+            return Ok(());
+        }
+        let found = match self.peek() {
+            "" => "the end".into(),
+            other => format!("`{other}`"),
+        };
+        wrong(format!("`{word}` expected, found {found}"), GRAMMAR)
+    }
+
+    fn given(&mut self) -> Parsed<Vec<String>> {
+        let mut out: Vec<String> = Vec::new();
+        loop {
+            let name = self.next();
+            let known = self.kernel.params.iter().any(|p| p.name == name);
+            if known || out.iter().any(|n| n == name) || !name.starts_with(char::is_alphabetic) {
+                return wrong(format!("`{name}` as a given number"), "give new names");
+            }
+            out.push(name.to_string());
+            if !self.take(",") {
+                break;
+            }
+        }
+        if out.len() > MAX_GIVEN {
+            return wrong(format!("more than {MAX_GIVEN} given numbers"), "give fewer");
+        }
+        Ok(out)
+    }
+
+    fn cost(&mut self) -> Parsed<Cost> {
+        let mut items = Vec::new();
+        loop {
+            let amount = self.expression()?;
+            items.push((amount, self.unit()?));
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect("per")?;
+        let per = match self.next() {
+            "thread" => Per::Thread,
+            "threadgroup" => Per::Threadgroup,
+            "launch" => Per::Launch,
+            other => return wrong(format!("cost per `{other}`"), COST),
+        };
+        Ok(Cost { items, per })
+    }
+
+    fn unit(&mut self) -> Parsed<Unit> {
+        match self.next() {
+            "product" | "products" => Ok(Unit::Product),
+            "permutation" | "permutations" => Ok(Unit::Permutation),
+            "byte" | "bytes" => Ok(Unit::Byte),
+            "ext" if matches!(self.peek(), "product" | "products") => {
+                self.at += 1;
+                Ok(Unit::ExtProduct)
+            }
+            other => wrong(
+                format!("`{other}` is not products, ext products, permutations or bytes"),
+                COST,
+            ),
+        }
+    }
+
+    fn lengths(&mut self) -> Parsed<Vec<(String, Expr)>> {
+        let mut out: Vec<(String, Expr)> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        loop {
+            let name = self.next();
+            let param = self.kernel.params.iter().find(|p| p.name == name);
+            if !param.is_some_and(|p| matches!(p.kind, ParamKind::Buffer { .. })) {
+                return wrong(
+                    format!("length of `{name}`, which is no buffer of the kernel"),
+                    "name the buffers as the kernel does",
+                );
+            }
+            if names.contains(&name) || out.iter().any(|(n, _)| n == name) {
+                return wrong(format!("two lengths of `{name}`"), "keep one of them");
+            }
+            names.push(name);
+            // Names that follow each other share a length.
+            if self.take(",") {
+                continue;
+            }
+            let length = self.expression()?;
+            out.extend(names.drain(..).map(|n| (n.to_string(), length.clone())));
+            if !self.take(",") {
+                return Ok(out);
+            }
+        }
+    }
+
+    fn requirements(&mut self) -> Parsed<Vec<Requirement>> {
+        let mut out = Vec::new();
+        loop {
+            let first = self.at;
+            let mut one_of = Vec::new();
+            loop {
+                let left = self.expression()?;
+                let Some(relation) = self.relation(left)? else {
+                    return wrong(
+                        "a requirement compares nothing",
+                        "write `Requires: p.log_n <= 27.`",
+                    );
+                };
+                one_of.push(relation);
+                if !self.take("or") {
+                    break;
+                }
+            }
+            let (from, to) = (self.words[first].0, self.words[self.at - 1].1);
+            out.push(Requirement {
+                text: self.text[from..to].to_string(),
+                one_of,
+            });
+            if !self.take(",") {
+                return Ok(out);
+            }
+        }
+    }
+
+    fn relation(&mut self, left: Expr) -> Parsed<Option<Relation>> {
+        let order = match self.peek() {
+            "<" => Order::Less,
+            "<=" => Order::AtMost,
+            ">" => Order::Greater,
+            ">=" => Order::AtLeast,
+            "==" => Order::Equal,
+            "!=" => Order::Different,
+            _ => return Ok(None),
+        };
+        self.at += 1;
+        let right = self.binary(0)?;
+        Ok(Some(Relation { left, order, right }))
+    }
+
+    /// A number, chosen by a condition in parentheses or not: `a < b ? c : d`. A comparison without `?` is
+    /// left to the caller.
+    fn expression(&mut self) -> Parsed<Expr> {
+        let left = self.binary(0)?;
+        let before = self.at;
+        let Some(relation) = self.relation(left.clone())? else {
+            return Ok(left);
+        };
+        if !self.take("?") {
+            self.at = before;
+            return Ok(left);
+        }
+        let yes = self.expression()?;
+        self.expect(":")?;
+        let no = self.expression()?;
+        Ok(Expr::Choice(
+            Box::new(relation),
+            Box::new(yes),
+            Box::new(no),
+        ))
+    }
+
+    /// Operators of the precedence of C++, loosest first.
+    fn binary(&mut self, level: usize) -> Parsed<Expr> {
+        const LEVELS: [&[(&str, Binary)]; 3] = [
+            &[("<<", Binary::Shl), (">>", Binary::Shr)],
+            &[("+", Binary::Add), ("-", Binary::Sub)],
+            &[("*", Binary::Mul), ("/", Binary::Div), ("%", Binary::Rem)],
+        ];
+        let Some(operators) = LEVELS.get(level) else {
+            return self.term();
+        };
+        let mut left = self.binary(level + 1)?;
+        while let Some((_, operator)) = operators.iter().find(|(text, _)| *text == self.peek()) {
+            self.at += 1;
+            let right = self.binary(level + 1)?;
+            left = Expr::Binary(*operator, Box::new(left), Box::new(right));
+        }
+        Ok(left)
+    }
+
+    fn term(&mut self) -> Parsed<Expr> {
+        let word = self.next();
+        if word == "(" {
+            let inner = self.expression()?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            return self.number(word).map(Expr::Number);
+        }
+        let function = match word {
+            "max" => Some(Function::Max),
+            "min" => Some(Function::Min),
+            "ceil_div" => Some(Function::CeilDiv),
+            _ => None,
+        };
+        if let Some(function) = function {
+            return self.call(function, word);
+        }
+        if word == "sizeof" {
+            self.expect("(")?;
+            let name = self.next().to_string();
+            self.expect(")")?;
+            return Ok(Expr::SizeOf(name));
+        }
+        self.name(word)
+    }
+
+    fn number(&self, word: &str) -> Parsed<u64> {
+        let parsed = match word.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => word.parse(),
+        };
+        match parsed {
+            Ok(number) => Ok(number),
+            Err(_) => wrong(format!("`{word}` is not a number of 64 bits"), GRAMMAR),
+        }
+    }
+
+    fn call(&mut self, function: Function, name: &str) -> Parsed<Expr> {
+        self.expect("(")?;
+        let mut arguments = vec![self.expression()?];
+        while self.take(",") {
+            arguments.push(self.expression()?);
+        }
+        self.expect(")")?;
+        let two = function == Function::CeilDiv;
+        if arguments.len() < 2 || two && arguments.len() > 2 {
+            let least = if two { "two" } else { "two or more" };
+            return wrong(format!("`{name}` takes {least} numbers"), GRAMMAR);
+        }
+        Ok(Expr::Call(function, arguments))
+    }
+
+    fn name(&mut self, word: &str) -> Parsed<Expr> {
+        let kernel = self.kernel;
+        let value = |p: &&Param| p.kind == ParamKind::Value && p.name == word;
+        if kernel.params.iter().any(|p| value(&p)) {
+            if !self.take(".") {
+                return Ok(Expr::Scalar(word.to_string()));
+            }
+            let field = self.next().to_string();
+            let entry = if self.take("[") {
+                let index = self.next();
+                let index = self.number(index)?;
+                self.expect("]")?;
+                Some(index)
+            } else {
+                None
+            };
+            return Ok(Expr::Field {
+                param: word.to_string(),
+                field,
+                entry,
+            });
+        }
+        if let Some(index) = self.given.iter().position(|n| n == word) {
+            return Ok(Expr::Given(index));
+        }
+        let mut template = kernel.template.iter().flatten();
+        if template.any(|(name, _)| name == word) {
+            return Ok(Expr::Template(word.to_string()));
+        }
+        let extent = match word {
+            "threads" => Extent::Threads,
+            "groups" => Extent::Groups,
+            "threads_per_group" => Extent::ThreadsPerGroup,
+            "" => return wrong("a number is missing", GRAMMAR),
+            _ => return wrong(format!("`{word}` is nothing that the launch knows"), NAMES),
+        };
+        let axis = if self.take(".") {
+            let axis = self.next();
+            match ["x", "y", "z"].iter().position(|a| *a == axis) {
+                Some(axis) => Some(axis),
+                None => return wrong(format!("`{word}.{axis}`"), "use .x, .y or .z"),
+            }
+        } else {
+            None
+        };
+        Ok(Expr::Grid(extent, axis))
+    }
+}

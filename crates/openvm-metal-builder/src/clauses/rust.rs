@@ -50,7 +50,7 @@ pub(crate) fn function(f: &KernelFn, e: &Entry, types: &TypeMap, name: &str) -> 
         w.cost(cost);
     }
     Some(format!(
-        "#[allow(unused_parens)]\nfn {name}(c: &mut {CLAUSE}::Clauses<'_>) {{\n{}}}\n",
+        "#[allow(unused_parens, clippy::double_parens)]\nfn {name}(c: &mut {CLAUSE}::Clauses<'_>) {{\n{}}}\n",
         w.out
     ))
 }

@@ -17,8 +17,11 @@ const FIRST_INTRINSIC: u8 = 128;
 /// Kernels of a unit: the preprocessor runs once for each unit.
 const TOGETHER: usize = 40;
 
+/// Instructions by name and type of result.
+type Seen = BTreeSet<(&'static str, Option<Ty>)>;
+
 /// Random programs in every form of a kernel, and reductions of every length with every type.
-fn plans() -> Result<(Vec<Plan>, BTreeSet<(&'static str, Option<Ty>)>), BackendError> {
+fn plans() -> Result<(Vec<Plan>, Seen), BackendError> {
     let features = Features {
         doubles: false,
         ..Features::default()

@@ -107,7 +107,8 @@ pub enum MetalProverError {
     /// A commitment that does not belong to its data.
     #[error("{what}: the commitment does not match the committed trace")]
     CommitmentMismatch { what: String },
-    /// The proof would not fit into memory.
+    /// The proof would not fit into memory: into the budget of the prover's configuration, or together with
+    /// [`MemoryEstimate::POOL_OVERHEAD`] into the device's.
     #[error("a proof of this size needs about {} bytes at its peak ({}), the budget is {budget}: \
          prove shorter traces (smaller segments), or allow more by OPENVM_METAL_MEMORY_BUDGET",
         estimate.peak(), estimate.peak_phase())]

@@ -48,11 +48,14 @@ pub(crate) fn check_input(
     check_kernels(s, mpk, ctx)?;
 
     let estimate = MemoryEstimate::of(device, mpk, ctx)?;
-    let budget = device
-        .prover_config()
-        .memory_budget
-        .unwrap_or(s.context().device_profile().budget);
-    if estimate.peak() > budget {
+    let (budget, overhead) = match device.prover_config().memory_budget {
+        Some(budget) => (budget, 0),
+        None => (
+            s.context().device_profile().budget,
+            MemoryEstimate::POOL_OVERHEAD,
+        ),
+    };
+    if estimate.peak().saturating_add(overhead) > budget {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),
             budget,

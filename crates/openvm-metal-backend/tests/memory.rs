@@ -11,7 +11,9 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{config::MetalProverConfig, MetalProverError};
+use openvm_metal_backend::{
+    config::MetalProverConfig, memory_plan::MemoryEstimate, MetalProverError,
+};
 use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::{prover::DeviceDataTransporter, StarkEngine, SystemParams};
 use openvm_stark_sdk::config::app_params_with_100_bits_security;
@@ -58,7 +60,7 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
 
 /// A context whose budget is the estimate proves; one byte less, and the proof is refused before any work.
 #[test]
-fn the_budget_may_be_as_small_as_the_estimate() {
+fn the_budget_may_be_as_small_as_the_estimate_and_the_pools_overhead() {
     let params = app_params_with_100_bits_security(17);
     let input = keccakf(1 << 6);
     for device in devices(SMALL_CODE) {
@@ -88,9 +90,10 @@ fn the_budget_may_be_as_small_as_the_estimate() {
             let result = engine.prove(&pk, ctx).map(|_| ());
             (result, context.memory().allocations - before)
         };
-        let (result, _) = try_with(estimate);
+        let needed = estimate + MemoryEstimate::POOL_OVERHEAD;
+        let (result, _) = try_with(needed);
         result.unwrap_or_else(|error| panic!("{}: {error}", device.name));
-        let (result, allocations) = try_with(estimate - 1);
+        let (result, allocations) = try_with(needed - 1);
         let error = result.expect_err("a refusal");
         assert!(
             matches!(error, MetalProverError::MemoryBudget { .. }),

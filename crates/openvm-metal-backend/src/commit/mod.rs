@@ -169,7 +169,8 @@ fn sponges(
     // The codewords, the spare column of the transform, and the tree.
     let others = (width as u64 + 5) << (log_rows + 2);
     let memory = context.memory();
-    let fits = memory.live.saturating_add(others + bytes) <= memory.budget;
+    let fits = memory.live.saturating_add(others + bytes)
+        <= crate::memory_plan::MemoryEstimate::plannable(memory.budget);
     if bytes == 0 || !fits || context.order() == Order::Serial {
         return Ok(None);
     }

@@ -43,6 +43,15 @@ pub struct MemoryEstimate {
 }
 
 impl MemoryEstimate {
+    /// Bytes of the budget that the pool may hold without being able to use them: the segment for small buffers
+    /// (8 MiB) and rests of large segments that the next large buffer does not fit into.
+    pub const POOL_OVERHEAD: u64 = 16 << 20;
+
+    /// What of a pool's budget proofs can be planned with.
+    pub(crate) fn plannable(budget: u64) -> u64 {
+        budget.saturating_sub(Self::POOL_OVERHEAD)
+    }
+
     /// The estimate of a proof on a device.
     ///
     /// # Errors

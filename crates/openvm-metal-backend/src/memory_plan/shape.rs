@@ -8,7 +8,7 @@ use openvm_stark_backend::{
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
 };
 
-use super::{BASE, DIGEST};
+use super::{MemoryEstimate, BASE, DIGEST};
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
@@ -208,7 +208,7 @@ impl ProofShape {
     pub fn overlap(&self, others: u64) -> u64 {
         let width = self.common_cells >> self.log_height;
         let bytes = overlap_bytes(&self.profile, self.log_height + self.log_blowup, width);
-        match others.saturating_add(bytes) <= self.profile.budget {
+        match others.saturating_add(bytes) <= MemoryEstimate::plannable(self.profile.budget) {
             true => bytes,
             false => 0,
         }

@@ -1,0 +1,3 @@
+// <inttypes.h> without format macros.
+#pragma once
+#include <stdint.h>

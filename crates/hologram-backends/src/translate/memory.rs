@@ -62,7 +62,7 @@ impl Emitter<'_> {
         if let Address::PhiCoordinate { class, page, byte } = address {
             self.boundary = true;
             let at = usize::from(class) * 12_288 + usize::from(page) * 256 + usize::from(byte);
-            return self.access(ty, "", &format!("mem + (P.v[1] + {at}ul)"), store, dst);
+            return self.access(ty, "", &format!("mem, P.v[1] + {at}ul"), store, dst);
         }
         let (find, [at, size, handle]) = self.buffer(address);
         let offset = match address {
@@ -84,30 +84,31 @@ impl Emitter<'_> {
             fault::OUT_OF_BOUNDS
         );
         let out = self.fault(&code, [&handle, "o", &size]);
-        let access = self.access(ty, "", &format!("mem + ({at} + o)"), store, dst);
+        let access = self.access(ty, "", &format!("mem, {at} + o"), store, dst);
         format!(
             "{{ {find}const ulong o = {offset}; if (hg_out(o, {size}, {width}ul)) {out}\n{access}}}\n"
         )
     }
 
+    /// Loads or stores at `place`: a pointer and an offset.
     fn access(
         &self,
         ty: Ty,
         space: &str,
-        pointer: &str,
+        place: &str,
         store: Option<Register>,
         dst: Option<Register>,
     ) -> String {
         let width = ty.size();
         match (store, dst) {
             (Some(src), _) => format!(
-                "hg_st{space}{width}({pointer}, {});\n",
+                "hg_st{space}{width}({place}, {});\n",
                 to_bits(ty, &local(src, ty))
             ),
             (None, Some(dst)) => format!(
                 "{} = {};\n",
                 local(dst, ty),
-                from_bits(ty, &format!("hg_ld{space}{width}({pointer})"))
+                from_bits(ty, &format!("hg_ld{space}{width}({place})"))
             ),
             (None, None) => String::new(),
         }
@@ -136,7 +137,7 @@ impl Emitter<'_> {
         }
         let code = format!("{}u", fault::SHARED_OUT_OF_BOUNDS);
         let out = self.fault(&code, ["0ul", "o", "P.v[7]"]);
-        let access = self.access(ty, "s", "S + o", store, dst);
+        let access = self.access(ty, "s", "S, o", store, dst);
         format!(
             "{{ const ulong o = {offset}; if (hg_out(o, P.v[7], {width}ul)) {out}\n{access}}}\n"
         )
@@ -158,7 +159,7 @@ impl Emitter<'_> {
             fault::POOL_OUT_OF_BOUNDS
         );
         let out = self.fault(&code, [&pool, &offset, "s.size"]);
-        let access = self.access(ty, "", &format!("mem + (s.at + {offset})"), store, dst);
+        let access = self.access(ty, "", &format!("mem, s.at + {offset}"), store, dst);
         format!(
             "{{ const hg_span s = hg_find_pool(T + 3 * P.v[3], P.v[4], P.v[5], {pool});\n\
              if (hg_out({offset}, s.size, {}ul)) {out}\n{access}}}\n",

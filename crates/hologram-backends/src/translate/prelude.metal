@@ -34,41 +34,43 @@ HG_FAR void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint
 
 METAL_FUNC bool hg_out(ulong o, ulong size, ulong width) { return o > size || size - o < width; }
 
+// Loads and stores of `m[o]` and the bytes behind it. What is aligned goes at once: `place` says so, the address in device memory
+// and the offset in threadgroup memory, which begins at a multiple of 16 (a threadgroup pointer converts to no number).
 #if MSL_HOST
-#define HG_MEMORY(ld, st, space) \
-    METAL_FUNC uchar ld##1(space const uchar* p) { return *p; } \
-    METAL_FUNC ushort ld##2(space const uchar* p) { ushort v; __builtin_memcpy(&v, p, 2); return v; } \
-    METAL_FUNC uint ld##4(space const uchar* p) { uint v; __builtin_memcpy(&v, p, 4); return v; } \
-    METAL_FUNC ulong ld##8(space const uchar* p) { ulong v; __builtin_memcpy(&v, p, 8); return v; } \
-    METAL_FUNC void st##1(space uchar* p, uchar v) { *p = v; } \
-    METAL_FUNC void st##2(space uchar* p, ushort v) { __builtin_memcpy(p, &v, 2); } \
-    METAL_FUNC void st##4(space uchar* p, uint v) { __builtin_memcpy(p, &v, 4); } \
-    METAL_FUNC void st##8(space uchar* p, ulong v) { __builtin_memcpy(p, &v, 8); }
+#define HG_MEMORY(ld, st, space, place) \
+    METAL_FUNC uchar ld##1(space const uchar* m, ulong o) { return m[o]; } \
+    METAL_FUNC ushort ld##2(space const uchar* m, ulong o) { ushort v; __builtin_memcpy(&v, m + o, 2); return v; } \
+    METAL_FUNC uint ld##4(space const uchar* m, ulong o) { uint v; __builtin_memcpy(&v, m + o, 4); return v; } \
+    METAL_FUNC ulong ld##8(space const uchar* m, ulong o) { ulong v; __builtin_memcpy(&v, m + o, 8); return v; } \
+    METAL_FUNC void st##1(space uchar* m, ulong o, uchar v) { m[o] = v; } \
+    METAL_FUNC void st##2(space uchar* m, ulong o, ushort v) { __builtin_memcpy(m + o, &v, 2); } \
+    METAL_FUNC void st##4(space uchar* m, ulong o, uint v) { __builtin_memcpy(m + o, &v, 4); } \
+    METAL_FUNC void st##8(space uchar* m, ulong o, ulong v) { __builtin_memcpy(m + o, &v, 8); }
 #else
-#define HG_MEMORY(ld, st, space) \
-    METAL_FUNC uchar ld##1(space const uchar* p) { return *p; } \
-    METAL_FUNC ushort ld##2(space const uchar* p) { \
-        if (((ulong)p & 1) == 0) return *(space const ushort*)p; \
-        return (ushort)(p[0] | (uint)p[1] << 8); } \
-    METAL_FUNC uint ld##4(space const uchar* p) { \
-        if (((ulong)p & 3) == 0) return *(space const uint*)p; \
-        return p[0] | (uint)p[1] << 8 | (uint)p[2] << 16 | (uint)p[3] << 24; } \
-    METAL_FUNC ulong ld##8(space const uchar* p) { \
-        if (((ulong)p & 7) == 0) return *(space const ulong*)p; \
-        return ld##4(p) | (ulong)ld##4(p + 4) << 32; } \
-    METAL_FUNC void st##1(space uchar* p, uchar v) { *p = v; } \
-    METAL_FUNC void st##2(space uchar* p, ushort v) { \
-        if (((ulong)p & 1) == 0) { *(space ushort*)p = v; return; } \
-        p[0] = (uchar)v; p[1] = (uchar)(v >> 8); } \
-    METAL_FUNC void st##4(space uchar* p, uint v) { \
-        if (((ulong)p & 3) == 0) { *(space uint*)p = v; return; } \
-        p[0] = (uchar)v; p[1] = (uchar)(v >> 8); p[2] = (uchar)(v >> 16); p[3] = (uchar)(v >> 24); } \
-    METAL_FUNC void st##8(space uchar* p, ulong v) { \
-        if (((ulong)p & 7) == 0) { *(space ulong*)p = v; return; } \
-        st##4(p, (uint)v); st##4(p + 4, (uint)(v >> 32)); }
+#define HG_MEMORY(ld, st, space, place) \
+    METAL_FUNC uchar ld##1(space const uchar* m, ulong o) { return m[o]; } \
+    METAL_FUNC ushort ld##2(space const uchar* m, ulong o) { \
+        if ((place & 1) == 0) return *(space const ushort*)(m + o); \
+        return (ushort)(m[o] | (uint)m[o + 1] << 8); } \
+    METAL_FUNC uint ld##4(space const uchar* m, ulong o) { \
+        if ((place & 3) == 0) return *(space const uint*)(m + o); \
+        return m[o] | (uint)m[o + 1] << 8 | (uint)m[o + 2] << 16 | (uint)m[o + 3] << 24; } \
+    METAL_FUNC ulong ld##8(space const uchar* m, ulong o) { \
+        if ((place & 7) == 0) return *(space const ulong*)(m + o); \
+        return ld##4(m, o) | (ulong)ld##4(m, o + 4) << 32; } \
+    METAL_FUNC void st##1(space uchar* m, ulong o, uchar v) { m[o] = v; } \
+    METAL_FUNC void st##2(space uchar* m, ulong o, ushort v) { \
+        if ((place & 1) == 0) { *(space ushort*)(m + o) = v; return; } \
+        m[o] = (uchar)v; m[o + 1] = (uchar)(v >> 8); } \
+    METAL_FUNC void st##4(space uchar* m, ulong o, uint v) { \
+        if ((place & 3) == 0) { *(space uint*)(m + o) = v; return; } \
+        m[o] = (uchar)v; m[o + 1] = (uchar)(v >> 8); m[o + 2] = (uchar)(v >> 16); m[o + 3] = (uchar)(v >> 24); } \
+    METAL_FUNC void st##8(space uchar* m, ulong o, ulong v) { \
+        if ((place & 7) == 0) { *(space ulong*)(m + o) = v; return; } \
+        st##4(m, o, (uint)v); st##4(m, o + 4, (uint)(v >> 32)); }
 #endif
-HG_MEMORY(hg_ld, hg_st, device)
-HG_MEMORY(hg_lds, hg_sts, threadgroup)
+HG_MEMORY(hg_ld, hg_st, device, (ulong)(m + o))
+HG_MEMORY(hg_lds, hg_sts, threadgroup, o)
 
 // A handle that is known only when the lane runs: offset and size in the arena. Handle 0 is the boundary pool, the last
 // 96 are its classes. Entry k of the table is {offset, size, handle} of the handle whose low half is first + k.

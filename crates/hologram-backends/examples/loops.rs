@@ -130,7 +130,7 @@ fn main() -> Outcome {
     }
     if let Some(folder) = folder {
         let kind = match device {
-            Device::Cuda => DeviceKind::Cuda,
+            Device::Cuda(_) => DeviceKind::Cuda,
             _ => DeviceKind::Cpu,
         };
         return emit(kind, folder, elements);

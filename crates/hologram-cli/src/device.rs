@@ -29,7 +29,7 @@ impl BackendName {
     pub fn open(self, fallback: Fallback) -> Result<(Box<dyn Backend>, String)> {
         let device = match self {
             Self::Metal => Device::Metal,
-            Self::Cuda => Device::Cuda,
+            Self::Cuda => Device::Cuda(0),
             Self::CpuKernels => Device::Cpu,
             Self::Cpu => return Ok((Box::new(CpuBackend::new()), "the interpreter".to_owned())),
             Self::Auto => {

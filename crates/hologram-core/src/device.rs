@@ -94,7 +94,7 @@ pub(crate) fn open(backend: BackendType) -> Result<Opened> {
     let made: Box<dyn Backend> = match backend {
         BackendType::Cpu => Box::new(CpuBackend::new()),
         BackendType::Metal => Box::new(MetalBackend::new(Device::Metal)?),
-        BackendType::Cuda => Box::new(MetalBackend::new(Device::Cuda)?),
+        BackendType::Cuda => Box::new(MetalBackend::new(Device::Cuda(0))?),
     };
     Ok((made, name))
 }

@@ -87,7 +87,7 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
     let mut rows = table::table(&["device", ""], &[]);
     for device in &report.devices {
         let auto = if device.default { " (auto)" } else { "" };
-        rows.add_row([format!("{}{auto}", device.kind), describe(device)]);
+        rows.add_row([format!("{}{auto}", device.device), describe(device)]);
     }
     table::line(rows)?;
     for text in build_lines(&report.build) {
@@ -95,7 +95,7 @@ pub fn run(args: &DevicesArgs) -> Result<()> {
     }
     match Device::from_env()? {
         Device::Auto => table::line(
-            "choose with --device or OPENVM_METAL_DEVICE: auto, metal, cuda, cpu, cpu-conformance",
+            "choose with --device or OPENVM_METAL_DEVICE: auto, metal, cuda, cuda:1, cpu, cpu-conformance",
         ),
         device => table::line(format!(
             "OPENVM_METAL_DEVICE chooses {device}; --device goes before it"

@@ -124,7 +124,8 @@ impl MetalContext {
         if !metal && std::env::var_os(CAPTURE_VARIABLE).is_some() {
             tracing::warn!("{CAPTURE_VARIABLE} has no effect: only Metal writes traces");
         }
-        if !options.libraries.is_empty() {
+        // A device that still compiles them would have to be waited for.
+        if !options.libraries.is_empty() && driver.is_loaded() {
             tracing::info!(kernels = %driver.report(), "openvm-metal kernels");
         }
         let pool = Mutex::new(Pool::new(driver.allowance()));
@@ -279,7 +280,7 @@ impl MetalContext {
     }
 
     /// What became of every unit and kernel of the libraries: where its code came from, warnings, errors, the
-    /// threads that the device allows, and how long the start took.
+    /// threads that the device allows, and how long the start took. Waits for what the device still compiles.
     pub fn kernel_report(&self) -> &KernelReport {
         self.inner.driver.report()
     }

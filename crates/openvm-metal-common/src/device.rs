@@ -48,14 +48,15 @@ pub fn host_memory() -> u64 {
 
 /// A request for a device. `Auto` is the only one that may end on another kind than it names, and it
 /// logs what it skipped and why.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Device {
     /// Metal on Apple systems, then CUDA if a driver answers, then the CPU.
     #[default]
     Auto,
     Metal,
-    Cuda,
+    /// The NVIDIA GPU of this number, in the driver's order (`CUDA_VISIBLE_DEVICES` changes it): `cuda` is the
+    /// first, `cuda:1` the second.
+    Cuda(u32),
     Cpu,
     /// The CPU running every thread of a threadgroup as a coroutine with 32-lane simdgroups, poisoned
     /// threadgroup memory and detection of divergent barriers. Slow; for tests of kernels.
@@ -87,17 +88,21 @@ impl FromStr for Device {
     type Err = MetalError;
 
     fn from_str(name: &str) -> Result<Self> {
-        Ok(match name.trim().to_ascii_lowercase().as_str() {
-            "auto" => Self::Auto,
-            "metal" => Self::Metal,
-            "cuda" => Self::Cuda,
-            "cpu" => Self::Cpu,
-            "cpu-conformance" => Self::CpuConformance,
-            _ => {
-                return Err(MetalError::UnknownDevice {
-                    name: name.to_owned(),
-                })
-            }
+        let lower = name.trim().to_ascii_lowercase();
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| text.parse().ok()).flatten()
+        };
+        let device = match lower.as_str() {
+            "auto" => Some(Self::Auto),
+            "metal" => Some(Self::Metal),
+            "cuda" => Some(Self::Cuda(0)),
+            "cpu" => Some(Self::Cpu),
+            "cpu-conformance" => Some(Self::CpuConformance),
+            other => other.strip_prefix("cuda:").and_then(number).map(Self::Cuda),
+        };
+        device.ok_or_else(|| MetalError::UnknownDevice {
+            name: name.to_owned(),
         })
     }
 }
@@ -107,10 +112,21 @@ impl fmt::Display for Device {
         f.write_str(match self {
             Self::Auto => "auto",
             Self::Metal => "metal",
-            Self::Cuda => "cuda",
+            Self::Cuda(0) => "cuda",
+            Self::Cuda(number) => return write!(f, "cuda:{number}"),
             Self::Cpu => "cpu",
             Self::CpuConformance => "cpu-conformance",
         })
+    }
+}
+
+impl Serialize for Device {
+    /// The name that [`Device::from_str`] reads.
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -159,6 +175,8 @@ impl fmt::Display for DeviceInfo {
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceReport {
     pub kind: DeviceKind,
+    /// What to ask for to get this device.
+    pub device: Device,
     /// Present if the device can be used.
     pub info: Option<DeviceInfo>,
     /// Present if it cannot.
@@ -167,7 +185,7 @@ pub struct DeviceReport {
     pub default: bool,
 }
 
-/// Every kind of device, found or not, in the order in which `Auto` tries them.
+/// Every device, and every kind of which there is none, in the order in which `Auto` tries them.
 pub fn devices() -> Vec<DeviceReport> {
     devices_for(&[])
 }
@@ -175,16 +193,21 @@ pub fn devices() -> Vec<DeviceReport> {
 /// As [`devices`]; the detail of a Metal device tells whether the kernels of these libraries would come from
 /// the program or be compiled from source.
 pub fn devices_for(libraries: &[&'static KernelLibrary]) -> Vec<DeviceReport> {
-    let mut reports: Vec<DeviceReport> = [DeviceKind::Metal, DeviceKind::Cuda, DeviceKind::Cpu]
-        .into_iter()
-        .map(|kind| {
-            let (info, missing) = match crate::driver::probe(kind, libraries) {
+    // Without a GPU the first is asked for all the same: it tells why there is none.
+    let gpus =
+        (0..crate::driver::cuda_devices().max(1)).map(|n| (DeviceKind::Cuda, Device::Cuda(n)));
+    let mut reports: Vec<DeviceReport> = std::iter::once((DeviceKind::Metal, Device::Metal))
+        .chain(gpus)
+        .chain([(DeviceKind::Cpu, Device::Cpu)])
+        .map(|(kind, device)| {
+            let (info, missing) = match crate::driver::probe(device, libraries) {
                 Ok(info) => (Some(info), None),
                 Err(MetalError::DeviceUnavailable { reason, .. }) => (None, Some(reason)),
                 Err(other) => (None, Some(other.to_string())),
             };
             DeviceReport {
                 kind,
+                device,
                 info,
                 missing,
                 default: false,

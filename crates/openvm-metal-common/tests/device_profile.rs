@@ -137,7 +137,7 @@ fn a_profile_that_does_not_exist_lists_those_that_do() {
 fn gpus_keep_their_own_profile() {
     for (device, kind) in [
         (Device::Metal, DeviceKind::Metal),
-        (Device::Cuda, DeviceKind::Cuda),
+        (Device::Cuda(0), DeviceKind::Cuda),
     ] {
         let profile = DeviceProfile::named("mac-runner").unwrap();
         let error = MetalContext::builder(device)

@@ -151,7 +151,7 @@ fn a_kernel_that_hides_what_it_writes_is_found_out() {
 
 #[test]
 fn only_the_cpu_device_shuffles() {
-    for device in [Device::Metal, Device::Cuda] {
+    for device in [Device::Metal, Device::Cuda(0)] {
         let error = MetalContext::with_order(device, &[&LIBRARY], Order::Shuffled(1)).unwrap_err();
         assert!(error.to_string().contains(ORDER_VARIABLE), "{error}");
     }

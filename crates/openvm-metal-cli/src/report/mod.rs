@@ -174,11 +174,18 @@ fn select(only: &[String]) -> Result<Vec<&'static Section>> {
 fn check_device(device: Device) -> Result<()> {
     let kind = match device {
         Device::Metal => DeviceKind::Metal,
-        Device::Cuda => DeviceKind::Cuda,
+        Device::Cuda(_) => DeviceKind::Cuda,
         Device::Auto | Device::Cpu | Device::CpuConformance => return Ok(()),
     };
-    let found = devices().into_iter().find(|found| found.kind == kind);
-    match found.and_then(|found| found.missing) {
+    let of_kind: Vec<_> = devices().into_iter().filter(|d| d.kind == kind).collect();
+    let missing = match of_kind.iter().find(|found| found.device == device) {
+        Some(found) => found.missing.clone(),
+        None => Some(format!(
+            "{device} was asked for, there are {}",
+            of_kind.len()
+        )),
+    };
+    match missing {
         None => Ok(()),
         Some(reason) => Err(MetalError::DeviceUnavailable {
             device: kind,

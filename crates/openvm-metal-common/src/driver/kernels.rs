@@ -137,6 +137,17 @@ impl<P: Clone> Kernels<P> {
     /// # Errors
     /// [`MetalError::KernelMissing`] with the compiler's words, or because its library is not known.
     pub fn get(&self, kernel: &KernelSpec) -> Result<P> {
+        self.find(kernel).unwrap_or_else(|| {
+            Err(missing(
+                self.device,
+                kernel,
+                "its library was not given to the context",
+            ))
+        })
+    }
+
+    /// What was prepared for a kernel, or why nothing was, if it is known.
+    pub fn find(&self, kernel: &KernelSpec) -> Option<Result<P>> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let address = std::ptr::from_ref(kernel) as usize;
         let entry = table.by_address.get(&address).or_else(|| {
@@ -144,15 +155,10 @@ impl<P: Clone> Kernels<P> {
                 .by_name
                 .get(&(kernel.library, kernel.unit, kernel.name))
         });
-        match entry {
-            Some(Ok(prepared)) => Ok(prepared.clone()),
-            Some(Err(reason)) => Err(missing(self.device, kernel, &**reason)),
-            None => Err(missing(
-                self.device,
-                kernel,
-                "its library was not given to the context",
-            )),
-        }
+        entry.map(|entry| match entry {
+            Ok(prepared) => Ok(prepared.clone()),
+            Err(reason) => Err(missing(self.device, kernel, &**reason)),
+        })
     }
 }
 

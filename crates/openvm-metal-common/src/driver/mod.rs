@@ -10,6 +10,8 @@ mod cuda;
 #[cfg(any(test, target_vendor = "apple"))]
 mod inlining;
 pub(crate) mod kernels;
+#[cfg(any(test, not(target_vendor = "apple")))]
+mod loading;
 #[cfg(target_vendor = "apple")]
 mod metal;
 #[cfg(any(test, target_vendor = "apple"))]
@@ -202,8 +204,13 @@ pub(crate) trait Driver: Send + Sync {
         Vec::new()
     }
 
-    /// What became of the kernels of the libraries.
+    /// What became of the kernels of the libraries; waits for those that are still compiled.
     fn report(&self) -> &KernelReport;
+
+    /// Nothing is still compiled.
+    fn is_loaded(&self) -> bool {
+        true
+    }
 
     /// What the device allows a kernel, of a library or loaded.
     fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits>;
@@ -232,7 +239,7 @@ pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Drive
         let conformance = device == Device::CpuConformance;
         return shuffled::ShuffledDriver::open(options, conformance, seed);
     }
-    if let (Order::Shuffled(seed), Device::Metal | Device::Cuda) = (options.order, device) {
+    if let (Order::Shuffled(seed), Device::Metal | Device::Cuda(_)) = (options.order, device) {
         return Err(MetalError::InvalidSetting {
             variable: ORDER_VARIABLE,
             value: format!("shuffled-{seed}"),
@@ -249,14 +256,16 @@ pub(crate) fn open(device: Device, options: OpenOptions) -> Result<Box<dyn Drive
     match device {
         Device::Auto => open_first(options),
         Device::Metal => with_its_own(DeviceKind::Metal).and_then(|()| open_metal(options)),
-        Device::Cuda => with_its_own(DeviceKind::Cuda).and_then(|()| open_cuda(options)),
+        Device::Cuda(number) => {
+            with_its_own(DeviceKind::Cuda).and_then(|()| open_cuda(number, options))
+        }
         Device::Cpu => cpu::CpuDriver::open(options, false),
         Device::CpuConformance => cpu::CpuDriver::open(options, true),
     }
 }
 
 fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
-    for device in [Device::Metal, Device::Cuda] {
+    for device in [Device::Metal, Device::Cuda(0)] {
         match open(device, options) {
             Ok(driver) => return Ok(driver),
             Err(MetalError::DeviceUnavailable { device, reason }) => {
@@ -272,15 +281,13 @@ fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
     open(Device::Cpu, options)
 }
 
-/// What is known about a kind of device, without preparing kernels. Metal tells where it would take those of
-/// the libraries from.
-pub(crate) fn probe(kind: DeviceKind, libraries: &[&'static KernelLibrary]) -> Result<DeviceInfo> {
+/// What is known about a device, without preparing kernels. Metal tells where it would take those of the
+/// libraries from.
+pub(crate) fn probe(device: Device, libraries: &[&'static KernelLibrary]) -> Result<DeviceInfo> {
     let budget = crate::memory::budget_from_env()?;
-    let device = match kind {
-        DeviceKind::Metal => return probe_metal(libraries, budget),
-        DeviceKind::Cuda => Device::Cuda,
-        DeviceKind::Cpu => Device::Cpu,
-    };
+    if device == Device::Metal {
+        return probe_metal(libraries, budget);
+    }
     open(
         device,
         OpenOptions {
@@ -315,12 +322,21 @@ fn probe_metal<T>(_: &[&'static KernelLibrary], _: Option<u64>) -> Result<T> {
 }
 
 #[cfg(not(target_vendor = "apple"))]
-fn open_cuda(options: OpenOptions) -> Result<Box<dyn Driver>> {
-    cuda::CudaDriver::open(options)
+fn open_cuda(number: u32, options: OpenOptions) -> Result<Box<dyn Driver>> {
+    cuda::CudaDriver::open(number, options)
+}
+
+#[cfg(not(target_vendor = "apple"))]
+pub(crate) use cuda::device_count as cuda_devices;
+
+/// NVIDIA GPUs that the driver shows.
+#[cfg(target_vendor = "apple")]
+pub(crate) fn cuda_devices() -> u32 {
+    0
 }
 
 #[cfg(target_vendor = "apple")]
-fn open_cuda(_: OpenOptions) -> Result<Box<dyn Driver>> {
+fn open_cuda(_: u32, _: OpenOptions) -> Result<Box<dyn Driver>> {
     Err(MetalError::DeviceUnavailable {
         device: DeviceKind::Cuda,
         reason: "CUDA does not exist on Apple systems".into(),

@@ -222,7 +222,7 @@ fn tables_of_vectors_of_three() -> Outcome<()> {
     }
     for device in devices()? {
         let kernels = match Kernels::load(device, SOURCE) {
-            Err(error) if device == Device::Cuda => {
+            Err(error) if device == Device::Cuda(0) => {
                 refused(error);
                 continue;
             }

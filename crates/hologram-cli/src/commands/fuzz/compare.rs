@@ -72,7 +72,7 @@ fn features(args: &FuzzArgs, profile: &DeviceProfile) -> Features {
 pub fn kind(device: Device) -> DeviceKind {
     match device {
         Device::Metal | Device::Auto => DeviceKind::Metal,
-        Device::Cuda => DeviceKind::Cuda,
+        Device::Cuda(_) => DeviceKind::Cuda,
         Device::Cpu | Device::CpuConformance => DeviceKind::Cpu,
     }
 }

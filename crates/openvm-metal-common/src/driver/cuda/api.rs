@@ -76,6 +76,33 @@ fn unavailable(reason: impl Into<String>) -> MetalError {
     }
 }
 
+/// The driver, if it is there and starts: how many devices it shows.
+fn count() -> Result<u32> {
+    // SAFETY: only loads and unloads the library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(unavailable("no NVIDIA driver library (libcuda) was found"));
+    }
+    let mut count = 0;
+    // SAFETY: plain calls in the order the driver demands, with a pointer to a local.
+    unsafe {
+        check(sys::cuInit(0), "cuInit")?;
+        check(sys::cuDeviceGetCount(&mut count), "cuDeviceGetCount")?;
+    }
+    Ok(count.max(0) as u32)
+}
+
+/// NVIDIA GPUs that the driver shows; none without a driver.
+pub(crate) fn device_count() -> u32 {
+    count().unwrap_or(0)
+}
+
+fn check(status: CUresult, what: &str) -> Result<()> {
+    match status {
+        CUresult::CUDA_SUCCESS => Ok(()),
+        other => Err(unavailable(format!("{what}: {}", text(other)))),
+    }
+}
+
 /// The primary context of a device and the streams in it.
 pub(super) struct Device {
     handle: sys::CUdevice,
@@ -89,28 +116,26 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    /// The first device, if there is a driver and it has one.
-    pub fn open() -> Result<Self> {
-        // SAFETY: only loads and unloads the library.
-        if !unsafe { sys::is_culib_present() } {
-            return Err(unavailable("no NVIDIA driver library (libcuda) was found"));
+    /// The device of this number, if there is a driver and it has so many.
+    pub fn open(number: u32) -> Result<Self> {
+        match count()? {
+            0 => return Err(unavailable("the NVIDIA driver shows no device")),
+            count if number >= count => return Err(unavailable(format!(
+                "cuda:{number} was asked for, the NVIDIA driver shows {count} (cuda:0 to cuda:{})",
+                count - 1
+            ))),
+            _ => {}
         }
-        let check = |status: CUresult, what: &str| match status {
-            CUresult::CUDA_SUCCESS => Ok(()),
-            other => Err(unavailable(format!("{what}: {}", text(other)))),
-        };
-        let (mut count, mut handle) = (0, 0);
+        let mut handle = 0;
         let mut context = std::ptr::null_mut();
         let mut streams = [std::ptr::null_mut(); MAX_QUEUES];
         let flags = sys::CUstream_flags_enum::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: plain calls in the order the driver demands, with pointers to locals.
         unsafe {
-            check(sys::cuInit(0), "cuInit")?;
-            check(sys::cuDeviceGetCount(&mut count), "cuDeviceGetCount")?;
-            if count == 0 {
-                return Err(unavailable("the NVIDIA driver shows no device"));
-            }
-            check(sys::cuDeviceGet(&mut handle, 0), "cuDeviceGet")?;
+            check(
+                sys::cuDeviceGet(&mut handle, number as c_int),
+                "cuDeviceGet",
+            )?;
             check(
                 sys::cuDevicePrimaryCtxRetain(&mut context, handle),
                 "cuDevicePrimaryCtxRetain",

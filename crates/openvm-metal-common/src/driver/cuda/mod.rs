@@ -8,11 +8,12 @@ mod modules;
 mod staging;
 
 use std::ffi::c_void;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 
+pub(crate) use self::api::device_count;
 use self::api::{call, Device};
 use self::events::{Event, EventPool};
 use self::modules::{Function, Modules};
@@ -46,13 +47,13 @@ pub(crate) struct CudaDriver {
     measured: Mutex<Vec<(Work, Event, Event)>>,
     /// Held from the placing of an operation to its launch.
     queues: Mutex<Queues>,
-    device: Device,
+    device: Arc<Device>,
 }
 
 impl CudaDriver {
-    /// Opens the first device that the driver shows and compiles every unit for it.
-    pub fn open(options: OpenOptions) -> Result<Box<dyn Driver>> {
-        let device = Device::open()?;
+    /// Opens the device of this number in the driver's order and begins to compile every unit for it.
+    pub fn open(number: u32, options: OpenOptions) -> Result<Box<dyn Driver>> {
+        let device = Arc::new(Device::open(number)?);
         let mut info = device.info()?;
         info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
         let modules = Modules::load(&device, options.libraries);
@@ -271,6 +272,10 @@ impl Driver for CudaDriver {
 
     fn report(&self) -> &KernelReport {
         self.modules.report()
+    }
+
+    fn is_loaded(&self) -> bool {
+        self.modules.is_loaded()
     }
 
     fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {

@@ -1,8 +1,8 @@
-//! PTX to kernels: every unit is compiled by the driver when the context is made.
+//! PTX to kernels: threads of the context compile its units from the moment it is made, and who needs a kernel waits
+//! for its unit alone.
 
 use std::ffi::{c_int, c_void, CString};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_enum as Jit};
@@ -11,10 +11,10 @@ use super::api::{text, Device};
 use super::cache;
 use crate::device::DeviceKind;
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
+use crate::driver::loading::Loading;
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
-use crate::lock;
-use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
+use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport, UnitReport};
 
 const LOG_BYTES: usize = 8 << 10;
 /// Units compiled at the same time.
@@ -42,19 +42,23 @@ impl Function {
 
 /// The entries of loaded modules.
 pub(super) struct Modules {
-    functions: Kernels<Function>,
-    report: KernelReport,
+    functions: Arc<Kernels<Function>>,
+    /// Library and name of each unit, by its number.
+    units: Vec<(&'static str, &'static str)>,
+    /// Units on their way; each ends as a row of the report.
+    loading: Loading<UnitReport>,
+    report: OnceLock<KernelReport>,
 }
 
 // SAFETY: handles of the driver may be used from any thread that enters the context.
-unsafe impl Send for Modules {}
+unsafe impl Send for Function {}
 // SAFETY: the driver API is thread safe.
-unsafe impl Sync for Modules {}
+unsafe impl Sync for Function {}
 
 struct Module(sys::CUmodule);
-// SAFETY: as for `Modules`.
+// SAFETY: as for `Function`.
 unsafe impl Send for Module {}
-// SAFETY: as for `Modules`.
+// SAFETY: as for `Function`.
 unsafe impl Sync for Module {}
 
 impl Drop for Module {
@@ -65,54 +69,56 @@ impl Drop for Module {
 }
 
 impl Modules {
-    /// Compiles all units, several at a time; the driver keeps a cache on disk.
-    pub fn load(device: &Device, libraries: &[&'static KernelLibrary]) -> Self {
-        let start = Instant::now();
+    /// Begins to compile all units, several at a time; the driver keeps a cache on disk.
+    pub fn load(device: &Arc<Device>, libraries: &[&'static KernelLibrary]) -> Self {
         let units = units(libraries);
-        let next = AtomicUsize::new(0);
-        let loaded = Mutex::new(Vec::new());
-        let worker = || loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((_, unit)) = units.get(index) else {
-                return;
-            };
-            let made = load_unit(device, unit);
-            lock(&loaded).push(Loaded(index, made));
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..units.len().min(MAX_THREADS) {
-                scope.spawn(worker);
-            }
-            worker();
-        });
-        let functions = Kernels::new(DeviceKind::Cuda);
-        let mut loaded = loaded.into_inner().unwrap_or_default();
-        loaded.sort_by_key(|Loaded(index, _)| *index);
-        let reports = loaded
-            .into_iter()
-            .map(|Loaded(index, made)| {
-                let (library, unit) = units[index];
-                functions.add_unit(library, unit, made)
-            })
+        let functions = Arc::new(Kernels::new(DeviceKind::Cuda));
+        let names: Vec<_> = units
+            .iter()
+            .map(|(library, unit)| (*library, unit.name))
             .collect();
-        let report = KernelReport {
-            device: DeviceKind::Cuda,
-            start: StartReport {
-                milliseconds: start.elapsed().as_secs_f64() * 1e3,
-                cache: Some(cache::report(|name| std::env::var_os(name))),
-            },
-            units: reports,
+        let (device, table, count) = (device.clone(), functions.clone(), units.len());
+        let load = move |index: usize| {
+            let (library, unit) = units[index];
+            table.add_unit(library, unit, load_unit(&device, unit))
         };
-        Self { functions, report }
+        Self {
+            functions,
+            units: names,
+            loading: Loading::start(count, MAX_THREADS, load),
+            report: OnceLock::new(),
+        }
     }
 
-    /// What became of the units.
+    /// What became of the units, when all are loaded.
     pub fn report(&self) -> &KernelReport {
-        &self.report
+        self.report.get_or_init(|| {
+            let (units, took) = self.loading.wait_for_all();
+            KernelReport {
+                device: DeviceKind::Cuda,
+                start: StartReport {
+                    milliseconds: took.as_secs_f64() * 1e3,
+                    cache: Some(cache::report(|name| std::env::var_os(name))),
+                },
+                units,
+            }
+        })
     }
 
-    /// The entry of a kernel.
+    /// Every unit is loaded or refused.
+    pub fn is_loaded(&self) -> bool {
+        self.loading.is_done()
+    }
+
+    /// The entry of a kernel; waits for its unit.
     pub fn get(&self, kernel: &KernelSpec) -> Result<Function> {
+        if let Some(found) = self.functions.find(kernel) {
+            return found;
+        }
+        let unit = (kernel.library, kernel.unit);
+        if let Some(index) = self.units.iter().position(|&known| known == unit) {
+            self.loading.wait_for(index);
+        }
         self.functions.get(kernel)
     }
 
@@ -154,11 +160,6 @@ impl Modules {
         self.functions.remove(kernels);
     }
 }
-
-/// A unit by its number, on its way from the thread that loaded it.
-struct Loaded(usize, PreparedUnit<Function>);
-// SAFETY: as for `Modules`.
-unsafe impl Send for Loaded {}
 
 fn load_unit(device: &Device, unit: &'static KernelUnit) -> PreparedUnit<Function> {
     let start = Instant::now();

@@ -29,7 +29,7 @@ impl fmt::Display for RecentKernels {
 #[non_exhaustive]
 pub enum MetalError {
     /// The device name is none of those that exist.
-    #[error("unknown device '{name}': expected auto, metal, cuda, cpu or cpu-conformance")]
+    #[error("unknown device '{name}': expected auto, metal, cuda, cuda:1 and so on, cpu or cpu-conformance")]
     UnknownDevice { name: String },
     /// The profile is none of those that exist.
     #[error("unknown device profile '{name}': expected one of {known}")]

@@ -16,11 +16,29 @@ fn device_names() {
         "cpu-conformance".parse::<Device>().unwrap(),
         Device::CpuConformance
     );
+    for (name, device, shown) in [
+        ("cuda", Device::Cuda(0), "cuda"),
+        ("cuda:0", Device::Cuda(0), "cuda"),
+        ("CUDA:12", Device::Cuda(12), "cuda:12"),
+    ] {
+        assert_eq!(name.parse::<Device>().unwrap(), device);
+        assert_eq!(device.to_string(), shown);
+    }
+    for name in [
+        "cuda:",
+        "cuda:-1",
+        "cuda:+1",
+        "cuda:x",
+        "cuda:99999999999",
+        "metal:1",
+    ] {
+        assert!(name.parse::<Device>().is_err(), "{name}");
+    }
     let error = "gpu".parse::<Device>().unwrap_err();
     assert!(matches!(&error, MetalError::UnknownDevice { name } if name == "gpu"));
     assert!(error
         .to_string()
-        .contains("expected auto, metal, cuda, cpu"));
+        .contains("expected auto, metal, cuda, cuda:1"));
 }
 
 #[test]
@@ -28,8 +46,7 @@ fn a_named_device_is_never_replaced() {
     let found = devices();
     assert_eq!(found.iter().filter(|report| report.default).count(), 1);
     for report in found {
-        let device: Device = report.kind.name().parse().unwrap();
-        match MetalContext::new(device, &[]) {
+        match MetalContext::new(report.device, &[]) {
             Ok(ctx) => assert_eq!(ctx.info().kind, report.kind),
             Err(MetalError::DeviceUnavailable { device, reason }) => {
                 assert_eq!(device, report.kind);
@@ -41,6 +58,23 @@ fn a_named_device_is_never_replaced() {
     assert_eq!(
         MetalContext::new(Device::Cpu, &[]).unwrap().info().kind,
         DeviceKind::Cpu
+    );
+}
+
+#[test]
+fn a_gpu_that_does_not_exist() {
+    let error = MetalContext::new(Device::Cuda(4096), &[])
+        .map(drop)
+        .expect_err("no machine has so many");
+    assert!(
+        matches!(
+            &error,
+            MetalError::DeviceUnavailable {
+                device: DeviceKind::Cuda,
+                ..
+            }
+        ),
+        "{error}"
     );
 }
 

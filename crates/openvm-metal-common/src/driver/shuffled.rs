@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::grid::Shape;
 use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
-use crate::order::{Access, Placement, Queues, Running, MAX_QUEUES};
+use crate::order::{Access, Placement, Queues, Running, COPY_QUEUE, MAX_QUEUES};
 use crate::plan::{Slice, Work};
 use crate::report::{KernelLimits, KernelReport};
 
@@ -290,7 +290,12 @@ impl Driver for ShuffledDriver {
             return self.cpu.upload(dst, data, fresh, tag);
         }
         let accesses = [Access::write(&dst)].into_iter();
-        self.keep(Kept::Upload(dst, data.to_vec()), accesses, 1e3, Some(0))
+        // Any upload may be a large one, which has a queue of its own.
+        let queue = match data.len() % 2 {
+            0 => COPY_QUEUE,
+            _ => 0,
+        };
+        self.keep(Kept::Upload(dst, data.to_vec()), accesses, 1e3, Some(queue))
     }
 
     fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult {

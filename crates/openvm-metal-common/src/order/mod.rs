@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::Serialize;
 
 pub(crate) use self::access::Access;
-pub(crate) use self::queues::{Placement, Queues, MAX_QUEUES};
+pub(crate) use self::queues::{Placement, Queues, COPY_QUEUE, MAX_QUEUES};
 pub(crate) use self::running::Running;
 use crate::error::{MetalError, Result};
 

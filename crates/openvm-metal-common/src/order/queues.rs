@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use super::Access;
 
-/// Most queues: an operation that fills the device, one that fills what it leaves, and a spare.
-pub(crate) const MAX_QUEUES: usize = 3;
+/// Most queues: an operation that fills the device, one that fills what it leaves, a spare, and [`COPY_QUEUE`].
+pub(crate) const MAX_QUEUES: usize = 4;
+/// The queue of large uploads, which go on while others compute. Nothing else is placed in it.
+pub(crate) const COPY_QUEUE: usize = MAX_QUEUES - 1;
 /// Shorter operations follow what they depend on: a wait between queues costs as much. In nanoseconds.
 const WORTH_MOVING: f64 = 30_000.0;
 /// What an operation has to gain from another queue than that of what it depends on.
@@ -80,7 +82,7 @@ impl Queues {
                 .filter(|used| used.access.conflicts(&access))
             {
                 after[used.queue] = used.number.max(after[used.queue]);
-                if last.is_none() || used.ends > ready {
+                if used.queue != COPY_QUEUE && (last.is_none() || used.ends > ready) {
                     (ready, last) = (used.ends, Some(used.queue));
                 }
             }
@@ -93,7 +95,7 @@ impl Queues {
             };
             let mut best = home;
             if modelled >= WORTH_MOVING {
-                (0..self.count)
+                (0..self.count.min(COPY_QUEUE))
                     .filter(|&queue| start(queue) < start(home))
                     .for_each(|queue| {
                         if start(queue) < start(best) {
@@ -129,6 +131,12 @@ impl Queues {
             }
         }
         waits
+    }
+
+    /// Operations of each queue that come before whatever queue 0 is given next, for [`Queues::ended`].
+    #[cfg(any(test, not(target_vendor = "apple")))]
+    pub fn before_next(&self) -> [u64; MAX_QUEUES] {
+        self.seen[0]
     }
 
     /// Operations given to each queue so far, for [`Queues::ended`].
@@ -287,6 +295,26 @@ mod tests {
     }
 
     #[test]
+    fn uploads_go_beside_everything_and_their_users_wait() {
+        let mut queues = Queues::new(MAX_QUEUES);
+        let write = |start| [access(start, true)].into_iter();
+        place(&mut queues, &[0], &[10], LONG);
+        let upload = queues.place(write(100), 0.0, Some(COPY_QUEUE));
+        assert_eq!((upload.queue, upload.waits), (COPY_QUEUE, NO_WAIT));
+        // A user does not move to the queue of uploads, however short it is.
+        let user = place(&mut queues, &[100], &[110], 1.0);
+        assert_eq!(user.queue, 0);
+        assert!(user.waits[COPY_QUEUE]);
+        // Memory that is still used is not written.
+        let next = queues.place(write(100), 0.0, Some(COPY_QUEUE));
+        assert!(next.waits[0]);
+        // Queue 0 has to wait for the second, but has come after the first.
+        assert_eq!(queues.before_next(), [2, 0, 0, 1]);
+        assert!(queues.join()[COPY_QUEUE]);
+        assert_eq!(queues.before_next(), [2, 0, 0, 2]);
+    }
+
+    #[test]
     fn what_has_ended_is_not_waited_for() {
         let mut queues = Queues::new(2);
         queues.place([access(0, true)].into_iter(), LONG, Some(1));
@@ -328,7 +356,11 @@ mod tests {
                 })
                 .collect();
             let modelled = if next(2) == 0 { LONG } else { 10.0 };
-            let fixed = (next(10) == 0).then_some(0);
+            let fixed = match next(20) {
+                0 => Some(0),
+                1 => Some(COPY_QUEUE),
+                _ => None,
+            };
             let placed = queues.place(accesses.iter().cloned(), modelled, fixed);
             let q = placed.queue;
             for other in 0..MAX_QUEUES {
@@ -350,6 +382,6 @@ mod tests {
             heads[q][q] = counts[q];
             all.push((accesses, q, counts[q], heads[q]));
         }
-        assert!(counts.iter().all(|&n| n > 100), "{counts:?}");
+        assert!(counts.iter().all(|&n| n > 50), "{counts:?}");
     }
 }

@@ -120,10 +120,12 @@ impl Device {
     pub fn open(number: u32) -> Result<Self> {
         match count()? {
             0 => return Err(unavailable("the NVIDIA driver shows no device")),
-            count if number >= count => return Err(unavailable(format!(
+            count if number >= count => {
+                return Err(unavailable(format!(
                 "cuda:{number} was asked for, the NVIDIA driver shows {count} (cuda:0 to cuda:{})",
                 count - 1
-            ))),
+            )))
+            }
             _ => {}
         }
         let mut handle = 0;

@@ -23,7 +23,7 @@ use crate::device::DeviceInfo;
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
-use crate::order::{Access, Order, Queues, MAX_QUEUES};
+use crate::order::{Access, Order, Queues, COPY_QUEUE, MAX_QUEUES};
 use crate::plan::Work;
 use crate::report::{KernelLimits, KernelReport};
 
@@ -34,6 +34,8 @@ const NAP: Duration = Duration::from_micros(50);
 const MAX_PARAMS: usize = 2 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
 /// Dispatches that are expected to take longer are timed, so that the next ones are cut better.
 const TIMED_NS: f64 = 2e6;
+/// Uploads of at least so many bytes do not wait for what the main stream is at, nor it for them.
+const BULK: usize = 1 << 20;
 /// Threadgroups along y and z.
 const MAX_GROUPS_YZ: u32 = 65_535;
 
@@ -41,7 +43,7 @@ pub(crate) struct CudaDriver {
     info: DeviceInfo,
     // Dropped in this order: what lives in the context, then the context.
     modules: Modules,
-    staging: Mutex<Staging>,
+    staging: Staging,
     events: EventPool,
     timings: Mutex<Vec<(Tag, Event, Event)>>,
     measured: Mutex<Vec<(Work, Event, Event)>>,
@@ -57,7 +59,7 @@ impl CudaDriver {
         let mut info = device.info()?;
         info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
         let modules = Modules::load(&device, options.libraries);
-        let (staging, events) = (Mutex::new(Staging::default()), EventPool::default());
+        let (staging, events) = (Staging::default(), EventPool::default());
         Ok(Box::new(Self {
             info,
             modules,
@@ -73,7 +75,7 @@ impl CudaDriver {
         }))
     }
 
-    /// The stream of copies, and of everything that nothing is gained by moving.
+    /// The stream of downloads, of small uploads, and of everything that nothing is gained by moving.
     fn main(&self) -> sys::CUstream {
         self.device.streams[0]
     }
@@ -131,6 +133,15 @@ impl CudaDriver {
         let end = self.events.record(self.main())?;
         lock(&self.timings).push((tag, start, end));
         Ok(())
+    }
+
+    /// Makes a copy's queue wait for all that uses the same memory. Tells the queue, and what comes before the next
+    /// operation of the main stream.
+    fn place_copy(&self, access: Access, queue: usize) -> DriverResult<(usize, [u64; MAX_QUEUES])> {
+        let mut queues = lock(&self.queues);
+        let placement = queues.place([access].into_iter(), 0.0, Some(queue));
+        self.hold(placement.queue, placement.waits)?;
+        Ok((placement.queue, queues.before_next()))
     }
 
     /// Makes the main stream wait for all others; what has been given to each.
@@ -350,23 +361,28 @@ impl Driver for CudaDriver {
     }
 
     fn upload(&self, dst: Span, data: &[u8], _: bool, tag: Tag) -> DriverResult {
-        let accesses = [Access::write(&dst)].into_iter();
         self.device.enter()?;
-        {
-            let mut queues = lock(&self.queues);
-            let placement = queues.place(accesses, 0.0, Some(0));
-            self.hold(placement.queue, placement.waits)?;
-        }
+        let wanted = match data.len() {
+            BULK.. if tag == 0 => COPY_QUEUE,
+            _ => 0,
+        };
+        let (queue, _) = self.place_copy(Access::write(&dst), wanted)?;
+        let stream = self.device.streams[queue];
         // Nobody can use the target before this returns, so the queues need not stay locked.
-        self.timed(tag, || lock(&self.staging).upload(self, dst, data))
+        self.timed(tag, || self.staging.upload(self, stream, dst, data))?;
+        if queue == COPY_QUEUE {
+            // Another thread may have waited for the queue before the copy was in it; its users wait for this.
+            self.place_copy(Access::write(&dst), queue)?;
+        }
+        Ok(())
     }
 
     fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult {
         self.device.enter()?;
-        let issued = self.join()?;
+        let (_, before) = self.place_copy(Access::read(&src), 0)?;
         // The queues are not locked while waiting: another thread may go on encoding.
-        self.timed(tag, || lock(&self.staging).download(self, src, out, limit))?;
-        lock(&self.queues).ended(issued);
+        self.timed(tag, || self.staging.download(self, src, out, limit))?;
+        lock(&self.queues).ended(before);
         Ok(())
     }
 

@@ -1,6 +1,8 @@
-//! Copies between host and device through pinned memory, two halves in turn.
+//! Copies between host and device through pinned memory, two halves in turn. Copies in one direction and one stream are
+//! made one after another; others at the same time.
 
 use std::ffi::c_void;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
@@ -10,17 +12,21 @@ use super::events::Event;
 use super::CudaDriver;
 use crate::driver::cpu::copy_bytes;
 use crate::driver::{DriverResult, Span};
+use crate::lock;
 
 /// Bytes of one half.
 const HALF: usize = 8 << 20;
 /// Longest wait for a half to become free again; the copy before it takes milliseconds.
 const HALF_WAIT: Duration = Duration::from_secs(60);
 
-/// Pinned memory for copies in each direction, allocated at the first copy.
+/// Pinned memory for copies, allocated at the first of its kind.
 #[derive(Default)]
 pub(super) struct Staging {
-    up: Option<Pair>,
-    down: Option<Pair>,
+    /// Uploads in the main stream: small, or all of a serial context.
+    up: Mutex<Option<Pair>>,
+    /// Uploads in another.
+    bulk: Mutex<Option<Pair>>,
+    down: Mutex<Option<Pair>>,
 }
 
 struct Pair {
@@ -82,13 +88,25 @@ fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
 }
 
 impl Staging {
-    /// Copies host data to the device in the order of the main stream; the host data are free when this returns.
-    pub fn upload(&mut self, driver: &CudaDriver, dst: Span, data: &[u8]) -> DriverResult {
-        let pair = get(&mut self.up)?;
+    /// Copies host data to the device in the order of the stream, one always used for large uploads or the main one;
+    /// the host data are free when this returns.
+    pub fn upload(
+        &self,
+        driver: &CudaDriver,
+        stream: sys::CUstream,
+        dst: Span,
+        data: &[u8],
+    ) -> DriverResult {
+        let pair = match stream == driver.main() {
+            true => &self.up,
+            false => &self.bulk,
+        };
+        let mut pair = lock(pair);
+        let pair = get(&mut pair)?;
         let mut done = 0;
         while done < data.len() {
             if pair.used == HALF {
-                pair.busy[pair.half] = Some(driver.events.record(driver.main())?);
+                pair.busy[pair.half] = Some(driver.events.record(stream)?);
                 pair.half ^= 1;
                 pair.used = 0;
                 pair.free(driver, pair.half, HALF_WAIT)?;
@@ -99,8 +117,7 @@ impl Staging {
             copy_bytes(data[done..].as_ptr() as u64, pinned as u64, bytes as u64);
             let target = dst.address() + done as u64;
             // SAFETY: pinned memory that stays untouched until the event of its half has happened.
-            let status =
-                unsafe { sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, driver.main()) };
+            let status = unsafe { sys::cuMemcpyHtoDAsync_v2(target, pinned.cast(), bytes, stream) };
             call("cuMemcpyHtoDAsync", status)?;
             done += bytes;
             pair.used = (pair.used + bytes).next_multiple_of(64).min(HALF);
@@ -110,13 +127,14 @@ impl Staging {
 
     /// Copies to the host after everything in the main stream; waits.
     pub fn download(
-        &mut self,
+        &self,
         driver: &CudaDriver,
         src: Span,
         out: &mut [u8],
         limit: Duration,
     ) -> DriverResult {
-        let pair = get(&mut self.down)?;
+        let mut pair = lock(&self.down);
+        let pair = get(&mut pair)?;
         let (total, target) = (out.len(), out.as_mut_ptr() as u64);
         let chunks = total.div_ceil(HALF);
         let length = |chunk: usize| (total - chunk * HALF).min(HALF);

@@ -1,0 +1,13 @@
+//! Aggregation: many application proofs become one.
+//!
+//! A *leaf* verifies up to 4 proofs of segments. An *internal-for-leaf* node verifies up to 3 leaves. An
+//! *internal-recursive* node verifies up to 3 nodes of the layer below, which is internal-for-leaf the first
+//! time and internal-recursive from then on.
+
+mod child;
+mod keys;
+mod layer;
+mod tree;
+
+pub use keys::AggregationKeys;
+pub use tree::{aggregate, Aggregated};

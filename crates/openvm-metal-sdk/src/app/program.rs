@@ -1,0 +1,107 @@
+//! `CommittedExe`: an executable whose program is committed on a device.
+
+use std::sync::{Arc, OnceLock};
+
+use openvm_circuit::{
+    arch::instructions::{
+        exe::VmExe,
+        program::{Program, DEFAULT_PC_STEP},
+        LocalOpcode, SystemOpcode,
+    },
+    system::program::{trace::compute_exe_commit_from_mem_config, ProgramExecutionCols},
+};
+use openvm_stark_backend::{
+    p3_field::PrimeCharacteristicRing, p3_matrix::dense::RowMajorMatrix, prover::CommittedTraceData,
+};
+
+use super::AppKey;
+use crate::{
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    executable::{digest, ExeDigest},
+    prelude::{Digest, F},
+};
+
+/// The exit code of the rows that pad a program: reaching one is a failure.
+const EXIT_CODE_FAIL: usize = 1;
+
+/// An executable, and its program's trace committed on the device.
+///
+/// The commitment is made over the whole stacked height of the application's parameters, so it is worth
+/// keeping; provers of the same executable share it.
+pub struct CommittedExe<E: SdkEngine> {
+    pub(crate) exe: Arc<VmExe<F>>,
+    pub(crate) digest: ExeDigest,
+    pub(crate) trace: CommittedTraceData<E::PB>,
+    exe_commit: OnceLock<Digest>,
+}
+
+impl<E: SdkEngine> CommittedExe<E> {
+    /// Commits the program of `exe`.
+    ///
+    /// # Errors
+    /// If the device refuses.
+    pub fn new(key: &AppKey<E>, exe: Arc<VmExe<F>>) -> Result<Self, SdkError> {
+        let trace = E::upload(key.engine.device(), program_trace(&exe.program));
+        let (commitment, data) = key
+            .engine
+            .commit(&trace)
+            .map_err(SdkError::engine(Stage::CommitProgram))?;
+        Ok(Self {
+            digest: digest(&exe),
+            exe,
+            trace: CommittedTraceData {
+                commitment,
+                trace,
+                data: Arc::new(data),
+            },
+            exe_commit: OnceLock::new(),
+        })
+    }
+
+    /// The executable.
+    pub fn exe(&self) -> &Arc<VmExe<F>> {
+        &self.exe
+    }
+
+    /// The commitment to the program's trace.
+    pub fn program_commit(&self) -> Digest {
+        self.trace.commitment
+    }
+
+    /// The commitment to the executable: program, initial memory and start, as OpenVM's verifier expects it.
+    ///
+    /// # Errors
+    /// If OpenVM's library gives up.
+    pub fn exe_commit(&self, key: &AppKey<E>) -> Result<Digest, SdkError> {
+        if let Some(commit) = self.exe_commit.get() {
+            return Ok(*commit);
+        }
+        let memory_config = &key.config.system.config.memory_config;
+        let commit = guard(Stage::CommitProgram, || {
+            compute_exe_commit_from_mem_config(&self.program_commit(), &self.exe, memory_config)
+        })?;
+        Ok(*self.exe_commit.get_or_init(|| commit))
+    }
+}
+
+/// One row for each defined instruction, padded to a power of two by instructions that end with a failure.
+fn program_trace(program: &Program<F>) -> RowMajorMatrix<F> {
+    let rows = program.enumerate_by_pc();
+    let height = rows.len().next_power_of_two();
+    let mut values = Vec::with_capacity(height * ProgramExecutionCols::<F>::width());
+    for (pc, i, _) in &rows {
+        let opcode = i.opcode.to_field::<F>();
+        values.extend([F::from_u32(*pc), opcode, i.a, i.b, i.c, i.d, i.e, i.f, i.g]);
+    }
+    let terminate = SystemOpcode::TERMINATE.global_opcode().to_field::<F>();
+    for index in rows.len()..height {
+        let pc = program.pc_base + index as u32 * DEFAULT_PC_STEP;
+        let mut row = [F::ZERO; 9];
+        row[0] = F::from_u32(pc);
+        row[1] = terminate;
+        row[4] = F::from_usize(EXIT_CODE_FAIL);
+        values.extend(row);
+    }
+    RowMajorMatrix::new(values, ProgramExecutionCols::<F>::width())
+}

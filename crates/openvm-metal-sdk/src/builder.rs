@@ -1,0 +1,186 @@
+//! `SdkBuilder`: configuration, parameters and keys of an SDK.
+
+use std::sync::Arc;
+
+use openvm_sdk::{
+    config::{
+        AggregationSystemParams, AggregationTreeConfig, AppConfig, MAX_NUM_CHILDREN_INTERNAL,
+        MAX_NUM_CHILDREN_LEAF,
+    },
+    keygen::{AggProvingKey, AppProvingKey},
+};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::SystemParams;
+use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
+
+use crate::{engine::SdkEngine, error::SdkError, sdk::Sdk};
+
+/// Where the aggregation keys come from.
+pub(crate) enum AggSource {
+    Params(Box<AggregationSystemParams>),
+    Key(Arc<AggProvingKey>),
+}
+
+/// Configures an [`Sdk`]. What is not set is OpenVM's default: 100 bits of security, segments that need at
+/// most 15 GiB, or half of the device's memory if that is less.
+pub struct SdkBuilder<E: SdkEngine> {
+    device: E::Device,
+    vm_config: Option<SdkVmConfig>,
+    app_params: Option<SystemParams>,
+    app_pk: Option<AppProvingKey<SdkVmConfig>>,
+    agg_params: Option<AggregationSystemParams>,
+    agg_pk: Option<AggProvingKey>,
+    tree: AggregationTreeConfig,
+    segment_max_memory: Option<usize>,
+}
+
+impl<E: SdkEngine> SdkBuilder<E> {
+    pub(crate) fn new(device: E::Device) -> Self {
+        Self {
+            device,
+            vm_config: None,
+            app_params: None,
+            app_pk: None,
+            agg_params: None,
+            agg_pk: None,
+            tree: AggregationTreeConfig::default(),
+            segment_max_memory: None,
+        }
+    }
+
+    /// The extensions of the virtual machine.
+    pub fn vm_config(mut self, config: SdkVmConfig) -> Self {
+        self.vm_config = Some(config);
+        self
+    }
+
+    /// Extensions and parameters.
+    pub fn app_config(mut self, config: AppConfig<SdkVmConfig>) -> Self {
+        self.vm_config = Some(config.app_vm_config);
+        self.app_params = Some(config.system_params);
+        self
+    }
+
+    /// Extensions and, if it has them, parameters from the text of an `openvm.toml`.
+    ///
+    /// # Errors
+    /// If it does not parse.
+    pub fn toml(self, text: &str) -> Result<Self, SdkError> {
+        let config: AppConfig<SdkVmConfig> = toml::from_str(text)
+            .map_err(|error| SdkError::Config(format!("openvm.toml: {error}")))?;
+        Ok(self.app_config(config))
+    }
+
+    /// Parameters of the application's circuit.
+    pub fn app_params(mut self, params: SystemParams) -> Self {
+        self.app_params = Some(params);
+        self
+    }
+
+    /// The application's proving key, which carries extensions and parameters.
+    pub fn app_pk(mut self, key: AppProvingKey<SdkVmConfig>) -> Self {
+        self.app_pk = Some(key);
+        self
+    }
+
+    /// Parameters of the aggregation circuits.
+    pub fn agg_params(mut self, params: AggregationSystemParams) -> Self {
+        self.agg_params = Some(params);
+        self
+    }
+
+    /// The aggregation keys, which carry their parameters.
+    pub fn agg_pk(mut self, key: AggProvingKey) -> Self {
+        self.agg_pk = Some(key);
+        self
+    }
+
+    /// How many proofs a node verifies.
+    pub fn agg_tree_config(mut self, tree: AggregationTreeConfig) -> Self {
+        self.tree = tree;
+        self
+    }
+
+    /// Cut segments so that the proof of one is estimated to need at most this many bytes.
+    pub fn segment_max_memory(mut self, bytes: usize) -> Self {
+        self.segment_max_memory = Some(bytes);
+        self
+    }
+
+    /// The SDK. Keys are made when they are needed.
+    ///
+    /// # Errors
+    /// [`SdkError::Config`] if settings are missing or contradict each other.
+    pub fn build(self) -> Result<Sdk<E>, SdkError> {
+        let config = |reason: &str| Err(SdkError::Config(reason.into()));
+        let mut app_config = match (&self.app_pk, self.vm_config) {
+            (Some(key), given) => {
+                let own = key.app_config();
+                if given.is_some_and(|given| toml_of(&given) != toml_of(&own.app_vm_config)) {
+                    return Err(SdkError::ForeignKey {
+                        what: "the application's proving key",
+                        reason: "its extensions or their settings are not those of openvm.toml"
+                            .into(),
+                    });
+                }
+                if self
+                    .app_params
+                    .is_some_and(|given| given != own.system_params)
+                {
+                    return Err(SdkError::ForeignKey {
+                        what: "the application's proving key",
+                        reason: "its parameters are not the given ones".into(),
+                    });
+                }
+                own
+            }
+            (None, Some(vm_config)) => {
+                let params = self.app_params.unwrap_or_else(|| {
+                    app_params_with_100_bits_security(MAX_APP_LOG_STACKED_HEIGHT)
+                });
+                AppConfig::new(vm_config, params)
+            }
+            (None, None) => return config("neither extensions nor an application key are set"),
+        };
+        let agg_source = match (self.agg_pk, self.agg_params) {
+            (Some(_), Some(_)) => {
+                return config("aggregation keys carry their parameters: set one of both")
+            }
+            (Some(_), None) if self.app_pk.is_none() => {
+                return config("aggregation keys need the application key they were made for")
+            }
+            (Some(key), None) => AggSource::Key(Arc::new(key)),
+            (None, params) => AggSource::Params(Box::new(params.unwrap_or_default())),
+        };
+        let tree = self.tree;
+        let fits = |n: usize, most: usize| (1..=most).contains(&n);
+        if !fits(tree.num_children_leaf, MAX_NUM_CHILDREN_LEAF)
+            || !(2..=MAX_NUM_CHILDREN_INTERNAL).contains(&tree.num_children_internal)
+        {
+            return Err(SdkError::Config(format!(
+                "a leaf verifies 1 to {MAX_NUM_CHILDREN_LEAF} proofs and an internal node 2 to \
+                 {MAX_NUM_CHILDREN_INTERNAL}, not {} and {}",
+                tree.num_children_leaf, tree.num_children_internal
+            )));
+        }
+        if let Some(bytes) = self.segment_max_memory {
+            app_config
+                .app_vm_config
+                .system
+                .config
+                .set_segmentation_max_memory(bytes);
+        }
+        Ok(Sdk::from_parts(
+            self.device,
+            app_config,
+            self.app_pk,
+            agg_source,
+            tree,
+            self.segment_max_memory.is_none(),
+        ))
+    }
+}
+
+fn toml_of(config: &SdkVmConfig) -> Option<String> {
+    config.to_toml().ok()
+}

@@ -1,0 +1,172 @@
+//! `SdkEngine`: what the SDK asks of an engine beyond `StarkEngine`: a chosen device, and traces that are
+//! brought to it.
+//!
+//! The Metal engine is the product. OpenVM's CPU and reference engines implement the trait too, so that the
+//! same driver gives the proofs that tests compare with.
+
+use std::{error::Error, fmt};
+
+use openvm_metal_backend::{
+    device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, matrix::MetalMatrix,
+};
+use openvm_metal_common::Device;
+use openvm_stark_backend::{
+    p3_matrix::dense::RowMajorMatrix,
+    prover::{ColMajorMatrix, DeviceDataTransporter, ProverBackend, TraceCommitter},
+    ProverError, StarkEngine, SystemParams,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{
+    BabyBearPoseidon2CpuEngine, BabyBearPoseidon2RefEngine,
+};
+
+use crate::prelude::{Digest, EF, F, SC};
+
+/// OpenVM's CPU engine, which also verifies.
+pub type CpuEngine = BabyBearPoseidon2CpuEngine;
+/// OpenVM's reference engine.
+pub type ReferenceEngine = BabyBearPoseidon2RefEngine;
+/// The engine of this project.
+pub type MetalEngine = BabyBearPoseidon2MetalEngine;
+
+/// Why an engine did not do what it was asked to.
+///
+/// For the Metal engine the source is a
+/// [`MetalProverError`](openvm_metal_backend::MetalProverError); see [`downcast_ref`](Self::downcast_ref).
+#[derive(Debug)]
+pub struct EngineError(Box<dyn Error + Send + Sync>);
+
+impl EngineError {
+    pub(crate) fn new(error: impl Error + Send + Sync + 'static) -> Self {
+        Self(Box::new(error))
+    }
+
+    /// The engine's own error, if it is of type `T`.
+    pub fn downcast_ref<T: Error + 'static>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for EngineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// A `StarkEngine` that the SDK can drive.
+pub trait SdkEngine:
+    StarkEngine<
+        SC = SC,
+        PB: ProverBackend<
+            Val = F,
+            Challenge = EF,
+            Commitment = Digest,
+            Matrix: Clone + 'static,
+            OtherAirData: Clone + 'static,
+            PcsData: 'static,
+        > + 'static,
+        PD: Clone + Send + Sync + 'static,
+    > + Send
+    + Sync
+    + Sized
+    + 'static
+{
+    /// Names a device.
+    type Device: Clone + fmt::Debug + Send + Sync + 'static;
+
+    /// An engine on exactly this device.
+    ///
+    /// # Errors
+    /// If the device cannot be used.
+    fn open(params: SystemParams, device: &Self::Device) -> Result<Self, EngineError>;
+
+    /// Brings a row-major trace of any height, 0 included, to the device. If the device refuses it, the
+    /// result says so when it is used in a proof.
+    fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix;
+
+    /// Bytes of device memory that proofs may take; `None` if the engine has no bound of its own.
+    fn memory_budget(&self) -> Option<u64> {
+        None
+    }
+
+    /// Most bytes of device memory that were live at once so far, if the engine counts them.
+    fn memory_peak(&self) -> Option<u64> {
+        None
+    }
+
+    /// Gives device memory that no buffer uses back.
+    fn trim(&self) {}
+
+    /// Commits one trace that is on the device.
+    ///
+    /// # Errors
+    /// What the device refuses.
+    fn commit(
+        &self,
+        trace: &<Self::PB as ProverBackend>::Matrix,
+    ) -> Result<(Digest, <Self::PB as ProverBackend>::PcsData), EngineError> {
+        self.device()
+            .commit(&[trace])
+            .map_err(|error| EngineError::new(ProverError::<Self>::from(error)))
+    }
+}
+
+impl SdkEngine for MetalEngine {
+    type Device = Device;
+
+    fn open(params: SystemParams, device: &Device) -> Result<Self, EngineError> {
+        Self::try_new(params, *device).map_err(EngineError::new)
+    }
+
+    /// Row major as it is, transposed on the device; where that does not fit twice, transposed here.
+    fn upload(device: &MetalDevice, trace: RowMajorMatrix<F>) -> MetalMatrix<F> {
+        device.upload_row_major(&trace).unwrap_or_else(|_| {
+            device.transport_matrix_to_device(&ColMajorMatrix::from_row_major(&trace))
+        })
+    }
+
+    fn memory_budget(&self) -> Option<u64> {
+        let stream = self.device().stream().ok()?;
+        Some(stream.context().memory().budget)
+    }
+
+    fn memory_peak(&self) -> Option<u64> {
+        let stream = self.device().stream().ok()?;
+        Some(stream.context().memory().peak)
+    }
+
+    fn trim(&self) {
+        if let Ok(stream) = self.device().stream() {
+            stream.context().trim();
+        }
+    }
+}
+
+impl SdkEngine for CpuEngine {
+    type Device = ();
+
+    fn open(params: SystemParams, (): &()) -> Result<Self, EngineError> {
+        Ok(Self::new(params))
+    }
+
+    fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> RowMajorMatrix<F> {
+        trace
+    }
+}
+
+impl SdkEngine for ReferenceEngine {
+    type Device = ();
+
+    fn open(params: SystemParams, (): &()) -> Result<Self, EngineError> {
+        Ok(Self::new(params))
+    }
+
+    fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> ColMajorMatrix<F> {
+        ColMajorMatrix::from_row_major(&trace)
+    }
+}

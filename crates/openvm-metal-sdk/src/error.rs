@@ -1,0 +1,230 @@
+//! `SdkError`: everything that can stop a program from being executed, proved or verified.
+
+use std::{
+    any::Any,
+    fmt,
+    panic::{catch_unwind, AssertUnwindSafe},
+    path::PathBuf,
+};
+
+use openvm_circuit::arch::{ExecutionError, GenerationError, VirtualMachineError};
+use openvm_verify_stark_host::error::VerifyStarkError;
+
+use crate::engine::EngineError;
+
+/// What was being done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Making the keys of the application's circuit.
+    AppKeygen,
+    /// Making or loading the keys of the aggregation circuits.
+    AggregationKeygen,
+    /// Opening the device.
+    OpenDevice,
+    /// Committing the program.
+    CommitProgram,
+    /// Turning an ELF into an executable.
+    Transpile,
+    /// Running the program.
+    Execute,
+    /// Running segment `0` of the program again, with records.
+    Preflight(usize),
+    /// Making the traces of segment `0`.
+    Traces(usize),
+    /// Proving segment `0`.
+    ProveSegment(usize),
+    /// Proving node `node` of an aggregation layer.
+    Aggregate { layer: String, node: usize },
+    /// Verifying.
+    Verify,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AppKeygen => f.write_str("application key generation"),
+            Self::AggregationKeygen => f.write_str("aggregation key generation"),
+            Self::OpenDevice => f.write_str("opening the device"),
+            Self::CommitProgram => f.write_str("committing the program"),
+            Self::Transpile => f.write_str("transpiling"),
+            Self::Execute => f.write_str("executing"),
+            Self::Preflight(segment) => write!(f, "preflight of segment {segment}"),
+            Self::Traces(segment) => write!(f, "traces of segment {segment}"),
+            Self::ProveSegment(segment) => write!(f, "proving segment {segment}"),
+            Self::Aggregate { layer, node } => write!(f, "proving node {node} of layer {layer}"),
+            Self::Verify => f.write_str("verifying"),
+        }
+    }
+}
+
+/// Why a program was not executed, proved or verified. Sizes are in bytes, counts in instructions.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SdkError {
+    /// An `openvm.toml` that does not parse, or settings that contradict each other.
+    #[error("configuration: {0}")]
+    Config(String),
+    /// A file that cannot be read or written, or does not hold what its use expects.
+    #[error("{}: not usable as {what}: {reason}", path.display())]
+    File {
+        path: PathBuf,
+        what: &'static str,
+        reason: String,
+    },
+    /// Bytes that are not an ELF for this machine.
+    #[error(
+        "not a guest's ELF: {0} (expected is a static 32-bit little-endian RISC-V executable; \
+         build guests for riscv32im)"
+    )]
+    Elf(String),
+    /// An instruction that no extension of the configuration knows.
+    #[error(
+        "instruction {word:#010x} at byte {offset:#x} of the code is not known to the configuration{}",
+        extension.as_ref().map_or_else(String::new, |name| format!(
+            ": it belongs to the extension `{name}`, add [app_vm_config.{name}] to openvm.toml"
+        ))
+    )]
+    UnknownInstruction {
+        /// From the start of the executable segments.
+        offset: u32,
+        word: u32,
+        /// The extension that knows the instruction, as `openvm.toml` names it.
+        extension: Option<&'static str>,
+    },
+    /// An executable that does not fit the configuration.
+    #[error("the executable does not fit the configuration: {0}")]
+    Executable(String),
+    /// The guest ended with an exit code other than 0.
+    #[error(
+        "the guest ended with exit code {0}: it panicked or called exit; \
+         what it printed before says why"
+    )]
+    GuestExit(u32),
+    /// The guest panicked.
+    #[error("the guest panicked at pc {pc:#010x}")]
+    GuestPanic { pc: u32 },
+    /// The guest asked for more input than it was given.
+    #[error(
+        "the guest reads past its input at pc {pc:#010x}: {given} inputs were given; \
+         each read of the guest takes one"
+    )]
+    InputExhausted { pc: u32, given: usize },
+    /// The guest used memory outside its address space.
+    #[error("the guest accesses memory outside its address space: {0}")]
+    GuestMemory(String),
+    /// The guest did not end within the bound.
+    #[error("the guest did not end within {bound} instructions (after {executed}): raise the bound if it should")]
+    InstructionBound { executed: u64, bound: u64 },
+    /// Any other failure of the guest.
+    #[error("{stage}: {source}")]
+    Execution {
+        stage: Stage,
+        #[source]
+        source: ExecutionError,
+    },
+    /// Traces that the circuit does not allow.
+    #[error("{stage}: {source}")]
+    Traces {
+        stage: Stage,
+        #[source]
+        source: GenerationError,
+    },
+    /// The virtual machine could not be built for the configuration.
+    #[error("{stage}: {source}")]
+    Machine {
+        stage: Stage,
+        #[source]
+        source: Box<VirtualMachineError>,
+    },
+    /// The device refused or failed, or the engine refused its input.
+    #[error("{stage}: {source}")]
+    Engine {
+        stage: Stage,
+        #[source]
+        source: EngineError,
+    },
+    /// A key that was made for another configuration.
+    #[error(
+        "{what} belongs to another configuration: {reason}; \
+         make the keys again with this configuration, or use the configuration they were made with"
+    )]
+    ForeignKey { what: &'static str, reason: String },
+    /// Something that this SDK does not do.
+    #[error("not supported: {0}")]
+    Unsupported(String),
+    /// A proof that does not verify, or is not of this program.
+    #[error("the proof is not accepted: {0}")]
+    Rejected(#[source] Box<VerifyStarkError>),
+    /// An application proof that does not verify, or is not of this program.
+    #[error("the application proof is not accepted: {0}")]
+    AppRejected(String),
+    /// A library of OpenVM panicked.
+    #[error("{stage}: OpenVM's libraries gave up: {message}")]
+    Panicked { stage: Stage, message: String },
+}
+
+impl SdkError {
+    pub(crate) fn engine(stage: Stage) -> impl FnOnce(EngineError) -> Self {
+        move |source| Self::Engine { stage, source }
+    }
+
+    pub(crate) fn machine(
+        stage: Stage,
+        error: impl Into<VirtualMachineError>,
+        inputs: usize,
+    ) -> Self {
+        match error.into() {
+            VirtualMachineError::Execution(source) => Self::execution(stage, source, inputs),
+            VirtualMachineError::Generation(source) => Self::Traces { stage, source },
+            other => Self::Machine {
+                stage,
+                source: Box::new(other),
+            },
+        }
+    }
+
+    /// The user's terms for what went wrong in a guest that was given `inputs` inputs.
+    pub(crate) fn execution(stage: Stage, error: ExecutionError, inputs: usize) -> Self {
+        match error {
+            ExecutionError::FailedWithExitCode(code) => Self::GuestExit(code),
+            ExecutionError::Fail { pc, msg } if msg.contains("DebugPanic") => {
+                Self::GuestPanic { pc }
+            }
+            ExecutionError::HintOutOfBounds { pc } => Self::InputExhausted { pc, given: inputs },
+            ExecutionError::Phantom { pc, ref inner, .. }
+                if inner.to_string().contains("EndOfInputStream") =>
+            {
+                Self::InputExhausted { pc, given: inputs }
+            }
+            source => Self::Execution { stage, source },
+        }
+    }
+}
+
+/// Runs a function of OpenVM's libraries, some of which panic on bad input, and makes an error of a panic.
+///
+/// What `f` was working on must not be used again if it panicked; callers drop it.
+pub(crate) fn guard<T>(stage: Stage, f: impl FnOnce() -> T) -> Result<T, SdkError> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+        let message = panic_message(payload);
+        let in_guest = matches!(stage, Stage::Execute | Stage::Preflight(_));
+        // What the interpreter says of an address that is too large, with and without debug assertions.
+        let memory = ["out of bounds", "POINTER_MAX_BITS"];
+        if in_guest && memory.iter().any(|text| message.contains(text)) {
+            SdkError::GuestMemory(message)
+        } else {
+            SdkError::Panicked { stage, message }
+        }
+    })
+}
+
+fn panic_message(payload: Box<dyn Any + Send>) -> String {
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast_ref::<&str>().map_or_else(
+            || "a panic without a message".to_owned(),
+            |&text| text.to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,37 @@
+//! What happens while a program is proved, for those who watch.
+
+/// Is told what happens. Calls come from several threads, in the order in which things end, which differs
+/// from run to run; the proof does not.
+pub trait Progress: Send + Sync {
+    /// Something was done.
+    fn event(&self, event: Event<'_>);
+}
+
+/// Nobody watches.
+impl Progress for () {
+    fn event(&self, _: Event<'_>) {}
+}
+
+/// Something that was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Execution reached the end of segment `segment` (from 0), which has `instructions`.
+    SegmentExecuted { segment: usize, instructions: u64 },
+    /// The program ended.
+    Executed { segments: usize, instructions: u64 },
+    /// The traces of a segment are on the device.
+    SegmentTraced { segment: usize, instructions: u64 },
+    /// The proof of a segment was found in the resume folder.
+    SegmentResumed { segment: usize, instructions: u64 },
+    /// A segment is proved.
+    SegmentProved { segment: usize, instructions: u64 },
+    /// Node `node` (from 0) of the `nodes` of an aggregation layer is proved.
+    NodeProved {
+        layer: &'a str,
+        node: usize,
+        nodes: usize,
+    },
+    /// The aggregated proof was accepted by OpenVM's verifier.
+    Verified,
+}

@@ -1,0 +1,46 @@
+//! Where the time and the memory of a proof went.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// What proving a program took. Times of stages that run beside each other overlap: they add up to more than
+/// `total`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Report {
+    /// Number of instructions executed.
+    pub instructions: u64,
+    /// Number of segments, those resumed included.
+    pub segments: usize,
+    /// Number of segments whose proofs were found in the resume folder.
+    pub resumed: usize,
+    /// Building the virtual machines.
+    pub machine: Duration,
+    /// Metered execution.
+    pub execution: Duration,
+    /// Taking over the memory image that a segment starts with.
+    pub memory_image: Duration,
+    /// Executing segments again, with records.
+    pub preflight: Duration,
+    /// Making traces, without uploading them.
+    pub traces: Duration,
+    /// Bringing traces to the device.
+    pub upload: Duration,
+    /// Bytes of traces brought to the device.
+    pub uploaded: u64,
+    /// Proofs of segments.
+    pub prove: Duration,
+    /// Aggregation: its traces and its proofs.
+    pub aggregate: Duration,
+    /// Verifying the aggregated proof.
+    pub verify: Duration,
+    /// From the start to the end.
+    pub total: Duration,
+    /// Most bytes of device memory that were live at once in this process, if the engine counts them.
+    pub device_memory_peak: Option<u64>,
+    /// Bytes of all segment proofs.
+    pub app_proof_bytes: u64,
+    /// Bytes of the aggregated proof.
+    pub proof_bytes: u64,
+}

@@ -1,0 +1,79 @@
+//! `MetalVmBuilder`: the chips of every extension of `SdkVmConfig` for any engine.
+
+use std::rc::Rc;
+
+use openvm_circuit::arch::{
+    AirInventory, ChipInventory, ChipInventoryError, MatrixRecordArena, VmBuilder, VmChipComplex,
+};
+use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
+use openvm_stark_backend::EngineDeviceCtx;
+
+use super::{SystemChips, TransportedChip, Uploader};
+use crate::{
+    engine::{CpuEngine, SdkEngine},
+    prelude::{F, SC},
+};
+
+/// Builds the chips of an [`SdkVmConfig`]: rv32im, io, keccak, sha2, bigint, modular, fp2, ecc, pairing and
+/// deferral.
+///
+/// Traces are made by OpenVM's CPU chips and uploaded once each, see [`TransportedChip`]. The engine sees
+/// ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
+pub struct MetalVmBuilder<E: SdkEngine> {
+    uploader: Uploader<E>,
+}
+
+impl<E: SdkEngine> MetalVmBuilder<E> {
+    /// Chips whose traces go to the device of `engine`.
+    pub fn new(engine: &E) -> Self {
+        Self {
+            uploader: Uploader::new(engine),
+        }
+    }
+
+    /// What brings the traces to the device, with its counters.
+    pub fn uploader(&self) -> &Uploader<E> {
+        &self.uploader
+    }
+}
+
+impl<E: SdkEngine> Clone for MetalVmBuilder<E> {
+    fn clone(&self) -> Self {
+        Self {
+            uploader: self.uploader.clone(),
+        }
+    }
+}
+
+impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
+    type VmConfig = SdkVmConfig;
+    type RecordArena = MatrixRecordArena<F>;
+    type SystemChipInventory = SystemChips<E>;
+
+    fn create_chip_complex(
+        &self,
+        config: &SdkVmConfig,
+        circuit: AirInventory<SC>,
+        _device_ctx: &EngineDeviceCtx<E>,
+    ) -> Result<VmChipComplex<SC, MatrixRecordArena<F>, E::PB, SystemChips<E>>, ChipInventoryError>
+    {
+        let cpu = VmBuilder::<CpuEngine>::create_chip_complex(
+            &SdkVmCpuBuilder,
+            config,
+            circuit.clone(),
+            &(),
+        )?;
+        let chips = Rc::new(cpu.inventory);
+
+        let mut inventory = ChipInventory::new(circuit);
+        for index in 0..chips.chips().len() {
+            let chip = TransportedChip::<E>::new(chips.clone(), index, self.uploader.clone());
+            inventory.add_periphery_chip(chip);
+        }
+        inventory.executor_idx_to_insertion_idx = chips.executor_idx_to_insertion_idx.clone();
+        Ok(VmChipComplex {
+            system: SystemChips::new(cpu.system, self.uploader.clone()),
+            inventory,
+        })
+    }
+}

@@ -1,0 +1,11 @@
+//! The virtual machine of a program: chips whose traces are made on the host and brought to the engine's device.
+
+mod builder;
+mod chip;
+mod system;
+mod upload;
+
+pub use builder::MetalVmBuilder;
+pub use chip::TransportedChip;
+pub use system::SystemChips;
+pub use upload::Uploader;

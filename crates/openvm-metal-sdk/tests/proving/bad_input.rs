@@ -1,0 +1,142 @@
+//! What users get wrong: a typed error that says what to do, never a panic.
+
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{decode_elf, MetalSdk, ProveOptions, Sdk, SdkError};
+use openvm_sdk::{config::AppConfig, StdIn};
+use openvm_sdk_config::SdkVmConfig;
+
+use crate::{
+    guest::{elf, elf_bytes, endless, keccak, sums, terminate, wants_input, wild_load},
+    setup::{agg_params, app_params, builder, input, sdk, toy_params, vm_config},
+};
+
+fn execute(code: &[u32], input: StdIn, bound: u64) -> SdkError {
+    let options = ProveOptions::default().with_max_instructions(bound);
+    let executed = sdk().execute(elf(code), input.clone(), &options);
+    let executed = executed.expect_err("the guest fails when it is executed");
+    let proved = sdk().prove_app(elf(code), input, &options);
+    let proved = proved.err().expect("the guest fails when it is proved");
+    assert_eq!(
+        std::mem::discriminant(&executed),
+        std::mem::discriminant(&proved),
+        "{executed}, but {proved}"
+    );
+    executed
+}
+
+#[test]
+fn guests_that_fail() {
+    let any = u64::MAX >> 1;
+    let error = execute(&[terminate(3)], StdIn::default(), any);
+    assert!(matches!(error, SdkError::GuestExit(3)), "{error}");
+
+    let error = execute(&wants_input(), StdIn::default(), any);
+    assert!(
+        matches!(error, SdkError::InputExhausted { given: 0, .. }),
+        "{error}"
+    );
+
+    let error = execute(&endless(), StdIn::default(), 10_000);
+    assert!(
+        matches!(error, SdkError::InstructionBound { bound: 10_000, .. }),
+        "{error}"
+    );
+
+    let error = execute(&wild_load(), StdIn::default(), any);
+    assert!(matches!(error, SdkError::GuestMemory(_)), "{error}");
+
+    // After all that, the same SDK proves a guest that is fine.
+    let options = ProveOptions::default();
+    let (proof, _) = sdk().prove_app(elf(&sums(5)), input(), &options).unwrap();
+    sdk().verify_app(elf(&sums(5)), &proof).unwrap();
+}
+
+#[test]
+fn executables_that_do_not_fit() {
+    let error = decode_elf(b"not an ELF").unwrap_err();
+    assert!(matches!(error, SdkError::Elf(_)), "{error}");
+    let mut x86 = elf_bytes(&[terminate(0)]);
+    x86[18..20].copy_from_slice(&62u16.to_le_bytes());
+    assert!(matches!(decode_elf(&x86), Err(SdkError::Elf(_))));
+
+    let error = sdk().executable(elf(&keccak())).unwrap_err();
+    let named = |error: &SdkError| {
+        matches!(
+            error,
+            SdkError::UnknownInstruction {
+                extension: Some("keccak"),
+                offset: 0,
+                ..
+            }
+        )
+    };
+    assert!(named(&error), "{error}");
+
+    // An executable that was made with the extension.
+    let with = AppConfig::new(
+        SdkVmConfig::builder()
+            .system(Default::default())
+            .rv32i(Default::default())
+            .io(Default::default())
+            .keccak(Default::default())
+            .build(),
+        app_params(),
+    );
+    let with: MetalSdk = Sdk::builder(Device::Cpu).app_config(with).build().unwrap();
+    let exe = with.executable(elf(&keccak())).unwrap();
+    let error = sdk().executable(exe.clone()).unwrap_err();
+    assert!(error.to_string().contains("keccak"), "{error}");
+
+    let mut outside = exe.as_ref().clone();
+    outside.init_memory.insert((2, u32::MAX), 1);
+    assert!(matches!(
+        with.executable(outside),
+        Err(SdkError::Executable(_))
+    ));
+    let mut empty = exe.as_ref().clone();
+    empty.program.instructions_and_debug_infos.clear();
+    assert!(matches!(
+        with.executable(empty),
+        Err(SdkError::Executable(_))
+    ));
+}
+
+#[test]
+fn keys_and_parameters_that_do_not_go_together() {
+    let mut odd = agg_params();
+    odd.internal.whir.folding_pow_bits = 0;
+    let sdk_odd: MetalSdk = Sdk::builder(Device::Cpu)
+        .vm_config(vm_config())
+        .app_params(app_params())
+        .agg_params(odd)
+        .build()
+        .unwrap();
+    let error = sdk_odd.agg_vk().unwrap_err();
+    assert!(matches!(error, SdkError::Config(_)), "{error}");
+
+    // The application key of one configuration with the settings of another.
+    let key = sdk().app_pk().unwrap().as_ref().clone();
+    let error = builder::<openvm_metal_sdk::engine::MetalEngine>(Device::Cpu)
+        .app_pk(key.clone())
+        .app_params(toy_params(19, 3))
+        .build();
+    assert!(matches!(error.err(), Some(SdkError::ForeignKey { .. })));
+    let error = Sdk::<openvm_metal_sdk::engine::MetalEngine>::builder(Device::Cpu)
+        .vm_config(SdkVmConfig::riscv32())
+        .app_pk(key)
+        .build();
+    assert!(matches!(error.err(), Some(SdkError::ForeignKey { .. })));
+
+    let error =
+        Sdk::<openvm_metal_sdk::engine::MetalEngine>::builder(Device::Cpu).toml("[app_vm_config");
+    assert!(matches!(error.err(), Some(SdkError::Config(_))));
+}
+
+#[test]
+fn a_proof_of_another_program_is_rejected() {
+    let options = ProveOptions::default();
+    let proved = sdk().prove(elf(&sums(7)), input(), &options).unwrap();
+    let other = sdk().baseline(elf(&sums(8))).unwrap();
+    let error = sdk().verify(&other, &proved.proof).unwrap_err();
+    assert!(matches!(error, SdkError::Rejected(_)), "{error}");
+}

@@ -1,0 +1,69 @@
+//! Application proofs, byte for byte.
+
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{
+    engine::{CpuEngine, MetalEngine, ReferenceEngine},
+    ProveOptions, Sdk, SdkEngine,
+};
+use openvm_sdk::Sdk as StockSdk;
+use openvm_stark_backend::{codec::Encode, proof::Proof};
+
+use crate::{
+    guest::{elf, sums},
+    setup::{agg_params, app_config, builder, input},
+};
+
+type Proofs = Vec<Vec<u8>>;
+
+fn bytes<SC>(proofs: &[Proof<SC>]) -> Proofs
+where
+    SC: openvm_stark_backend::StarkProtocolConfig,
+    Proof<SC>: Encode,
+{
+    proofs.iter().map(|p| p.encode_to_vec().unwrap()).collect()
+}
+
+fn ours<E: SdkEngine>(device: E::Device, n: u32) -> Proofs {
+    let sdk: Sdk<E> = builder(device).build().unwrap();
+    let options = ProveOptions::default();
+    let (proof, _) = sdk.prove_app(elf(&sums(n)), input(), &options).unwrap();
+    bytes(&proof.per_segment)
+}
+
+fn stock(n: u32) -> Proofs {
+    let mut config = app_config();
+    config
+        .app_vm_config
+        .system
+        .config
+        .set_segmentation_max_memory(1);
+    let sdk = StockSdk::new(config, agg_params()).unwrap();
+    let proof = sdk
+        .app_prover(elf(&sums(n)))
+        .unwrap()
+        .prove(input())
+        .unwrap();
+    bytes(&proof.per_segment)
+}
+
+/// With one thread OpenVM's traces are deterministic; then so are the proofs, whichever engine and whichever
+/// driver made them.
+#[test]
+fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
+    let n = 220;
+    let one = rayon::ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .unwrap();
+    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n));
+    assert!(metal.len() >= 2, "{} segments", metal.len());
+    assert!(
+        metal == one.install(|| ours::<CpuEngine>((), n)),
+        "CPU engine"
+    );
+    assert!(metal == one.install(|| stock(n)), "stock SDK");
+    assert!(
+        metal == one.install(|| ours::<ReferenceEngine>((), n)),
+        "reference engine"
+    );
+}

@@ -1,0 +1,9 @@
+//! Programs through the whole SDK with toy parameters: aggregated proofs that OpenVM's verifier accepts,
+//! application proofs that equal the CPU engine's, files shared with the stock SDK, and bad input.
+
+mod aggregated;
+mod bad_input;
+mod equality;
+mod files;
+mod guest;
+mod setup;

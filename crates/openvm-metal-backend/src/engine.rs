@@ -17,7 +17,8 @@ use crate::{
     debug::check_traces,
     device::MetalDevice,
     error::MetalProverError,
-    memory_plan::MemoryEstimate,
+    memory::MemoryEstimate,
+    memory_plan,
     prelude::SC,
     transcript::DuplexSpongeMetal,
     validate::{check_input, check_shapes},
@@ -73,7 +74,7 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<MemoryEstimate, MetalProverError> {
         check_shapes(&self.device, pk, ctx)?;
-        MemoryEstimate::of(&self.device, pk, ctx)
+        memory_plan::estimate(&self.device, pk, ctx)
     }
 
     /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use openvm_metal_common::MetalError;
 use openvm_stark_backend::prover::error::StackedPcsError;
 
-use crate::memory_plan::{MemoryEstimate, PlannedBuffer};
+use crate::{
+    memory::{BufferLimit, MemoryEstimate},
+    programs::ProgramError,
+};
 
 /// Why a proof was not made. Heights are rows, widths columns, memory bytes.
 #[derive(Debug, thiserror::Error)]
@@ -118,10 +121,8 @@ pub enum MetalProverError {
     },
 
     /// A buffer of the proof is larger than any that the device has.
-    #[error("{} of {} rows x {} columns takes {} bytes in one piece ({}), the device's largest buffer has \
-         {limit}: prove shorter traces (smaller segments), or use a device with larger buffers",
-        buffer.what, buffer.rows, buffer.columns, buffer.bytes(), buffer.stage)]
-    BufferLimit { buffer: PlannedBuffer, limit: u64 },
+    #[error(transparent)]
+    BufferLimit(#[from] BufferLimit),
 
     /// The sum of all interactions is not zero: some message was sent that nobody received.
     #[error(
@@ -163,7 +164,7 @@ pub enum MetalProverError {
     },
     /// An AIR whose symbolic constraints cannot be evaluated.
     #[error(transparent)]
-    Rules(#[from] crate::constraints::rules::RuleError),
+    Program(#[from] ProgramError),
     /// An opening that cannot be made.
     #[error(transparent)]
     Opening(#[from] openvm_stark_backend::prover::error::WhirProverError),

@@ -1,32 +1,108 @@
-//! The phases of a proof, from the traits' inputs to what each phase works on.
+//! The phases of a proof behind the traits of `openvm-stark-backend`: from the traits' inputs to what each phase
+//! works on.
 
 use std::sync::Arc;
 
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{
     poly_common::Squarable,
-    proof::{StackingProof, WhirProof},
+    proof::{BatchConstraintProof, GkrProof, StackingProof, WhirProof},
     prover::{
-        error::WhirProverError, CommittedTraceData, DeviceMultiStarkProvingKey, ProvingContext,
+        error::WhirProverError, CommittedTraceData, DeviceMultiStarkProvingKey, MultiRapProver,
+        OpeningProver, ProverDevice, ProvingContext, TraceCommitter,
     },
     FiatShamirTranscript,
 };
 
 use crate::{
     backend::{MetalBackend, Transported},
+    commit::{stacked_commit, CommitParams},
     constraints::{prove_constraints, ConstraintInput, ConstraintOutput, PartInput, TraceInput},
     device::MetalDevice,
     error::MetalProverError,
     matrix::MetalMatrix,
+    memory_plan::codeword_bytes_to_drop,
     openings::{
         stacked_reduction::{prove_stacked_reduction, StackedCommit},
         whir::{prove_whir, WhirCommit},
     },
-    prelude::{EF, F, SC},
+    prelude::{Digest, EF, F, SC},
     stacked::StackedPcsDataMetal,
+    validate::check_input,
 };
 
+impl<TS: FiatShamirTranscript<SC>> ProverDevice<MetalBackend, TS> for MetalDevice {
+    type Error = MetalProverError;
+    /// The queue, or why there is none.
+    type DeviceCtx = Result<CommandStream, Arc<MetalProverError>>;
+
+    fn device_ctx(&self) -> &Self::DeviceCtx {
+        self.queue()
+    }
+}
+
+impl TraceCommitter<MetalBackend> for MetalDevice {
+    type Error = MetalProverError;
+
+    fn commit(
+        &self,
+        traces: &[&MetalMatrix<F>],
+    ) -> Result<(Digest, Transported<StackedPcsDataMetal>), MetalProverError> {
+        let s = self.stream()?;
+        let mut params = CommitParams::from(self.params());
+        let profile = s.context().device_profile();
+        params.spare_bytes = codeword_bytes_to_drop(self.prover_config(), profile, params, traces);
+        let (root, data) = stacked_commit(s, params, traces)?;
+        Ok((root, Transported::ok(data)))
+    }
+}
+
+impl<TS: FiatShamirTranscript<SC>> MultiRapProver<MetalBackend, TS> for MetalDevice {
+    type PartialProof = (GkrProof<SC>, BatchConstraintProof<SC>);
+    /// The point `r` at which the columns and their rotations are to be opened.
+    type Artifacts = Vec<EF>;
+    type Error = MetalProverError;
+
+    fn prove_rap_constraints(
+        &self,
+        transcript: &mut TS,
+        mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+        common_main_pcs_data: &Transported<StackedPcsDataMetal>,
+    ) -> Result<(Self::PartialProof, Vec<EF>), MetalProverError> {
+        check_input(self, mpk, ctx)?;
+        common_main_pcs_data.checked()?;
+        let (gkr, batch, r) = prove_zerocheck_and_logup(self, transcript, mpk, ctx)?;
+        Ok(((gkr, batch), r))
+    }
+}
+
+impl<TS: FiatShamirTranscript<SC>> OpeningProver<MetalBackend, TS> for MetalDevice {
+    type OpeningProof = (StackingProof<SC>, WhirProof<SC>);
+    type OpeningPoints = Vec<EF>;
+    type Error = MetalProverError;
+
+    fn prove_openings(
+        &self,
+        transcript: &mut TS,
+        mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: ProvingContext<MetalBackend>,
+        common_main_pcs_data: Transported<StackedPcsDataMetal>,
+        r: Vec<EF>,
+    ) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
+        prove_openings(
+            self,
+            transcript,
+            mpk,
+            ctx,
+            common_main_pcs_data.checked()?,
+            &r,
+        )
+    }
+}
+
 /// Zerocheck and LogUp of all traces, which are sorted by falling height.
-pub(crate) fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC>>(
+fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC>>(
     device: &MetalDevice,
     transcript: &mut TS,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
@@ -71,7 +147,7 @@ fn part_input(trace: &MetalMatrix<F>) -> PartInput {
 ///
 /// The order of the commitments is that of the transcript: common main, then for each AIR in sorted
 /// order its preprocessed and cached traces.
-pub(crate) fn prove_openings<TS: FiatShamirTranscript<SC>>(
+fn prove_openings<TS: FiatShamirTranscript<SC>>(
     device: &MetalDevice,
     transcript: &mut TS,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,

@@ -23,7 +23,7 @@ use crate::{
     device::MetalDevice,
     error::MetalProverError,
     matrix::{MetalMatrix, MetalSliceOwned},
-    memory_plan::PlannedBuffer,
+    memory::PlannedBuffer,
     ntt::transpose,
     prelude::{Digest, F, SC},
     stacked::{StackedPcsDataMetal, StackedSegment},

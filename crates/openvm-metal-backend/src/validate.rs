@@ -20,7 +20,8 @@ use crate::{
     error::MetalProverError,
     kernels::LIBRARY,
     matrix::MetalMatrix,
-    memory_plan::MemoryEstimate,
+    memory::MemoryEstimate,
+    memory_plan,
 };
 
 /// Bits of work that a transcript over BabyBear can ask for.
@@ -47,7 +48,7 @@ pub(crate) fn check_input(
     check_shapes(device, mpk, ctx)?;
     check_kernels(s, mpk, ctx)?;
 
-    let estimate = MemoryEstimate::of(device, mpk, ctx)?;
+    let estimate = memory_plan::estimate(device, mpk, ctx)?;
     let (budget, overhead) = match device.prover_config().memory_budget {
         Some(budget) => (budget, 0),
         None => (
@@ -65,7 +66,8 @@ pub(crate) fn check_input(
     estimate
         .buffers
         .iter()
-        .try_for_each(|buffer| buffer.check(profile))
+        .try_for_each(|buffer| buffer.check(profile))?;
+    Ok(())
 }
 
 /// Every kernel that the proof may need can run: a device may have refused some, see

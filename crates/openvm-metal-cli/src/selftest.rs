@@ -20,7 +20,7 @@ use crate::{interrupt, table};
 pub struct SelftestArgs {
     #[command(flatten)]
     device: DeviceArgs,
-    /// Run only checks whose path (for example `poly/fold`) contains this text.
+    /// Run only checks whose path (for example `ntt/transpose`) contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Seed of the random inputs.

@@ -65,7 +65,7 @@ fn selftest_of_one_kernel() {
         "--device",
         "cpu",
         "--filter",
-        "poly/fold",
+        "ntt/transpose",
         "--json",
     ]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -73,7 +73,7 @@ fn selftest_of_one_kernel() {
     assert_eq!(report["passed"], 1);
     assert_eq!(report["failed"], 0);
     assert_eq!(report["device"]["kind"], "cpu");
-    assert_eq!(report["checks"][0]["check"], "poly/fold");
+    assert_eq!(report["checks"][0]["check"], "ntt/transpose");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn bench_of_one_kernel() {
         "--device",
         "cpu",
         "--filter",
-        "poly/fold",
+        "ntt/transpose",
         "--log-size",
         "12",
         "--json",
@@ -101,7 +101,7 @@ fn bench_of_one_kernel() {
     let output = run(&args);
     assert!(output.status.success(), "{}", stderr(&output));
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
-    assert_eq!(report["kernels"][0]["kernel"], "poly/fold");
+    assert_eq!(report["kernels"][0]["kernel"], "ntt/transpose");
     assert!(report["kernels"][0]["error"].is_null());
     assert!(report["kernels"][0]["seconds"].as_f64() > Some(0.0));
     assert!(report["roof"]["bytes_per_second"].as_f64() > Some(0.0));
@@ -380,7 +380,7 @@ fn unavailable_device_is_no_silent_fallback() {
 
 #[test]
 fn device_of_the_environment_is_checked() {
-    for args in [&["selftest", "--filter", "poly/fold"][..], &["devices"]] {
+    for args in [&["selftest", "--filter", "ntt/transpose"][..], &["devices"]] {
         let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
             .args(args)
             .env("OPENVM_METAL_DEVICE", "toaster")

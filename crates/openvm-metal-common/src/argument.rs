@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::buffer::{Allocation, MetalBuffer};
-use crate::driver::Span;
+use crate::allocation::Allocation;
+use crate::buffer::MetalBuffer;
 use crate::elem::DeviceElem;
+use crate::memory::Span;
 use crate::slice::{MetalSlice, MetalSliceMut};
 
 /// Device memory bound to an argument.

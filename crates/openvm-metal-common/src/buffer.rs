@@ -5,55 +5,14 @@ use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
+use crate::allocation::Allocation;
 use crate::context::MetalContext;
-use crate::driver::Span;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
-use crate::lock;
-use crate::memory::{rounded, PoolBlock};
+use crate::memory::{Span, POISON};
 use crate::plan::Work;
-use crate::slice::{MetalSlice, MetalSliceMut};
-use crate::stream::CommandStream;
-
-/// A pool block that returns to the pool when the last buffer on it is dropped.
-pub(crate) struct Allocation {
-    pub context: MetalContext,
-    block: PoolBlock,
-}
-
-impl Allocation {
-    fn new(context: &MetalContext, bytes: u64, host_written: bool) -> Result<Arc<Self>> {
-        let block = context.inner.allocate(bytes, host_written)?;
-        Ok(Arc::new(Self {
-            context: context.clone(),
-            block,
-        }))
-    }
-
-    /// Gives back what lies behind the first `bytes` bytes.
-    fn shrink(&mut self, bytes: u64) {
-        let epoch = self.context.inner.driver.epoch();
-        lock(&self.context.inner.pool).shrink(&mut self.block, rounded(bytes), epoch);
-    }
-
-    /// The device bytes `offset..offset + bytes` of this allocation.
-    pub fn span(&self, offset: u64, bytes: u64) -> Span {
-        let span = self.block.span;
-        debug_assert!(offset + bytes <= span.bytes);
-        Span {
-            segment: span.segment,
-            offset: span.offset + offset,
-            bytes,
-        }
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        let epoch = self.context.inner.driver.epoch();
-        lock(&self.context.inner.pool).give(self.block, epoch);
-    }
-}
+use crate::slice::{cast_len, MetalSlice, MetalSliceMut};
+use crate::stage::current_stage;
 
 /// `len` elements of `T` in device memory, 256-byte aligned when allocated.
 ///
@@ -85,26 +44,12 @@ impl<T: DeviceElem> MetalBuffer<T> {
         Ok(buffer)
     }
 
-    /// Memory with every byte zero.
-    pub fn zeroed(stream: &CommandStream, len: usize) -> Result<Self> {
-        let mut buffer = Self::allocate(stream.context(), len, false)?;
-        buffer.fill_zero(stream)?;
-        Ok(buffer)
-    }
-
-    /// A copy of host data.
-    pub fn from_host(stream: &CommandStream, data: &[T]) -> Result<Self> {
-        let buffer = Self::allocate(stream.context(), data.len(), true)?;
-        stream.upload(buffer.span(), crate::elem::as_bytes(data), true)?;
-        Ok(buffer)
-    }
-
     pub(crate) fn allocate(context: &MetalContext, len: usize, host_written: bool) -> Result<Self> {
         let bytes = byte_len::<T>(len).ok_or_else(|| MetalError::OutOfMemory {
             requested: u64::MAX,
             in_use: context.memory().live,
             budget: context.memory().budget,
-            stage: crate::stage::current_stage(),
+            stage: current_stage(),
         })?;
         let allocation = Allocation::new(context, bytes, host_written)?;
         Ok(Self {
@@ -240,21 +185,6 @@ impl<T: DeviceElem> MetalBuffer<T> {
             element: PhantomData,
         })
     }
-
-    /// Sets every byte to zero.
-    pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
-        self.as_slice_mut().fill_zero(stream)
-    }
-
-    /// Sets every byte to a pattern that no kernel should produce, to find what is never written.
-    pub fn poison(&mut self, stream: &CommandStream) -> Result<()> {
-        stream.fill(self.span(), POISON)
-    }
-
-    /// Submits, waits and copies to the host.
-    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
-        self.as_slice().to_host(stream)
-    }
 }
 
 impl<T: DeviceElem> fmt::Debug for MetalBuffer<T> {
@@ -268,28 +198,6 @@ impl<T: DeviceElem> fmt::Debug for MetalBuffer<T> {
     }
 }
 
-/// The byte that memory without a value is filled with where mistakes should show.
-pub(crate) const POISON: u8 = 0xA5;
-
 fn byte_len<T>(len: usize) -> Option<u64> {
     u64::try_from(len.checked_mul(size_of::<T>())?).ok()
-}
-
-/// Length in elements of `U` of `len` elements of `T` at byte `offset`.
-pub(crate) fn cast_len<T, U>(offset: u64, len: usize) -> Result<usize> {
-    let (bytes, elem) = ((len * size_of::<T>()) as u64, size_of::<U>() as u64);
-    let alignment = if elem.is_power_of_two() {
-        elem.min(16)
-    } else {
-        align_of::<U>() as u64
-    };
-    if elem == 0 || !bytes.is_multiple_of(elem) || !offset.is_multiple_of(alignment) {
-        return Err(MetalError::Misaligned {
-            what: "cast of a buffer",
-            offset,
-            bytes,
-            elem,
-        });
-    }
-    Ok((bytes / elem) as usize)
 }

@@ -10,7 +10,7 @@ use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 use crate::cost::Cost;
 use crate::error::MetalError;
 use crate::grid::Shape;
-use crate::kernel::MAX_BUFFERS;
+use crate::limits::MAX_BUFFERS;
 
 /// The clauses of one kernel as code.
 pub type ClauseFn = fn(&mut Clauses<'_>);

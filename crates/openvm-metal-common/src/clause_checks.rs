@@ -111,7 +111,7 @@ impl Launch {
     ) -> Option<Self> {
         (0..TRIES).find_map(|_| {
             let grid = random_grid(kernel, limit, random);
-            let shape = Shape::new(kernel, grid, limit).ok()?;
+            let shape = Shape::new(kernel.name, grid, limit.min(kernel.max_threads)).ok()?;
             let values = random_values(kernel, clauses, &shape, random);
             let by_index = by_index(&values);
             let launch = Clauses::of(clauses, &shape, &by_index, &[]);

@@ -1,14 +1,12 @@
 //! Copies between host and device memory and within the device.
 
-use std::ops::Deref;
-
 use crate::argument::KernelArgMut;
 use crate::buffer::MetalBuffer;
-use crate::elem::{as_bytes, as_bytes_mut, DeviceElem};
+use crate::elem::{as_bytes, as_bytes_mut, zeroed_vec, DeviceElem};
 use crate::error::{MetalError, Result};
+use crate::memory::POISON;
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
-use crate::view::Seen;
 
 /// Copies from the host to the device.
 pub trait MemCopyH2D<T: DeviceElem> {
@@ -93,73 +91,77 @@ fn same_length(source: u64, destination: u64) -> Result<()> {
     })
 }
 
-/// Elements of a buffer as the host sees them: the memory itself on unified devices, else a copy.
-pub struct HostView<'a, T> {
-    elements: Elements<'a, T>,
-    /// Keeps kernels from writing what is shown in place.
-    _seen: Option<Seen>,
-}
+impl<T: DeviceElem> MetalBuffer<T> {
+    /// Memory with every byte zero.
+    pub fn zeroed(stream: &CommandStream, len: usize) -> Result<Self> {
+        let mut buffer = Self::allocate(stream.context(), len, false)?;
+        buffer.fill_zero(stream)?;
+        Ok(buffer)
+    }
 
-enum Elements<'a, T> {
-    Shared(&'a [T]),
-    Copied(Vec<T>),
-}
+    /// A copy of host data.
+    pub fn from_host(stream: &CommandStream, data: &[T]) -> Result<Self> {
+        let buffer = Self::allocate(stream.context(), data.len(), true)?;
+        stream.upload(buffer.span(), as_bytes(data), true)?;
+        Ok(buffer)
+    }
 
-impl<T> Deref for HostView<'_, T> {
-    type Target = [T];
+    /// Sets every byte to zero.
+    pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
+        self.as_slice_mut().fill_zero(stream)
+    }
 
-    fn deref(&self) -> &[T] {
-        match &self.elements {
-            Elements::Shared(elements) => elements,
-            Elements::Copied(elements) => elements,
-        }
+    /// Sets every byte to a pattern that no kernel should produce, to find what is never written.
+    pub fn poison(&mut self, stream: &CommandStream) -> Result<()> {
+        stream.fill(self.span(), POISON)
+    }
+
+    /// Submits, waits and copies to the host.
+    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
+        self.as_slice().to_host(stream)
     }
 }
 
-impl<'a, T: DeviceElem> MetalSlice<'a, T> {
-    /// Submits, waits and shows the elements to the host, without a copy on unified devices.
-    pub fn host_view(&self, stream: &CommandStream) -> Result<HostView<'a, T>> {
-        stream.same_context(self.allocation, "host view")?;
-        if !self.context().device_profile().unified {
-            return Ok(HostView {
-                elements: Elements::Copied(self.to_host(stream)?),
-                _seen: None,
-            });
-        }
-        let span = self.span();
-        let seen = Seen::new(self.context(), span);
-        stream.wait_to_read(span.bytes)?;
-        // SAFETY: on unified devices the address is host memory of the allocation, which lives as
-        // long as the borrow 'a; nothing on the device writes it, because that takes a mutable
-        // borrow or a range that is not seen, and all earlier work has finished. `DeviceElem` allows any bit pattern, and the
-        // address is a multiple of the alignment of `T` (allocations of 256, offsets of whole elements).
-        let elements =
-            unsafe { std::slice::from_raw_parts(span.address() as *const T, self.len()) };
-        Ok(HostView {
-            elements: Elements::Shared(elements),
-            _seen: Some(seen),
+impl<T: DeviceElem> MetalSlice<'_, T> {
+    /// Host memory for a copy.
+    fn host_vec(&self) -> Result<Vec<T>> {
+        zeroed_vec(self.len()).ok_or_else(|| MetalError::HostMemory {
+            bytes: self.span().bytes,
         })
     }
+
+    /// Submits, waits and copies to the host.
+    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
+        stream.same_context(self.allocation, "copy to the host")?;
+        let mut host = self.host_vec()?;
+        stream.download(self.span(), as_bytes_mut(&mut host))?;
+        Ok(host)
+    }
 }
 
-impl<T: DeviceElem> MetalBuffer<T> {
-    /// Submits, waits and shows the elements to the host, without a copy on unified devices.
-    pub fn host_view(&self, stream: &CommandStream) -> Result<HostView<'_, T>> {
-        self.as_slice().host_view(stream)
+impl<T: DeviceElem> MetalSliceMut<'_, T> {
+    /// Sets every byte to zero.
+    pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
+        stream.fill(self.span(), 0)
     }
 
-    /// Submits, waits and lends the elements to the host in place; `None` on devices with memory of their own.
-    pub fn host_view_mut(&mut self, stream: &CommandStream) -> Result<Option<&mut [T]>> {
-        let (span, len) = (self.as_slice().span(), self.len());
-        stream.same_context(self.as_slice().allocation, "host view")?;
-        if !self.context().device_profile().unified {
-            return Ok(None);
+    /// Submits, waits and copies to the host.
+    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
+        self.as_slice().to_host(stream)
+    }
+}
+
+impl CommandStream {
+    /// Reads several slices with one wait.
+    pub fn read_many<T: DeviceElem>(&self, slices: &[MetalSlice<'_, T>]) -> Result<Vec<Vec<T>>> {
+        let mut hosts = Vec::with_capacity(slices.len());
+        self.wait()?;
+        for slice in slices {
+            self.same_context(slice.allocation, "read of several slices")?;
+            let mut host = slice.host_vec()?;
+            self.read_back(slice.span(), as_bytes_mut(&mut host))?;
+            hosts.push(host);
         }
-        stream.wait()?;
-        // SAFETY: as in `MetalSlice::host_view`; the borrow is exclusive, and earlier work that reads the
-        // elements has finished too.
-        Ok(Some(unsafe {
-            std::slice::from_raw_parts_mut(span.address() as *mut T, len)
-        }))
+        Ok(hosts)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 
 /// Work of one kind that the host did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,46 +5,12 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::device_kind::DeviceKind;
 use crate::device_profile::DeviceProfile;
 use crate::error::{MetalError, Result};
-use crate::kernel::KernelLibrary;
 
 /// The environment variable that chooses the device.
 pub const DEVICE_VARIABLE: &str = "OPENVM_METAL_DEVICE";
-
-/// The driver behind a context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DeviceKind {
-    /// An Apple GPU through Metal.
-    Metal,
-    /// An NVIDIA GPU through the CUDA driver API.
-    Cuda,
-    /// The processor, running the kernels as native code.
-    Cpu,
-}
-
-impl DeviceKind {
-    /// The name used in `OPENVM_METAL_DEVICE` and in messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Metal => "metal",
-            Self::Cuda => "cuda",
-            Self::Cpu => "cpu",
-        }
-    }
-}
-
-impl fmt::Display for DeviceKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Physical memory of this machine, or what the control group allows of it, in bytes.
-pub fn host_memory() -> u64 {
-    crate::driver::cpu::memory_bytes()
-}
 
 /// A request for a device. `Auto` is the only one that may end on another kind than it names, and it
 /// logs what it skipped and why.
@@ -169,53 +135,4 @@ impl fmt::Display for DeviceInfo {
             self.profile.budget as f64 / GIB
         )
     }
-}
-
-/// A device that was looked for: what was found, or why it is missing.
-#[derive(Clone, Debug, Serialize)]
-pub struct DeviceReport {
-    pub kind: DeviceKind,
-    /// What to ask for to get this device.
-    pub device: Device,
-    /// Present if the device can be used.
-    pub info: Option<DeviceInfo>,
-    /// Present if it cannot.
-    pub missing: Option<String>,
-    /// The device that `Auto` picks.
-    pub default: bool,
-}
-
-/// Every device, and every kind of which there is none, in the order in which `Auto` tries them.
-pub fn devices() -> Vec<DeviceReport> {
-    devices_for(&[])
-}
-
-/// As [`devices`]; the detail of a Metal device tells whether the kernels of these libraries would come from
-/// the program or be compiled from source.
-pub fn devices_for(libraries: &[&'static KernelLibrary]) -> Vec<DeviceReport> {
-    // Without a GPU the first is asked for all the same: it tells why there is none.
-    let gpus =
-        (0..crate::driver::cuda_devices().max(1)).map(|n| (DeviceKind::Cuda, Device::Cuda(n)));
-    let mut reports: Vec<DeviceReport> = std::iter::once((DeviceKind::Metal, Device::Metal))
-        .chain(gpus)
-        .chain([(DeviceKind::Cpu, Device::Cpu)])
-        .map(|(kind, device)| {
-            let (info, missing) = match crate::driver::probe(device, libraries) {
-                Ok(info) => (Some(info), None),
-                Err(MetalError::DeviceUnavailable { reason, .. }) => (None, Some(reason)),
-                Err(other) => (None, Some(other.to_string())),
-            };
-            DeviceReport {
-                kind,
-                device,
-                info,
-                missing,
-                default: false,
-            }
-        })
-        .collect();
-    if let Some(first) = reports.iter_mut().find(|r| r.info.is_some()) {
-        first.default = true;
-    }
-    reports
 }

@@ -1,8 +1,5 @@
 //! Types that may live in device memory.
 
-use p3_baby_bear::BabyBear;
-use p3_field::extension::BinomialExtensionField;
-
 /// A plain-data type that can be copied between host and device memory byte by byte.
 ///
 /// # Safety
@@ -20,16 +17,6 @@ plain_data!(u8, i8, u16, i16, u32, i32, u64, i64, f32);
 
 // SAFETY: arrays add no padding to their element.
 unsafe impl<T: DeviceElem, const N: usize> DeviceElem for [T; N] {}
-
-// SAFETY: `BabyBear` is a transparent `u32` (Montgomery form); a non-canonical word is a wrong field
-// element but never undefined behaviour.
-unsafe impl DeviceElem for BabyBear {}
-
-// SAFETY: four `BabyBear` words, no padding.
-unsafe impl DeviceElem for BinomialExtensionField<BabyBear, 4> {}
-
-const _: () = assert!(size_of::<BabyBear>() == 4);
-const _: () = assert!(size_of::<BinomialExtensionField<BabyBear, 4>>() == 16);
 
 /// The bytes of a slice of plain data.
 pub(crate) fn as_bytes<T: DeviceElem>(data: &[T]) -> &[u8] {

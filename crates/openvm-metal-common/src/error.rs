@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 
 /// Result of every fallible operation of this crate.
 pub type Result<T, E = MetalError> = std::result::Result<T, E>;
@@ -208,6 +208,21 @@ pub enum MetalError {
 }
 
 impl MetalError {
+    /// [`MetalError::ArgumentMismatch`] for an argument that a kernel, or what launches it, cannot take.
+    pub fn argument_mismatch(
+        kernel: &'static str,
+        argument: &'static str,
+        expected: impl Into<String>,
+        actual: impl Into<String>,
+    ) -> Self {
+        Self::ArgumentMismatch {
+            kernel,
+            argument,
+            expected: expected.into(),
+            actual: actual.into(),
+        }
+    }
+
     /// True if the context that returned this can never work again.
     pub fn is_fatal(&self) -> bool {
         matches!(

@@ -1,7 +1,6 @@
 //! How many threads run a kernel.
 
 use crate::error::{MetalError, Result};
-use crate::kernel::KernelSpec;
 
 /// Threads in a threadgroup unless the caller says otherwise.
 const DEFAULT_THREADS_PER_GROUP: u32 = 256;
@@ -90,21 +89,19 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The grid as threads and threadgroups, or why it does not fit.
-    pub fn new(kernel: &'static KernelSpec, grid: Grid, device_limit: u32) -> Result<Self> {
-        let name = kernel.name;
-        let limit = kernel.max_threads.min(device_limit);
+    /// The grid as threads and threadgroups of at most `limit` threads, or why it does not fit `kernel`.
+    pub fn new(kernel: &'static str, grid: Grid, limit: u32) -> Result<Self> {
         let shape = match grid.extent {
             GridExtent::Threads { count, per_group } => {
                 let per_group = per_group.unwrap_or(DEFAULT_THREADS_PER_GROUP.min(limit));
                 if count == 0 || per_group == 0 {
-                    return Err(MetalError::EmptyGrid { kernel: name });
+                    return Err(MetalError::EmptyGrid { kernel });
                 }
                 let groups = count.div_ceil(per_group as u64);
                 let Ok(threads) = u32::try_from(count) else {
                     let limit = (u32::MAX / per_group) as u64;
                     return Err(MetalError::GridTooLarge {
-                        kernel: name,
+                        kernel,
                         threadgroups: [groups, 1, 1],
                         limit: [limit, 1, 1],
                     });
@@ -118,13 +115,13 @@ impl Shape {
             }
             GridExtent::Groups { count, per_group } => {
                 if count.contains(&0) || per_group.contains(&0) {
-                    return Err(MetalError::EmptyGrid { kernel: name });
+                    return Err(MetalError::EmptyGrid { kernel });
                 }
                 let mut threads = [0; 3];
                 for axis in 0..3 {
                     threads[axis] = count[axis].checked_mul(per_group[axis]).ok_or_else(|| {
                         MetalError::GridTooLarge {
-                            kernel: name,
+                            kernel,
                             threadgroups: count.map(u64::from),
                             limit: per_group.map(|p| (u32::MAX / p) as u64),
                         }
@@ -141,7 +138,7 @@ impl Shape {
         let requested = shape.threads_per_group.iter().map(|&t| t as u64).product();
         if requested > limit as u64 {
             return Err(MetalError::TooManyThreads {
-                kernel: name,
+                kernel,
                 requested,
                 limit,
             });

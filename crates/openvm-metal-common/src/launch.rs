@@ -3,11 +3,12 @@
 use crate::argument::{Bound, KernelArg, KernelArgMut};
 use crate::clause::Clauses;
 use crate::cost::Cost;
-use crate::driver::Span;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::grid::{Grid, Shape};
 use crate::kernel::{ArgKind, KernelSpec, MAX_BUFFERS, MAX_GIVEN, MAX_THREADGROUP_ARGS};
+use crate::memory::Span;
+use crate::slice::MetalSlice;
 use crate::stream::{Call, CommandStream};
 
 /// Threadgroup memory that every device of the family has.
@@ -49,8 +50,15 @@ enum Access {
     Shared,
 }
 
+impl CommandStream {
+    /// A call of a kernel, to be given its arguments; used by generated launchers.
+    pub fn encode(&self, kernel: &'static KernelSpec, grid: Grid) -> KernelCall<'_> {
+        KernelCall::new(self, kernel, grid)
+    }
+}
+
 impl<'a> KernelCall<'a> {
-    pub(crate) fn new(stream: &'a CommandStream, kernel: &'static KernelSpec, grid: Grid) -> Self {
+    fn new(stream: &'a CommandStream, kernel: &'static KernelSpec, grid: Grid) -> Self {
         Self {
             stream,
             kernel,
@@ -108,7 +116,7 @@ impl<'a> KernelCall<'a> {
     /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. Ranges of several
     /// arguments may overlap: the kernel then sees one memory, as on every device. A range that is written
     /// must not be shown to the host at the time ([`MetalError::HostView`]).
-    pub fn buffer_range(mut self, index: u8, range: crate::MetalSlice<'a, u8>) -> Self {
+    pub fn buffer_range(mut self, index: u8, range: MetalSlice<'a, u8>) -> Self {
         self.bind(index, KernelArg::<u8>::bound(&range), Access::Shared);
         self
     }
@@ -167,7 +175,10 @@ impl<'a> KernelCall<'a> {
             return Err(mistake);
         }
         let profile = self.stream.context().device_profile();
-        let shape = Shape::new(self.kernel, self.grid, profile.max_threads_per_threadgroup)?;
+        let limit = profile
+            .max_threads_per_threadgroup
+            .min(self.kernel.max_threads);
+        let shape = Shape::new(self.kernel.name, self.grid, limit)?;
         let threadgroup_bytes = self.check_arguments(profile.max_threadgroup_memory)?;
         let stated = self.check_clauses(&shape)?;
         let cost = self
@@ -216,13 +227,7 @@ impl<'a> KernelCall<'a> {
         expected: impl Into<String>,
         actual: impl Into<String>,
     ) -> MetalError {
-        let (expected, actual) = (expected.into(), actual.into());
-        MetalError::ArgumentMismatch {
-            kernel: self.kernel.name,
-            argument,
-            expected,
-            actual,
-        }
+        MetalError::argument_mismatch(self.kernel.name, argument, expected, actual)
     }
 
     /// What the clauses require holds; returns the cost that they state. All arguments are set.
@@ -268,9 +273,12 @@ impl<'a> KernelCall<'a> {
                         Access::Read if writes => {
                             return Err(self.mismatch(arg.name, "a buffer to write", "one to read"))
                         }
-                        Access::Shared if writes => {
-                            self.stream.context().inner.unseen(span, self.kernel.name)?
-                        }
+                        Access::Shared if writes => self
+                            .stream
+                            .context()
+                            .inner
+                            .views
+                            .check(span, self.kernel.name)?,
                         _ => {}
                     }
                     let alignment = if elem.is_power_of_two() {

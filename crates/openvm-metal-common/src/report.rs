@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 
 /// Every unit and kernel of a context's libraries, see [`MetalContext::kernel_report`](crate::MetalContext::kernel_report).
 #[derive(Clone, Debug, PartialEq, Serialize)]

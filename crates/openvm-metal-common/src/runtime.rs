@@ -12,7 +12,7 @@ use std::sync::{Mutex, OnceLock};
 use libloading::Library;
 
 use crate::context::MetalContext;
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::driver::cpu;
 use crate::error::{MetalError, Result};
 use crate::grid::Grid;

@@ -5,12 +5,11 @@ use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use crate::buffer::{cast_len, Allocation};
+use crate::allocation::Allocation;
 use crate::context::MetalContext;
-use crate::driver::Span;
-use crate::elem::{as_bytes_mut, zeroed_vec, DeviceElem};
+use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
-use crate::stream::CommandStream;
+use crate::memory::Span;
 
 /// A range of a [`crate::MetalBuffer`], to be read.
 #[derive(Clone, Copy)]
@@ -79,21 +78,6 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
     pub fn cast<U: DeviceElem>(self) -> Result<MetalSlice<'a, U>> {
         let len = cast_len::<T, U>(self.offset, self.len)?;
         Ok(MetalSlice::new(self.allocation, self.offset, len))
-    }
-
-    /// Host memory for a copy.
-    pub(crate) fn host_vec(&self) -> Result<Vec<T>> {
-        zeroed_vec(self.len).ok_or_else(|| MetalError::HostMemory {
-            bytes: self.span().bytes,
-        })
-    }
-
-    /// Submits, waits and copies to the host.
-    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
-        stream.same_context(self.allocation, "copy to the host")?;
-        let mut host = self.host_vec()?;
-        stream.download(self.span(), as_bytes_mut(&mut host))?;
-        Ok(host)
     }
 }
 
@@ -188,16 +172,6 @@ impl<'a, T: DeviceElem> MetalSliceMut<'a, T> {
         let len = cast_len::<T, U>(self.offset, self.len)?;
         Ok(MetalSliceMut::new(self.allocation, self.offset, len))
     }
-
-    /// Sets every byte to zero.
-    pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
-        stream.fill(self.span(), 0)
-    }
-
-    /// Submits, waits and copies to the host.
-    pub fn to_host(&self, stream: &CommandStream) -> Result<Vec<T>> {
-        self.as_slice().to_host(stream)
-    }
 }
 
 impl<T: DeviceElem> fmt::Debug for MetalSlice<'_, T> {
@@ -245,4 +219,23 @@ fn or_panic<T>(result: Result<T>) -> T {
         Ok(value) => value,
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Length in elements of `U` of `len` elements of `T` at byte `offset`.
+pub(crate) fn cast_len<T, U>(offset: u64, len: usize) -> Result<usize> {
+    let (bytes, elem) = ((len * size_of::<T>()) as u64, size_of::<U>() as u64);
+    let alignment = if elem.is_power_of_two() {
+        elem.min(16)
+    } else {
+        align_of::<U>() as u64
+    };
+    if elem == 0 || !bytes.is_multiple_of(elem) || !offset.is_multiple_of(alignment) {
+        return Err(MetalError::Misaligned {
+            what: "cast of a buffer",
+            offset,
+            bytes,
+            elem,
+        });
+    }
+    Ok((bytes / elem) as usize)
 }

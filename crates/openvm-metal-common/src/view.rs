@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-use crate::context::{Inner, MetalContext};
-use crate::driver::Span;
 use crate::error::{MetalError, Result};
 use crate::lock;
+use crate::memory::Span;
 
 /// The ranges of a context that host views show now.
 #[derive(Default)]
@@ -15,40 +14,28 @@ pub(crate) struct Views {
     ranges: Mutex<Vec<Span>>,
 }
 
-/// Enters a range as seen until it is dropped.
-pub(crate) struct Seen {
-    context: MetalContext,
-    range: Span,
-}
-
-impl Seen {
-    pub fn new(context: &MetalContext, range: Span) -> Self {
-        let views = &context.inner.views;
-        lock(&views.ranges).push(range);
-        views.count.fetch_add(1, Ordering::AcqRel);
-        let context = context.clone();
-        Self { context, range }
+impl Views {
+    /// Enters a range as seen.
+    pub fn enter(&self, range: Span) {
+        lock(&self.ranges).push(range);
+        self.count.fetch_add(1, Ordering::AcqRel);
     }
-}
 
-impl Drop for Seen {
-    fn drop(&mut self) {
-        let views = &self.context.inner.views;
-        let mut ranges = lock(&views.ranges);
-        if let Some(at) = ranges.iter().position(|range| *range == self.range) {
+    /// Ends one view of a range.
+    pub fn leave(&self, range: Span) {
+        let mut ranges = lock(&self.ranges);
+        if let Some(at) = ranges.iter().position(|seen| *seen == range) {
             ranges.swap_remove(at);
-            views.count.fetch_sub(1, Ordering::AcqRel);
+            self.count.fetch_sub(1, Ordering::AcqRel);
         }
     }
-}
 
-impl Inner {
-    /// No host view shows any of the range, which `kernel` may write.
-    pub fn unseen(&self, range: Span, kernel: &'static str) -> Result<()> {
-        if self.views.count.load(Ordering::Acquire) == 0 {
+    /// No view shows any of the range, which `kernel` may write.
+    pub fn check(&self, range: Span, kernel: &'static str) -> Result<()> {
+        if self.count.load(Ordering::Acquire) == 0 {
             return Ok(());
         }
-        let ranges = lock(&self.views.ranges);
+        let ranges = lock(&self.ranges);
         let shared = ranges.iter().map(|seen| seen.overlap(&range)).max();
         match shared {
             None | Some(0) => Ok(()),

@@ -1,6 +1,6 @@
 #include "../field/fp_ext.h"
 
-/// Rust twin: src/params/poly.rs.
+/// Rust twin: src/params/bench.rs.
 struct BenchParams {
     uint threads;
     uint rounds;

@@ -1,6 +1,6 @@
 #pragma once
 // Reading columns of traces: real ones, of this row or the next, and the selectors.
-#include "../poly/lane_util.h"
+#include "../field/lane_ops.h"
 #include "params.h"
 
 constant constexpr uint CONSTRAINT_COLUMN = 0u;

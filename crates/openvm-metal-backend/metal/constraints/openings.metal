@@ -27,7 +27,7 @@ kernel void constraint_open_next(
     uint group [[threadgroup_position_in_grid]])
 {
     LANE_MULTIPLE(jobs[groups[group]].row_stride);
-    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
     ConstraintColumnJob job = jobs[groups[group]];
     uint run = group - job.first_group;
     ulong first = ulong(run) * job.row_stride;

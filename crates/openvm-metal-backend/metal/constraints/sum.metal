@@ -53,7 +53,7 @@ kernel void constraint_sum(
     uint group [[threadgroup_position_in_grid]])
 {
     LANE_MULTIPLE(jobs[group].length);
-    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
     ConstraintSumJob job = jobs[group];
     FpExtL total = fpext_zero<uint_l>();
 #if LANE_WIDTH == 1

@@ -1,7 +1,7 @@
 #include "../hash/poseidon2.h"
-#include "../poly/lane_util.h"
+#include "../field/lane_ops.h"
 
-/// Rust twin: src/params/poly.rs.
+/// Rust twin: src/params/grind.rs.
 struct GrindParams {
     Fp state[16];   // sponge before the witness is absorbed
     uint position;  // of the witness in the rate, 0..8

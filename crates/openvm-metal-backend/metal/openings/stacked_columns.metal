@@ -1,5 +1,5 @@
 // Stacked reduction: the value of every column at the point bound so far.
-#include "../poly/lane_util.h"
+#include "../field/lane_ops.h"
 #include "accumulate.h"
 #include "params.h"
 
@@ -22,7 +22,7 @@ kernel void stacked_column_values(
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
-    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
     LANE_MULTIPLE(1u << p.log_low);
     uint k = 0u;
     while (k + 1u < p.runs && runs[k + 1u].first_group <= group) k++;

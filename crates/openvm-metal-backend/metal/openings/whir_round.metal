@@ -1,5 +1,5 @@
 // WHIR sumcheck over pairs (c, w): c are the coefficients of f, w the dual weights, see docs/whir.md.
-#include "../poly/lane_util.h"
+#include "../field/lane_ops.h"
 #include "params.h"
 
 /// The pair's terms of s(1) and s(2): 2 extension products.
@@ -21,7 +21,7 @@ kernel void whir_round_sums(
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
-    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
     LANE_MULTIPLE(p.block);
     FpExtL s1 = fpext_zero<uint_l>(), s2 = fpext_zero<uint_l>();
     for (uint i0 = 0u; i0 < p.block; i0 += tpg) {
@@ -55,7 +55,7 @@ kernel void whir_fold_sums(
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
-    threadgroup FpExt scratch[POLY_GROUP_THREADS];
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
     LANE_MULTIPLE(p.block);
     FpExt c_fold = p.c_fold, w_fold0 = p.w_fold0, w_fold1 = p.w_fold1;
     FpExtL s1 = fpext_zero<uint_l>(), s2 = fpext_zero<uint_l>();

@@ -27,7 +27,7 @@ use crate::{
     error::MetalProverError,
     hash::{AbsorbedRows, MerkleTreeMetal},
     matrix::{MetalMatrix, MetalSliceOwned},
-    memory_plan::PlannedBuffer,
+    memory::{MemoryEstimate, PlannedBuffer},
     prelude::{Digest, F},
     stacked::{StackedPcsDataMetal, StackedSegment},
 };
@@ -59,7 +59,8 @@ impl CommitParams {
         width: usize,
     ) -> Result<(), MetalProverError> {
         let log_rows = self.log_height + self.log_blowup;
-        PlannedBuffer::code(log_rows, width as u64).check(s.context().device_profile())
+        PlannedBuffer::code(log_rows, width as u64).check(s.context().device_profile())?;
+        Ok(())
     }
 }
 
@@ -169,8 +170,8 @@ fn sponges(
     // The codewords, the spare column of the transform, and the tree.
     let others = (width as u64 + 5) << (log_rows + 2);
     let memory = context.memory();
-    let fits = memory.live.saturating_add(others + bytes)
-        <= crate::memory_plan::MemoryEstimate::plannable(memory.budget);
+    let fits =
+        memory.live.saturating_add(others + bytes) <= MemoryEstimate::plannable(memory.budget);
     if bytes == 0 || !fits || context.order() == Order::Serial {
         return Ok(None);
     }

@@ -4,14 +4,12 @@ use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::{
-    input::{Sources, TraceInput, SOURCES_PER_DISPATCH},
-    rules::Variable,
-};
+use super::input::{Sources, TraceInput, SOURCES_PER_DISPATCH};
 use crate::{
     kernels,
     params::{ConstraintColumn, ConstraintColumnJob, ConstraintColumnParams},
     prelude::{EF, F},
+    programs::Variable,
 };
 
 /// Threads of a threadgroup.

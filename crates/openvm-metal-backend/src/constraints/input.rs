@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use openvm_metal_common::MetalBuffer;
 
-use super::{rules::Variable, AirDataMetal};
-use crate::{params::ConstraintColumn, prelude::F};
+use super::AirDataMetal;
+use crate::{params::ConstraintColumn, prelude::F, programs::Variable};
 
 /// A part of a trace: column `j`, row `i` is cell `offset + j * column_stride + (i << log_row_stride)`.
 #[derive(Clone, Debug)]

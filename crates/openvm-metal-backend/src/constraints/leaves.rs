@@ -44,12 +44,12 @@ pub fn interaction_leaves(
     let (mut used, mut arena_words) = (0u64, 0u64);
     let mut pending = Vec::new();
     for (t, trace) in plan.traces.iter().enumerate() {
-        let rules = plan.input.traces[t].air_data.rules();
-        if rules.interactions.is_empty() {
+        let programs = plan.input.traces[t].air_data.programs();
+        if programs.interactions.is_empty() {
             continue;
         }
         let first_leaf = table.len() as u32;
-        for (i, &(bus, len)) in rules.interactions.iter().enumerate() {
+        for (i, &(bus, len)) in programs.interactions.iter().enumerate() {
             let slice = layout.get(t, i).ok_or_else(|| {
                 MetalProverError::internal("leaves", format!("no slot for interaction {i} of {t}"))
             })?;
@@ -61,7 +61,7 @@ pub fn interaction_leaves(
             });
         }
         let log_rows = trace.log_height.max(l_skip);
-        let variables = rules.logup_variables.max(1) as u64;
+        let variables = programs.logup_variables.max(1) as u64;
         let mut log_chunk = log_rows;
         while log_chunk > 6 && variables << log_chunk > scratch_words {
             log_chunk -= 1;

@@ -1,4 +1,4 @@
-//! Batched zerocheck and LogUp: rules, round 0, MLE rounds (docs/constraints.md).
+//! Batched zerocheck and LogUp: round 0, MLE rounds (docs/constraints.md).
 
 mod air_data;
 mod columns;
@@ -10,7 +10,6 @@ mod next_openings;
 mod plan;
 mod prover;
 mod round0;
-pub mod rules;
 mod sums;
 mod tail;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Openings of columns one row ahead. The rotated columns that rules read are rows of the folded arena;
+//! Openings of columns one row ahead. The rotated columns that programs read are rows of the folded arena;
 //! all others are opened here by one pass over the trace, instead of being folded round by round.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};

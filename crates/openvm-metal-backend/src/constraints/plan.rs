@@ -6,11 +6,11 @@ use super::{
     columns::{upload, ColumnSet},
     evaluator::{EvalTables, Resources},
     input::{ConstraintInput, Sources, NO_ROW},
-    rules::{Program, Variable},
 };
 use crate::{
     params::{ConstraintColumn, ConstraintEvalJob},
     prelude::F,
+    programs::{Program, Variable},
 };
 
 /// Which program of an AIR.
@@ -44,7 +44,7 @@ pub struct TracePlan {
     pub zerocheck_set: ColumnSet,
     /// Everything, to rows of the folded arena.
     pub fold_set: ColumnSet,
-    /// Columns to open one row ahead that no rule reads there, and the position of each entry.
+    /// Columns to open one row ahead that no program reads there, and the position of each entry.
     pub next_set: ColumnSet,
     pub next_order: Vec<u32>,
     /// Rows of the folded arena: the variables, then all other columns.
@@ -78,35 +78,35 @@ impl<'a> Plan<'a> {
         let mut traces = Vec::with_capacity(input.traces.len());
         let mut fold_words = 0;
         for trace in &input.traces {
-            let rules = trace.air_data.rules();
+            let programs = trace.air_data.programs();
             let first = code.len() as u32;
             code.extend_from_slice(trace.air_data.code());
-            let logup = first + rules.zerocheck.code.len() as u32;
-            let leaves = logup + rules.logup.code.len() as u32;
+            let logup = first + programs.zerocheck.code.len() as u32;
+            let leaves = logup + programs.logup.code.len() as u32;
             let first_uniform = uniforms.len() as u32;
-            uniforms.extend(rules.uniform_values(trace.public_values));
-            let (with, without) = rules.variables.split_at(rules.logup_variables);
+            uniforms.extend(programs.uniform_values(trace.public_values));
+            let (with, without) = programs.variables.split_at(programs.logup_variables);
             let mut set = |variables: &[Variable], row: usize| {
                 ColumnSet::of_variables(&mut columns, &mut sources, trace, variables, row)
             };
             let (logup_set, zerocheck_set) = (set(with, 0), set(without, with.len()));
 
             // Rows of the folded arena.
-            let mut rows = rules.variables.len() as u32;
-            let mut row_of: std::collections::HashMap<Variable, u32> = rules
+            let mut rows = programs.variables.len() as u32;
+            let mut row_of: std::collections::HashMap<Variable, u32> = programs
                 .variables
                 .iter()
                 .enumerate()
                 .map(|(i, &v)| (v, i as u32))
                 .collect();
             let mut entries = Vec::new();
-            for &v in &rules.variables {
+            for &v in &programs.variables {
                 if !matches!(v, Variable::Column { .. }) {
                     entries.push(sources.column(trace, v, row_of[&v]));
                 }
             }
             let (mut openings, mut next_entries) = (Vec::new(), Vec::new());
-            for (part, &width) in rules.part_widths.iter().enumerate() {
+            for (part, &width) in programs.part_widths.iter().enumerate() {
                 let mut opened = Vec::new();
                 for column in 0..width as u32 {
                     let part = part as u32;
@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
                     entry.next_row = next.unwrap_or(NO_ROW);
                     entries.push((group, entry));
                     opened.push(Opening::Row(local));
-                    if rules.need_rot {
+                    if programs.need_rot {
                         opened.push(next.map_or_else(
                             || {
                                 let position = next_entries.len() as u32;
@@ -177,11 +177,11 @@ impl<'a> Plan<'a> {
 
     /// A program of trace `t`.
     pub fn program(&self, t: usize, which: Which) -> &'a Program {
-        let rules = self.input.traces[t].air_data.rules();
+        let programs = self.input.traces[t].air_data.programs();
         match which {
-            Which::Zerocheck => &rules.zerocheck,
-            Which::Logup => &rules.logup,
-            Which::Leaves => &rules.leaves,
+            Which::Zerocheck => &programs.zerocheck,
+            Which::Logup => &programs.logup,
+            Which::Leaves => &programs.leaves,
         }
     }
 

@@ -53,10 +53,10 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let evaluator = Interpreter {
         tables: &plan.tables,
     };
-    let rules: Vec<_> = input
+    let programs: Vec<_> = input
         .traces
         .iter()
-        .map(|trace| trace.air_data.rules())
+        .map(|trace| trace.air_data.programs())
         .collect();
     let num_traces = input.traces.len();
     // The folded traces are not there yet: round 0 may use their memory.
@@ -67,11 +67,11 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let meta: Vec<_> = plan
         .traces
         .iter()
-        .zip(&rules)
-        .map(|(trace, rules)| {
+        .zip(&programs)
+        .map(|(trace, programs)| {
             let log_rows = trace.log_height.max(l_skip);
-            total_interactions += (rules.interactions.len() as u64) << log_rows;
-            (rules.interactions.len(), log_rows)
+            total_interactions += (programs.interactions.len() as u64) << log_rows;
+            (programs.interactions.len(), log_rows)
         })
         .collect();
     let n_logup = calculate_n_logup(l_skip, total_interactions);
@@ -81,7 +81,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     s.alive()?;
     let alpha = transcript.sample_ext();
     let beta = transcript.sample_ext();
-    let longest = rules
+    let longest = programs
         .iter()
         .flat_map(|r| &r.interactions)
         .map(|&(_, len)| len as usize)
@@ -115,17 +115,17 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let lambda = transcript.sample_ext();
 
     // Weights: powers of lambda, and for each trace the coefficients of its LogUp program.
-    let most = rules
+    let most = programs
         .iter()
-        .map(|rules| rules.constraints)
+        .map(|programs| programs.constraints)
         .max()
         .unwrap_or(0);
     let mut coefficient_table: Vec<EF> = lambda.powers().take(most).collect();
     let mut coefficients = Vec::with_capacity(num_traces);
     let mut constants = Vec::with_capacity(num_traces);
-    for (t, (trace, rules)) in plan.traces.iter().zip(&rules).enumerate() {
+    for (t, (trace, programs)) in plan.traces.iter().zip(&programs).enumerate() {
         let from = l_skip + trace.n_lift;
-        let eq_3b: Vec<EF> = (0..rules.interactions.len())
+        let eq_3b: Vec<EF> = (0..programs.interactions.len())
             .map(|i| {
                 let row = layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
                 let bits: Vec<F> = (0..n_logup - trace.n_lift)
@@ -138,8 +138,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
             zerocheck: 0,
             logup: coefficient_table.len() as u32,
         });
-        coefficient_table.extend(rules.logup_coefficients.iter().map(|terms| {
-            let weight = |term: &super::rules::LogupTerm| {
+        coefficient_table.extend(programs.logup_coefficients.iter().map(|terms| {
+            let weight = |term: &crate::programs::LogupTerm| {
                 eq_3b[term.interaction as usize] * beta_powers[term.power as usize]
             };
             terms.iter().map(weight).sum::<EF>()
@@ -148,7 +148,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
             eq * beta_powers[len as usize] * F::from_u32(bus + 1)
         };
         constants.push(
-            rules
+            programs
                 .interactions
                 .iter()
                 .zip(&eq_3b)
@@ -186,7 +186,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let (mut numerator_term_per_air, mut denominator_term_per_air) = (vec![], vec![]);
     let domain = F::from_usize(1 << l_skip);
     for (t, sums) in round0.iter().enumerate() {
-        let polys = logup_polys(rules[t].degree, sums, norms[t], constants[t])
+        let polys = logup_polys(programs[t].degree, sums, norms[t], constants[t])
             .map(|poly| multiply(&eq_sharp, &poly, s_0_len));
         let [p, q] = [0, 1].map(|k| {
             let sum: EF = polys[k]
@@ -207,7 +207,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let mu_powers: Vec<EF> = mu.powers().take(3 * num_traces).collect();
     let mut batched = vec![EF::ZERO; sumcheck_round0_deg(l_skip, degree) + 1];
     for (t, sums) in round0.iter().enumerate() {
-        let poly = zerocheck_poly(l_skip, rules[t].degree, sums);
+        let poly = zerocheck_poly(l_skip, programs[t].degree, sums);
         for (sum, coefficient) in batched.iter_mut().zip(poly) {
             *sum += mu_powers[2 * num_traces + t] * coefficient;
         }
@@ -284,10 +284,10 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
     let next = next_openings(s, &plan, &lagrange, &r)?;
     let column_openings = rounds.openings(s, &plan, &next)?;
     for (parts, common) in [(0..1, true), (1..usize::MAX, false)] {
-        for (rules, openings) in rules.iter().zip(&column_openings) {
+        for (programs, openings) in programs.iter().zip(&column_openings) {
             let end = if common { 1 } else { openings.len() };
             for part in &openings[parts.start.min(end)..end] {
-                for (claim, rotated) in column_openings_by_rot(part, rules.need_rot) {
+                for (claim, rotated) in column_openings_by_rot(part, programs.need_rot) {
                     transcript.observe_ext(claim);
                     transcript.observe_ext(rotated);
                 }

@@ -63,14 +63,14 @@ pub fn round0_sums(
     let mut num_slots = 0;
     let mut slots = Vec::with_capacity(plan.traces.len());
     for (t, trace) in plan.traces.iter().enumerate() {
-        let rules = plan.input.traces[t].air_data.rules();
-        let degree = rules.degree;
-        let zerocheck_cosets = if rules.zerocheck.is_empty() {
+        let programs = plan.input.traces[t].air_data.programs();
+        let degree = programs.degree;
+        let zerocheck_cosets = if programs.zerocheck.is_empty() {
             0
         } else {
             degree.saturating_sub(1)
         };
-        let logup_cosets = if rules.logup.is_empty() { 0 } else { degree };
+        let logup_cosets = if programs.logup.is_empty() { 0 } else { degree };
         let mut take = |cosets: usize| {
             num_slots += cosets << l_skip;
             num_slots - (cosets << l_skip)
@@ -85,7 +85,7 @@ pub fn round0_sums(
         if cosets == 0 {
             continue;
         }
-        let rows = rules.variables.len().max(1) as u64;
+        let rows = programs.variables.len().max(1) as u64;
         let words = |log_chunk: usize| (rows * cosets as u64) << (l_skip + log_chunk);
         let mut log_chunk = trace.n_lift;
         while log_chunk > 4 && words(log_chunk) > scratch_words {

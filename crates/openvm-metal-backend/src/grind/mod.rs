@@ -12,7 +12,6 @@ use p3_symmetric::Permutation;
 
 use crate::kernels;
 use crate::params::GrindParams;
-use crate::poly::unfit;
 use crate::prelude::F;
 
 #[cfg(test)]
@@ -41,7 +40,7 @@ pub fn grind_smallest(
     bits: usize,
 ) -> Result<F, MetalError> {
     if absorb_position >= RATE {
-        return Err(unfit(
+        return Err(MetalError::argument_mismatch(
             "grind_slice",
             "position",
             "below 8",
@@ -49,7 +48,12 @@ pub fn grind_smallest(
         ));
     }
     if bits >= 31 {
-        return Err(unfit("grind_slice", "bits", "at most 30", bits.to_string()));
+        return Err(MetalError::argument_mismatch(
+            "grind_slice",
+            "bits",
+            "at most 30",
+            bits.to_string(),
+        ));
     }
     if bits == 0 {
         return Ok(F::ZERO);
@@ -68,7 +72,7 @@ pub fn grind_smallest(
     };
     witness.map(F::from_u32).ok_or_else(|| {
         // Each of the 2^31 candidates fails with probability 1 - 2^-bits: this never happens by chance.
-        unfit(
+        MetalError::argument_mismatch(
             "grind_slice",
             "state",
             "a state with a witness",

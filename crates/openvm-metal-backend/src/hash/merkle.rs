@@ -9,7 +9,6 @@ use crate::{
     kernels,
     matrix::MetalMatrix,
     params::{MerkleLeafParams, MerkleOpenParams, MerkleSubtreeParams},
-    poly::unfit,
     prelude::{Digest, EF, F},
 };
 
@@ -124,7 +123,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     ) -> Result<(Self, Digest), MetalError> {
         let height = matrix.height();
         if !height.is_power_of_two() || height > 1 << 31 {
-            return Err(unfit(
+            return Err(MetalError::argument_mismatch(
                 "merkle_leaves",
                 "height",
                 "a power of two",
@@ -134,7 +133,12 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         if !rows_per_query.is_power_of_two() || rows_per_query > height {
             let expected = "a power of two, at most the height";
             let actual = rows_per_query.to_string();
-            return Err(unfit("merkle_leaves", "rows_per_query", expected, actual));
+            return Err(MetalError::argument_mismatch(
+                "merkle_leaves",
+                "rows_per_query",
+                expected,
+                actual,
+            ));
         }
         let log_rows = rows_per_query.trailing_zeros();
         let log_stride = height.trailing_zeros() - log_rows;
@@ -247,7 +251,12 @@ fn leaf_layer<T: MerkleCell>(
     if left > MAX_LOG_FOLD && log_stride < LOG_LANES {
         let expected = "at most 16 rows in a leaf of a tree with fewer than 16 leaves";
         let actual = (1u64 << log_rows).to_string();
-        return Err(unfit("merkle_leaves", "rows_per_query", expected, actual));
+        return Err(MetalError::argument_mismatch(
+            "merkle_leaves",
+            "rows_per_query",
+            expected,
+            actual,
+        ));
     }
     let p = params(fold, left);
     if left == 0 {

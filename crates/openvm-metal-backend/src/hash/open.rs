@@ -3,7 +3,7 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
 use super::merkle::{MerkleCell, MerkleTreeMetal};
-use crate::{kernels, matrix::MetalMatrix, params::MerkleOpenParams, poly::unfit, prelude::Digest};
+use crate::{kernels, matrix::MetalMatrix, params::MerkleOpenParams, prelude::Digest};
 
 /// Opened leaves of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,12 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
                 "an index below the query stride",
                 format!("{index} of {stride}"),
             );
-            return Err(unfit("merkle_open", "query", expected, actual));
+            return Err(MetalError::argument_mismatch(
+                "merkle_open",
+                "query",
+                expected,
+                actual,
+            ));
         }
         let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
         let mut opening = OpeningInFlight {
@@ -90,7 +95,7 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
         let (height, actual) = (self.tree.backing.height(), columns.height());
         if height != actual {
             let expected = "columns of the tree's height";
-            return Err(unfit(
+            return Err(MetalError::argument_mismatch(
                 "merkle_open",
                 "matrix",
                 expected,
@@ -155,7 +160,12 @@ pub(crate) fn finish_openings<T: MerkleCell>(
         let width = opening.tree.width;
         if gathered != width && !opening.queries.is_empty() {
             let actual = format!("{gathered} of {width}");
-            return Err(unfit("merkle_open", "matrix", "all columns", actual));
+            return Err(MetalError::argument_mismatch(
+                "merkle_open",
+                "matrix",
+                "all columns",
+                actual,
+            ));
         }
     }
     let parts = openings.iter().flat_map(|opening| &opening.parts);

@@ -1,70 +1,10 @@
-//! The buffers that phases allocate in one piece, against the largest that the device has.
+//! The buffers that phases allocate in one piece.
 
-use openvm_metal_common::DeviceProfile;
-
-use super::{constraints, openings, shape::ProofShape, BASE, DIGEST, EXT};
-use crate::{config::MetalProverConfig, error::MetalProverError};
-
-/// A buffer that a phase allocates in one piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlannedBuffer {
-    /// The stage that allocates it.
-    pub stage: &'static str,
-    pub what: &'static str,
-    /// Cells of a column.
-    pub rows: u64,
-    pub columns: u64,
-    pub cell_bytes: u64,
-}
-
-impl PlannedBuffer {
-    /// A matrix of field elements.
-    pub(crate) fn matrix(stage: &'static str, what: &'static str, rows: u64, columns: u64) -> Self {
-        Self {
-            stage,
-            what,
-            rows,
-            columns,
-            cell_bytes: BASE,
-        }
-    }
-
-    fn column(stage: &'static str, what: &'static str, rows: u64, cell_bytes: u64) -> Self {
-        Self {
-            stage,
-            what,
-            rows,
-            columns: 1,
-            cell_bytes,
-        }
-    }
-
-    /// The codewords of `columns` stacked columns.
-    pub(crate) fn code(log_rows: usize, columns: u64) -> Self {
-        let rows = 1u64.checked_shl(log_rows as u32).unwrap_or(u64::MAX);
-        Self::matrix("prover.commit", "the codeword matrix", rows, columns)
-    }
-
-    /// Its size.
-    pub fn bytes(&self) -> u64 {
-        let cells = self.rows.saturating_mul(self.columns);
-        cells.saturating_mul(self.cell_bytes)
-    }
-
-    /// Refuses a buffer that the device does not have.
-    ///
-    /// # Errors
-    /// [`MetalProverError::BufferLimit`].
-    pub(crate) fn check(&self, profile: &DeviceProfile) -> Result<(), MetalProverError> {
-        if profile.has_buffer(self.bytes()) {
-            return Ok(());
-        }
-        Err(MetalProverError::BufferLimit {
-            buffer: *self,
-            limit: profile.max_buffer,
-        })
-    }
-}
+use super::{constraints, openings, shape::ProofShape};
+use crate::{
+    config::MetalProverConfig,
+    memory::{PlannedBuffer, BASE, DIGEST, EXT},
+};
 
 /// Every buffer of a proof that grows with its input.
 pub(super) fn buffers(shape: &ProofShape, config: &MetalProverConfig) -> Vec<PlannedBuffer> {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    shape::{ProofShape, TraceRules},
-    BASE, EXT,
+use super::shape::{ProofShape, TracePrograms};
+use crate::{
+    config::MetalProverConfig,
+    memory::{BASE, EXT},
 };
-use crate::config::MetalProverConfig;
 
 /// Words of extended columns at a time, as `prove_constraints` decides.
 fn scratch_words(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
@@ -14,7 +14,7 @@ fn scratch_words(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
 }
 
 fn fold_words(shape: &ProofShape) -> u64 {
-    let words = |trace: &TraceRules| (4 * trace.fold_rows) << trace.n_lift;
+    let words = |trace: &TracePrograms| (4 * trace.fold_rows) << trace.n_lift;
     shape.traces.iter().map(words).sum()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
     let scratch = scratch_words(shape, config);
     let mut most = EvalWords::default();
     let (mut used, mut results, mut run_points) = (0u64, 0u64, 0u64);
-    let spills = |trace: &TraceRules| trace.spills[0].max(trace.spills[1]);
+    let spills = |trace: &TracePrograms| trace.spills[0].max(trace.spills[1]);
     let spills = shape.traces.iter().map(spills).max().unwrap_or(0);
     for trace in &shape.traces {
         let cosets = trace.cosets.into_iter().max().unwrap_or(0);
@@ -120,7 +120,7 @@ pub(super) fn round0(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
 
 /// The folded traces and the results of the first round.
 pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
-    let half = |trace: &TraceRules| 1u64 << trace.n_lift.saturating_sub(1);
+    let half = |trace: &TracePrograms| 1u64 << trace.n_lift.saturating_sub(1);
     let most = shape.traces.iter().map(half).max().unwrap_or(1);
     let parts = shape.parts(shape.degree * most);
     let mut words = EvalWords {

@@ -1,7 +1,10 @@
 //! Memory of the stacked reduction and of WHIR.
 
-use super::{shape::ProofShape, DIGEST, EXT};
-use crate::openings::whir::columns_encoded_again;
+use super::shape::ProofShape;
+use crate::{
+    memory::{DIGEST, EXT},
+    openings::whir::columns_encoded_again,
+};
 
 /// Threadgroups and columns of the batching pass, as in `stacked_reduction::batch`.
 const GROUPS: u64 = 512;

@@ -8,19 +8,21 @@ use openvm_stark_backend::{
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
 };
 
-use super::{MemoryEstimate, BASE, DIGEST};
+use super::codeword_bytes_to_drop;
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
-    constraints::{rules::AirRules, target_points},
+    constraints::target_points,
     device::MetalDevice,
     error::MetalProverError,
     hash::digests_below_leaves,
+    memory::{MemoryEstimate, BASE, DIGEST},
+    programs::{AirPrograms, Variable},
 };
 
-/// What the rules of an AIR need memory for.
+/// What the programs of an AIR need memory for.
 #[derive(Clone, Debug)]
-pub(super) struct TraceRules {
+pub(super) struct TracePrograms {
     /// Variables of the hypercube after the skip.
     pub n_lift: usize,
     /// Columns (of this row or the next) and selectors that the programs read.
@@ -39,30 +41,29 @@ pub(super) struct TraceRules {
     pub interacts: bool,
 }
 
-impl TraceRules {
-    fn new(rules: &AirRules, n_lift: usize) -> Self {
-        use crate::constraints::rules::Variable;
+impl TracePrograms {
+    fn new(programs: &AirPrograms, n_lift: usize) -> Self {
         let local = |v: &&Variable| matches!(v, Variable::Column { next: false, .. });
-        let variables = rules.variables.len() as u64;
-        let read = rules.variables.iter().filter(local).count() as u64;
-        let columns: u64 = rules.part_widths.iter().map(|&width| width as u64).sum();
-        let degree = rules.degree as u64;
-        let programs = [&rules.zerocheck, &rules.logup, &rules.leaves];
+        let variables = programs.variables.len() as u64;
+        let read = programs.variables.iter().filter(local).count() as u64;
+        let columns: u64 = programs.part_widths.iter().map(|&width| width as u64).sum();
+        let degree = programs.degree as u64;
+        let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
         Self {
             n_lift,
             variables: variables.max(1),
-            logup_variables: (rules.logup_variables as u64).max(1),
+            logup_variables: (programs.logup_variables as u64).max(1),
             fold_rows: variables + columns.saturating_sub(read),
             cosets: [
-                match rules.zerocheck.is_empty() {
+                match programs.zerocheck.is_empty() {
                     true => 0,
                     false => degree.saturating_sub(1),
                 },
-                if rules.logup.is_empty() { 0 } else { degree },
+                if programs.logup.is_empty() { 0 } else { degree },
             ],
-            blocks: programs.map(|program| (program.blocks.len() as u64).max(1)),
-            spills: programs.map(|program| u64::from(program.spills)),
-            interacts: !rules.interactions.is_empty(),
+            blocks: each.map(|program| (program.blocks.len() as u64).max(1)),
+            spills: each.map(|program| u64::from(program.spills)),
+            interacts: !programs.interactions.is_empty(),
         }
     }
 }
@@ -91,7 +92,7 @@ pub(super) struct ProofShape {
     pub dropped_bytes: u64,
     /// Fractions of the GKR input layer.
     pub fractions: u64,
-    pub traces: Vec<TraceRules>,
+    pub traces: Vec<TracePrograms>,
     /// Bytes of programs and column tables.
     pub tables: u64,
     /// Columns of the trace parts of each height, by its logarithm.
@@ -145,10 +146,10 @@ impl ProofShape {
                     shape.trace_cells += part.trace.num_cells() as u64;
                 }
             }
-            let rules = pk.other_data.checked()?.rules();
-            let trace = TraceRules::new(rules, log_height.saturating_sub(l_skip));
-            let programs = [&rules.zerocheck, &rules.logup, &rules.leaves];
-            let code: usize = programs.iter().map(|program| program.code.len()).sum();
+            let programs = pk.other_data.checked()?.programs();
+            let trace = TracePrograms::new(programs, log_height.saturating_sub(l_skip));
+            let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
+            let code: usize = each.iter().map(|program| program.code.len()).sum();
             shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.fold_rows);
             shape.traces.push(trace);
             interactions += (pk.vk.num_interactions() as u64) << log_height.max(l_skip);
@@ -162,7 +163,12 @@ impl ProofShape {
         shape.copied_cells = copied_cells(&common, l_skip, shape.common_cells);
 
         let traces: Vec<_> = ctx.common_main_traces().map(|(_, trace)| trace).collect();
-        let spare = device.spare_bytes(s, CommitParams::from(params), &traces);
+        let spare = codeword_bytes_to_drop(
+            device.prover_config(),
+            &shape.profile,
+            CommitParams::from(params),
+            &traces,
+        );
         let column = shape.column_bytes();
         let all = (shape.common_cells * BASE) << shape.log_blowup;
         shape.dropped_bytes = (spare.div_ceil(column) * column).min(all);

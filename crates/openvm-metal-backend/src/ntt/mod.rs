@@ -19,7 +19,6 @@ use self::plan::{plan, Pass};
 use crate::{
     kernels,
     params::{NttParams, TransposeParams},
-    poly::unfit,
     prelude::{EF, F},
 };
 
@@ -159,7 +158,7 @@ pub fn transpose(
     let cells = rows.saturating_mul(cols);
     if input.len() < cells || out.len() < cells {
         let actual = format!("{} and {}", input.len(), out.len());
-        return Err(unfit(
+        return Err(MetalError::argument_mismatch(
             "matrix_transpose_base",
             "in, out",
             "rows * cols elements",
@@ -263,7 +262,7 @@ fn transform_with(
     scratch: Option<MetalSliceMut<'_, F>>,
 ) -> Result<(), MetalError> {
     if batch.log_n > 27 || batch.log_message > batch.log_n {
-        return Err(unfit(
+        return Err(MetalError::argument_mismatch(
             "ntt_columns",
             "log_n",
             "at most 27",
@@ -271,7 +270,12 @@ fn transform_with(
         ));
     }
     if batch.log_message == 0 && batch.log_n > 8 {
-        return Err(unfit("ntt_columns", "log_message", "at least 1", "0"));
+        return Err(MetalError::argument_mismatch(
+            "ntt_columns",
+            "log_message",
+            "at least 1",
+            "0",
+        ));
     }
     if batch.columns == 0 {
         return Ok(());
@@ -279,7 +283,12 @@ fn transform_with(
     let needed = (batch.columns - 1) * batch.stride + batch.words();
     if data.len() < needed || batch.stride < batch.words() {
         let actual = format!("{} words, stride {}", data.len(), batch.stride);
-        return Err(unfit("ntt_columns", "data", "columns that fit", actual));
+        return Err(MetalError::argument_mismatch(
+            "ntt_columns",
+            "data",
+            "columns that fit",
+            actual,
+        ));
     }
     if batch.log_n == 0 {
         return Ok(());

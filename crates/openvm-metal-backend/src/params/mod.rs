@@ -3,13 +3,16 @@
 //! Each struct is declared a second time in the headers under `metal/`; the generated launchers
 //! assert at compile time that size and alignment agree. Names carry the prefix of their phase.
 
+mod bench;
 mod commit;
 mod constraints;
 mod gkr;
+mod grind;
 mod hash;
 mod ntt;
 mod openings;
-mod poly;
 
 #[allow(unused_imports)]
-pub use self::{commit::*, constraints::*, gkr::*, hash::*, ntt::*, openings::*, poly::*};
+pub use self::{
+    bench::*, commit::*, constraints::*, gkr::*, grind::*, hash::*, ntt::*, openings::*,
+};

@@ -13,7 +13,6 @@ mod gkr;
 mod grind;
 mod hash;
 mod ntt;
-mod poly;
 mod prover;
 mod random;
 #[cfg(test)]
@@ -62,7 +61,6 @@ pub fn checks() -> Vec<Check> {
     [
         hash::CHECKS,
         ntt::CHECKS,
-        poly::CHECKS,
         grind::CHECKS,
         commit::CHECKS,
         gkr::CHECKS,

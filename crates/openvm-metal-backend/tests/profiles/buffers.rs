@@ -2,8 +2,12 @@
 //! is refused before any work.
 
 use openvm_metal_backend::{
-    config::MetalProverConfig, engine::BabyBearPoseidon2MetalEngine, matrix::MetalMatrix,
-    memory_plan::PlannedBuffer, prelude::F, MetalProverError as E,
+    config::MetalProverConfig,
+    engine::BabyBearPoseidon2MetalEngine,
+    matrix::MetalMatrix,
+    memory::{BufferLimit, PlannedBuffer},
+    prelude::F,
+    MetalProverError as E,
 };
 use openvm_metal_common::{Device, DeviceProfile, MetalBuffer};
 use openvm_stark_backend::{
@@ -140,7 +144,7 @@ fn the_limit_holds_to_the_byte() {
 #[track_caller]
 fn refused(error: &E, planned: &PlannedBuffer, most: u64) {
     let text = error.to_string();
-    let E::BufferLimit { buffer, limit } = error else {
+    let E::BufferLimit(BufferLimit { buffer, limit }) = error else {
         panic!("{text}");
     };
     assert_eq!((buffer, *limit), (planned, most));

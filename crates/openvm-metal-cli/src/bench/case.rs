@@ -6,9 +6,6 @@ use openvm_metal_common::{
     CommandStream, DeviceElem, MemCopyD2D, MemCopyH2D, MetalBuffer, MetalError,
 };
 
-/// Base-field products in an extension product: 16 wide products, 4 reductions and 3 products by the
-/// constant of the extension, in units of a Montgomery product (two wide products and a low one).
-pub const EXT_PRODUCT: f64 = 9.5;
 /// Base-field products in a Poseidon2 permutation of width 16: 141 S-boxes of 4.
 pub const PERMUTATION: f64 = 564.0;
 /// Bytes of an extension element.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::case::{Case, Least, Work};
 use super::measure::{median_time, RUNS};
 use super::roof::Roof;
-use super::{grind, hash, ntt, poly};
+use super::{grind, hash, ntt};
 use crate::error::{CliError, Result};
 use crate::host::HostReport;
 use crate::table;
@@ -20,7 +20,7 @@ use crate::target_device::DeviceArgs;
 pub struct KernelsArgs {
     #[command(flatten)]
     device: DeviceArgs,
-    /// Measure only kernels whose path (for example `poly/fold`) contains this text.
+    /// Measure only kernels whose path (for example `ntt/forward`) contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// About 2^N elements per kernel; 20 on CPUs, 22 on GPUs if absent.
@@ -64,7 +64,7 @@ struct Report<'a> {
 
 /// All kernels that can be measured.
 pub fn cases() -> Vec<Case> {
-    [hash::CASES, ntt::CASES, poly::CASES, grind::CASES].concat()
+    [hash::CASES, ntt::CASES, grind::CASES].concat()
 }
 
 /// Measures the peaks, then the kernels.

@@ -6,7 +6,6 @@ mod hash;
 mod kernels;
 mod measure;
 mod ntt;
-mod poly;
 mod roof;
 
 pub use kernels::{cases, measure};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
 use crate::report::{CodeSource, KernelLimits, KernelState, UnitReport};

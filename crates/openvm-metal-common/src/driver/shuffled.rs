@@ -8,12 +8,13 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
+use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
 use crate::error::Result;
 use crate::grid::Shape;
 use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
+use crate::memory::{Segment, Span};
 use crate::order::{Access, Placement, Queues, Running, COPY_QUEUE, MAX_QUEUES};
 use crate::plan::{Slice, Work};
 use crate::report::{KernelLimits, KernelReport};

@@ -1,15 +1,18 @@
 //! Device memory: one pool per context, reuse in stream order, a budget, and a record of peaks.
 
-mod allocate;
 mod pool;
 mod size;
+mod span;
 mod stats;
 
 pub(crate) use pool::{Pool, PoolBlock};
-pub(crate) use size::rounded;
-use size::{is_small, segment_bytes};
+pub(crate) use size::{is_small, rounded, segment_bytes};
+pub(crate) use span::{Segment, Span};
 pub use stats::MemoryStats;
 use stats::PeakTracker;
+
+/// The byte that memory without a value is filled with where mistakes should show.
+pub(crate) const POISON: u8 = 0xA5;
 
 /// Environment variable with the budget in bytes; suffixes K, M, G, T are powers of 1024.
 pub const BUDGET_VARIABLE: &str = "OPENVM_METAL_MEMORY_BUDGET";

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::size::ALIGNMENT;
+use super::span::{Segment, Span};
 use super::{is_small, MemoryStats, PeakTracker};
-use crate::driver::{Segment, Span};
 
 /// How many too-recently-used free blocks a host-written request looks past.
 const RECENT_SEARCH: usize = 64;

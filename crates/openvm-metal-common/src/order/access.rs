@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::driver::{Dispatch, Span};
-use crate::kernel::ArgKind;
+use crate::memory::Span;
 
 /// Use of a range of addresses. Those of live segments never overlap, so an address says which memory it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +20,8 @@ impl Access {
         Self::of(span, true)
     }
 
-    fn of(span: &Span, writes: bool) -> Self {
+    /// Of a range of memory.
+    pub fn of(span: &Span, writes: bool) -> Self {
         let start = span.address();
         Self {
             range: start..start + span.bytes,
@@ -39,20 +39,5 @@ impl Access {
     /// Every byte of the other is one of its own.
     pub fn covers(&self, other: &Self) -> bool {
         self.range.start <= other.range.start && other.range.end <= self.range.end
-    }
-}
-
-impl Dispatch<'_> {
-    /// The memory that the kernel is given.
-    pub fn accesses(&self) -> impl Iterator<Item = Access> + Clone + '_ {
-        self.kernel.args.iter().filter_map(|arg| {
-            let writes = match arg.kind {
-                ArgKind::BufferRead { .. } => false,
-                ArgKind::BufferWrite { .. } => true,
-                ArgKind::Value { .. } | ArgKind::Threadgroup { .. } => return None,
-            };
-            let span = self.buffers.get(arg.index as usize)?.as_ref()?;
-            (span.bytes > 0).then(|| Access::of(span, writes))
-        })
     }
 }

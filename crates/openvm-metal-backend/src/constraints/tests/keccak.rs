@@ -40,11 +40,11 @@ fn keccak(permutations: usize) -> (Vec<AirRef<SC>>, CpuContext) {
 }
 
 #[test]
-fn rules_are_compact() {
+fn programs_are_compact() {
     let engine = Engine::new(test_system_params_small(4, 8, 3));
     let (pk, _) = engine.keygen(&[Arc::new(Keccak(KeccakAir {})) as AirRef<SC>]);
-    let rules = rules::AirRules::new("keccak", &pk.per_air[0].vk).unwrap();
-    let program = &rules.zerocheck;
+    let programs = crate::programs::AirPrograms::new("keccak", &pk.per_air[0].vk).unwrap();
+    let program = &programs.zerocheck;
     assert!(
         program.code.len() < 35_000,
         "{} instructions",

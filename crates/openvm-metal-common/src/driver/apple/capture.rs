@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::context::CAPTURE_VARIABLE;
+use crate::driver::CAPTURE_VARIABLE;
 use crate::error::{MetalError, Result};
 
 /// The file that a value of [`CAPTURE_VARIABLE`] asks for.

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 
 use super::{fiber, host, parallel};
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::driver::{kernels, Dispatch};
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};

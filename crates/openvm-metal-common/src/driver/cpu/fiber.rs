@@ -15,10 +15,10 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::dispatch::{missing, with_arena, SharedLaunch};
 use super::parallel;
-use crate::buffer::POISON;
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuHooks, CpuThread, CpuThreadFn, KernelSpec};
 use crate::lock;
+use crate::memory::POISON;
 
 const STACK_BYTES: usize = 64 << 10;
 const SIMD_WIDTH: usize = 32;

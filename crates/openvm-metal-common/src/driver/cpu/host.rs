@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::driver::Segment;
 use crate::kernel::CpuIsa;
+use crate::memory::Segment;
 
 /// Huge pages are this large on x86-64 and with 4 KiB pages on AArch64.
 const HUGE_PAGE: usize = 2 << 20;

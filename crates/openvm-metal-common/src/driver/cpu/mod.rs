@@ -9,10 +9,12 @@ mod profile;
 use std::time::{Duration, Instant};
 
 use super::kernels::{units, Kernels, PreparedUnit};
-use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Segment, Span, Tag};
-use crate::device::{DeviceInfo, DeviceKind};
+use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
+use crate::device::DeviceInfo;
+use crate::device_kind::DeviceKind;
 use crate::error::Result;
 use crate::kernel::{KernelLibrary, KernelSpec};
+use crate::memory::{Segment, Span};
 use crate::plan::Work;
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
 

@@ -4,9 +4,9 @@ use std::ffi::{c_int, CStr};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
-use crate::device::{DeviceInfo, DeviceKind};
-use crate::device_profile::named::KEPT_CODEWORDS;
-use crate::device_profile::{DeviceProfile, Execution};
+use crate::device::DeviceInfo;
+use crate::device_kind::DeviceKind;
+use crate::device_profile::{DeviceProfile, Execution, KEPT_CODEWORDS};
 use crate::driver::{DriverResult, Fault};
 use crate::error::{MetalError, Result};
 use crate::order::MAX_QUEUES;

@@ -9,7 +9,7 @@ use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_
 
 use super::api::{text, Device};
 use super::cache;
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::loading::Loading;
 use crate::error::{MetalError, Result};

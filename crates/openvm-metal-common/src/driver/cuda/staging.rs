@@ -11,8 +11,9 @@ use super::api::call;
 use super::events::Event;
 use super::CudaDriver;
 use crate::driver::cpu::copy_bytes;
-use crate::driver::{DriverResult, Span};
+use crate::driver::DriverResult;
 use crate::lock;
+use crate::memory::Span;
 
 /// Bytes of one half.
 const HALF: usize = 8 << 20;

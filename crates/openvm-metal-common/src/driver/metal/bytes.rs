@@ -10,9 +10,10 @@ use objc2_metal::{MTLBlitCommandEncoder, MTLComputeCommandEncoder, MTLSize};
 use super::library::{Pipelines, Prepared};
 use super::queue::Commands;
 use super::{range, Buffer, Device};
-use crate::driver::{DriverResult, Fault, Span};
+use crate::driver::{DriverResult, Fault};
 use crate::error::Result;
 use crate::kernel::{ArgKind, ArgSpec, KernelKind, KernelSpec, MAX_THREADGROUP_ARGS};
+use crate::memory::Span;
 use crate::order::Access;
 
 /// Threads of a byte kernel at most; each then takes several bytes.

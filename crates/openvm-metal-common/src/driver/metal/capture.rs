@@ -7,8 +7,8 @@ use objc2_foundation::NSURL;
 use objc2_metal::{MTLCaptureDescriptor, MTLCaptureDestination, MTLCaptureManager};
 
 use super::Device;
-use crate::context::CAPTURE_VARIABLE;
 use crate::driver::apple::capture::{file, refused, Obstacle};
+use crate::driver::CAPTURE_VARIABLE;
 use crate::error::Result;
 
 /// A context of this process is writing a trace.

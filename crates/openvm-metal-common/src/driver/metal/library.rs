@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::cache::{Cache, Filled};
 use super::Device;
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::driver::apple::progress::Progress;
 use crate::driver::apple::remedy;
 use crate::driver::apple::validation::Validation;

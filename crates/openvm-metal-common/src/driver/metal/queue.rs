@@ -16,7 +16,7 @@ use objc2_metal::{
 };
 
 use super::{failure, Device};
-use crate::device::DeviceKind;
+use crate::device_kind::DeviceKind;
 use crate::driver::apple::encoders::{self, Encoded};
 use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};

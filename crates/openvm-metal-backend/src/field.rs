@@ -1,1 +1,0 @@
-//! Host-side field helpers shared by the phases.

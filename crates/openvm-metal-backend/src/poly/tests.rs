@@ -1,6 +1,0 @@
-//! The checks of `selftest`, on the device of the environment and in conformance mode.
-
-#[test]
-fn kernels_match_oracles() {
-    crate::selftest::test_group("poly");
-}

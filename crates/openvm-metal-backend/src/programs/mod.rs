@@ -1,0 +1,23 @@
+//! Constraint programs: an AIR's constraints and interactions compiled from the symbolic DAG into
+//! straight-line programs.
+//!
+//! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `select` chooses
+//! instructions for a group of roots (fused multiply-add forms, evaluation order by register need),
+//! `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
+//! `program` holds the encoded result. `compile` puts the programs of one AIR together;
+//! `interpret` runs them on the host, which is the reference for the kernels.
+
+mod allocate;
+mod compile;
+mod graph;
+mod interpret;
+mod program;
+mod select;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    compile::{AirPrograms, LogupTerm, ProgramError, Uniform},
+    graph::Variable,
+    program::{Instruction, Operand, Operation, Program, Sink, MAX_REGISTERS},
+};

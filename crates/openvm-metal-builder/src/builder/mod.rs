@@ -82,7 +82,9 @@ impl Builder {
         }
         println!("cargo:rerun-if-changed={}", root.display());
         let compiler = Compiler::find()?;
-        let ptx = target_ptx::wanted()? && target_ptx::available(&compiler);
+        let target_mac = var("CARGO_CFG_TARGET_OS") == "macos";
+        // There is no NVIDIA driver for macOS.
+        let ptx = target_ptx::wanted()? && target_ptx::available(&compiler) && !target_mac;
         if !compiler.is_clang() {
             println!(
                 "cargo:warning=kernels are compiled with {}: the CPU device works; without clang there are no NVIDIA kernels \
@@ -97,7 +99,7 @@ impl Builder {
                 target_ptx::OLDEST_CLANG
             );
         }
-        let mac = cfg!(target_os = "macos") && var("CARGO_CFG_TARGET_OS") == "macos";
+        let mac = cfg!(target_os = "macos") && target_mac;
         let cx = Context {
             apple: AppleTools::find(Wish::from_env()?, mac)?,
             shim: ShimFolders::write(&out)?,

@@ -8,7 +8,11 @@ pub(super) const SHORT_BLOCK: usize = 16;
 /// Work without calls, inlined into one function per instruction set.
 pub(super) trait Work {
     type Out;
-    /// Worth a version for 512-bit vectors.
+    /// Worth a version for 512-bit vectors, which x86 has.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "there is one version")
+    )]
     const WIDE: bool;
     /// Must be `#[inline(always)]`, as everything it calls.
     fn run(self) -> Self::Out;

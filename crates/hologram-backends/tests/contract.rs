@@ -236,3 +236,27 @@ fn tickets_of_others_are_refused() {
         }
     }
 }
+
+/// Tickets that are thrown away take no results with them, and leave none.
+#[test]
+fn old_tickets_know_how_their_submissions_ended() {
+    let scratch = std::env::temp_dir().join("hologram-contract-test");
+    let kernels = MetalBackend::with_scratch(device(), scratch).expect("the device");
+    let backends: [Box<dyn Backend>; 2] = [Box::new(CpuBackend::new()), Box::new(kernels)];
+    let exit: Program = "exit".parse().expect("program");
+    let fault: Program = "stg.u32 r252, [buf9 + 0]".parse().expect("program");
+    for mut backend in backends {
+        let params = ExecutionParams::default();
+        let mut submit = |program: &Program| backend.submit(program, &params).expect("submit");
+        let (good, bad) = (submit(&exit), submit(&fault));
+        for _ in 0..3000 {
+            drop(submit(&exit));
+        }
+        let last = submit(&fault);
+        assert_eq!(backend.wait(good), Ok(()));
+        for ticket in [bad, last] {
+            let ended = backend.wait(ticket);
+            assert!(matches!(ended, Err(BackendError::Fault(_))), "{ended:?}");
+        }
+    }
+}

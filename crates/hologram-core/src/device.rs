@@ -120,6 +120,13 @@ pub(crate) fn set_fallback(backend: &mut dyn Backend, policy: Fallback) {
     }
 }
 
+/// Sets how long a backend may compile a kernel; the interpreter compiles nothing.
+pub(crate) fn set_compile_limit(backend: &mut dyn Backend, seconds: Option<u32>) {
+    if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
+        metal.set_compile_limit(seconds);
+    }
+}
+
 /// What a backend of ours counts; nothing of another.
 pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
     if let Some(metal) = backend.as_any().downcast_ref::<MetalBackend>() {

@@ -117,6 +117,12 @@ impl Executor {
         device::set_fallback(self.shared.lock().backend.as_mut(), policy);
     }
 
+    /// Sets the most seconds of processor time that compiling a kernel for a Metal or CUDA device may take, `None` for the usual
+    /// limit: see [`MetalBackend::set_compile_limit`](hologram_backends::metal::MetalBackend::set_compile_limit).
+    pub fn set_compile_limit(&self, seconds: Option<u32>) {
+        device::set_compile_limit(self.shared.lock().backend.as_mut(), seconds);
+    }
+
     /// Counters since it was made.
     pub fn stats(&self) -> Stats {
         self.shared.lock().stats

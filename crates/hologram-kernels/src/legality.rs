@@ -32,7 +32,21 @@ pub fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
             ty.is_signed_int() || ty.is_float(),
             "the signed integer and the float types",
         ),
-        _ => any_float(ty),
+        MapOp::Exp
+        | MapOp::Log
+        | MapOp::Sqrt
+        | MapOp::Rsqrt
+        | MapOp::Sin
+        | MapOp::Cos
+        | MapOp::Tan
+        | MapOp::Tanh
+        | MapOp::Sigmoid
+        | MapOp::Erf
+        | MapOp::Ceil
+        | MapOp::Floor
+        | MapOp::Round
+        | MapOp::Reciprocal
+        | MapOp::Gelu => any_float(ty),
     }
 }
 
@@ -43,7 +57,12 @@ pub fn map_types(op: MapOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
 pub fn binary_types(op: BinaryOp, ty: Ty) -> Result<(), (Ty, &'static str)> {
     match op {
         BinaryOp::Pow | BinaryOp::Atan2 => any_float(ty),
-        _ => Ok(()),
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::Div
+        | BinaryOp::Min
+        | BinaryOp::Max => Ok(()),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Compiler {
     pub major: u32,
     /// True if it is Apple's clang, which has no NVPTX target.
     pub apple: bool,
+    /// Most seconds of processor time of one run.
+    limit: Option<u32>,
     /// Asked for once: a process of its own for every object would be felt.
     resource: OnceLock<Option<PathBuf>>,
 }
@@ -105,8 +107,32 @@ impl Compiler {
             apple: version.contains("Apple"),
             major: major(&version, kind),
             version,
+            limit: None,
             resource: OnceLock::new(),
         })
+    }
+
+    /// Ends runs that take more than so many seconds (at least 1) of processor time with [`BuildError::TooLong`]. Systems that
+    /// are not Unix have no such limit.
+    pub fn limited(mut self, seconds: u32) -> Self {
+        self.limit = Some(seconds.max(1));
+        self
+    }
+
+    /// The compiler, under its limit.
+    fn command(&self) -> Command {
+        let Some(seconds) = self.limit.filter(|_| cfg!(unix)) else {
+            return Command::new(&self.program);
+        };
+        // What the compiler starts has the limit too. Its messages are read, so they must be in English.
+        let mut command = Command::new("/bin/sh");
+        let script = "ulimit -S -t \"$0\"; exec \"$@\"";
+        command.args(["-c", script, &seconds.to_string(), &self.program]);
+        command.env("LC_ALL", "C");
+        if self.is_clang() {
+            command.arg("-fno-crash-diagnostics");
+        }
+        command
     }
 
     /// True for clang.
@@ -127,15 +153,20 @@ impl Compiler {
 
     /// Runs the compiler and gives its output, or its messages as an error about `file`.
     pub fn run(&self, args: &[String], file: &Path, target: &str) -> Result<Output, BuildError> {
-        let out = Command::new(&self.program)
-            .args(args)
-            .output()
-            .map_err(|e| BuildError::Tool {
-                tool: self.program.clone(),
-                message: e.to_string(),
-            })?;
+        let mut command = self.command();
+        let out = command.args(args).output().map_err(|e| BuildError::Tool {
+            tool: self.program.clone(),
+            message: e.to_string(),
+        })?;
         if out.status.success() {
             return Ok(out);
+        }
+        if let Some(seconds) = self.limit.filter(|_| ran_out(&out)) {
+            return Err(BuildError::TooLong {
+                file: file.to_path_buf(),
+                target: target.to_string(),
+                seconds,
+            });
         }
         let messages = String::from_utf8_lossy(&out.stderr).into_owned();
         Err(BuildError::Compile {
@@ -148,6 +179,16 @@ impl Compiler {
             },
         })
     }
+}
+
+/// Whether a run was ended for its processor time, itself or a process that it started.
+fn ran_out(out: &Output) -> bool {
+    // SIGXCPU on Linux and macOS.
+    #[cfg(unix)]
+    if std::os::unix::process::ExitStatusExt::signal(&out.status) == Some(24) {
+        return true;
+    }
+    String::from_utf8_lossy(&out.stderr).contains("ime limit exceeded")
 }
 
 /// `19` of `Debian clang version 19.1.7 (3)`, `12` of `g++ (Debian 12.2.0-14) 12.2.0`; 0 if there is none.
@@ -199,6 +240,33 @@ mod tests {
         std::fs::write(&path, format!("#!/bin/sh\necho '{line}'\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path.display().to_string()
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_run_over_its_limit_is_ended() {
+        let compiler = Compiler::find().unwrap().limited(1);
+        let folder = env::temp_dir().join(format!("long-compilation-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("long.cpp");
+        // Evaluated by the compiler, for as long as it is let.
+        let text = "constexpr unsigned long f(unsigned long n) { return n < 2 ? n : f(n - 1) + f(n - 2); }\n\
+                    static_assert(f(60) != 1, \"\");\n";
+        std::fs::write(&file, text).unwrap();
+        let more = match compiler.kind {
+            CompilerKind::Clang => "-fconstexpr-steps=2147483647",
+            CompilerKind::Gcc => "-fconstexpr-ops-limit=2147483647",
+        };
+        let source = file.display().to_string();
+        let args = [more, "-fsyntax-only", &source].map(String::from);
+        let result = compiler.run(&args, &file, "a test");
+        assert!(
+            matches!(&result, Err(BuildError::TooLong { seconds: 1, .. })),
+            "{result:?}"
+        );
+        std::fs::write(&file, "int x;").unwrap();
+        assert!(compiler.run(&args, &file, "a test").is_ok());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -84,6 +84,15 @@ pub enum BuildError {
         /// The compiler's messages.
         messages: String,
     },
+    /// The compiler took more processor time than it was given.
+    TooLong {
+        /// The kernel file.
+        file: PathBuf,
+        /// What was compiled.
+        target: String,
+        /// Seconds that it was given.
+        seconds: u32,
+    },
     /// A compiler or archiver could not be started or failed without messages.
     Tool {
         /// The program.
@@ -155,6 +164,15 @@ impl fmt::Display for BuildError {
                 target,
                 messages,
             } => write!(f, "{} does not compile for {target}:\n{messages}", file.display()),
+            Self::TooLong {
+                file,
+                target,
+                seconds,
+            } => write!(
+                f,
+                "{}: compiling for {target} took more than {seconds} s of processor time, the limit; raise it, or make the kernel smaller",
+                file.display()
+            ),
             Self::Tool { tool, message } => write!(f, "{tool}: {message}"),
             Self::Environment {
                 variable,

@@ -90,7 +90,13 @@ impl Toolchain {
         self
     }
 
-    /// Whether that was done for this index.
+    /// Ends each compilation that takes more than so many seconds of processor time with [`BuildError::TooLong`].
+    pub fn with_time_limit(mut self, seconds: u32) -> Self {
+        self.compiler = self.compiler.limited(seconds);
+        self
+    }
+
+    /// Whether `[[function_constant(index)]]` has a value.
     pub fn has_function_constant(&self, index: u32) -> bool {
         self.constants.contains_key(&index)
     }

@@ -113,12 +113,23 @@ pub enum BackendError {
     /// A ticket that this backend did not give.
     #[error("ticket {0} is not of this backend")]
     InvalidTicket(u64),
+    /// How a submission ended is no longer known.
+    #[error("how the submission of ticket {ticket} ended is forgotten: only the last {kept} failures that nobody waited for are kept; wait earlier")]
+    ResultForgotten {
+        /// The ticket's number.
+        ticket: u64,
+        /// Failures that are kept.
+        kept: usize,
+    },
     /// Run-time compilation is not possible: a tool is missing.
     #[error("no compiler: {0}")]
     NoCompiler(String),
     /// Run-time compilation failed, with the compiler's message.
     #[error("compilation: {0}")]
     Compilation(String),
+    /// Run-time compilation was ended because it took too long.
+    #[error("compilation: {0}")]
+    CompilationLimit(String),
     /// The device or its driver failed.
     #[error("device: {0}")]
     Device(String),

@@ -4,6 +4,7 @@ pub mod error;
 pub mod handle;
 pub mod launch;
 pub(crate) mod slots;
+pub(crate) mod tickets;
 
 use std::any::Any;
 use std::ptr::NonNull;
@@ -26,11 +27,12 @@ pub trait Backend: Send {
     /// A program that is not valid, a launch over the limits, a device that cannot run it.
     fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket>;
 
-    /// Waits for a submitted program.
+    /// Waits for a submitted program. Who does not want to know how it ended drops the ticket: nothing stays of it.
     ///
     /// # Errors
     /// The program's fault (of the smallest global lane), or a failure of the device;
-    /// [`BackendError::InvalidTicket`](error::BackendError::InvalidTicket) for another backend's ticket.
+    /// [`BackendError::InvalidTicket`](error::BackendError::InvalidTicket) for another backend's ticket,
+    /// [`BackendError::ResultForgotten`](error::BackendError::ResultForgotten) if it failed and a thousand others after it.
     fn wait(&mut self, ticket: Ticket) -> Result<()>;
 
     /// Runs a program with initial registers and a step budget, and waits for it.

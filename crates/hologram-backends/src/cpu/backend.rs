@@ -1,21 +1,17 @@
 //! The backend's memory and launches.
 
 use std::any::Any;
-use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::interpreter::{run_call, Interpreter};
 use super::memory::{HostMemory, Span};
 use crate::backend::error::{BackendError, Fault, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
+use crate::backend::tickets::{Tickets, Waited};
 use crate::backend::Backend;
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
-
-/// Tickets are numbered through all backends.
-static TICKETS: AtomicU64 = AtomicU64::new(1);
 
 /// The interpreter on host memory; programs have run when `submit` returns.
 #[derive(Default)]
@@ -23,7 +19,7 @@ pub struct CpuBackend {
     memory: HostMemory,
     interpreter: Interpreter,
     /// Results that were not waited for.
-    tickets: HashMap<u64, Option<Fault>>,
+    tickets: Tickets<Option<Fault>>,
     launches: u64,
 }
 
@@ -70,6 +66,15 @@ impl CpuBackend {
         Ok(fault)
     }
 
+    /// A ticket for what has run.
+    fn issue(&mut self, outcome: Option<Fault>) -> Ticket {
+        let ticket = self.tickets.issue(outcome);
+        while let Some((number, outcome)) = self.tickets.overdue() {
+            self.tickets.settle(number, ended(outcome));
+        }
+        ticket
+    }
+
     fn buffer_range(&mut self, handle: BufferHandle, offset: usize, size: usize) -> Result<Span> {
         let span = self.memory.buffer(handle)?;
         sub_span(span, offset, size).ok_or(BackendError::BufferOutOfBounds {
@@ -90,6 +95,11 @@ impl CpuBackend {
             pool_size: span.len as usize,
         })
     }
+}
+
+/// A fault is the error of its submission.
+fn ended(outcome: Option<Fault>) -> Result<()> {
+    outcome.map_or(Ok(()), |fault| Err(fault.into()))
 }
 
 /// `size` bytes from `offset` on; `None` past the end.
@@ -121,16 +131,13 @@ fn read(span: Span, data: &mut [u8]) {
 impl Backend for CpuBackend {
     fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket> {
         let outcome = self.execute(program, params)?;
-        let number = TICKETS.fetch_add(1, Relaxed);
-        self.tickets.insert(number, outcome);
-        Ok(Ticket::from_raw(number))
+        Ok(self.issue(outcome))
     }
 
     fn wait(&mut self, ticket: Ticket) -> Result<()> {
-        match self.tickets.remove(&ticket.raw()) {
-            Some(None) => Ok(()),
-            Some(Some(fault)) => Err(fault.into()),
-            None => Err(BackendError::InvalidTicket(ticket.raw())),
+        match self.tickets.take(&ticket) {
+            Waited::Open(outcome) => ended(outcome),
+            Waited::Settled(result) => result,
         }
     }
 
@@ -139,17 +146,12 @@ impl Backend for CpuBackend {
         program: &Program,
         params: &ExecutionParams,
     ) -> Result<()> {
-        match self.execute(program, params)? {
-            None => Ok(()),
-            Some(fault) => Err(fault.into()),
-        }
+        ended(self.execute(program, params)?)
     }
 
     fn submit_intrinsic(&mut self, call: &IntrinsicCall) -> Result<Ticket> {
         self.execute_intrinsic(call)?;
-        let number = TICKETS.fetch_add(1, Relaxed);
-        self.tickets.insert(number, None);
-        Ok(Ticket::from_raw(number))
+        Ok(self.issue(None))
     }
 
     fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {

@@ -10,13 +10,14 @@ use super::device_error;
 use super::fallback::Fallback;
 use super::launch::FaultBuffer;
 use super::memory::{Memory, TableShape};
-use super::pending::Tickets;
+use super::pending::Pending;
 use super::pipeline::Pipelines;
 use super::stats::MetalStats;
 use super::unit::{Effort, UnitCompiler};
 use crate::backend::error::{BackendError, Result};
 use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
+use crate::backend::tickets::Tickets;
 use crate::backend::Backend;
 use crate::cpu::Interpreter;
 use crate::intrinsics::IntrinsicCall;
@@ -37,9 +38,11 @@ pub struct MetalBackend {
     pub(super) table: MetalBuffer<u8>,
     pub(super) table_shape: TableShape,
     table_version: u64,
-    pub(super) tickets: Tickets,
+    pub(super) tickets: Tickets<Pending>,
     pub(super) idle_faults: Vec<FaultBuffer>,
     pub(super) fallback: Fallback,
+    /// Seconds of processor time for a kernel, if they are set.
+    compile_limit: Option<u32>,
     pub(super) interpreter: Interpreter,
     pub(super) stats: MetalStats,
     pub(super) stream: CommandStream,
@@ -86,8 +89,10 @@ impl MetalBackend {
     pub fn on(context: &MetalContext, scratch: PathBuf, effort: Effort) -> Result<Self> {
         let kind = context.info().kind;
         let stream = context.stream();
+        let mut pipelines = Pipelines::new(UnitCompiler::new(kind, scratch, effort));
+        pipelines.set_limit(Fallback::Never.compile_limit());
         Ok(Self {
-            pipelines: Pipelines::new(UnitCompiler::new(kind, scratch, effort)),
+            pipelines,
             base: base_options(context.device_profile()),
             memory: Memory::new(&stream)?,
             table: MetalBuffer::uninit(context, 256).map_err(device_error)?,
@@ -96,6 +101,7 @@ impl MetalBackend {
             tickets: Tickets::default(),
             idle_faults: Vec::new(),
             fallback: Fallback::Never,
+            compile_limit: None,
             interpreter: Interpreter::default(),
             stats: MetalStats::default(),
             stream,
@@ -104,13 +110,28 @@ impl MetalBackend {
 
     /// The same with a policy for what the device cannot run; [`Fallback::Never`] unless given.
     pub fn with_fallback(mut self, policy: Fallback) -> Self {
-        self.fallback = policy;
+        self.set_fallback(policy);
         self
     }
 
     /// Sets what happens to programs that the device cannot run, from the next submission on.
     pub fn set_fallback(&mut self, policy: Fallback) {
         self.fallback = policy;
+        self.apply_limit();
+    }
+
+    /// Sets the most seconds (at least 1) of processor time that compiling one kernel may take; `None`, as it begins: 60, or 5
+    /// where the policy lets the interpreter run what takes longer. Compilers that are part of a driver, Metal's and the
+    /// second step of NVIDIA's, know no limit.
+    pub fn set_compile_limit(&mut self, seconds: Option<u32>) {
+        self.compile_limit = seconds;
+        self.apply_limit();
+    }
+
+    fn apply_limit(&mut self) {
+        let usual = self.fallback.compile_limit();
+        self.pipelines
+            .set_limit(self.compile_limit.unwrap_or(usual).max(1));
     }
 
     /// What happens to programs that the device cannot run.
@@ -138,7 +159,8 @@ impl MetalBackend {
     /// they were launched now, the kernels for that.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`] unless the policy lets the interpreter run them; [`BackendError::Compilation`].
+    /// [`BackendError::NoCompiler`] unless the policy lets the interpreter run them; [`BackendError::Compilation`]. Kernels that
+    /// take too long are left out as well.
     pub fn prepare(&mut self, programs: &[(&Program, &ExecutionParams)]) -> Result<usize> {
         let launched = self.launched(programs);
         let shapes: Vec<_> = launched

@@ -18,7 +18,8 @@ pub enum Fallback {
     #[default]
     Never,
     /// When the device cannot run the program: instructions, sizes and types that kernels do not have, no compiler on
-    /// this machine. A kernel that the compiler rejects is still an error.
+    /// this machine, one that takes too long (`MetalBackend::set_compile_limit`). A kernel that the compiler rejects is still
+    /// an error.
     WhenUnsupported,
     /// Then, and for small programs whose kernel is not compiled yet: without jumps back or calls, of at most `work`
     /// instructions times lanes, on devices that share the host's memory.
@@ -42,6 +43,14 @@ impl Fallback {
             Self::Never => "never",
             Self::WhenUnsupported => "when-unsupported",
             Self::Adaptive { .. } => "adaptive",
+        }
+    }
+
+    /// Most seconds of processor time for compiling a kernel, unless that is set: few where the interpreter takes over.
+    pub(super) const fn compile_limit(self) -> u32 {
+        match self {
+            Self::Never => 60,
+            Self::WhenUnsupported | Self::Adaptive { .. } => 5,
         }
     }
 
@@ -82,6 +91,7 @@ pub(super) fn is_unsupported(error: &BackendError) -> bool {
             | B::UnsupportedOperation(_)
             | B::SharedMemoryAllocationFailed { .. }
             | B::NoCompiler(_)
+            | B::CompilationLimit(_)
     )
 }
 
@@ -90,7 +100,8 @@ pub(super) fn with_remedy(mut error: BackendError) -> BackendError {
     use BackendError as B;
     if let B::UnsupportedInstruction { reason: text, .. }
     | B::UnsupportedOperation(text)
-    | B::NoCompiler(text) = &mut error
+    | B::NoCompiler(text)
+    | B::CompilationLimit(text) = &mut error
     {
         text.push_str("; with the fallback policy `when-unsupported` the interpreter runs it");
     }

@@ -1,7 +1,5 @@
 //! What was submitted and not waited for.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use hologram_kernels::device::Launched;
@@ -9,18 +7,9 @@ use hologram_kernels::device::Launched;
 use super::launch::{read_fault, FaultBuffer};
 use super::pipeline::Pipeline;
 use super::{device_error, MetalBackend};
-use crate::backend::error::{BackendError, Fault, Result};
+use crate::backend::error::{Fault, Result};
 use crate::backend::handle::Ticket;
-
-/// Most launches that nobody waited for.
-const MAX_PENDING: usize = 1024;
-
-/// Submissions by ticket.
-#[derive(Default)]
-pub struct Tickets {
-    pending: HashMap<u64, Pending>,
-    oldest: VecDeque<u64>,
-}
+use crate::backend::tickets::Waited;
 
 /// One submission.
 pub enum Pending {
@@ -44,30 +33,22 @@ pub enum Pending {
     Done(Result<()>),
 }
 
-fn next_ticket() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1 << 32);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
 impl MetalBackend {
-    /// A ticket for a submission.
+    /// A ticket for a submission; of too many that nobody waited for the oldest are settled, which bounds the fault buffers.
     pub(super) fn issue(&mut self, pending: Pending) -> Ticket {
-        let ticket = next_ticket();
-        self.tickets.pending.insert(ticket, pending);
-        self.tickets.oldest.push_back(ticket);
-        self.settle_oldest();
-        Ticket::from_raw(ticket)
+        let ticket = self.tickets.issue(pending);
+        while let Some((number, pending)) = self.tickets.overdue() {
+            let result = self.finish(pending);
+            self.tickets.settle(number, result);
+        }
+        ticket
     }
 
     /// Waits for a submission.
     pub(super) fn redeem(&mut self, ticket: &Ticket) -> Result<()> {
-        let raw = ticket.raw();
-        match self.tickets.pending.remove(&raw) {
-            Some(pending) => {
-                self.tickets.oldest.retain(|&t| t != raw);
-                self.finish(pending)
-            }
-            None => Err(BackendError::InvalidTicket(raw)),
+        match self.tickets.take(ticket) {
+            Waited::Open(pending) => self.finish(pending),
+            Waited::Settled(result) => result,
         }
     }
 
@@ -100,21 +81,6 @@ impl MetalBackend {
             Some(fault) => {
                 self.stats.faults += 1;
                 Err(fault.into())
-            }
-        }
-    }
-
-    /// Keeps the number of fault buffers in bounds when nobody waits.
-    fn settle_oldest(&mut self) {
-        while self.tickets.oldest.len() > MAX_PENDING {
-            let Some(ticket) = self.tickets.oldest.pop_front() else {
-                return;
-            };
-            if let Some(pending) = self.tickets.pending.remove(&ticket) {
-                let result = self.finish(pending);
-                if result.is_err() {
-                    self.tickets.pending.insert(ticket, Pending::Done(result));
-                }
             }
         }
     }

@@ -9,7 +9,7 @@ use openvm_metal_common::{MetalContext, RuntimeSource, RuntimeUnit};
 
 use super::unit::UnitCompiler;
 use super::{device_error, MetalStats};
-use crate::backend::error::Result;
+use crate::backend::error::{BackendError, Result};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::isa::{Register, Ty};
 use crate::program::Program;
@@ -48,6 +48,8 @@ pub struct Pipelines {
     compiler: UnitCompiler,
     by_program: HashMap<u64, Vec<(Arc<Pipeline>, u64)>>,
     by_text: HashMap<String, Kernel>,
+    /// Hashes of texts that took too long, with the error: they are not tried again under this limit.
+    refused: HashMap<u64, BackendError>,
     count: usize,
     clock: u64,
 }
@@ -78,9 +80,16 @@ impl Pipelines {
             compiler,
             by_program: HashMap::new(),
             by_text: HashMap::new(),
+            refused: HashMap::new(),
             count: 0,
             clock: 0,
         }
+    }
+
+    /// Sets the most seconds of processor time that compiling a kernel may take.
+    pub fn set_limit(&mut self, seconds: u32) {
+        self.compiler.set_limit(Some(seconds));
+        self.refused.clear();
     }
 
     /// The program's pipeline: known, or validated, translated and compiled now.
@@ -126,8 +135,20 @@ impl Pipelines {
             self.by_text.contains_key(text)
         });
         for group in new {
-            self.compile(context, &group, stats)?;
+            match self.compile(context, &group, stats) {
+                // One of them takes long: the others are not held up by it.
+                Err(BackendError::CompilationLimit(_)) => {
+                    for plan in group {
+                        match self.compile(context, &[plan], stats) {
+                            Ok(()) | Err(BackendError::CompilationLimit(_)) => {}
+                            failed => failed?,
+                        }
+                    }
+                }
+                compiled => compiled?,
+            }
         }
+        plans.retain(|(_, _, plan)| self.by_text.contains_key(&plan.text));
         let count = plans.len();
         for (program, options, plan) in plans {
             self.keep(program, options, plan)?;
@@ -160,9 +181,8 @@ impl Pipelines {
         options: &Options,
         plan: Arc<Plan>,
     ) -> Result<Arc<Pipeline>> {
-        let kernel = self.by_text.get(&plan.text).cloned().ok_or_else(|| {
-            crate::backend::error::BackendError::Compilation("the kernel was dropped".into())
-        })?;
+        let dropped = || BackendError::Compilation("the kernel was dropped".into());
+        let kernel = self.by_text.get(&plan.text).cloned().ok_or_else(dropped)?;
         if self.count >= MAX_PIPELINES {
             self.evict();
         }
@@ -221,8 +241,23 @@ impl Pipelines {
         if new.is_empty() {
             return Ok(());
         }
+        let refused = new
+            .iter()
+            .find_map(|p| self.refused.get(&text_hash(&p.text)));
+        if let Some(error) = refused {
+            return Err(error.clone());
+        }
         let start = std::time::Instant::now();
-        let source = compile_group(&self.compiler, &new)?;
+        let source = compile_group(&self.compiler, &new);
+        if let (Err(error @ BackendError::CompilationLimit(_)), [plan]) = (&source, &new[..]) {
+            if self.refused.len() >= MAX_PIPELINES {
+                self.refused.clear();
+            }
+            self.refused.insert(text_hash(&plan.text), error.clone());
+        }
+        stats.compile_time += start.elapsed();
+        let source = source?;
+        let start = std::time::Instant::now();
         let unit = Arc::new(context.load_unit(&source).map_err(device_error)?);
         stats.units_compiled += 1;
         stats.kernels_compiled += new.len() as u64;
@@ -265,6 +300,12 @@ pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<Ru
         .map(|(name, plan)| (name.as_str(), &***plan))
         .collect();
     compiler.compile("hologram", &kernels)
+}
+
+fn text_hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn hash(program: &Program, options: &Options) -> u64 {

@@ -36,6 +36,8 @@ pub struct UnitCompiler {
     kind: DeviceKind,
     scratch: PathBuf,
     effort: Effort,
+    /// Most seconds of processor time for each kernel, where compilers run on this machine.
+    limit: Option<u32>,
     tools: Result<Toolchain>,
 }
 
@@ -63,8 +65,14 @@ impl UnitCompiler {
             kind,
             scratch,
             effort,
+            limit: None,
             tools,
         }
+    }
+
+    /// Sets the most seconds of processor time that a kernel may take; without one there is none.
+    pub fn set_limit(&mut self, seconds: Option<u32>) {
+        self.limit = seconds;
     }
 
     /// The device's kind.
@@ -79,14 +87,15 @@ impl UnitCompiler {
     pub fn check(&self) -> Result<()> {
         match self.kind {
             DeviceKind::Metal => Ok(()),
-            _ => self.tools().map(|_| ()),
+            _ => self.tools(1).map(|_| ()),
         }
     }
 
     /// A loadable unit with one kernel for each name and plan.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message.
+    /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message;
+    /// [`BackendError::CompilationLimit`].
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
         let text = match self.kind {
             DeviceKind::Metal => translate::apple_unit(kernels.iter().copied()),
@@ -103,24 +112,30 @@ impl UnitCompiler {
         };
         match self.kind {
             DeviceKind::Metal => source.msl = text,
-            DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text)?),
+            DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, kernels.len())?),
             DeviceKind::Cpu => self.native(name, &text, &mut source)?,
         }
         Ok(source)
     }
 
-    fn tools(&self) -> Result<&Toolchain> {
-        self.tools.as_ref().map_err(Clone::clone)
+    /// The tools for a unit of so many kernels.
+    fn tools(&self, kernels: usize) -> Result<Toolchain> {
+        let tools = self.tools.clone()?;
+        let all = |seconds: u32| seconds.saturating_mul(kernels as u32);
+        Ok(match self.limit.map(all) {
+            Some(seconds) => tools.with_time_limit(seconds),
+            None => tools,
+        })
     }
 
     /// PTX of a unit, from the folder if it was compiled before.
-    fn ptx(&self, name: &str, text: &str) -> Result<String> {
+    fn ptx(&self, name: &str, text: &str, kernels: usize) -> Result<String> {
         let key = hash(&[text, &format!("{:?} {PTX_ABI}", self.effort)]);
         let path = self.scratch.join(format!("{name}-{key}.ptx"));
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
-        let tools = self.tools().map_err(|mut error| {
+        let tools = self.tools(kernels).map_err(|mut error| {
             if let BackendError::NoCompiler(text) = &mut error {
                 text.push_str(&format!("; nor is there {}", path.display()));
             }
@@ -139,7 +154,7 @@ impl UnitCompiler {
 
     fn native(&self, name: &str, text: &str, source: &mut RuntimeSource) -> Result<()> {
         let library = self
-            .tools()?
+            .tools(source.kernels.len())?
             .compile_cpu_shared(&self.scratch, text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         for kernel in &mut source.kernels {
@@ -160,6 +175,9 @@ fn failure(error: &BuildError, text: String) -> BackendError {
         BuildError::NoCompiler { .. }
         | BuildError::OldCompiler { .. }
         | BuildError::Tool { .. } => BackendError::NoCompiler(text),
+        BuildError::TooLong { seconds, .. } => BackendError::CompilationLimit(format!(
+            "more than {seconds} s of processor time; `set_compile_limit` sets the limit"
+        )),
         _ => BackendError::Compilation(text),
     }
 }

@@ -5,6 +5,7 @@ use hologram_backends::{
     Backend, BackendError, BinaryOp, BufferHandle, Dim3, ExecutionParams, FaultKind, IntrinsicCall,
     LaunchConfig, PoolHandle, Program, Register, Ty,
 };
+use openvm_metal_common::DeviceKind;
 
 use crate::support::{device, Outcome, Pair, POOL};
 
@@ -257,5 +258,57 @@ fn doubles_run_everywhere() -> Outcome {
     assert_eq!(pair.run("exit")?, None, "equal memory");
     let doubles = pair.device.context().device_profile().double_precision;
     assert_eq!(pair.device.stats().interpreted, if doubles { 0 } else { 3 });
+    Ok(())
+}
+
+/// Loads, sums and stores in a row, in no order that could be a loop: compilers take longer than in proportion.
+fn long_program(instructions: usize) -> String {
+    let mut text = String::from("mov_imm.u32 r11, 0\n");
+    for n in 0..instructions / 3 {
+        let (from, to) = (n * 7919 % 1000 * 4, n * 104_729 % 1000 * 4);
+        text += &format!(
+            "ldg.u32 r10, [r2 + {from}]\nadd.u32 r11, r11, r10\nstg.u32 r11, [r1 + {to}]\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn a_kernel_that_compiles_for_too_long_is_given_up() -> Outcome {
+    let mut pair = Pair::new(Fallback::Never)?;
+    // Metal compiles by itself, and knows no limit.
+    if pair.device.context().info().kind == DeviceKind::Metal {
+        return Ok(());
+    }
+    let long = long_program(9000);
+    let program: Program = long.parse()?;
+    // Two lanes: no loop of one lane is made of it.
+    let mut params = Pair::params();
+    params.launch = LaunchConfig::new(Dim3::linear(1), Dim3::linear(2));
+    pair.device.set_compile_limit(Some(1));
+    for _ in 0..2 {
+        let refused = pair.device.execute_program_with_params(&program, &params);
+        let Err(BackendError::CompilationLimit(text)) = refused else {
+            return Err(format!("{refused:?}").into());
+        };
+        for part in ["1 s", "set_compile_limit", "when-unsupported"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+    // It was tried once, and what is compiled with it is not held up.
+    let short: Program = "stg.u64 r255, [r1 + 0]".parse()?;
+    assert_eq!(
+        pair.device
+            .prepare(&[(&program, &params), (&short, &params)])?,
+        1
+    );
+    assert_eq!(pair.device.stats().kernels_compiled, 1);
+    let again = pair.device.execute_program_with_params(&program, &params);
+    assert!(matches!(again, Err(BackendError::CompilationLimit(_))));
+    // The policy lets the interpreter run it.
+    pair.device.set_fallback(Fallback::WhenUnsupported);
+    assert_eq!(pair.run_with(&long, &params)?, None);
+    assert_eq!(pair.device.stats().interpreted, 1);
+    assert_eq!(pair.device.stats().kernels_compiled, 1);
     Ok(())
 }

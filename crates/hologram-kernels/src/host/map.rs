@@ -7,7 +7,7 @@ use super::vector::{self, load, store, Work, BLOCK, SHORT_BLOCK};
 /// `dst[i]` = `op` of `src[i]`; `src` may be `dst`.
 pub(super) fn map<T, U>(dst: *mut T, src: *const T, count: usize, op: U)
 where
-    T: super::Element,
+    T: super::element::Element,
     U: Unary<T>,
 {
     let (dst, src) = (Shared(dst), Shared(src.cast_mut()));
@@ -41,7 +41,7 @@ struct Map<T, U, const N: usize> {
     op: U,
 }
 
-impl<T: super::Element, U: Unary<T>, const N: usize> Work for Map<T, U, N> {
+impl<T: super::element::Element, U: Unary<T>, const N: usize> Work for Map<T, U, N> {
     type Out = ();
     const WIDE: bool = !T::INTEGER;
 

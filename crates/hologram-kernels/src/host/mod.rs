@@ -5,6 +5,7 @@
 //! large), its `pow`, `atan2` and `erf` are the standard library's and `libm`'s. Halves are widened to
 //! `f32`, calculated as those are (sums and products of matrices stay `f32`), and rounded once.
 
+mod dispatch;
 mod element;
 mod gemm;
 mod half;
@@ -21,11 +22,9 @@ mod unary;
 mod vector;
 mod zip;
 
-use element::Element;
 use half::Format;
-use loss::loss;
 
-use crate::{BinaryOp, MapOp, Operation, ReduceOp, Ty};
+use crate::{BinaryOp, Operation, ReduceOp, Ty};
 
 /// An operand's bytes in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -91,33 +90,23 @@ pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostE
             return Ok(());
         }
     }
-    let ty = match operation {
-        Operation::MapBinary { op, ty, .. } | Operation::MapScalar { op, ty, .. }
-            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) =>
-        {
-            unsigned(*ty)
-        }
-        Operation::Reduce {
-            op: ReduceOp::Sum | ReduceOp::Product,
-            ty,
-            ..
-        }
-        | Operation::Fill { ty, .. } => unsigned(*ty),
-        _ => operation.ty(),
+    let ty = match signless(operation) {
+        true => unsigned(operation.ty()),
+        false => operation.ty(),
     };
     // SAFETY: the caller's promises; types, lengths and alignment were checked.
     unsafe {
         match ty {
-            Ty::I8 => ordered::<i8>(operation, spans),
-            Ty::I16 => ordered::<i16>(operation, spans),
-            Ty::I32 => ordered::<i32>(operation, spans),
-            Ty::I64 => ordered::<i64>(operation, spans),
-            Ty::U8 => wrapping::<u8>(operation, spans),
-            Ty::U16 => wrapping::<u16>(operation, spans),
-            Ty::U32 => wrapping::<u32>(operation, spans),
-            Ty::U64 => wrapping::<u64>(operation, spans),
-            Ty::F32 => float::<f32>(operation, spans),
-            Ty::F64 => float::<f64>(operation, spans),
+            Ty::I8 => dispatch::ordered::<i8>(operation, spans),
+            Ty::I16 => dispatch::ordered::<i16>(operation, spans),
+            Ty::I32 => dispatch::ordered::<i32>(operation, spans),
+            Ty::I64 => dispatch::ordered::<i64>(operation, spans),
+            Ty::U8 => dispatch::wrapping::<u8>(operation, spans),
+            Ty::U16 => dispatch::wrapping::<u16>(operation, spans),
+            Ty::U32 => dispatch::wrapping::<u32>(operation, spans),
+            Ty::U64 => dispatch::wrapping::<u64>(operation, spans),
+            Ty::F32 => dispatch::float::<f32>(operation, spans),
+            Ty::F64 => dispatch::float::<f64>(operation, spans),
             // Filled as `u16`, else `half::run`.
             Ty::F16 | Ty::Bf16 => Ok(()),
         }
@@ -156,6 +145,29 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Whether the bits of an integer result do not depend on the sign of the type.
+fn signless(operation: &Operation) -> bool {
+    match *operation {
+        Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => match op {
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => true,
+            BinaryOp::Div | BinaryOp::Min | BinaryOp::Max | BinaryOp::Pow | BinaryOp::Atan2 => {
+                false
+            }
+        },
+        Operation::Reduce { op, .. } => match op {
+            ReduceOp::Sum | ReduceOp::Product => true,
+            ReduceOp::Min | ReduceOp::Max => false,
+        },
+        Operation::Fill { .. } => true,
+        Operation::Map { .. }
+        | Operation::Clip { .. }
+        | Operation::Loss { .. }
+        | Operation::Softmax { .. }
+        | Operation::LayerNorm { .. }
+        | Operation::Gemm { .. } => false,
+    }
+}
+
 /// The type with the same sums and products.
 fn unsigned(ty: Ty) -> Ty {
     match ty {
@@ -166,189 +178,4 @@ fn unsigned(ty: Ty) -> Ty {
         Ty::F16 | Ty::Bf16 => Ty::U16,
         ty => ty,
     }
-}
-
-/// Sums, products and fills, and what [`ordered`] does.
-///
-/// # Safety
-/// As [`run`], after [`check`].
-unsafe fn wrapping<T: Element>(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
-    let at = |index: usize| spans[index].ptr.cast::<T>();
-    let binary = |op: BinaryOp, right: zip::Right<T>, count: u64| {
-        let (dst, left, count) = (at(0), at(1).cast_const(), count as usize);
-        match op {
-            BinaryOp::Add => zip::zip(dst, left, right, count, zip::Add),
-            BinaryOp::Sub => zip::zip(dst, left, right, count, zip::Sub),
-            _ => zip::zip(dst, left, right, count, zip::Mul),
-        }
-    };
-    match *operation {
-        Operation::MapBinary {
-            op: op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul),
-            count,
-            ..
-        } => binary(op, zip::Right::Each(at(2).cast_const()), count),
-        Operation::MapScalar {
-            op: op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul),
-            value,
-            count,
-            ..
-        } => binary(op, zip::Right::All(T::from_low_bits(value)), count),
-        Operation::Fill { value, count, .. } => {
-            map::fill(at(0), T::from_low_bits(value), count as usize);
-            Ok(())
-        }
-        Operation::Reduce {
-            op: op @ (ReduceOp::Sum | ReduceOp::Product),
-            count,
-            ..
-        } => {
-            let (src, count) = (at(1).cast_const(), count as usize);
-            let result = match op {
-                ReduceOp::Sum => reduce::reduce(src, count, reduce::Sum),
-                _ => reduce::reduce(src, count, reduce::Product),
-            };
-            // SAFETY: one element of the written span.
-            unsafe { at(0).write(result) };
-            Ok(())
-        }
-        // SAFETY: the caller's promises.
-        _ => unsafe { ordered::<T>(operation, spans) },
-    }
-}
-
-/// What depends on the sign: quotients and comparisons.
-///
-/// # Safety
-/// As [`run`], after [`check`].
-unsafe fn ordered<T: Element>(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
-    let at = |index: usize| spans[index].ptr.cast::<T>();
-    let binary = |op: BinaryOp, right: zip::Right<T>, count: u64| {
-        let (dst, left, count) = (at(0), at(1).cast_const(), count as usize);
-        match op {
-            BinaryOp::Min => zip::zip(dst, left, right, count, zip::Min),
-            BinaryOp::Max => zip::zip(dst, left, right, count, zip::Max),
-            // Sums and products went to `wrapping`, powers and angles are of floats.
-            _ => zip::zip(dst, left, right, count, zip::Div),
-        }
-    };
-    match *operation {
-        Operation::Map { op, count, .. } => {
-            let (dst, src, count) = (at(0), at(1).cast_const(), count as usize);
-            match op {
-                MapOp::Abs => map::map(dst, src, count, unary::Abs),
-                MapOp::Neg => map::map(dst, src, count, unary::Neg),
-                // The others are of floats.
-                _ => map::map(dst, src, count, unary::Relu),
-            }
-        }
-        Operation::MapBinary { op, count, .. } => {
-            binary(op, zip::Right::Each(at(2).cast_const()), count)?;
-        }
-        Operation::MapScalar {
-            op, value, count, ..
-        } => binary(op, zip::Right::All(T::from_low_bits(value)), count)?,
-        Operation::Clip {
-            low, high, count, ..
-        } => {
-            let clip = unary::Clip {
-                low: T::from_low_bits(low),
-                high: T::from_low_bits(high),
-            };
-            map::map(at(0), at(1), count as usize, clip);
-        }
-        Operation::Reduce { op, count, .. } => {
-            let (src, count) = (at(1).cast_const(), count as usize);
-            let result = match op {
-                ReduceOp::Min => reduce::reduce(src, count, reduce::Min),
-                // Sums and products went to `wrapping`.
-                _ => reduce::reduce(src, count, reduce::Max),
-            };
-            // SAFETY: one element of the written span.
-            unsafe { at(0).write(result) };
-        }
-        // Fills went to `wrapping`, rows and matrices are of floats.
-        _ => {}
-    }
-    Ok(())
-}
-
-/// # Safety
-/// As [`run`], after [`check`].
-unsafe fn float<T: math::Float>(
-    operation: &Operation,
-    spans: &[HostSpan],
-) -> Result<(), HostError> {
-    let at = |index: usize| spans[index].ptr.cast::<T>();
-    match *operation {
-        Operation::Map { op, count, .. } => {
-            let (dst, src, count) = (at(0), at(1).cast_const(), count as usize);
-            match op {
-                // SAFETY: the caller's promises.
-                MapOp::Abs | MapOp::Neg | MapOp::Relu => unsafe {
-                    ordered::<T>(operation, spans)?;
-                },
-                MapOp::Exp => map::map(dst, src, count, unary::Exp),
-                MapOp::Log => map::map(dst, src, count, unary::Log),
-                MapOp::Sqrt => map::map(dst, src, count, unary::Sqrt),
-                MapOp::Rsqrt => map::map(dst, src, count, unary::Rsqrt),
-                MapOp::Sin => map::map(dst, src, count, unary::Sin),
-                MapOp::Cos => map::map(dst, src, count, unary::Cos),
-                MapOp::Tan => map::map(dst, src, count, unary::Tan),
-                MapOp::Tanh => map::map(dst, src, count, unary::Tanh),
-                MapOp::Sigmoid => map::map(dst, src, count, unary::Sigmoid),
-                MapOp::Erf => map::map(dst, src, count, unary::Erf),
-                MapOp::Ceil => map::map(dst, src, count, unary::Ceil),
-                MapOp::Floor => map::map(dst, src, count, unary::Floor),
-                MapOp::Round => map::map(dst, src, count, unary::Round),
-                MapOp::Reciprocal => map::map(dst, src, count, unary::Reciprocal),
-                MapOp::Gelu => map::map(dst, src, count, unary::Gelu),
-            }
-        }
-        Operation::MapBinary {
-            op: op @ (BinaryOp::Pow | BinaryOp::Atan2),
-            count,
-            ..
-        } => {
-            let right = zip::Right::Each(at(2).cast_const());
-            zip::float(op, at(0), at(1), right, count as usize)?;
-        }
-        Operation::MapScalar {
-            op: op @ (BinaryOp::Pow | BinaryOp::Atan2),
-            value,
-            count,
-            ..
-        } => {
-            let right = zip::Right::All(T::from_low_bits(value));
-            zip::float(op, at(0), at(1), right, count as usize)?;
-        }
-        Operation::Loss { op, count, .. } => {
-            let result = loss(op, at(1).cast_const(), at(2).cast_const(), count as usize);
-            // SAFETY: one element of the written span.
-            unsafe { at(0).write(result) };
-        }
-        Operation::Softmax { rows, cols, .. } => {
-            rows::softmax::<rows::Same<T>>(at(0), at(1), rows as usize, cols as usize);
-        }
-        Operation::LayerNorm {
-            rows,
-            cols,
-            epsilon,
-            ..
-        } => {
-            let scale = rows::Scale {
-                gamma: at(2),
-                beta: at(3),
-                epsilon,
-            };
-            let (rows, cols) = (rows as usize, cols as usize);
-            rows::layer_norm::<rows::Same<T>>(at(0), at(1), scale, rows, cols);
-        }
-        Operation::Gemm { m, n, k, .. } => {
-            gemm::gemm(at(0), at(1), at(2), [m, n, k].map(|x| x as usize));
-        }
-        // SAFETY: the caller's promises.
-        _ => unsafe { wrapping::<T>(operation, spans)? },
-    }
-    Ok(())
 }

@@ -5,7 +5,6 @@ use super::math::Float;
 use super::parallel::{ranges, Shared};
 use super::vector::{self, load, store, Work, BLOCK};
 use super::HostError;
-use crate::BinaryOp;
 
 /// The right operand.
 #[derive(Clone, Copy)]
@@ -52,7 +51,7 @@ impl<T: Element> Binary<T> for Div {
 }
 
 #[derive(Clone, Copy)]
-struct Pow;
+pub(super) struct Pow;
 impl<T: Float> Binary<T> for Pow {
     const COST: usize = 16;
     #[inline(always)]
@@ -62,26 +61,12 @@ impl<T: Float> Binary<T> for Pow {
 }
 
 #[derive(Clone, Copy)]
-struct Atan2;
+pub(super) struct Atan2;
 impl<T: Float> Binary<T> for Atan2 {
     const COST: usize = 16;
     #[inline(always)]
     fn apply(self, a: T, b: T) -> T {
         a.angle(b)
-    }
-}
-
-/// Powers and angles.
-pub(super) fn float<T: Float>(
-    op: BinaryOp,
-    dst: *mut T,
-    left: *const T,
-    right: Right<T>,
-    count: usize,
-) -> Result<(), HostError> {
-    match op {
-        BinaryOp::Pow => zip(dst, left, right, count, Pow),
-        _ => zip(dst, left, right, count, Atan2),
     }
 }
 

@@ -5,9 +5,10 @@ mod gemm;
 
 pub(super) use convert::{bf16_bits, bf16_value, f16_bits, f16_value, Format};
 
+use super::dispatch::float;
 use super::parallel::{pieces, ranges, Shared};
 use super::reduce::{self, pairs, Fold};
-use super::{float, loss, rows, HostSpan};
+use super::{loss, rows, HostSpan};
 use crate::{BinaryOp, MapOp, Operation, ReduceOp, Ty};
 
 /// Elements that are widened at a time; a few arrays of them fit the first cache. Divides a piece.
@@ -95,8 +96,13 @@ fn widened(operation: &Operation, format: Format, count: usize) -> Operation {
             high: wide(high),
             count,
         },
-        // The others do not go by elements, or do not calculate.
-        _ => *operation,
+        // These do not go by elements, or do not calculate.
+        Operation::Fill { .. }
+        | Operation::Reduce { .. }
+        | Operation::Loss { .. }
+        | Operation::Softmax { .. }
+        | Operation::LayerNorm { .. }
+        | Operation::Gemm { .. } => *operation,
     }
 }
 

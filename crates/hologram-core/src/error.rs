@@ -69,7 +69,7 @@ pub enum Error {
         argument: &'static str,
     },
     /// Output and input share memory where the operation does not allow it.
-    #[error("{output} and {input} are the same buffer")]
+    #[error("{output}: shares memory with {input}, which is read meanwhile; give it a buffer of its own")]
     Aliased {
         /// Name of the output.
         output: &'static str,

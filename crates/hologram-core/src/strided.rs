@@ -54,7 +54,7 @@ pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Resu
     if src.ty() == dst.ty() {
         return crate::ops::raw::copy(exec, src.span(), dst.span(), n);
     }
-    for (argument, buffer) in [("input", src), ("output", dst)] {
+    for (argument, buffer) in [("src", src), ("dst", dst)] {
         if !buffer.belongs_to(exec) {
             return Err(Error::ForeignBuffer { argument });
         }

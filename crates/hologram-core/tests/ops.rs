@@ -1,7 +1,7 @@
 //! Operations against plain loops, at sizes that fill no vector.
 
-use hologram_backends::BackendError;
-use hologram_core::ops::{activation, linalg, loss, math, memory, reduce};
+use hologram_backends::{BackendError, BinaryOp};
+use hologram_core::ops::{activation, linalg, loss, math, memory, raw, reduce};
 use hologram_core::{Buffer, Element, Error, Executor, Float, Number, Signed};
 
 const SIZES: [usize; 6] = [0, 1, 7, 64, 1001, 70_003];
@@ -367,14 +367,36 @@ fn bad_operands_are_errors() {
     };
     assert_eq!(math::vector_add(&exec, &short, &a, &a, 4), Err(few("a")));
     assert_eq!(math::vector_add(&exec, &a, &short, &a, 4), Err(few("b")));
-    assert_eq!(
-        math::vector_add(&exec, &a, &a, &short, 4),
-        Err(few("output"))
-    );
+    assert_eq!(math::vector_add(&exec, &a, &a, &short, 4), Err(few("c")));
     let other = Error::ForeignBuffer { argument: "b" };
     assert_eq!(math::vector_add(&exec, &a, &foreign, &a, 4), Err(other));
     assert!(linalg::gemm(&exec, &a, &a, &short, 2, 2, 2).is_err());
-    assert!(linalg::gemm(&exec, &a, &a, &a, 2, 2, 2).is_err());
+    // Who writes into what is read is told the arguments' names, not handles.
+    let b = exec.allocate::<f32>(4).unwrap();
+    let aliased = |output, input| Err(Error::Aliased { output, input });
+    assert_eq!(linalg::gemm(&exec, &a, &b, &a, 2, 2, 2), aliased("c", "a"));
+    assert_eq!(linalg::gemm(&exec, &a, &b, &b, 2, 2, 2), aliased("c", "b"));
+    assert_eq!(memory::copy(&exec, &a, &a), aliased("dst", "src"));
+    let shifted = raw::map2(
+        &exec,
+        BinaryOp::Add,
+        a.slice(0, 3).unwrap(),
+        b.slice(0, 3).unwrap(),
+        b.slice(1, 3).unwrap(),
+        3,
+    );
+    assert_eq!(shifted, aliased("c", "b"));
+    let norm = raw::LayerNorm {
+        input: a.span(),
+        gamma: b.span(),
+        beta: b.span(),
+        output: a.span(),
+        rows: 1,
+        cols: 4,
+        epsilon: -1.0,
+    };
+    let message = raw::layer_norm(&exec, norm).unwrap_err().to_string();
+    assert_eq!(message, "epsilon: -1, must be finite and not negative");
     assert!(matches!(
         linalg::gemm(&exec, &a, &a, &short, usize::MAX, 2, 2),
         Err(Error::TooLarge { .. })

@@ -49,7 +49,7 @@ fn from_instructions() {
             .expect("a call")
     };
     assert_eq!(
-        of("map_scalar.add.f32 r1, r2, 0x3f800000, 7"),
+        of("map_scalar.add.f32 r1, r2, 1.0, 7"),
         IntrinsicCall::MapScalar {
             op: BinaryOp::Add,
             ty: Ty::F32,

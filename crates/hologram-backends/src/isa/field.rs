@@ -1,5 +1,7 @@
 //! What every kind of instruction field can do: be written and read as bytes and as text.
 
+use super::Ty;
+
 /// Bytes being decoded.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -50,6 +52,16 @@ pub(crate) trait Field: Sized {
 
     /// Reads assembly text; `None` when there is none left.
     fn parse(text: Option<&str>) -> Result<Self, String>;
+
+    /// [`Field::show`] of the field called `name` of an instruction of type `ty`.
+    fn show_in(&self, _name: &str, _ty: Option<Ty>) -> Option<String> {
+        self.show()
+    }
+
+    /// [`Field::parse`] for the field called `name` of an instruction of type `ty`.
+    fn parse_in(text: Option<&str>, _name: &str, _ty: Option<Ty>) -> Result<Self, String> {
+        Self::parse(text)
+    }
 }
 
 /// The operand that must be there.

@@ -30,22 +30,33 @@ macro_rules! coded {
 }
 coded!(Ty "type", Condition "condition", MemoryScope "scope", MapOp "operation", BinaryOp "operation", ReduceOp "operation", LossOp "operation");
 
+/// The bits of a float of type `ty`, rounded to the nearest.
+fn float_bits(ty: Ty, text: &str) -> Option<u64> {
+    let text = text.trim();
+    Some(match ty {
+        Ty::F16 => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
+        Ty::Bf16 => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
+        Ty::F32 => u64::from(text.parse::<f32>().ok()?.to_bits()),
+        Ty::F64 => text.parse::<f64>().ok()?.to_bits(),
+        _ => return None,
+    })
+}
+
+/// The type and the number of a float's bits, as `f32(1.5)`.
+fn typed_float(text: &str) -> Option<(Ty, &str)> {
+    let (name, value) = text.strip_suffix(')')?.split_once('(')?;
+    let ty = Ty::from_name(name).filter(|ty| ty.is_float())?;
+    Some((ty, value))
+}
+
 /// An integer in decimal (signed ones as two's complement), `0x` hexadecimal, or a float's bits as `f32(1.5)`.
 fn number(text: &str) -> Result<u64, String> {
     let bad = || format!("`{text}` is not a number");
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).map_err(|_| bad());
     }
-    if let Some(rest) = text.strip_suffix(')') {
-        let (ty, value) = rest.split_once('(').ok_or_else(bad)?;
-        let value: f64 = value.trim().parse().map_err(|_| bad())?;
-        return match ty {
-            "f16" => Ok(u64::from(f16::from_f64(value).to_bits())),
-            "bf16" => Ok(u64::from(bf16::from_f64(value).to_bits())),
-            "f32" => Ok(u64::from((value as f32).to_bits())),
-            "f64" => Ok(value.to_bits()),
-            _ => Err(bad()),
-        };
+    if let Some((ty, value)) = typed_float(text) {
+        return float_bits(ty, value).ok_or_else(bad);
     }
     match text.strip_prefix('-') {
         Some(_) => text.parse::<i64>().map(|v| v as u64).map_err(|_| bad()),
@@ -53,8 +64,43 @@ fn number(text: &str) -> Result<u64, String> {
     }
 }
 
+/// The float type of a constant of the instruction's own type, by the name of its field; counts are none.
+fn float_constant(name: &str, ty: Option<Ty>) -> Option<Ty> {
+    let constant = matches!(name, "value" | "low" | "high");
+    ty.filter(|ty| constant && ty.is_float())
+}
+
+/// The bits of a constant of a float type: a number is its value, `0x` are the bits.
+fn float_value(ty: Ty, text: &str) -> Result<u64, String> {
+    if text.starts_with("0x") {
+        return number(text);
+    }
+    let value = match typed_float(text) {
+        Some((other, _)) if other != ty => {
+            return Err(format!("`{text}` is no {ty}: write the number alone"));
+        }
+        Some((_, value)) => value,
+        None => text,
+    };
+    float_bits(ty, value).ok_or_else(|| format!("`{text}` is not a number"))
+}
+
+/// The number that [`float_value`] reads as these bits; hexadecimal of a NaN and of bits that the type does not have.
+fn show_float(ty: Ty, bits: u64) -> String {
+    let value = match ty {
+        Ty::F16 => format!("{:?}", f16::from_bits(bits as u16).to_f32()),
+        Ty::Bf16 => format!("{:?}", bf16::from_bits(bits as u16).to_f32()),
+        Ty::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+        _ => format!("{:?}", f64::from_bits(bits)),
+    };
+    match float_bits(ty, &value) {
+        Some(same) if same == bits && value != "NaN" => value,
+        _ => format!("{bits:#x}"),
+    }
+}
+
 macro_rules! integer {
-    ($($name:ident)*) => {$(
+    ($($name:ident { $($more:item)* })*) => {$(
         impl Field for $name {
             fn encode(&self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
@@ -70,10 +116,29 @@ macro_rules! integer {
                 Self::try_from(number(text)?)
                     .map_err(|_| format!("`{text}` does not fit {}", stringify!($name)))
             }
+            $($more)*
         }
     )*};
 }
-integer!(u8 u16 u32 u64);
+integer! {
+    u8 {}
+    u16 {}
+    u32 {}
+    u64 {
+        fn show_in(&self, name: &str, ty: Option<Ty>) -> Option<String> {
+            match float_constant(name, ty) {
+                Some(ty) => Some(show_float(ty, *self)),
+                None => self.show(),
+            }
+        }
+        fn parse_in(text: Option<&str>, name: &str, ty: Option<Ty>) -> Result<Self, String> {
+            match float_constant(name, ty) {
+                Some(ty) => float_value(ty, required(text, "number")?),
+                None => Self::parse(text),
+            }
+        }
+    }
+}
 
 /// The number after a register's letter.
 fn indexed(text: &str, letter: char) -> Option<u8> {

@@ -94,6 +94,7 @@ macro_rules! instruction_set {
                 let (head, tail) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
                 let mut words = head.split('.');
                 let mnemonic = words.next().unwrap_or_default();
+                let ty = words.clone().find_map(Ty::from_name);
                 let mut operands = tail.split(',').map(str::trim);
                 if tail.trim().is_empty() {
                     operands.next();
@@ -101,7 +102,7 @@ macro_rules! instruction_set {
                 let instruction = match mnemonic {
                     $($($mnemonic => Self::$name {
                         $($suffix: Field::parse(words.next()).map_err(|e| format!("{}: {e}", stringify!($suffix)))?,)*
-                        $($field: Field::parse(operands.next()).map_err(|e| format!("{}: {e}", stringify!($field)))?,)*
+                        $($field: Field::parse_in(operands.next(), stringify!($field), ty).map_err(|e| format!("{}: {e}", stringify!($field)))?,)*
                     },)*)*
                     _ => return Err(format!("unknown instruction `{mnemonic}`")),
                 };
@@ -114,9 +115,10 @@ macro_rules! instruction_set {
 
             /// Words after the mnemonic, and operands.
             fn texts(&self) -> (Vec<Option<String>>, Vec<Option<String>>) {
+                let ty = self.constant_type();
                 match self { $($(Self::$name { $($suffix,)* $($field,)* } => (
                     vec![$($suffix.show(),)*],
-                    vec![$($field.show(),)*],
+                    vec![$($field.show_in(stringify!($field), ty),)*],
                 ),)*)* }
             }
         }
@@ -285,6 +287,19 @@ instruction_set! {
         136 "fill" Fill [ty: Ty] (dst: Register, value: u64, count: u64);
         /// `dst[0]` = loss of `count` predictions and targets.
         137 "loss" Loss [op: LossOp, ty: Ty] (dst: Register, predicted: Register, target: Register, count: u64);
+    }
+}
+
+impl Instruction {
+    /// Type of the constants that an instruction has.
+    fn constant_type(&self) -> Option<Ty> {
+        match *self {
+            Self::MovImm { ty, .. }
+            | Self::ParallelMapScalar { ty, .. }
+            | Self::Clip { ty, .. }
+            | Self::Fill { ty, .. } => Some(ty),
+            _ => None,
+        }
     }
 }
 

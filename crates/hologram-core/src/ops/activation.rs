@@ -10,43 +10,28 @@ use crate::executor::Executor;
 
 pub use super::math::relu;
 
-/// `output` = 1 / (1 + exp(-`input`)).
+/// `c` = 1 / (1 + exp(-`a`)).
 ///
 /// # Errors
 /// Buffers that are too short or of another executor.
-pub fn sigmoid<T: Float>(
-    exec: &Executor,
-    input: &Buffer<T>,
-    output: &Buffer<T>,
-    n: usize,
-) -> Result<()> {
-    raw::map(exec, MapOp::Sigmoid, input.span(), output.span(), n)
+pub fn sigmoid<T: Float>(exec: &Executor, a: &Buffer<T>, c: &Buffer<T>, n: usize) -> Result<()> {
+    raw::map(exec, MapOp::Sigmoid, a.span(), c.span(), n)
 }
 
-/// `output` = hyperbolic tangent of `input`.
+/// `c` = hyperbolic tangent of `a`.
 ///
 /// # Errors
 /// Buffers that are too short or of another executor.
-pub fn tanh<T: Float>(
-    exec: &Executor,
-    input: &Buffer<T>,
-    output: &Buffer<T>,
-    n: usize,
-) -> Result<()> {
-    raw::map(exec, MapOp::Tanh, input.span(), output.span(), n)
+pub fn tanh<T: Float>(exec: &Executor, a: &Buffer<T>, c: &Buffer<T>, n: usize) -> Result<()> {
+    raw::map(exec, MapOp::Tanh, a.span(), c.span(), n)
 }
 
-/// `output` = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) of `input`.
+/// `c` = x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) of `a`.
 ///
 /// # Errors
 /// Buffers that are too short or of another executor.
-pub fn gelu<T: Float>(
-    exec: &Executor,
-    input: &Buffer<T>,
-    output: &Buffer<T>,
-    n: usize,
-) -> Result<()> {
-    raw::map(exec, MapOp::Gelu, input.span(), output.span(), n)
+pub fn gelu<T: Float>(exec: &Executor, a: &Buffer<T>, c: &Buffer<T>, n: usize) -> Result<()> {
+    raw::map(exec, MapOp::Gelu, a.span(), c.span(), n)
 }
 
 /// `output` = exp(x - max) / sum of them, over all `n` elements.

@@ -34,5 +34,5 @@ pub fn matvec<T: Float>(
     m: usize,
     n: usize,
 ) -> Result<()> {
-    raw::gemm(exec, a.span(), x.span(), y.span(), (m, n, 1))
+    raw::matvec(exec, a.span(), x.span(), y.span(), (m, n))
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hologram_backends::Ty;
 use hologram_core::{ops::raw, strided, DynBuffer, Error, Executor};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
@@ -11,13 +12,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::errors::{exception, OrRaise};
+use crate::process::{self, Own};
 use crate::{dlpack, dtype, view};
 
 /// Elements of one type in a device's memory.
 #[pyclass(name = "Buffer", module = "hologram", frozen, weakref)]
 pub struct PyBuffer {
-    inner: Mutex<Option<DynBuffer>>,
-    executor: Executor,
+    inner: Mutex<Option<Own<DynBuffer>>>,
+    executor: Own<Executor>,
     /// Views of the memory that others hold.
     exports: Arc<AtomicUsize>,
 }
@@ -25,27 +27,51 @@ pub struct PyBuffer {
 impl PyBuffer {
     pub fn new(executor: Executor, buffer: DynBuffer) -> Self {
         Self {
-            inner: Mutex::new(Some(buffer)),
-            executor,
+            inner: Mutex::new(Some(Own::new(buffer))),
+            executor: Own::new(executor),
             exports: Arc::default(),
         }
     }
 
     /// The buffer, if it is not freed.
     pub fn get(&self) -> PyResult<DynBuffer> {
+        process::check()?;
         let guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         guard
-            .clone()
+            .as_ref()
+            .map(|buffer| DynBuffer::clone(buffer))
             .ok_or_else(|| exception("ClosedError", "the buffer is freed".into()))
     }
 
     /// Memory that a view may show, with the counter to raise while it does.
-    pub fn exported(&self) -> PyResult<(DynBuffer, *mut u8, Arc<AtomicUsize>)> {
+    fn exported(&self, py: Python<'_>) -> PyResult<(DynBuffer, *mut u8, Arc<AtomicUsize>)> {
         let buffer = self.get()?;
-        let pointer = buffer.host_pointer().or_raise()?.ok_or_else(|| {
+        let pointer = self.shown(py)?.ok_or_else(|| {
             PyBufferError::new_err("the memory is the device's own; copy it with to_numpy()")
         })?;
-        Ok((buffer, pointer.as_ptr(), self.exports.clone()))
+        Ok((buffer, pointer as *mut u8, self.exports.clone()))
+    }
+
+    /// Address of the memory, unless it is the device's own, after everything that was started.
+    fn shown(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        let buffer = self.get()?;
+        let pointer =
+            py.detach(|| Ok::<_, Error>(buffer.host_pointer()?.map(|p| p.as_ptr() as usize)));
+        pointer.or_raise()
+    }
+
+    /// A new buffer with the elements converted to another type.
+    fn convert(&self, py: Python<'_>, ty: Ty) -> PyResult<Self> {
+        let buffer = self.get()?;
+        let executor = Executor::clone(&self.executor);
+        let made = py
+            .detach(|| {
+                let made = executor.allocate_dyn(ty, buffer.len())?;
+                strided::cast(&executor, &buffer, &made, buffer.len())?;
+                Ok::<_, Error>(made)
+            })
+            .or_raise()?;
+        Ok(Self::new(executor, made))
     }
 
     /// Copies an array of the same type and size, in row-major order.
@@ -79,6 +105,35 @@ impl PyBuffer {
         .or_raise()?;
         drop(bytes);
         Ok(())
+    }
+}
+
+/// The bytes of a buffer, which have a format in the buffer protocol where its elements have none.
+#[pyclass(module = "hologram", frozen)]
+struct BufferBytes(Py<PyBuffer>);
+
+#[pymethods]
+impl BufferBytes {
+    /// # Safety
+    /// Called by Python with a view to fill.
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: std::ffi::c_int,
+    ) -> PyResult<()> {
+        let (buffer, pointer, exports) = slf.get().0.get().exported(slf.py())?;
+        // SAFETY: Python passes a view that may be filled; the buffer, held by the view, owns the memory.
+        unsafe { view::fill(view, flags, &buffer, Ty::U8, pointer, slf.into_any()) }?;
+        exports.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// # Safety
+    /// Called by Python with a view filled by `__getbuffer__`, once.
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: as promised.
+        unsafe { view::release(view) };
+        self.0.get().exports.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -142,8 +197,9 @@ impl PyBuffer {
 
     /// Whether `free` was called.
     #[getter]
-    fn freed(&self) -> bool {
-        self.get().is_err()
+    fn freed(&self) -> PyResult<bool> {
+        process::check()?;
+        Ok(self.get().is_err())
     }
 
     /// Copies an array of the same type and size.
@@ -158,7 +214,7 @@ impl PyBuffer {
     /// A copy as a NumPy array.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let buffer = self.get()?;
-        let dtype = dtype::to_numpy(py, buffer.ty())?;
+        let dtype = dtype::of_array(py, buffer.ty())?;
         let array = dtype::numpy(py)?
             .getattr("empty")?
             .call1((buffer.len(), dtype))?;
@@ -216,7 +272,7 @@ impl PyBuffer {
     fn fill(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let buffer = self.get()?;
         let bits = dtype::to_bits(buffer.ty(), value)?;
-        let executor = &self.executor;
+        let executor: &Executor = &self.executor;
         py.detach(|| raw::fill(executor, buffer.span(), bits, buffer.len()))
             .or_raise()
     }
@@ -224,6 +280,15 @@ impl PyBuffer {
     /// Copies all elements of a buffer of the same type and size, on the device where both are one's.
     fn copy_from(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
         let (to, from) = (self.get()?, other.get().get()?);
+        if from.same_memory(&to) {
+            let message = "other: is the buffer itself".into();
+            return Err(exception("ArgumentError", message));
+        }
+        if from.ty() != to.ty() {
+            let (given, expected) = (dtype::name(from.ty()), dtype::name(to.ty()));
+            let message = format!("other: elements are {given}, {expected} expected");
+            return Err(exception("DTypeError", message));
+        }
         if from.len() != to.len() {
             let message = format!(
                 "other: {} elements given, {} expected",
@@ -232,9 +297,9 @@ impl PyBuffer {
             );
             return Err(exception("ShapeError", message));
         }
-        let executor = &self.executor;
+        let executor: &Executor = &self.executor;
         py.detach(|| {
-            if from.ty() == to.ty() && !from.belongs_to(executor) {
+            if !from.belongs_to(executor) {
                 return to.write_bytes(0, &from.to_bytes()?);
             }
             raw::copy(executor, from.span(), to.span(), to.len())
@@ -244,21 +309,12 @@ impl PyBuffer {
 
     /// A new buffer with the elements converted to another type, on the device.
     fn astype(&self, py: Python<'_>, dtype: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let buffer = self.get()?;
-        let ty = dtype::parse(dtype)?;
-        let executor = self.executor.clone();
-        let made = py
-            .detach(|| {
-                let made = executor.allocate_dyn(ty, buffer.len())?;
-                strided::cast(&executor, &buffer, &made, buffer.len())?;
-                Ok::<_, Error>(made)
-            })
-            .or_raise()?;
-        Ok(Self::new(executor, made))
+        self.convert(py, dtype::parse(dtype)?)
     }
 
     /// Frees the memory now.
     fn free(&self) -> PyResult<()> {
+        process::check()?;
         let mut guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if self.exports.load(Ordering::Acquire) != 0 {
             return Err(PyBufferError::new_err(
@@ -280,7 +336,11 @@ impl PyBuffer {
         let py = slf.py();
         let numpy = dtype::numpy(py)?;
         let this = slf.get();
-        let array = if copy == Some(true) || this.size()? == 0 || this.exported().is_err() {
+        let ty = this.get()?.ty();
+        let array = if dtype.is_some() && copy != Some(false) && dtype::of_array(py, ty).is_err() {
+            // NumPy does not know the type, but the one that is asked for.
+            this.convert(py, Ty::F32)?.to_numpy(py)?
+        } else if copy == Some(true) || this.size()? == 0 || this.shown(py)?.is_none() {
             if copy == Some(false) && this.size()? != 0 {
                 let message = "the memory is the device's own: a copy is needed";
                 return Err(exception("ArgumentError", message.into()));
@@ -289,8 +349,10 @@ impl PyBuffer {
         } else {
             let kwargs = PyDict::new(py);
             kwargs.set_item("dtype", "u1")?;
-            let bytes = numpy.getattr("frombuffer")?.call((slf,), Some(&kwargs))?;
-            bytes.call_method1("view", (this.dtype(py)?,))?
+            let bytes = numpy
+                .getattr("frombuffer")?
+                .call((BufferBytes(slf.clone().unbind()),), Some(&kwargs))?;
+            bytes.call_method1("view", (dtype::of_array(py, ty)?,))?
         };
         let Some(dtype) = dtype else {
             return Ok(array);
@@ -322,12 +384,12 @@ impl PyBuffer {
         if dl_device.is_some_and(|device| device != dlpack::HOST) {
             return Err(PyBufferError::new_err("only host memory is shown"));
         }
-        let (buffer, pointer, exports) = self.exported()?;
+        let (buffer, pointer, exports) = self.exported(py)?;
         dlpack::capsule(py, buffer, pointer, exports, max_version)
     }
 
-    fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
-        self.exported()?;
+    fn __dlpack_device__(&self, py: Python<'_>) -> PyResult<(i32, i32)> {
+        self.exported(py)?;
         Ok(dlpack::HOST)
     }
 
@@ -338,9 +400,9 @@ impl PyBuffer {
         view: *mut ffi::Py_buffer,
         flags: std::ffi::c_int,
     ) -> PyResult<()> {
-        let (buffer, pointer, exports) = slf.get().exported()?;
+        let (buffer, pointer, exports) = slf.get().exported(slf.py())?;
         // SAFETY: Python passes a view that may be filled; the buffer, held by the view, owns the memory.
-        unsafe { view::fill(view, flags, &buffer, pointer, slf.into_any()) };
+        unsafe { view::fill(view, flags, &buffer, buffer.ty(), pointer, slf.into_any()) }?;
         exports.fetch_add(1, Ordering::AcqRel);
         Ok(())
     }
@@ -361,6 +423,7 @@ impl PyBuffer {
                 dtype::name(buffer.ty()),
                 self.executor.backend_type()
             ),
+            Err(_) if process::check().is_err() => "Buffer(of another process)".into(),
             Err(_) => "Buffer(freed)".into(),
         }
     }
@@ -372,7 +435,8 @@ impl PyBuffer {
 
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        if self.freed() {
+        // What a `with` of another process holds is not this one's to free.
+        if process::check().is_err() || self.freed()? {
             return Ok(());
         }
         self.free()

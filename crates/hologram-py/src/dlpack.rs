@@ -9,6 +9,8 @@ use hologram_core::DynBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
+use crate::process::Own;
+
 /// Device type and index of host memory.
 pub const HOST: (i32, i32) = (1, 0);
 
@@ -46,7 +48,7 @@ struct ManagedVersioned {
 
 /// What a capsule holds.
 struct Held {
-    _buffer: DynBuffer,
+    _buffer: Own<DynBuffer>,
     exports: Arc<AtomicUsize>,
     shape: i64,
     stride: i64,
@@ -90,7 +92,7 @@ pub fn capsule<'py>(
     let mut held = Box::new(Held {
         shape: buffer.len() as i64,
         stride: 1,
-        _buffer: buffer,
+        _buffer: Own::new(buffer),
         exports,
     });
     let tensor = tensor(&mut held, pointer, ty);

@@ -1,5 +1,7 @@
 //! Element types by their NumPy names, and numbers as bits.
 
+use std::ffi::CStr;
+
 use half::{bf16, f16};
 use hologram_backends::Ty;
 use pyo3::exceptions::PyOverflowError;
@@ -11,22 +13,22 @@ use pyo3::IntoPyObjectExt;
 use crate::errors::exception;
 
 /// NumPy's name of each type, and the format of the buffer protocol.
-const NAMES: [(&str, Ty, &std::ffi::CStr); 12] = [
-    ("int8", Ty::I8, c"b"),
-    ("int16", Ty::I16, c"h"),
-    ("int32", Ty::I32, c"i"),
-    ("int64", Ty::I64, c"q"),
-    ("uint8", Ty::U8, c"B"),
-    ("uint16", Ty::U16, c"H"),
-    ("uint32", Ty::U32, c"I"),
-    ("uint64", Ty::U64, c"Q"),
-    ("float16", Ty::F16, c"e"),
-    ("bfloat16", Ty::Bf16, c"H"),
-    ("float32", Ty::F32, c"f"),
-    ("float64", Ty::F64, c"d"),
+const NAMES: [(&str, Ty, Option<&CStr>); 12] = [
+    ("int8", Ty::I8, Some(c"b")),
+    ("int16", Ty::I16, Some(c"h")),
+    ("int32", Ty::I32, Some(c"i")),
+    ("int64", Ty::I64, Some(c"q")),
+    ("uint8", Ty::U8, Some(c"B")),
+    ("uint16", Ty::U16, Some(c"H")),
+    ("uint32", Ty::U32, Some(c"I")),
+    ("uint64", Ty::U64, Some(c"Q")),
+    ("float16", Ty::F16, Some(c"e")),
+    ("bfloat16", Ty::Bf16, None),
+    ("float32", Ty::F32, Some(c"f")),
+    ("float64", Ty::F64, Some(c"d")),
 ];
 
-fn entry(ty: Ty) -> &'static (&'static str, Ty, &'static std::ffi::CStr) {
+fn entry(ty: Ty) -> &'static (&'static str, Ty, Option<&'static CStr>) {
     &NAMES[usize::from(ty.code())]
 }
 
@@ -35,8 +37,8 @@ pub fn name(ty: Ty) -> &'static str {
     entry(ty).0
 }
 
-/// Format of the buffer protocol; bfloat16 has none and is shown as its bits.
-pub fn format(ty: Ty) -> &'static std::ffi::CStr {
+/// Format of the buffer protocol; bfloat16 has none.
+pub fn format(ty: Ty) -> Option<&'static CStr> {
     entry(ty).2
 }
 
@@ -84,6 +86,19 @@ pub fn to_numpy(py: Python<'_>, ty: Ty) -> PyResult<Bound<'_, PyAny>> {
         };
     }
     numpy(py)?.getattr("dtype")?.call1((name(ty),))
+}
+
+/// The NumPy dtype of a type whose elements become an array.
+///
+/// # Errors
+/// `DTypeError`: bfloat16 without `ml_dtypes`.
+pub fn of_array(py: Python<'_>, ty: Ty) -> PyResult<Bound<'_, PyAny>> {
+    let dtype = to_numpy(py, ty)?;
+    if dtype.is_instance_of::<PyString>() {
+        let message = "dtype: NumPy has bfloat16 only with the package `ml_dtypes`; install it, or convert with `astype(\"float32\")`";
+        return Err(exception("DTypeError", message.into()));
+    }
+    Ok(dtype)
 }
 
 /// A number as the bits of an element; integers must fit, floats are rounded to the nearest.

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
 
+use crate::dtype;
+
 /// `Result` of the core, raised.
 pub trait OrRaise<T> {
     /// The value, or the exception.
@@ -33,7 +35,7 @@ fn make<'py>(py: Python<'py>, class: &str, message: String) -> PyResult<Bound<'p
 
 fn raise(error: &Error) -> PyErr {
     Python::attach(|py| {
-        let raised = make(py, class_of(error), error.to_string()).and_then(|value| {
+        let raised = make(py, class_of(error), message(error)).and_then(|value| {
             if let Error::Backend(backend) = error {
                 add_place(&value, backend)?;
             }
@@ -41,6 +43,21 @@ fn raise(error: &Error) -> PyErr {
         });
         raised.map_or_else(|failure| failure, PyErr::from_value)
     })
+}
+
+/// What went wrong, with Python's names of the types.
+fn message(error: &Error) -> String {
+    match *error {
+        Error::TypeMismatch {
+            argument,
+            expected,
+            actual,
+        } => {
+            let (expected, actual) = (dtype::name(expected), dtype::name(actual));
+            format!("{argument}: elements are {actual}, {expected} expected")
+        }
+        ref other => other.to_string(),
+    }
 }
 
 /// Where in a program it happened.
@@ -87,7 +104,7 @@ fn class_of_backend(error: &BackendError) -> &'static str {
         B::BufferOutOfBounds { .. } | B::PoolOutOfBounds { .. } | B::OverlappingCopy { .. } => {
             "ShapeError"
         }
-        B::NoCompiler(_) | B::Compilation(_) => "CompilationError",
+        B::NoCompiler(_) | B::Compilation(_) | B::CompilationLimit(_) => "CompilationError",
         _ => "DeviceError",
     }
 }

@@ -3,20 +3,22 @@
 use std::sync::{Mutex, PoisonError};
 
 use hologram_backends::metal::{Fallback, UnknownFallback};
-use hologram_backends::{Dim3, ExecutionParams, LaunchConfig, Register, Ty};
+use hologram_backends::{ExecutionParams, LaunchConfig, Register, Ty};
 use hologram_core::{device, BackendType, Executor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::arguments;
 use crate::buffer::PyBuffer;
 use crate::dtype;
 use crate::errors::{exception, OrRaise};
+use crate::process::{self, Own};
 use crate::program::PyProgram;
 
 /// A device: its memory and what runs on it.
 #[pyclass(name = "Executor", module = "hologram", frozen, weakref)]
 pub struct PyExecutor {
-    inner: Mutex<Option<Executor>>,
+    inner: Mutex<Option<Own<Executor>>>,
     backend: BackendType,
     device: String,
 }
@@ -36,9 +38,11 @@ pub fn backends() -> Vec<(&'static str, bool, String)> {
 impl PyExecutor {
     /// The executor, if it is not closed.
     pub fn get(&self) -> PyResult<Executor> {
+        process::check()?;
         let guard = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         guard
-            .clone()
+            .as_ref()
+            .map(|executor| Executor::clone(executor))
             .ok_or_else(|| exception("ClosedError", "the executor is closed".into()))
     }
 }
@@ -46,21 +50,30 @@ impl PyExecutor {
 #[pymethods]
 impl PyExecutor {
     #[new]
-    #[pyo3(signature = (backend = "auto", fallback = "never"))]
-    fn new(py: Python<'_>, backend: &str, fallback: &str) -> PyResult<Self> {
+    #[pyo3(signature = (backend = "auto", fallback = "never", compile_limit = None))]
+    fn new(
+        py: Python<'_>,
+        backend: &str,
+        fallback: &str,
+        compile_limit: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let policy: Fallback = fallback.parse().map_err(|error: UnknownFallback| {
             exception("ArgumentError", format!("fallback: {error}"))
         })?;
+        let seconds = arguments::optional_size("compile_limit", compile_limit)?;
+        let seconds = seconds.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
+        process::opens()?;
         let made = py.detach(|| match backend {
             "auto" => Executor::new_auto(),
             name => name.parse().and_then(Executor::new_with_backend),
         });
         let executor = made.or_raise()?;
         executor.set_fallback(policy);
+        executor.set_compile_limit(seconds);
         Ok(Self {
             backend: executor.backend_type(),
             device: executor.device().to_owned(),
-            inner: Mutex::new(Some(executor)),
+            inner: Mutex::new(Some(Own::new(executor))),
         })
     }
 
@@ -78,18 +91,20 @@ impl PyExecutor {
 
     /// Whether `close` was called.
     #[getter]
-    fn closed(&self) -> bool {
-        self.get().is_err()
+    fn closed(&self) -> PyResult<bool> {
+        process::check()?;
+        Ok(self.get().is_err())
     }
 
     /// Counters since it was made.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let executor = self.get()?;
         let dict = PyDict::new(py);
-        for (name, value) in executor.stats().entries() {
+        let (stats, backend) = py.detach(|| (executor.stats(), executor.backend_stats()));
+        for (name, value) in stats.entries() {
             dict.set_item(name, value)?;
         }
-        for (name, value) in executor.backend_stats() {
+        for (name, value) in backend {
             dict.set_item(format!("backend_{name}"), value)?;
         }
         Ok(dict)
@@ -106,10 +121,11 @@ impl PyExecutor {
     fn allocate(
         &self,
         py: Python<'_>,
-        size: usize,
+        size: &Bound<'_, PyAny>,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyBuffer> {
         let executor = self.get()?;
+        let size = arguments::size("size", size)?;
         let ty = dtype.map_or(Ok(Ty::F32), dtype::parse)?;
         let buffer = py.detach(|| executor.allocate_dyn(ty, size)).or_raise()?;
         Ok(PyBuffer::new(executor, buffer))
@@ -119,15 +135,25 @@ impl PyExecutor {
     #[pyo3(signature = (class_index, width, height, dtype = None))]
     fn allocate_boundary(
         &self,
-        class_index: u8,
-        width: usize,
-        height: usize,
+        py: Python<'_>,
+        class_index: &Bound<'_, PyAny>,
+        width: &Bound<'_, PyAny>,
+        height: &Bound<'_, PyAny>,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyBuffer> {
         let executor = self.get()?;
         let ty = dtype.map_or(Ok(Ty::F32), dtype::parse)?;
-        let buffer = executor
-            .allocate_boundary_dyn(ty, class_index, width, height)
+        let class = arguments::size("class_index", class_index)?;
+        let class_index = u8::try_from(class).map_err(|_| {
+            let message = format!("class_index: {class}, must be 0 to 95");
+            exception("ArgumentError", message)
+        })?;
+        let (width, height) = (
+            arguments::size("width", width)?,
+            arguments::size("height", height)?,
+        );
+        let buffer = py
+            .detach(|| executor.allocate_boundary_dyn(ty, class_index, width, height))
             .or_raise()?;
         Ok(PyBuffer::new(executor, buffer))
     }
@@ -154,7 +180,7 @@ impl PyExecutor {
     }
 
     /// Runs a program and waits for it.
-    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = 0, registers = None, step_budget = None, class_from_block = false, allow_reassociation = false))]
+    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = None, registers = None, step_budget = None, class_from_block = false, allow_reassociation = false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn run(
         &self,
@@ -162,17 +188,20 @@ impl PyExecutor {
         program: &PyProgram,
         grid: Option<&Bound<'_, PyAny>>,
         block: Option<&Bound<'_, PyAny>>,
-        shared_memory: usize,
+        shared_memory: Option<&Bound<'_, PyAny>>,
         registers: Option<&Bound<'_, PyDict>>,
-        step_budget: Option<u64>,
+        step_budget: Option<&Bound<'_, PyAny>>,
         class_from_block: bool,
         allow_reassociation: bool,
     ) -> PyResult<()> {
         let executor = self.get()?;
-        let launch = LaunchConfig::new(dimensions(grid)?, dimensions(block)?)
-            .with_shared_memory(shared_memory);
+        let shared = arguments::optional_size("shared_memory", shared_memory)?.unwrap_or(0);
+        let grid = arguments::dimensions("grid", grid)?;
+        let block = arguments::dimensions("block", block)?;
+        let launch = LaunchConfig::new(grid, block).with_shared_memory(shared);
         let mut params = ExecutionParams::new(launch);
-        params.step_budget = step_budget;
+        params.step_budget =
+            arguments::optional_size("step_budget", step_budget)?.map(|steps| steps as u64);
         params.class_from_block = class_from_block;
         params.allow_reassociation = allow_reassociation;
         // Clones keep the buffers alive while the program runs.
@@ -204,6 +233,9 @@ impl PyExecutor {
 
     /// Ends its use; memory goes with the last of its buffers.
     fn close(&self) {
+        if process::check().is_err() {
+            return;
+        }
         let taken = self
             .inner
             .lock()
@@ -228,32 +260,16 @@ impl PyExecutor {
     }
 
     fn __repr__(&self) -> String {
-        let state = if self.closed() { ", closed" } else { "" };
+        let state = match self.closed() {
+            Ok(false) => "",
+            Ok(true) => ", closed",
+            Err(_) => ", of another process",
+        };
         format!(
             "Executor(backend={:?}, device={:?}{state})",
             self.backend.name(),
             self.device
         )
-    }
-}
-
-/// `None`, `x`, `(x,)`, `(x, y)` or `(x, y, z)`.
-fn dimensions(value: Option<&Bound<'_, PyAny>>) -> PyResult<Dim3> {
-    let Some(value) = value else {
-        return Ok(Dim3::default());
-    };
-    if let Ok(x) = value.extract::<u32>() {
-        return Ok(Dim3::linear(x));
-    }
-    let sizes: Vec<u32> = value.extract()?;
-    match sizes[..] {
-        [x] => Ok(Dim3::linear(x)),
-        [x, y] => Ok(Dim3::new(x, y, 1)),
-        [x, y, z] => Ok(Dim3::new(x, y, z)),
-        _ => Err(exception(
-            "LaunchError",
-            format!("{} sizes given, 1 to 3 are possible", sizes.len()),
-        )),
     }
 }
 

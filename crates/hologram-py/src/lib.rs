@@ -1,12 +1,14 @@
 //! The native half of the Python package `hologram`; the other half, under `python/`, documents it.
 #![warn(missing_docs)]
 
+mod arguments;
 mod buffer;
 mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
 mod ops;
+mod process;
 mod program;
 mod view;
 

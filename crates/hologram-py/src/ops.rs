@@ -5,6 +5,7 @@ use hologram_core::ops::raw;
 use hologram_core::{strided, DynBuffer, Executor};
 use pyo3::prelude::*;
 
+use crate::arguments::{self, size};
 use crate::buffer::PyBuffer;
 use crate::dtype;
 use crate::errors::{exception, OrRaise};
@@ -16,8 +17,8 @@ fn named<T>(name: &str, find: fn(&str) -> Option<T>) -> PyResult<T> {
 }
 
 /// Elements to use: `n`, or the length that all buffers have.
-fn length(n: Option<usize>, buffers: &[&DynBuffer]) -> PyResult<usize> {
-    if let Some(n) = n {
+fn length(n: Option<&Bound<'_, PyAny>>, buffers: &[&DynBuffer]) -> PyResult<usize> {
+    if let Some(n) = arguments::optional_size("n", n)? {
         return Ok(n);
     }
     let len = buffers.first().map_or(0, |buffer| buffer.len());
@@ -30,10 +31,15 @@ fn length(n: Option<usize>, buffers: &[&DynBuffer]) -> PyResult<usize> {
 }
 
 /// Where a fold goes: `out`, or a new element.
-fn output(exec: &Executor, out: Option<&PyBuffer>, like: &DynBuffer) -> PyResult<DynBuffer> {
+fn output(
+    py: Python<'_>,
+    exec: &Executor,
+    out: Option<&PyBuffer>,
+    like: &DynBuffer,
+) -> PyResult<DynBuffer> {
     match out {
         Some(out) => out.get(),
-        None => exec.allocate_dyn(like.ty(), 1).or_raise(),
+        None => py.detach(|| exec.allocate_dyn(like.ty(), 1)).or_raise(),
     }
 }
 
@@ -54,7 +60,7 @@ pub fn unary(
     op: &str,
     a: &PyBuffer,
     c: &PyBuffer,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let op = named(op, MapOp::from_name)?;
     let (exec, a, c) = (ex.get()?, a.get()?, c.get()?);
@@ -72,7 +78,7 @@ pub fn binary(
     a: &PyBuffer,
     b: &PyBuffer,
     c: &PyBuffer,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let op = named(op, BinaryOp::from_name)?;
     let (exec, a, b, c) = (ex.get()?, a.get()?, b.get()?, c.get()?);
@@ -90,7 +96,7 @@ pub fn scalar(
     a: &PyBuffer,
     c: &PyBuffer,
     scalar: &Bound<'_, PyAny>,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let op = named(op, BinaryOp::from_name)?;
     let (exec, a, c) = (ex.get()?, a.get()?, c.get()?);
@@ -109,7 +115,7 @@ pub fn clip(
     c: &PyBuffer,
     low: &Bound<'_, PyAny>,
     high: &Bound<'_, PyAny>,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let (exec, a, c) = (ex.get()?, a.get()?, c.get()?);
     let n = length(n, &[&a, &c])?;
@@ -125,7 +131,7 @@ pub fn copy(
     ex: &PyExecutor,
     src: &PyBuffer,
     dst: &PyBuffer,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let (exec, src, dst) = (ex.get()?, src.get()?, dst.get()?);
     let n = length(n, &[&src, &dst])?;
@@ -140,7 +146,7 @@ pub fn cast(
     ex: &PyExecutor,
     src: &PyBuffer,
     dst: &PyBuffer,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     let (exec, src, dst) = (ex.get()?, src.get()?, dst.get()?);
     let n = length(n, &[&src, &dst])?;
@@ -155,11 +161,11 @@ pub fn reduce(
     op: &str,
     input: &PyBuffer,
     output: Option<&PyBuffer>,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let op = named(op, ReduceOp::from_name)?;
     let (exec, input) = (ex.get()?, input.get()?);
-    let out = self::output(&exec, output, &input)?;
+    let out = self::output(py, &exec, output, &input)?;
     let n = length(n, &[&input])?;
     py.detach(|| raw::reduce(&exec, op, input.span(), out.span(), n))
         .or_raise()?;
@@ -175,11 +181,11 @@ pub fn loss(
     predicted: &PyBuffer,
     target: &PyBuffer,
     output: Option<&PyBuffer>,
-    n: Option<usize>,
+    n: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
     let op = named(op, LossOp::from_name)?;
     let (exec, predicted, target) = (ex.get()?, predicted.get()?, target.get()?);
-    let out = self::output(&exec, output, &predicted)?;
+    let out = self::output(py, &exec, output, &predicted)?;
     let n = length(n, &[&predicted, &target])?;
     py.detach(|| raw::loss(&exec, op, predicted.span(), target.span(), out.span(), n))
         .or_raise()?;
@@ -192,10 +198,11 @@ pub fn softmax(
     ex: &PyExecutor,
     input: &PyBuffer,
     output: &PyBuffer,
-    rows: usize,
-    cols: usize,
+    rows: &Bound<'_, PyAny>,
+    cols: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (exec, input, output) = (ex.get()?, input.get()?, output.get()?);
+    let (rows, cols) = (size("rows", rows)?, size("cols", cols)?);
     py.detach(|| raw::softmax(&exec, input.span(), output.span(), rows, cols))
         .or_raise()
 }
@@ -209,12 +216,13 @@ pub fn layer_norm(
     gamma: &PyBuffer,
     beta: &PyBuffer,
     output: &PyBuffer,
-    rows: usize,
-    cols: usize,
+    rows: &Bound<'_, PyAny>,
+    cols: &Bound<'_, PyAny>,
     epsilon: f64,
 ) -> PyResult<()> {
     let (exec, input, output) = (ex.get()?, input.get()?, output.get()?);
     let (gamma, beta) = (gamma.get()?, beta.get()?);
+    let (rows, cols) = (size("rows", rows)?, size("cols", cols)?);
     let norm = raw::LayerNorm {
         input: input.span(),
         gamma: gamma.span(),
@@ -235,11 +243,12 @@ pub fn gemm(
     a: &PyBuffer,
     b: &PyBuffer,
     c: &PyBuffer,
-    m: usize,
-    n: usize,
-    k: usize,
+    m: &Bound<'_, PyAny>,
+    n: &Bound<'_, PyAny>,
+    k: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (exec, a, b, c) = (ex.get()?, a.get()?, b.get()?, c.get()?);
+    let (m, n, k) = (size("m", m)?, size("n", n)?, size("k", k)?);
     py.detach(|| raw::gemm(&exec, a.span(), b.span(), c.span(), (m, k, n)))
         .or_raise()
 }
@@ -251,10 +260,11 @@ pub fn matvec(
     a: &PyBuffer,
     x: &PyBuffer,
     y: &PyBuffer,
-    m: usize,
-    n: usize,
+    m: &Bound<'_, PyAny>,
+    n: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (exec, a, x, y) = (ex.get()?, a.get()?, x.get()?, y.get()?);
-    py.detach(|| raw::gemm(&exec, a.span(), x.span(), y.span(), (m, n, 1)))
+    let (m, n) = (size("m", m)?, size("n", n)?);
+    py.detach(|| raw::matvec(&exec, a.span(), x.span(), y.span(), (m, n)))
         .or_raise()
 }

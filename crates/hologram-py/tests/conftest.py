@@ -16,3 +16,11 @@ def backend():
 def ex(backend):
     with hologram.Executor(backend) as executor:
         yield executor
+
+
+@pytest.fixture
+def host(ex):
+    """An executor whose memory is the host's."""
+    if ex.backend == "cpu":
+        return ex
+    return hologram.Executor("cpu")

@@ -109,6 +109,37 @@ def test_damaged_bytes():
             hologram.Program.from_bytes(good[:i])
 
 
+def test_float_constants_are_values(ex):
+    out = ex.allocate(3)
+    program = hologram.Program("""
+        mov_imm.f32 r2, 2
+        stg.f32 r2, [r1 + 0]
+        mov_imm.f32 r2, -1.5
+        stg.f32 r2, [r1 + 4]
+        mov_imm.f32 r2, 0x40490fdb
+        stg.f32 r2, [r1 + 8]
+    """)
+    ex.run(program, registers={1: out})
+    assert out.to_numpy().tolist() == [2, -1.5, float(np.float32(np.pi))]
+    assert hologram.Program(str(program)) == program and "mov_imm.f32 r2, 2.0" in str(program)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ({"grid": 2**40}, errors.LaunchError, f"grid: {2**40}, must be 1 to"),
+        ({"block": (1, -1)}, errors.LaunchError, "block: -1, must be 1 to"),
+        ({"grid": 1.5}, TypeError, "grid: 1.5 of .* is no integer"),
+        ({"block": "x"}, TypeError, "block: x"),
+        ({"shared_memory": -1}, errors.ArgumentError, "shared_memory: -1"),
+        ({"step_budget": -1}, errors.ArgumentError, "step_budget: -1"),
+    ],
+)
+def test_launches_are_named(ex, arguments, error, match):
+    with pytest.raises(error, match=match):
+        ex.run(hologram.Program("exit"), **arguments)
+
+
 def test_invalid_programs(ex):
     with pytest.raises(errors.ProgramError, match="r1 is not initialised"):
         ex.run(hologram.Program("mov.u64 r0, r1"))

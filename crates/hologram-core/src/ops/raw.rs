@@ -43,7 +43,12 @@ fn call(
         let buffer = spans.find(|buffer| buffer.handle() == handle)?;
         Some(buffer.size_bytes() as u64)
     };
-    if let Err(FaultKind::OverlappingOperands { read, .. }) = call.check_operands(bytes) {
+    let overlap = match call.check_form() {
+        Ok(()) => call.check_operands(bytes),
+        // The backend says so.
+        Err(_) => Ok(()),
+    };
+    if let Err(FaultKind::OverlappingOperands { read, .. }) = overlap {
         let shared = operands
             .iter()
             .find(|(_, span, _)| span.buffer().handle().raw() == read);

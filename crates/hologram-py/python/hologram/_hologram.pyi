@@ -16,18 +16,22 @@ def backends() -> list[tuple[str, bool, str]]:
 
 @final
 class Executor:
-    """A device: its memory and what runs on it. Usable from many threads."""
+    """A device: its memory and what runs on it. Usable from many threads, and in the process that made it: in one forked
+    from it everything raises `ForkError`."""
 
     def __new__(
         cls,
         backend: _BackendName | str = "auto",
         fallback: Literal["never", "when-unsupported", "adaptive"] | str = "never",
+        compile_limit: int | None = None,
     ) -> Self:
         """
         Args:
             fallback: when programs that a Metal or CUDA device cannot run are interpreted on the processor, on the
                 device's buffers; "adaptive": also small ones instead of compiling them. Each time counts in
                 `stats()["backend_interpreted"]`.
+            compile_limit: most seconds of processor time that compiling one kernel may take; 60, or 5 where `fallback` lets
+                a program that takes longer be interpreted. More is a `CompilationError`.
 
         Raises:
             BackendUnavailableError: the backend's device is missing; no other takes its place.
@@ -106,7 +110,7 @@ class Buffer:
     """Elements of one type in a device's memory, freed with the last reference.
 
     On the CPU it is also a view: of the buffer protocol, of DLPack and of `numpy.asarray`, without a
-    copy. Do not run operations on a buffer while another thread uses such a view.
+    copy; the buffer protocol has no bfloat16. Do not run operations on a buffer while another thread uses such a view.
     """
 
     @property
@@ -130,7 +134,11 @@ class Buffer:
     def from_numpy(self, array: ArrayLike) -> None:
         """Copies an array of the same type and size."""
     def to_numpy(self) -> NDArray[Any]:
-        """A copy as an array."""
+        """A copy as an array.
+
+        Raises:
+            DTypeError: bfloat16, and `ml_dtypes` is not installed.
+        """
     def from_bytes(self, data: SupportsBuffer) -> None:
         """Copies bytes: as many as the buffer has."""
     def to_bytes(self) -> bytes:

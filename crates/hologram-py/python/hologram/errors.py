@@ -44,6 +44,10 @@ class ClosedError(HologramError):
     """An executor or a buffer that was closed or freed."""
 
 
+class ForkError(HologramError):
+    """Use of a device in a process that was forked after one was opened: start it with "spawn"."""
+
+
 class ProgramError(HologramError, ValueError):
     """A program that is not well formed or not valid."""
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::handle::{BufferHandle, PoolHandle};
+use super::validation::ValidationError;
 use crate::isa::Ty;
 use crate::program::error::ProgramError;
-use crate::validate::ValidationError;
 
 /// Result of a backend's methods.
 pub type Result<T> = std::result::Result<T, BackendError>;

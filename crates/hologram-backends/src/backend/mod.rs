@@ -5,6 +5,7 @@ pub mod handle;
 pub mod launch;
 pub(crate) mod slots;
 pub(crate) mod tickets;
+pub mod validation;
 
 use std::any::Any;
 use std::ptr::NonNull;

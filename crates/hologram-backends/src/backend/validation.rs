@@ -1,6 +1,7 @@
 //! What the validator rejects.
 
 use crate::isa::{Predicate, Register, Ty};
+use crate::program::Program;
 
 /// An instruction that the validator rejects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -100,11 +101,7 @@ pub enum ValidationErrorKind {
 }
 
 /// An error at an instruction of a program.
-pub(super) fn at(
-    program: &crate::program::Program,
-    pc: usize,
-    kind: ValidationErrorKind,
-) -> ValidationError {
+pub(crate) fn at(program: &Program, pc: usize, kind: ValidationErrorKind) -> ValidationError {
     let instruction = program.instructions().get(pc);
     ValidationError {
         pc,

@@ -4,16 +4,13 @@ use super::cache::Cache;
 use super::intrinsic;
 use super::launch::launch;
 use super::memory::{find_buffer, HostMemory, Span};
-use crate::backend::error::{Fault, FaultKind, Result};
+use super::step::Enqueue;
+use crate::backend::error::{Fault, Result};
 use crate::backend::handle::BufferHandle;
 use crate::backend::launch::ExecutionParams;
 use crate::intrinsics::{IntrinsicCall, OperandUse};
 use crate::program::Program;
 use crate::validate::validate_launch;
-
-/// Starts the whole-buffer instruction at a pc elsewhere; its fault, if it certainly has one.
-pub(crate) type Enqueue<'a> =
-    dyn FnMut(usize, &IntrinsicCall) -> std::result::Result<(), FaultKind> + 'a;
 
 /// The interpreter with the programs that it knows.
 #[derive(Default)]

@@ -1,19 +1,12 @@
 //! Whole-buffer operations on host memory.
 
-use super::lanes::{Column, Lanes};
+use super::lanes::Lanes;
 use super::memory::Span;
-use super::step::{Memory, Step};
+use super::step::{Memory, Space, Step};
 use crate::backend::error::FaultKind;
 use crate::intrinsics::host::{self, HostSpan};
 use crate::intrinsics::IntrinsicCall;
-use crate::isa::{Instruction, Register};
-
-/// A whole-buffer instruction with the columns of its registers.
-pub(super) struct Intrinsic {
-    pub pc: usize,
-    pub instruction: Instruction,
-    pub columns: Vec<(Register, Column)>,
-}
+use crate::isa::Register;
 
 /// Checks the operands and runs the call; `find` gives the bytes of a raw buffer handle.
 pub(super) fn run(
@@ -56,7 +49,7 @@ pub(super) fn step(l: &Lanes, s: &Step, m: &mut Memory<'_>) {
     let result = match call {
         Ok(Some(call)) => match &mut m.enqueue {
             Some(enqueue) => enqueue(intrinsic.pc, &call),
-            None => run(&call, |handle| m.find(super::step::Space::Global, handle)),
+            None => run(&call, |handle| m.find(Space::Global, handle)),
         },
         Ok(None) => Ok(()),
         Err(kind) => Err(kind),

@@ -6,11 +6,10 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::interpreter::Enqueue;
 use super::machine::{LaneFault, Machine};
 use super::memory::{Blocks, HostMemory, Span};
 use super::prepare::Prepared;
-use super::step::{Memory, Pools};
+use super::step::{Enqueue, Memory, Pools};
 use crate::atlas;
 use crate::backend::error::{Fault, FaultKind, Result};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};

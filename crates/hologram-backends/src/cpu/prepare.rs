@@ -3,37 +3,14 @@
 mod columns;
 mod decode;
 
-use crate::backend::error::{BackendError, Result};
+use crate::backend::error::Result;
 use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 use crate::validate::validate;
 
-use super::intrinsic::Intrinsic;
-use super::lanes::Column;
-use super::step::Step;
+use super::step::{Intrinsic, Step};
 use columns::Columns;
-
-/// A column and the type of its values.
-pub(super) type Preset = Option<(Column, Ty)>;
-
-/// Columns that lanes begin with, where the program reads them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Presets {
-    /// `u32` x index of the lane in its block.
-    pub lane_x: Option<Column>,
-    /// `u32` x index of the block.
-    pub block_x: Option<Column>,
-    /// `u32` lanes of a block along x.
-    pub block_dim_x: Option<Column>,
-    /// `u64` global lane.
-    pub global_lane: Option<Column>,
-    /// `u8` class.
-    pub class: Option<Column>,
-    /// `u32` phase.
-    pub phase: Option<Column>,
-    /// Initial registers in their order.
-    pub initial: Vec<Preset>,
-}
+use columns::Presets;
 
 /// A valid program, decoded.
 pub(super) struct Prepared {
@@ -75,14 +52,5 @@ impl Prepared {
             types,
             steps,
         })
-    }
-
-    /// The error of an instruction that the interpreter has no step for.
-    fn unsupported(program: &Program, pc: usize, reason: &str) -> BackendError {
-        BackendError::UnsupportedInstruction {
-            pc,
-            instruction: program.instructions()[pc].to_string(),
-            reason: reason.into(),
-        }
     }
 }

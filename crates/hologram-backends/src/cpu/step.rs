@@ -1,9 +1,20 @@
 //! Decoded instructions.
 
-use super::interpreter::Enqueue;
-use super::intrinsic::Intrinsic;
 use super::lanes::{Column, Lanes};
 use super::memory::{find_buffer, Blocks, Span};
+use crate::backend::error::FaultKind;
+use crate::intrinsics::IntrinsicCall;
+use crate::isa::{Instruction, Register};
+
+/// Starts the whole-buffer instruction at a pc elsewhere; its fault, if it certainly has one.
+pub(crate) type Enqueue<'a> = dyn FnMut(usize, &IntrinsicCall) -> Result<(), FaultKind> + 'a;
+
+/// A whole-buffer instruction with the columns of its registers.
+pub(super) struct Intrinsic {
+    pub pc: usize,
+    pub instruction: Instruction,
+    pub columns: Vec<(Register, Column)>,
+}
 
 /// What lanes can access besides their registers.
 pub(super) struct Memory<'a> {

@@ -1,7 +1,7 @@
 //! Rules of single instructions.
 
-use super::error::{at, ValidationError, ValidationErrorKind as Kind};
 use crate::atlas;
+use crate::backend::validation::{at, ValidationError, ValidationErrorKind as Kind};
 use crate::isa::{legality, Address, Epsilon, Instruction, Ty};
 use crate::program::Program;
 

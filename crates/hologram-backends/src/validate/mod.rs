@@ -6,16 +6,16 @@
 
 mod cfg;
 mod depth;
-mod error;
 mod flow;
 mod local;
 mod state;
 
+pub use crate::backend::validation::{ValidationError, ValidationErrorKind};
 pub use cfg::{BasicBlock, ControlFlow, Terminator};
-pub use error::{ValidationError, ValidationErrorKind};
 
 use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
+use crate::backend::validation::at;
 use crate::isa::{Register, Ty};
 use crate::program::Program;
 
@@ -54,9 +54,7 @@ pub fn validate_launch(program: &Program, params: &ExecutionParams) -> Result<Co
     if lanes > 1 {
         let intrinsic = program.instructions().iter().position(|i| i.is_intrinsic());
         if let Some(pc) = intrinsic {
-            return Err(
-                error::at(program, pc, ValidationErrorKind::IntrinsicLanes { lanes }).into(),
-            );
+            return Err(at(program, pc, ValidationErrorKind::IntrinsicLanes { lanes }).into());
         }
     }
     Ok(cfg)

@@ -12,39 +12,8 @@ pub struct Known {
 pub const KNOWN: &[Known] = &[
     Known {
         name: "hologram-backends",
-        files: &[
-            &[
-                "backend/error.rs",
-                "backend/launch.rs",
-                "validate/cfg.rs",
-                "validate/depth.rs",
-                "validate/error.rs",
-                "validate/flow.rs",
-                "validate/local.rs",
-                "validate/mod.rs",
-                "validate/state.rs",
-            ],
-            &[
-                "cpu/cache.rs",
-                "cpu/interpreter.rs",
-                "cpu/intrinsic.rs",
-                "cpu/launch.rs",
-                "cpu/machine.rs",
-                "cpu/ops/arithmetic.rs",
-                "cpu/ops/atlas.rs",
-                "cpu/ops/convert.rs",
-                "cpu/ops/float.rs",
-                "cpu/ops/fold.rs",
-                "cpu/ops/logic.rs",
-                "cpu/ops/memory.rs",
-                "cpu/ops/pool.rs",
-                "cpu/prepare.rs",
-                "cpu/prepare/columns.rs",
-                "cpu/prepare/decode.rs",
-                "cpu/step.rs",
-            ],
-        ],
-        modules: &[&["backend", "intrinsics", "validate"], &["isa", "program"]],
+        files: &[],
+        modules: &[&["backend", "intrinsics"], &["isa", "program"]],
     },
     Known {
         name: "hologram-core",
@@ -58,6 +27,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: "hologram-kernels",
         files: &[&[
+            "host/dispatch.rs",
             "host/element.rs",
             "host/gemm.rs",
             "host/half/convert.rs",

@@ -2,11 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use super::Presets;
-use crate::cpu::intrinsic::Intrinsic;
 use crate::cpu::lanes::Column;
+use crate::cpu::step::Intrinsic;
 use crate::isa::{Instruction, Predicate, Register, Ty, PREDICATES, REGISTERS};
 use crate::program::Program;
+
+/// A column and the type of its values.
+pub(in crate::cpu) type Preset = Option<(Column, Ty)>;
+
+/// Columns that lanes begin with, where the program reads them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::cpu) struct Presets {
+    /// `u32` x index of the lane in its block.
+    pub lane_x: Option<Column>,
+    /// `u32` x index of the block.
+    pub block_x: Option<Column>,
+    /// `u32` lanes of a block along x.
+    pub block_dim_x: Option<Column>,
+    /// `u64` global lane.
+    pub global_lane: Option<Column>,
+    /// `u8` class.
+    pub class: Option<Column>,
+    /// `u32` phase.
+    pub phase: Option<Column>,
+    /// Initial registers in their order.
+    pub initial: Vec<Preset>,
+}
 
 /// Columns given so far.
 pub(super) struct Columns {

@@ -1,16 +1,15 @@
 //! Instructions to steps.
 
 use super::columns::Columns;
-use super::Prepared;
 use crate::atlas;
-use crate::backend::error::Result;
-use crate::cpu::intrinsic::{self, Intrinsic};
+use crate::backend::error::{BackendError, Result};
+use crate::cpu::intrinsic;
 use crate::cpu::ops::arithmetic::{self, Binary};
 use crate::cpu::ops::float::{self, Function};
 use crate::cpu::ops::fold::{self, Fold};
 use crate::cpu::ops::logic::{self, Bitwise};
 use crate::cpu::ops::{atlas as classes, convert, memory, pool};
-use crate::cpu::step::{Flow, Source, Space, Step};
+use crate::cpu::step::{Flow, Intrinsic, Source, Space, Step};
 use crate::isa::{Address, Instruction, Label, Register, Ty};
 use crate::program::error::ProgramError;
 use crate::program::Program;
@@ -24,8 +23,10 @@ pub(super) fn decode(program: &Program, columns: &mut Columns) -> Result<Vec<Ste
             None => 0,
         };
         let step = step(pc, instruction, target, columns);
-        steps.push(step.ok_or_else(|| {
-            Prepared::unsupported(program, pc, "the interpreter has no such operation")
+        steps.push(step.ok_or_else(|| BackendError::UnsupportedInstruction {
+            pc,
+            instruction: instruction.to_string(),
+            reason: "the interpreter has no such operation".into(),
         })?);
     }
     Ok(steps)

@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::errors::{exception, OrRaise};
 use crate::process::{self, Own};
-use crate::{dlpack, dtype, view};
+use crate::{dlpack, dtype, names, view};
 
 /// Elements of one type in a device's memory.
 #[pyclass(name = "Buffer", module = "hologram", frozen, weakref)]
@@ -82,8 +82,8 @@ impl PyBuffer {
         if ty != buffer.ty() {
             let message = format!(
                 "array: elements are {}, {} expected; convert it with `astype`",
-                dtype::name(ty),
-                dtype::name(buffer.ty())
+                names::name(ty),
+                names::name(buffer.ty())
             );
             return Err(exception("DTypeError", message));
         }
@@ -285,7 +285,7 @@ impl PyBuffer {
             return Err(exception("ArgumentError", message));
         }
         if from.ty() != to.ty() {
-            let (given, expected) = (dtype::name(from.ty()), dtype::name(to.ty()));
+            let (given, expected) = (names::name(from.ty()), names::name(to.ty()));
             let message = format!("other: elements are {given}, {expected} expected");
             return Err(exception("DTypeError", message));
         }
@@ -420,7 +420,7 @@ impl PyBuffer {
             Ok(buffer) => format!(
                 "Buffer({} x {}, {})",
                 buffer.len(),
-                dtype::name(buffer.ty()),
+                names::name(buffer.ty()),
                 self.executor.backend_type()
             ),
             Err(_) if process::check().is_err() => "Buffer(of another process)".into(),

@@ -1,7 +1,5 @@
 //! Element types by their NumPy names, and numbers as bits.
 
-use std::ffi::CStr;
-
 use half::{bf16, f16};
 use hologram_backends::Ty;
 use pyo3::exceptions::PyOverflowError;
@@ -11,36 +9,7 @@ use pyo3::types::{PyModule, PyString};
 use pyo3::IntoPyObjectExt;
 
 use crate::errors::exception;
-
-/// NumPy's name of each type, and the format of the buffer protocol.
-const NAMES: [(&str, Ty, Option<&CStr>); 12] = [
-    ("int8", Ty::I8, Some(c"b")),
-    ("int16", Ty::I16, Some(c"h")),
-    ("int32", Ty::I32, Some(c"i")),
-    ("int64", Ty::I64, Some(c"q")),
-    ("uint8", Ty::U8, Some(c"B")),
-    ("uint16", Ty::U16, Some(c"H")),
-    ("uint32", Ty::U32, Some(c"I")),
-    ("uint64", Ty::U64, Some(c"Q")),
-    ("float16", Ty::F16, Some(c"e")),
-    ("bfloat16", Ty::Bf16, None),
-    ("float32", Ty::F32, Some(c"f")),
-    ("float64", Ty::F64, Some(c"d")),
-];
-
-fn entry(ty: Ty) -> &'static (&'static str, Ty, Option<&'static CStr>) {
-    &NAMES[usize::from(ty.code())]
-}
-
-/// NumPy's name of a type.
-pub fn name(ty: Ty) -> &'static str {
-    entry(ty).0
-}
-
-/// Format of the buffer protocol; bfloat16 has none.
-pub fn format(ty: Ty) -> Option<&'static CStr> {
-    entry(ty).2
-}
+use crate::names::{self, name};
 
 /// The module `numpy`.
 pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
@@ -52,9 +21,8 @@ pub fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
 /// The type that a name, a NumPy type or dtype means.
 pub fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<Ty> {
     let py = dtype.py();
-    let find = |name: &str| NAMES.iter().find(|(n, ..)| *n == name).map(|e| e.1);
     if let Ok(text) = dtype.cast::<PyString>() {
-        if let Some(ty) = find(&text.to_string_lossy()) {
+        if let Some(ty) = names::find(&text.to_string_lossy()) {
             return Ok(ty);
         }
     }
@@ -68,9 +36,8 @@ pub fn parse(dtype: &Bound<'_, PyAny>) -> PyResult<Ty> {
         let message = format!("dtype: {text} of foreign byte order; convert it with `astype`");
         return Err(exception("DTypeError", message));
     }
-    find(&text).ok_or_else(|| {
-        let names: Vec<_> = NAMES.iter().map(|e| e.0).collect();
-        let message = format!("dtype: `{text}` is none of {}", names.join(", "));
+    names::find(&text).ok_or_else(|| {
+        let message = format!("dtype: `{text}` is none of {}", names::all().join(", "));
         exception("DTypeError", message)
     })
 }

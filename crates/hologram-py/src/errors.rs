@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
 
-use crate::dtype;
+use crate::names;
 
 /// `Result` of the core, raised.
 pub trait OrRaise<T> {
@@ -53,7 +53,7 @@ fn message(error: &Error) -> String {
             expected,
             actual,
         } => {
-            let (expected, actual) = (dtype::name(expected), dtype::name(actual));
+            let (expected, actual) = (names::name(expected), names::name(actual));
             format!("{argument}: elements are {actual}, {expected} expected")
         }
         ref other => other.to_string(),

@@ -7,6 +7,7 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
+mod names;
 mod ops;
 mod process;
 mod program;

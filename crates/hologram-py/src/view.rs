@@ -6,7 +6,7 @@ use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::dtype;
+use crate::names;
 use crate::process::Own;
 
 /// Extent and stride, which a view points to.
@@ -33,11 +33,11 @@ pub unsafe fn fill(
     owner: Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let asked = |flag| flags & flag == flag;
-    let format = match (asked(ffi::PyBUF_FORMAT), dtype::format(ty)) {
+    let format = match (asked(ffi::PyBUF_FORMAT), names::format(ty)) {
         (false, _) => None,
         // As numbers of another type they would be read wrongly.
         (true, None) => {
-            let name = dtype::name(ty);
+            let name = names::name(ty);
             let message = format!(
                 "the buffer protocol has no {name}: use to_bytes(), or astype(\"float32\")"
             );

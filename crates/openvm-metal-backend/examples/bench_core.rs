@@ -9,10 +9,10 @@ use std::{hint::black_box, time::Duration, time::Instant};
 use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     kernels,
-    matrix::MetalMatrix,
     ntt::{ntt_batch, rs_encode, NttDirection},
     params::MerkleLeafParams,
     prelude::{Digest, EF, F},
+    MetalMatrix,
 };
 use openvm_metal_common::{CommandStream, Device, Grid, MetalBuffer, MetalContext};
 use p3_baby_bear::default_babybear_poseidon2_16;

@@ -6,10 +6,10 @@
 
 use std::time::Instant;
 
-use openvm_metal_backend::config::MetalProverConfig;
 use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::prelude::{EF, F};
+use openvm_metal_backend::MetalProverConfig;
 use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge;
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};

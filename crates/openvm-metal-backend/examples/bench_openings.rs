@@ -8,13 +8,12 @@ use std::{error::Error, sync::Arc, time::Instant};
 use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     kernels,
-    matrix::{MetalMatrix, MetalSliceOwned},
     openings::{
         stacked_reduction::{prove_stacked_reduction, StackedCommit},
         whir::{prove_whir, WhirCommit},
     },
     prelude::{EF, F},
-    stacked::StackedSegment,
+    MetalMatrix, MetalSliceOwned, StackedRange,
 };
 use openvm_metal_common::{Device, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
@@ -57,14 +56,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         let len = buffer.len();
         MetalSliceOwned::new(Arc::new(buffer), 0, len)
     };
-    let mut segments = vec![StackedSegment {
+    let mut ranges = vec![StackedRange {
         start: 0,
         cells: owned(MetalBuffer::from_host(&s, &cells)?),
     }];
     drop(cells);
     if all > used {
         let padding = owned(MetalBuffer::zeroed(&s, all - used)?);
-        segments.push(StackedSegment {
+        ranges.push(StackedRange {
             start: used as u64,
             cells: padding,
         });
@@ -84,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let commits = [StackedCommit {
             layout: &layout,
-            segments: &segments,
+            ranges: &ranges,
             need_rot: &[true],
         }];
         let (_, u) = prove_stacked_reduction(
@@ -103,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .chain(u[1..].iter().copied())
             .collect();
         let commits = [WhirCommit {
-            segments: &segments,
+            ranges: &ranges,
             width: layout.width(),
             tree: &tree,
         }];

@@ -2,7 +2,7 @@
 //! `cargo run --release --example keccakf -- 64`
 use std::{sync::Arc, time::Instant};
 
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
 use openvm_stark_backend::{
     prover::{AirProvingContext, ColMajorMatrix, DeviceDataTransporter, ProvingContext},
     BaseAirWithPublicValues, PartitionedBaseAir, StarkEngine,

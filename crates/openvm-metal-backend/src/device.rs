@@ -16,6 +16,8 @@ pub struct MetalDevice {
     config: Arc<SC>,
     prover: MetalProverConfig,
     stream: Result<CommandStream, Arc<MetalProverError>>,
+    /// The input of the one proof that is made with this value was checked.
+    input_checked: bool,
 }
 
 impl MetalDevice {
@@ -28,6 +30,7 @@ impl MetalDevice {
             config: Arc::new(config),
             prover: MetalProverConfig::default(),
             stream,
+            input_checked: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl MetalDevice {
             config: Arc::new(config),
             prover: MetalProverConfig::default(),
             stream,
+            input_checked: false,
         }
     }
 
@@ -84,6 +88,7 @@ impl MetalDevice {
             config: self.config.clone(),
             prover: self.prover.clone(),
             stream,
+            input_checked: false,
         }
     }
 
@@ -95,6 +100,17 @@ impl MetalDevice {
         self.queue()
             .as_ref()
             .map_err(|error| MetalProverError::Transport(error.clone()))
+    }
+
+    /// For the proof of an input that was checked: its phases do not check it again.
+    pub(crate) fn with_checked_input(mut self) -> Self {
+        self.input_checked = true;
+        self
+    }
+
+    /// See [`with_checked_input`](Self::with_checked_input).
+    pub(crate) fn is_input_checked(&self) -> bool {
+        self.input_checked
     }
 
     /// The counted handle, or why there is none.

@@ -80,7 +80,9 @@ impl BabyBearPoseidon2MetalEngine {
     /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.
     ///
     /// # Errors
-    /// See [`check_traces`].
+    /// [`MetalProverError::ConstraintViolated`] for the first row of the first AIR that breaks a constraint,
+    /// [`MetalProverError::BusUnbalanced`] for the first message that does not balance, the errors of
+    /// [`prove`](StarkEngine::prove) for inputs of a wrong shape.
     pub fn check_traces(
         &self,
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
@@ -160,7 +162,9 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
         ctx: ProvingContext<MetalBackend>,
     ) -> Result<Proof<SC>, MetalProverError> {
         check_input(&self.device, pk, &ctx)?;
-        self.prover().prove(pk, ctx)
+        let mut prover = self.prover();
+        prover.device = prover.device.with_checked_input();
+        prover.prove(pk, ctx)
     }
 
     /// [`check_traces`](Self::check_traces) with a key made for `airs`.

@@ -127,10 +127,10 @@ pub enum MetalProverError {
     /// The sum of all interactions is not zero: some message was sent that nobody received.
     #[error(
         "interactions do not balance: the fractional sum of all buses is not zero \
-         (debug::check_traces finds the message)"
+         (check_traces of the engine finds the message)"
     )]
     InteractionsUnbalanced,
-    /// A row that breaks a constraint, found by [`check_traces`](crate::debug::check_traces).
+    /// A row that breaks a constraint, found by [`check_traces`](crate::BabyBearPoseidon2MetalEngine::check_traces).
     #[error(
         "AIR {air_id} ({air}), row {row}: constraint {constraint} is {value}, not 0: {expression}"
     )]
@@ -144,7 +144,7 @@ pub enum MetalProverError {
         value: String,
     },
     /// A message whose counts do not add up to zero, found by
-    /// [`check_traces`](crate::debug::check_traces).
+    /// [`check_traces`](crate::BabyBearPoseidon2MetalEngine::check_traces).
     #[error("bus {bus}: message [{}] has count {sum} over all traces, not 0: {counts}",
         message.join(", "))]
     BusUnbalanced {

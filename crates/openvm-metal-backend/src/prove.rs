@@ -70,7 +70,9 @@ impl<TS: FiatShamirTranscript<SC>> MultiRapProver<MetalBackend, TS> for MetalDev
         ctx: &ProvingContext<MetalBackend>,
         common_main_pcs_data: &Transported<StackedPcsDataMetal>,
     ) -> Result<(Self::PartialProof, Vec<EF>), MetalProverError> {
-        check_input(self, mpk, ctx)?;
+        if !self.is_input_checked() {
+            check_input(self, mpk, ctx)?;
+        }
         common_main_pcs_data.checked()?;
         let (gkr, batch, r) = prove_zerocheck_and_logup(self, transcript, mpk, ctx)?;
         Ok(((gkr, batch), r))
@@ -170,7 +172,7 @@ fn prove_openings<TS: FiatShamirTranscript<SC>>(
             need_rot.push(vec![rotations(*air_id)]);
         }
     }
-    // The traces live on in the segments of the commitments, as far as those refer to them.
+    // The traces live on in the ranges of the commitments, as far as those refer to them.
     drop(ctx);
     let mut data = vec![common_main];
     for part in &committed {
@@ -182,7 +184,7 @@ fn prove_openings<TS: FiatShamirTranscript<SC>>(
         .zip(&need_rot)
         .map(|(data, need_rot): (_, &Vec<bool>)| StackedCommit {
             layout: &data.layout,
-            segments: &data.segments,
+            ranges: &data.ranges,
             need_rot,
         })
         .collect();
@@ -205,7 +207,7 @@ fn prove_openings<TS: FiatShamirTranscript<SC>>(
     let commits: Vec<_> = data
         .iter()
         .map(|data| WhirCommit {
-            segments: &data.segments,
+            ranges: &data.ranges,
             width: data.layout.width(),
             tree: &data.tree,
         })

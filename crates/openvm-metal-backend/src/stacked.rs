@@ -1,4 +1,4 @@
-//! The stacked matrix of a commitment: its layout, the segments that hold its cells, and the prover's
+//! The stacked matrix of a commitment: its layout, the ranges that hold its cells, and the prover's
 //! data for one commitment.
 //!
 //! Traces are stacked column after column, tallest first, into a matrix of height `2^log_h`. Because
@@ -15,7 +15,7 @@ use crate::{
 
 /// A contiguous range of the stacked matrix, column major: cells `start .. start + cells.len()`.
 #[derive(Clone, Debug)]
-pub struct StackedSegment {
+pub struct StackedRange {
     /// Index of the first cell: `column * 2^log_h + row`, a multiple of `2^l_skip`.
     pub start: u64,
     /// The cells; the length is a multiple of `2^l_skip`.
@@ -28,8 +28,8 @@ pub struct StackedPcsDataMetal {
     pub layout: StackedLayout,
     /// The cells of the stacked matrix in order, from 0 to `height * width` without gap or overlap:
     /// large traces by reference, everything else (small traces, traces shorter than `2^l_skip` with
-    /// their stride, the zero padding at the end) in runs of one buffer of its own.
-    pub segments: Vec<StackedSegment>,
+    /// their stride, the zero padding at the end) in ranges of one buffer of its own.
+    pub ranges: Vec<StackedRange>,
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
     /// `tree.backing()` is the codeword matrix, or its first columns.
     pub tree: MerkleTreeMetal<F>,

@@ -18,7 +18,7 @@ use openvm_stark_backend::{
 
 use crate::{
     backend::{MetalBackend, Transported},
-    commit::{commit_segments, CommitParams},
+    commit::{commit_stacked, CommitParams},
     constraints::AirDataMetal,
     device::MetalDevice,
     error::MetalProverError,
@@ -26,7 +26,7 @@ use crate::{
     memory::PlannedBuffer,
     ntt::transpose,
     prelude::{Digest, F, SC},
-    stacked::{StackedPcsDataMetal, StackedSegment},
+    stacked::{StackedPcsDataMetal, StackedRange},
 };
 
 type HostPcsData = StackedPcsData<F, Digest>;
@@ -100,8 +100,8 @@ impl MetalDevice {
         params.check_code(s, layout.width())?;
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
         let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());
-        let segments = vec![StackedSegment { start: 0, cells }];
-        let (root, data) = commit_segments(s, params, layout, segments)?;
+        let ranges = vec![StackedRange { start: 0, cells }];
+        let (root, data) = commit_stacked(s, params, layout, ranges)?;
         if root != host.commit()? {
             let what = "a trace committed on the host".to_owned();
             return Err(MetalProverError::CommitmentMismatch { what });
@@ -164,8 +164,8 @@ fn trace_view(data: &StackedPcsDataMetal, trace: &ColMajorMatrix<F>) -> Option<M
             .is_some_and(|(_, _, slice)| {
                 1 << slice.log_height() == height && slice.log_height() >= data.layout.l_skip()
             });
-    let segment = data.segments.first().filter(|_| fits)?;
-    let (buffer, offset) = segment.cells.parts();
+    let range = data.ranges.first().filter(|_| fits)?;
+    let (buffer, offset) = range.cells.parts();
     let cells = MetalSliceOwned::new(buffer.clone(), offset, height * width);
     Some(MetalMatrix::from_slice(cells, height, width))
 }

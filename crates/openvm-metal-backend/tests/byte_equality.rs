@@ -8,9 +8,7 @@ use common::{
     prove, prove_and_verify,
     random_input::{random_input, Limits},
 };
-use openvm_metal_backend::{
-    config::MetalProverConfig, engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal,
-};
+use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalProverConfig};
 use openvm_metal_common::Device;
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;

@@ -18,6 +18,7 @@ fn check(device: Device, rounds: usize) {
         unchecked,
         [
             "commit_gather",
+            "constraint_collect_openings",
             "constraint_eq_tables",
             "constraint_eval_base",
             "constraint_eval_base_single",
@@ -29,7 +30,6 @@ fn check(device: Device, rounds: usize) {
             "constraint_fold_ple",
             "constraint_gather",
             "constraint_open_next",
-            "constraint_pick",
             "constraint_sum",
             "ntt_chunks",
             "ntt_columns",

@@ -16,9 +16,7 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{
-    config::MetalProverConfig, engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal,
-};
+use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalProverConfig};
 use openvm_metal_common::{Device, StreamCounters};
 use openvm_stark_backend::{StarkEngine, SystemParams};
 use openvm_stark_sdk::config::{

@@ -1,8 +1,8 @@
 //! The fractional sumcheck against the reference's, byte for byte.
 
-use openvm_metal_backend::config::MetalProverConfig;
 use openvm_metal_backend::gkr::{fractional_sumcheck, FracLayer};
 use openvm_metal_backend::prelude::{EF, F, SC};
+use openvm_metal_backend::MetalProverConfig;
 use openvm_metal_backend::{kernels, MetalProverError};
 use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::prover::fractional_sumcheck_gkr::{self as reference, Frac};

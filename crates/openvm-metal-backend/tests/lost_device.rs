@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use common::{mixture, Input, SC};
 use openvm_metal_backend::{
-    device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, error::MetalProverError,
-    kernels::LIBRARY, transcript::DuplexSpongeMetal,
+    kernels::LIBRARY, BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalDevice,
+    MetalProverError,
 };
 use openvm_metal_common::{Device, InjectedFault, MetalContext, MetalError};
 use openvm_stark_backend::{

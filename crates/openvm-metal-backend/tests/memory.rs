@@ -11,7 +11,7 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{config::MetalProverConfig, memory::MemoryEstimate, MetalProverError};
+use openvm_metal_backend::{MemoryEstimate, MetalProverConfig, MetalProverError};
 use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::{prover::DeviceDataTransporter, StarkEngine, SystemParams};
 use openvm_stark_sdk::config::app_params_with_100_bits_security;

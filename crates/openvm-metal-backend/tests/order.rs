@@ -10,9 +10,7 @@ use common::{
     prove_counted,
     random_input::{random_input, Limits},
 };
-use openvm_metal_backend::{
-    config::MetalProverConfig, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, kernels,
-};
+use openvm_metal_backend::{kernels, BabyBearPoseidon2MetalEngine, MetalDevice, MetalProverConfig};
 use openvm_metal_common::{Device, DeviceProfile, MetalContext, Order};
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;

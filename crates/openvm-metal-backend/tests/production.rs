@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bytes, keccak::keccakf, prove, Input};
-use openvm_metal_backend::{engine::BabyBearPoseidon2MetalEngine, transcript::DuplexSpongeMetal};
+use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal};
 use openvm_stark_backend::{keygen::types::MultiStarkProvingKey, StarkEngine};
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security, baby_bear_poseidon2::BabyBearPoseidon2RefEngine,

@@ -9,7 +9,7 @@ use common::{
     random_input::{random_input, Limits},
     SC,
 };
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
 use openvm_stark_backend::{codec::Decode, proof::Proof, StarkEngine};
 use rand::{rngs::StdRng, Rng, SeedableRng};
 

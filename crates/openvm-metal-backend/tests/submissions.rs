@@ -3,7 +3,7 @@
 mod common;
 
 use common::{keccak::keccakf, prove_counted};
-use openvm_metal_backend::{device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, kernels};
+use openvm_metal_backend::{kernels, BabyBearPoseidon2MetalEngine, MetalDevice};
 use openvm_metal_common::{Device, DeviceProfile, MetalContext, Order};
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::{

@@ -19,7 +19,7 @@ const OLDEST_MACOS: &str = "13.0";
 
 /// Whether libraries are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum MetallibChoice {
     /// If this is a Mac that has the tools and builds for Macs.
     IfPossible,
     /// No.
@@ -28,7 +28,7 @@ pub enum Wish {
     Always,
 }
 
-impl Wish {
+impl MetallibChoice {
     /// The choice in [`VARIABLE`].
     ///
     /// # Errors
@@ -62,11 +62,11 @@ impl AppleTools {
     /// # Errors
     /// [`BuildError::Tool`] if they are wanted in any case and missing. Xcode 26 has `xcrun metal`, but no
     /// compiler behind it until that is downloaded, so it is run, not only looked for.
-    pub fn find(wish: Wish, mac: bool) -> Result<Option<Self>, BuildError> {
-        if wish == Wish::Never || (wish == Wish::IfPossible && !mac) {
+    pub fn find(choice: MetallibChoice, mac: bool) -> Result<Option<Self>, BuildError> {
+        if choice == MetallibChoice::Never || (choice == MetallibChoice::IfPossible && !mac) {
             return Ok(None);
         }
-        let required = wish == Wish::Always;
+        let required = choice == MetallibChoice::Always;
         let found = xcrun(&["metal", "--version"]).and_then(|out| {
             let text = String::from_utf8_lossy(&out.stdout).into_owned();
             checked(out).map(|()| text.lines().next().unwrap_or_default().to_owned())

@@ -8,7 +8,7 @@ use std::{
 };
 
 use openvm_metal_builder::{
-    target_metallib::{AppleTools, Wish, VARIABLE},
+    target_metallib::{AppleTools, MetallibChoice, VARIABLE},
     BuildError, Builder,
 };
 
@@ -82,16 +82,27 @@ fn libraries_are_made_where_the_tools_are() {
     env::set_var("FAKE_XCRUN_LOG", place.file("log"));
 
     // What is found: a machine that is no Mac is not asked unless it must.
-    let find = |wish, mac| AppleTools::find(wish, mac).map(|tools| tools.map(|t| t.version));
-    assert_eq!(find(Wish::Never, true).expect("nothing"), None);
-    assert_eq!(find(Wish::IfPossible, false).expect("nothing"), None);
+    let find = |choice, mac| AppleTools::find(choice, mac).map(|tools| tools.map(|t| t.version));
+    assert_eq!(find(MetallibChoice::Never, true).expect("nothing"), None);
+    assert_eq!(
+        find(MetallibChoice::IfPossible, false).expect("nothing"),
+        None
+    );
     assert!(place.calls().is_empty());
     let version = Some("Apple metal version 32023.1 (fake)".to_owned());
-    assert_eq!(find(Wish::IfPossible, true).expect("found"), version);
-    assert_eq!(find(Wish::Always, false).expect("found"), version);
+    assert_eq!(
+        find(MetallibChoice::IfPossible, true).expect("found"),
+        version
+    );
+    assert_eq!(find(MetallibChoice::Always, false).expect("found"), version);
     env::set_var("FAKE_XCRUN_MISSING", "1");
-    assert_eq!(find(Wish::IfPossible, true).expect("no error"), None);
-    let error = find(Wish::Always, true).expect_err("no tools").to_string();
+    assert_eq!(
+        find(MetallibChoice::IfPossible, true).expect("no error"),
+        None
+    );
+    let error = find(MetallibChoice::Always, true)
+        .expect_err("no tools")
+        .to_string();
     assert!(error.contains("missing Metal Toolchain"), "{error}");
     assert!(error.contains(VARIABLE), "{error}");
     env::remove_var("FAKE_XCRUN_MISSING");
@@ -117,8 +128,8 @@ fn libraries_are_made_where_the_tools_are() {
     ] {
         env::set_var(name, value);
     }
-    let build = |wish: &str| {
-        env::set_var(VARIABLE, wish);
+    let build = |choice: &str| {
+        env::set_var(VARIABLE, choice);
         let built = Builder::new("metal").build();
         built.map(|()| fs::read_to_string(place.file("out/kernels.rs")).expect("kernels.rs"))
     };
@@ -167,7 +178,7 @@ fn libraries_are_made_where_the_tools_are() {
     let error = build("1").expect_err("a refusal");
     assert!(matches!(error, BuildError::Compile { .. }), "{error}");
     assert!(error.to_string().contains("fake refusal"), "{error}");
-    let optional = AppleTools::find(Wish::IfPossible, true);
+    let optional = AppleTools::find(MetallibChoice::IfPossible, true);
     let optional = optional.expect("no error").expect("the tools");
     let library = |unit: &str| {
         let msl = place.file(&format!("out/metal/{unit}/flat.metal"));

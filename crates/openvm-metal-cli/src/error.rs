@@ -1,6 +1,6 @@
 //! What can go wrong in a command, with its exit status and a remedy.
 
-use openvm_metal_backend::error::MetalProverError;
+use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::MetalError;
 
 /// Result of a command.

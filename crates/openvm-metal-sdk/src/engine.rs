@@ -6,9 +6,7 @@
 
 use std::{error::Error, fmt};
 
-use openvm_metal_backend::{
-    device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, matrix::MetalMatrix,
-};
+use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, MetalDevice, MetalMatrix};
 use openvm_metal_common::Device;
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,

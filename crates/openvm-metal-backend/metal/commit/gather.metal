@@ -1,4 +1,4 @@
-// Small traces into one run of the stacked matrix.
+// Copies of small traces, as they lie in the stacked matrix.
 #include "../field/baby_bear.h"
 #include "params.h"
 
@@ -11,22 +11,22 @@ constant constexpr ulong COMMIT_GATHER_BLOCK = 4096; // cells per threadgroup
 /// Requires: groups.y <= 64.
 /// Safety: each job of the grid reads inside its source and writes inside `target`. `cells` counts what they write.
 kernel void commit_gather(
-    device const Fp* s0 [[buffer(0)]],
-    device const Fp* s1 [[buffer(1)]],
-    device const Fp* s2 [[buffer(2)]],
-    device const Fp* s3 [[buffer(3)]],
-    device const Fp* s4 [[buffer(4)]],
-    device const Fp* s5 [[buffer(5)]],
-    device const Fp* s6 [[buffer(6)]],
-    device const Fp* s7 [[buffer(7)]],
-    device const Fp* s8 [[buffer(8)]],
-    device const Fp* s9 [[buffer(9)]],
-    device const Fp* s10 [[buffer(10)]],
-    device const Fp* s11 [[buffer(11)]],
-    device const Fp* s12 [[buffer(12)]],
-    device const Fp* s13 [[buffer(13)]],
-    device const Fp* s14 [[buffer(14)]],
-    device const Fp* s15 [[buffer(15)]],
+    device const Fp* source0 [[buffer(0)]],
+    device const Fp* source1 [[buffer(1)]],
+    device const Fp* source2 [[buffer(2)]],
+    device const Fp* source3 [[buffer(3)]],
+    device const Fp* source4 [[buffer(4)]],
+    device const Fp* source5 [[buffer(5)]],
+    device const Fp* source6 [[buffer(6)]],
+    device const Fp* source7 [[buffer(7)]],
+    device const Fp* source8 [[buffer(8)]],
+    device const Fp* source9 [[buffer(9)]],
+    device const Fp* source10 [[buffer(10)]],
+    device const Fp* source11 [[buffer(11)]],
+    device const Fp* source12 [[buffer(12)]],
+    device const Fp* source13 [[buffer(13)]],
+    device const Fp* source14 [[buffer(14)]],
+    device const Fp* source15 [[buffer(15)]],
     device Fp* target [[buffer(16)]],
     constant CommitGatherParams& p [[buffer(17)]],
     uint2 group [[threadgroup_position_in_grid]],
@@ -37,22 +37,22 @@ kernel void commit_gather(
     ulong begin = ulong(group.x) * COMMIT_GATHER_BLOCK;
     uint n = begin < job.len ? uint(min(COMMIT_GATHER_BLOCK, job.len - begin)) : 0u;
     LANE_MULTIPLE(job.log_stride == 0u ? n : 1u);
-    device const Fp* source = s0;
-    if (job.source == 1u) source = s1;
-    if (job.source == 2u) source = s2;
-    if (job.source == 3u) source = s3;
-    if (job.source == 4u) source = s4;
-    if (job.source == 5u) source = s5;
-    if (job.source == 6u) source = s6;
-    if (job.source == 7u) source = s7;
-    if (job.source == 8u) source = s8;
-    if (job.source == 9u) source = s9;
-    if (job.source == 10u) source = s10;
-    if (job.source == 11u) source = s11;
-    if (job.source == 12u) source = s12;
-    if (job.source == 13u) source = s13;
-    if (job.source == 14u) source = s14;
-    if (job.source == 15u) source = s15;
+    device const Fp* source = source0;
+    if (job.source == 1u) source = source1;
+    if (job.source == 2u) source = source2;
+    if (job.source == 3u) source = source3;
+    if (job.source == 4u) source = source4;
+    if (job.source == 5u) source = source5;
+    if (job.source == 6u) source = source6;
+    if (job.source == 7u) source = source7;
+    if (job.source == 8u) source = source8;
+    if (job.source == 9u) source = source9;
+    if (job.source == 10u) source = source10;
+    if (job.source == 11u) source = source11;
+    if (job.source == 12u) source = source12;
+    if (job.source == 13u) source = source13;
+    if (job.source == 14u) source = source14;
+    if (job.source == 15u) source = source15;
     source += job.source_start;
     device Fp* out = target + job.target_start + begin;
     if (job.source >= COMMIT_SOURCES) {

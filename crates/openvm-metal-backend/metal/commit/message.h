@@ -100,14 +100,14 @@ template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x) {
     }
 }
 
-/// The transform of one chunk per thread, from a segment into the first 2^log_column chunks of the
+/// The transform of one chunk per thread, from a range into the first 2^log_column chunks of the
 /// codeword columns.
 template <uint L>
-inline void commit_message(device const Fp* segment, device Fp* code, constant CommitMessageParams& p, gid_l gid) {
+inline void commit_message(device const Fp* range, device Fp* code, constant CommitMessageParams& p, gid_l gid) {
     constexpr uint N = 1u << L;
     typedef CommitChunkT<uint, N> Chunk;
     index_l from = index_l(gid) + p.skip;
-    CommitChunkT<uint_l, N> chunk = lane_load((device const Chunk*)segment, from);
+    CommitChunkT<uint_l, N> chunk = lane_load((device const Chunk*)range, from);
     if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c);
     else commit_chunk_transform<L>(chunk.c);
     device Chunk* target = (device Chunk*)code;

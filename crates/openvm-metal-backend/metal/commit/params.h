@@ -1,16 +1,16 @@
 #pragma once
 // Parameters of the commitment kernels; the Rust side is `src/params/commit.rs`.
 
-/// One segment of the stacked matrix on its way into the codeword matrix. Units are chunks of
+/// One range of the stacked matrix on its way into the codeword matrix. Units are chunks of
 /// 2^l_skip cells.
 struct CommitMessageParams {
     ulong first;          // stacked index of the first chunk of this dispatch
-    ulong skip;           // chunks of the segment before this dispatch
+    ulong skip;           // chunks of the range before this dispatch
     uint log_column;      // log2 of the chunks in a stacked column
     uint log_code_column; // log2 of the chunks in a codeword column
 };
 
-/// Copy of one trace into a run of small traces. Cell i of the run section is source cell
+/// Copy of one small trace into the buffer of all such. Cell i of its section is source cell
 /// i >> log_stride if the low bits of i are zero, else 0.
 struct CommitGatherJob {
     ulong source_start; // cells, within the source buffer

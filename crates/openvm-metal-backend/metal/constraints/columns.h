@@ -15,11 +15,11 @@ struct ConstraintReader {
 };
 
 inline ConstraintReader constraint_reader(ConstraintColumn column, uint mask, uint first_source,
-                                          device const Fp* s0, device const Fp* s1, device const Fp* s2, device const Fp* s3,
-                                          device const Fp* s4, device const Fp* s5, device const Fp* s6, device const Fp* s7) {
+                                          device const Fp* source0, device const Fp* source1, device const Fp* source2, device const Fp* source3,
+                                          device const Fp* source4, device const Fp* source5, device const Fp* source6, device const Fp* source7) {
     uint slot = (column.source & 255u) - first_source;
-    device const Fp* low = slot < 2u ? (slot == 0u ? s0 : s1) : (slot == 2u ? s2 : s3);
-    device const Fp* high = slot < 6u ? (slot == 4u ? s4 : s5) : (slot == 6u ? s6 : s7);
+    device const Fp* low = slot < 2u ? (slot == 0u ? source0 : source1) : (slot == 2u ? source2 : source3);
+    device const Fp* high = slot < 6u ? (slot == 4u ? source4 : source5) : (slot == 6u ? source6 : source7);
     ConstraintReader r;
     r.cells = (slot < 4u ? low : high) + column.first;
     r.kind = (column.source >> 8) & 255u;

@@ -8,7 +8,7 @@
 /// Given: points, cosets.
 /// Cost: points * (1 + cosets) * (params.l_skip + 1) / 2 << params.l_skip products,
 /// 4 * points * (1 + cosets) << params.l_skip bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -17,10 +17,10 @@ kernel void constraint_extend(
     device const Fp* tables [[buffer(3)]],
     device Fp* arena [[buffer(4)]],
     constant ConstraintColumnParams& params [[buffer(5)]],
-    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
-    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
-    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
-    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
+    device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
+    device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
+    device const Fp* source6 [[buffer(12)]], device const Fp* source7 [[buffer(13)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
@@ -33,9 +33,9 @@ kernel void constraint_extend(
         LANE_GUARD(i, share.count) {
             index_l t = i + ulong(share.first);
             ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
-            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
             index_l x = lane_mod_pow2(t, job.log_points);
-            device Fp* out = arena + job.dst + ulong(column.row) * job.row_stride;
+            device Fp* out = arena + job.dst + ulong(column.column) * job.column_stride;
             switch (params.l_skip) {
             case 1u: constraint_extend_column<1u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
             case 2u: constraint_extend_column<2u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
@@ -50,7 +50,7 @@ kernel void constraint_extend(
 /// One thread copies one cell of a column, cyclically beyond the height.
 /// Given: points.
 /// Cost: 0 products, 8 * points bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -58,10 +58,10 @@ kernel void constraint_gather(
     device const ConstraintColumn* columns [[buffer(2)]],
     device Fp* arena [[buffer(4)]],
     constant ConstraintColumnParams& params [[buffer(5)]],
-    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
-    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
-    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
-    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
+    device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
+    device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
+    device const Fp* source6 [[buffer(12)]], device const Fp* source7 [[buffer(13)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
@@ -74,10 +74,10 @@ kernel void constraint_gather(
         LANE_GUARD(i, share.count) {
             index_l t = i + ulong(share.first);
             ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
-            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
             index_l row = lane_mod_pow2(t, job.log_points);
             FpL value = constraint_read(r, to_vec(row) + job.first_point);
-            lane_store(arena + job.dst + ulong(column.row) * job.row_stride, row, value);
+            lane_store(arena + job.dst + ulong(column.column) * job.column_stride, row, value);
         }
     }
 }
@@ -87,7 +87,7 @@ kernel void constraint_gather(
 /// pairs to fold next are half the rows apart.
 /// Given: points.
 /// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, what a job writes in
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -96,10 +96,10 @@ kernel void constraint_fold_ple(
     device const FpExt* weights [[buffer(3)]],
     device Fp* arena [[buffer(4)]],
     constant ConstraintColumnParams& params [[buffer(5)]],
-    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
-    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
-    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
-    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
+    device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
+    device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
+    device const Fp* source6 [[buffer(12)]], device const Fp* source7 [[buffer(13)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
@@ -113,15 +113,15 @@ kernel void constraint_fold_ple(
         LANE_GUARD(i, share.count) {
             index_l t = i + ulong(share.first);
             ConstraintColumn column = columns[job.first_column + uint(lane_div_pow2(t, job.log_points))];
-            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
             index_l y = lane_mod_pow2(t, job.log_points);
             // Shifted in two steps: one shift by 32 - 0 would be undefined.
             uint_l row = ((reverse_bits(to_vec(y)) >> 1u) >> (31u - job.log_points)) << params.l_skip;
             device Fp* out = arena + job.dst;
-            ulong plane = job.row_stride;
+            ulong plane = job.column_stride;
             ConstraintDot here = constraint_dot();
             ConstraintDot next = constraint_dot();
-            bool rotated = column.next_row != ~0u;
+            bool rotated = column.next_column != ~0u;
             FpL x = constraint_read(r, row);
             for (uint z = 0; z < n; z++) {
                 FpExt w = weights[z];
@@ -129,8 +129,8 @@ kernel void constraint_fold_ple(
                 if (rotated || z + 1u < n) x = constraint_read(r, row + (z + 1u));
                 if (rotated) next = constraint_dot_add(next, x, w);
             }
-            if (column.row != ~0u) constraint_store_planes(out + 4u * ulong(column.row) * plane, plane, y, constraint_dot_value(here));
-            if (rotated) constraint_store_planes(out + 4u * ulong(column.next_row) * plane, plane, y, constraint_dot_value(next));
+            if (column.column != ~0u) constraint_store_planes(out + 4u * ulong(column.column) * plane, plane, y, constraint_dot_value(here));
+            if (rotated) constraint_store_planes(out + 4u * ulong(column.next_column) * plane, plane, y, constraint_dot_value(next));
         }
     }
 }

@@ -1,12 +1,12 @@
 #pragma once
-// The interpreter of rule programs (src/constraints/rules/program.rs): straight-line code, the same
+// The interpreter of constraint programs (src/programs/program.rs): straight-line code, the same
 // for all threads, over one register file per point in threadgroup memory, [register][point].
 #include "fold.h"
 
 constant constexpr uint CONSTRAINT_INDEX_MASK = (1u << 28) - 1u;
 
 // Points that one thread takes at a time, so that decoding costs less and loads overlap. The launcher
-// gives a threadgroup this many points per thread on GPUs (src/constraints/evaluator.rs).
+// gives a threadgroup this many points per thread on GPUs (src/constraints/interpreter.rs).
 #define CONSTRAINT_BASE_POINTS 4u
 #define CONSTRAINT_EXT_POINTS 2u
 
@@ -86,7 +86,7 @@ inline void constraint_store_points(device Fp* p, ulong stride, index_l i, uint 
 struct ConstraintBase {
     typedef FpL Value;
     device const Fp* arena;
-    ulong row_stride;
+    ulong column_stride;
     device const Fp* uniforms;
     device const FpExt* coefficients;
     device Fp* spills;
@@ -95,7 +95,7 @@ struct ConstraintBase {
 };
 inline FpL constraint_from_uniform(ConstraintBase c, FpL u) { return u; }
 template <uint V> inline void constraint_variable(ConstraintBase c, uint index, index_l i, uint apart, thread FpL* v) {
-    constraint_load<V>(c.arena + ulong(index) * c.row_stride, i, apart, v);
+    constraint_load<V>(c.arena + ulong(index) * c.column_stride, i, apart, v);
 }
 template <uint V> inline void constraint_register(ConstraintBase c, uint index, index_l i, uint apart, thread FpL* v) {
     constraint_load_register<V>(c.registers + index * c.block, i, apart, v);
@@ -116,7 +116,7 @@ inline void constraint_emit(ConstraintBase c, uint index, index_l i, FpL v, FpEx
 struct ConstraintExt {
     typedef FpExtL Value;
     device const Fp* arena;
-    ulong row_stride;  // of a plane
+    ulong column_stride;  // of a plane
     device const Fp* uniforms;
     device const FpExt* coefficients;
     device Fp* spills;
@@ -127,11 +127,11 @@ struct ConstraintExt {
 };
 inline FpExtL constraint_from_uniform(ConstraintExt c, FpL u) { return fpext_from_base(u); }
 template <uint V> inline void constraint_variable(ConstraintExt c, uint index, index_l i, uint apart, thread FpExtL* v) {
-    device const Fp* row = c.arena + 4u * ulong(index) * c.row_stride;
-    constraint_load_points<V>(row, c.row_stride, c.step == 0u ? i : i + c.half_rows, apart, v);
+    device const Fp* column = c.arena + 4u * ulong(index) * c.column_stride;
+    constraint_load_points<V>(column, c.column_stride, c.step == 0u ? i : i + c.half_rows, apart, v);
     if (c.step <= 1u) return;
     FpExtL zero[V];
-    constraint_load_points<V>(row, c.row_stride, i, apart, zero);
+    constraint_load_points<V>(column, c.column_stride, i, apart, zero);
     MSL_UNROLL for (uint j = 0; j < V; j++) {
         FpExtL slope = v[j] - zero[j];
         for (uint k = 1; k < c.step; k++) v[j] = v[j] + slope;
@@ -314,14 +314,14 @@ inline void constraint_base_group(device const ConstraintEvalJob* jobs, device c
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintBase c;
     c.arena = arena + job.arena + share.first;
-    c.row_stride = job.row_stride;
+    c.column_stride = job.column_stride;
     c.uniforms = uniforms + job.uniforms;
     c.coefficients = coefficients + job.coefficients;
     c.spills = spills + ulong(group) * params.spill_slots * params.block;
     c.registers = registers;
     c.block = params.block;
     device Fp* out = partials + job.partials + share.first;
-    uint aligned = uint(job.arena) | job.row_stride | share.first | uint(job.partials) | job.plane_stride;
+    uint aligned = uint(job.arena) | job.column_stride | share.first | uint(job.partials) | job.plane_stride;
     constraint_share_points<CONSTRAINT_BASE_POINTS, A>(c, code, job, share, tid, tpg, out, aligned);
 }
 
@@ -335,7 +335,7 @@ inline void constraint_ext_group(device const ConstraintEvalJob* jobs, device co
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintExt c;
     c.arena = arena + job.arena + share.first;
-    c.row_stride = job.row_stride;
+    c.column_stride = job.column_stride;
     c.uniforms = uniforms + job.uniforms;
     c.coefficients = coefficients + job.coefficients;
     c.spills = spills + 4u * ulong(group) * params.spill_slots * params.block;
@@ -344,6 +344,6 @@ inline void constraint_ext_group(device const ConstraintEvalJob* jobs, device co
     c.step = job.step;
     c.half_rows = job.half_rows;
     device Fp* out = partials + job.partials + share.first;
-    uint aligned = uint(job.arena) | job.row_stride | share.first | uint(job.partials) | job.plane_stride | job.half_rows;
+    uint aligned = uint(job.arena) | job.column_stride | share.first | uint(job.partials) | job.plane_stride | job.half_rows;
     constraint_share_points<CONSTRAINT_EXT_POINTS, A>(c, code, job, share, tid, tpg, out, aligned);
 }

@@ -1,4 +1,4 @@
-// Evaluation of rule programs at many points: round 0 (base field), the MLE rounds (extension field) and
+// Evaluation of constraint programs at many points: round 0 (base field), the MLE rounds (extension field) and
 // the input layer of GKR.
 #include "evaluate.h"
 
@@ -133,7 +133,7 @@ kernel void constraint_eval_leaves(
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintBase base;
     base.arena = arena + job.arena + share.first;
-    base.row_stride = job.row_stride;
+    base.column_stride = job.column_stride;
     base.uniforms = uniforms + job.uniforms;
     base.coefficients = coefficients + job.coefficients;
     base.spills = spills + ulong(group) * params.spill_slots * params.block;
@@ -146,6 +146,6 @@ kernel void constraint_eval_leaves(
     c.norm = Fp{job.norm};
     c.numerators = numerators;
     c.denominators = denominators;
-    uint aligned = uint(job.arena) | job.row_stride | share.first;
+    uint aligned = uint(job.arena) | job.column_stride | share.first;
     constraint_share_points<CONSTRAINT_BASE_POINTS, 1u>(c, code, job, share, tid, tpg, numerators, aligned);
 }

@@ -1,13 +1,13 @@
-// Openings of columns one row ahead, for the columns that no rule reads there.
+// Openings of columns one row ahead, for the columns that no program reads there.
 #include "fold.h"
 
-/// One run of x of one column per threadgroup: sum over x of eq[x] * sum over z of L_z(r_0) * (the cell
+/// Some x of one column per threadgroup: sum over x of eq[x] * sum over z of L_z(r_0) * (the cell
 /// after row x 2^l_skip + z). 4 wide products (2 products) per row and one extension product per x; log2(tpg)
 /// barriers.
 /// Given: points.
 /// Cost: 2 * points << params.l_skip products, points ext products, 4 * points << params.l_skip bytes per launch.
 /// Requires: threads_per_group <= 256.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `s0` to `s7`, its weights in `eq`, its
+/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, its weights in `eq`, its
 /// results in `out`; `weights` has 2^l_skip entries. `points` counts the values of x in all columns.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(
@@ -17,27 +17,27 @@ kernel void constraint_open_next(
     device const FpExt* weights [[buffer(3)]],
     device FpExt* out [[buffer(4)]],
     constant ConstraintColumnParams& params [[buffer(5)]],
-    device const Fp* s0 [[buffer(6)]], device const Fp* s1 [[buffer(7)]],
-    device const Fp* s2 [[buffer(8)]], device const Fp* s3 [[buffer(9)]],
-    device const Fp* s4 [[buffer(10)]], device const Fp* s5 [[buffer(11)]],
-    device const Fp* s6 [[buffer(12)]], device const Fp* s7 [[buffer(13)]],
+    device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
+    device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
+    device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
+    device const Fp* source6 [[buffer(12)]], device const Fp* source7 [[buffer(13)]],
     device const FpExt* eq [[buffer(14)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].row_stride);
+    LANE_MULTIPLE(jobs[groups[group]].column_stride);
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
     ConstraintColumnJob job = jobs[groups[group]];
-    uint run = group - job.first_group;
-    ulong first = ulong(run) * job.row_stride;
+    uint share = group - job.first_group;
+    ulong first = ulong(share) * job.column_stride;
     ConstraintColumn column = columns[job.first_column + uint(first >> job.log_points)];
     uint first_x = uint(first) & ((1u << job.log_points) - 1u);
-    ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, s0, s1, s2, s3, s4, s5, s6, s7);
+    ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
     FpExtL total = fpext_zero<uint_l>();
-    for (uint i0 = 0; i0 < job.row_stride; i0 += tpg) {
+    for (uint i0 = 0; i0 < job.column_stride; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, job.row_stride) {
+        LANE_GUARD(i, job.column_stride) {
             index_l x = i + ulong(first_x);
             uint_l row = to_vec(x) << params.l_skip;
             ConstraintDot dot = constraint_dot();
@@ -46,5 +46,5 @@ kernel void constraint_open_next(
         }
     }
     FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
-    if (LANE_LEADER(tid)) out[job.dst + run] = sum;
+    if (LANE_LEADER(tid)) out[job.dst + share] = sum;
 }

@@ -2,7 +2,7 @@
 // Structs shared with src/params/constraints.rs. "Words" are 4 bytes.
 #include "../field/fp_ext.h"
 
-/// One instruction of a rule program: see src/constraints/rules/program.rs.
+/// One instruction of a program: see src/programs/program.rs.
 struct alignas(16) ConstraintInstruction {
     uint head;  // operation | sink kind << 4 | sink index << 8
     uint a, b, c;  // operand kind << 28 | index
@@ -12,15 +12,15 @@ struct alignas(16) ConstraintInstruction {
 struct ConstraintColumn {
     ulong first;  // cell of row 0 in its source
     uint source;  // source slot | kind << 8 | next << 16 | log2 of the row stride << 24
-    uint row;     // destination row
-    uint next_row;  // fold only: destination row of the rotated column, or ~0
+    uint column;       // destination column
+    uint next_column;  // fold only: destination of the rotated column, or ~0
     uint unused;
 };
 
 /// Columns of one trace to extend (`constraint_extend`), copy (`constraint_gather`) or fold
 /// (`constraint_fold_ple`).
 struct ConstraintColumnJob {
-    ulong dst;           // word of destination row 0 (coset 0)
+    ulong dst;           // word of destination column 0 (coset 0)
     ulong coset_stride;  // words
     uint first_group;    // threadgroup of the dispatch
     uint first_column;   // entry of the column table
@@ -28,7 +28,7 @@ struct ConstraintColumnJob {
     uint log_points;     // x (extend), rows (gather) or results (fold) of each column
     uint first_point;
     uint height_mask;    // height of the trace - 1
-    uint row_stride;     // words between destination rows
+    uint column_stride;  // words between destination columns; open_next: x of a threadgroup
     uint cosets;         // extend only
 };
 struct ConstraintColumnParams {
@@ -40,11 +40,11 @@ struct ConstraintColumnParams {
 
 /// Points at which a range of a program is evaluated.
 struct ConstraintEvalJob {
-    ulong arena;         // word of variable row 0 at point 0
+    ulong arena;         // word of variable 0 at point 0
     ulong partials;      // word of plane 0 of accumulator 0 at point 0; leaves: row of point 0
     uint first_group;
     uint points;
-    uint row_stride;     // words between rows (base field) or planes (extension field) of the arena
+    uint column_stride;  // words between columns (base field) or planes (extension field) of the arena
     uint plane_stride;   // words between planes of the results
     uint code_begin, code_end;
     uint coefficients;   // first entry of the coefficient table
@@ -72,9 +72,9 @@ struct alignas(16) ConstraintLeaf {
 struct ConstraintSumJob {
     ulong partials;     // word of plane 0 of element 0
     uint plane_stride;  // words
-    uint length;        // elements of a run
-    uint runs;
-    uint run_stride;    // words
+    uint length;        // elements of a section
+    uint sections;
+    uint section_stride;  // words
     uint weights;       // entry of the eq tables for element 0
     uint unused;
 };
@@ -88,22 +88,22 @@ struct ConstraintEqJob {
     uint reversed;     // 1: the first coordinate is the highest bit of the index
 };
 
-/// Lerp of pairs of rows of one trace's arena.
-struct ConstraintLerpJob {
-    ulong arena;       // word of plane 0 of row 0
+/// Fold of pairs of rows of one trace's columns.
+struct ConstraintFoldJob {
+    ulong arena;       // word of plane 0 of column 0
     uint first_group;
     uint threads;      // planes of four words << log_half
     uint log_half;
     uint plane_stride;
 };
-struct alignas(16) ConstraintLerpParams {
+struct alignas(16) ConstraintFoldParams {
     FpExt r;
     uint block;
     uint unused[3];
 };
 
-/// A run of single elements to collect from the arena.
-struct ConstraintPick {
+/// A column that is folded to one element: its opening.
+struct ConstraintOpening {
     ulong arena;       // word of plane 0
     uint plane_stride;
     uint unused;

@@ -36,12 +36,12 @@ kernel void constraint_eq_tables(
     }
 }
 
-/// One sum per threadgroup: sums[group] = sum over i < length of weights[i] * (sum over runs of element
-/// i). At most one extension product per element and run.
+/// One sum per threadgroup: sums[group] = sum over i < length of weights[i] * (sum over the program's sections of
+/// element i). At most one extension product per element and section.
 /// Given: elements.
 /// Cost: elements ext products, 16 * elements bytes per launch.
 /// Lengths: jobs, sums groups.
-/// Safety: the elements of each job lie in `partials`, its weights in `tables`. `elements` counts them in all runs.
+/// Safety: the elements of each job lie in `partials`, its weights in `tables`. `elements` counts them in all sections.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_sum(
     device const ConstraintSumJob* jobs [[buffer(0)]],
@@ -57,11 +57,11 @@ kernel void constraint_sum(
     ConstraintSumJob job = jobs[group];
     FpExtL total = fpext_zero<uint_l>();
 #if LANE_WIDTH == 1
-    // Few elements with many runs: the threads share the runs.
-    if (job.length < tpg && job.runs > 1u) {
-        for (uint k = tid; k < job.runs * job.length; k += tpg) {
-            uint run = k / job.length, i = k - run * job.length;
-            FpExt value = constraint_load_planes(partials + job.partials + ulong(run) * job.run_stride, job.plane_stride, i);
+    // Few elements of many sections: the threads share the sections.
+    if (job.length < tpg && job.sections > 1u) {
+        for (uint k = tid; k < job.sections * job.length; k += tpg) {
+            uint section = k / job.length, i = k - section * job.length;
+            FpExt value = constraint_load_planes(partials + job.partials + ulong(section) * job.section_stride, job.plane_stride, i);
             total = total + value * tables[job.weights + i];
         }
         job.length = 0u;
@@ -71,8 +71,8 @@ kernel void constraint_sum(
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, job.length) {
             FpExtL value = fpext_zero<uint_l>();
-            for (uint k = 0; k < job.runs; k++) {
-                value = value + constraint_load_planes(partials + job.partials + ulong(k) * job.run_stride, job.plane_stride, i);
+            for (uint k = 0; k < job.sections; k++) {
+                value = value + constraint_load_planes(partials + job.partials + ulong(k) * job.section_stride, job.plane_stride, i);
             }
             total = total + value * lane_load(tables + job.weights, i);
         }
@@ -86,46 +86,46 @@ kernel void constraint_sum(
 /// Cost: rows ext products, 48 * rows bytes per launch.
 /// Safety: the threadgroups are those of `jobs`, whose columns lie in `arena`. `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
-    device const ConstraintLerpJob* jobs [[buffer(0)]],
+    device const ConstraintFoldJob* jobs [[buffer(0)]],
     device const uint* groups [[buffer(1)]],
     device Fp* arena [[buffer(2)]],
-    constant ConstraintLerpParams& params [[buffer(3)]],
+    constant ConstraintFoldParams& params [[buffer(3)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
     LANE_MULTIPLE(1u << jobs[groups[group]].log_half);
-    ConstraintLerpJob job = jobs[groups[group]];
+    ConstraintFoldJob job = jobs[groups[group]];
     ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
     FpExt r = params.r;
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
             index_l t = i + ulong(share.first);
-            device Fp* row = arena + job.arena + 4u * lane_div_pow2(t, job.log_half) * ulong(job.plane_stride);
+            device Fp* column = arena + job.arena + 4u * lane_div_pow2(t, job.log_half) * ulong(job.plane_stride);
             index_l y = lane_mod_pow2(t, job.log_half);
-            FpExtL zero = constraint_load_planes(row, job.plane_stride, y);
-            FpExtL one = constraint_load_planes(row, job.plane_stride, y + (1ul << job.log_half));
-            constraint_store_planes(row, job.plane_stride, y, zero + (one - zero) * r);
+            FpExtL zero = constraint_load_planes(column, job.plane_stride, y);
+            FpExtL one = constraint_load_planes(column, job.plane_stride, y + (1ul << job.log_half));
+            constraint_store_planes(column, job.plane_stride, y, zero + (one - zero) * r);
         }
     }
 }
 
 /// One element per thread: out[i] is the first element of column i.
 /// Cost: 0 products, 48 bytes per thread.
-/// Lengths: picks, out count.
-/// Safety: each of `picks` lies in `arena`.
-kernel void constraint_pick(
-    device const ConstraintPick* picks [[buffer(0)]],
+/// Lengths: openings, out count.
+/// Safety: each of `openings` lies in `arena`.
+kernel void constraint_collect_openings(
+    device const ConstraintOpening* openings [[buffer(0)]],
     device const Fp* arena [[buffer(1)]],
     device FpExt* out [[buffer(2)]],
     constant uint& count [[buffer(3)]],
     uint gid [[thread_position_in_grid]])
 {
     if (gid >= count) return;
-    ConstraintPick pick = picks[gid];
-    device const Fp* p = arena + pick.arena;
-    ulong stride = pick.plane_stride;
+    ConstraintOpening opening = openings[gid];
+    device const Fp* p = arena + opening.arena;
+    ulong stride = opening.plane_stride;
     out[gid] = fpext_make(p[0], p[stride], p[2u * stride], p[3u * stride]);
 }
 

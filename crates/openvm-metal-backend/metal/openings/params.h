@@ -2,22 +2,22 @@
 // By-value parameters and job tables of the opening kernels; the Rust twins are in src/params/openings.rs.
 #include "../field/fp_ext.h"
 
-// Neighbouring columns of one length in a segment of a stacked matrix.
-struct StackedRun {
-    ulong cells;        // first cell of the first column, relative to the segment
+// Neighbouring columns of one length in a range of a stacked matrix.
+struct StackedColumnJob {
+    ulong cells;        // first cell of the first column, relative to the range
     ulong out;          // first element of the output
     uint log_rows;      // column length
     uint columns;
     uint weight;        // index of the first column among all columns
-    uint first_group;   // threadgroups of earlier runs
+    uint first_group;   // threadgroups of earlier jobs
     uint log_block;     // rows of one threadgroup
     uint chunk;         // columns of one threadgroup
     uint accumulate;    // 1: add to what the output holds
     uint rotated;       // 1: some column is opened at its rotation too
 };
 
-struct StackedRunParams {
-    uint runs;
+struct StackedColumnParams {
+    uint jobs;
     uint log_low;  // length of the low factor of the weights (column values only)
 };
 
@@ -43,7 +43,7 @@ struct OpeningsFoldParams {
 };
 
 struct WhirBatchParams {
-    ulong len;          // cells of the segment
+    ulong len;          // cells of the range
     ulong start;        // index of its first cell in the stacked matrix
     uint log_height;    // of the stacked matrix
     uint log_block;     // rows of one threadgroup

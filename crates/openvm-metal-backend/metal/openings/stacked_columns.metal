@@ -3,36 +3,36 @@
 #include "accumulate.h"
 #include "params.h"
 
-/// out[run.out + column * parts + part] = sum over the rows of the part of weight(row) q_column[row],
+/// out[job.out + column * shares + share] = sum over the rows of the share of weight(row) q_column[row],
 /// weight(row) = high[row >> log_low] * low[row mod 2^log_low]. `low` is four planes of words. A
-/// threadgroup sums one part (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
+/// threadgroup sums one share (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
 /// of cached weights.
 /// Given: total.
 /// Cost: 2 * total products, 4 * total + 16 * groups bytes per launch.
 /// Requires: threads_per_group <= 256.
-/// Safety: the threadgroups are those of `runs`; the columns of each run lie in `cells`, its results in `out`; a
-/// part has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
+/// Safety: the threadgroups are those of `jobs`; the columns of each job lie in `cells`, its results in `out`; a
+/// share has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
 kernel void stacked_column_values(
     device const Fp* cells [[buffer(0)]],
     device const Fp* low [[buffer(1)]],
     device const FpExt* high [[buffer(2)]],
-    device const StackedRun* runs [[buffer(3)]],
+    device const StackedColumnJob* jobs [[buffer(3)]],
     device FpExt* out [[buffer(4)]],
-    constant StackedRunParams& p [[buffer(5)]],
+    constant StackedColumnParams& p [[buffer(5)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
     LANE_MULTIPLE(1u << p.log_low);
     uint k = 0u;
-    while (k + 1u < p.runs && runs[k + 1u].first_group <= group) k++;
-    StackedRun run = runs[k];
-    uint local = group - run.first_group;
-    uint log_parts = run.log_rows - run.log_block;
-    uint column = local >> log_parts;
-    ulong first = ulong(local & ((1u << log_parts) - 1u)) << run.log_block;
-    device const Fp* q = cells + run.cells + (ulong(column) << run.log_rows) + first;
-    uint low_len = 1u << p.log_low, blocks = 1u << (run.log_block - p.log_low);
+    while (k + 1u < p.jobs && jobs[k + 1u].first_group <= group) k++;
+    StackedColumnJob job = jobs[k];
+    uint local = group - job.first_group;
+    uint log_shares = job.log_rows - job.log_block;
+    uint column = local >> log_shares;
+    ulong first = ulong(local & ((1u << log_shares) - 1u)) << job.log_block;
+    device const Fp* q = cells + job.cells + (ulong(column) << job.log_rows) + first;
+    uint low_len = 1u << p.log_low, blocks = 1u << (job.log_block - p.log_low);
     FpExtL total = fpext_zero<uint_l>();
     for (uint b = 0u; b < blocks; b++) {
         FpExtAcc acc = fpext_acc_zero();
@@ -55,5 +55,5 @@ kernel void stacked_column_values(
         q += low_len;
     }
     FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
-    if (LANE_LEADER(tid)) out[run.out + local] = sum;
+    if (LANE_LEADER(tid)) out[job.out + local] = sum;
 }

@@ -2,7 +2,7 @@
 #include "accumulate.h"
 #include "params.h"
 
-/// out[row] (+)= sum of mu_powers[first_column + column] q[column][row] over the cells of one segment
+/// out[row] (+)= sum of mu_powers[first_column + column] q[column][row] over the cells of one range of cells
 /// of a stacked matrix, cell = column * 2^log_height + row; 4 wide products (2 products) per cell.
 /// Cost: 2 * ceil_div(p.len, 1 << p.log_height) << p.log_block products,
 /// 4 * ceil_div(p.len, 1 << p.log_height) + 16 << p.log_block bytes per threadgroup.

@@ -11,7 +11,7 @@ use crate::{
     matrix::MetalMatrix,
     ntt::{rs_encode, rs_encode_with},
     prelude::F,
-    stacked::StackedSegment,
+    stacked::StackedRange,
 };
 
 /// The codewords of stacked columns `columns`, one column of the result each.
@@ -25,7 +25,7 @@ use crate::{
 /// If the codewords do not fit into memory, or the device fails.
 pub(crate) fn encode_columns(
     s: &CommandStream,
-    segments: &[StackedSegment],
+    ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     absorbed: Option<&mut AbsorbedRows>,
@@ -44,18 +44,18 @@ pub(crate) fn encode_columns(
     })?;
     let mut code = MetalBuffer::uninit(s.context(), cells)?;
     if s.context().device_profile().cache > 0 {
-        encode_messages(s, segments, &mut code.as_slice_mut(), columns, shape)?;
+        encode_messages(s, ranges, &mut code.as_slice_mut(), columns, shape)?;
         rs_encode(s, &mut code, log_height, log_blowup, width)?;
         return Ok(MetalMatrix::from_buffer(code, rows, width));
     }
-    encode_by_halves(s, segments, columns, shape, &mut code, absorbed)?;
+    encode_by_halves(s, ranges, columns, shape, &mut code, absorbed)?;
     Ok(MetalMatrix::from_buffer(code, rows, width))
 }
 
 /// The way without a cache, into all of `code`.
 fn encode_by_halves(
     s: &CommandStream,
-    segments: &[StackedSegment],
+    ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     code: &mut MetalBuffer<F>,
@@ -73,7 +73,7 @@ fn encode_by_halves(
         let count = ((width - done) / 2).max(1);
         let (mut batch, rest) = code.slice_mut(done * rows..).into_split_at(count * rows);
         let wanted = columns.start + done..columns.start + done + count;
-        encode_messages(s, segments, &mut batch, wanted, shape)?;
+        encode_messages(s, ranges, &mut batch, wanted, shape)?;
         let scratch = if rest.is_empty() {
             spare.as_slice_mut()
         } else {
@@ -112,40 +112,40 @@ mod tests {
                 log_height,
                 log_blowup,
             };
-            // Segments that end within columns.
+            // Ranges that end within columns.
             let cells: usize = width << log_height;
             let cuts = [0, cells / 24 * 8, cells / 16 * 8, cells];
-            let segments: Vec<_> = cuts
+            let ranges: Vec<_> = cuts
                 .windows(2)
                 .map(|cut| {
                     let part: Vec<F> = (cut[0]..cut[1]).map(|_| word()).collect();
                     let len = part.len();
                     let part = MetalBuffer::from_host(s, &part).unwrap();
-                    StackedSegment {
+                    StackedRange {
                         start: cut[0] as u64,
                         cells: MetalSliceOwned::new(part.into(), 0, len),
                     }
                 })
                 .collect();
             let rows = 1 << (log_height + log_blowup);
-            let all = encode_columns(s, &segments, 0..width, shape, None).unwrap();
+            let all = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
             let all = all.slice().to_host(s).unwrap();
             for range in [0..width, 1..width, width - 1..width, 1..3] {
                 let expected = &all[range.start * rows..range.end * rows];
                 let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
-                encode_by_halves(s, &segments, range.clone(), shape, &mut code, None).unwrap();
+                encode_by_halves(s, &ranges, range.clone(), shape, &mut code, None).unwrap();
                 assert!(
                     code.to_host(s).unwrap() == expected,
                     "{range:?} of {shape:?}"
                 );
                 let mut absorbed = AbsorbedRows::new(s, rows).unwrap();
                 let taking = Some(&mut absorbed);
-                encode_by_halves(s, &segments, range.clone(), shape, &mut code, taking).unwrap();
+                encode_by_halves(s, &ranges, range.clone(), shape, &mut code, taking).unwrap();
                 let code = MetalMatrix::from_buffer(code, rows, range.len());
                 let (_, root) = MerkleTreeMetal::new(s, code.clone(), 4).unwrap();
                 let (_, resumed) = MerkleTreeMetal::resumed(s, code, 4, &absorbed).unwrap();
                 assert_eq!(resumed, root, "{range:?} of {shape:?}");
-                let part = encode_columns(s, &segments, range.clone(), shape, None).unwrap();
+                let part = encode_columns(s, &ranges, range.clone(), shape, None).unwrap();
                 assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");
             }
         }

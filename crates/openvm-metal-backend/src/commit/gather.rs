@@ -1,8 +1,8 @@
-//! Copies of small traces into the runs of a stacked matrix.
+//! Copies of small traces, as they lie in the stacked matrix.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
-use super::segments::{SegmentPlan, TraceShape};
+use super::ranges::{RangePlan, TraceShape};
 use crate::{
     error::MetalProverError,
     kernels,
@@ -14,28 +14,28 @@ use crate::{
 /// Cells that one threadgroup copies; the same number is in `metal/commit/gather.metal`.
 const BLOCK: u64 = 4096;
 
-/// Fills the runs of `plan` into one new buffer, run after run. `None` without runs.
+/// Copies what `plan` copies into one new buffer, range after range. `None` if that is nothing.
 ///
 /// One dispatch per 16 source buffers or 64 traces; 8 bytes of traffic per cell.
-pub(super) fn gather_runs(
+pub(super) fn gather_copies(
     s: &CommandStream,
-    plan: &[SegmentPlan],
+    plan: &[RangePlan],
     shapes: &[TraceShape],
     l_skip: usize,
     traces: &[&MetalMatrix<F>],
 ) -> Result<Option<MetalBuffer<F>>, MetalProverError> {
-    let runs = plan.iter().filter_map(|segment| match segment {
-        SegmentPlan::Run { traces, len, .. } => Some((traces.clone(), *len)),
-        SegmentPlan::Reference { .. } => None,
+    let copied = plan.iter().filter_map(|range| match range {
+        RangePlan::Copied { traces, len, .. } => Some((traces.clone(), *len)),
+        RangePlan::InPlace { .. } => None,
     });
-    let total: u64 = runs.clone().map(|(_, len)| len).sum();
+    let total: u64 = copied.clone().map(|(_, len)| len).sum();
     if total == 0 {
         return Ok(None);
     }
     let mut target = MetalBuffer::uninit(s.context(), total as usize)?;
     let mut batch = Batch::default();
     let mut at = 0;
-    for (range, len) in runs {
+    for (range, len) in copied {
         let end = at + len;
         for trace in range {
             let len = shapes[trace].stacked_cells(l_skip);
@@ -127,38 +127,15 @@ impl<'a> Batch<'a> {
         p.jobs[..self.jobs.len()].copy_from_slice(&self.jobs);
         let longest = self.jobs.iter().map(|job| job.len).max().unwrap_or(0);
         let groups = [longest.div_ceil(BLOCK) as u32, self.jobs.len() as u32, 1];
-        let source = |i: usize| -> MetalSlice<'_, F> {
+        let sources = std::array::from_fn(|i| -> MetalSlice<'_, F> {
             let matrix = self.sources.get(i).unwrap_or(&self.sources[0]);
             matrix.cells().parts().0.as_slice()
-        };
+        });
         let cells = self.jobs.iter().map(|job| job.len).sum();
+        let grid = Grid::groups(groups, [256u32, 1, 1]);
         // SAFETY: every job copies cells of a trace, which its source holds, to a section of `target`; the
         // grid has one row of threadgroups for each job.
-        let launched = unsafe {
-            kernels::commit_gather(
-                s,
-                Grid::groups(groups, [256u32, 1, 1]),
-                source(0),
-                source(1),
-                source(2),
-                source(3),
-                source(4),
-                source(5),
-                source(6),
-                source(7),
-                source(8),
-                source(9),
-                source(10),
-                source(11),
-                source(12),
-                source(13),
-                source(14),
-                source(15),
-                target,
-                &p,
-                cells,
-            )
-        };
+        let launched = unsafe { kernels::commit_gather(s, grid, sources, target, &p, cells) };
         launched?;
         self.sources.clear();
         self.jobs.clear();

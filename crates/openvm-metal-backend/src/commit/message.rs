@@ -6,7 +6,7 @@ use openvm_metal_common::{CommandStream, Grid, MetalSliceMut};
 
 use crate::{
     error::MetalProverError, kernels, params::CommitMessageParams, prelude::F,
-    stacked::StackedSegment,
+    stacked::StackedRange,
 };
 
 /// Chunks of one dispatch at most, so that a grid stays within 32 bits.
@@ -25,33 +25,33 @@ pub(crate) struct CodeShape {
 /// Writes the messages of stacked columns `columns` into the first `2^log_height` cells of each column
 /// of `code`: per chunk of `2^l_skip` cells an inverse DFT and subset sums over the coefficient index.
 ///
-/// One dispatch per segment; 8 bytes of traffic per cell. The rest of `code` stays as it is.
+/// One dispatch per range; 8 bytes of traffic per cell. The rest of `code` stays as it is.
 pub(super) fn encode_messages(
     s: &CommandStream,
-    segments: &[StackedSegment],
+    ranges: &[StackedRange],
     code: &mut MetalSliceMut<'_, F>,
     columns: Range<usize>,
     shape: CodeShape,
 ) -> Result<(), MetalProverError> {
     let wanted =
         (columns.start as u64) << shape.log_height..(columns.end as u64) << shape.log_height;
-    for segment in segments {
-        let end = wanted.end.min(segment.start + segment.cells.len() as u64);
-        let begin = wanted.start.max(segment.start);
+    for range in ranges {
+        let end = wanted.end.min(range.start + range.cells.len() as u64);
+        let begin = wanted.start.max(range.start);
         if begin >= end {
             continue;
         }
-        let mut skip = (begin - segment.start) >> shape.l_skip;
-        let chunks = (end - segment.start) >> shape.l_skip;
+        let mut skip = (begin - range.start) >> shape.l_skip;
+        let chunks = (end - range.start) >> shape.l_skip;
         while skip < chunks {
             let count = (chunks - skip).min(MAX_CHUNKS);
             let p = CommitMessageParams {
-                first: (segment.start >> shape.l_skip) + skip - (wanted.start >> shape.l_skip),
+                first: (range.start >> shape.l_skip) + skip - (wanted.start >> shape.l_skip),
                 skip,
                 log_column: (shape.log_height - shape.l_skip) as u32,
                 log_code_column: (shape.log_height + shape.log_blowup - shape.l_skip) as u32,
             };
-            let (grid, cells) = (Grid::threads(count as usize), segment.cells.slice());
+            let (grid, cells) = (Grid::threads(count as usize), range.cells.slice());
             match shape.l_skip {
                 0 => kernels::commit_message_0(s, grid, cells, code.reborrow(), &p),
                 1 => kernels::commit_message_1(s, grid, cells, code.reborrow(), &p),

@@ -8,7 +8,7 @@
 mod encode;
 mod gather;
 mod message;
-mod segments;
+mod ranges;
 #[cfg(test)]
 mod tests;
 
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use openvm_metal_common::{CommandStream, DeviceProfile, Order};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
-use self::segments::{plan_segments, SegmentPlan};
+use self::ranges::{plan_ranges, RangePlan};
 pub(crate) use self::{
     encode::encode_columns,
     message::{CodeShape, MAX_L_SKIP},
-    segments::{copied_cells, TraceShape},
+    ranges::{copied_cells, TraceShape},
 };
 use crate::{
     error::MetalProverError,
@@ -29,7 +29,7 @@ use crate::{
     matrix::{MetalMatrix, MetalSliceOwned},
     memory::{MemoryEstimate, PlannedBuffer},
     prelude::{Digest, F},
-    stacked::{StackedPcsDataMetal, StackedSegment},
+    stacked::{StackedPcsDataMetal, StackedRange},
 };
 
 /// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
@@ -95,19 +95,19 @@ pub fn stacked_commit(
         .collect();
     let layout = StackedLayout::new(params.l_skip, params.log_height, sorted)?;
     params.check_code(s, layout.width())?;
-    let segments = {
+    let ranges = {
         let _stage = s.stage("stacked_matrix");
         stack(s, params, &layout, &shapes, traces)?
     };
-    commit_segments(s, params, layout, segments)
+    commit_stacked(s, params, layout, ranges)
 }
 
-/// Encodes and hashes a stacked matrix whose segments exist.
-pub(crate) fn commit_segments(
+/// Encodes and hashes a stacked matrix whose ranges exist.
+pub(crate) fn commit_stacked(
     s: &CommandStream,
     params: CommitParams,
     layout: StackedLayout,
-    segments: Vec<StackedSegment>,
+    ranges: Vec<StackedRange>,
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let CommitParams {
         l_skip,
@@ -125,7 +125,7 @@ pub(crate) fn commit_segments(
             log_blowup,
         };
         let mut absorbed = sponges(s, log_height + log_blowup, width)?;
-        let code = encode_columns(s, &segments, 0..width, shape, absorbed.as_mut())?;
+        let code = encode_columns(s, &ranges, 0..width, shape, absorbed.as_mut())?;
         (code, absorbed)
     };
     let (mut tree, root) = {
@@ -142,7 +142,7 @@ pub(crate) fn commit_segments(
         root,
         StackedPcsDataMetal {
             layout,
-            segments,
+            ranges,
             tree,
             root,
         },
@@ -243,24 +243,24 @@ fn stack(
     layout: &StackedLayout,
     shapes: &[TraceShape],
     traces: &[&MetalMatrix<F>],
-) -> Result<Vec<StackedSegment>, MetalProverError> {
+) -> Result<Vec<StackedRange>, MetalProverError> {
     let total = (layout.width() as u64) << params.log_height;
-    let plan = plan_segments(shapes, params.l_skip, total);
-    let runs = gather::gather_runs(s, &plan, shapes, params.l_skip, traces)?.map(Arc::new);
+    let plan = plan_ranges(shapes, params.l_skip, total);
+    let copies = gather::gather_copies(s, &plan, shapes, params.l_skip, traces)?.map(Arc::new);
     let mut at = 0;
     plan.iter()
-        .map(|segment| match segment {
-            SegmentPlan::Reference { trace, start, .. } => Ok(StackedSegment {
+        .map(|range| match range {
+            RangePlan::InPlace { trace, start, .. } => Ok(StackedRange {
                 start: *start,
                 cells: traces[*trace].cells().clone(),
             }),
-            SegmentPlan::Run { start, len, .. } => {
-                let buffer = runs.clone().ok_or_else(|| {
-                    MetalProverError::internal("stacked_commit", "a run without a buffer")
+            RangePlan::Copied { start, len, .. } => {
+                let buffer = copies.clone().ok_or_else(|| {
+                    MetalProverError::internal("stacked_commit", "copies without a buffer")
                 })?;
                 let cells = MetalSliceOwned::new(buffer, at, *len as usize);
                 at += *len as usize;
-                Ok(StackedSegment {
+                Ok(StackedRange {
                     start: *start,
                     cells,
                 })

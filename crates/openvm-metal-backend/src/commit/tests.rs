@@ -83,14 +83,14 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 .map(|shape| (shape.width, shape.log_height))
                 .collect();
             let layout = StackedLayout::new(l_skip, log_height, sorted).unwrap();
-            let segments = stack(s, params, &layout, &shapes, &on_device).unwrap();
+            let ranges = stack(s, params, &layout, &shapes, &on_device).unwrap();
             let mut at = 0;
-            for segment in &segments {
-                assert_eq!(segment.start as usize, at);
-                let cells = segment.cells.slice().to_host(s).unwrap();
+            for range in &ranges {
+                assert_eq!(range.start as usize, at);
+                let cells = range.cells.slice().to_host(s).unwrap();
                 assert!(
                     cells == expected.values[at..at + cells.len()],
-                    "segment at {at}"
+                    "range at {at}"
                 );
                 at += cells.len();
             }
@@ -104,7 +104,7 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
             };
             encode_messages(
                 s,
-                &segments,
+                &ranges,
                 &mut code.as_slice_mut(),
                 0..layout.width(),
                 shape,

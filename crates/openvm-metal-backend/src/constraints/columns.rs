@@ -2,90 +2,17 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
-use super::input::{Sources, TraceInput, SOURCES_PER_DISPATCH};
+use super::{column_set::ColumnSet, plan::Plan};
 use crate::{
     kernels,
-    params::{ConstraintColumn, ConstraintColumnJob, ConstraintColumnParams},
+    params::{ConstraintColumnJob, ConstraintColumnParams},
     prelude::{EF, F},
-    programs::Variable,
 };
 
 /// Threads of a threadgroup.
 const BLOCK: u32 = 256;
-
-/// A range of the column table whose sources belong to one group.
-#[derive(Clone, Debug)]
-struct SetRange {
-    group: usize,
-    entries: Range<u32>,
-}
-
-/// Columns of one trace that are treated alike.
-#[derive(Clone, Debug, Default)]
-pub struct ColumnSet(Vec<SetRange>);
-
-impl ColumnSet {
-    /// Adds entries to the table.
-    pub fn new(
-        table: &mut Vec<ConstraintColumn>,
-        mut entries: Vec<(usize, ConstraintColumn)>,
-    ) -> Self {
-        entries.sort_by_key(|&(group, _)| group);
-        let mut ranges = Vec::new();
-        for run in entries.chunk_by(|a, b| a.0 == b.0) {
-            let first = table.len() as u32;
-            table.extend(run.iter().map(|&(_, column)| column));
-            ranges.push(SetRange {
-                group: run[0].0,
-                entries: first..table.len() as u32,
-            });
-        }
-        Self(ranges)
-    }
-
-    /// Ranges of the table, with the group of sources of each.
-    pub fn ranges(&self) -> impl Iterator<Item = (usize, Range<u32>)> + '_ {
-        self.0
-            .iter()
-            .map(|range| (range.group, range.entries.clone()))
-    }
-
-    /// Number of columns.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|range| range.entries.len()).sum()
-    }
-
-    /// The columns that read `variables`, with rows counted from `first_row`.
-    pub fn of_variables(
-        table: &mut Vec<ConstraintColumn>,
-        sources: &mut Sources,
-        trace: &TraceInput<'_>,
-        variables: &[Variable],
-        first_row: usize,
-    ) -> Self {
-        let entries = variables
-            .iter()
-            .enumerate()
-            .map(|(i, &v)| sources.column(trace, v, (first_row + i) as u32))
-            .collect();
-        Self::new(table, entries)
-    }
-}
-
-/// The sources of one dispatch; unused places repeat the first.
-pub struct SourceGroup<'a>(pub [MetalSlice<'a, F>; SOURCES_PER_DISPATCH]);
-
-impl Sources {
-    /// Group `group` of the sources.
-    pub fn group(&self, group: usize) -> SourceGroup<'_> {
-        let first = group * SOURCES_PER_DISPATCH;
-        SourceGroup(std::array::from_fn(|k| {
-            self.0.get(first + k).unwrap_or(&self.0[first]).slice(..)
-        }))
-    }
-}
 
 /// Jobs of one pass, by group of sources.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +50,7 @@ struct ColumnDispatch {
     cosets: u64,
 }
 
-/// Which kernel.
+/// What is done to the columns of a pass.
 #[derive(Clone, Copy)]
 pub enum ColumnKernel<'a> {
     /// To cosets of the skip domain; tables of `metal/constraints/coset.h`.
@@ -169,24 +96,21 @@ impl ColumnPlan {
             }
             plan.push(dispatches);
         }
-        let jobs = upload(s, &jobs)?;
+        let jobs = MetalBuffer::from_host(s, &jobs)?;
         Ok(Self {
             passes: plan,
             jobs,
-            groups: upload(s, &groups)?,
+            groups: MetalBuffer::from_host(s, &groups)?,
         })
     }
 
     /// Encodes pass `pass`.
-    #[allow(clippy::too_many_arguments)]
-    pub fn run(
+    pub fn encode(
         &self,
         s: &CommandStream,
+        plan: &Plan<'_>,
         pass: usize,
         kernel: ColumnKernel<'_>,
-        l_skip: usize,
-        sources: &Sources,
-        columns: &MetalBuffer<ConstraintColumn>,
         arena: &mut MetalBuffer<F>,
     ) -> Result<(), MetalError> {
         for dispatch in &self.passes[pass] {
@@ -194,12 +118,12 @@ impl ColumnPlan {
             let groups = self.groups.slice(dispatch.groups.clone());
             let grid = Grid::groups(dispatch.groups.len() as u32, BLOCK);
             let params = ConstraintColumnParams {
-                l_skip: l_skip as u32,
+                l_skip: plan.input.l_skip as u32,
                 block: BLOCK,
                 first_source: 0,
                 unused: 0,
             };
-            let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = sources.group(dispatch.group);
+            let sources = plan.sources.group(dispatch.group);
             // SAFETY: `groups` has a share of a job for each threadgroup. The entries of the column table lie
             // in the sources of their group, `height_mask` keeps rows inside a column, and the layout that
             // made the jobs gave their results room in `arena`; the tables are those of `l_skip`.
@@ -210,18 +134,11 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         groups,
-                        columns,
+                        &plan.columns,
                         tables,
                         &mut *arena,
                         &params,
-                        s0,
-                        s1,
-                        s2,
-                        s3,
-                        s4,
-                        s5,
-                        s6,
-                        s7,
+                        sources,
                         dispatch.points,
                         dispatch.cosets,
                     ),
@@ -230,17 +147,10 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         groups,
-                        columns,
+                        &plan.columns,
                         &mut *arena,
                         &params,
-                        s0,
-                        s1,
-                        s2,
-                        s3,
-                        s4,
-                        s5,
-                        s6,
-                        s7,
+                        sources,
                         dispatch.points,
                     ),
                     ColumnKernel::Fold(weights) => kernels::constraint_fold_ple(
@@ -248,18 +158,11 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         groups,
-                        columns,
+                        &plan.columns,
                         weights,
                         &mut *arena,
                         &params,
-                        s0,
-                        s1,
-                        s2,
-                        s3,
-                        s4,
-                        s5,
-                        s6,
-                        s7,
+                        sources,
                         dispatch.points,
                     ),
                 }
@@ -269,14 +172,24 @@ impl ColumnPlan {
         Ok(())
     }
 }
-
-/// Uploads a table; an empty one becomes a single element that is never read.
-pub fn upload<T: openvm_metal_common::DeviceElem>(
-    s: &CommandStream,
-    data: &[T],
-) -> Result<MetalBuffer<T>, MetalError> {
-    if data.is_empty() {
-        return MetalBuffer::uninit(s.context(), 1);
+/// Field tables of the coset extension (`metal/constraints/coset.h`).
+pub fn coset_tables(l_skip: usize, cosets: usize) -> Vec<F> {
+    use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
+    let n = 1usize << l_skip;
+    let root = F::two_adic_generator(l_skip);
+    let mut tables: Vec<F> = root.inverse().powers().take(n / 2).collect();
+    tables.extend(root.powers().take(n / 2));
+    let scale = F::from_usize(n).inverse();
+    for shift in F::GENERATOR.powers().skip(1).take(cosets) {
+        let powers: Vec<F> = shift.powers().take(n).collect();
+        tables.extend((0..n).map(|k| {
+            let reversed = if l_skip == 0 {
+                0
+            } else {
+                k.reverse_bits() >> (usize::BITS as usize - l_skip)
+            };
+            powers[reversed] * scale
+        }));
     }
-    MetalBuffer::from_host(s, data)
+    tables
 }

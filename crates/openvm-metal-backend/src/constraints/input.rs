@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openvm_metal_common::MetalBuffer;
+use openvm_metal_common::{MetalBuffer, MetalSlice};
 
 use super::AirDataMetal;
 use crate::{params::ConstraintColumn, prelude::F, programs::Variable};
@@ -45,8 +45,8 @@ impl TraceInput<'_> {
 
 /// Sources a kernel over columns takes.
 pub const SOURCES_PER_DISPATCH: usize = 8;
-/// No destination row.
-pub const NO_ROW: u32 = u32::MAX;
+/// No destination column.
+pub const NO_COLUMN: u32 = u32::MAX;
 
 /// The distinct buffers of the traces.
 #[derive(Default)]
@@ -63,12 +63,12 @@ impl Sources {
             })
     }
 
-    /// The entry that reads `variable` of `trace`, and the group of sources it belongs to.
+    /// The entry that reads `variable` of `trace` into `column` of the arena, and the group of sources it belongs to.
     pub fn column(
         &mut self,
         trace: &TraceInput<'_>,
         variable: Variable,
-        row: u32,
+        column: u32,
     ) -> (usize, ConstraintColumn) {
         let selector = |kind: u32| {
             let source = kind << 8;
@@ -76,8 +76,8 @@ impl Sources {
                 0,
                 ConstraintColumn {
                     source,
-                    row,
-                    next_row: NO_ROW,
+                    column,
+                    next_column: NO_COLUMN,
                     ..Default::default()
                 },
             )
@@ -86,20 +86,30 @@ impl Sources {
             Variable::IsFirstRow => selector(1),
             Variable::IsTransition => selector(2),
             Variable::IsLastRow => selector(3),
-            Variable::Column { part, column, next } => {
+            Variable::Column {
+                part,
+                column: of_part,
+                next,
+            } => {
                 let part = &trace.parts[part as usize];
                 let index = self.index(&part.buffer);
                 let entry = ConstraintColumn {
-                    first: part.offset + u64::from(column) * part.column_stride,
+                    first: part.offset + u64::from(of_part) * part.column_stride,
                     source: (index % SOURCES_PER_DISPATCH) as u32
                         | (u32::from(next) << 16)
                         | (part.log_row_stride << 24),
-                    row,
-                    next_row: NO_ROW,
+                    column,
+                    next_column: NO_COLUMN,
                     unused: 0,
                 };
                 (index / SOURCES_PER_DISPATCH, entry)
             }
         }
+    }
+
+    /// Group `group` of the sources, for one dispatch; unused places repeat the first.
+    pub fn group(&self, group: usize) -> [MetalSlice<'_, F>; SOURCES_PER_DISPATCH] {
+        let first = group * SOURCES_PER_DISPATCH;
+        std::array::from_fn(|k| self.0.get(first + k).unwrap_or(&self.0[first]).slice(..))
     }
 }

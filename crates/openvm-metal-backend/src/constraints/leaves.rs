@@ -5,16 +5,16 @@ use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
-    columns::{upload, ColumnKernel, ColumnPass, ColumnPlan},
-    evaluator::{EvalPass, EvalPlan, RuleEvaluator},
-    plan::{Plan, Which},
+    columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    interpreter::{EvalField, EvalPass, EvalPlan},
+    plan::{Plan, ProgramKind},
 };
 use crate::{
     error::MetalProverError,
     gkr::FracLayer,
     kernels,
     params::{ConstraintColumnJob, ConstraintEvalJob, ConstraintLeaf},
-    prelude::{EF, F},
+    prelude::{montgomery, EF, F},
 };
 
 /// Largest number of leaves filled by one dispatch.
@@ -31,7 +31,6 @@ pub fn norm_factor(l_skip: usize, log_height: usize) -> F {
 pub fn interaction_leaves(
     s: &CommandStream,
     plan: &Plan<'_>,
-    evaluator: &dyn RuleEvaluator,
     layout: &StackedLayout,
     log_len: usize,
     alpha: EF,
@@ -81,7 +80,7 @@ pub fn interaction_leaves(
                     log_points: log_chunk as u32,
                     first_point: first_row as u32,
                     height_mask: (1u32 << trace.log_height) - 1,
-                    row_stride: rows,
+                    column_stride: rows,
                     ..Default::default()
                 },
             );
@@ -89,15 +88,15 @@ pub fn interaction_leaves(
                 arena: used,
                 partials: first_row,
                 points: rows,
-                row_stride: rows,
+                column_stride: rows,
                 leaves: first_leaf,
                 norm: montgomery(norm_factor(l_skip, trace.log_height)),
                 ..Default::default()
             };
             evals
                 .jobs
-                .extend(plan.split(t, Which::Leaves, plan.parts(1 << log_rows), job));
-            evals.resources = evals.resources.max(plan.resources(t, Which::Leaves));
+                .extend(plan.jobs(t, ProgramKind::Leaves, plan.sections(1 << log_rows), job));
+            evals.resources = evals.resources.max(plan.resources(t, ProgramKind::Leaves));
             used += words;
             arena_words = arena_words.max(used);
         }
@@ -111,32 +110,14 @@ pub fn interaction_leaves(
     let mut layer = FracLayer::uninit(s.context(), log_len)?;
     let passes = eval_passes.len();
     let column_plan = ColumnPlan::new(s, column_passes)?;
-    let eval_plan = EvalPlan::new(s, eval_passes, 1)?;
-    let powers = upload(s, beta_powers)?;
-    let table = upload(s, &table)?;
+    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base)?;
+    let powers = MetalBuffer::from_host(s, beta_powers)?;
+    let table = MetalBuffer::from_host(s, &table)?;
     let mut arena = MetalBuffer::uninit(s.context(), (arena_words as usize).max(1))?;
     for pass in 0..passes {
-        let gather = ColumnKernel::Gather;
-        column_plan.run(
-            s,
-            pass,
-            gather,
-            l_skip,
-            &plan.sources,
-            &plan.columns,
-            &mut arena,
-        )?;
-        let (numerators, denominators) = layer.parts_mut();
-        evaluator.leaves(
-            s,
-            &eval_plan,
-            pass,
-            &powers,
-            &arena,
-            &table,
-            numerators,
-            denominators,
-        )?;
+        column_plan.encode(s, plan, pass, ColumnKernel::Gather, &mut arena)?;
+        plan.interpreter
+            .leaves(s, &eval_plan, pass, &powers, &arena, &table, &mut layer)?;
     }
     let end = layout
         .sorted_cols
@@ -163,10 +144,4 @@ fn fill(
         begin = end;
     }
     Ok(())
-}
-
-/// The word that holds a field element on the device.
-pub fn montgomery(x: F) -> u32 {
-    // SAFETY: `BabyBear` is a transparent `u32` in Montgomery form (`openvm_metal_common::elem`).
-    unsafe { std::mem::transmute::<F, u32>(x) }
 }

@@ -1,28 +1,30 @@
 //! The folded traces and the rounds over the hypercube: fold, evaluation and sums of all AIRs are one
 //! dispatch each, and a round waits once.
 
-use std::iter;
+use std::{iter, ops::Range};
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
-    columns::{upload, ColumnKernel, ColumnPass, ColumnPlan},
-    evaluator::{EvalPass, EvalPlan, RuleEvaluator},
+    columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    interpreter::{EvalField, EvalPlan},
     next_openings::NextOpenings,
-    plan::{Opening, Plan, Which},
-    round0::Coefficients,
+    pass::PassBuilder,
+    plan::{Opening, Plan, ProgramKind, TracePlan},
     sums::{EqTables, SumPlan, Sums},
+    weights::FirstCoefficient,
 };
 use crate::{
     error::MetalProverError,
     kernels,
     params::{
-        ConstraintColumnJob, ConstraintEvalJob, ConstraintLerpJob, ConstraintLerpParams,
-        ConstraintPick, ConstraintSumJob,
+        ConstraintColumnJob, ConstraintEvalJob, ConstraintFoldJob, ConstraintFoldParams,
+        ConstraintOpening,
     },
     prelude::{EF, F},
 };
 
+/// Threads of a threadgroup.
 const BLOCK: u32 = 256;
 
 /// The sums of one trace in one round, each at `X = 1..=degree`, or a single value without weight for a
@@ -36,41 +38,145 @@ pub struct RoundSums {
     pub denominator: Vec<EF>,
 }
 
+/// The fold of one round.
 struct Fold {
-    jobs: std::ops::Range<usize>,
-    groups: std::ops::Range<usize>,
+    jobs: Range<usize>,
+    groups: Range<usize>,
     /// Threads of all jobs.
     rows: u64,
 }
 
+/// Slots of a trace in one round: zerocheck, numerators, denominators.
+type Slots = [Range<usize>; 3];
+
 /// The extension-field arena of all traces and the uploaded jobs of all rounds.
 ///
-/// Row `r` of trace `t` is four planes of `2^n` words (`n` its hypercube variables) from word
-/// `fold_base + 4 r 2^n` on, rows in bit-reversed order, folded in place.
+/// Column `c` of trace `t` is four planes of `2^n` words (`n` its hypercube variables) from word
+/// `fold_base + 4 c 2^n` on, rows in bit-reversed order, folded in place.
 pub struct MleRounds {
     arena: MetalBuffer<F>,
     partials: MetalBuffer<F>,
     evals: EvalPlan,
     sums: Sums,
-    /// Per round and trace: slots of zerocheck, numerators, denominators.
-    slots: Vec<Vec<[std::ops::Range<usize>; 3]>>,
-    num_slots: Vec<usize>,
+    /// Per round and trace.
+    slots: Vec<Vec<Slots>>,
     folds: Vec<Fold>,
-    fold_jobs: MetalBuffer<ConstraintLerpJob>,
+    fold_jobs: MetalBuffer<ConstraintFoldJob>,
     fold_groups: MetalBuffer<u32>,
 }
 
+/// The jobs of all folds.
+#[derive(Default)]
+struct FoldPlan {
+    jobs: Vec<ConstraintFoldJob>,
+    groups: Vec<u32>,
+    folds: Vec<Fold>,
+}
+
+impl FoldPlan {
+    /// Adds the fold of a round.
+    fn add(&mut self, plan: &Plan<'_>, round: usize) {
+        let (first_job, first_group) = (self.jobs.len(), self.groups.len());
+        for trace in plan.traces.iter().filter(|trace| trace.n_lift >= round) {
+            let log_half = trace.n_lift - round;
+            let threads = trace.folded_columns << log_half;
+            let index = (self.jobs.len() - first_job) as u32;
+            let before = (self.groups.len() - first_group) as u32;
+            let groups = threads.div_ceil(BLOCK) as usize;
+            self.groups.extend(iter::repeat_n(index, groups));
+            self.jobs.push(ConstraintFoldJob {
+                arena: trace.fold_base,
+                first_group: before,
+                threads,
+                log_half: log_half as u32,
+                plane_stride: 1 << trace.n_lift,
+            });
+        }
+        let of_round = &self.jobs[first_job..];
+        self.folds.push(Fold {
+            rows: of_round.iter().map(|job| u64::from(job.threads)).sum(),
+            jobs: first_job..self.jobs.len(),
+            groups: first_group..self.groups.len(),
+        });
+    }
+}
+
+/// The evaluations of one round while they are planned.
+struct RoundPlan<'a> {
+    plan: &'a Plan<'a>,
+    eq: &'a EqTables,
+    first: &'a [FirstCoefficient],
+    round: usize,
+    sections: usize,
+    evals: PassBuilder,
+    num_slots: usize,
+}
+
+impl RoundPlan<'_> {
+    /// Evaluates a trace at `X = 1..=degree`, or at the end of its variables, or not any more.
+    fn add_trace(&mut self, t: usize, trace: &TracePlan, sums: &mut SumPlan) -> Slots {
+        let mut slots = [0..0, 0..0, 0..0];
+        let (n, round) = (trace.n_lift, self.round);
+        if n + 1 < round {
+            return slots;
+        }
+        let (steps, weights) = match n >= round {
+            true => (
+                1..=self.plan.input.max_constraint_degree,
+                self.eq.level(n, round),
+            ),
+            false => (0..=0, self.eq.one(n)),
+        };
+        let points = 1u32 << n.saturating_sub(round);
+        for (kind, accumulators) in [(ProgramKind::Zerocheck, 1u32), (ProgramKind::Logup, 2)] {
+            if self.plan.program(t, kind).is_empty() {
+                continue;
+            }
+            let first = self.num_slots;
+            let count = steps.clone().count();
+            for (k, step) in steps.clone().enumerate() {
+                let job = ConstraintEvalJob {
+                    arena: trace.fold_base,
+                    points,
+                    column_stride: 1 << n,
+                    coefficients: match kind {
+                        ProgramKind::Zerocheck => self.first[t].zerocheck,
+                        _ => self.first[t].logup,
+                    },
+                    accumulators,
+                    step: step as u32,
+                    half_rows: points,
+                    ..Default::default()
+                };
+                let results = self.evals.evaluate(self.plan, t, kind, self.sections, job);
+                for accumulator in 0..accumulators as usize {
+                    let sum = results.sum(accumulator as u64, 0, points, weights);
+                    sums.push(first + accumulator * count + k, sum);
+                }
+            }
+            self.num_slots += count * accumulators as usize;
+            match kind {
+                ProgramKind::Zerocheck => slots[0] = first..self.num_slots,
+                _ => {
+                    slots[2] = first..first + count;
+                    slots[1] = first + count..self.num_slots;
+                }
+            }
+        }
+        slots
+    }
+}
+
 impl MleRounds {
-    /// Folds the traces by the first challenge (`weights`: L_z(r_0) for z on the skip domain) and
+    /// Folds the traces by the first challenge (`lagrange`: L_z(r_0) for z on the skip domain) and
     /// prepares all rounds.
     pub fn new(
         s: &CommandStream,
         plan: &Plan<'_>,
         eq: &EqTables,
-        coefficients: &[Coefficients],
-        weights: &[EF],
+        first: &[FirstCoefficient],
+        lagrange: &[EF],
     ) -> Result<Self, MetalProverError> {
-        let l_skip = plan.input.l_skip;
         let mut arena = MetalBuffer::uninit(s.context(), plan.fold_words as usize)?;
         let mut pass = ColumnPass::default();
         for trace in &plan.traces {
@@ -78,142 +184,49 @@ impl MleRounds {
                 dst: trace.fold_base,
                 log_points: trace.n_lift as u32,
                 height_mask: (1u32 << trace.log_height) - 1,
-                row_stride: 1 << trace.n_lift,
+                column_stride: 1 << trace.n_lift,
                 ..Default::default()
             };
             pass.push(&trace.fold_set, job);
         }
-        let weights = upload(s, weights)?;
-        let (sources, columns) = (&plan.sources, &plan.columns);
-        let fold = ColumnKernel::Fold(&weights);
-        ColumnPlan::new(s, vec![pass])?.run(s, 0, fold, l_skip, sources, columns, &mut arena)?;
+        let lagrange = MetalBuffer::from_host(s, lagrange)?;
+        let fold = ColumnKernel::Fold(&lagrange);
+        ColumnPlan::new(s, vec![pass])?.encode(s, plan, 0, fold, &mut arena)?;
 
         let degree = plan.input.max_constraint_degree;
-        let n_max = plan
-            .traces
-            .iter()
-            .map(|trace| trace.n_lift)
-            .max()
-            .unwrap_or(0);
+        let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
-        let (mut folds, mut fold_jobs, mut fold_groups) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut num_slots, mut partial_words) = (Vec::new(), 0u64);
-        for round in 1..=n_max {
-            let mut pass = EvalPass::default();
-            let (mut partials, mut used, mut round_slots) = (0u64, 0, Vec::new());
-            let (first_job, first_group) = (fold_jobs.len(), fold_groups.len());
-            let points_of = |n: usize| degree << n.saturating_sub(round);
-            let total: usize = plan
-                .traces
-                .iter()
-                .filter(|trace| trace.n_lift + 1 >= round)
-                .map(|trace| points_of(trace.n_lift))
-                .max()
-                .unwrap_or(1);
-            for (t, trace) in plan.traces.iter().enumerate() {
-                let mut trace_slots = [0..0, 0..0, 0..0];
-                let n = trace.n_lift;
-                if n + 1 >= round {
-                    let steps = if n >= round { 1..=degree } else { 0..=0 };
-                    let log_points = n.saturating_sub(round);
-                    let weights = if n >= round {
-                        eq.level(n, round)
-                    } else {
-                        eq.one(n)
-                    };
-                    for (which, accumulators) in [(Which::Zerocheck, 1u32), (Which::Logup, 2)] {
-                        if plan.program(t, which).is_empty() {
-                            continue;
-                        }
-                        let first = used;
-                        let count = steps.clone().count();
-                        for (k, step) in steps.clone().enumerate() {
-                            let points = 1u32 << log_points;
-                            let coefficients = match which {
-                                Which::Zerocheck => coefficients[t].zerocheck,
-                                _ => coefficients[t].logup,
-                            };
-                            let job = ConstraintEvalJob {
-                                arena: trace.fold_base,
-                                partials,
-                                points,
-                                row_stride: 1 << n,
-                                plane_stride: points,
-                                coefficients,
-                                accumulators,
-                                step: step as u32,
-                                half_rows: points,
-                                ..Default::default()
-                            };
-                            let jobs = plan.split(t, which, plan.parts(total), job);
-                            let (runs, run_stride) = (jobs.len() as u32, 4 * accumulators * points);
-                            for accumulator in 0..accumulators as usize {
-                                let sum = ConstraintSumJob {
-                                    partials: partials
-                                        + 4 * (accumulator as u64) * u64::from(points),
-                                    plane_stride: points,
-                                    length: points,
-                                    runs,
-                                    run_stride,
-                                    weights,
-                                    unused: 0,
-                                };
-                                sums.push(first + accumulator * count + k, sum);
-                            }
-                            partials += u64::from(runs) * u64::from(run_stride);
-                            pass.jobs.extend(jobs);
-                        }
-                        pass.resources = pass.resources.max(plan.resources(t, which));
-                        used += count * accumulators as usize;
-                        match which {
-                            Which::Zerocheck => trace_slots[0] = first..used,
-                            _ => {
-                                trace_slots[2] = first..first + count;
-                                trace_slots[1] = first + count..used;
-                            }
-                        }
-                    }
-                }
-                if n >= round {
-                    let log_half = n - round;
-                    let threads = trace.fold_rows << log_half;
-                    let index = (fold_jobs.len() - first_job) as u32;
-                    let before = (fold_groups.len() - first_group) as u32;
-                    let groups = threads.div_ceil(BLOCK) as usize;
-                    fold_groups.extend(std::iter::repeat_n(index, groups));
-                    fold_jobs.push(ConstraintLerpJob {
-                        arena: trace.fold_base,
-                        first_group: before,
-                        threads,
-                        log_half: log_half as u32,
-                        plane_stride: 1 << n,
-                    });
-                }
-                round_slots.push(trace_slots);
-            }
+        let (mut folds, mut partial_words) = (FoldPlan::default(), 0u64);
+        for round in 1..=n_max.unwrap_or(0) {
+            let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
+            let left = plan.traces.iter().filter(|trace| trace.n_lift + 1 >= round);
+            let most_points = left.map(points_of).max().unwrap_or(1);
+            let mut of_round = RoundPlan {
+                plan,
+                eq,
+                first,
+                round,
+                sections: plan.sections(most_points),
+                evals: PassBuilder::default(),
+                num_slots: 0,
+            };
+            let traces = plan.traces.iter().enumerate();
+            let round_slots = traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums));
+            slots.push(round_slots.collect());
             sums.end_pass();
-            partial_words = partial_words.max(partials);
-            passes.push(pass);
-            slots.push(round_slots);
-            num_slots.push(used);
-            let jobs: &[ConstraintLerpJob] = &fold_jobs[first_job..];
-            let rows = jobs.iter().map(|job| u64::from(job.threads)).sum();
-            folds.push(Fold {
-                jobs: first_job..fold_jobs.len(),
-                groups: first_group..fold_groups.len(),
-                rows,
-            });
+            folds.add(plan, round);
+            partial_words = partial_words.max(of_round.evals.partials);
+            passes.push(of_round.evals.evals);
         }
         Ok(Self {
             arena,
             partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, 4)?,
+            evals: EvalPlan::new(s, passes, EvalField::Extension)?,
             sums: sums.upload(s)?,
             slots,
-            num_slots,
-            folds,
-            fold_jobs: upload(s, &fold_jobs)?,
-            fold_groups: upload(s, &fold_groups)?,
+            folds: folds.folds,
+            fold_jobs: MetalBuffer::from_host(s, &folds.jobs)?,
+            fold_groups: MetalBuffer::from_host(s, &folds.groups)?,
         })
     }
 
@@ -221,24 +234,21 @@ impl MleRounds {
     pub fn evaluate(
         &mut self,
         s: &CommandStream,
-        evaluator: &dyn RuleEvaluator,
+        plan: &Plan<'_>,
         eq: &EqTables,
         coefficients: &MetalBuffer<EF>,
         round: usize,
     ) -> Result<Vec<RoundSums>, MetalProverError> {
         let pass = round - 1;
-        evaluator.ext(
-            s,
-            &self.evals,
-            pass,
-            coefficients,
-            &self.arena,
-            &mut self.partials,
-        )?;
-        self.sums.run(s, pass, &self.partials, eq)?;
-        let mut values = vec![EF::default(); self.num_slots[pass]];
+        let (arena, partials) = (&self.arena, &mut self.partials);
+        plan.interpreter
+            .evaluate(s, &self.evals, pass, coefficients, arena, partials)?;
+        self.sums.encode(s, pass, &self.partials, eq)?;
+        let used = self.slots[pass].iter().flatten();
+        let num_slots = used.map(|range| range.end).max().unwrap_or(0);
+        let mut values = vec![EF::default(); num_slots];
         self.sums.read(s, pass..pass + 1, &mut values)?;
-        let take = |range: &std::ops::Range<usize>| values[range.clone()].to_vec();
+        let take = |range: &Range<usize>| values[range.clone()].to_vec();
         Ok(self.slots[pass]
             .iter()
             .map(|[zerocheck, numerator, denominator]| RoundSums {
@@ -253,7 +263,7 @@ impl MleRounds {
     pub fn fold(&mut self, s: &CommandStream, round: usize, r: EF) -> Result<(), MetalProverError> {
         let Fold { jobs, groups, rows } = &self.folds[round - 1];
         let grid = Grid::groups(groups.len() as u32, BLOCK);
-        let params = ConstraintLerpParams {
+        let params = ConstraintFoldParams {
             r,
             block: BLOCK,
             unused: [0; 3],
@@ -270,33 +280,36 @@ impl MleRounds {
     }
 
     /// The value of every opened column (and rotation) of every part, in the order of the proof; `next`
-    /// holds those that are not rows of the arena.
+    /// holds those that are not columns of the arena.
     pub fn openings(
         self,
         s: &CommandStream,
         plan: &Plan<'_>,
         next: &NextOpenings,
     ) -> Result<Vec<Vec<Vec<EF>>>, MetalProverError> {
-        let mut picks = Vec::new();
+        let mut openings = Vec::new();
         for trace in &plan.traces {
             let plane_stride = 1u32 << trace.n_lift;
-            let rows = trace.openings.iter().flatten();
-            picks.extend(rows.filter_map(|&opening| match opening {
-                Opening::Row(row) => Some(ConstraintPick {
-                    arena: trace.fold_base + 4 * u64::from(row) * u64::from(plane_stride),
+            let columns = trace.openings.iter().flatten();
+            openings.extend(columns.filter_map(|&opening| match opening {
+                Opening::Folded(column) => Some(ConstraintOpening {
+                    arena: trace.fold_base + 4 * u64::from(column) * u64::from(plane_stride),
                     plane_stride,
                     unused: 0,
                 }),
                 Opening::Next(_) => None,
             }));
         }
-        let count = picks.len() as u32;
-        let picks = upload(s, &picks)?;
+        let count = openings.len() as u32;
+        let openings = MetalBuffer::from_host(s, &openings)?;
         let mut out = MetalBuffer::uninit(s.context(), (count as usize).max(1))?;
         if count > 0 {
             let grid = Grid::threads(count as usize);
-            // SAFETY: the picks are first elements of rows of the arena.
-            unsafe { kernels::constraint_pick(s, grid, &picks, &self.arena, &mut out, &count)? };
+            let (arena, out) = (&self.arena, &mut out);
+            // SAFETY: the openings are first elements of columns of the arena.
+            unsafe {
+                kernels::constraint_collect_openings(s, grid, &openings, arena, out, &count)?;
+            }
         }
         let slices: Vec<_> = iter::once(out.as_slice()).chain(next.sums()).collect();
         let mut read = s.read_many(&slices)?.into_iter();
@@ -308,7 +321,7 @@ impl MleRounds {
             .zip(&next)
             .map(|(trace, next)| {
                 let mut value = |opening: &Opening| match *opening {
-                    Opening::Row(_) => values.next().expect("a value for every row"),
+                    Opening::Folded(_) => values.next().expect("a value for every column"),
                     Opening::Next(position) => next[position as usize],
                 };
                 let part = |openings: &Vec<Opening>| openings.iter().map(&mut value).collect();

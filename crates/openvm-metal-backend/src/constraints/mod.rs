@@ -1,12 +1,15 @@
 //! Batched zerocheck and LogUp: round 0, MLE rounds (docs/constraints.md).
 
 mod air_data;
+mod column_set;
 mod columns;
-mod evaluator;
 mod input;
+mod interpreter;
 mod leaves;
+mod logup;
 mod mle;
 mod next_openings;
+mod pass;
 mod plan;
 mod prover;
 mod round0;
@@ -15,11 +18,11 @@ mod tail;
 #[cfg(test)]
 mod tests;
 mod univariate;
+mod weights;
 
 pub(crate) use self::plan::target_points;
 pub use self::{
     air_data::AirDataMetal,
-    evaluator::{EvalPass, EvalPlan, EvalTables, Interpreter, Resources, RuleEvaluator},
     input::{ConstraintInput, PartInput, TraceInput},
     prover::{prove_constraints, ConstraintOutput},
 };

@@ -1,13 +1,9 @@
-//! Openings of columns one row ahead. The rotated columns that programs read are rows of the folded arena;
+//! Openings of columns one row ahead. The rotated columns that programs read are columns of the folded arena;
 //! all others are opened here by one pass over the trace, instead of being folded round by round.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
-use super::{
-    columns::{upload, SourceGroup},
-    plan::Plan,
-    sums::EqTables,
-};
+use super::{plan::Plan, sums::EqTables};
 use crate::{
     error::MetalProverError,
     kernels,
@@ -15,15 +11,15 @@ use crate::{
     prelude::EF,
 };
 
-/// Most x of a threadgroup; longer columns are cut, and the host adds the parts.
-const MAX_RUN: u32 = 1 << 14;
+/// Most x of a threadgroup; longer columns are cut, and the host adds the sums.
+const MAX_POINTS: u32 = 1 << 14;
 const THREADS: u32 = 256;
 
 /// Sums on the device that are still to be read.
 #[derive(Default)]
 pub struct NextOpenings {
     sums: Option<MetalBuffer<EF>>,
-    /// Trace and position of the opening that each sum is a part of.
+    /// Trace and position of the opening that each sum belongs to.
     owners: Vec<(usize, u32)>,
 }
 
@@ -64,8 +60,8 @@ pub fn next_openings(
     // Which value each result belongs to, dispatch by dispatch.
     let mut owners: Vec<Vec<(usize, u32)>> = Vec::new();
     for (t, trace) in plan.traces.iter().enumerate() {
-        let run = MAX_RUN.min(1 << trace.n_lift);
-        let runs = (1u32 << trace.n_lift) / run;
+        let points = MAX_POINTS.min(1 << trace.n_lift);
+        let shares = (1u32 << trace.n_lift) / points;
         let mut position = 0;
         for (group, entries) in trace.next_set.ranges() {
             let d = dispatches
@@ -82,15 +78,15 @@ pub fn next_openings(
                 first_column: entries.start,
                 log_points: trace.n_lift as u32,
                 height_mask: (1u32 << trace.log_height) - 1,
-                row_stride: run,
+                column_stride: points,
                 coset_stride: u64::from(eq.level(trace.n_lift, 0)),
                 ..Default::default()
             };
             for _ in entries {
-                groups.extend(std::iter::repeat_n(jobs.len() as u32, runs as usize));
+                groups.extend(std::iter::repeat_n(jobs.len() as u32, shares as usize));
                 owners[d].extend(std::iter::repeat_n(
                     (t, trace.next_order[position]),
-                    runs as usize,
+                    shares as usize,
                 ));
                 position += 1;
             }
@@ -99,7 +95,7 @@ pub fn next_openings(
     }
     let total: usize = owners.iter().map(Vec::len).sum();
     let mut out = MetalBuffer::<EF>::uninit(s.context(), total)?;
-    let lagrange = upload(s, lagrange)?;
+    let lagrange = MetalBuffer::from_host(s, lagrange)?;
     let params = ConstraintColumnParams {
         l_skip: plan.input.l_skip as u32,
         block: THREADS,
@@ -114,11 +110,13 @@ pub fn next_openings(
         let count = groups.len();
         let points = groups
             .iter()
-            .map(|&job| u64::from(jobs[job as usize].row_stride))
+            .map(|&job| u64::from(jobs[job as usize].column_stride))
             .sum();
         let grid = Grid::groups(count as u32, THREADS);
-        let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
-        let SourceGroup([s0, s1, s2, s3, s4, s5, s6, s7]) = plan.sources.group(group);
+        let (jobs, groups) = (
+            MetalBuffer::from_host(s, &jobs)?,
+            MetalBuffer::from_host(s, &groups)?,
+        );
         let results = out.slice_mut(first..first + count);
         // SAFETY: `groups` has a job for each threadgroup, which writes to its place in `results`; the
         // entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
@@ -133,14 +131,7 @@ pub fn next_openings(
                 &lagrange,
                 results,
                 &params,
-                s0,
-                s1,
-                s2,
-                s3,
-                s4,
-                s5,
-                s6,
-                s7,
+                plan.sources.group(group),
                 eq.tables(),
                 points,
             )

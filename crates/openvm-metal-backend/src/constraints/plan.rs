@@ -1,31 +1,35 @@
 //! Tables of a proof that every step of the phase shares.
 
+use std::collections::HashMap;
+
 use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer, MetalError};
 
 use super::{
-    columns::{upload, ColumnSet},
-    evaluator::{EvalTables, Resources},
-    input::{ConstraintInput, Sources, NO_ROW},
+    column_set::ColumnSet,
+    input::{ConstraintInput, Sources, NO_COLUMN},
+    interpreter::{Interpreter, Resources},
 };
 use crate::{
     params::{ConstraintColumn, ConstraintEvalJob},
-    prelude::F,
     programs::{Program, Variable},
 };
 
-/// Which program of an AIR.
+/// What a program of an AIR is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum ProgramKind {
+    /// The weighted sum of all constraints.
     Zerocheck,
+    /// The weighted sums of the counts and the messages of all interactions.
     Logup,
+    /// Each interaction by itself, for the GKR input layer.
     Leaves,
 }
 
 /// Where the opening of a column is found.
 #[derive(Clone, Copy, Debug)]
 pub enum Opening {
-    /// Row of the folded arena.
-    Row(u32),
+    /// Column of the folded arena.
+    Folded(u32),
     /// Position among the columns opened one row ahead.
     Next(u32),
 }
@@ -35,21 +39,21 @@ pub struct TracePlan {
     pub log_height: usize,
     /// Variables of the hypercube after the skip.
     pub n_lift: usize,
-    /// First instruction of the AIR's programs, in the order of [`Which`].
+    /// First instruction of the AIR's programs, in the order of [`ProgramKind`].
     code: [u32; 3],
     /// First uniform.
     pub uniforms: u32,
     /// Variables that interactions use, and the others.
     pub logup_set: ColumnSet,
     pub zerocheck_set: ColumnSet,
-    /// Everything, to rows of the folded arena.
+    /// Everything, to columns of the folded arena.
     pub fold_set: ColumnSet,
     /// Columns to open one row ahead that no program reads there, and the position of each entry.
     pub next_set: ColumnSet,
     pub next_order: Vec<u32>,
-    /// Rows of the folded arena: the variables, then all other columns.
-    pub fold_rows: u32,
-    /// Word of row 0 of the folded arena.
+    /// Columns of the folded arena: the variables, then all others.
+    pub folded_columns: u32,
+    /// Word of column 0 of the folded arena.
     pub fold_base: u64,
     /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
     pub openings: Vec<Vec<Opening>>,
@@ -61,13 +65,13 @@ pub struct Plan<'a> {
     pub traces: Vec<TracePlan>,
     pub sources: Sources,
     pub columns: MetalBuffer<ConstraintColumn>,
-    pub tables: EvalTables,
+    pub interpreter: Interpreter,
     /// Words of the folded arena.
     pub fold_words: u64,
-    /// Points that keep the device busy; fewer are spread over several runs of a program.
+    /// Points that keep the device busy; fewer are spread over several sections of a program.
     pub target_points: usize,
-    /// Most runs of a program: each costs an accumulator per point.
-    pub max_parts: usize,
+    /// Most sections of a program: each costs an accumulator per point.
+    pub max_sections: usize,
 }
 
 impl<'a> Plan<'a> {
@@ -86,14 +90,14 @@ impl<'a> Plan<'a> {
             let first_uniform = uniforms.len() as u32;
             uniforms.extend(programs.uniform_values(trace.public_values));
             let (with, without) = programs.variables.split_at(programs.logup_variables);
-            let mut set = |variables: &[Variable], row: usize| {
-                ColumnSet::of_variables(&mut columns, &mut sources, trace, variables, row)
+            let mut set = |variables: &[Variable], first: usize| {
+                ColumnSet::of_variables(&mut columns, &mut sources, trace, variables, first)
             };
             let (logup_set, zerocheck_set) = (set(with, 0), set(without, with.len()));
 
-            // Rows of the folded arena.
-            let mut rows = programs.variables.len() as u32;
-            let mut row_of: std::collections::HashMap<Variable, u32> = programs
+            // Columns of the folded arena.
+            let mut folded_columns = programs.variables.len() as u32;
+            let mut column_of: HashMap<Variable, u32> = programs
                 .variables
                 .iter()
                 .enumerate()
@@ -102,7 +106,7 @@ impl<'a> Plan<'a> {
             let mut entries = Vec::new();
             for &v in &programs.variables {
                 if !matches!(v, Variable::Column { .. }) {
-                    entries.push(sources.column(trace, v, row_of[&v]));
+                    entries.push(sources.column(trace, v, column_of[&v]));
                 }
             }
             let (mut openings, mut next_entries) = (Vec::new(), Vec::new());
@@ -112,15 +116,15 @@ impl<'a> Plan<'a> {
                     let part = part as u32;
                     let [here, ahead] =
                         [false, true].map(|next| Variable::Column { part, column, next });
-                    let local = *row_of.entry(here).or_insert_with(|| {
-                        rows += 1;
-                        rows - 1
+                    let local = *column_of.entry(here).or_insert_with(|| {
+                        folded_columns += 1;
+                        folded_columns - 1
                     });
-                    let next = row_of.get(&ahead).copied();
+                    let next = column_of.get(&ahead).copied();
                     let (group, mut entry) = sources.column(trace, here, local);
-                    entry.next_row = next.unwrap_or(NO_ROW);
+                    entry.next_column = next.unwrap_or(NO_COLUMN);
                     entries.push((group, entry));
-                    opened.push(Opening::Row(local));
+                    opened.push(Opening::Folded(local));
                     if programs.need_rot {
                         opened.push(next.map_or_else(
                             || {
@@ -128,7 +132,7 @@ impl<'a> Plan<'a> {
                                 next_entries.push(sources.column(trace, ahead, position));
                                 Opening::Next(position)
                             },
-                            Opening::Row,
+                            Opening::Folded,
                         ));
                     }
                 }
@@ -140,7 +144,7 @@ impl<'a> Plan<'a> {
             let next_order = next_set
                 .ranges()
                 .flat_map(|(_, entries)| entries)
-                .map(|entry| columns[entry as usize].row)
+                .map(|entry| columns[entry as usize].column)
                 .collect();
             traces.push(TracePlan {
                 log_height: trace.log_height,
@@ -152,104 +156,82 @@ impl<'a> Plan<'a> {
                 next_set,
                 next_order,
                 fold_set: ColumnSet::new(&mut columns, entries),
-                fold_rows: rows,
+                folded_columns,
                 fold_base: fold_words,
                 openings,
             });
-            fold_words += (4 * u64::from(rows)) << n_lift;
+            fold_words += (4 * u64::from(folded_columns)) << n_lift;
         }
-        let tables = EvalTables {
-            code: upload(s, &code)?,
-            uniforms: upload(s, &uniforms)?,
+        let interpreter = Interpreter {
+            code: MetalBuffer::from_host(s, &code)?,
+            uniforms: MetalBuffer::from_host(s, &uniforms)?,
         };
-        let (target_points, max_parts) = target_points(s.context().device_profile());
+        let (target_points, max_sections) = target_points(s.context().device_profile());
         Ok(Self {
             input,
             traces,
             sources,
-            columns: upload(s, &columns)?,
-            tables,
+            columns: MetalBuffer::from_host(s, &columns)?,
+            interpreter,
             fold_words,
-            max_parts,
+            max_sections,
             target_points,
         })
     }
 
     /// A program of trace `t`.
-    pub fn program(&self, t: usize, which: Which) -> &'a Program {
+    pub fn program(&self, t: usize, kind: ProgramKind) -> &'a Program {
         let programs = self.input.traces[t].air_data.programs();
-        match which {
-            Which::Zerocheck => &programs.zerocheck,
-            Which::Logup => &programs.logup,
-            Which::Leaves => &programs.leaves,
+        match kind {
+            ProgramKind::Zerocheck => &programs.zerocheck,
+            ProgramKind::Logup => &programs.logup,
+            ProgramKind::Leaves => &programs.leaves,
         }
     }
 
     /// Registers and spill slots of a program.
-    pub fn resources(&self, t: usize, which: Which) -> Resources {
-        let program = self.program(t, which);
+    pub fn resources(&self, t: usize, kind: ProgramKind) -> Resources {
+        let program = self.program(t, kind);
         Resources {
             registers: program.registers,
             spills: program.spills,
         }
     }
 
-    /// The jobs of a program cut into at most `parts` runs. Each run has its own results: run `k` writes
-    /// `4 * accumulators` planes from `job.partials + k * run_words` on.
-    pub fn split(
+    /// The jobs of a program cut into at most `sections`. Each has its own results: section `k` writes
+    /// `4 * accumulators` planes from `job.partials + k * section_words` on.
+    pub fn jobs(
         &self,
         t: usize,
-        which: Which,
-        parts: usize,
+        kind: ProgramKind,
+        sections: usize,
         job: ConstraintEvalJob,
     ) -> Vec<ConstraintEvalJob> {
-        let first = self.traces[t].code[which as usize];
-        let run_words = 4 * u64::from(job.accumulators) * u64::from(job.plane_stride);
-        let runs = self.program(t, which).split(parts);
-        let cut = |(k, run): (usize, std::ops::Range<u32>)| ConstraintEvalJob {
-            code_begin: first + run.start,
-            code_end: first + run.end,
-            partials: job.partials + k as u64 * run_words,
+        let first = self.traces[t].code[kind as usize];
+        let section_words = 4 * u64::from(job.accumulators) * u64::from(job.plane_stride);
+        let sections = self.program(t, kind).sections(sections);
+        let cut = |(k, section): (usize, std::ops::Range<u32>)| ConstraintEvalJob {
+            code_begin: first + section.start,
+            code_end: first + section.end,
+            partials: job.partials + k as u64 * section_words,
             uniforms: self.traces[t].uniforms,
             ..job
         };
-        runs.into_iter().enumerate().map(cut).collect()
+        sections.into_iter().enumerate().map(cut).collect()
     }
 
-    /// Into how many runs to cut programs when `points` points are to be evaluated.
-    pub fn parts(&self, points: usize) -> usize {
+    /// Into how many sections to cut programs when `points` points are to be evaluated.
+    pub fn sections(&self, points: usize) -> usize {
         self.target_points
             .div_ceil(points.max(1))
-            .clamp(1, self.max_parts)
+            .clamp(1, self.max_sections)
     }
 }
 
-/// Points that keep a device busy, and the most runs that a program is cut into to get there.
+/// Points that keep a device busy, and the most sections that a program is cut into to get there.
 pub(crate) fn target_points(profile: &DeviceProfile) -> (usize, usize) {
     match profile.execution {
         Execution::MultiCore => (1 << 11, 64),
         Execution::ManyCore => (1 << profile.threads_in_flight().ilog2(), 512),
     }
-}
-
-/// Field tables of the coset extension (`metal/constraints/coset.h`).
-pub fn coset_tables(l_skip: usize, cosets: usize) -> Vec<F> {
-    use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
-    let n = 1usize << l_skip;
-    let root = F::two_adic_generator(l_skip);
-    let mut tables: Vec<F> = root.inverse().powers().take(n / 2).collect();
-    tables.extend(root.powers().take(n / 2));
-    let scale = F::from_usize(n).inverse();
-    for shift in F::GENERATOR.powers().skip(1).take(cosets) {
-        let powers: Vec<F> = shift.powers().take(n).collect();
-        tables.extend((0..n).map(|k| {
-            let reversed = if l_skip == 0 {
-                0
-            } else {
-                k.reverse_bits() >> (usize::BITS as usize - l_skip)
-            };
-            powers[reversed] * scale
-        }));
-    }
-    tables
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
-use super::columns::upload;
 use crate::{
     kernels,
     params::{ConstraintEqJob, ConstraintSumJob},
@@ -55,8 +54,11 @@ impl EqTables {
         }
         let mut tables = MetalBuffer::uninit(s.context(), len as usize)?;
         let grid = Grid::groups(groups.len() as u32, BLOCK);
-        let (jobs, groups) = (upload(s, &jobs)?, upload(s, &groups)?);
-        let xi = upload(s, xi)?;
+        let (jobs, groups) = (
+            MetalBuffer::from_host(s, &jobs)?,
+            MetalBuffer::from_host(s, &groups)?,
+        );
+        let xi = MetalBuffer::from_host(s, xi)?;
         let vars = first.keys().max().copied().unwrap_or(0) as u64;
         // SAFETY: `groups` has a share of a job for each threadgroup; the tables of the jobs lie one after
         // the other in `tables`, which has `len` entries; job j of size n reads coordinates j to n of `xi`,
@@ -127,12 +129,12 @@ impl SumPlan {
     /// Uploads the jobs.
     pub fn upload(self, s: &CommandStream) -> Result<Sums, MetalError> {
         Ok(Sums {
-            jobs: upload(s, &self.jobs)?,
+            jobs: MetalBuffer::from_host(s, &self.jobs)?,
             sums: MetalBuffer::uninit(s.context(), self.jobs.len().max(1))?,
             elements: self
                 .jobs
                 .iter()
-                .map(|job| u64::from(job.length) * u64::from(job.runs))
+                .map(|job| u64::from(job.length) * u64::from(job.sections))
                 .collect(),
             slots: self.slots,
             passes: self.passes,
@@ -157,7 +159,7 @@ impl Sums {
     }
 
     /// Encodes the sums of a pass.
-    pub fn run(
+    pub fn encode(
         &mut self,
         s: &CommandStream,
         pass: usize,
@@ -171,7 +173,7 @@ impl Sums {
         let grid = Grid::groups(range.len() as u32, THREADS);
         let jobs = self.jobs.slice(range.clone());
         let elements = self.elements[range.clone()].iter().sum();
-        // SAFETY: the plan of the jobs gave `partials` room for all runs of their elements, and their
+        // SAFETY: the plan of the jobs gave `partials` room for all sections of their elements, and their
         // weights are tables of `eq`, which have an entry for each element.
         unsafe {
             kernels::constraint_sum(

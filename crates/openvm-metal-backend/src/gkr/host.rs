@@ -3,7 +3,10 @@
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
 use super::round::RoundSums;
-use crate::prelude::{EF, F};
+use crate::{
+    prelude::{EF, F},
+    tensor,
+};
 
 /// The columns of a layer's sumcheck after some rounds, `rows` elements each:
 /// `a = p0 + lambda q0`, `b = q1`, `c = p1`, `d = q0`, and the eq weights of the pairs.
@@ -93,16 +96,7 @@ fn pair_weights(xi: &[EF]) -> Vec<EF> {
     let Some((_, rest)) = xi.split_first() else {
         return Vec::new();
     };
-    let mut weights = Vec::with_capacity(1 << rest.len());
-    weights.push(EF::ONE);
-    for &x in rest {
-        for y in 0..weights.len() {
-            let one = weights[y] * x;
-            weights[y] -= one;
-            weights.push(one);
-        }
-    }
-    weights
+    tensor::expand(&tensor::eq_bits(rest), EF::ONE)
 }
 
 /// The layer above `p, q`: sums of neighbouring fractions.

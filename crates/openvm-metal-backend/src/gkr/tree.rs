@@ -50,7 +50,7 @@ impl<'a> LayerNodes<'a> {
     }
 }
 
-/// The segment tree of fraction sums over `2^n` leaves.
+/// The binary tree of fraction sums over `2^n` leaves.
 ///
 /// Layer `m` has `2^m` nodes. The leaves keep their own buffers; a layer `m < n` on the device is slot
 /// `m`, `2^(m+1)` extension elements: numerators, then denominators, each as four planes, one per

@@ -19,7 +19,7 @@ pub(crate) struct OpeningInFlight<'a, T> {
     tree: &'a MerkleTreeMetal<T>,
     queries: MetalBuffer<u32>,
     /// Gathered cells, column ranges in order: width of the range, rows of all queries.
-    parts: Vec<(usize, MetalBuffer<T>)>,
+    ranges: Vec<(usize, MetalBuffer<T>)>,
     /// Siblings, path after path; `None` for a tree of one leaf.
     paths: Option<MetalBuffer<Digest>>,
 }
@@ -65,7 +65,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         let mut opening = OpeningInFlight {
             tree: self,
             queries: MetalBuffer::from_host(s, &queries)?,
-            parts: Vec::with_capacity(1),
+            ranges: Vec::with_capacity(1),
             paths: None,
         };
         if self.backing.width() > 0 {
@@ -107,7 +107,7 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
             let mut rows = MetalBuffer::uninit(s.context(), p.cells as usize)?;
             let grid = Grid::threads(p.cells as usize);
             T::rows(s, grid, columns.slice(), &self.queries, &mut rows, &p)?;
-            self.parts.push((columns.width(), rows));
+            self.ranges.push((columns.width(), rows));
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
     fn assemble(&self, cells: &[Vec<T>], siblings: &[Digest]) -> Openings<T> {
         let (count, rows_per_query) = (self.queries.len(), self.tree.rows_per_query());
         let row = |index: usize| {
-            let parts = self.parts.iter().zip(cells);
-            let cells = parts.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
+            let ranges = self.ranges.iter().zip(cells);
+            let cells = ranges.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
             cells.copied().collect()
         };
         let rows = (0..count)
@@ -156,7 +156,7 @@ pub(crate) fn finish_openings<T: MerkleCell>(
     openings: Vec<OpeningInFlight<'_, T>>,
 ) -> Result<Vec<Openings<T>>, MetalError> {
     for opening in &openings {
-        let gathered: usize = opening.parts.iter().map(|&(width, _)| width).sum();
+        let gathered: usize = opening.ranges.iter().map(|&(width, _)| width).sum();
         let width = opening.tree.width;
         if gathered != width && !opening.queries.is_empty() {
             let actual = format!("{gathered} of {width}");
@@ -168,20 +168,20 @@ pub(crate) fn finish_openings<T: MerkleCell>(
             ));
         }
     }
-    let parts = openings.iter().flat_map(|opening| &opening.parts);
-    let parts: Vec<_> = parts.map(|(_, cells)| cells.as_slice()).collect();
+    let ranges = openings.iter().flat_map(|opening| &opening.ranges);
+    let ranges: Vec<_> = ranges.map(|(_, cells)| cells.as_slice()).collect();
     let paths = openings.iter().filter_map(|opening| opening.paths.as_ref());
     let paths: Vec<_> = paths.map(|paths| paths.as_slice()).collect();
     let (mut cells, mut siblings) = (vec![], vec![].into_iter());
-    if !parts.is_empty() {
-        cells = s.read_many(&parts)?;
+    if !ranges.is_empty() {
+        cells = s.read_many(&ranges)?;
     }
     if !paths.is_empty() {
         siblings = s.read_many(&paths)?.into_iter();
     }
     let mut cells = cells.as_slice();
     let assembled = openings.iter().map(|opening| {
-        let (own, rest) = cells.split_at(opening.parts.len());
+        let (own, rest) = cells.split_at(opening.ranges.len());
         cells = rest;
         let paths = match opening.paths {
             Some(_) => siblings.next().unwrap_or_default(),

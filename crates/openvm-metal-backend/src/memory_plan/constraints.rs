@@ -14,7 +14,7 @@ fn scratch_words(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
 }
 
 fn fold_words(shape: &ProofShape) -> u64 {
-    let words = |trace: &TracePrograms| (4 * trace.fold_rows) << trace.n_lift;
+    let words = |trace: &TracePrograms| (4 * trace.folded_columns) << trace.n_lift;
     shape.traces.iter().map(words).sum()
 }
 
@@ -57,13 +57,13 @@ pub(super) fn leaves(shape: &ProofShape, config: &MetalProverConfig) -> EvalWord
             log_chunk -= 1;
         }
         let words = trace.logup_variables << log_chunk;
-        let runs = trace.blocks[2].min(shape.parts(1 << log_rows));
+        let sections = trace.blocks[2].min(shape.sections(1 << log_rows));
         for _ in 0..1u64 << (log_rows - log_chunk) {
             if used > 0 && used + words > scratch {
                 (used, points_used) = (0, 0);
             }
             used += words;
-            points_used += runs * (1u64 << log_chunk).next_multiple_of(BLOCK);
+            points_used += sections * (1u64 << log_chunk).next_multiple_of(BLOCK);
             most.arena = most.arena.max(used);
             most.spills = most.spills.max(points_used * spills);
         }
@@ -78,11 +78,11 @@ pub(super) fn gkr(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
     shape.fractions * (BASE + EXT) + made.max(shape.fractions * 2 * EXT) + shape.tables
 }
 
-/// Extended columns and results of the programs' runs, pass by pass as `round0_sums` cuts them.
+/// Extended columns and results of the programs' sections, pass by pass as `round0_sums` cuts them.
 pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> EvalWords {
     let scratch = scratch_words(shape, config);
     let mut most = EvalWords::default();
-    let (mut used, mut results, mut run_points) = (0u64, 0u64, 0u64);
+    let (mut used, mut results, mut section_points) = (0u64, 0u64, 0u64);
     let spills = |trace: &TracePrograms| trace.spills[0].max(trace.spills[1]);
     let spills = shape.traces.iter().map(spills).max().unwrap_or(0);
     for trace in &shape.traces {
@@ -96,19 +96,19 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
             log_chunk -= 1;
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
-        let parts = shape.parts(cosets * points);
-        let runs = [0, 1].map(|k| trace.cosets[k] * trace.blocks[k].min(parts));
+        let sections = shape.sections(cosets * points);
+        let sections = [0, 1].map(|k| trace.cosets[k] * trace.blocks[k].min(sections));
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
-                (used, results, run_points) = (0, 0, 0);
+                (used, results, section_points) = (0, 0, 0);
             }
             used += words(log_chunk);
             // One accumulator for constraints, two for interactions.
-            results += 4 * points * (runs[0] + 2 * runs[1]);
-            run_points += points.next_multiple_of(BLOCK) * (runs[0] + runs[1]);
+            results += 4 * points * (sections[0] + 2 * sections[1]);
+            section_points += points.next_multiple_of(BLOCK) * (sections[0] + sections[1]);
             most.arena = most.arena.max(used);
             most.results = most.results.max(results);
-            most.spills = most.spills.max(run_points * spills);
+            most.spills = most.spills.max(section_points * spills);
         }
     }
     most
@@ -122,22 +122,22 @@ pub(super) fn round0(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
 pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let half = |trace: &TracePrograms| 1u64 << trace.n_lift.saturating_sub(1);
     let most = shape.traces.iter().map(half).max().unwrap_or(1);
-    let parts = shape.parts(shape.degree * most);
+    let sections = shape.sections(shape.degree * most);
     let mut words = EvalWords {
         arena: fold_words(shape),
         ..EvalWords::default()
     };
-    let mut run_points = 0;
+    let mut section_points = 0;
     let mut spills = 0;
     for trace in &shape.traces {
         for k in (0..2).filter(|&k| trace.cosets[k] > 0) {
-            let runs = shape.degree * trace.blocks[k].min(parts);
-            words.results += 4 * (k as u64 + 1) * runs * half(trace);
-            run_points += runs * half(trace).next_multiple_of(BLOCK);
+            let sections = shape.degree * trace.blocks[k].min(sections);
+            words.results += 4 * (k as u64 + 1) * sections * half(trace);
+            section_points += sections * half(trace).next_multiple_of(BLOCK);
             spills = spills.max(trace.spills[k]);
         }
     }
-    words.spills = 4 * spills * run_points;
+    words.spills = 4 * spills * section_points;
     words
 }
 

@@ -29,11 +29,11 @@ pub(super) struct TracePrograms {
     pub variables: u64,
     /// Those that interactions read.
     pub logup_variables: u64,
-    /// Rows of the folded arena: variables and all other columns.
-    pub fold_rows: u64,
+    /// Columns of the folded arena: the variables and all others.
+    pub folded_columns: u64,
     /// Cosets on which constraints and interactions are evaluated in round 0.
     pub cosets: [u64; 2],
-    /// Most runs that the programs of constraints, interactions and leaves can be cut into.
+    /// Most sections that the programs of constraints, interactions and leaves can be cut into.
     pub blocks: [u64; 3],
     /// Values that those programs have no registers for.
     pub spills: [u64; 3],
@@ -53,7 +53,7 @@ impl TracePrograms {
             n_lift,
             variables: variables.max(1),
             logup_variables: (programs.logup_variables as u64).max(1),
-            fold_rows: variables + columns.saturating_sub(read),
+            folded_columns: variables + columns.saturating_sub(read),
             cosets: [
                 match programs.zerocheck.is_empty() {
                     true => 0,
@@ -150,7 +150,7 @@ impl ProofShape {
             let trace = TracePrograms::new(programs, log_height.saturating_sub(l_skip));
             let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
             let code: usize = each.iter().map(|program| program.code.len()).sum();
-            shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.fold_rows);
+            shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.folded_columns);
             shape.traces.push(trace);
             interactions += (pk.vk.num_interactions() as u64) << log_height.max(l_skip);
         }
@@ -220,8 +220,8 @@ impl ProofShape {
         }
     }
 
-    /// Into how many runs programs are cut at most when `points` points are to be evaluated.
-    pub fn parts(&self, points: u64) -> u64 {
+    /// Into how many sections programs are cut at most when `points` points are to be evaluated.
+    pub fn sections(&self, points: u64) -> u64 {
         let (target, most) = target_points(&self.profile);
         (target as u64)
             .div_ceil(points.max(1))

@@ -19,7 +19,7 @@ use self::plan::{plan, Pass};
 use crate::{
     kernels,
     params::{NttParams, TransposeParams},
-    prelude::{EF, F},
+    prelude::{montgomery, EF, F},
 };
 
 /// Words of the scratch buffer of a batch of columns where there is no cache: an eighth of all columns, but at
@@ -199,7 +199,7 @@ impl Batch {
     }
 
     /// Columns in a row of a tile, log2.
-    fn log_runs(&self) -> u32 {
+    fn log_tile_columns(&self) -> u32 {
         LOG_TILE_WORDS - self.log_cells
     }
 
@@ -212,7 +212,7 @@ impl Batch {
 
     /// Threadgroups of the last of several passes.
     fn chunk_grid(&self, pass: &Pass) -> Grid {
-        let groups = (self.columns as u32) << (pass.first - self.log_runs());
+        let groups = (self.columns as u32) << (pass.first - self.log_tile_columns());
         Grid::groups(groups, threads(pass))
     }
 
@@ -235,14 +235,14 @@ impl Batch {
             log_cells: self.log_cells,
             columns,
             scale: if pass.last { self.scale() } else { 0 },
-            sets: (1u32 << (8 - pass.stages)).min(columns.div_ceil(1 << self.log_runs())),
+            sets: (1u32 << (8 - pass.stages)).min(columns.div_ceil(1 << self.log_tile_columns())),
         }
     }
 
     fn scale(&self) -> u32 {
         match self.direction {
             NttDirection::Forward => 0,
-            NttDirection::Inverse => roots::word(F::from_u64(1 << self.log_n).inverse()),
+            NttDirection::Inverse => montgomery(F::from_u64(1 << self.log_n).inverse()),
         }
     }
 }
@@ -373,7 +373,7 @@ fn small(
     pass: &Pass,
 ) -> Result<(), MetalError> {
     let p = batch.params(pass, batch.stride, batch.stride);
-    let groups = p.columns.div_ceil(p.sets << batch.log_runs());
+    let groups = p.columns.div_ceil(p.sets << batch.log_tile_columns());
     // SAFETY: the radices of a planned pass are 1 to 4 and make its stages with the skipped ones.
     unsafe { kernels::ntt_small(s, Grid::groups(groups, THREADS), data, roots, &p) }
 }

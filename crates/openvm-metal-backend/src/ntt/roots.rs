@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
-use p3_field::{Field, PrimeCharacteristicRing, PrimeField32, TwoAdicField};
+use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
 use super::NttDirection;
 use crate::prelude::F;
@@ -41,9 +41,4 @@ fn host_table(map: impl Fn(F) -> F) -> Vec<F> {
         }
     }
     table
-}
-
-/// The Montgomery word of an element, as kernels see it.
-pub(super) fn word(x: F) -> u32 {
-    ((u64::from(x.as_canonical_u32()) << 32) % u64::from(F::ORDER_U32)) as u32
 }

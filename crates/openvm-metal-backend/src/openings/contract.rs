@@ -3,12 +3,12 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice, MetalSliceMut};
 use p3_field::PrimeCharacteristicRing;
 
-use super::tables::{self, BitWeight};
 use crate::{
     error::MetalProverError,
     kernels,
     params::{OpeningsContractParams, OpeningsFoldParams},
     prelude::EF,
+    tensor::{self, BitWeight},
 };
 
 /// Index bits summed over in one dispatch.
@@ -46,7 +46,7 @@ impl Contraction {
                 .min(keep + rest.len() - LOG_READ);
             let high = rest.split_off(rest.len() - take);
             passes.push((weights.len(), take, keep + rest.len()));
-            weights.extend(tables::expand(&high, EF::ONE));
+            weights.extend(tensor::expand(&high, EF::ONE));
         }
         let mut contraction = Self {
             summed: None,
@@ -100,7 +100,7 @@ impl Contraction {
     /// The sums, from what was read: `2^keep` values for each table.
     pub fn finish(&self, read: &[Vec<EF>]) -> Vec<Vec<EF>> {
         read.iter()
-            .map(|table| tables::contract(table, self.keep, &self.rest))
+            .map(|table| tensor::contract(table, self.keep, &self.rest))
             .collect()
     }
 }

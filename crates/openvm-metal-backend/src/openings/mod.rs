@@ -2,5 +2,4 @@
 
 mod contract;
 pub mod stacked_reduction;
-mod tables;
 pub mod whir;

@@ -1,13 +1,13 @@
 //! Parameter structs of the trace commitment kernels; see `metal/commit/params.h`.
 
-/// One segment of the stacked matrix on its way into the codeword matrix, in chunks of `2^l_skip`
+/// One range of the stacked matrix on its way into the codeword matrix, in chunks of `2^l_skip`
 /// cells.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommitMessageParams {
     /// Stacked index of the first chunk of this dispatch.
     pub first: u64,
-    /// Chunks of the segment before this dispatch.
+    /// Chunks of the range before this dispatch.
     pub skip: u64,
     /// log2 of the chunks in a stacked column.
     pub log_column: u32,
@@ -15,7 +15,7 @@ pub struct CommitMessageParams {
     pub log_code_column: u32,
 }
 
-/// Copy of one trace into a run of small traces.
+/// Copy of one small trace into the buffer of all such.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommitGatherJob {

@@ -21,8 +21,8 @@ pub struct ConstraintInstruction {
 pub struct ConstraintColumn {
     pub first: u64,
     pub source: u32,
-    pub row: u32,
-    pub next_row: u32,
+    pub column: u32,
+    pub next_column: u32,
     pub unused: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct ConstraintColumnJob {
     pub log_points: u32,
     pub first_point: u32,
     pub height_mask: u32,
-    pub row_stride: u32,
+    pub column_stride: u32,
     pub cosets: u32,
 }
 
@@ -60,7 +60,7 @@ pub struct ConstraintEvalJob {
     pub partials: u64,
     pub first_group: u32,
     pub points: u32,
-    pub row_stride: u32,
+    pub column_stride: u32,
     pub plane_stride: u32,
     pub code_begin: u32,
     pub code_end: u32,
@@ -98,8 +98,8 @@ pub struct ConstraintSumJob {
     pub partials: u64,
     pub plane_stride: u32,
     pub length: u32,
-    pub runs: u32,
-    pub run_stride: u32,
+    pub sections: u32,
+    pub section_stride: u32,
     pub weights: u32,
     pub unused: u32,
 }
@@ -115,10 +115,10 @@ pub struct ConstraintEqJob {
     pub reversed: u32,
 }
 
-/// Lerp of pairs of rows of one trace's arena.
+/// Fold of pairs of rows of one trace's columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct ConstraintLerpJob {
+pub struct ConstraintFoldJob {
     pub arena: u64,
     pub first_group: u32,
     pub threads: u32,
@@ -126,19 +126,19 @@ pub struct ConstraintLerpJob {
     pub plane_stride: u32,
 }
 
-/// Of the lerp.
+/// Of the fold.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
-pub struct ConstraintLerpParams {
+pub struct ConstraintFoldParams {
     pub r: EF,
     pub block: u32,
     pub unused: [u32; 3],
 }
 
-/// A single element to collect from the arena.
+/// A column that is folded to one element: its opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct ConstraintPick {
+pub struct ConstraintOpening {
     pub arena: u64,
     pub plane_stride: u32,
     pub unused: u32,
@@ -158,6 +158,6 @@ plain_data!(
     ConstraintLeaf,
     ConstraintSumJob,
     ConstraintEqJob,
-    ConstraintLerpJob,
-    ConstraintPick
+    ConstraintFoldJob,
+    ConstraintOpening
 );

@@ -4,11 +4,11 @@ use openvm_metal_common::DeviceElem;
 
 use crate::prelude::EF;
 
-/// Neighbouring columns of one length in a segment of a stacked matrix.
+/// Neighbouring columns of one length in a range of a stacked matrix.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct StackedRun {
-    /// First cell of the first column, relative to the segment.
+pub struct StackedColumnJob {
+    /// First cell of the first column, relative to the range.
     pub cells: u64,
     /// First element of the output.
     pub out: u64,
@@ -18,7 +18,7 @@ pub struct StackedRun {
     pub columns: u32,
     /// Index of the first column among all columns.
     pub weight: u32,
-    /// Threadgroups of earlier runs.
+    /// Threadgroups of earlier jobs.
     pub first_group: u32,
     /// Rows of one threadgroup, as a logarithm.
     pub log_block: u32,
@@ -31,14 +31,14 @@ pub struct StackedRun {
 }
 
 // SAFETY: two u64 and eight u32, no padding.
-unsafe impl DeviceElem for StackedRun {}
+unsafe impl DeviceElem for StackedColumnJob {}
 
-/// Parameters of the kernels over [`StackedRun`]s.
+/// Parameters of the kernels over [`StackedColumnJob`]s.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct StackedRunParams {
-    /// Number of runs.
-    pub runs: u32,
+pub struct StackedColumnParams {
+    /// Number of jobs.
+    pub jobs: u32,
     /// Length of the low factor of the weights, as a logarithm (column values only).
     pub log_low: u32,
 }
@@ -88,7 +88,7 @@ pub struct OpeningsFoldParams {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirBatchParams {
-    /// Cells of the segment.
+    /// Cells of the range.
     pub len: u64,
     /// Index of its first cell in the stacked matrix.
     pub start: u64,

@@ -92,7 +92,7 @@ const BLOCK_OPERATIONS: usize = 96;
 /// The compiled constraints and interactions of one AIR.
 #[derive(Clone, Debug)]
 pub struct AirPrograms {
-    /// The rows of the variable arena. Those that interactions use come first.
+    /// The columns of the arena. Those that interactions use come first.
     pub variables: Vec<Variable>,
     /// How many variables interactions use.
     pub logup_variables: usize,
@@ -240,12 +240,12 @@ impl AirPrograms {
                 });
             }
         }
-        let rows: HashMap<Variable, u32> = all
+        let columns: HashMap<Variable, u32> = all
             .iter()
             .enumerate()
-            .map(|(row, &v)| (v, row as u32))
+            .map(|(column, &v)| (v, column as u32))
             .collect();
-        let program = |groups: &[Vec<Root>]| assemble(&graph, &rows, groups, registers);
+        let program = |groups: &[Vec<Root>]| assemble(&graph, &columns, groups, registers);
         Ok(Self {
             zerocheck: program(&zerocheck_roots),
             logup: program(&logup_roots),
@@ -316,7 +316,7 @@ fn cut(graph: &Graph, groups: &[Vec<Root>], target: usize) -> Vec<usize> {
 /// are taken if small ones would compute shared values too often.
 fn assemble(
     graph: &Graph,
-    rows: &HashMap<Variable, u32>,
+    columns: &HashMap<Variable, u32>,
     groups: &[Vec<Root>],
     registers: u32,
 ) -> Program {
@@ -326,7 +326,7 @@ fn assemble(
     let mut marks = [Marks::new(graph), Marks::new(graph), Marks::new(graph)];
     let mut block = |groups: &[Vec<Root>]| {
         let roots: Vec<Root> = groups.iter().flatten().copied().collect();
-        allocate(&select(graph, rows, &roots, &mut marks), registers)
+        allocate(&select(graph, columns, &roots, &mut marks), registers)
     };
     let least = block(groups).code.len();
     let mut target = BLOCK_OPERATIONS;

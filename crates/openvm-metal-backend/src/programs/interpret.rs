@@ -19,7 +19,7 @@ pub trait Value:
 impl Value for F {}
 impl Value for EF {}
 
-/// Result of a run: the accumulators, and the fractions (count, message) in the order of emission.
+/// Result of an evaluation: the accumulators, and the fractions (count, message) in the order of emission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation<V> {
     pub accumulators: [EF; 2],

@@ -19,5 +19,5 @@ mod tests;
 pub use self::{
     compile::{AirPrograms, LogupTerm, ProgramError, Uniform},
     graph::Variable,
-    program::{Instruction, Operand, Operation, Program, Sink, MAX_REGISTERS},
+    program::{Instruction, Program},
 };

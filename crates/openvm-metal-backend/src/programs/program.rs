@@ -12,7 +12,7 @@ const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 pub enum Operand {
     /// Register of the current point.
     Register(u32),
-    /// Row of the variable arena: the value of a trace variable at the current point.
+    /// Column of the arena: the value of a trace variable at the current point.
     Variable(u32),
     /// Entry of the uniform table: a constant or public value, in the base field.
     Uniform(u32),
@@ -170,7 +170,7 @@ impl Instruction {
 }
 
 /// A straight-line program in blocks. Blocks share nothing but the accumulators, so that any
-/// consecutive run of blocks can be evaluated by itself and the accumulators of all runs added up.
+/// section of consecutive blocks can be evaluated by itself and the accumulators of all added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// All instructions.
@@ -189,22 +189,22 @@ impl Program {
         self.code.is_empty()
     }
 
-    /// Cuts the program at block boundaries into at most `parts` runs of about equal length:
+    /// Cuts the program at block boundaries into at most `most` sections of about equal length:
     /// instruction ranges, none empty.
-    pub fn split(&self, parts: usize) -> Vec<std::ops::Range<u32>> {
+    pub fn sections(&self, most: usize) -> Vec<std::ops::Range<u32>> {
         let len = self.code.len() as u32;
-        let target = len.div_ceil(parts.max(1) as u32).max(1);
-        let mut runs = Vec::new();
+        let target = len.div_ceil(most.max(1) as u32).max(1);
+        let mut sections = Vec::new();
         let mut begin = 0;
         for &cut in self.blocks.iter().skip(1).chain([&len]) {
             if cut - begin >= target || cut == len {
                 if cut > begin {
-                    runs.push(begin..cut);
+                    sections.push(begin..cut);
                 }
                 begin = cut;
             }
         }
-        runs
+        sections
     }
 
     /// The code as words for the device.

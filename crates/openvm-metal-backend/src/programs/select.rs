@@ -83,7 +83,7 @@ pub fn reach(graph: &Graph, roots: &[Root], seen: &mut Marks) -> usize {
 
 struct Selector<'a> {
     graph: &'a Graph,
-    rows: &'a HashMap<Variable, u32>,
+    columns: &'a HashMap<Variable, u32>,
     /// Uses of each node within the block: by operations and by roots.
     uses: &'a mut Marks,
     /// Values already computed.
@@ -94,10 +94,10 @@ struct Selector<'a> {
     next_value: u32,
 }
 
-/// Straight-line code for `roots`, in their order. `rows` numbers the variables; `marks` is scratch.
+/// Straight-line code for `roots`, in their order. `columns` numbers the variables; `marks` is scratch.
 pub fn select(
     graph: &Graph,
-    rows: &HashMap<Variable, u32>,
+    columns: &HashMap<Variable, u32>,
     roots: &[Root],
     marks: &mut [Marks; 3],
 ) -> Vec<Virtual> {
@@ -106,7 +106,7 @@ pub fn select(
     reach(graph, roots, uses);
     let mut selector = Selector {
         graph,
-        rows,
+        columns,
         uses,
         values,
         need,
@@ -145,7 +145,7 @@ impl Selector<'_> {
 
     fn leaf(&self, id: NodeId) -> Option<Operand> {
         match self.graph.nodes[id as usize] {
-            Node::Variable(v) => Some(Operand::Variable(self.rows[&v])),
+            Node::Variable(v) => Some(Operand::Variable(self.columns[&v])),
             Node::Uniform(u) => Some(Operand::Uniform(u)),
             _ => self.values.get(id).map(Operand::Register),
         }

@@ -13,7 +13,7 @@ use openvm_stark_backend::{
 use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
-use super::{interpret::Value, *};
+use super::{interpret::Value, program::MAX_REGISTERS, *};
 use crate::prelude::{Digest, EF, F};
 
 const PREPROCESSED: usize = 3;
@@ -214,7 +214,7 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
     let nodes = direct(&dag.constraints, &at, &public_values);
     let fetch = |i: u32| row[i as usize];
 
-    // Constraints, also from runs of blocks.
+    // Constraints, also from sections of blocks.
     let lambdas: Vec<EF> = (0..programs.constraints).map(|_| random_ext(rng)).collect();
     let expected: EF = dag
         .constraints
@@ -223,10 +223,10 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
         .zip(&lambdas)
         .map(|(&idx, &lambda)| lambda * nodes[idx].into())
         .sum();
-    for parts in [1, 3, 1000] {
-        let runs = programs.zerocheck.split(parts);
-        assert!(runs.len() <= parts);
-        let sum: EF = runs
+    for most in [1, 3, 1000] {
+        let sections = programs.zerocheck.sections(most);
+        assert!(sections.len() <= most);
+        let sum: EF = sections
             .into_iter()
             .map(|r| {
                 programs
@@ -235,7 +235,7 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
                     .accumulators[0]
             })
             .sum();
-        assert_eq!(sum, expected, "{parts} parts, {registers} registers");
+        assert_eq!(sum, expected, "{most} sections, {registers} registers");
     }
 
     // Interactions: batched, and one by one.
@@ -275,7 +275,7 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
     assert_eq!(logup.accumulators, expected);
     let powers: Vec<EF> = beta.powers().take(8).collect();
     let mut emitted = Vec::new();
-    for run in programs.leaves.split(3) {
+    for run in programs.leaves.sections(3) {
         emitted.extend(
             programs
                 .leaves

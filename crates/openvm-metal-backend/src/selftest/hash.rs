@@ -16,7 +16,7 @@ use super::{compare, refused, Check, CheckEnv, CheckFailure};
 use crate::{
     hash::{AbsorbedRows, MerkleCell, MerkleTreeMetal},
     matrix::MetalMatrix,
-    prelude::{Digest, EF, F},
+    prelude::{montgomery, Digest, EF, F},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -65,9 +65,7 @@ fn table(name: &str) -> Vec<u32> {
 /// The tables of the kernels are Plonky3's constants in Montgomery form, less the modulus.
 fn round_constants(_: &mut CheckEnv) -> Result<(), CheckFailure> {
     let words = |constants: &[F]| -> Vec<u32> {
-        let montgomery =
-            |c: &F| ((u64::from(c.as_canonical_u32()) << 32) % u64::from(F::ORDER_U32)) as u32;
-        let shifted = |c| montgomery(c).wrapping_sub(F::ORDER_U32);
+        let shifted = |c: &F| montgomery(*c).wrapping_sub(F::ORDER_U32);
         constants.iter().map(shifted).collect()
     };
     for (name, constants) in [

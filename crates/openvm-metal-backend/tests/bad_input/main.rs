@@ -9,8 +9,7 @@ mod traces;
 
 use common::{params::SMALL, Input, SC};
 use openvm_metal_backend::{
-    backend::MetalBackend, engine::BabyBearPoseidon2MetalEngine, matrix::MetalMatrix, prelude::F,
-    MetalProverError as E,
+    prelude::F, BabyBearPoseidon2MetalEngine, MetalBackend, MetalMatrix, MetalProverError as E,
 };
 use openvm_metal_common::MetalBuffer;
 use openvm_stark_backend::{

@@ -1,6 +1,6 @@
 //! Too little device memory.
 
-use openvm_metal_backend::{config::MetalProverConfig, device::MetalDevice, kernels::LIBRARY};
+use openvm_metal_backend::{kernels::LIBRARY, MetalDevice, MetalProverConfig};
 use openvm_metal_common::{Device, InjectedFault, MetalContext, MetalError};
 use openvm_stark_backend::prover::ColMajorMatrix;
 

@@ -8,8 +8,7 @@ pub mod random_air;
 pub mod random_input;
 
 use openvm_metal_backend::{
-    backend::MetalBackend, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine,
-    kernels::LIBRARY,
+    kernels::LIBRARY, BabyBearPoseidon2MetalEngine, MetalBackend, MetalDevice,
 };
 use openvm_metal_common::{Device, DeviceProfile, MetalContext, StreamCounters};
 use openvm_stark_backend::{

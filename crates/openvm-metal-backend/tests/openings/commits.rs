@@ -1,12 +1,11 @@
 //! Random commitments: traces of mixed heights, stacked by the reference, brought to the device in
-//! random segments.
+//! random ranges.
 
 use std::sync::Arc;
 
 use openvm_metal_backend::{
-    matrix::MetalSliceOwned,
     prelude::{Digest, F, SC},
-    stacked::StackedSegment,
+    MetalSliceOwned, StackedRange,
 };
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
@@ -67,8 +66,8 @@ impl Commit {
         Self { data, need_rot }
     }
 
-    /// Cuts the stacked matrix at random trace boundaries; the padding is in the last segment.
-    pub fn segments(&self, rng: &mut StdRng, s: &CommandStream) -> Vec<StackedSegment> {
+    /// Cuts the stacked matrix at random trace boundaries; the padding is in the last range.
+    pub fn ranges(&self, rng: &mut StdRng, s: &CommandStream) -> Vec<StackedRange> {
         let layout = &self.data.layout;
         let cells = &self.data.matrix.values;
         let mut cuts = vec![0];
@@ -85,7 +84,7 @@ impl Commit {
                 let buffer = MetalBuffer::from_host(s, &cells[cut[0]..cut[1]]).expect("upload");
                 let len = buffer.len();
                 let cells = MetalSliceOwned::new(Arc::new(buffer), 0, len);
-                StackedSegment {
+                StackedRange {
                     start: cut[0] as u64,
                     cells,
                 }

@@ -52,13 +52,13 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
     for ctx in contexts() {
         let s = ctx.stream();
         for gate in [0, gate, 30] {
-            let segments: Vec<_> = commits.iter().map(|c| c.segments(rng, &s)).collect();
+            let ranges: Vec<_> = commits.iter().map(|c| c.ranges(rng, &s)).collect();
             let views: Vec<StackedCommit<'_>> = commits
                 .iter()
-                .zip(&segments)
-                .map(|(c, segments)| StackedCommit {
+                .zip(&ranges)
+                .map(|(c, ranges)| StackedCommit {
                     layout: &c.data.layout,
-                    segments,
+                    ranges,
                     need_rot: &c.need_rot,
                 })
                 .collect();

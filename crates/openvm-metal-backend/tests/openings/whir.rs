@@ -1,8 +1,8 @@
 use openvm_metal_backend::{
     hash::MerkleTreeMetal,
-    matrix::MetalMatrix,
     openings::whir::{prove_whir, WhirCommit},
     prelude::{EF, F, SC},
+    MetalMatrix,
 };
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
@@ -61,13 +61,13 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
     for ctx in contexts() {
         let s = ctx.stream();
         for gate in [0, gate, 30] {
-            let segments: Vec<_> = commits.iter().map(|c| c.segments(rng, &s)).collect();
+            let ranges: Vec<_> = commits.iter().map(|c| c.ranges(rng, &s)).collect();
             let trees: Vec<_> = commits.iter().map(|c| tree(&s, c)).collect();
             let views: Vec<WhirCommit<'_>> = commits
                 .iter()
-                .zip(segments.iter().zip(&trees))
-                .map(|(c, (segments, tree))| WhirCommit {
-                    segments,
+                .zip(ranges.iter().zip(&trees))
+                .map(|(c, (ranges, tree))| WhirCommit {
+                    ranges,
                     width: c.data.layout.width(),
                     tree,
                 })

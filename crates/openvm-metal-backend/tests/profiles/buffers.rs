@@ -2,12 +2,8 @@
 //! is refused before any work.
 
 use openvm_metal_backend::{
-    config::MetalProverConfig,
-    engine::BabyBearPoseidon2MetalEngine,
-    matrix::MetalMatrix,
-    memory::{BufferLimit, PlannedBuffer},
-    prelude::F,
-    MetalProverError as E,
+    prelude::F, BabyBearPoseidon2MetalEngine, BufferLimit, MetalMatrix, MetalProverConfig,
+    MetalProverError as E, PlannedBuffer,
 };
 use openvm_metal_common::{Device, DeviceProfile, MetalBuffer};
 use openvm_stark_backend::{

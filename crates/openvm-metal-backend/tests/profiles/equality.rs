@@ -1,6 +1,6 @@
 //! Proofs under every profile are byte-identical to the reference engine's.
 
-use openvm_metal_backend::{config::MetalProverConfig, transcript::DuplexSpongeMetal};
+use openvm_metal_backend::{DuplexSpongeMetal, MetalProverConfig};
 use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;

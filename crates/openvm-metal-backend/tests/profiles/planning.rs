@@ -2,8 +2,7 @@
 //! before any work.
 
 use openvm_metal_backend::{
-    backend::MetalBackend, engine::BabyBearPoseidon2MetalEngine, matrix::MetalMatrix,
-    MetalProverError as E,
+    BabyBearPoseidon2MetalEngine, MetalBackend, MetalMatrix, MetalProverError as E,
 };
 use openvm_metal_common::{Device, MetalBuffer};
 use openvm_stark_backend::{

@@ -21,7 +21,7 @@ use crate::{
     shim::{write_if_changed, ShimFolders},
     target_apple,
     target_cpu::Isa,
-    target_metallib::{self, AppleTools, Wish},
+    target_metallib::{self, AppleTools, MetallibChoice},
     target_ptx,
     types::TypeMap,
 };
@@ -101,7 +101,7 @@ impl Builder {
         }
         let mac = cfg!(target_os = "macos") && target_mac;
         let cx = Context {
-            apple: AppleTools::find(Wish::from_env()?, mac)?,
+            apple: AppleTools::find(MetallibChoice::from_env()?, mac)?,
             shim: ShimFolders::write(&out)?,
             isas: Isa::selected(&var("CARGO_CFG_TARGET_ARCH"))?,
             target: var("TARGET"),

@@ -2,9 +2,9 @@
 
 use openvm_metal_backend::hash::MerkleTreeMetal;
 use openvm_metal_backend::kernels;
-use openvm_metal_backend::matrix::MetalMatrix;
 use openvm_metal_backend::params::MerkleLeafParams;
 use openvm_metal_backend::prelude::Digest;
+use openvm_metal_backend::MetalMatrix;
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
 use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION};

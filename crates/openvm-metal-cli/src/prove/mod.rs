@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
 use openvm_metal_common::{host_memory, StreamCounters};
 use openvm_stark_backend::{
     codec::Encode,

@@ -97,12 +97,12 @@ impl MetalContext {
     /// level.
     ///
     /// A unit that the device's compiler refuses takes nothing else with it: it is logged, it is in
-    /// [`MetalContext::kernel_report`], and its kernels are [`MetalError::KernelMissing`] where they are used or
+    /// [`MetalContext::kernel_report`], and its kernels are [`MetalError::KernelMissing`](crate::MetalError::KernelMissing) where they are used or
     /// [required](MetalContext::require).
     ///
     /// # Errors
-    /// [`MetalError::DeviceUnavailable`] if the device cannot be used (never another one in its
-    /// place), [`MetalError::InvalidSetting`] for an environment variable that cannot be understood.
+    /// [`MetalError::DeviceUnavailable`](crate::MetalError::DeviceUnavailable) if the device cannot be used (never another one in its
+    /// place), [`MetalError::InvalidSetting`](crate::MetalError::InvalidSetting) for an environment variable that cannot be understood.
     pub fn new(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
         Self::builder(device).libraries(libraries).open()
     }
@@ -122,7 +122,7 @@ impl MetalContext {
     /// As [`MetalContext::new`] with an order of operations instead of that of `OPENVM_METAL_ORDER`.
     ///
     /// # Errors
-    /// As of [`MetalContext::new`]; [`MetalError::InvalidSetting`] for an order that the device has not.
+    /// As of [`MetalContext::new`]; [`MetalError::InvalidSetting`](crate::MetalError::InvalidSetting) for an order that the device has not.
     pub fn with_order(
         device: Device,
         libraries: &[&'static KernelLibrary],

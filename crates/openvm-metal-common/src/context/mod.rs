@@ -51,7 +51,7 @@ impl MetalContext {
         self.inner.release_unused();
     }
 
-    /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`].
+    /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`](crate::MetalError::WaitTimeout).
     pub fn wait_limit(&self) -> Duration {
         self.inner.wait_limit()
     }
@@ -127,7 +127,7 @@ impl MetalContext {
     /// What the device allows a kernel: it may have fewer threads than it declares.
     ///
     /// # Errors
-    /// [`MetalError::KernelMissing`] if it cannot run, with the compiler's words.
+    /// [`MetalError::KernelMissing`](crate::MetalError::KernelMissing) if it cannot run, with the compiler's words.
     pub fn kernel_limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
         self.inner.injected_refusal(kernel)?;
         self.inner.driver.limits(kernel)
@@ -136,7 +136,7 @@ impl MetalContext {
     /// Fails if one of these kernels cannot run, so that work which needs all of them does not begin.
     ///
     /// # Errors
-    /// [`MetalError::KernelMissing`] for the first, with the compiler's words.
+    /// [`MetalError::KernelMissing`](crate::MetalError::KernelMissing) for the first, with the compiler's words.
     pub fn require(&self, kernels: impl IntoIterator<Item = &'static KernelSpec>) -> Result<()> {
         kernels
             .into_iter()

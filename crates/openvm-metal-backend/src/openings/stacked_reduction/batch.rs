@@ -7,7 +7,7 @@ use super::claims::{Claims, Height, StackedCommit};
 use crate::{
     error::MetalProverError,
     kernels,
-    params::{OpeningsSumParams, StackedRun, StackedRunParams},
+    params::{OpeningsSumParams, StackedColumnJob, StackedColumnParams},
     prelude::{D_EF, EF},
 };
 
@@ -17,7 +17,7 @@ const LOG_BLOCK: usize = 8;
 const GROUPS: usize = 512;
 /// Columns of one threadgroup at least.
 const MIN_CHUNK: usize = 32;
-/// Tables of at least `2^17` rows occupy a GPU without splitting the columns: later pieces add to them
+/// Tables of at least `2^17` rows occupy a GPU without splitting the columns: later ranges of columns add to them
 /// in place instead of writing a slot of their own.
 const LOG_IN_PLACE: usize = 17;
 
@@ -42,7 +42,7 @@ struct Slots {
 }
 
 /// Encodes `g_0[row] = sum_j lambda^(2 j) q_j[row]` and `g_1[row] = sum_j lambda^(2 j + 1) q_j[row]`
-/// (columns with rotation) for each height: one dispatch for each segment, and one for each height
+/// (columns with rotation) for each height: one dispatch for each range, and one for each height
 /// whose columns were split.
 pub(super) fn encode_batched(
     s: &CommandStream,
@@ -61,54 +61,54 @@ pub(super) fn encode_batched(
         end += 2 * height.rows() + (1 << l_skip);
     }
     let arena_len = end;
-    let mut runs: Vec<(usize, usize, StackedRun)> = Vec::new();
+    let mut jobs: Vec<(usize, usize, StackedColumnJob)> = Vec::new();
     let mut slots = Vec::with_capacity(tables.len());
     for (height, table) in claims.heights.iter().zip(&tables) {
-        slots.push(plan_height(height, table, &mut end, &mut runs));
+        slots.push(plan_height(height, table, &mut end, &mut jobs));
     }
-    runs.sort_by_key(|&(commit, segment, _)| (commit, segment));
+    jobs.sort_by_key(|&(commit, range, _)| (commit, range));
 
     let mut out = MetalBuffer::<EF>::uninit(s.context(), end)?;
     let weights = MetalBuffer::from_host(s, weights)?;
     let mut groups = Vec::new();
-    for of_segment in runs.chunk_by_mut(|a, b| (a.0, a.1) == (b.0, b.1)) {
+    for of_range in jobs.chunk_by_mut(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let mut first_group = 0;
-        for (_, _, run) in of_segment.iter_mut() {
-            run.first_group = first_group;
-            let chunks = run.columns.div_ceil(run.chunk);
-            first_group += chunks << (run.log_rows - run.log_block);
+        for (_, _, job) in of_range.iter_mut() {
+            job.first_group = first_group;
+            let chunks = job.columns.div_ceil(job.chunk);
+            first_group += chunks << (job.log_rows - job.log_block);
         }
         groups.push(first_group);
     }
-    let uploaded: Vec<StackedRun> = runs.iter().map(|r| r.2).collect();
+    let uploaded: Vec<StackedColumnJob> = jobs.iter().map(|r| r.2).collect();
     let uploaded = MetalBuffer::from_host(s, &uploaded)?;
     let mut first = 0;
-    for (of_segment, groups) in runs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).zip(groups) {
-        let (commit, segment, _) = of_segment[0];
-        let log_threads = of_segment.iter().map(|r| r.2.log_block).max().unwrap_or(0);
-        let total = of_segment
+    for (of_range, groups) in jobs.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).zip(groups) {
+        let (commit, range, _) = of_range[0];
+        let log_threads = of_range.iter().map(|r| r.2.log_block).max().unwrap_or(0);
+        let total = of_range
             .iter()
-            .map(|(_, _, run)| u64::from(run.columns) << run.log_rows)
+            .map(|(_, _, job)| u64::from(job.columns) << job.log_rows)
             .sum();
-        // SAFETY: `groups` counts the shares of the runs; their columns are cells of this segment, their
-        // weights are numbered over all columns, and `out` has room for each chunk of a run.
+        // SAFETY: `groups` counts the shares of the jobs; their columns are cells of this range, their
+        // weights are numbered over all columns, and `out` has room for each chunk of a job.
         let launched = unsafe {
             kernels::stacked_batch_rows(
                 s,
                 Grid::groups(groups, 1u32 << log_threads),
-                commits[commit].segments[segment].cells.slice(),
+                commits[commit].ranges[range].cells.slice(),
                 &weights,
-                uploaded.slice(first..first + of_segment.len()),
+                uploaded.slice(first..first + of_range.len()),
                 &mut out,
-                &StackedRunParams {
-                    runs: of_segment.len() as u32,
+                &StackedColumnParams {
+                    jobs: of_range.len() as u32,
                     log_low: 0,
                 },
                 total,
             )
         };
         launched?;
-        first += of_segment.len();
+        first += of_range.len();
     }
     let (mut arena, scratch) = out.split_at_mut(arena_len);
     for (table, slots) in tables.iter().zip(&slots) {
@@ -159,12 +159,12 @@ pub(super) fn wrap(
     Ok(())
 }
 
-/// Adds the runs of a height; `end` is where free memory begins.
+/// Adds the jobs of a height; `end` is where free memory begins.
 fn plan_height(
     height: &Height,
     table: &BatchedTable,
     end: &mut usize,
-    runs: &mut Vec<(usize, usize, StackedRun)>,
+    jobs: &mut Vec<(usize, usize, StackedColumnJob)>,
 ) -> Option<Slots> {
     let log_block = LOG_BLOCK.min(height.log_rows);
     let blocks = height.rows() >> log_block;
@@ -181,32 +181,32 @@ fn plan_height(
         }
     };
     let count: usize = height
-        .pieces
+        .column_ranges
         .iter()
         .map(|p| p.columns.div_ceil(chunk(p.columns)))
         .sum();
     let slots = (!in_place && count > 1).then_some(Slots { first: *end, count });
     let mut out = slots.as_ref().map_or(table.offset, |slots| slots.first);
-    for (i, piece) in height.pieces.iter().enumerate() {
-        let chunk = chunk(piece.columns);
-        runs.push((
-            piece.commit,
-            piece.segment,
-            StackedRun {
-                cells: piece.cells,
+    for (i, column_range) in height.column_ranges.iter().enumerate() {
+        let chunk = chunk(column_range.columns);
+        jobs.push((
+            column_range.commit,
+            column_range.range,
+            StackedColumnJob {
+                cells: column_range.cells,
                 out: out as u64,
                 log_rows: height.log_rows as u32,
-                columns: piece.columns as u32,
-                weight: piece.first_column as u32,
+                columns: column_range.columns as u32,
+                weight: column_range.first_column as u32,
                 first_group: 0,
                 log_block: log_block as u32,
                 chunk: chunk as u32,
                 accumulate: u32::from(slots.is_none() && i > 0),
-                rotated: u32::from(piece.rotated),
+                rotated: u32::from(column_range.rotated),
             },
         ));
         if slots.is_some() {
-            out += piece.columns.div_ceil(chunk) * 2 * table.rows;
+            out += column_range.columns.div_ceil(chunk) * 2 * table.rows;
         }
     }
     if slots.is_some() {

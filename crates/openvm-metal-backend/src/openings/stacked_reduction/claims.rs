@@ -1,9 +1,9 @@
-//! Which columns are opened where: columns by height, runs of neighbouring columns, their weights.
+//! Which columns are opened where: columns by height, neighbouring columns, their weights.
 
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::PrimeCharacteristicRing;
 
-use crate::{error::MetalProverError, prelude::EF, stacked::StackedSegment};
+use crate::{error::MetalProverError, prelude::EF, stacked::StackedRange};
 
 /// One commitment as the stacked reduction sees it.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ pub struct StackedCommit<'a> {
     /// Where the columns of each matrix lie.
     pub layout: &'a StackedLayout,
     /// The cells of the stacked matrix.
-    pub segments: &'a [StackedSegment],
+    pub ranges: &'a [StackedRange],
     /// For each matrix, whether its columns are opened at their rotation too.
     pub need_rot: &'a [bool],
 }
@@ -23,8 +23,8 @@ pub(super) struct Height {
     pub n: isize,
     /// Rows in the stacked matrix, as a logarithm: `max(log_height, l_skip)`.
     pub log_rows: usize,
-    /// The columns, by segment.
-    pub pieces: Vec<Piece>,
+    /// The columns, by range.
+    pub column_ranges: Vec<ColumnRange>,
 }
 
 impl Height {
@@ -39,12 +39,12 @@ impl Height {
     }
 }
 
-/// Neighbouring columns of one height in one segment.
+/// Neighbouring columns of one height in one range.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub(super) struct ColumnRange {
     pub commit: usize,
-    pub segment: usize,
-    /// First cell, relative to the segment.
+    pub range: usize,
+    /// First cell, relative to the range.
     pub cells: u64,
     /// First cell in the stacked matrix of the commitment.
     pub start: u64,
@@ -123,18 +123,18 @@ impl Claims {
                         log_height,
                         n: log_height as isize - l_skip as isize,
                         log_rows: log_height.max(l_skip),
-                        pieces: Vec::new(),
+                        column_ranges: Vec::new(),
                     });
                     self.heights.len() - 1
                 }
             };
-            let run = Run {
+            let neighbours = CommittedColumns {
                 commit,
                 start,
                 columns: len,
                 first_column,
             };
-            run.split(data.segments, &self.rotated, &mut self.heights[at])?;
+            neighbours.split(data.ranges, &self.rotated, &mut self.heights[at])?;
             i += len;
         }
         Ok(())
@@ -142,25 +142,25 @@ impl Claims {
 }
 
 /// Neighbouring columns of one height in one commitment.
-struct Run {
+struct CommittedColumns {
     commit: usize,
     start: u64,
     columns: usize,
     first_column: usize,
 }
 
-impl Run {
-    /// Adds the parts of the run in each segment.
+impl CommittedColumns {
+    /// Adds those in each range.
     fn split(
         &self,
-        segments: &[StackedSegment],
+        ranges: &[StackedRange],
         rotated: &[bool],
         height: &mut Height,
     ) -> Result<(), MetalProverError> {
         let rows = height.rows() as u64;
         let end = self.start + self.columns as u64 * rows;
         let mut covered = 0;
-        for (segment, data) in segments.iter().enumerate() {
+        for (range, data) in ranges.iter().enumerate() {
             let from = data.start.max(self.start);
             let to = (data.start + data.cells.len() as u64).min(end);
             if from >= to {
@@ -169,15 +169,15 @@ impl Run {
             let (skipped, len) = (from - self.start, to - from);
             if !skipped.is_multiple_of(rows) || !len.is_multiple_of(rows) {
                 return Err(internal(format!(
-                    "segment {segment} of commitment {} cuts a column of 2^{} rows",
+                    "range {range} of commitment {} cuts a column of 2^{} rows",
                     self.commit, height.log_rows
                 )));
             }
             let (skipped, columns) = ((skipped / rows) as usize, (len / rows) as usize);
             let first_column = self.first_column + skipped;
-            height.pieces.push(Piece {
+            height.column_ranges.push(ColumnRange {
                 commit: self.commit,
-                segment,
+                range,
                 cells: from - data.start,
                 start: from,
                 columns,
@@ -188,7 +188,7 @@ impl Run {
         }
         if covered != self.columns {
             return Err(internal(format!(
-                "segments of commitment {} hold {covered} of {} columns of 2^{} rows",
+                "ranges of commitment {} hold {covered} of {} columns of 2^{} rows",
                 self.commit, self.columns, height.log_rows
             )));
         }

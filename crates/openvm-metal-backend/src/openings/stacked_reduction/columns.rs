@@ -3,13 +3,13 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
 
-use super::claims::{Height, Piece, StackedCommit};
+use super::claims::{ColumnRange, Height, StackedCommit};
 use crate::{
     error::MetalProverError,
     kernels,
-    openings::tables,
-    params::{StackedRun, StackedRunParams},
+    params::{StackedColumnJob, StackedColumnParams},
     prelude::{EF, F},
+    tensor,
 };
 
 /// Low factor of the row weights: `2^11` elements, 32 KiB.
@@ -31,15 +31,15 @@ impl RowWeights {
     /// `weight(z + 2^l_skip x) = lagrange[z] eq(u, x)`.
     pub fn new(s: &CommandStream, lagrange: &[EF], u: &[EF]) -> Result<Self, MetalProverError> {
         let l_skip = lagrange.len().ilog2() as usize;
-        let bits = tables::eq_bits(u);
+        let bits = tensor::eq_bits(u);
         let split = bits.len().min(LOG_LOW.saturating_sub(l_skip));
-        let low: Vec<EF> = tables::expand(&bits[..split], EF::ONE)
+        let low: Vec<EF> = tensor::expand(&bits[..split], EF::ONE)
             .into_iter()
             .flat_map(|t| lagrange.iter().map(move |&l| t * l))
             .collect();
-        let high = tables::expand(&bits[split..], EF::ONE);
+        let high = tensor::expand(&bits[split..], EF::ONE);
         Ok(Self {
-            low: MetalBuffer::from_host(s, &tables::planes(&low))?,
+            low: MetalBuffer::from_host(s, &tensor::planes(&low))?,
             high: MetalBuffer::from_host(s, &high)?,
             log_low: l_skip + split,
             log_rows: l_skip + bits.len(),
@@ -49,80 +49,82 @@ impl RowWeights {
 
 /// Column values that are being computed.
 pub(super) struct ColumnValues {
-    /// For each piece, and in it for each column, `2^log_parts` summands.
+    /// For each range of columns, and in it for each column, `2^log_shares` summands.
     out: MetalBuffer<EF>,
-    pieces: Vec<(usize, Piece)>,
-    log_parts: usize,
+    column_ranges: Vec<(usize, ColumnRange)>,
+    log_shares: usize,
 }
 
 impl ColumnValues {
     /// Encodes the values of all columns of `heights` (indices given, all of the same number of rows):
-    /// one dispatch for each segment.
+    /// one dispatch for each range.
     pub fn encode(
         s: &CommandStream,
         heights: &[(usize, &Height)],
         commits: &[StackedCommit<'_>],
         weights: &RowWeights,
     ) -> Result<Self, MetalProverError> {
-        let mut pieces: Vec<(usize, Piece)> = heights
+        let mut column_ranges: Vec<(usize, ColumnRange)> = heights
             .iter()
-            .flat_map(|&(i, height)| height.pieces.iter().map(move |p| (i, p.clone())))
+            .flat_map(|&(i, height)| height.column_ranges.iter().map(move |p| (i, p.clone())))
             .collect();
-        pieces.sort_by_key(|(_, p)| (p.commit, p.segment));
-        let columns: usize = pieces.iter().map(|(_, p)| p.columns).sum();
+        column_ranges.sort_by_key(|(_, p)| (p.commit, p.range));
+        let columns: usize = column_ranges.iter().map(|(_, p)| p.columns).sum();
         let wanted = LOG_GROUPS.saturating_sub(columns.max(1).ilog2() as usize);
-        let log_parts = wanted.min(weights.log_rows - weights.log_low);
-        let mut runs = Vec::with_capacity(pieces.len());
+        let log_shares = wanted.min(weights.log_rows - weights.log_low);
+        let mut jobs = Vec::with_capacity(column_ranges.len());
         let mut out = 0;
-        for of_segment in pieces.chunk_by(|a, b| same_segment(&a.1, &b.1)) {
+        for of_range in column_ranges.chunk_by(|a, b| same_range(&a.1, &b.1)) {
             let mut first_group = 0;
-            for (_, piece) in of_segment {
-                runs.push(StackedRun {
-                    cells: piece.cells,
+            for (_, column_range) in of_range {
+                jobs.push(StackedColumnJob {
+                    cells: column_range.cells,
                     out: out as u64,
                     log_rows: weights.log_rows as u32,
-                    columns: piece.columns as u32,
+                    columns: column_range.columns as u32,
                     first_group,
-                    log_block: (weights.log_rows - log_parts) as u32,
-                    ..StackedRun::default()
+                    log_block: (weights.log_rows - log_shares) as u32,
+                    ..StackedColumnJob::default()
                 });
-                first_group += (piece.columns << log_parts) as u32;
-                out += piece.columns << log_parts;
+                first_group += (column_range.columns << log_shares) as u32;
+                out += column_range.columns << log_shares;
             }
         }
         let mut values = Self {
             out: MetalBuffer::uninit(s.context(), out)?,
-            pieces,
-            log_parts,
+            column_ranges,
+            log_shares,
         };
-        let runs = MetalBuffer::from_host(s, &runs)?;
+        let jobs = MetalBuffer::from_host(s, &jobs)?;
         let threads = THREADS.min(1 << weights.log_low);
         let mut first = 0;
-        for of_segment in values.pieces.chunk_by(|a, b| same_segment(&a.1, &b.1)) {
-            let piece = &of_segment[0].1;
-            let columns: usize = of_segment.iter().map(|(_, p)| p.columns).sum();
-            let groups = columns << log_parts;
+        for of_range in values.column_ranges.chunk_by(|a, b| same_range(&a.1, &b.1)) {
+            let column_range = &of_range[0].1;
+            let columns: usize = of_range.iter().map(|(_, p)| p.columns).sum();
+            let groups = columns << log_shares;
             let total = (columns << weights.log_rows) as u64;
-            // SAFETY: `groups` counts the parts of the runs; their columns are cells of this segment, `out`
-            // has a place for each part, `high` and `low` cover a column and a part is no smaller than `low`.
+            // SAFETY: `groups` counts the shares of the jobs; their columns are cells of this range, `out`
+            // has a place for each share, `high` and `low` cover a column and a share is no smaller than `low`.
             let launched = unsafe {
                 kernels::stacked_column_values(
                     s,
                     Grid::groups(groups as u32, threads),
-                    commits[piece.commit].segments[piece.segment].cells.slice(),
+                    commits[column_range.commit].ranges[column_range.range]
+                        .cells
+                        .slice(),
                     &weights.low,
                     &weights.high,
-                    runs.slice(first..first + of_segment.len()),
+                    jobs.slice(first..first + of_range.len()),
                     &mut values.out,
-                    &StackedRunParams {
-                        runs: of_segment.len() as u32,
+                    &StackedColumnParams {
+                        jobs: of_range.len() as u32,
                         log_low: weights.log_low as u32,
                     },
                     total,
                 )
             };
             launched?;
-            first += of_segment.len();
+            first += of_range.len();
         }
         Ok(values)
     }
@@ -132,21 +134,21 @@ impl ColumnValues {
         &self.out
     }
 
-    /// Calls `each(height index, piece, values of its columns)`.
-    pub fn finish(&self, read: &[EF], mut each: impl FnMut(usize, &Piece, &[EF])) {
+    /// Calls `each(height index, range of columns, values of these)`.
+    pub fn finish(&self, read: &[EF], mut each: impl FnMut(usize, &ColumnRange, &[EF])) {
         let mut rest = read;
-        for (height, piece) in &self.pieces {
-            let (parts, tail) = rest.split_at(piece.columns << self.log_parts);
-            let values: Vec<EF> = parts
-                .chunks_exact(1 << self.log_parts)
+        for (height, column_range) in &self.column_ranges {
+            let (shares, tail) = rest.split_at(column_range.columns << self.log_shares);
+            let values: Vec<EF> = shares
+                .chunks_exact(1 << self.log_shares)
                 .map(|p| p.iter().copied().sum())
                 .collect();
-            each(*height, piece, &values);
+            each(*height, column_range, &values);
             rest = tail;
         }
     }
 }
 
-fn same_segment(a: &Piece, b: &Piece) -> bool {
-    (a.commit, a.segment) == (b.commit, b.segment)
+fn same_range(a: &ColumnRange, b: &ColumnRange) -> bool {
+    (a.commit, a.range) == (b.commit, b.range)
 }

@@ -25,10 +25,11 @@ use self::{
     round0::{UnivariateFactors, UnivariateRound},
     rounds::{fold_table, Factors, HeightSum, Table},
 };
-use super::{contract::Contraction, tables};
+use super::contract::Contraction;
 use crate::{
     error::MetalProverError,
     prelude::{EF, SC},
+    tensor,
 };
 
 /// Proves that the columns of all commitments open at `r` (and at its rotation) as the transcript says.
@@ -165,7 +166,7 @@ fn univariate_round(
     for (height, table) in heights.iter().zip(&batched.tables).take(host_from) {
         let at = table.offset;
         let offsets = [at, at + table.rows, at + table.rows + (1 << l_skip)];
-        let bits = tables::eq_bits(&r[1..1 + height.n_lift()]);
+        let bits = tensor::eq_bits(&r[1..1 + height.n_lift()]);
         contractions.push(Contraction::encode(s, &arena, &offsets, l_skip, &bits)?);
     }
     let mut slices: Vec<MetalSlice<'_, EF>> =
@@ -190,14 +191,14 @@ fn univariate_round(
         let cells = &read[3 * contractions.len()][at..at + 2 * table.rows];
         let (g0, g1) = cells.split_at(table.rows);
         s.count_host_work("stacked_reduction.round0", cells.len());
-        let bits = tables::eq_bits(&r[1..1 + height.n_lift()]);
+        let bits = tensor::eq_bits(&r[1..1 + height.n_lift()]);
         let mut rotated = g1.to_vec();
         rotated.rotate_left(1 << l_skip);
         round.add(
             height.n,
-            &tables::contract(g0, l_skip, &bits),
-            &tables::contract(g1, l_skip, &bits),
-            &tables::contract(&rotated, l_skip, &bits),
+            &tensor::contract(g0, l_skip, &bits),
+            &tensor::contract(g1, l_skip, &bits),
+            &tensor::contract(&rotated, l_skip, &bits),
         );
         host_tables.push((g0.to_vec(), g1.to_vec()));
     }
@@ -294,13 +295,13 @@ impl JoinedColumns<'_> {
         blocks: &mut Blocks,
     ) {
         let mut joining = Vec::new();
-        values.finish(read, |i, piece, values| {
+        values.finish(read, |i, column_range, values| {
             debug_assert_eq!(sums[i].vars(), 0);
             let [eq, rot] = sums[i].bound_weights();
             let log_rows = heights[i].log_rows;
-            let first_cell = first_cell(self.commits, piece.commit) + piece.start;
+            let first_cell = first_cell(self.commits, column_range.commit) + column_range.start;
             for (j, &value) in values.iter().enumerate() {
-                let column = piece.first_column + j;
+                let column = column_range.first_column + j;
                 let weight = self.lambdas[2 * column] * eq + self.lambdas[2 * column + 1] * rot;
                 let key = (first_cell >> log_rows) + j as u64;
                 joining.push((key, value, weight));

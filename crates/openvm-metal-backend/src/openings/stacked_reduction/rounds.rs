@@ -15,11 +15,9 @@ use p3_field::PrimeCharacteristicRing;
 use super::{batch::wrap, round0::FactorsAt};
 use crate::{
     error::MetalProverError,
-    openings::{
-        contract::{self, Contraction},
-        tables,
-    },
+    openings::contract::{self, Contraction},
     prelude::EF,
+    tensor,
 };
 
 /// Where the tables of a height are.
@@ -121,7 +119,7 @@ impl HeightSum {
         }
         let len = 1 << self.vars;
         let offsets = [0, len, len + 2];
-        let bits = tables::eq_bits(&r[1..]);
+        let bits = tensor::eq_bits(&r[1..]);
         self.pending = Pending::Sums(Contraction::encode(
             s,
             &buffer.as_slice(),
@@ -185,8 +183,8 @@ impl HeightSum {
         }
         match &mut self.table {
             Table::Host(g0, g1) => {
-                *g0 = tables::interpolate_pairs(g0, u);
-                *g1 = tables::interpolate_pairs(g1, u);
+                *g0 = tensor::interpolate_pairs(g0, u);
+                *g1 = tensor::interpolate_pairs(g1, u);
             }
             Table::Device(buffer) => {
                 let weights = MetalBuffer::from_host(s, &[EF::ONE - u, u])?;
@@ -223,7 +221,7 @@ pub(super) fn fold_table(
 
 /// `S0`, `S1`, `S2` at `X = 0` and `1` on the host: 6 extension products for each pair.
 fn host_sums(g0: &[EF], g1: &[EF], r: &[EF]) -> Vec<Vec<EF>> {
-    let eq = tables::expand(&tables::eq_bits(&r[1..]), EF::ONE);
+    let eq = tensor::expand(&tensor::eq_bits(&r[1..]), EF::ONE);
     let mut sums = vec![EF::zero_vec(2); 3];
     for (y, &weight) in eq.iter().enumerate() {
         let before = eq[if y == 0 { eq.len() - 1 } else { y - 1 }];

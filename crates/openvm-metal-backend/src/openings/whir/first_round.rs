@@ -13,12 +13,10 @@ use super::WhirCommit;
 use crate::{
     error::MetalProverError,
     kernels,
-    openings::{
-        contract::{self, Contraction},
-        tables::{self, BitWeight},
-    },
+    openings::contract::{self, Contraction},
     params::WhirBatchParams,
     prelude::{EF, F},
+    tensor::{self, BitWeight},
 };
 
 /// Rows of one threadgroup of the batching pass, as a logarithm.
@@ -40,7 +38,7 @@ pub(super) struct FirstRound {
 }
 
 impl FirstRound {
-    /// Batches the columns and sums up: one dispatch for each segment, one wait.
+    /// Batches the columns and sums up: one dispatch for each range, one wait.
     pub fn new(
         s: &CommandStream,
         l_skip: usize,
@@ -52,7 +50,7 @@ impl FirstRound {
     ) -> Result<Self, MetalProverError> {
         let f = batch(s, commits, log_height, mu)?;
         let log_block = l_skip.max(k);
-        let eq = tables::eq_bits(u);
+        let eq = tensor::eq_bits(u);
         let message = message_matrix(l_skip);
         let block = if log_block < log_height {
             let sums = Contraction::encode(s, &f.as_slice(), &[0], log_block, &eq[log_block..])?;
@@ -70,7 +68,7 @@ impl FirstRound {
                     .collect::<Vec<_>>()
             })
             .collect();
-        let sums = tables::contract(&block, k, &eq[k..log_block]);
+        let sums = tensor::contract(&block, k, &eq[k..log_block]);
         Ok(Self {
             f,
             l_skip,
@@ -84,7 +82,7 @@ impl FirstRound {
     /// The round polynomial at 1 and 2.
     pub fn round_evals(&self) -> [EF; 2] {
         let [_, u] = self.eq[0];
-        let linear = tables::contract(&self.sums, 1, &self.eq[1..]);
+        let linear = tensor::contract(&self.sums, 1, &self.eq[1..]);
         let (zero, one) = (linear[0], linear[1]);
         let at_two = u.double().double() - EF::ONE;
         [
@@ -98,7 +96,7 @@ impl FirstRound {
         let [zero, one] = dual_fold(alpha);
         let [w0, w1] = self.eq.remove(0);
         self.scale *= zero * w0 + one * w1;
-        self.sums = tables::fold_pairs(&self.sums, [EF::ONE, alpha]);
+        self.sums = tensor::fold_pairs(&self.sums, [EF::ONE, alpha]);
         self.challenges.push(alpha);
     }
 
@@ -107,7 +105,7 @@ impl FirstRound {
     pub fn finish(self, s: &CommandStream) -> Result<(MetalBuffer<EF>, EF), MetalProverError> {
         let k = self.challenges.len();
         let bits: Vec<BitWeight> = self.challenges.iter().map(|&a| [EF::ONE, a]).collect();
-        let folding = tables::expand(&bits, EF::ONE);
+        let folding = tensor::expand(&bits, EF::ONE);
         let message = message_matrix(self.l_skip);
         let log_block = self.l_skip.max(k);
         let outputs = 1 << (log_block - k);
@@ -151,36 +149,31 @@ fn batch(
     let powers: Vec<EF> = mu.powers().take(total_width).collect();
     let powers = MetalBuffer::from_host(s, &powers)?;
     let mut f = MetalBuffer::uninit(s.context(), height)?;
-    let mut segments = Vec::new();
+    let mut ranges = Vec::new();
     let mut first_column = 0;
     for commit in commits {
-        segments.extend(
-            commit
-                .segments
-                .iter()
-                .map(|segment| (first_column, segment)),
-        );
+        ranges.extend(commit.ranges.iter().map(|range| (first_column, range)));
         first_column += commit.width;
     }
-    segments.retain(|(_, segment)| !segment.cells.is_empty());
-    // A segment of at least one stacked column writes every row.
-    segments.sort_by_key(|(_, segment)| std::cmp::Reverse(segment.cells.len()));
-    let mut written = segments
+    ranges.retain(|(_, range)| !range.cells.is_empty());
+    // A range of at least one stacked column writes every row.
+    ranges.sort_by_key(|(_, range)| std::cmp::Reverse(range.cells.len()));
+    let mut written = ranges
         .first()
-        .is_some_and(|(_, segment)| segment.cells.len() >= height);
+        .is_some_and(|(_, range)| range.cells.len() >= height);
     if !written {
         f.fill_zero(s)?;
     }
     let mut accumulate = !written;
     written = true;
-    for (first_column, segment) in segments {
-        let len = segment.cells.len();
-        let log_block = (segment.start | len as u64 | height as u64)
+    for (first_column, range) in ranges {
+        let len = range.cells.len();
+        let log_block = (range.start | len as u64 | height as u64)
             .trailing_zeros()
             .min(LOG_BLOCK);
         let params = WhirBatchParams {
             len: len as u64,
-            start: segment.start,
+            start: range.start,
             log_height: log_height as u32,
             log_block,
             first_column: first_column as u32,
@@ -188,7 +181,7 @@ fn batch(
         };
         let groups = (len.min(height) >> log_block) as u32;
         let grid = Grid::groups(groups, THREADS.min(1 << log_block));
-        kernels::whir_batch_columns(s, grid, segment.cells.slice(), &powers, &mut f, &params)?;
+        kernels::whir_batch_columns(s, grid, range.cells.slice(), &powers, &mut f, &params)?;
         accumulate = written;
     }
     Ok(f)

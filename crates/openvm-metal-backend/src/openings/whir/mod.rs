@@ -20,7 +20,7 @@ use self::{
     state::{State, Table},
     weights::WeightUpdate,
 };
-use super::{contract::Contraction, tables};
+use super::contract::Contraction;
 use crate::{
     commit::CodeShape,
     error::MetalProverError,
@@ -28,14 +28,15 @@ use crate::{
     matrix::MetalMatrix,
     ntt::rs_encode_ext,
     prelude::{EF, F, SC},
-    stacked::StackedSegment,
+    stacked::StackedRange,
+    tensor,
 };
 
 /// One commitment as WHIR sees it.
 #[derive(Clone, Copy)]
 pub struct WhirCommit<'a> {
     /// The cells of the stacked matrix.
-    pub segments: &'a [StackedSegment],
+    pub ranges: &'a [StackedRange],
     /// Its columns.
     pub width: usize,
     /// The tree over its codewords.
@@ -109,7 +110,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
         let (c, w) = match (first_round.take(), state.take()) {
             (Some(first), _) => {
                 let (c, scale) = first.finish(s)?;
-                terms.push((tables::eq_bits(&u[k..]), scale));
+                terms.push((tensor::eq_bits(&u[k..]), scale));
                 (Table::Device(c), None)
             }
             (None, Some(state)) => {
@@ -139,7 +140,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
             let value = evaluate(s, &c, z, log_len)?;
             transcript.observe_ext(value);
             ood_values.push(value);
-            terms.push((tables::power_bits(z, log_len), EF::ONE));
+            terms.push((tensor::power_bits(z, log_len), EF::ONE));
         }
 
         query_phase_pow_witnesses.push(transcript.grind(config.query_phase_pow_bits));
@@ -213,9 +214,9 @@ fn evaluate(
     z: EF,
     log_len: usize,
 ) -> Result<EF, MetalProverError> {
-    let bits = tables::power_bits(z, log_len);
+    let bits = tensor::power_bits(z, log_len);
     let value = match coeffs {
-        Table::Host(c) => tables::contract(c, 0, &bits),
+        Table::Host(c) => tensor::contract(c, 0, &bits),
         Table::Device(c) => {
             let sums = Contraction::encode(s, &c.as_slice(), &[0], 0, &bits)?;
             let read = s.read_many(&sums.slices(c.as_slice()))?;

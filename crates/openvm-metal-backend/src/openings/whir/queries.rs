@@ -38,7 +38,7 @@ impl QueryProofs {
         }
     }
 
-    /// Opens all commitments: two waits. Codewords that were dropped are encoded again, a part of
+    /// Opens all commitments: two waits. Codewords that were dropped are encoded again, some of
     /// them at a time.
     pub fn open_initial(
         &mut self,
@@ -55,7 +55,7 @@ impl QueryProofs {
             for start in (kept..commit.width).step_by(step) {
                 let _stage = s.stage("rs_code_matrix");
                 let end = (start + step).min(commit.width);
-                let columns = encode_columns(s, commit.segments, start..end, shape, None)?;
+                let columns = encode_columns(s, commit.ranges, start..end, shape, None)?;
                 opening.add_columns(s, &columns)?;
             }
             openings.push(opening);

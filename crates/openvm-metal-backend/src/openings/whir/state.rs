@@ -14,11 +14,8 @@ use p3_field::PrimeCharacteristicRing;
 
 use super::first_round::dual_fold;
 use crate::{
-    error::MetalProverError,
-    kernels,
-    openings::{contract, tables},
-    params::WhirRoundParams,
-    prelude::EF,
+    error::MetalProverError, kernels, openings::contract, params::WhirRoundParams, prelude::EF,
+    tensor,
 };
 
 /// Threadgroups of a round at most: their sums are added up on the host.
@@ -124,8 +121,8 @@ impl State {
         self.flush(s)?;
         match self {
             Self::Host { c, w } => {
-                *c = tables::fold_pairs(c, [EF::ONE, alpha]);
-                *w = tables::fold_pairs(w, dual_fold(alpha));
+                *c = tensor::fold_pairs(c, [EF::ONE, alpha]);
+                *w = tensor::fold_pairs(w, dual_fold(alpha));
             }
             Self::Device { fold, .. } => *fold = Some(alpha),
         }

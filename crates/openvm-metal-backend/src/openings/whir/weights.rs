@@ -7,9 +7,9 @@ use super::state::Table;
 use crate::{
     error::MetalProverError,
     kernels,
-    openings::tables::{self, BitWeight},
     params::WhirWeightParams,
     prelude::{EF, F},
+    tensor::{self, BitWeight},
 };
 
 /// Entries of a low power table at most, unless the high one would be longer, as a logarithm.
@@ -69,8 +69,8 @@ impl WeightUpdate {
         }
         let (mut term_low, mut term_high) = (Vec::new(), Vec::new());
         for (bits, scale) in &self.terms {
-            term_low.extend(tables::expand(&bits[..log_low], EF::ONE));
-            term_high.extend(tables::expand(&bits[log_low..], *scale));
+            term_low.extend(tensor::expand(&bits[..log_low], EF::ONE));
+            term_high.extend(tensor::expand(&bits[log_low..], *scale));
         }
         let block = THREADS.min(1 << log_low);
         let params = WhirWeightParams {
@@ -97,7 +97,7 @@ impl WeightUpdate {
 
     fn add_on_host(&self, w: &mut [EF]) {
         for (bits, scale) in &self.terms {
-            for (w, term) in w.iter_mut().zip(tables::expand(bits, *scale)) {
+            for (w, term) in w.iter_mut().zip(tensor::expand(bits, *scale)) {
                 *w += term;
             }
         }

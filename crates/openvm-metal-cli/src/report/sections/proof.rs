@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use openvm_metal_backend::engine::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
 use openvm_stark_backend::{codec::Encode, StarkEngine};
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,

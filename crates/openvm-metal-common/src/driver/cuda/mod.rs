@@ -4,10 +4,10 @@
 mod api;
 mod cache;
 mod events;
+mod launch;
 mod modules;
 mod staging;
 
-use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,13 @@ use cudarc::driver::sys;
 pub(crate) use self::api::device_count;
 use self::api::{call, Device};
 use self::events::{Event, EventPool};
-use self::modules::{Function, Modules};
+use self::launch::{function, launch};
+use self::modules::Modules;
 use self::staging::Staging;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
-use crate::error::{MetalError, Result};
-use crate::kernel::{KernelSpec, PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
+use crate::error::Result;
+use crate::kernel::KernelSpec;
 use crate::lock;
 use crate::memory::{Segment, Span};
 use crate::order::{Access, Order, Queues, COPY_QUEUE, MAX_QUEUES};
@@ -31,14 +32,10 @@ use crate::report::{KernelLimits, KernelReport};
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
-/// Most parameters a kernel can have.
-const MAX_PARAMS: usize = 2 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
 /// Dispatches that are expected to take longer are timed, so that the next ones are cut better.
 const TIMED_NS: f64 = 2e6;
 /// Uploads of at least so many bytes do not wait for what the main stream is at, nor it for them.
 const BULK: usize = 1 << 20;
-/// Threadgroups along y and z.
-const MAX_GROUPS_YZ: u32 = 65_535;
 
 pub(crate) struct CudaDriver {
     info: DeviceInfo,
@@ -191,90 +188,6 @@ impl CudaDriver {
         }
         times
     }
-
-    fn function(&self, dispatch: &Dispatch) -> Result<Function> {
-        let name = dispatch.kernel.name;
-        let function = self.modules.get(dispatch.kernel)?;
-        let requested = dispatch
-            .shape
-            .threads_per_group
-            .iter()
-            .map(|&t| t as u64)
-            .product();
-        if requested > function.threads as u64 {
-            let limit = function.threads;
-            return Err(MetalError::TooManyThreads {
-                kernel: name,
-                requested,
-                limit,
-            });
-        }
-        let [_, y, z] = dispatch.slice.groups;
-        if y > MAX_GROUPS_YZ || z > MAX_GROUPS_YZ {
-            return Err(MetalError::GridTooLarge {
-                kernel: name,
-                threadgroups: dispatch.shape.groups.map(u64::from),
-                limit: [i32::MAX as u64, MAX_GROUPS_YZ as u64, MAX_GROUPS_YZ as u64],
-            });
-        }
-        Ok(function)
-    }
-
-    fn launch(
-        &self,
-        function: &Function,
-        dispatch: &Dispatch,
-        stream: sys::CUstream,
-    ) -> DriverResult {
-        let mut words = [0u64; MAX_PARAMS];
-        let mut params = [std::ptr::null_mut::<c_void>(); MAX_PARAMS];
-        let mut shared_bytes = 0u32;
-        let place = [dispatch.slice.first, dispatch.shape.groups];
-        let slots = words.iter_mut().zip(&mut params);
-        for (param, (word, pointer)) in dispatch.kernel.ptx_params.iter().zip(slots) {
-            *word = match *param {
-                PtxParam::Threads => dispatch.shape.threads[0] as u64,
-                PtxParam::Buffer(index) => {
-                    dispatch.buffers[index as usize].map_or(0, |span| span.address())
-                }
-                PtxParam::Value { index, .. } => {
-                    let bytes = dispatch.values[index as usize].unwrap_or_default();
-                    *pointer = bytes.as_ptr() as *mut c_void;
-                    continue;
-                }
-                PtxParam::Threadgroup(index) => {
-                    let offset = shared_bytes;
-                    shared_bytes += dispatch.threadgroup_bytes[index as usize];
-                    offset as u64
-                }
-                PtxParam::Slice => {
-                    *pointer = std::ptr::from_ref(&place).cast_mut().cast();
-                    continue;
-                }
-            };
-            *pointer = std::ptr::from_mut(word).cast();
-        }
-        let ([gx, gy, gz], [tx, ty, tz]) =
-            (dispatch.slice.groups, dispatch.shape.threads_per_group);
-        // SAFETY: the parameters match the signature that the builder recorded, in number, order and
-        // size; the driver copies them before it returns.
-        let status = unsafe {
-            sys::cuLaunchKernel(
-                function.handle,
-                gx,
-                gy,
-                gz,
-                tx,
-                ty,
-                tz,
-                shared_bytes,
-                stream,
-                params.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
-        call("cuLaunchKernel", status)
-    }
 }
 
 impl Driver for CudaDriver {
@@ -335,9 +248,9 @@ impl Driver for CudaDriver {
     }
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
-        let function = self.function(dispatch)?;
+        let function = function(&self.modules, dispatch)?;
         self.ordered(dispatch.accesses(), Some(dispatch.work), tag, |stream| {
-            self.launch(&function, dispatch, stream)
+            launch(&function, dispatch, stream)
         })
     }
 

@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use objc2_foundation::NSRange;
 use objc2_metal::{MTLBlitCommandEncoder, MTLComputeCommandEncoder, MTLSize};
 
-use super::library::{Pipelines, Prepared};
+use super::library::Pipelines;
+use super::pipeline::Prepared;
 use super::queue::Commands;
 use super::{range, Buffer, Device};
 use crate::driver::{DriverResult, Fault};

@@ -12,7 +12,7 @@ use objc2_metal::{
     MTLComputePipelineState, MTLDevice, MTLPipelineOption,
 };
 
-use super::library::LANGUAGE_NAME;
+use super::pipeline::LANGUAGE_NAME;
 use super::{device, Device};
 use crate::driver::apple::archive::{place, Archives, Key, System, CACHE_VARIABLE};
 use crate::driver::apple::validation::Validation;

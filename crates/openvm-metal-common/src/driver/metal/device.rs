@@ -6,7 +6,7 @@ use objc2_metal::{MTLCopyAllDevices, MTLCreateSystemDefaultDevice, MTLDevice, MT
 
 #[cfg(target_os = "macos")]
 use super::cores;
-use super::library::{LANGUAGE_NAME, SIMD_WIDTH};
+use super::pipeline::{LANGUAGE_NAME, SIMD_WIDTH};
 use super::trial;
 use super::Device;
 use crate::device::DeviceInfo;

@@ -12,7 +12,9 @@ mod capture;
 mod cores;
 mod device;
 mod failure;
+mod launch;
 mod library;
+mod pipeline;
 mod queue;
 mod trial;
 
@@ -24,21 +26,21 @@ use std::time::Duration;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
 use objc2_foundation::NSString;
-use objc2_metal::{
-    MTLBuffer, MTLComputeCommandEncoder, MTLDevice, MTLResource, MTLResourceOptions, MTLSize,
-};
+use objc2_metal::{MTLBuffer, MTLDevice, MTLResource, MTLResourceOptions};
 
 use self::bytes::{ByteKernels, Range};
 use self::capture::Capture;
+use self::launch::{fitted, launch, threadgroup_memory};
 use self::library::Pipelines;
+use self::pipeline::Prepared;
 use self::queue::{Operation, Queue};
 use super::completion::Completion;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
 use crate::diagnostic::Diagnostic;
-use crate::error::{MetalError, Result};
+use crate::error::Result;
 use crate::grid::Shape;
-use crate::kernel::{ArgKind, KernelLibrary, KernelSpec, MAX_THREADGROUP_ARGS, SLICE_BUFFER};
+use crate::kernel::{KernelLibrary, KernelSpec};
 use crate::lock;
 use crate::memory::{Segment, Span};
 use crate::order::{Access, Order};
@@ -48,8 +50,6 @@ use crate::report::{KernelLimits, KernelReport};
 type Device = Retained<ProtocolObject<dyn MTLDevice>>;
 type Buffer = ProtocolObject<dyn MTLBuffer>;
 
-/// The least length of a threadgroup argument.
-const THREADGROUP_GRANULE: u32 = 16;
 /// An upload of so many bytes waits for the work before it rather than taking as much memory again.
 const LARGE_UPLOAD: u64 = 64 << 20;
 
@@ -101,13 +101,6 @@ impl MetalDriver {
         })
     }
 
-    /// The retained buffer behind a span.
-    fn buffer(span: &Span) -> &Buffer {
-        // SAFETY: `object` is the pointer of a buffer retained in `allocate`; the caller of the driver
-        // guarantees that the segment is live.
-        unsafe { &*(span.segment.object as *const Buffer) }
-    }
-
     /// True if the host may write memory that encoded work uses: nothing is encoded or running. For large
     /// uploads this waits.
     fn quiet(&self, bytes: u64) -> DriverResult<bool> {
@@ -126,44 +119,8 @@ impl MetalDriver {
     }
 
     /// The kernel's pipeline.
-    fn prepared(&self, kernel: &'static KernelSpec) -> DriverResult<library::Prepared> {
+    fn prepared(&self, kernel: &'static KernelSpec) -> DriverResult<Prepared> {
         Ok(self.pipelines.get(kernel)?)
-    }
-
-    /// Bytes of threadgroup memory, if the device has them.
-    fn threadgroup_memory(
-        &self,
-        dispatch: &Dispatch,
-        kernel: &library::Prepared,
-    ) -> DriverResult<[u32; MAX_THREADGROUP_ARGS]> {
-        let mut threadgroup = *dispatch.threadgroup_bytes;
-        for arg in dispatch.kernel.args {
-            if matches!(arg.kind, ArgKind::Threadgroup { .. }) {
-                // An argument without memory is refused.
-                let bytes = &mut threadgroup[arg.index as usize];
-                *bytes = (*bytes).max(THREADGROUP_GRANULE);
-            }
-        }
-        let requested = threadgroup.iter().map(|&b| u64::from(b)).sum::<u64>()
-            + u64::from(kernel.threadgroup_bytes);
-        let limit = self.info.profile.max_threadgroup_memory;
-        if requested > u64::from(limit) {
-            return Err(Fault::Error(MetalError::ThreadgroupMemory {
-                kernel: dispatch.kernel.name,
-                requested,
-                limit,
-            }));
-        }
-        Ok(threadgroup)
-    }
-}
-
-fn size(extent: [u32; 3]) -> MTLSize {
-    let [width, height, depth] = extent.map(|n| n as usize);
-    MTLSize {
-        width,
-        height,
-        depth,
     }
 }
 
@@ -219,29 +176,9 @@ impl Driver for MetalDriver {
         autoreleasepool(|_| drop(buffer));
     }
 
-    fn shape(&self, kernel: &'static KernelSpec, mut shape: Shape) -> DriverResult<Shape> {
+    fn shape(&self, kernel: &'static KernelSpec, shape: Shape) -> DriverResult<Shape> {
         let limit = self.prepared(kernel)?.threads;
-        let requested = shape
-            .threads_per_group
-            .iter()
-            .map(|&t| u64::from(t))
-            .product();
-        if requested > u64::from(limit) {
-            // A kernel with many registers has fewer threads than its caller knows of. Grids by threads are
-            // cut at will if no thread meets another.
-            let free = shape.by_threads && kernel.any_threadgroup_size;
-            if !free || limit < library::SIMD_WIDTH {
-                return Err(Fault::Error(MetalError::TooManyThreads {
-                    kernel: kernel.name,
-                    requested,
-                    limit,
-                }));
-            }
-            let per_group = limit / library::SIMD_WIDTH * library::SIMD_WIDTH;
-            shape.threads_per_group = [per_group, 1, 1];
-            shape.groups = [shape.threads[0].div_ceil(per_group), 1, 1];
-        }
-        Ok(shape)
+        fitted(kernel, shape, limit)
     }
 
     fn can_cut(&self, kernel: &'static KernelSpec) -> bool {
@@ -250,44 +187,14 @@ impl Driver for MetalDriver {
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult {
         let kernel = self.prepared(dispatch.kernel)?;
-        let threadgroup = self.threadgroup_memory(dispatch, &kernel)?;
+        let most = self.info.profile.max_threadgroup_memory;
+        let threadgroup = threadgroup_memory(most, dispatch, &kernel)?;
         let op = Operation {
             work: dispatch.work,
             tag,
         };
         lock(&self.queue).encode(op, |commands| {
-            let encoder = commands.compute(&threadgroup, dispatch.accesses())?;
-            encoder.setComputePipelineState(&kernel.pipeline);
-            for (index, span) in dispatch.buffers.iter().enumerate() {
-                let Some(span) = span else { continue };
-                let (buffer, offset) = (Self::buffer(span), span.offset as usize);
-                // SAFETY: the span lies in the buffer, and the index below 31.
-                unsafe { encoder.setBuffer_offset_atIndex(Some(buffer), offset, index) };
-            }
-            for (index, value) in dispatch.values.iter().enumerate() {
-                let Some(bytes) = value else { continue };
-                let Some(data) = NonNull::new(bytes.as_ptr().cast_mut().cast()) else {
-                    continue;
-                };
-                // SAFETY: `data` points to `bytes.len()` readable bytes, which Metal copies now.
-                unsafe { encoder.setBytes_length_atIndex(data, bytes.len(), index) };
-            }
-            let (shape, slice) = (&dispatch.shape, &dispatch.slice);
-            if dispatch.kernel.slices {
-                let words = slice.words(shape);
-                let data = NonNull::from(&words).cast();
-                // SAFETY: `data` points to the words, which Metal copies now.
-                unsafe { encoder.setBytes_length_atIndex(data, size_of_val(&words), SLICE_BUFFER) };
-            }
-            let per_group = size(shape.threads_per_group);
-            if shape.by_threads {
-                let threads = size(slice.threads(shape));
-                encoder.dispatchThreads_threadsPerThreadgroup(threads, per_group);
-            } else {
-                let groups = size(slice.groups);
-                encoder.dispatchThreadgroups_threadsPerThreadgroup(groups, per_group);
-            }
-            Ok(())
+            launch(commands, dispatch, &kernel, &threadgroup)
         })
     }
 
@@ -423,9 +330,16 @@ impl Driver for MetalDriver {
     }
 }
 
+/// The retained buffer behind a span.
+fn buffer(span: &Span) -> &Buffer {
+    // SAFETY: `object` is the pointer of a buffer retained in `allocate`; the caller of the driver
+    // guarantees that the segment is live.
+    unsafe { &*(span.segment.object as *const Buffer) }
+}
+
 fn range(span: &Span) -> Range<'_> {
     Range {
-        buffer: MetalDriver::buffer(span),
+        buffer: buffer(span),
         offset: span.offset,
     }
 }

@@ -13,7 +13,7 @@ use objc2_metal::{
     MTLComputeCommandEncoder, MTLDevice, MTLLibrary, MTLResourceOptions, MTLSize,
 };
 
-use super::library::from_source;
+use super::pipeline::from_source;
 use super::Device;
 
 const SOURCE: &str = include_str!("trial.metal");

@@ -4,11 +4,11 @@ use std::{cmp::Reverse, ops::Range};
 
 /// Traces that a commitment refers to in place, at most.
 const MAX_BY_REFERENCE: usize = 16;
-/// Traces below this many cells are copied: a run of them needs one dispatch where each segment of
+/// Traces below this many cells are copied: a range of copies needs one dispatch where each range of
 /// its own needs one in every pass over the stacked matrix.
 const MIN_CELLS_BY_REFERENCE: u64 = 1 << 16;
 /// Traces below this part of all cells are copied.
-const MIN_PART_BY_REFERENCE: u64 = 64;
+const MIN_SHARE_BY_REFERENCE: u64 = 64;
 
 /// Shape of one trace of a commitment: `2^log_height x width`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,23 +24,23 @@ impl TraceShape {
     }
 }
 
-/// One segment of the stacked matrix.
+/// One range of the stacked matrix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SegmentPlan {
+pub(crate) enum RangePlan {
     /// The cells of this trace, in place.
-    Reference { trace: usize, start: u64, len: u64 },
+    InPlace { trace: usize, start: u64, len: u64 },
     /// Copies of these traces, one after the other, then zeros up to `len`.
-    Run {
+    Copied {
         traces: Range<usize>,
         start: u64,
         len: u64,
     },
 }
 
-/// Cuts a stacked matrix of `total` cells into segments. `shapes` are sorted by falling height.
-pub(crate) fn plan_segments(shapes: &[TraceShape], l_skip: usize, total: u64) -> Vec<SegmentPlan> {
+/// Cuts a stacked matrix of `total` cells into ranges. `shapes` are sorted by falling height.
+pub(crate) fn plan_ranges(shapes: &[TraceShape], l_skip: usize, total: u64) -> Vec<RangePlan> {
     let cells = |trace: usize| shapes[trace].stacked_cells(l_skip);
-    let threshold = MIN_CELLS_BY_REFERENCE.max(total / MIN_PART_BY_REFERENCE);
+    let threshold = MIN_CELLS_BY_REFERENCE.max(total / MIN_SHARE_BY_REFERENCE);
     let mut large: Vec<usize> = (0..shapes.len())
         .filter(|&trace| shapes[trace].log_height >= l_skip && cells(trace) >= threshold)
         .collect();
@@ -55,7 +55,7 @@ pub(crate) fn plan_segments(shapes: &[TraceShape], l_skip: usize, total: u64) ->
         let copied: u64 = (next..end).map(cells).sum();
         let len = if last { total - start } else { copied };
         if len > 0 {
-            plan.push(SegmentPlan::Run {
+            plan.push(RangePlan::Copied {
                 traces: next..end,
                 start,
                 len,
@@ -63,7 +63,7 @@ pub(crate) fn plan_segments(shapes: &[TraceShape], l_skip: usize, total: u64) ->
         }
         start += len;
         if !last {
-            plan.push(SegmentPlan::Reference {
+            plan.push(RangePlan::InPlace {
                 trace: end,
                 start,
                 len: cells(end),
@@ -77,11 +77,11 @@ pub(crate) fn plan_segments(shapes: &[TraceShape], l_skip: usize, total: u64) ->
 
 /// Cells that a commitment to these traces copies.
 pub(crate) fn copied_cells(shapes: &[TraceShape], l_skip: usize, total: u64) -> u64 {
-    plan_segments(shapes, l_skip, total)
+    plan_ranges(shapes, l_skip, total)
         .iter()
-        .map(|segment| match segment {
-            SegmentPlan::Run { len, .. } => *len,
-            SegmentPlan::Reference { .. } => 0,
+        .map(|range| match range {
+            RangePlan::Copied { len, .. } => *len,
+            RangePlan::InPlace { .. } => 0,
         })
         .sum()
 }
@@ -90,10 +90,10 @@ pub(crate) fn copied_cells(shapes: &[TraceShape], l_skip: usize, total: u64) -> 
 mod tests {
     use super::*;
 
-    fn covered(plan: &[SegmentPlan]) -> u64 {
-        plan.iter().fold(0, |at, segment| {
-            let (SegmentPlan::Reference { start, len, .. } | SegmentPlan::Run { start, len, .. }) =
-                segment;
+    fn covered(plan: &[RangePlan]) -> u64 {
+        plan.iter().fold(0, |at, range| {
+            let (RangePlan::InPlace { start, len, .. } | RangePlan::Copied { start, len, .. }) =
+                range;
             assert_eq!(*start, at);
             assert!(*len > 0);
             at + len
@@ -101,17 +101,17 @@ mod tests {
     }
 
     #[test]
-    fn small_traces_form_one_run() {
+    fn small_traces_form_one_range() {
         let shapes: Vec<_> = (0..5)
             .map(|i| TraceShape {
                 log_height: 5 - i,
                 width: 3 + i,
             })
             .collect();
-        let plan = plan_segments(&shapes, 2, 512);
+        let plan = plan_ranges(&shapes, 2, 512);
         assert_eq!(
             plan,
-            [SegmentPlan::Run {
+            [RangePlan::Copied {
                 traces: 0..5,
                 start: 0,
                 len: 512
@@ -124,11 +124,11 @@ mod tests {
         let shapes = [(20, 1), (18, 300), (10, 70), (10, 7), (3, 2)]
             .map(|(log_height, width)| TraceShape { log_height, width });
         let total = 80 << 20;
-        let plan = plan_segments(&shapes, 4, total);
+        let plan = plan_ranges(&shapes, 4, total);
         assert_eq!(covered(&plan), total);
         assert_eq!(
             plan[0],
-            SegmentPlan::Run {
+            RangePlan::Copied {
                 traces: 0..1,
                 start: 0,
                 len: 1 << 20
@@ -136,29 +136,29 @@ mod tests {
         );
         assert_eq!(
             plan[1],
-            SegmentPlan::Reference {
+            RangePlan::InPlace {
                 trace: 1,
                 start: 1 << 20,
                 len: 300 << 18
             }
         );
         assert_eq!(plan.len(), 3);
-        let SegmentPlan::Run { traces, .. } = &plan[2] else {
-            panic!("a run at the end")
+        let RangePlan::Copied { traces, .. } = &plan[2] else {
+            panic!("copies at the end")
         };
         assert_eq!(*traces, 2..5);
     }
 
     #[test]
-    fn exact_fit_has_no_padding_run() {
+    fn exact_fit_has_no_padding() {
         let shapes = [TraceShape {
             log_height: 20,
             width: 4,
         }];
-        let plan = plan_segments(&shapes, 4, 4 << 20);
+        let plan = plan_ranges(&shapes, 4, 4 << 20);
         assert_eq!(
             plan,
-            [SegmentPlan::Reference {
+            [RangePlan::InPlace {
                 trace: 0,
                 start: 0,
                 len: 4 << 20

@@ -1,12 +1,12 @@
-//! Tables in product form: `T[x] = prod_i bits[i][bit i of x]`.
+//! Tensor tables: `T[x] = prod_i bits[i][bit i of x]`.
 //!
-//! Every weight of the opening phase (equality polynomials, powers of a point, their duals) has this
+//! Every weight of GKR and of the openings (equality polynomials, powers of a point, their duals) has this
 //! form, so a sum `sum_x T[x] f[x]` can be taken over a few index bits at a time with tables of at
 //! most `2^5` entries.
 
-use p3_field::PrimeCharacteristicRing;
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
-use crate::prelude::EF;
+use crate::prelude::{D_EF, EF, F};
 
 /// The two factors of one index bit.
 pub(crate) type BitWeight = [EF; 2];
@@ -72,9 +72,8 @@ pub(crate) fn interpolate_pairs(values: &[EF], r: EF) -> Vec<EF> {
 }
 
 /// Words of extension elements by coordinate: four planes of `values.len()` words.
-pub(crate) fn planes(values: &[EF]) -> Vec<crate::prelude::F> {
-    use p3_field::BasedVectorSpace;
-    (0..crate::prelude::D_EF)
+pub(crate) fn planes(values: &[EF]) -> Vec<F> {
+    (0..D_EF)
         .flat_map(|k| {
             values
                 .iter()

@@ -1,0 +1,87 @@
+//! The weights of constraints and interactions in the batch sumcheck.
+
+use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_stark_backend::poly_common::eval_eq_mle;
+use p3_field::PrimeCharacteristicRing;
+
+use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
+use crate::{
+    error::MetalProverError,
+    prelude::{EF, F},
+    programs::LogupTerm,
+};
+
+/// Where the coefficients of a trace's programs are in the coefficient table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FirstCoefficient {
+    /// `lambda^k`.
+    pub zerocheck: u32,
+    pub logup: u32,
+}
+
+/// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
+pub struct Weights {
+    /// Powers of lambda, then the coefficients of the LogUp program of each trace.
+    pub coefficients: MetalBuffer<EF>,
+    /// For each trace.
+    pub first: Vec<FirstCoefficient>,
+    /// For each trace the sum of the denominators' constant terms, which programs leave out.
+    pub constants: Vec<EF>,
+    /// For each trace what lifting multiplies its counts by.
+    pub norms: Vec<F>,
+}
+
+impl Weights {
+    /// Computes and uploads them.
+    pub fn new(
+        s: &CommandStream,
+        plan: &Plan<'_>,
+        logup: &LogupGkr,
+        lambda: EF,
+    ) -> Result<Self, MetalProverError> {
+        let l_skip = plan.input.l_skip;
+        let programs = || plan.input.traces.iter().map(|t| t.air_data.programs());
+        let most = programs().map(|p| p.constraints).max().unwrap_or(0);
+        let mut table: Vec<EF> = lambda.powers().take(most).collect();
+        let (mut first, mut constants, mut norms) = (Vec::new(), Vec::new(), Vec::new());
+        for (t, (trace, programs)) in plan.traces.iter().zip(programs()).enumerate() {
+            let eq_3b = logup.eq_3b(l_skip, t, trace.n_lift, programs.interactions.len());
+            first.push(FirstCoefficient {
+                zerocheck: 0,
+                logup: table.len() as u32,
+            });
+            let weight = |term: &LogupTerm| {
+                eq_3b[term.interaction as usize] * logup.beta_powers[term.power as usize]
+            };
+            let coefficients = programs.logup_coefficients.iter();
+            table.extend(coefficients.map(|terms| terms.iter().map(weight).sum::<EF>()));
+            let interactions = programs.interactions.iter().zip(&eq_3b);
+            let constant = |(&(bus, len), &eq): (&(u32, u32), &EF)| {
+                eq * logup.beta_powers[len as usize] * F::from_u32(bus + 1)
+            };
+            constants.push(interactions.map(constant).sum());
+            norms.push(norm_factor(l_skip, trace.log_height));
+        }
+        Ok(Self {
+            coefficients: MetalBuffer::from_host(s, &table)?,
+            first,
+            constants,
+            norms,
+        })
+    }
+}
+
+impl LogupGkr {
+    /// For each interaction of a trace the eq weight of its place among all stacked interactions.
+    fn eq_3b(&self, l_skip: usize, t: usize, n_lift: usize, interactions: usize) -> Vec<EF> {
+        let from = l_skip + n_lift;
+        let weight = |i: usize| {
+            let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
+            let bits: Vec<F> = (0..self.n_logup - n_lift)
+                .map(|k| F::from_bool((row >> k) & 1 == 1))
+                .collect();
+            eval_eq_mle(&self.xi[from..l_skip + self.n_logup], &bits)
+        };
+        (0..interactions).map(weight).collect()
+    }
+}

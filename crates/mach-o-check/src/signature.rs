@@ -5,7 +5,7 @@ use object::read::macho::CodeDirectory;
 use object::{BigEndian, Endianness};
 use sha2::{Digest, Sha256};
 
-use crate::image::ImageError;
+use crate::error::ImageError;
 
 /// What a signature says, and whether it is true.
 #[derive(Clone, Debug, PartialEq, Eq)]

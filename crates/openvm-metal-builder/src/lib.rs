@@ -8,13 +8,16 @@ mod cache;
 mod casts;
 #[cfg(feature = "census")]
 pub mod census;
+pub mod clause;
 pub mod clauses;
 pub mod codegen_cpp;
 pub mod codegen_rust;
 pub mod compiler;
+mod edits;
 pub mod error;
 mod flatten;
 pub mod function_constants;
+pub mod kernel_fn;
 pub mod lexer;
 pub mod lint;
 mod literals;

@@ -1,9 +1,13 @@
 //! Parameters of a kernel.
 
-use crate::{
-    lexer::{TokenKind, Tokens},
-    slices::{self, SLICE_BUFFER},
-};
+use crate::lexer::{TokenKind, Tokens};
+
+/// Index of the argument that tells a kernel its slice. The words: position of the first threadgroup, of the first thread; threadgroups,
+/// threads of the grid.
+pub const SLICE_BUFFER: u8 = 30;
+
+/// Name of the added argument, and prefix of the positions as Metal gives them.
+pub(crate) const SLICE_NAME: &str = "msl_slice";
 
 /// What the host passes for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +103,7 @@ pub fn parse(t: &Tokens, open: usize) -> Result<Vec<Param>, Rejected> {
             used.push(p.index);
         }
         let limit = if buffer { SLICE_BUFFER } else { 8 };
-        let slice = buffer && p.index == SLICE_BUFFER && p.name == slices::NAME;
+        let slice = buffer && p.index == SLICE_BUFFER && p.name == SLICE_NAME;
         if p.index >= limit && !slice {
             return Err((
                 open,

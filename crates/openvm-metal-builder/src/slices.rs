@@ -6,18 +6,11 @@
 //! loop over threadgroups begins elsewhere.
 
 use crate::{
+    edits::Edits,
+    kernel_fn::{KernelFn, Scan},
     lexer::{TokenKind, Tokens},
-    rewrite::Edits,
-    scan::{KernelFn, Scan},
-    signature::{Param, ParamKind},
+    signature::{Param, ParamKind, SLICE_BUFFER, SLICE_NAME},
 };
-
-/// Index of the added argument. The words: position of the first threadgroup, of the first thread; threadgroups,
-/// threads of the grid.
-pub const SLICE_BUFFER: u8 = 30;
-
-/// Name of the added argument, and prefix of the positions as Metal gives them.
-pub(crate) const NAME: &str = "msl_slice";
 
 /// First of the words of a builtin, and whether they are added to what Metal gives or take its place.
 fn words(attribute: &str) -> Option<(usize, bool)> {
@@ -53,10 +46,10 @@ fn definition(p: &Param, first: usize, added: bool) -> String {
     let (ty, name) = (&p.element, &p.name);
     let count = components(ty);
     let component = |i: usize| {
-        let word = format!("{NAME}[{}]", first + i);
+        let word = format!("{SLICE_NAME}[{}]", first + i);
         match (added, count) {
-            (true, 1) => format!("{NAME}_{name} + {word}"),
-            (true, _) => format!("{NAME}_{name}.{} + {word}", ["x", "y", "z"][i]),
+            (true, 1) => format!("{SLICE_NAME}_{name} + {word}"),
+            (true, _) => format!("{SLICE_NAME}_{name}.{} + {word}", ["x", "y", "z"][i]),
             (false, _) => word,
         }
     };
@@ -77,7 +70,7 @@ pub fn with_slices(t: &Tokens, scan: &Scan) -> String {
 }
 
 fn has_slices(f: &KernelFn) -> bool {
-    f.params.iter().any(|p| p.name == NAME)
+    f.params.iter().any(|p| p.name == SLICE_NAME)
 }
 
 fn kernel(t: &Tokens, f: &KernelFn, e: &mut Edits<'_>) {
@@ -96,7 +89,7 @@ fn kernel(t: &Tokens, f: &KernelFn, e: &mut Edits<'_>) {
     for &(p, first, added) in &changed {
         body += &definition(p, first, added);
         match p.name_token {
-            Some(name) if added => e.replace(name, name + 1, &format!("{NAME}_{}", p.name)),
+            Some(name) if added => e.replace(name, name + 1, &format!("{SLICE_NAME}_{}", p.name)),
             _ => drop_item(t, p.tokens, open, end - 1, e),
         }
     }
@@ -104,7 +97,7 @@ fn kernel(t: &Tokens, f: &KernelFn, e: &mut Edits<'_>) {
     let comma = if left { ", " } else { "" };
     e.insert(
         end - 1,
-        &format!("{comma}constant uint* {NAME} [[buffer({SLICE_BUFFER})]]"),
+        &format!("{comma}constant uint* {SLICE_NAME} [[buffer({SLICE_BUFFER})]]"),
     );
     e.append(end, &body);
 }

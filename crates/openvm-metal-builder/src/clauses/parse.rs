@@ -1,11 +1,11 @@
 //! The grammar of clauses.
 
-use super::{
-    text::ClauseText, Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation,
-    Requirement, Unit,
-};
+use super::text::ClauseText;
 use crate::{
-    scan::KernelFn,
+    clause::{
+        Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Requirement, Unit,
+    },
+    kernel_fn::KernelFn,
     signature::{Param, ParamKind},
 };
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Unit};
 use crate::{
-    scan::{Entry, KernelFn},
+    clause::{Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Unit},
+    kernel_fn::{Entry, KernelFn},
     signature::Param,
     types::TypeMap,
 };

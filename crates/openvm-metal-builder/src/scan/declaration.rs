@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use super::{
     kind::{guard, kind},
     template::{template_id, template_params},
-    Entry, KernelFn, Kind, Scan,
 };
 use crate::{
     clauses,
     error::Finding,
+    kernel_fn::{Entry, KernelFn, Kind, Scan},
     lexer::Tokens,
     scope::{self, Scope},
     signature,

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Guard, Kind};
 use crate::{
+    kernel_fn::{Guard, Kind},
     lexer::{TokenKind, Tokens},
     scope::Scope,
     signature::{Param, ParamKind},

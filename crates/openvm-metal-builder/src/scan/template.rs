@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Entry, Scan};
 use crate::{
     error::Finding,
+    kernel_fn::{Entry, Scan},
     lexer::{TokenKind, Tokens},
 };
 

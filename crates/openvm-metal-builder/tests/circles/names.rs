@@ -93,6 +93,9 @@ impl Visit<'_> for Names {
         self.add_tree(&item.tree, vec![], public);
     }
 
+    /// `pub(super)` names nothing.
+    fn visit_visibility(&mut self, _: &Visibility) {}
+
     fn visit_path(&mut self, path: &Path) {
         if path.leading_colon.is_none() {
             let segments = path.segments.iter();

@@ -34,7 +34,7 @@ pub enum Expr {
 
 impl Expr {
     /// Some number in it is a given one.
-    pub(super) fn is_told(&self) -> bool {
+    pub(crate) fn is_told(&self) -> bool {
         match self {
             Self::Given(_) => true,
             Self::Call(_, all) => all.iter().any(Self::is_told),
@@ -116,7 +116,7 @@ pub struct Relation {
 
 impl Relation {
     /// Some number in it is a given one.
-    pub(super) fn is_told(&self) -> bool {
+    pub(crate) fn is_told(&self) -> bool {
         self.left.is_told() || self.right.is_told()
     }
 }

@@ -34,6 +34,7 @@
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
 //! * [`vm::MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
+//! * [`guest`]: guests' packages, made and built on a stable toolchain.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
 //!
 //! Everything is generic in the [`SdkEngine`]: OpenVM's CPU and reference engines run the same driver and are what
@@ -46,6 +47,7 @@ pub mod engine;
 mod error;
 mod executable;
 pub mod files;
+pub mod guest;
 mod options;
 mod prelude;
 mod progress;

@@ -4,6 +4,7 @@
 mod aggregated;
 mod bad_input;
 mod equality;
+mod examples;
 mod files;
 mod guest;
 mod setup;

@@ -1,0 +1,47 @@
+//! Why a guest was not made or built.
+
+use std::{io, path::PathBuf};
+
+/// Why a guest was not made or built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuestError {
+    /// There is no rustup to run the toolchain with.
+    #[error("rustup does not run: {0}. Guests are built by a toolchain that rustup manages: see https://rustup.rs")]
+    NoRustup(#[source] io::Error),
+    /// A step of setting up the toolchain failed; what it printed says why.
+    #[error("`rustup {command}` failed ({status}): guests need the toolchain `{toolchain}` with its component rust-src")]
+    Toolchain {
+        toolchain: String,
+        command: String,
+        status: String,
+    },
+    /// A folder that is not a guest.
+    #[error("{}: not a guest: {reason}", path.display())]
+    NotAGuest { path: PathBuf, reason: String },
+    /// An `openvm.toml` that does not parse.
+    #[error("{}: {reason}", path.display())]
+    Config { path: PathBuf, reason: String },
+    /// The compiler refused the guest; what it printed says why.
+    #[error("{}: cargo could not build the guest ({status})", path.display())]
+    Cargo { path: PathBuf, status: String },
+    /// Several programs, and none was chosen.
+    #[error("{}: the package has several programs: {}. Choose one", path.display(), names.join(", "))]
+    SeveralPrograms { path: PathBuf, names: Vec<String> },
+    /// A name that cargo does not allow for a package.
+    #[error("`{0}` is no name for a package: letters, digits, `-` and `_`, a letter first")]
+    Name(String),
+    /// There is something already.
+    #[error("{}: exists already", .0.display())]
+    Exists(PathBuf),
+    /// A file that cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+impl GuestError {
+    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Io { path, source }
+    }
+}

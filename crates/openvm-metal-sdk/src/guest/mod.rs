@@ -1,0 +1,19 @@
+//! Guests: packages of Rust programs for the virtual machine, made and built here.
+//!
+//! A guest is a folder with a `Cargo.toml`, an `openvm.toml` that names the extensions, and a program that uses the
+//! crate `openvm`. It is built by cargo on a stable toolchain with the settings of openvm-build 2.0.2; what is
+//! missing on the machine is installed by rustup. The same sources give the same bytes on every machine: no path of
+//! the machine enters the executable, so the commitment to the program can be checked by whoever builds it again.
+
+mod build;
+mod error;
+mod flags;
+mod init;
+mod package;
+mod toolchain;
+
+pub use build::{build, BuildOptions, Built, Notice};
+pub use error::GuestError;
+pub use init::init;
+pub use package::{config_of, CONFIG_FILE};
+pub use toolchain::{DEFAULT_TOOLCHAIN, TOOLCHAIN_VARIABLE};

@@ -1,0 +1,92 @@
+//! The example guests, from the executables in the repository to aggregated proofs.
+
+use std::{fs, path::PathBuf};
+
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{decode_elf, MetalSdk, ProveOptions};
+use openvm_sdk::{config::AggregationSystemParams, Sdk as StockSdk, StdIn};
+
+use crate::setup::toy_params;
+
+/// A guest's folder.
+struct Example(PathBuf);
+
+impl Example {
+    fn new(name: &str) -> Self {
+        let guests = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/guests");
+        Self(PathBuf::from(guests).join(name))
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.0.join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    fn elf(&self) -> Vec<u8> {
+        let name = self.0.file_name().unwrap().to_str().unwrap();
+        fs::read(self.0.join(format!("{name}.elf"))).unwrap()
+    }
+
+    fn input(&self) -> StdIn {
+        let json: serde_json::Value = serde_json::from_str(&self.text("input.json")).unwrap();
+        let mut stdin = StdIn::default();
+        for value in json["input"].as_array().unwrap() {
+            stdin.write_bytes(&bytes(
+                value.as_str().unwrap().strip_prefix("0x01").unwrap(),
+            ));
+        }
+        stdin
+    }
+
+    fn public_values(&self) -> Vec<u8> {
+        let json: serde_json::Value = serde_json::from_str(&self.text("expected.json")).unwrap();
+        bytes(
+            json["public_values"]
+                .as_str()
+                .unwrap()
+                .strip_prefix("0x")
+                .unwrap(),
+        )
+    }
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digit).collect()
+}
+
+/// Executes on the stock interpreter and ours, proves, aggregates, and asks the stock verifier.
+fn prove(name: &str) {
+    let example = Example::new(name);
+    // The lookup table of multiplication has 2^21 rows.
+    let sdk: MetalSdk = MetalSdk::builder(Device::Cpu)
+        .toml(&example.text("openvm.toml"))
+        .unwrap()
+        .app_params(toy_params(21, 3))
+        .agg_params(AggregationSystemParams {
+            leaf: toy_params(19, 4),
+            internal: toy_params(19, 4),
+        })
+        .build()
+        .unwrap();
+    let exe = sdk.executable(decode_elf(&example.elf()).unwrap()).unwrap();
+    let options = ProveOptions::default();
+    let executed = sdk.execute(exe.clone(), example.input(), &options).unwrap();
+    assert_eq!(executed, example.public_values(), "{name} executed");
+
+    let proved = sdk.prove(exe, example.input(), &options).unwrap();
+    assert_eq!(proved.public_values, executed, "{name} proved");
+    let vk = sdk.agg_vk().unwrap();
+    StockSdk::verify_proof(vk.as_ref().clone(), proved.baseline, &proved.proof).unwrap();
+}
+
+/// A test for each guest.
+macro_rules! examples {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            prove(stringify!($name));
+        })*
+    };
+}
+
+examples!(fibonacci sha256 keccak256 bigint ecdsa json words evm kzg);

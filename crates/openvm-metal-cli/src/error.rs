@@ -1,7 +1,10 @@
 //! What can go wrong in a command, with its exit status and a remedy.
 
+use std::path::PathBuf;
+
 use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::MetalError;
+use openvm_metal_sdk::{guest::GuestError, SdkError};
 
 /// Result of a command.
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
@@ -15,6 +18,21 @@ pub enum CliError {
     /// A prover phase failed.
     #[error(transparent)]
     Prover(#[from] MetalProverError),
+    /// A program could not be executed, proved or verified.
+    #[error(transparent)]
+    Sdk(#[from] SdkError),
+    /// A guest could not be made or built.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// There is no program at this path.
+    #[error("{}: no such program (a guest's folder, an ELF, or a .vmexe)", .0.display())]
+    NoProgram(PathBuf),
+    /// A configuration that does not parse.
+    #[error("configuration: {0}")]
+    Config(String),
+    /// An input that is not of cargo-openvm's form.
+    #[error("input: {0}")]
+    Input(String),
     /// A filter selected nothing.
     #[error("no {what} matches '{filter}'; there are: {available}")]
     NothingSelected {
@@ -103,6 +121,7 @@ impl CliError {
         match self {
             Self::NothingSelected { .. } | Self::Usage(_) => 2,
             Self::TooTall { .. } | Self::HostMemory { .. } => 2,
+            Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,
             Self::Interrupted => 130,
             _ => 1,
@@ -114,6 +133,7 @@ impl CliError {
         let mut prover = match self {
             Self::Metal(error) => return Some(error),
             Self::Prover(error) => error,
+            Self::Sdk(SdkError::Engine { source, .. }) => source.downcast_ref()?,
             _ => return None,
         };
         loop {

@@ -71,6 +71,31 @@ pub fn hardware() -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Most bytes of memory that this process has held so far, if the system tells.
+#[cfg(unix)]
+pub fn peak_memory() -> Option<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is one `rusage`, which the call writes whole when it returns 0; zeros are a valid one anyway.
+    let usage = unsafe {
+        match libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) {
+            0 => usage.assume_init(),
+            _ => return None,
+        }
+    };
+    let unit = if cfg!(target_vendor = "apple") {
+        1
+    } else {
+        1024
+    };
+    Some(u64::try_from(usage.ru_maxrss).ok()? * unit)
+}
+
+/// Most bytes of memory that this process has held so far, if the system tells.
+#[cfg(not(unix))]
+pub fn peak_memory() -> Option<u64> {
+    None
+}
+
 fn sysctl(name: &str) -> Option<String> {
     output("/usr/sbin/sysctl", &["-n", name])
 }

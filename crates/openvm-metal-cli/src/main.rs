@@ -5,15 +5,21 @@
 //! by Ctrl-C.
 
 mod bench;
-mod circuits;
+mod circuit;
 mod devices;
 mod error;
+mod file;
+mod guest;
+mod hex;
 mod host;
 mod interrupt;
 mod kernels;
+mod keys;
+mod program;
 mod progress;
 mod prove;
 mod report;
+mod run;
 mod selftest;
 mod table;
 mod target_device;
@@ -47,10 +53,26 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Prove a built-in circuit and verify the proof.
-    Prove(prove::ProveArgs),
+    /// Make the package of a new guest.
+    Init(guest::InitArgs),
+    /// Build a guest: its ELF, and the executable for the virtual machine.
+    Build(guest::GuestArgs),
+    /// Execute a program without proving it.
+    Run(run::RunArgs),
+    /// Make the keys of a program's configuration.
+    Keygen(keys::KeyArgs),
+    /// Make the aggregation keys above those of `keygen`.
+    Setup(keys::KeyArgs),
+    /// The commitments to a program and to its virtual machine.
+    Commit(keys::KeyArgs),
+    /// Prove an execution of a program and verify the proof.
+    #[command(subcommand)]
+    Prove(prove::ProveCommand),
     /// Verify a proof from a file.
-    Verify(verify::VerifyArgs),
+    #[command(subcommand)]
+    Verify(verify::VerifyCommand),
+    /// Prove a built-in circuit and verify the proof.
+    Circuit(circuit::CircuitArgs),
     /// List the devices this machine has and why others are missing.
     Devices(devices::DevicesArgs),
     /// Run every kernel on a device and compare it with its oracle.
@@ -74,8 +96,15 @@ fn main() -> ExitCode {
         return fail(&error);
     }
     let outcome = match &cli.command {
-        Command::Prove(args) => prove::run(args),
-        Command::Verify(args) => verify::run(args),
+        Command::Init(args) => guest::init(args),
+        Command::Build(args) => guest::build(args),
+        Command::Run(args) => run::run(args),
+        Command::Keygen(args) => keys::keygen(args),
+        Command::Setup(args) => keys::setup(args),
+        Command::Commit(args) => keys::commit(args),
+        Command::Prove(command) => prove::run(command),
+        Command::Verify(command) => verify::run(command),
+        Command::Circuit(args) => circuit::run(args),
         Command::Devices(args) => devices::run(args),
         Command::Selftest(args) => selftest::run(args),
         Command::Kernels(args) => kernels::run(args),

@@ -1,91 +1,83 @@
-//! `openvm-metal verify`: a proof from a file against a verifying key from a file.
+//! `openvm-metal verify`: proofs from files, by OpenVM's own verifier.
 
-use std::{
-    panic::{catch_unwind, AssertUnwindSafe},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use openvm_stark_backend::{
-    codec::Decode, hasher::MerkleHasher, keygen::types::MultiStarkVerifyingKey, proof::Proof,
-    StarkEngine, StarkProtocolConfig,
-};
-use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge, F};
-use p3_field::PrimeCharacteristicRing;
+use clap::{Args, Subcommand};
+use openvm_metal_sdk::{files, verify, verify_app};
+use openvm_verify_stark_host::vk::{read_vk_from_file, VmStarkVerifyingKey};
 
 use crate::{
-    circuits::SC,
+    circuit::verify::{self as circuit, VerifyCircuitArgs},
     error::{CliError, Result},
-    interrupt, table,
+    hex, interrupt, table,
 };
 
+#[derive(Subcommand)]
+pub enum VerifyCommand {
+    /// The proofs of all segments of an execution.
+    App(VerifyAppArgs),
+    /// The aggregated proof of an execution.
+    Stark(VerifyStarkArgs),
+    /// The proof of a built-in circuit.
+    Circuit(VerifyCircuitArgs),
+}
+
 #[derive(Args, Debug)]
-pub struct VerifyArgs {
-    /// The proof, as `prove --out` writes it.
+pub struct VerifyAppArgs {
+    /// The proof, as `prove app` writes it.
     proof: PathBuf,
-    /// The verifying key, as `prove --vk` writes it.
+    /// The application's verifying key, as `prove app` or `keygen` writes it.
+    #[arg(long, value_name = "FILE")]
+    vk: PathBuf,
+    /// The commitments of the program that was proved, as `commit` writes them; if absent, any program is accepted.
+    #[arg(long, value_name = "FILE")]
+    commit: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct VerifyStarkArgs {
+    /// The proof, as `prove stark` writes it.
+    proof: PathBuf,
+    /// What verifies proofs of the program, as `prove stark` writes it.
+    #[arg(long, value_name = "FILE")]
     vk: PathBuf,
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// If a file cannot be read or decoded, or the proof is not valid.
-pub fn run(args: &VerifyArgs) -> Result<()> {
+/// If a file cannot be read, or the proof is not accepted.
+pub fn run(command: &VerifyCommand) -> Result<()> {
     interrupt::at_once();
-    let bytes = read(&args.proof)?;
-    let proof = Proof::<SC>::decode_from_bytes(&bytes)
-        .map_err(|error| corrupt(&args.proof, "proof", error.to_string()))?;
-    // A proof begins with the version of the encoding, which the hash of a key contains.
-    let version = bytes.first_chunk().copied().unwrap_or_default();
-    let vk = key(&args.vk, &read(&args.vk)?, version)?;
-    let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(vk.inner.params.clone());
-
-    // The verifier trusts its key, and may panic on one that was made to hurt.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let outcome = catch_unwind(AssertUnwindSafe(|| engine.verify(&vk, &proof)));
-    std::panic::set_hook(hook);
-    match outcome {
-        Ok(Ok(())) => table::line("the proof is valid"),
-        Ok(Err(error)) => Err(CliError::Rejected(error.to_string())),
-        Err(_) => Err(CliError::Rejected(
-            "the verifier cannot work with it".into(),
-        )),
-    }
+    let values = match command {
+        VerifyCommand::Circuit(args) => return circuit::run(args),
+        VerifyCommand::App(args) => {
+            let proof = files::read_app_proof(&args.proof)?;
+            let vk = files::read_app_vk(&args.vk)?;
+            let commit = args.commit.as_ref().map(|path| files::read_commit(path));
+            let commit = commit
+                .transpose()?
+                .map(|commits| commits.app_exe_commit.into());
+            verify_app(&vk, &proof, commit)?;
+            proof.user_public_values.public_values
+        }
+        VerifyCommand::Stark(args) => {
+            let proof = files::read_proof(&args.proof)?;
+            let vk = read_vk(&args.vk)?;
+            verify(&vk.mvk, &vk.baseline, &proof)?;
+            proof.user_pvs_proof.public_values
+        }
+    };
+    table::line(format!(
+        "the proof is valid, public values {}",
+        hex::encode_values(&values)
+    ))
 }
 
-/// Decodes a key and compares it with the hash that it contains.
-fn key(path: &Path, bytes: &[u8], version: [u8; 4]) -> Result<MultiStarkVerifyingKey<SC>> {
-    let refuse = |reason: String| corrupt(path, "verifying key", reason);
-    let (vk, rest) = postcard::take_from_bytes::<MultiStarkVerifyingKey<SC>>(bytes)
-        .map_err(|error| refuse(error.to_string()))?;
-    if !rest.is_empty() {
-        return Err(refuse(format!("{} bytes too many", rest.len())));
-    }
-    // As `MultiStarkKeygenBuilder::generate_pk` hashes it.
-    let inner = postcard::to_allocvec(&vk.inner).map_err(|error| refuse(error.to_string()))?;
-    let length = (inner.len() as u64).to_le_bytes();
-    let hashed = version.into_iter().chain(length).chain(inner);
-    let hashed: Vec<F> = hashed.map(F::from_u8).collect();
-    let config = SC::default_from_params(vk.inner.params.clone());
-    if config.hasher().hash_slice(&hashed) != vk.pre_hash {
-        return Err(refuse("its contents do not match its hash".into()));
-    }
-    Ok(vk)
-}
-
-fn corrupt(path: &Path, what: &'static str, reason: String) -> CliError {
-    CliError::Corrupt {
+fn read_vk(path: &Path) -> Result<VmStarkVerifyingKey> {
+    read_vk_from_file(path).map_err(|error| CliError::Corrupt {
         path: path.display().to_string(),
-        what,
-        reason,
-    }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path).map_err(|source| CliError::Read {
-        path: path.display().to_string(),
-        source,
+        what: "verifying key of a program",
+        reason: error.root_cause().to_string(),
     })
 }

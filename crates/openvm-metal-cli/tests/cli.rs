@@ -151,7 +151,7 @@ impl Drop for Folder {
 const SMALL: [&str; 4] = ["--permutations", "2", "--log-stacked", "14"];
 
 fn prove(circuit: &str, more: &[&str]) -> Vec<String> {
-    let args = [&["prove", circuit], &SMALL[..], more].concat();
+    let args = [&["circuit", circuit], &SMALL[..], more].concat();
     args.into_iter().map(str::to_owned).collect()
 }
 
@@ -160,7 +160,7 @@ fn run_all(args: &[String]) -> Output {
 }
 
 fn prove_fails(circuit: &str, more: &[&str], status: i32, text: &str) {
-    let args: Vec<&str> = ["prove", circuit].iter().chain(more).copied().collect();
+    let args: Vec<&str> = ["circuit", circuit].iter().chain(more).copied().collect();
     fails(&args, status, text);
 }
 
@@ -219,7 +219,7 @@ fn all_engines_make_the_same_proof() {
         let args = prove("mixed", &["--engine", engine, "--out", &file, "--vk", &key]);
         let output = run_all(&args);
         assert!(output.status.success(), "{engine}: {}", stderr(&output));
-        let output = run(&["verify", &file, &key]);
+        let output = run(&["verify", "circuit", &file, &key]);
         assert_eq!(stdout(&output).trim(), "the proof is valid", "{engine}");
         proofs.push(std::fs::read(file).expect("a proof").len());
     }
@@ -238,22 +238,34 @@ fn verify_refuses_what_is_not_a_valid_proof() {
     assert!(output.status.success(), "{}", stderr(&output));
 
     let missing = folder.file("missing");
-    fails(&["verify", &missing, &key], 1, "cannot read");
-    fails(&["verify", &proof, &missing], 1, "cannot read");
-    fails(&["verify", &key, &proof], 1, "is no proof");
-    fails(&["verify", &proof, &proof], 1, "is no verifying key");
-    fails(&["verify", &proof, &other], 1, "the proof is not valid");
+    fails(&["verify", "circuit", &missing, &key], 1, "cannot read");
+    fails(&["verify", "circuit", &proof, &missing], 1, "cannot read");
+    fails(&["verify", "circuit", &key, &proof], 1, "is no proof");
+    fails(
+        &["verify", "circuit", &proof, &proof],
+        1,
+        "is no verifying key",
+    );
+    fails(
+        &["verify", "circuit", &proof, &other],
+        1,
+        "the proof is not valid",
+    );
 
     let (good_proof, good_key) = (std::fs::read(&proof), std::fs::read(&key));
     let (good_proof, good_key) = (good_proof.expect("proof"), good_key.expect("key"));
     let bad = folder.file("bad");
     for cut in [0, 1, 3, 4, 100, good_proof.len() - 1] {
         std::fs::write(&bad, &good_proof[..cut]).expect("a file");
-        fails(&["verify", &bad, &key], 1, "is no proof");
+        fails(&["verify", "circuit", &bad, &key], 1, "is no proof");
     }
     for cut in [0, 1, 100, good_key.len() - 1] {
         std::fs::write(&bad, &good_key[..cut]).expect("a file");
-        fails(&["verify", &proof, &bad], 1, "is no verifying key");
+        fails(
+            &["verify", "circuit", &proof, &bad],
+            1,
+            "is no verifying key",
+        );
     }
     // Every eleventh part of each file with one bit changed, and one byte too many.
     let changed = |good: &[u8], at: usize| {
@@ -266,9 +278,13 @@ fn verify_refuses_what_is_not_a_valid_proof() {
     };
     for part in 0..=11 {
         changed(&good_proof, part * good_proof.len() / 11);
-        fails(&["verify", &bad, &key], 1, "error");
+        fails(&["verify", "circuit", &bad, &key], 1, "error");
         changed(&good_key, part * good_key.len() / 11);
-        fails(&["verify", &proof, &bad], 1, "is no verifying key");
+        fails(
+            &["verify", "circuit", &proof, &bad],
+            1,
+            "is no verifying key",
+        );
     }
 }
 
@@ -315,7 +331,7 @@ fn bad_proof_requests_are_refused_before_work() {
 fn memory_budget_of_the_environment() {
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
         .args([
-            "prove",
+            "circuit",
             "fibonacci",
             "-n",
             "4096",
@@ -339,7 +355,7 @@ fn ctrl_c_ends_a_proof() {
     use std::process::Stdio;
     let mut child = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
         .args([
-            "prove", "keccakf", "-n", "500", "--runs", "100", "--device", "cpu",
+            "circuit", "keccakf", "-n", "500", "--runs", "100", "--device", "cpu",
         ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -372,7 +388,7 @@ fn unavailable_device_is_no_silent_fallback() {
     }
     fails(&["selftest", "--device", "metal"], 1, "not available");
     fails(
-        &["prove", "keccakf", "--device", "metal"],
+        &["circuit", "keccakf", "--device", "metal"],
         1,
         "hint: `openvm-metal devices`",
     );

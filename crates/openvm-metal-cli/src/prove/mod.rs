@@ -1,263 +1,155 @@
-//! `openvm-metal prove`: a built-in circuit on one of the engines, checked by the stock verifier.
+//! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`) or by one proof (`stark`).
 
+mod progress;
 mod report;
 
-use std::{
-    fs::File,
-    io,
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
-use openvm_metal_common::{host_memory, StreamCounters};
-use openvm_stark_backend::{
-    codec::Encode,
-    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
-    proof::Proof,
-    prover::{DeviceDataTransporter, Prover},
-    StarkEngine,
-};
-use openvm_stark_sdk::config::{
-    app_params_with_100_bits_security,
-    baby_bear_poseidon2::{BabyBearPoseidon2CpuEngine, BabyBearPoseidon2RefEngine, DuplexSponge},
-};
+use clap::{Args, Subcommand};
+use openvm_metal_sdk::{files, MetalSdk};
+use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
 
-use self::report::Report;
+use self::{progress::Bar, report::ProofReport};
 use crate::{
-    circuits::{dimensions, Circuit, CircuitName, Dimensions, SC},
     error::{CliError, Result},
+    hex,
+    host::peak_memory,
     interrupt,
-    progress::Progress,
-    table,
-    target_device::DeviceArgs,
+    program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
 };
 
-/// Which prover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineName {
-    /// This project's.
-    Metal,
-    /// The published reference engine.
-    Reference,
-    /// The published CPU engine.
-    Cpu,
+#[derive(Subcommand)]
+pub enum ProveCommand {
+    /// One proof for each segment.
+    App(ProofArgs),
+    /// One proof of the whole execution, aggregated from the segments'.
+    Stark(ProofArgs),
 }
 
 #[derive(Args, Debug)]
-pub struct ProveArgs {
-    /// The circuit.
-    circuit: CircuitName,
-    /// Keccak-f permutations, or rows of the tallest trace of the other circuits.
-    #[arg(long, short = 'n', value_name = "N", default_value = "64")]
-    permutations: NonZeroUsize,
-    /// log2 of the stacked height.
-    #[arg(long, value_name = "H", default_value_t = 21, value_parser = clap::value_parser!(u8).range(14..=24))]
-    log_stacked: u8,
+pub struct ProofArgs {
     #[command(flatten)]
-    device: DeviceArgs,
-    /// The prover.
-    #[arg(long, value_enum, default_value = "metal")]
-    engine: EngineName,
-    /// Proofs to make; medians leave the first one out.
-    #[arg(long, value_name = "RUNS", default_value = "1")]
-    runs: NonZeroUsize,
-    /// Write the proof to this file.
+    program: ProgramArgs,
+    #[command(flatten)]
+    input: InputArgs,
+    /// The proof's file; if absent, NAME.app.proof or NAME.stark.proof here.
     #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Write the verifying key to this file.
+    proof: Option<PathBuf>,
+    /// The file for what verifies the proof; if absent, NAME.app.vk or NAME.stark.vk here.
     #[arg(long, value_name = "FILE")]
     vk: Option<PathBuf>,
-    /// Print one JSON object instead of tables.
+    #[command(flatten)]
+    execution: ExecutionArgs,
+    #[command(flatten)]
+    sdk: SdkArgs,
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// One proof.
-pub struct Run {
-    /// How long it took.
-    pub time: Duration,
-    /// The proof.
-    pub proof: Proof<SC>,
-    counters: Option<StreamCounters>,
+impl ProofArgs {
+    /// The files of the proof and of what verifies it.
+    fn files(&self, name: &str, kind: &str) -> Result<(PathBuf, PathBuf)> {
+        let or = |given: &Option<PathBuf>, end: &str| {
+            given
+                .clone()
+                .unwrap_or_else(|| format!("{name}.{kind}.{end}").into())
+        };
+        let (proof, vk) = (or(&self.proof, "proof"), or(&self.vk, "vk"));
+        if proof == vk {
+            return Err(CliError::Usage("--proof and --vk name the same file"));
+        }
+        for path in [&proof, &vk] {
+            crate::file::probe(path)?;
+        }
+        Ok((proof, vk))
+    }
 }
 
 /// Runs the command.
 ///
 /// # Errors
-/// If the device cannot be used, the input is refused, or the proof is not valid.
-pub fn run(args: &ProveArgs) -> Result<()> {
-    check(args)?;
+/// What goes wrong in the program or on the device.
+pub fn run(command: &ProveCommand) -> Result<()> {
     interrupt::at_once();
-    let params = app_params_with_100_bits_security(args.log_stacked.into());
-    let reference = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params.clone());
-    let note = |what: &str| {
-        if !args.json {
-            eprintln!("{what}");
-        }
-    };
-    let engine = match args.engine {
-        EngineName::Metal => Some(BabyBearPoseidon2MetalEngine::try_new(
-            params.clone(),
-            args.device.device()?,
-        )?),
-        EngineName::Reference | EngineName::Cpu => None,
-    };
-    note("generating the trace and the keys");
-    let circuit = Circuit::new(args.circuit, args.permutations.get(), reference.config());
-    let (pk, vk) = reference.keygen(&circuit.airs);
-    let device = match &engine {
-        Some(engine) => engine.device().stream()?.context().info().to_string(),
-        None => String::from("host"),
-    };
-    let mut runs = Vec::new();
-    for i in 1..=args.runs.get() {
-        note(&format!("proof {i} of {}", args.runs));
-        let progress = Progress::start(args.json);
-        let run = match (&engine, args.engine) {
-            (Some(engine), _) => metal(engine, &pk, &circuit)?,
-            (None, EngineName::Cpu) => {
-                let engine = BabyBearPoseidon2CpuEngine::<DuplexSponge>::new(params.clone());
-                published("cpu", &engine, &pk, &circuit)?
-            }
-            (None, _) => published("reference", &reference, &pk, &circuit)?,
-        };
-        drop(progress);
-        let verified = Instant::now();
-        reference
-            .verify(&vk, &run.proof)
-            .map_err(|error| CliError::Rejected(error.to_string()))?;
-        note(&format!(
-            "proved in {}, valid (checked in {})",
-            table::duration(run.time),
-            table::duration(verified.elapsed())
-        ));
-        runs.push(run);
+    match command {
+        ProveCommand::App(args) => app(args),
+        ProveCommand::Stark(args) => stark(args),
     }
-    write_files(args, &vk, &runs)?;
-    Report::new(args, device, &runs)?.print(args.json)
 }
 
-/// Makes one proof on the device.
-///
-/// # Errors
-/// If the device or the prover refuses it.
-pub fn metal(
-    engine: &BabyBearPoseidon2MetalEngine,
-    pk: &MultiStarkProvingKey<SC>,
-    circuit: &Circuit,
-) -> Result<Run> {
-    let device = engine.device();
-    let device_pk = device.transport_pk_to_device(pk);
-    let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
-    engine.check_input(&device_pk, &ctx)?;
-    let mut prover = engine.prover();
-    let start = Instant::now();
-    let proof = prover.prove(&device_pk, ctx)?;
-    let time = start.elapsed();
-    let counters = Some(prover.device.stream()?.counters());
-    Ok(Run {
-        time,
-        proof,
-        counters,
-    })
+fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
+    let program = Program::load(&args.program)?;
+    let sdk = args.sdk.sdk(&program)?;
+    Ok((program, sdk))
 }
 
-fn published<E: StarkEngine<SC = SC>>(
-    name: &'static str,
-    engine: &E,
-    pk: &MultiStarkProvingKey<SC>,
-    circuit: &Circuit,
-) -> Result<Run> {
-    let device = engine.device();
-    let device_pk = device.transport_pk_to_device(pk);
-    let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
-    let start = Instant::now();
-    let proof = engine
-        .prove(&device_pk, ctx)
-        .map_err(|error| CliError::Engine {
-            engine: name,
-            message: error.to_string(),
-        })?;
-    Ok(Run {
-        time: start.elapsed(),
-        proof,
-        counters: None,
-    })
-}
+fn app(args: &ProofArgs) -> Result<()> {
+    let input = args.input.stdin()?;
+    let (program, sdk) = prepare(args)?;
+    let (proof_file, vk_file) = args.files(&program.name, "app")?;
+    let exe = sdk.executable(program.source())?;
 
-fn write_files(args: &ProveArgs, vk: &MultiStarkVerifyingKey<SC>, runs: &[Run]) -> Result<()> {
-    if let (Some(path), Some(run)) = (&args.out, runs.last()) {
-        write(path, run.proof.encode_to_vec())?;
+    let bar = Bar::new(args.json);
+    let options = args.execution.options();
+    bar.phase("keys and program");
+    let prover = sdk.app_prover(exe.clone())?;
+    let (proof, mut report) = prover.prove(input, &options.with_progress(&bar))?;
+    bar.phase("verifying");
+    let clock = std::time::Instant::now();
+    sdk.verify_app(exe, &proof)?;
+    report.verify = clock.elapsed();
+    bar.finish();
+
+    files::write_app_proof(&proof_file, &proof)?;
+    files::write_app_vk(&vk_file, &sdk.app_vk()?)?;
+    ProofReport {
+        kind: "app",
+        program: program.name,
+        device: sdk.device().to_string(),
+        public_values: hex::encode_values(&proof.user_public_values.public_values),
+        proof: proof_file,
+        vk: vk_file,
+        host_memory_peak: peak_memory(),
+        report,
     }
-    if let Some(path) = &args.vk {
-        write(path, postcard::to_allocvec(vk).map_err(io::Error::other))?;
+    .print(args.json)
+}
+
+fn stark(args: &ProofArgs) -> Result<()> {
+    let input = args.input.stdin()?;
+    let (program, sdk) = prepare(args)?;
+    let (proof_file, vk_file) = args.files(&program.name, "stark")?;
+    let exe = sdk.executable(program.source())?;
+
+    let bar = Bar::new(args.json);
+    let options = args.execution.options();
+    bar.phase("keys and program");
+    let proved = sdk.prove(exe, input, &options.with_progress(&bar))?;
+    bar.finish();
+
+    files::write_proof(&proof_file, &proved.proof)?;
+    let vk = VmStarkVerifyingKey {
+        mvk: (*sdk.agg_vk()?).clone(),
+        baseline: proved.baseline,
+    };
+    write_vk(&vk_file, &vk)?;
+    ProofReport {
+        kind: "stark",
+        program: program.name,
+        device: sdk.device().to_string(),
+        public_values: hex::encode(&proved.public_values),
+        proof: proof_file,
+        vk: vk_file,
+        host_memory_peak: peak_memory(),
+        report: proved.report,
     }
-    Ok(())
+    .print(args.json)
 }
 
-fn write(path: &Path, bytes: io::Result<Vec<u8>>) -> Result<()> {
-    bytes
-        .and_then(|bytes| std::fs::write(path, bytes))
-        .map_err(|source| cannot_write(path, source))
-}
-
-fn cannot_write(path: &Path, source: io::Error) -> CliError {
-    CliError::Write {
+fn write_vk(path: &Path, vk: &VmStarkVerifyingKey) -> Result<()> {
+    write_vk_to_file(path, vk).map_err(|error| CliError::Write {
         path: path.display().to_string(),
-        source,
-    }
-}
-
-/// Finds out whether a file can be written, and leaves everything as it was.
-fn probe(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-        let reason = format!("there is no folder {}", folder.display());
-        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
-    }
-    let existed = path.exists();
-    File::options().append(true).create(true).open(path)?;
-    match existed {
-        true => Ok(()),
-        false => std::fs::remove_file(path),
-    }
-}
-
-/// Refuses what would fail after minutes of work, or take the machine down.
-fn check(args: &ProveArgs) -> Result<()> {
-    if args.engine != EngineName::Metal && args.device.is_given() {
-        return Err(CliError::Usage("--device is for --engine metal"));
-    }
-    if args.out.is_some() && args.out == args.vk {
-        return Err(CliError::Usage("--out and --vk name the same file"));
-    }
-    for path in args.out.iter().chain(&args.vk) {
-        probe(path).map_err(|source| cannot_write(path, source))?;
-    }
-    let (circuit, size) = (args.circuit.to_string(), args.permutations.get());
-    let fits = |d: &Dimensions| d.rows <= 1 << args.log_stacked;
-    let dimensions = dimensions(args.circuit, size);
-    let Some(dimensions) = dimensions.filter(fits) else {
-        let rows = dimensions.map_or("over 2^63".into(), |d| format!("2^{}", d.rows.ilog2()));
-        return Err(CliError::TooTall {
-            circuit,
-            size,
-            rows,
-            log_stacked: args.log_stacked,
-        });
-    };
-    // Row by row as generated, and column by column as proved.
-    let (needed, memory) = (dimensions.bytes().saturating_mul(2), host_memory());
-    if needed > memory {
-        return Err(CliError::HostMemory {
-            circuit,
-            size,
-            needed: table::bytes(needed),
-            memory: table::bytes(memory),
-        });
-    }
-    Ok(())
+        source: std::io::Error::other(error.to_string()),
+    })
 }

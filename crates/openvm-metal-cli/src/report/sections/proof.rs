@@ -11,9 +11,9 @@ use openvm_stark_sdk::config::{
 
 use super::device::diagnostics;
 use super::{problem, Job, Problem, Worker};
-use crate::circuits::{Circuit, CircuitName};
+use crate::circuit::catalogue::{Circuit, CircuitName};
+use crate::circuit::metal;
 use crate::error::{CliError, Result};
-use crate::prove::metal;
 use crate::table;
 
 /// log2 of the stacked height of the small proofs.

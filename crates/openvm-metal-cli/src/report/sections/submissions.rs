@@ -8,7 +8,7 @@ use openvm_stark_backend::StarkEngine;
 use super::device::diagnostics;
 use super::proof::Prover;
 use super::{Job, Worker};
-use crate::circuits::CircuitName;
+use crate::circuit::catalogue::CircuitName;
 use crate::error::Result;
 use crate::table;
 

@@ -1,0 +1,157 @@
+//! What a run of proofs took, as a table or JSON.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use openvm_metal_common::{HostWork, StreamCounters};
+use openvm_stark_backend::codec::Encode;
+use serde::Serialize;
+
+use super::{CircuitArgs, Run};
+use crate::{error::Result, table};
+
+/// Times in milliseconds.
+#[derive(Serialize)]
+pub(super) struct Report {
+    circuit: String,
+    engine: String,
+    device: String,
+    permutations: usize,
+    log_stacked: u8,
+    proof_bytes: usize,
+    valid: bool,
+    first_ms: f64,
+    /// Median without the first proof (of the first if it is the only one).
+    median_ms: f64,
+    runs_ms: Vec<f64>,
+    /// Of the last proof; absent for the published engines.
+    counters: Option<StreamCounters>,
+}
+
+impl Report {
+    pub fn new(args: &CircuitArgs, device: String, runs: &[Run]) -> Result<Self> {
+        let ms = |run: &Run| run.time.as_secs_f64() * 1e3;
+        let runs_ms: Vec<f64> = runs.iter().map(ms).collect();
+        let mut warm = runs_ms[usize::from(runs.len() > 1)..].to_vec();
+        warm.sort_by(f64::total_cmp);
+        let last = runs.last();
+        let proof_bytes = match last {
+            Some(run) => run.proof.encode_to_vec()?.len(),
+            None => 0,
+        };
+        Ok(Self {
+            circuit: args.circuit.to_string(),
+            engine: format!("{:?}", args.engine).to_lowercase(),
+            device,
+            permutations: args.permutations.get(),
+            log_stacked: args.log_stacked,
+            proof_bytes,
+            valid: true,
+            first_ms: runs_ms.first().copied().unwrap_or_default(),
+            median_ms: warm.get(warm.len() / 2).copied().unwrap_or_default(),
+            runs_ms,
+            counters: last.and_then(|run| run.counters.clone()),
+        })
+    }
+
+    pub fn print(&self, json: bool) -> Result<()> {
+        if json {
+            return table::json(self);
+        }
+        if let Some(counters) = &self.counters {
+            table::line(phases(counters))?;
+        }
+        if let Some(counters) = &self.counters {
+            table::line(host_work(counters))?;
+        }
+        let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
+        table::line(format!(
+            "{} proved by engine {} on {}",
+            self.circuit, self.engine, self.device
+        ))?;
+        table::line(format!(
+            "first {}, median {}, proof of {}: valid",
+            time(self.first_ms),
+            time(self.median_ms),
+            table::bytes(self.proof_bytes as u64)
+        ))
+    }
+}
+
+/// What the host did by decision, and what because the device could not.
+fn host_work(counters: &StreamCounters) -> String {
+    let total = counters.total();
+    let list = |works: &BTreeMap<&str, HostWork>| match works.is_empty() {
+        true => "none".to_owned(),
+        false => works
+            .iter()
+            .map(|(what, work)| format!("{what} {} x, at most {}", work.times, work.largest))
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    format!(
+        "on the host (times, elements at a time): {}\nfallbacks to the host: {}",
+        list(&total.host_work),
+        list(&total.host_fallbacks)
+    )
+}
+
+/// One row per stage: inclusive time, and counts of the stage with those nested in it.
+fn phases(counters: &StreamCounters) -> comfy_table::Table {
+    let header = [
+        "stage",
+        "time",
+        "dispatches",
+        "waits",
+        "to device",
+        "to host",
+        "peak",
+    ];
+    let mut rows = table::table(&header, &[1, 2, 3, 4, 5, 6]);
+    let mut row = |name: &str, path: &str| {
+        let stage = counters.inclusive(path);
+        rows.add_row([
+            name.to_owned(),
+            table::duration(Duration::from_nanos(stage.wall_ns)),
+            stage.dispatches.to_string(),
+            stage.waits.to_string(),
+            table::bytes(stage.bytes_h2d),
+            table::bytes(stage.bytes_d2h),
+            table::bytes(stage.peak_bytes),
+        ]);
+    };
+    for stage in &counters.stages {
+        if stage.stage.is_empty() {
+            continue;
+        }
+        let depth = stage.stage.matches('/').count();
+        row(
+            &format!("{}{}", "  ".repeat(depth), label(&stage.stage)),
+            &stage.stage,
+        );
+    }
+    row("total", "");
+    rows
+}
+
+/// The last part of a stage's path, without what it repeats of the part before.
+fn label(path: &str) -> &str {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or(path);
+    let repeated = parts.next().and_then(|outer| name.strip_prefix(outer));
+    repeated
+        .and_then(|rest| rest.strip_prefix('.'))
+        .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::label;
+
+    #[test]
+    fn labels() {
+        assert_eq!(label("prover.openings"), "prover.openings");
+        assert_eq!(label("prover.openings/prover.openings.whir"), "whir");
+        assert_eq!(label("prover.openings/grind_pow"), "grind_pow");
+        assert_eq!(label("a/ab"), "ab");
+    }
+}

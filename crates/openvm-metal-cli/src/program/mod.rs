@@ -1,0 +1,168 @@
+//! The program of a command: a guest's folder, an ELF or a `.vmexe`, and the configuration it runs under.
+
+mod cargo;
+mod input;
+mod parameters;
+mod sdk;
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use openvm_circuit::arch::instructions::exe::VmExe;
+use openvm_metal_sdk::{decode_elf, executable, files, guest::CONFIG_FILE};
+use openvm_sdk::{config::AppConfig, types::ExecutableFormat, F};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_transpiler::elf::Elf;
+
+use self::cargo::CargoArgs;
+pub use self::{
+    input::InputArgs,
+    sdk::{ExecutionArgs, SdkArgs},
+};
+use crate::error::{CliError, Result};
+
+/// Which program.
+#[derive(Args, Debug)]
+pub struct ProgramArgs {
+    /// A guest's folder, which is built first; or an ELF; or a .vmexe.
+    #[arg(default_value = ".")]
+    program: PathBuf,
+    /// The configuration: extensions and their settings; if absent, openvm.toml beside the program.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    cargo: CargoArgs,
+}
+
+/// A program that was found, and built if it is a guest's folder.
+pub struct Program {
+    pub name: String,
+    /// The ELF's file, if there is one.
+    pub elf: Option<PathBuf>,
+    /// Extensions and parameters; nothing if there is no `openvm.toml`.
+    pub toml: Option<String>,
+    source: Source,
+    /// Where keys and executables go.
+    folder: PathBuf,
+}
+
+enum Source {
+    Elf(Elf),
+    Exe(Arc<VmExe<F>>),
+}
+
+impl Program {
+    /// Finds the program; builds it if it is a guest's folder.
+    ///
+    /// # Errors
+    /// If it cannot be built or read, or is neither an ELF nor an executable.
+    pub fn load(args: &ProgramArgs) -> Result<Self> {
+        let path = &args.program;
+        if !path.exists() {
+            return Err(CliError::NoProgram(path.clone()));
+        }
+        let is_folder = path.is_dir();
+        let beside = match (is_folder, path.parent()) {
+            (true, _) => path.join(CONFIG_FILE),
+            (false, Some(parent)) => parent.join(CONFIG_FILE),
+            (false, None) => CONFIG_FILE.into(),
+        };
+        let toml = config_text(args.config.as_deref(), &beside)?;
+        if is_folder {
+            let built = args.cargo.build(path)?;
+            return Ok(Self {
+                source: Source::Elf(read_elf(&built.elf)?),
+                folder: built.target_dir.join("openvm"),
+                name: built.program,
+                elf: Some(built.elf),
+                toml,
+            });
+        }
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let (source, elf) = if path.extension() == Some(OsStr::new("vmexe")) {
+            (Source::Exe(Arc::new(files::read_exe(path)?)), None)
+        } else {
+            (Source::Elf(read_elf(path)?), Some(path.clone()))
+        };
+        let folder = PathBuf::new();
+        Ok(Self {
+            name,
+            elf,
+            toml,
+            source,
+            folder,
+        })
+    }
+
+    /// What executes.
+    pub fn source(&self) -> ExecutableFormat {
+        match &self.source {
+            Source::Elf(elf) => ExecutableFormat::Elf(elf.clone()),
+            Source::Exe(exe) => ExecutableFormat::SharedVmExe(exe.clone()),
+        }
+    }
+
+    /// The executable under the program's configuration.
+    ///
+    /// # Errors
+    /// If the configuration does not parse, or lacks an extension.
+    pub fn executable(&self) -> Result<Arc<VmExe<F>>> {
+        Ok(executable(&self.config()?, self.source())?)
+    }
+
+    fn config(&self) -> Result<SdkVmConfig> {
+        let Some(text) = &self.toml else {
+            return Ok(SdkVmConfig::riscv32());
+        };
+        let config: AppConfig<SdkVmConfig> =
+            toml::from_str(text).map_err(|error| CliError::Config(error.to_string()))?;
+        Ok(config.app_vm_config)
+    }
+
+    /// A file among the program's keys and executables: in the guest's target folder, or here.
+    pub fn output(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+}
+
+fn read_elf(path: &Path) -> Result<Elf> {
+    Ok(decode_elf(&read(path)?)?)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// [`CliError::Read`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|source| CliError::Read {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+/// The text of the configuration; without one, RV32IM with input and output, which is said.
+fn config_text(given: Option<&Path>, beside: &Path) -> Result<Option<String>> {
+    let path = match given {
+        Some(path) => path,
+        None if beside.exists() => beside,
+        None => {
+            eprintln!(
+                "{}: not there, the program gets RV32IM with input and output",
+                beside.display()
+            );
+            return Ok(None);
+        }
+    };
+    String::from_utf8(read(path)?)
+        .map(Some)
+        .map_err(|error| CliError::Config(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,118 @@
+//! Options of commands that execute or prove: device, keys, bounds.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openvm_metal_sdk::{files, MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
+use openvm_sdk_config::SdkVmConfig;
+
+use super::{parameters, Program};
+use crate::{error::Result, target_device::DeviceArgs};
+
+/// How long a program may run.
+#[derive(Args, Debug)]
+pub struct ExecutionArgs {
+    /// A program that executes more instructions than this is stopped.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_INSTRUCTIONS)]
+    max_instructions: u64,
+}
+
+impl ExecutionArgs {
+    /// For the SDK.
+    pub fn options(&self) -> ProveOptions<'static> {
+        ProveOptions::default().with_max_instructions(self.max_instructions)
+    }
+}
+
+/// The SDK's device, keys and parameters.
+#[derive(Args, Debug)]
+pub struct SdkArgs {
+    #[command(flatten)]
+    device: DeviceArgs,
+    /// The proof of one segment needs at most this much memory (bytes, or with K, M, G); if absent, 15 GiB or what
+    /// fits the device.
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    segment_max_memory: Option<u64>,
+    /// The application's proving key, as `keygen` writes it; made if absent.
+    #[arg(long, value_name = "FILE")]
+    app_pk: Option<PathBuf>,
+    /// The aggregation keys, as `setup` writes them; made if absent.
+    #[arg(long, value_name = "FILE", requires = "app_pk")]
+    agg_pk: Option<PathBuf>,
+    /// Small parameters WITHOUT SECURITY: quick proofs to try things out with.
+    #[arg(long, conflicts_with_all = ["app_pk", "agg_pk"])]
+    toy: bool,
+}
+
+impl SdkArgs {
+    /// The SDK for a program.
+    ///
+    /// # Errors
+    /// If the configuration or a key cannot be used.
+    pub fn sdk(&self, program: &Program) -> Result<MetalSdk> {
+        let mut builder = MetalSdk::builder(self.device.device()?);
+        builder = match &program.toml {
+            Some(text) => builder.toml(text)?,
+            None => builder.vm_config(SdkVmConfig::riscv32()),
+        };
+        if self.toy {
+            builder = builder
+                .app_params(parameters::app())
+                .agg_params(parameters::aggregation());
+        }
+        if let Some(path) = &self.app_pk {
+            builder = builder.app_pk(files::read_app_pk(path)?);
+        }
+        if let Some(path) = &self.agg_pk {
+            builder = builder.agg_pk(files::read_agg_pk(path)?);
+        }
+        if let Some(bytes) = self.segment_max_memory {
+            builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));
+        }
+        Ok(builder.build()?)
+    }
+}
+
+/// A number of bytes: digits, and K, M or G for 2^10, 2^20 or 2^30.
+fn byte_count(text: &str) -> Result<u64, String> {
+    let unit = match text.bytes().last() {
+        Some(b'K' | b'k') => 10,
+        Some(b'M' | b'm') => 20,
+        Some(b'G' | b'g') => 30,
+        _ => 0,
+    };
+    let digits = if unit == 0 {
+        text
+    } else {
+        &text[..text.len() - 1]
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "not a number of bytes, as 8G or 500M are".to_owned())?;
+    number
+        .checked_mul(1 << unit)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "out of range".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::byte_count;
+
+    #[test]
+    fn byte_counts() {
+        assert_eq!(byte_count("8G"), Ok(8 << 30));
+        assert_eq!(byte_count("17"), Ok(17));
+        for bad in [
+            "",
+            "G",
+            "-1",
+            "0",
+            "1é",
+            "99999999999999999999",
+            "99999999999G",
+        ] {
+            assert!(byte_count(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! How far a proof is: a line on a terminal, and a line for each thing done.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use openvm_metal_sdk::{Event, Progress};
+
+use crate::table;
+
+/// Shows the SDK's events on standard error.
+pub struct Bar {
+    line: ProgressBar,
+    quiet: bool,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// When the first segment's proof began.
+    proving: Option<Instant>,
+    segments: usize,
+    executed: u64,
+    proved: u64,
+    done: usize,
+}
+
+impl Bar {
+    /// Shows nothing if `quiet`; no line, only what is done, if standard error is no terminal.
+    pub fn new(quiet: bool) -> Self {
+        let line = match quiet {
+            true => ProgressBar::hidden(),
+            false => ProgressBar::new_spinner(),
+        };
+        if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg}") {
+            line.set_style(style);
+        }
+        if !line.is_hidden() {
+            line.enable_steady_tick(Duration::from_millis(500));
+        }
+        let state = State {
+            proving: None,
+            segments: 0,
+            executed: 0,
+            proved: 0,
+            done: 0,
+        };
+        Self {
+            line,
+            quiet,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// What is being done now.
+    pub fn phase(&self, text: &str) {
+        self.line.set_message(text.to_owned());
+    }
+
+    /// Takes the line away.
+    pub fn finish(&self) {
+        self.line.finish_and_clear();
+    }
+
+    fn done(&self, text: &str) {
+        if self.line.is_hidden() && !self.quiet {
+            eprintln!("{text}");
+        } else {
+            self.line.println(text);
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn event(&self, event: Event<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::SegmentExecuted {
+                segment,
+                instructions,
+            } => {
+                state.executed += instructions;
+                self.phase(&format!(
+                    "executing: {} segments, {} instructions",
+                    segment + 1,
+                    state.executed
+                ));
+            }
+            Event::Executed {
+                segments,
+                instructions,
+            } => {
+                state.segments = segments;
+                state.proving = Some(Instant::now());
+                self.done(&format!(
+                    "executed {instructions} instructions in {segments} segments"
+                ));
+                self.phase("first segment");
+            }
+            Event::SegmentTraced { segment, .. } => {
+                self.phase(&format!(
+                    "segment {} of {}: proving",
+                    segment + 1,
+                    state.segments
+                ));
+            }
+            Event::SegmentResumed {
+                segment,
+                instructions,
+            } => {
+                state.done += 1;
+                self.done(&format!(
+                    "segment {} of {}: {instructions} instructions, proved before",
+                    segment + 1,
+                    state.segments
+                ));
+            }
+            Event::SegmentProved {
+                segment,
+                instructions,
+            } => {
+                state.done += 1;
+                state.proved += instructions;
+                let since = state
+                    .proving
+                    .map(|start| start.elapsed())
+                    .unwrap_or_default();
+                let so_far = speed(state.proved, since);
+                self.done(&format!(
+                    "segment {} of {}: {instructions} instructions proved ({so_far} so far)",
+                    segment + 1,
+                    state.segments
+                ));
+                self.phase(&format!(
+                    "{} of {} segments proved, {so_far}",
+                    state.done, state.segments
+                ));
+            }
+            Event::NodeProved { layer, node, .. } => {
+                self.done(&format!(
+                    "aggregation layer {layer}: node {} proved",
+                    node + 1
+                ));
+                self.phase("aggregating");
+            }
+            Event::Verified => self.done("accepted by OpenVM's verifier"),
+            _ => {}
+        }
+    }
+}
+
+/// Instructions a second.
+pub fn speed(instructions: u64, time: Duration) -> String {
+    let seconds = time.as_secs_f64().max(1e-9);
+    format!(
+        "{}instructions/s",
+        table::rate(instructions as f64 / seconds)
+    )
+}

@@ -33,6 +33,7 @@
 //! * [`Sdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
 //! * [`vm::MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
+//! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
 //! * [`guest`]: guests' packages, made and built on a stable toolchain.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
@@ -53,6 +54,7 @@ mod prelude;
 mod progress;
 mod report;
 mod sdk;
+pub mod system;
 pub mod vm;
 
 pub use aggregation::{aggregate, Aggregated, AggregationKeys};

@@ -8,7 +8,7 @@ use openvm_circuit::{
         program::{Program, DEFAULT_PC_STEP},
         LocalOpcode, SystemOpcode,
     },
-    system::program::{trace::compute_exe_commit_from_mem_config, ProgramExecutionCols},
+    system::program::ProgramExecutionCols,
 };
 use openvm_stark_backend::{
     p3_field::PrimeCharacteristicRing, p3_matrix::dense::RowMajorMatrix, prover::CommittedTraceData,
@@ -17,9 +17,10 @@ use openvm_stark_backend::{
 use super::AppKey;
 use crate::{
     engine::SdkEngine,
-    error::{guard, SdkError, Stage},
+    error::{SdkError, Stage},
     executable::{digest, ExeDigest},
     prelude::{Digest, F},
+    system::exe_commit,
 };
 
 /// The exit code of the rows that pad a program: reaching one is a failure.
@@ -72,15 +73,24 @@ impl<E: SdkEngine> CommittedExe<E> {
     /// The commitment to the executable: program, initial memory and start, as OpenVM's verifier expects it.
     ///
     /// # Errors
-    /// If OpenVM's library gives up.
+    /// If the initial memory does not fit the configuration.
     pub fn exe_commit(&self, key: &AppKey<E>) -> Result<Digest, SdkError> {
         if let Some(commit) = self.exe_commit.get() {
             return Ok(*commit);
         }
         let memory_config = &key.config.system.config.memory_config;
-        let commit = guard(Stage::CommitProgram, || {
-            compute_exe_commit_from_mem_config(&self.program_commit(), &self.exe, memory_config)
-        })?;
+        let VmExe {
+            init_memory,
+            pc_start,
+            ..
+        } = &*self.exe;
+        let commit = exe_commit(
+            &self.program_commit(),
+            memory_config,
+            init_memory,
+            *pc_start,
+        )
+        .map_err(|error| SdkError::Executable(error.to_string()))?;
         Ok(*self.exe_commit.get_or_init(|| commit))
     }
 }

@@ -6,19 +6,23 @@ use openvm_circuit::arch::{
     AirInventory, ChipInventory, ChipInventoryError, MatrixRecordArena, VmBuilder, VmChipComplex,
 };
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
-use openvm_stark_backend::EngineDeviceCtx;
+use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
-use super::{SystemChips, TransportedChip, Uploader};
+use super::{TransportedChip, Uploader};
 use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::{F, SC},
+    system::SparseSystem,
 };
+
+/// Program, connector and memory of a machine on the device of `E`.
+type SystemChips<E> = SparseSystem<<E as StarkEngine>::PB, Uploader<E>>;
 
 /// Builds the chips of an [`SdkVmConfig`]: rv32im, io, keccak, sha2, bigint, modular, fp2, ecc, pairing and
 /// deferral.
 ///
-/// Traces are made by OpenVM's CPU chips and uploaded once each, see [`TransportedChip`]. The engine sees
-/// ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
+/// Traces are made by OpenVM's CPU chips, but for those of the memory ([`SparseSystem`]), and uploaded once each, see
+/// [`TransportedChip`]. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
 pub struct MetalVmBuilder<E: SdkEngine> {
     uploader: Uploader<E>,
 }
@@ -63,6 +67,7 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
             circuit.clone(),
             &(),
         )?;
+        let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?;
         let chips = Rc::new(cpu.inventory);
 
         let mut inventory = ChipInventory::new(circuit);
@@ -71,9 +76,6 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
             inventory.add_periphery_chip(chip);
         }
         inventory.executor_idx_to_insertion_idx = chips.executor_idx_to_insertion_idx.clone();
-        Ok(VmChipComplex {
-            system: SystemChips::new(cpu.system, self.uploader.clone()),
-            inventory,
-        })
+        Ok(VmChipComplex { system, inventory })
     }
 }

@@ -2,10 +2,8 @@
 
 mod builder;
 mod chip;
-mod system;
 mod upload;
 
 pub use builder::MetalVmBuilder;
 pub use chip::TransportedChip;
-pub use system::SystemChips;
 pub use upload::Uploader;

@@ -17,6 +17,7 @@ use openvm_stark_backend::{
 use crate::{
     engine::SdkEngine,
     prelude::{F, SC},
+    system::TraceUpload,
 };
 
 /// Brings traces to a device. Clones share their counters.
@@ -81,5 +82,11 @@ impl<E: SdkEngine> Uploader<E> {
             common_main: self.matrix(ctx.common_main),
             public_values: ctx.public_values,
         }
+    }
+}
+
+impl<E: SdkEngine> TraceUpload<E::PB> for Uploader<E> {
+    fn upload(&self, trace: RowMajorMatrix<F>) -> <E::PB as ProverBackend>::Matrix {
+        self.matrix(trace)
     }
 }

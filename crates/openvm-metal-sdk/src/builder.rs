@@ -13,7 +13,7 @@ use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
 
-use crate::{engine::SdkEngine, error::SdkError, sdk::Sdk};
+use crate::{engine::SdkEngine, error::SdkError};
 
 /// Where the aggregation keys come from.
 pub(crate) enum AggSource {
@@ -21,7 +21,18 @@ pub(crate) enum AggSource {
     Key(Arc<AggProvingKey>),
 }
 
-/// Configures an [`Sdk`]. What is not set is OpenVM's default: 100 bits of security, segments that need at
+/// Settings that go together.
+pub(crate) struct Settings<E: SdkEngine> {
+    pub device: E::Device,
+    pub app_config: AppConfig<SdkVmConfig>,
+    pub app_pk: Option<AppProvingKey<SdkVmConfig>>,
+    pub agg_source: AggSource,
+    pub tree: AggregationTreeConfig,
+    /// Cut segments so that they fit the device.
+    pub fit_segments: bool,
+}
+
+/// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
 /// most 15 GiB, or half of the device's memory if that is less.
 pub struct SdkBuilder<E: SdkEngine> {
     device: E::Device,
@@ -107,11 +118,8 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
-    /// The SDK. Keys are made when they are needed.
-    ///
-    /// # Errors
-    /// [`SdkError::Config`] if settings are missing or contradict each other.
-    pub fn build(self) -> Result<Sdk<E>, SdkError> {
+    /// Checks what was set against each other and fills in the rest.
+    pub(crate) fn settings(self) -> Result<Settings<E>, SdkError> {
         let config = |reason: &str| Err(SdkError::Config(reason.into()));
         let mut app_config = match (&self.app_pk, self.vm_config) {
             (Some(key), given) => {
@@ -170,14 +178,14 @@ impl<E: SdkEngine> SdkBuilder<E> {
                 .config
                 .set_segmentation_max_memory(bytes);
         }
-        Ok(Sdk::from_parts(
-            self.device,
+        Ok(Settings {
+            device: self.device,
             app_config,
-            self.app_pk,
+            app_pk: self.app_pk,
             agg_source,
             tree,
-            self.segment_max_memory.is_none(),
-        ))
+            fit_segments: self.segment_max_memory.is_none(),
+        })
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Stage {
     AggregationKeygen,
     /// Opening the device.
     OpenDevice,
+    /// Building the virtual machine.
+    BuildMachine,
     /// Committing the program.
     CommitProgram,
     /// Turning an ELF into an executable.
@@ -36,6 +38,8 @@ pub enum Stage {
     ProveSegment(usize),
     /// Proving node `node` of an aggregation layer.
     Aggregate { layer: String, node: usize },
+    /// What the threads of a proof do beside the other stages.
+    Pipeline,
     /// Verifying.
     Verify,
 }
@@ -46,6 +50,7 @@ impl fmt::Display for Stage {
             Self::AppKeygen => f.write_str("application key generation"),
             Self::AggregationKeygen => f.write_str("aggregation key generation"),
             Self::OpenDevice => f.write_str("opening the device"),
+            Self::BuildMachine => f.write_str("building the virtual machine"),
             Self::CommitProgram => f.write_str("committing the program"),
             Self::Transpile => f.write_str("transpiling"),
             Self::Execute => f.write_str("executing"),
@@ -53,6 +58,7 @@ impl fmt::Display for Stage {
             Self::Traces(segment) => write!(f, "traces of segment {segment}"),
             Self::ProveSegment(segment) => write!(f, "proving segment {segment}"),
             Self::Aggregate { layer, node } => write!(f, "proving node {node} of layer {layer}"),
+            Self::Pipeline => f.write_str("proving"),
             Self::Verify => f.write_str("verifying"),
         }
     }
@@ -150,6 +156,15 @@ pub enum SdkError {
          make the keys again with this configuration, or use the configuration they were made with"
     )]
     ForeignKey { what: &'static str, reason: String },
+    /// A resume folder that is not of this job, or damaged.
+    #[error("resume folder {}: {reason}", path.display())]
+    Resume { path: PathBuf, reason: String },
+    /// [`ProveOptions::cancel`](crate::ProveOptions) was set.
+    #[error("cancelled")]
+    Cancelled,
+    /// No proofs of segments.
+    #[error("there are no proofs of segments to aggregate")]
+    NothingToAggregate,
     /// Something that this SDK does not do.
     #[error("not supported: {0}")]
     Unsupported(String),

@@ -26,11 +26,11 @@ pub enum Event<'a> {
     SegmentResumed { segment: usize, instructions: u64 },
     /// A segment is proved.
     SegmentProved { segment: usize, instructions: u64 },
-    /// Node `node` (from 0) of the `nodes` of an aggregation layer is proved.
+    /// Node `node` (from 0) of an aggregation layer is proved; of `nodes`, if it is known how many there will be.
     NodeProved {
         layer: &'a str,
         node: usize,
-        nodes: usize,
+        nodes: Option<usize>,
     },
     /// The aggregated proof was accepted by OpenVM's verifier.
     Verified,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use openvm_stark_backend::{codec::Encode, proof::Proof};
 use serde::Serialize;
+
+use crate::prelude::SC;
 
 /// What proving a program took. Times of stages that run beside each other overlap: they add up to more than
 /// `total`.
@@ -15,8 +18,6 @@ pub struct Report {
     pub segments: usize,
     /// Number of segments whose proofs were found in the resume folder.
     pub resumed: usize,
-    /// Building the virtual machines.
-    pub machine: Duration,
     /// Metered execution.
     pub execution: Duration,
     /// Taking over the memory image that a segment starts with.
@@ -43,4 +44,23 @@ pub struct Report {
     pub app_proof_bytes: u64,
     /// Bytes of the aggregated proof.
     pub proof_bytes: u64,
+}
+
+impl Report {
+    /// Adds what another thread spent.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.resumed += other.resumed;
+        self.memory_image += other.memory_image;
+        self.preflight += other.preflight;
+        self.traces += other.traces;
+        self.upload += other.upload;
+        self.uploaded += other.uploaded;
+        self.prove += other.prove;
+        self.app_proof_bytes += other.app_proof_bytes;
+    }
+
+    /// Counts the proof of a segment.
+    pub(crate) fn count(&mut self, proof: &Proof<SC>) {
+        self.app_proof_bytes += proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
+    }
 }

@@ -1,9 +1,11 @@
 //! `Sdk`: from an executable and its input to one proof.
 
 use std::{
+    array::from_fn,
     fs,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
+    thread,
     time::Instant,
 };
 
@@ -17,33 +19,33 @@ use openvm_continuations::CommitBytes;
 use openvm_sdk::{
     config::{AggregationConfig, AggregationSystemParams, AggregationTreeConfig, AppConfig},
     keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
-    prover::verify_app_proof,
     types::{AppExecutionCommit, ExecutableFormat},
     StdIn,
 };
 use openvm_sdk_config::SdkVmConfig;
-use openvm_stark_backend::{codec::Encode, keygen::types::MultiStarkVerifyingKey};
-use openvm_verify_stark_host::{
-    verify_vm_stark_proof_decoded,
-    vk::{VerificationBaseline, VmStarkVerifyingKey},
-    VmStarkProof,
-};
+use openvm_stark_backend::{codec::Encode, keygen::types::MultiStarkVerifyingKey, proof::Proof};
+use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
-    aggregation::{aggregate, AggregationKeys},
-    app::{AppKey, AppProver, CommittedExe},
+    aggregation::{AggregationKeys, Tree},
+    app::{AppKey, AppProver, CommittedExe, ProofSink},
     builder::{AggSource, SdkBuilder},
-    engine::{CpuEngine, MetalEngine, SdkEngine},
+    engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::{digest, executable, is_end},
     options::ProveOptions,
     prelude::{Digest, F, SC},
     progress::Event,
     report::Report,
+    slot::{lock, Slot},
+    verification::{public_values, verify, verify_app},
 };
 
 /// Number of executables whose committed programs are kept.
 const KEPT_PROGRAMS: usize = 4;
+
+/// Threads that aggregate: while one proves, the other makes the traces of the next node.
+const AGGREGATION_THREADS: usize = 2;
 
 /// The SDK on the engine of this project.
 pub type MetalSdk = Sdk<MetalEngine>;
@@ -63,6 +65,8 @@ pub struct Sdk<E: SdkEngine> {
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
     app_key: Slot<AppKey<E>>,
     agg_keys: Slot<AggregationKeys<E>>,
+    /// Held while a proof is made on the device: one needs all the memory that it can get.
+    device_lock: Arc<Mutex<()>>,
     /// The most recently used last.
     programs: Mutex<Vec<Arc<CommittedExe<E>>>>,
 }
@@ -74,6 +78,29 @@ pub struct Proved {
     /// What the guest revealed, as bytes.
     pub public_values: Vec<u8>,
     pub report: Report,
+}
+
+impl<E: SdkEngine> SdkBuilder<E> {
+    /// The SDK. Keys are made when they are needed.
+    ///
+    /// # Errors
+    /// [`SdkError::Config`] if settings are missing or contradict each other, [`SdkError::ForeignKey`] if a key
+    /// was made for others.
+    pub fn build(self) -> Result<Sdk<E>, SdkError> {
+        let settings = self.settings()?;
+        Ok(Sdk {
+            device: settings.device,
+            app_config: settings.app_config,
+            agg_source: settings.agg_source,
+            tree: settings.tree,
+            fit_segments: settings.fit_segments,
+            app_pk: Slot::new(settings.app_pk),
+            app_key: Slot::new(None),
+            agg_keys: Slot::new(None),
+            device_lock: Arc::default(),
+            programs: Mutex::default(),
+        })
+    }
 }
 
 impl<E: SdkEngine> Sdk<E> {
@@ -114,27 +141,6 @@ impl<E: SdkEngine> Sdk<E> {
             reason: error.to_string(),
         })?;
         Self::builder(device).toml(&text)?.build()
-    }
-
-    pub(crate) fn from_parts(
-        device: E::Device,
-        app_config: AppConfig<SdkVmConfig>,
-        app_pk: Option<AppProvingKey<SdkVmConfig>>,
-        agg_source: AggSource,
-        tree: AggregationTreeConfig,
-        fit_segments: bool,
-    ) -> Self {
-        Self {
-            device,
-            app_config,
-            agg_source,
-            tree,
-            fit_segments,
-            app_pk: Slot::new(app_pk),
-            app_key: Slot::new(None),
-            agg_keys: Slot::new(None),
-            programs: Mutex::default(),
-        }
     }
 
     /// The configuration of the application.
@@ -342,7 +348,12 @@ impl<E: SdkEngine> Sdk<E> {
         let exe = self.executable(source)?;
         let key = self.app_key()?;
         let exe = self.committed(&key, exe)?;
-        Ok(AppProver::new(self.device.clone(), key, exe))
+        Ok(AppProver::new(
+            self.device.clone(),
+            key,
+            exe,
+            self.device_lock.clone(),
+        ))
     }
 
     fn committed(
@@ -377,7 +388,7 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
-    /// accepted when this returns.
+    /// accepted when this returns. Segments are aggregated while later ones are proved.
     ///
     /// # Errors
     /// What goes wrong in the guest, on the device, or the bound on instructions.
@@ -391,20 +402,42 @@ impl<E: SdkEngine> Sdk<E> {
         let prover = self.app_prover(source)?;
         let keys = self.aggregation_keys()?;
         let baseline = self.baseline_of(&prover)?;
-        let (app, mut report) = prover.prove(input, options)?;
 
-        let clock = Instant::now();
-        self.app_key()?.engine.trim();
-        let aggregated = aggregate(&keys, &self.tree, &app.per_segment, options.progress)?;
-        report.aggregate = clock.elapsed();
+        let tree = Tree::new(&keys, &self.tree, options, &self.device_lock);
+        let segments = || {
+            let proved = guard(Stage::Pipeline, || {
+                prover.prove_into(input, options, &GrowingTree(&tree))
+            });
+            self.trim();
+            proved
+                .and_then(|result| result)
+                .inspect_err(|_| tree.stop())
+        };
+        let (app, mut report) = if options.in_flight > 1 {
+            thread::scope(|scope| {
+                let workers: [_; AGGREGATION_THREADS] = from_fn(|_| scope.spawn(|| tree.work()));
+                let app = segments();
+                let work = workers.map(|worker| worker.join().expect("panics are errors"));
+                // If a node failed, that is why the segments were stopped.
+                work.into_iter().collect::<Result<(), _>>()?;
+                app
+            })?
+        } else {
+            let app = segments()?;
+            tree.work()?;
+            app
+        };
+        report.aggregate = tree.busy();
+        let aggregated = tree.finish()?;
 
         let proof = VmStarkProof {
             inner: aggregated.proof,
             user_pvs_proof: app.user_public_values,
             deferral_merkle_proofs: None,
         };
+        options.check_cancelled()?;
         let clock = Instant::now();
-        verify(&keys.verifying_key().clone(), &baseline, &proof)?;
+        verify(keys.verifying_key(), &baseline, &proof)?;
         report.verify = clock.elapsed();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
@@ -416,6 +449,13 @@ impl<E: SdkEngine> Sdk<E> {
             baseline,
             report,
         })
+    }
+
+    /// Gives unused device memory back: the sizes that segments need are not those of aggregation.
+    fn trim(&self) {
+        if let Ok(key) = self.app_key() {
+            key.engine.trim();
+        }
     }
 
     // ------------------------------------------------------------------ verification
@@ -448,72 +488,15 @@ impl<E: SdkEngine> Sdk<E> {
     }
 }
 
-/// Verifies an aggregated proof with OpenVM's own verifier.
-///
-/// # Errors
-/// [`SdkError::Rejected`], with what does not fit.
-pub fn verify(
-    agg_vk: &MultiStarkVerifyingKey<SC>,
-    baseline: &VerificationBaseline,
-    proof: &VmStarkProof,
-) -> Result<(), SdkError> {
-    let vk = VmStarkVerifyingKey {
-        mvk: agg_vk.clone(),
-        baseline: baseline.clone(),
-    };
-    guard(Stage::Verify, || verify_vm_stark_proof_decoded(&vk, proof))?
-        .map_err(|error| SdkError::Rejected(Box::new(error)))
-}
+/// Proofs of segments go to the tree as they are made.
+struct GrowingTree<'a, 'b, E: SdkEngine>(&'a Tree<'b, E>);
 
-/// Verifies the proofs of all segments with OpenVM's own verifier, and that the executable is the expected
-/// one if a commitment is given.
-///
-/// # Errors
-/// [`SdkError::AppRejected`], with what does not fit.
-pub fn verify_app(
-    vk: &AppVerifyingKey,
-    proof: &ContinuationVmProof<SC>,
-    expected_exe_commit: Option<Digest>,
-) -> Result<(), SdkError> {
-    let commit = guard(Stage::Verify, || verify_app_proof::<CpuEngine>(vk, proof))?
-        .map_err(|error| SdkError::AppRejected(error.to_string()))?;
-    match expected_exe_commit {
-        Some(expected) if expected != commit => Err(SdkError::AppRejected(format!(
-            "it is of the executable {}, expected is {}",
-            CommitBytes::from(commit),
-            CommitBytes::from(expected)
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// What the guest revealed, as bytes.
-pub fn public_values(proof: &VmStarkProof) -> Vec<u8> {
-    use openvm_stark_backend::p3_field::PrimeField32;
-    let values = &proof.user_pvs_proof.public_values;
-    values.iter().map(|x| x.as_canonical_u32() as u8).collect()
-}
-
-/// Something that is made when it is first needed.
-struct Slot<T>(Mutex<Option<Arc<T>>>);
-
-impl<T> Slot<T> {
-    fn new(value: Option<T>) -> Self {
-        Self(Mutex::new(value.map(Arc::new)))
+impl<E: SdkEngine> ProofSink for GrowingTree<'_, '_, E> {
+    fn segment(&self, index: usize, proof: &Proof<SC>) -> Result<(), SdkError> {
+        self.0.add_segment(index, proof.clone())
     }
 
-    fn get_or_try(&self, make: impl FnOnce() -> Result<T, SdkError>) -> Result<Arc<T>, SdkError> {
-        let mut slot = lock(&self.0);
-        if let Some(value) = &*slot {
-            return Ok(value.clone());
-        }
-        let value = Arc::new(make()?);
-        *slot = Some(value.clone());
-        Ok(value)
+    fn close(&self, segments: usize) {
+        self.0.close(segments);
     }
-}
-
-/// Locks a mutex whose data stay consistent even if a holder panicked.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

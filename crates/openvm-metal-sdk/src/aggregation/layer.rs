@@ -1,6 +1,6 @@
 //! `Layer`: the circuit of one kind of node, its key on the device, and its nodes' traces and proofs.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use openvm_continuations::circuit::{
     inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
@@ -126,7 +126,7 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
     }
 
     /// The traces of a node that verifies `proofs`, on the device.
-    pub fn traces(
+    fn traces(
         &self,
         proofs: &[Proof<SC>],
         below: Below,
@@ -200,18 +200,22 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
             .collect()
     }
 
-    /// Proves a node whose traces are on the device.
-    pub fn prove(&self, ctx: ProvingContext<E::PB>, stage: &Stage) -> Result<Proof<SC>, SdkError> {
-        let clock = Instant::now();
-        let proof = self
-            .engine
+    /// Proves a node that verifies `proofs`. `device` is held while the proof is made, not while its traces are.
+    pub fn node(
+        &self,
+        proofs: &[Proof<SC>],
+        below: Below,
+        device: &Mutex<()>,
+        stage: &Stage,
+    ) -> Result<Proof<SC>, SdkError> {
+        let ctx = self.traces(proofs, below, stage)?;
+        let _held = device.lock().unwrap_or_else(PoisonError::into_inner);
+        self.engine
             .prove(&self.device_key, ctx)
             .map_err(|error| SdkError::Engine {
                 stage: stage.clone(),
                 source: EngineError::new(error),
-            })?;
-        tracing::debug!("{stage}: {:?}", clock.elapsed());
-        Ok(proof)
+            })
     }
 }
 

@@ -10,4 +10,5 @@ mod layer;
 mod tree;
 
 pub use keys::AggregationKeys;
+pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

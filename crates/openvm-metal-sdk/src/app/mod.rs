@@ -1,12 +1,18 @@
 //! The application proof: one proof for each segment of an execution.
 
+mod job;
 mod key;
+mod machine;
+mod pipeline;
 mod program;
 mod prover;
-mod worker;
+mod resume;
+mod sequence;
+mod sink;
 
 pub(crate) use key::transport_key;
 pub use key::AppKey;
+pub use machine::MeteredRun;
 pub use program::CommittedExe;
 pub use prover::AppProver;
-pub use worker::MeteredRun;
+pub(crate) use sink::ProofSink;

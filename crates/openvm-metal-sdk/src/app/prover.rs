@@ -1,21 +1,27 @@
 //! `AppProver`: proves executions of one executable, segment by segment.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use openvm_circuit::arch::ContinuationVmProof;
 use openvm_sdk::StdIn;
-use openvm_stark_backend::{codec::Encode, proof::Proof};
 
 use super::{
-    worker::{MeteredRun, SegmentWorker},
+    job::{Job, Segments},
+    machine::MeteredRun,
+    pipeline,
+    resume::ResumeFolder,
+    sequence,
+    sink::ProofSink,
     AppKey, CommittedExe,
 };
 use crate::{
-    engine::{EngineError, SdkEngine},
-    error::{SdkError, Stage},
+    engine::SdkEngine,
+    error::SdkError,
     options::ProveOptions,
     prelude::{Digest, SC},
-    progress::Event,
     report::Report,
 };
 
@@ -24,11 +30,23 @@ pub struct AppProver<E: SdkEngine> {
     device: E::Device,
     key: Arc<AppKey<E>>,
     exe: Arc<CommittedExe<E>>,
+    /// Held while a proof is made on the device.
+    device_lock: Arc<Mutex<()>>,
 }
 
 impl<E: SdkEngine> AppProver<E> {
-    pub(crate) fn new(device: E::Device, key: Arc<AppKey<E>>, exe: Arc<CommittedExe<E>>) -> Self {
-        Self { device, key, exe }
+    pub(crate) fn new(
+        device: E::Device,
+        key: Arc<AppKey<E>>,
+        exe: Arc<CommittedExe<E>>,
+        device_lock: Arc<Mutex<()>>,
+    ) -> Self {
+        Self {
+            device,
+            key,
+            exe,
+            device_lock,
+        }
     }
 
     /// The executable.
@@ -44,12 +62,6 @@ impl<E: SdkEngine> AppProver<E> {
         self.exe.exe_commit(&self.key)
     }
 
-    pub(crate) fn worker(&self) -> Result<SegmentWorker<E>, SdkError> {
-        let params = self.key.engine.params().clone();
-        let engine = E::open(params, &self.device).map_err(SdkError::engine(Stage::OpenDevice))?;
-        SegmentWorker::new(&self.key, engine, self.exe.clone())
-    }
-
     /// Runs the program and decides where it is cut into segments.
     ///
     /// # Errors
@@ -59,7 +71,8 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<MeteredRun, SdkError> {
-        run_metered(&self.worker()?, input, options)
+        let job = self.job(options);
+        job.execute_metered(&job.machine()?, input, |_| Ok(()))
     }
 
     /// Proves an execution: one proof for each segment, and what the guest revealed.
@@ -71,77 +84,48 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        self.prove_into(input, options, &())
+    }
+
+    /// [`prove`](Self::prove) with the proofs given to a sink as they are made.
+    pub(crate) fn prove_into(
+        &self,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+        sink: &dyn ProofSink,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
         let start = Instant::now();
         let mut report = Report::default();
-        let mut worker = self.worker()?;
-        report.machine = start.elapsed();
-
-        let clock = Instant::now();
-        let run = run_metered(&worker, input.clone(), options)?;
-        report.execution = clock.elapsed();
-        report.instructions = run.instructions();
-        report.segments = run.segments.len();
-
-        worker.start(input);
-        let mut per_segment = Vec::with_capacity(run.segments.len());
-        for (index, segment) in run.segments.iter().enumerate() {
-            let instructions = segment.num_insns;
-            let ctx = worker.next(index, segment)?;
-            options.progress.event(Event::SegmentTraced {
-                segment: index,
-                instructions,
-            });
-            let clock = Instant::now();
-            let proof = self
-                .key
-                .engine
-                .prove(&self.key.device_key, ctx)
-                .map_err(|error| SdkError::Engine {
-                    stage: Stage::ProveSegment(index),
-                    source: EngineError::new(error),
-                })?;
-            report.prove += clock.elapsed();
-            report.app_proof_bytes += encoded_len(&proof);
-            options.progress.event(Event::SegmentProved {
-                segment: index,
-                instructions,
-            });
-            per_segment.push(proof);
+        let mut job = self.job(options);
+        if let Some(path) = options.resume {
+            job.resume = Some(ResumeFolder::open(path, &self.key, &self.exe, &input)?);
         }
-        worker.times().add_to(&mut report);
+        let segments = if options.in_flight > 1 {
+            pipeline::run(&job, input, sink, &mut report)
+        } else {
+            sequence::run(&job, input, sink, &mut report)
+        };
+        let Segments {
+            proofs,
+            user_public_values,
+        } = segments?;
         report.device_memory_peak = self.key.engine.memory_peak();
         report.total = start.elapsed();
-        Ok((
-            ContinuationVmProof {
-                per_segment,
-                user_public_values: worker.user_public_values(),
-            },
-            report,
-        ))
+        let proof = ContinuationVmProof {
+            per_segment: proofs,
+            user_public_values,
+        };
+        Ok((proof, report))
     }
-}
 
-fn run_metered<E: SdkEngine>(
-    worker: &SegmentWorker<E>,
-    input: StdIn,
-    options: &ProveOptions<'_>,
-) -> Result<MeteredRun, SdkError> {
-    let mut index = 0;
-    let run = worker.execute_metered(input, options.max_instructions, |segment| {
-        options.progress.event(Event::SegmentExecuted {
-            segment: index,
-            instructions: segment.num_insns,
-        });
-        index += 1;
-    })?;
-    options.progress.event(Event::Executed {
-        segments: run.segments.len(),
-        instructions: run.instructions(),
-    });
-    Ok(run)
-}
-
-/// Bytes of an encoded proof.
-pub(crate) fn encoded_len(proof: &Proof<SC>) -> u64 {
-    proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64)
+    fn job<'a>(&'a self, options: &'a ProveOptions<'a>) -> Job<'a, E> {
+        Job {
+            device: &self.device,
+            key: &self.key,
+            exe: &self.exe,
+            device_lock: &self.device_lock,
+            options,
+            resume: None,
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Segments, leaves, internal nodes: one proof that OpenVM's own verifier accepts.
 
-use std::sync::Mutex;
+use std::sync::{
+    atomic::{AtomicBool, Ordering},
+    Mutex,
+};
 
-use openvm_metal_sdk::{verify_app, Event, Progress, ProveOptions};
+use openvm_metal_sdk::{verify_app, Event, Progress, ProveOptions, SdkError};
 use openvm_sdk::Sdk as StockSdk;
 
 use crate::{
@@ -19,15 +22,15 @@ impl Progress for Log {
     }
 }
 
-#[test]
-fn several_segments_become_one_proof() {
-    let n = 600;
+/// Proves with so many segments in flight and checks what a user can see.
+fn prove(n: u32, in_flight: usize) {
     let log = Log::default();
-    let options = ProveOptions::default().with_progress(&log);
+    let options = ProveOptions::default()
+        .with_progress(&log)
+        .with_in_flight(in_flight);
     let proved = sdk().prove(elf(&sums(n)), input(), &options).unwrap();
 
     let report = &proved.report;
-    assert!(report.segments >= 3, "{} segments", report.segments);
     let per_round = 5;
     assert_eq!(report.instructions, u64::from(per_round * n) + 4 + 9);
 
@@ -44,17 +47,84 @@ fn several_segments_become_one_proof() {
     assert_eq!(revealed[4..8], [1, 2, 3, 4]);
 
     let log = log.0.into_inner().unwrap();
+    let told = |text: &str| log.iter().filter(|e| e.starts_with(text)).count();
     for segment in 0..report.segments {
         for what in ["SegmentExecuted", "SegmentTraced", "SegmentProved"] {
-            let told = format!("{what} {{ segment: {segment},");
-            assert_eq!(
-                log.iter().filter(|e| e.starts_with(&told)).count(),
-                1,
-                "{told}"
-            );
+            assert_eq!(told(&format!("{what} {{ segment: {segment},")), 1);
         }
     }
+    // Two proofs below each node, as the stock SDK groups them; then one more node over the last.
+    let mut nodes = report.segments;
+    let mut layer = 0;
+    while layer < 3 || nodes > 1 {
+        nodes = nodes.div_ceil(2);
+        let name = match layer {
+            0 => "leaf".to_owned(),
+            1 => "internal_for_leaf".to_owned(),
+            _ => format!("internal_recursive.{}", layer - 2),
+        };
+        assert_eq!(
+            told(&format!("NodeProved {{ layer: {name:?},")),
+            nodes,
+            "{name}"
+        );
+        layer += 1;
+    }
+    let last = format!("NodeProved {{ layer: \"internal_recursive.{}\",", layer - 2);
+    assert_eq!(told(&last), 1);
+    assert_eq!(
+        log.iter().filter(|e| e.starts_with("NodeProved")).count(),
+        {
+            let (mut all, mut nodes) = (1, report.segments);
+            for _ in 0..layer {
+                nodes = nodes.div_ceil(2);
+                all += nodes;
+            }
+            all
+        }
+    );
     assert_eq!(log.last().unwrap(), "Verified");
+}
+
+#[test]
+fn many_segments_become_one_proof() {
+    prove(1900, 3);
+}
+
+#[test]
+fn one_segment_becomes_one_proof() {
+    prove(3, 3);
+}
+
+#[test]
+fn one_thread_is_enough() {
+    prove(600, 1);
+}
+
+/// Sets its flag when the first leaf is proved.
+#[derive(Default)]
+struct CancelAtLeaf(AtomicBool);
+
+impl Progress for CancelAtLeaf {
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::NodeProved { layer: "leaf", .. }) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn cancelling_ends_the_aggregation() {
+    for in_flight in [1, 3] {
+        let cancel = CancelAtLeaf::default();
+        let options = ProveOptions::default()
+            .with_in_flight(in_flight)
+            .with_progress(&cancel)
+            .with_cancel(&cancel.0);
+        let error = sdk().prove(elf(&sums(300)), input(), &options);
+        let error = error.err().expect("it was cancelled");
+        assert!(matches!(error, SdkError::Cancelled), "{error}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What users get wrong: a typed error that says what to do, never a panic.
 
+use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{decode_elf, MetalSdk, ProveOptions, Sdk, SdkError};
 use openvm_sdk::{config::AppConfig, StdIn};
@@ -45,8 +46,12 @@ fn guests_that_fail() {
     let error = execute(&wild_load(), StdIn::default(), any);
     assert!(matches!(error, SdkError::GuestMemory(_)), "{error}");
 
-    // After all that, the same SDK proves a guest that is fine.
+    // Threads that wait for segments to aggregate are told, too.
     let options = ProveOptions::default();
+    let error = sdk().prove(elf(&[terminate(3)]), StdIn::default(), &options);
+    assert!(matches!(error.err(), Some(SdkError::GuestExit(3))));
+
+    // After all that, the same SDK proves a guest that is fine.
     let (proof, _) = sdk().prove_app(elf(&sums(5)), input(), &options).unwrap();
     sdk().verify_app(elf(&sums(5)), &proof).unwrap();
 }
@@ -139,4 +144,33 @@ fn a_proof_of_another_program_is_rejected() {
     let other = sdk().baseline(elf(&sums(8))).unwrap();
     let error = sdk().verify(&other, &proved.proof).unwrap_err();
     assert!(matches!(error, SdkError::Rejected(_)), "{error}");
+}
+
+/// A proof that does not fit is refused with the numbers. Budgets are per process, so another one tries.
+#[test]
+fn too_little_memory() {
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "bad_input::in_a_small_budget", "--ignored"])
+        .env(openvm_metal_common::BUDGET_VARIABLE, "64M")
+        .output()
+        .unwrap();
+    assert!(
+        status.status.success(),
+        "{}",
+        String::from_utf8_lossy(&status.stdout)
+    );
+}
+
+#[test]
+#[ignore = "too_little_memory runs it in a process with a small budget"]
+fn in_a_small_budget() {
+    let options = ProveOptions::default();
+    let error = sdk().prove_app(elf(&sums(5)), input(), &options);
+    let error = error.err().expect("64 MiB are too little");
+    let SdkError::Engine { source, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(source.downcast_ref::<MetalProverError>().is_some());
+    let text = error.to_string();
+    assert!(text.contains("67108864"), "{text}");
 }

@@ -25,7 +25,7 @@ where
 
 fn ours<E: SdkEngine>(device: E::Device, n: u32) -> Proofs {
     let sdk: Sdk<E> = builder(device).build().unwrap();
-    let options = ProveOptions::default();
+    let options = ProveOptions::default().with_in_flight(1);
     let (proof, _) = sdk.prove_app(elf(&sums(n)), input(), &options).unwrap();
     bytes(&proof.per_segment)
 }

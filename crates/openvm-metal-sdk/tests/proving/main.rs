@@ -7,4 +7,5 @@ mod equality;
 mod examples;
 mod files;
 mod guest;
+mod resume;
 mod setup;

@@ -1,0 +1,33 @@
+//! `Slot`: something that is made when it is first needed, and kept.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::SdkError;
+
+/// Something that is made when it is first needed.
+pub(crate) struct Slot<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Slot<T> {
+    pub fn new(value: Option<T>) -> Self {
+        Self(Mutex::new(value.map(Arc::new)))
+    }
+
+    /// What is there, or what `make` gives, which is then kept. Others wait while it is made.
+    pub fn get_or_try(
+        &self,
+        make: impl FnOnce() -> Result<T, SdkError>,
+    ) -> Result<Arc<T>, SdkError> {
+        let mut slot = lock(&self.0);
+        if let Some(value) = &*slot {
+            return Ok(value.clone());
+        }
+        let value = Arc::new(make()?);
+        *slot = Some(value.clone());
+        Ok(value)
+    }
+}
+
+/// Locks a mutex whose data stay consistent even if a holder panicked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

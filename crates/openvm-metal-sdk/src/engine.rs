@@ -17,7 +17,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{
     BabyBearPoseidon2CpuEngine, BabyBearPoseidon2RefEngine,
 };
 
-use crate::prelude::{Digest, EF, F, SC};
+use crate::prelude::{Digest, F, SC};
 
 /// OpenVM's CPU engine, which also verifies.
 pub type CpuEngine = BabyBearPoseidon2CpuEngine;
@@ -61,9 +61,6 @@ pub trait SdkEngine:
     StarkEngine<
         SC = SC,
         PB: ProverBackend<
-            Val = F,
-            Challenge = EF,
-            Commitment = Digest,
             Matrix: Clone + 'static,
             OtherAirData: Clone + 'static,
             PcsData: 'static,

@@ -1,5 +1,3 @@
 //! The concrete protocol types of OpenVM programs.
 
-pub use openvm_stark_sdk::config::baby_bear_poseidon2::{
-    BabyBearPoseidon2Config as SC, Digest, EF, F,
-};
+pub use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, Digest, F};

@@ -396,6 +396,43 @@ fn aggregated_proofs_and_their_files() {
 }
 
 #[test]
+fn proofs_go_on_from_proved_segments() {
+    let folder = Folder::new("resume");
+    let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
+    let jobs = folder.file("job");
+    let prove = |input: &str, proof: &str| -> Vec<String> {
+        let (proof, vk) = (folder.file(proof), folder.file("vk"));
+        let args = [
+            "prove", "app", &program, "--input", input, "--toy", "--device", "cpu", "--resume",
+            &jobs, "--proof", &proof, "--vk", &vk, "--json",
+        ];
+        args.map(String::from).to_vec()
+    };
+    let resumed = |args: Vec<String>| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        json(&args)["resumed"].as_u64()
+    };
+    let refused = |args: Vec<String>| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        fails(&args, 1, "resume folder");
+    };
+    assert_eq!(resumed(prove(&input, "first")), Some(0));
+    assert_eq!(resumed(prove(&input, "second")), Some(1));
+    let read = |name: &str| fs::read(folder.file(name)).expect("a proof");
+    assert_eq!(read("first"), read("second"));
+
+    // Another input is another job; a damaged proof is not used.
+    refused(prove("0x0161", "third"));
+    let segment = Path::new(&jobs).join("segment-0.proof");
+    let mut bytes = fs::read(&segment).expect("a proof");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&segment, bytes).expect("a file");
+    refused(prove(&input, "third"));
+    assert!(!Path::new(&folder.file("third")).exists());
+}
+
+#[test]
 fn executables() {
     let folder = Folder::new("vmexe");
     // A guest built elsewhere: its executable and its configuration in one folder.

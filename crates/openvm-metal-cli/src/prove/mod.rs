@@ -6,7 +6,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, MetalSdk};
+use openvm_metal_sdk::{files, MetalSdk, ProveOptions};
 use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
 
 use self::{progress::Bar, report::ProofReport};
@@ -38,6 +38,10 @@ pub struct ProofArgs {
     /// The file for what verifies the proof; if absent, NAME.app.vk or NAME.stark.vk here.
     #[arg(long, value_name = "FILE")]
     vk: Option<PathBuf>,
+    /// Keep the proofs of segments in this folder, and go on from those that are there; they must be of the same
+    /// program, input and parameters.
+    #[arg(long, value_name = "FOLDER")]
+    resume: Option<PathBuf>,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
@@ -48,6 +52,15 @@ pub struct ProofArgs {
 }
 
 impl ProofArgs {
+    /// For the SDK.
+    fn options<'a>(&'a self, bar: &'a Bar) -> ProveOptions<'a> {
+        let options = self.execution.options().with_progress(bar);
+        match &self.resume {
+            Some(folder) => options.with_resume(folder),
+            None => options,
+        }
+    }
+
     /// The files of the proof and of what verifies it.
     fn files(&self, name: &str, kind: &str) -> Result<(PathBuf, PathBuf)> {
         let or = |given: &Option<PathBuf>, end: &str| {
@@ -91,10 +104,9 @@ fn app(args: &ProofArgs) -> Result<()> {
     let exe = sdk.executable(program.source())?;
 
     let bar = Bar::new(args.json);
-    let options = args.execution.options();
     bar.phase("keys and program");
     let prover = sdk.app_prover(exe.clone())?;
-    let (proof, mut report) = prover.prove(input, &options.with_progress(&bar))?;
+    let (proof, mut report) = prover.prove(input, &args.options(&bar))?;
     bar.phase("verifying");
     let clock = std::time::Instant::now();
     sdk.verify_app(exe, &proof)?;
@@ -123,9 +135,8 @@ fn stark(args: &ProofArgs) -> Result<()> {
     let exe = sdk.executable(program.source())?;
 
     let bar = Bar::new(args.json);
-    let options = args.execution.options();
     bar.phase("keys and program");
-    let proved = sdk.prove(exe, input, &options.with_progress(&bar))?;
+    let proved = sdk.prove(exe, input, &args.options(&bar))?;
     bar.finish();
 
     files::write_proof(&proof_file, &proved.proof)?;

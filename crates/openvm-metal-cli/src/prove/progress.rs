@@ -18,12 +18,22 @@ pub struct Bar {
 }
 
 struct State {
-    /// When the first segment's proof began.
+    /// When the first segment was cut: its proof begins while later ones are executed.
     proving: Option<Instant>,
+    /// Segments so far.
     segments: usize,
+    /// All segments are cut.
+    ended: bool,
     executed: u64,
     proved: u64,
     done: usize,
+}
+
+impl State {
+    fn name(&self, segment: usize) -> String {
+        let more = if self.ended { "" } else { " or more" };
+        format!("segment {} of {}{more}", segment + 1, self.segments)
+    }
 }
 
 impl Bar {
@@ -42,6 +52,7 @@ impl Bar {
         let state = State {
             proving: None,
             segments: 0,
+            ended: false,
             executed: 0,
             proved: 0,
             done: 0,
@@ -81,6 +92,8 @@ impl Progress for Bar {
                 instructions,
             } => {
                 state.executed += instructions;
+                state.segments = segment + 1;
+                state.proving.get_or_insert_with(Instant::now);
                 self.phase(&format!(
                     "executing: {} segments, {} instructions",
                     segment + 1,
@@ -92,18 +105,14 @@ impl Progress for Bar {
                 instructions,
             } => {
                 state.segments = segments;
-                state.proving = Some(Instant::now());
+                state.ended = true;
+                state.proving.get_or_insert_with(Instant::now);
                 self.done(&format!(
                     "executed {instructions} instructions in {segments} segments"
                 ));
-                self.phase("first segment");
             }
             Event::SegmentTraced { segment, .. } => {
-                self.phase(&format!(
-                    "segment {} of {}: proving",
-                    segment + 1,
-                    state.segments
-                ));
+                self.phase(&format!("{}: proving", state.name(segment)));
             }
             Event::SegmentResumed {
                 segment,
@@ -111,9 +120,8 @@ impl Progress for Bar {
             } => {
                 state.done += 1;
                 self.done(&format!(
-                    "segment {} of {}: {instructions} instructions, proved before",
-                    segment + 1,
-                    state.segments
+                    "{}: {instructions} instructions, proved before",
+                    state.name(segment)
                 ));
             }
             Event::SegmentProved {
@@ -128,9 +136,8 @@ impl Progress for Bar {
                     .unwrap_or_default();
                 let so_far = speed(state.proved, since);
                 self.done(&format!(
-                    "segment {} of {}: {instructions} instructions proved ({so_far} so far)",
-                    segment + 1,
-                    state.segments
+                    "{}: {instructions} instructions proved ({so_far} so far)",
+                    state.name(segment)
                 ));
                 self.phase(&format!(
                     "{} of {} segments proved, {so_far}",

@@ -35,9 +35,4 @@ pub const KNOWN: &[Known] = &[
         ]],
         modules: &[],
     },
-    Known {
-        name: "openvm-metal-sdk",
-        files: &[&["builder.rs", "sdk.rs"]],
-        modules: &[&["builder", "sdk"]],
-    },
 ];

@@ -12,8 +12,8 @@ use crate::error::{CliError, Result};
 /// What the program reads.
 #[derive(Args, Debug)]
 pub struct InputArgs {
-    /// What the program reads: one value in hexadecimal, or a JSON file {"input": [VALUES]}; a value is 01 and bytes,
-    /// or 02 and little-endian words of 4 bytes. Or any other file, whose bytes are the value.
+    /// What the program reads: one value in hexadecimal, or a JSON file with a list of values under "input"; a value
+    /// is 01 and bytes, or 02 and little-endian words of 4 bytes. Or any other file, whose bytes are the value.
     #[arg(long, value_name = "HEX|FILE")]
     input: Option<String>,
 }

@@ -94,6 +94,11 @@ pub trait SdkEngine:
         None
     }
 
+    /// The device that was opened, for people: its kind and its name.
+    fn device_name(&self) -> Option<String> {
+        None
+    }
+
     /// Gives device memory that no buffer uses back.
     fn trim(&self) {}
 
@@ -133,6 +138,11 @@ impl SdkEngine for MetalEngine {
     fn memory_peak(&self) -> Option<u64> {
         let stream = self.device().stream().ok()?;
         Some(stream.context().memory().peak)
+    }
+
+    fn device_name(&self) -> Option<String> {
+        let info = self.device().stream().ok()?.context().info();
+        Some(format!("{} ({})", info.kind, info.name))
     }
 
     fn trim(&self) {

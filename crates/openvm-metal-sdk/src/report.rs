@@ -38,6 +38,8 @@ pub struct Report {
     pub verify: Duration,
     /// From the start to the end.
     pub total: Duration,
+    /// The device that was opened, its kind first, if the engine names it.
+    pub device: Option<String>,
     /// Most bytes of device memory that were live at once in this process, if the engine counts them.
     pub device_memory_peak: Option<u64>,
     /// Bytes of all segment proofs.

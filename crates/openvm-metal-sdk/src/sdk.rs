@@ -441,6 +441,7 @@ impl<E: SdkEngine> Sdk<E> {
         report.verify = clock.elapsed();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
+        report.device = self.app_key()?.engine.device_name();
         report.device_memory_peak = self.app_key()?.engine.memory_peak();
         report.total = start.elapsed();
         Ok(Proved {

@@ -118,7 +118,6 @@ fn app(args: &ProofArgs) -> Result<()> {
     ProofReport {
         kind: "app",
         program: program.name,
-        device: sdk.device().to_string(),
         public_values: hex::encode_values(&proof.user_public_values.public_values),
         proof: proof_file,
         vk: vk_file,
@@ -148,7 +147,6 @@ fn stark(args: &ProofArgs) -> Result<()> {
     ProofReport {
         kind: "stark",
         program: program.name,
-        device: sdk.device().to_string(),
         public_values: hex::encode(&proved.public_values),
         proof: proof_file,
         vk: vk_file,

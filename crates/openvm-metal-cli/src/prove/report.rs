@@ -13,7 +13,6 @@ use crate::{error::Result, table};
 pub struct ProofReport {
     pub kind: &'static str,
     pub program: String,
-    pub device: String,
     pub public_values: String,
     pub proof: PathBuf,
     pub vk: PathBuf,
@@ -75,7 +74,7 @@ impl ProofReport {
             "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it",
             self.proof.display(),
             table::bytes(size),
-            self.device,
+            report.device.as_deref().unwrap_or("an unnamed device"),
             self.vk.display()
         ))
     }

@@ -109,6 +109,7 @@ impl<E: SdkEngine> AppProver<E> {
             proofs,
             user_public_values,
         } = segments?;
+        report.device = self.key.engine.device_name();
         report.device_memory_peak = self.key.engine.memory_peak();
         report.total = start.elapsed();
         let proof = ContinuationVmProof {

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// The device a command runs on.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceArgs {
-    /// auto, metal, cuda, cpu or cpu-conformance; OPENVM_METAL_DEVICE if absent.
+    /// auto, metal, cuda, cuda:1 and so on, cpu or cpu-conformance; OPENVM_METAL_DEVICE if absent.
     #[arg(long, value_name = "DEVICE")]
     device: Option<Device>,
 }

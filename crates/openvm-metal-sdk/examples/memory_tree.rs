@@ -4,7 +4,7 @@
 //! generation; `memory_tree app word|small` proves it on the CPU device with toy parameters. One
 //! process for each figure of memory.
 
-#[allow(dead_code)] // of the tests' settings, only some are used here
+#[allow(dead_code, reason = "of the tests' settings, only some are used here")]
 #[path = "../tests/proving/setup.rs"]
 mod setup;
 #[path = "../tests/toy/mod.rs"]

@@ -1,0 +1,139 @@
+//! Keys and commitments, made or brought to the device when they are first needed.
+
+use std::sync::Arc;
+
+use openvm_continuations::CommitBytes;
+use openvm_sdk::{
+    config::{AggregationConfig, AggregationSystemParams},
+    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    types::{AppExecutionCommit, ExecutableFormat},
+};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
+use openvm_verify_stark_host::vk::VerificationBaseline;
+
+use super::Sdk;
+use crate::{
+    aggregation::AggregationKeys,
+    app::{AppKey, AppProver},
+    builder::AggSource,
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    prelude::{Digest, SC},
+};
+
+impl<E: SdkEngine> Sdk<E> {
+    /// The application's proving key, made at the first call unless it was given.
+    ///
+    /// # Errors
+    /// If the configuration has no circuit.
+    pub fn app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
+        self.app_pk.get_or_try(|| {
+            let config = self.app_config.clone();
+            guard(Stage::AppKeygen, || AppProvingKey::keygen(config))?
+                .map_err(|error| SdkError::machine(Stage::AppKeygen, error, 0))
+        })
+    }
+
+    /// What verifies application proofs.
+    ///
+    /// # Errors
+    /// See [`app_pk`](Self::app_pk).
+    pub fn app_vk(&self) -> Result<AppVerifyingKey, SdkError> {
+        Ok(self.app_pk()?.get_app_vk())
+    }
+
+    /// The application's key on the device.
+    pub(super) fn app_key(&self) -> Result<Arc<AppKey<E>>, SdkError> {
+        self.app_key.get_or_try(|| {
+            let config = self.app_config.app_vm_config.clone();
+            AppKey::new(&self.device, &*self.app_pk()?, config, self.fit_segments)
+        })
+    }
+
+    /// The aggregation keys on the device, made at the first call unless they were given.
+    ///
+    /// # Errors
+    /// If the parameters do not go together, or given keys belong to another configuration.
+    pub fn aggregation_keys(&self) -> Result<Arc<AggregationKeys<E>>, SdkError> {
+        if self.app_config.app_vm_config.deferral.is_some() {
+            return Err(SdkError::Unsupported(
+                "aggregation of programs with deferral circuits".into(),
+            ));
+        }
+        self.agg_keys.get_or_try(|| {
+            let app_vk = Arc::new(self.app_pk()?.app_vm_pk.vm_pk.get_vk());
+            match &self.agg_source {
+                AggSource::Params(params) => {
+                    let config = AggregationConfig {
+                        params: AggregationSystemParams::clone(params),
+                    };
+                    AggregationKeys::generate(&self.device, app_vk, &config)
+                }
+                AggSource::Key(key) => {
+                    AggregationKeys::load(&self.device, app_vk, AggProvingKey::clone(key))
+                }
+            }
+        })
+    }
+
+    /// The aggregation keys in cargo-openvm's form.
+    ///
+    /// # Errors
+    /// See [`aggregation_keys`](Self::aggregation_keys).
+    pub fn agg_pk(&self) -> Result<AggProvingKey, SdkError> {
+        Ok(self.aggregation_keys()?.proving_key())
+    }
+
+    /// What verifies aggregated proofs.
+    ///
+    /// # Errors
+    /// See [`aggregation_keys`](Self::aggregation_keys).
+    pub fn agg_vk(&self) -> Result<Arc<MultiStarkVerifyingKey<SC>>, SdkError> {
+        Ok(self.aggregation_keys()?.verifying_key().clone())
+    }
+
+    /// The commitments to the executable and to the virtual machine.
+    ///
+    /// # Errors
+    /// Those of keys and of committing the program.
+    pub fn app_commit(
+        &self,
+        source: impl Into<ExecutableFormat>,
+    ) -> Result<AppExecutionCommit, SdkError> {
+        let exe_commit: Digest = self.app_prover(source)?.exe_commit()?;
+        Ok(AppExecutionCommit {
+            app_exe_commit: CommitBytes::from(exe_commit),
+            app_vm_commit: CommitBytes::from(self.aggregation_keys()?.app_vm_commit()),
+        })
+    }
+
+    /// What a verifier must know of the program and the circuits, whatever the input.
+    ///
+    /// # Errors
+    /// Those of keys and of committing the program.
+    pub fn baseline(
+        &self,
+        source: impl Into<ExecutableFormat>,
+    ) -> Result<VerificationBaseline, SdkError> {
+        self.baseline_of(&self.app_prover(source)?)
+    }
+
+    pub(super) fn baseline_of(
+        &self,
+        prover: &AppProver<E>,
+    ) -> Result<VerificationBaseline, SdkError> {
+        let keys = self.aggregation_keys()?;
+        let system = &self.app_config.app_vm_config.system.config;
+        Ok(VerificationBaseline {
+            app_exe_commit: prover.exe_commit()?,
+            memory_dimensions: system.memory_config.memory_dimensions(),
+            num_user_pvs: system.num_public_values,
+            app_vk_commit: keys.app_vk_commit(),
+            leaf_vk_commit: keys.leaf_vk_commit(),
+            internal_for_leaf_vk_commit: keys.internal_for_leaf_vk_commit(),
+            internal_recursive_vk_commit: keys.internal_recursive_vk_commit(),
+            expected_def_hook_commit: None,
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! `Sdk`: from an executable and its input to one proof.
+
+mod keys;
+mod proving;
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use openvm_circuit::{
+    arch::{
+        execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof, VmExecutor, VmState,
+    },
+    system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
+};
+use openvm_sdk::{
+    config::{AggregationTreeConfig, AppConfig},
+    keygen::AppProvingKey,
+    types::ExecutableFormat,
+    StdIn,
+};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
+
+use crate::{
+    aggregation::AggregationKeys,
+    app::{AppKey, CommittedExe},
+    builder::{AggSource, SdkBuilder},
+    engine::{MetalEngine, SdkEngine},
+    error::{guard, SdkError, Stage},
+    executable::{executable, is_end},
+    options::ProveOptions,
+    prelude::{F, SC},
+    report::Report,
+    slot::Slot,
+    verification::{verify, verify_app},
+};
+
+/// The SDK on the engine of this project.
+pub type MetalSdk = Sdk<MetalEngine>;
+
+/// Executes, proves and verifies programs of one configuration on one device.
+///
+/// Keys are made or brought to the device when they are first needed and kept; so are committed programs.
+/// Shared references can be used from several threads. Keys, executables and proofs have openvm-sdk's types,
+/// so files are cargo-openvm's.
+pub struct Sdk<E: SdkEngine> {
+    device: E::Device,
+    app_config: AppConfig<SdkVmConfig>,
+    agg_source: AggSource,
+    tree: AggregationTreeConfig,
+    /// Cut segments so that they fit the device.
+    fit_segments: bool,
+    app_pk: Slot<AppProvingKey<SdkVmConfig>>,
+    app_key: Slot<AppKey<E>>,
+    agg_keys: Slot<AggregationKeys<E>>,
+    /// Held while a proof is made on the device: one needs all the memory that it can get.
+    device_lock: Arc<Mutex<()>>,
+    /// The most recently used last.
+    programs: Mutex<Vec<Arc<CommittedExe<E>>>>,
+}
+
+/// A proof of a whole execution, with what verifies it.
+pub struct Proved {
+    pub proof: VmStarkProof,
+    pub baseline: VerificationBaseline,
+    /// What the guest revealed, as bytes.
+    pub public_values: Vec<u8>,
+    pub report: Report,
+}
+
+impl<E: SdkEngine> SdkBuilder<E> {
+    /// The SDK. Keys are made when they are needed.
+    ///
+    /// # Errors
+    /// [`SdkError::Config`] if settings are missing or contradict each other, [`SdkError::ForeignKey`] if a key
+    /// was made for others.
+    pub fn build(self) -> Result<Sdk<E>, SdkError> {
+        let settings = self.settings()?;
+        Ok(Sdk {
+            device: settings.device,
+            app_config: settings.app_config,
+            agg_source: settings.agg_source,
+            tree: settings.tree,
+            fit_segments: settings.fit_segments,
+            app_pk: Slot::new(settings.app_pk),
+            app_key: Slot::new(None),
+            agg_keys: Slot::new(None),
+            device_lock: Arc::default(),
+            programs: Mutex::default(),
+        })
+    }
+}
+
+impl<E: SdkEngine> Sdk<E> {
+    /// Configures an SDK on a device.
+    pub fn builder(device: E::Device) -> SdkBuilder<E> {
+        SdkBuilder::new(device)
+    }
+
+    /// For programs of RV32IM with input and output, with OpenVM's default parameters.
+    ///
+    /// # Errors
+    /// See [`SdkBuilder::build`].
+    pub fn riscv32(device: E::Device) -> Result<Self, SdkError> {
+        Self::builder(device)
+            .vm_config(SdkVmConfig::riscv32())
+            .build()
+    }
+
+    /// For programs that use any of OpenVM's standard extensions, with its default parameters.
+    ///
+    /// # Errors
+    /// See [`SdkBuilder::build`].
+    pub fn standard(device: E::Device) -> Result<Self, SdkError> {
+        Self::builder(device)
+            .vm_config(SdkVmConfig::standard())
+            .build()
+    }
+
+    /// With the configuration of an `openvm.toml`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or does not parse; see [`SdkBuilder::build`].
+    pub fn from_toml_file(path: impl AsRef<Path>, device: E::Device) -> Result<Self, SdkError> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path).map_err(|error| SdkError::File {
+            path: path.to_owned(),
+            what: "a configuration",
+            reason: error.to_string(),
+        })?;
+        Self::builder(device).toml(&text)?.build()
+    }
+
+    /// The configuration of the application.
+    pub fn app_config(&self) -> &AppConfig<SdkVmConfig> {
+        &self.app_config
+    }
+
+    /// The device that proofs are made on.
+    pub fn device(&self) -> &E::Device {
+        &self.device
+    }
+
+    /// The executable of an ELF, or an executable as it is, checked against the configuration.
+    ///
+    /// # Errors
+    /// See [`executable`].
+    pub fn executable(
+        &self,
+        source: impl Into<ExecutableFormat>,
+    ) -> Result<Arc<VmExe<F>>, SdkError> {
+        executable(&self.app_config.app_vm_config, source)
+    }
+
+    /// Runs a program without proving it. Returns what it revealed, as bytes.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, or the bound on instructions.
+    pub fn execute(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Vec<u8>, SdkError> {
+        let exe = self.executable(source)?;
+        let config = &self.app_config.app_vm_config;
+        let inputs = input.buffer.len();
+        let bound = options.max_instructions;
+        let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
+        let state: VmState<F, GuestMemory> = guard(Stage::Execute, || {
+            let executor = VmExecutor::new(config.clone())
+                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
+            let instance = executor
+                .instance(&exe)
+                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
+            let state = instance.execute(input, Some(bound)).map_err(failed)?;
+            if !is_end(&exe, state.pc()) {
+                return Err(SdkError::InstructionBound {
+                    executed: bound,
+                    bound,
+                });
+            }
+            // Either it ended here, or the next instruction ends it: the last one is run again for its
+            // exit code.
+            instance.execute_from_state(state, None).map_err(failed)
+        })??;
+        Ok(extract_public_values(
+            config.system.config.num_public_values,
+            &state.memory.memory,
+        ))
+    }
+
+    /// Runs a program and decides where it is cut into segments. Returns what it revealed, and the segments.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, or the bound on instructions.
+    pub fn execute_metered(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(Vec<u8>, Vec<Segment>), SdkError> {
+        let run = self.app_prover(source)?.execute_metered(input, options)?;
+        Ok((run.public_values, run.segments))
+    }
+
+    /// Verifies an aggregated proof of this SDK's circuits against the commitments of a program, with
+    /// OpenVM's own verifier.
+    ///
+    /// # Errors
+    /// [`SdkError::Rejected`], with what does not fit.
+    pub fn verify(
+        &self,
+        baseline: &VerificationBaseline,
+        proof: &VmStarkProof,
+    ) -> Result<(), SdkError> {
+        let vk = self.agg_vk()?;
+        verify(&vk, baseline, proof)
+    }
+
+    /// Verifies an application proof and that it is of the executable.
+    ///
+    /// # Errors
+    /// [`SdkError::AppRejected`], with what does not fit.
+    pub fn verify_app(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        proof: &ContinuationVmProof<SC>,
+    ) -> Result<(), SdkError> {
+        let expected = self.app_prover(source)?.exe_commit()?;
+        verify_app(&self.app_vk()?, proof, Some(expected))
+    }
+}

@@ -1,0 +1,166 @@
+//! Proofs: of each segment, and one of the whole execution.
+
+use std::{array::from_fn, sync::Arc, thread, time::Instant};
+
+use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
+use openvm_sdk::{types::ExecutableFormat, StdIn};
+use openvm_stark_backend::{codec::Encode, proof::Proof};
+use openvm_verify_stark_host::VmStarkProof;
+
+use super::{Proved, Sdk};
+use crate::{
+    aggregation::Tree,
+    app::{AppKey, AppProver, CommittedExe, ProofSink},
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    executable::digest,
+    options::ProveOptions,
+    prelude::{F, SC},
+    progress::Event,
+    report::Report,
+    slot::lock,
+    verification::{public_values, verify},
+};
+
+/// Number of executables whose committed programs are kept.
+const KEPT_PROGRAMS: usize = 4;
+
+/// Threads that aggregate: while one proves, the other makes the traces of the next node.
+const AGGREGATION_THREADS: usize = 2;
+
+impl<E: SdkEngine> Sdk<E> {
+    /// A prover for one executable. Its program is committed once for each SDK.
+    ///
+    /// # Errors
+    /// If the executable does not fit the configuration, or the device refuses.
+    pub fn app_prover(
+        &self,
+        source: impl Into<ExecutableFormat>,
+    ) -> Result<AppProver<E>, SdkError> {
+        let exe = self.executable(source)?;
+        let key = self.app_key()?;
+        let exe = self.committed(&key, exe)?;
+        Ok(AppProver::new(
+            self.device.clone(),
+            key,
+            exe,
+            self.device_lock.clone(),
+        ))
+    }
+
+    fn committed(
+        &self,
+        key: &AppKey<E>,
+        exe: Arc<VmExe<F>>,
+    ) -> Result<Arc<CommittedExe<E>>, SdkError> {
+        let id = digest(&exe);
+        let mut programs = lock(&self.programs);
+        let program = match programs.iter().position(|program| program.digest == id) {
+            Some(index) => programs.remove(index),
+            None => Arc::new(CommittedExe::new(key, exe)?),
+        };
+        if programs.len() == KEPT_PROGRAMS {
+            programs.remove(0);
+        }
+        programs.push(program.clone());
+        Ok(program)
+    }
+
+    /// Proves an execution, segment by segment.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    pub fn prove_app(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        self.app_prover(source)?.prove(input, options)
+    }
+
+    /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
+    /// accepted when this returns. Segments are aggregated while later ones are proved.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    pub fn prove(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        let start = Instant::now();
+        let prover = self.app_prover(source)?;
+        let keys = self.aggregation_keys()?;
+        let baseline = self.baseline_of(&prover)?;
+
+        let tree = Tree::new(&keys, &self.tree, options, &self.device_lock);
+        let segments = || {
+            let proved = guard(Stage::Pipeline, || {
+                prover.prove_into(input, options, &GrowingTree(&tree))
+            });
+            self.trim();
+            proved
+                .and_then(|result| result)
+                .inspect_err(|_| tree.stop())
+        };
+        let (app, mut report) = if options.in_flight > 1 {
+            thread::scope(|scope| {
+                let workers: [_; AGGREGATION_THREADS] = from_fn(|_| scope.spawn(|| tree.work()));
+                let app = segments();
+                let work = workers.map(|worker| worker.join().expect("panics are errors"));
+                // If a node failed, that is why the segments were stopped.
+                work.into_iter().collect::<Result<(), _>>()?;
+                app
+            })?
+        } else {
+            let app = segments()?;
+            tree.work()?;
+            app
+        };
+        report.aggregate = tree.busy();
+        let aggregated = tree.finish()?;
+
+        let proof = VmStarkProof {
+            inner: aggregated.proof,
+            user_pvs_proof: app.user_public_values,
+            deferral_merkle_proofs: None,
+        };
+        options.check_cancelled()?;
+        let clock = Instant::now();
+        verify(keys.verifying_key(), &baseline, &proof)?;
+        report.verify = clock.elapsed();
+        options.progress.event(Event::Verified);
+        report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
+        report.device = self.app_key()?.engine.device_name();
+        report.device_memory_peak = self.app_key()?.engine.memory_peak();
+        report.total = start.elapsed();
+        Ok(Proved {
+            public_values: public_values(&proof),
+            proof,
+            baseline,
+            report,
+        })
+    }
+
+    /// Gives unused device memory back: the sizes that segments need are not those of aggregation.
+    fn trim(&self) {
+        if let Ok(key) = self.app_key() {
+            key.engine.trim();
+        }
+    }
+}
+
+/// Proofs of segments go to the tree as they are made.
+struct GrowingTree<'a, 'b, E: SdkEngine>(&'a Tree<'b, E>);
+
+impl<E: SdkEngine> ProofSink for GrowingTree<'_, '_, E> {
+    fn segment(&self, index: usize, proof: &Proof<SC>) -> Result<(), SdkError> {
+        self.0.add_segment(index, proof.clone())
+    }
+
+    fn close(&self, segments: usize) {
+        self.0.close(segments);
+    }
+}

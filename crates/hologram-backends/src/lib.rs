@@ -26,6 +26,7 @@ pub use backend::error::{BackendError, Fault, FaultKind, Result};
 pub use backend::handle::{BufferHandle, PoolHandle, Ticket};
 pub use backend::launch::{Dim3, ExecutionParams, LaunchConfig, SharedMemory};
 pub use backend::Backend;
+pub use hologram_kernels::host::expression;
 pub use intrinsics::{IntrinsicCall, Operand};
 pub use isa::{
     Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, LossOp, MapOp,

@@ -133,6 +133,11 @@ impl Executor {
         device::stats(self.shared.lock().backend.as_ref())
     }
 
+    /// Counts an operation on this device's arrays that the caller computed on the host, for [`Stats::host_operations`].
+    pub fn count_host_operation(&self) {
+        self.shared.lock().stats.host_operations += 1;
+    }
+
     /// Waits for everything submitted.
     ///
     /// # Errors
@@ -204,6 +209,24 @@ impl Executor {
     /// # Errors
     /// Out of memory.
     pub fn allocate_dyn(&self, ty: Ty, len: usize) -> Result<DynBuffer> {
+        self.allocate_with(ty, len, |backend, bytes| backend.allocate_buffer(bytes))
+    }
+
+    /// As [`Executor::allocate_dyn`], for elements that are all written before they are read: what they are until then is not
+    /// defined, and memory that was freed before is used again as it is.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn allocate_unset(&self, ty: Ty, len: usize) -> Result<DynBuffer> {
+        self.allocate_with(ty, len, |backend, bytes| backend.allocate_unset(bytes))
+    }
+
+    fn allocate_with(
+        &self,
+        ty: Ty,
+        len: usize,
+        allocate: impl FnOnce(&mut dyn Backend, usize) -> hologram_backends::Result<BufferHandle>,
+    ) -> Result<DynBuffer> {
         let bytes = len
             .checked_mul(ty.size())
             .filter(|&bytes| bytes <= isize::MAX as usize)
@@ -212,7 +235,7 @@ impl Executor {
                 elements: len as u128,
             })?;
         let mut state = self.shared.lock();
-        let handle = state.backend.allocate_buffer(bytes)?;
+        let handle = allocate(state.backend.as_mut(), bytes)?;
         state.stats.allocated(bytes);
         drop(state);
         let memory = Memory { handle, bytes };

@@ -10,6 +10,7 @@ pub mod device;
 pub mod element;
 pub mod error;
 pub mod executor;
+pub mod expression;
 pub mod layout;
 pub mod ops;
 pub mod stats;

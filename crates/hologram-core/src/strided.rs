@@ -8,6 +8,7 @@ use crate::buffer::DynBuffer;
 use crate::device::BackendType;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
+use crate::expression::{self, Expression, Step, StepOp, Strided, Views};
 use crate::layout::Layout;
 
 /// Registers of the extents, and of the strides in bytes, dimension by dimension. Merged dimensions
@@ -39,7 +40,7 @@ pub fn gather(exec: &Executor, src: &DynBuffer, layout: &Layout, dst: &DynBuffer
         return crate::ops::raw::copy(exec, src.slice(merged.offset(), n)?, dst.span(), n);
     }
     if exec.backend_type() == BackendType::Cpu {
-        return gather_on_host(src, &merged, dst);
+        return gather_on_host(exec, src, &merged, dst);
     }
     let (program, params) = lane_program(src, &merged, dst)?;
     exec.submit(&program, &params)
@@ -70,6 +71,13 @@ pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Resu
         return Ok(());
     }
     let (from, to) = (src.ty(), dst.ty());
+    if let (true, Some(steps)) = (
+        exec.backend_type() == BackendType::Cpu,
+        cast_steps(from, to),
+    ) {
+        let last = steps.len();
+        return in_one_pass(exec, steps, last, (src, 0, &[1]), dst, &[n]);
+    }
     let text = format!(
         "set.ge.u64 p0, r255, r3\n bra @end, p0\n mul.u64 r6, r255, r4\n ldg.{from} r7, [r1 + r6]\n \
          cvt.{to}.{from} r8, r7\n mul.u64 r6, r255, r5\n stg.{to} r8, [r2 + r6]\n@end:\n"
@@ -132,43 +140,68 @@ pub(crate) fn lane_program(
 }
 
 /// The same for a backend whose memory is the host's.
-fn gather_on_host(src: &DynBuffer, layout: &Layout, dst: &DynBuffer) -> Result<()> {
-    let size = src.element_size();
-    let (low, high) = layout.reach();
-    let mut input = vec![0u8; (high - low + 1) * size];
-    src.read_bytes(low * size, &mut input)?;
-    let mut output = vec![0u8; layout.numel() * size];
-    let first = layout.offset() - low;
-    match size {
-        1 => walk::<1>(&input, &mut output, layout, first),
-        2 => walk::<2>(&input, &mut output, layout, first),
-        4 => walk::<4>(&input, &mut output, layout, first),
-        _ => walk::<8>(&input, &mut output, layout, first),
-    }
-    dst.write_bytes(0, &output)
+fn gather_on_host(
+    exec: &Executor,
+    src: &DynBuffer,
+    layout: &Layout,
+    dst: &DynBuffer,
+) -> Result<()> {
+    let from = (src, layout.offset(), layout.strides());
+    in_one_pass(exec, Vec::new(), 0, from, dst, layout.shape())
 }
 
-/// Elements of `SIZE` bytes in row-major order of `layout`, which begins at element `first`.
-fn walk<const SIZE: usize>(input: &[u8], output: &mut [u8], layout: &Layout, first: usize) {
-    let (shape, strides) = (layout.shape(), layout.strides());
-    let last = shape.len() - 1;
-    let mut index = vec![0usize; last];
-    let mut row = first;
-    for line in output.chunks_exact_mut(shape[last] * SIZE) {
-        let mut at = row;
-        for element in line.chunks_exact_mut(SIZE) {
-            element.copy_from_slice(&input[at * SIZE..at * SIZE + SIZE]);
-            at = at.wrapping_add_signed(strides[last]);
-        }
-        // The next index over all dimensions but the last, the last of them fastest.
-        for d in (0..last).rev() {
-            index[d] += 1;
-            row = row.wrapping_add_signed(strides[d]);
-            if index[d] < shape[d] {
-                break;
-            }
-            row = row.wrapping_add_signed(strides[d].wrapping_mul(-(shape[d] as isize)));
-            index[d] = 0;
-        }
+/// Steps of a conversion that rounds once; `None` of numbers with more bits than `f32` to halves.
+fn cast_steps(from: Ty, to: Ty) -> Option<Vec<Step>> {
+    let step = |from: Ty, to: Ty, arg: usize| Step {
+        op: StepOp::Convert(to),
+        ty: from,
+        args: vec![arg],
+    };
+    let half = |ty: Ty| !ty.is_computable();
+    if half(to) && from != Ty::F32 && from.size() > 2 {
+        return None;
     }
+    Some(
+        match half(from) && to != Ty::F32 || half(to) && from != Ty::F32 {
+            true => vec![step(from, Ty::F32, 0), step(Ty::F32, to, 1)],
+            false => vec![step(from, to, 0)],
+        },
+    )
+}
+
+/// Value number `value` of steps on the elements of a view, dense and row-major from element 0 of `dst` on.
+fn in_one_pass(
+    exec: &Executor,
+    steps: Vec<Step>,
+    value: usize,
+    (src, offset, strides): (&DynBuffer, usize, &[isize]),
+    dst: &DynBuffer,
+    shape: &[usize],
+) -> Result<()> {
+    let made = Expression::new(&[src.ty()], &[], steps, vec![value], None);
+    let expression = made.map_err(|error| Error::InvalidArgument {
+        argument: "src",
+        reason: error.to_string(),
+    })?;
+    let dense = Layout::contiguous(shape)?;
+    expression::run(
+        exec,
+        &expression,
+        &Views {
+            shape,
+            operands: &[Strided {
+                buffer: src,
+                offset,
+                strides,
+            }],
+            scalars: &[],
+            outputs: &[Strided {
+                buffer: dst,
+                offset: 0,
+                strides: dense.strides(),
+            }],
+            folded: &vec![false; shape.len()],
+            target: None,
+        },
+    )
 }

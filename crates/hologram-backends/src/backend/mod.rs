@@ -80,6 +80,15 @@ pub trait Backend: Send {
     /// Out of memory.
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle>;
 
+    /// A new buffer of `size` bytes that are all written before they are read: until then they are any bytes that this
+    /// process wrote before.
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn allocate_unset(&mut self, size: usize) -> Result<BufferHandle> {
+        self.allocate_buffer(size)
+    }
+
     /// Frees a buffer.
     ///
     /// # Errors

@@ -7,6 +7,7 @@
 
 mod dispatch;
 mod element;
+pub mod expression;
 mod gemm;
 mod half;
 mod loss;
@@ -83,6 +84,15 @@ pub unsafe fn run(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostE
         let span = spans.get(index)?;
         Some((span.ptr as usize, span.len as u64))
     })?;
+    // SAFETY: the caller's promises; types, lengths and alignment were checked.
+    unsafe { unchecked(operation, spans) }
+}
+
+/// [`run`] without the checks.
+///
+/// # Safety
+/// As [`run`], and [`check`] was passed.
+unsafe fn unchecked(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
     if let Some(format) = Format::of(operation.ty()) {
         if !matches!(operation, Operation::Fill { .. }) {
             // SAFETY: the caller's promises; types, lengths and alignment were checked.

@@ -1,9 +1,11 @@
 //! Buffers, pools and the boundary pool in host memory.
 
 mod block;
+mod spare;
 mod word;
 
 pub(crate) use block::Block;
+pub(super) use spare::SpareBlocks;
 pub(super) use word::Word;
 
 use crate::atlas;

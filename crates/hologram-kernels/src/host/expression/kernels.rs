@@ -248,7 +248,7 @@ macro_rules! ordered_integer {
             #[inline(always)]
             fn shifted_right(self, by: Self) -> Self {
                 const TOP: $t = $t::BITS as $t - 1;
-                let over = by < 0 || by > TOP;
+                let over = !(0..=TOP).contains(&by);
                 let shifted = self >> (if over { TOP } else { by });
                 let sign = if self < 0 { !0 } else { 0 };
                 if over { sign } else { shifted }

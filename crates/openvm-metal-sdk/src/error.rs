@@ -78,6 +78,9 @@ pub enum SdkError {
         what: &'static str,
         reason: String,
     },
+    /// Bytes that do not hold what their use expects.
+    #[error("{what} cannot be taken from bytes: {reason}")]
+    Bytes { what: &'static str, reason: String },
     /// Bytes that are not an ELF for this machine.
     #[error(
         "not a guest's ELF: {0} (expected is a static 32-bit little-endian RISC-V executable; \
@@ -168,6 +171,12 @@ pub enum SdkError {
     /// Something that this SDK does not do.
     #[error("not supported: {0}")]
     Unsupported(String),
+    /// A plan that cannot be read, is of another job, or has no such task.
+    #[error("the plan does not fit: {0}")]
+    Plan(String),
+    /// What is not the proof of a task.
+    #[error("what was made for {task} is not accepted: {reason}")]
+    WrongProof { task: String, reason: String },
     /// A proof that does not verify, or is not of this program.
     #[error("the proof is not accepted: {0}")]
     Rejected(#[source] Box<VerifyStarkError>),

@@ -32,6 +32,7 @@
 //! * [`Sdk`]: configuration, keys, execution, proofs, verification; [`SdkBuilder`] configures one.
 //! * [`Sdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
+//! * [`tasks`]: the single tasks of a proof that many processes make.
 //! * [`vm::MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
 //! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
@@ -50,12 +51,14 @@ mod executable;
 pub mod files;
 pub mod guest;
 mod options;
+pub mod parameters;
 mod prelude;
 mod progress;
 mod report;
 mod sdk;
 mod slot;
 pub mod system;
+pub mod tasks;
 mod verification;
 pub mod vm;
 

@@ -1,13 +1,20 @@
 //! Options of commands that execute or prove: device, keys, bounds.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
-use openvm_metal_sdk::{files, MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
+use openvm_metal_sdk::{
+    files,
+    parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
+    MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS,
+};
 use openvm_sdk_config::SdkVmConfig;
 
-use super::{parameters, Program};
-use crate::{error::Result, target_device::DeviceArgs};
+use super::Program;
+use crate::{
+    error::{CliError, Result},
+    target_device::DeviceArgs,
+};
 
 /// How long a program may run.
 #[derive(Args, Debug)]
@@ -18,6 +25,11 @@ pub struct ExecutionArgs {
 }
 
 impl ExecutionArgs {
+    /// The bound.
+    pub fn max_instructions(&self) -> u64 {
+        self.max_instructions
+    }
+
     /// For the SDK.
     pub fn options(&self) -> ProveOptions<'static> {
         ProveOptions::default().with_max_instructions(self.max_instructions)
@@ -45,6 +57,32 @@ pub struct SdkArgs {
 }
 
 impl SdkArgs {
+    /// The same options for `openvm-metal-cluster prove`.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if a device is named: those of a cluster are its nodes'.
+    pub fn for_cluster(&self) -> Result<Vec<OsString>> {
+        if self.device.is_given() {
+            return Err(CliError::Usage(
+                "--device names a device of this machine, --ray takes those of the cluster",
+            ));
+        }
+        let mut options = Vec::new();
+        let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
+        for (name, file) in files {
+            if let Some(file) = file {
+                options.extend([name.into(), file.into()]);
+            }
+        }
+        if let Some(bytes) = self.segment_max_memory {
+            options.extend(["--segment-max-memory".into(), bytes.to_string().into()]);
+        }
+        if self.toy {
+            options.push("--toy".into());
+        }
+        Ok(options)
+    }
+
     /// The SDK for a program.
     ///
     /// # Errors
@@ -57,8 +95,8 @@ impl SdkArgs {
         };
         if self.toy {
             builder = builder
-                .app_params(parameters::app())
-                .agg_params(parameters::aggregation());
+                .app_params(toy_app(TOY_APP_LOG_HEIGHT))
+                .agg_params(toy_aggregation(TOY_AGGREGATION_LOG_HEIGHT));
         }
         if let Some(path) = &self.app_pk {
             builder = builder.app_pk(files::read_app_pk(path)?);

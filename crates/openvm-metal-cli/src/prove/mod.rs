@@ -1,5 +1,6 @@
 //! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`) or by one proof (`stark`).
 
+mod cluster;
 mod progress;
 mod report;
 
@@ -23,7 +24,17 @@ pub enum ProveCommand {
     /// One proof for each segment.
     App(ProofArgs),
     /// One proof of the whole execution, aggregated from the segments'.
-    Stark(ProofArgs),
+    Stark(StarkArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct StarkArgs {
+    #[command(flatten)]
+    proof: ProofArgs,
+    /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
+    /// openvm-metal does it; --resume names the job's folder.
+    #[arg(long, value_name = "ADDRESS")]
+    ray: Option<String>,
 }
 
 #[derive(Args, Debug)]
@@ -87,7 +98,10 @@ pub fn run(command: &ProveCommand) -> Result<()> {
     interrupt::at_once();
     match command {
         ProveCommand::App(args) => app(args),
-        ProveCommand::Stark(args) => stark(args),
+        ProveCommand::Stark(args) => match &args.ray {
+            Some(address) => cluster::prove(&args.proof, address),
+            None => stark(&args.proof),
+        },
     }
 }
 

@@ -7,8 +7,11 @@
 mod child;
 mod keys;
 mod layer;
+mod node;
+mod shape;
 mod tree;
 
 pub use keys::AggregationKeys;
+pub(crate) use shape::{layer_name, Shape};
 pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

@@ -1,9 +1,5 @@
-//! `Tree`: which node can be proved when, from the proofs of segments to one proof.
-//!
-//! Level 0 are the proofs of segments. Node `i` of level `l + 1` verifies the proofs `i * c` to `(i + 1) * c` of
-//! level `l`, where `c` is how many proofs a node verifies; the last node of a level may verify fewer. Level 1 are
-//! leaves, 2 internal-for-leaf, from 3 on internal-recursive. The first internal-recursive level of one
-//! node ends the tree, and one more node over it makes the proof smaller. The grouping does not depend on the order in which nodes are proved.
+//! `Tree`: which node can be proved when, from the proofs of segments to one proof. The grouping is that of
+//! [`Shape`] and does not depend on the order in which nodes are proved.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +10,10 @@ use std::{
 use openvm_sdk::config::AggregationTreeConfig;
 use openvm_stark_backend::proof::Proof;
 
-use super::{layer::Below, AggregationKeys};
+use super::{
+    shape::{layer_name, Shape, RECURSIVE},
+    AggregationKeys,
+};
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
@@ -22,9 +21,6 @@ use crate::{
     prelude::SC,
     progress::Event,
 };
-
-/// The first level whose nodes are internal-recursive.
-const RECURSIVE: usize = 3;
 
 /// One proof in place of many.
 pub struct Aggregated {
@@ -57,7 +53,7 @@ pub fn aggregate<E: SdkEngine>(
 /// The tree while it grows. Any number of threads may [`work`](Self::work) on it while others add segments.
 pub(crate) struct Tree<'a, E: SdkEngine> {
     keys: &'a AggregationKeys<E>,
-    children: [usize; 2],
+    shape: Shape,
     options: &'a ProveOptions<'a>,
     /// Held while a proof is made.
     device: &'a Mutex<()>,
@@ -104,7 +100,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     ) -> Self {
         Self {
             keys,
-            children: [config.num_children_leaf, config.num_children_internal],
+            shape: Shape::new(config),
             options,
             device,
             state: Mutex::default(),
@@ -129,11 +125,11 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     /// Says how many segments there are.
     pub fn close(&self, segments: usize) {
         let mut state = self.lock();
-        let (mut level, mut total) = (0, segments);
-        state.level(0).total = Some(total);
-        while total > 1 || (total > 0 && level < RECURSIVE) {
-            total = total.div_ceil(self.children[usize::from(level > 0)]);
-            level += 1;
+        state.level(0).total = Some(segments);
+        let levels = self.shape.levels(segments);
+        // The wrapping node is not of a level.
+        let levels = levels.split_last().map_or(&[][..], |(_, levels)| levels);
+        for (level, &total) in levels.iter().enumerate() {
             state.level(level).total = Some(total);
         }
         self.changed.notify_all();
@@ -157,7 +153,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     fn prove_nodes(&self) -> Result<(), SdkError> {
         let mut state = self.lock();
         while !state.stopped && state.result.is_none() {
-            let Some(node) = state.take(&self.children) else {
+            let Some(node) = state.take(&self.shape) else {
                 if state.level(0).total == Some(0) {
                     return Ok(());
                 }
@@ -200,26 +196,8 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     fn prove(&self, node: &Node) -> Result<Proof<SC>, SdkError> {
         self.options.check_cancelled()?;
         let layer = layer_name(node.level);
-        let stage = Stage::Aggregate {
-            layer: layer.clone(),
-            node: node.index,
-        };
         let keys = self.keys;
-        let proof = match node.level {
-            1 => keys
-                .leaf
-                .node(&node.below, Below::App, self.device, &stage)?,
-            2 => keys
-                .internal_for_leaf
-                .node(&node.below, Below::Layer, self.device, &stage)?,
-            RECURSIVE => {
-                keys.internal_recursive
-                    .node(&node.below, Below::Layer, self.device, &stage)?
-            }
-            _ => keys
-                .internal_recursive
-                .node(&node.below, Below::Own, self.device, &stage)?,
-        };
+        let proof = keys.prove_node(node.level, node.index, &node.below, self.device)?;
         self.options.progress.event(Event::NodeProved {
             layer: &layer,
             node: node.index,
@@ -238,39 +216,33 @@ impl State {
     }
 
     /// A node whose children exist, of the highest level that has one.
-    fn take(&mut self, children: &[usize; 2]) -> Option<Node> {
+    fn take(&mut self, shape: &Shape) -> Option<Node> {
         (0..self.levels.len())
             .rev()
-            .find_map(|level| self.take_above(level, children))
+            .find_map(|level| self.take_above(level, shape))
     }
 
     /// The next node over a level, if its children exist.
-    fn take_above(&mut self, below: usize, children: &[usize; 2]) -> Option<Node> {
-        let most = children[usize::from(below > 0)];
+    fn take_above(&mut self, below: usize, shape: &Shape) -> Option<Node> {
         let level = &mut self.levels[below];
-        let last = below >= RECURSIVE && level.total == Some(1);
-        let nodes = level.total.map(|total| total.div_ceil(most));
+        let wraps = level.total.is_some_and(|total| Shape::wraps(below, total));
+        let nodes = level.total.map(|total| shape.above(below, total));
         let index = level.taken;
         if nodes.is_some_and(|nodes| index >= nodes) {
             return None;
         }
-        let start = index * most;
-        let end = level
-            .total
-            .map_or(start + most, |total| total.min(start + most));
-        if !(start..end).all(|i| level.proofs.contains_key(&i)) {
+        let range = shape.below(below + 1, index, level.total.unwrap_or(usize::MAX));
+        if !range.clone().all(|i| level.proofs.contains_key(&i)) {
             return None;
         }
         level.taken += 1;
-        let below_proofs = (start..end)
-            .filter_map(|i| level.proofs.remove(&i))
-            .collect();
+        let below_proofs = range.filter_map(|i| level.proofs.remove(&i)).collect();
         Some(Node {
             level: below + 1,
             index,
             nodes,
             below: below_proofs,
-            wraps: last,
+            wraps,
         })
     }
 
@@ -283,13 +255,5 @@ impl State {
             return;
         }
         self.level(node.level).proofs.insert(node.index, proof);
-    }
-}
-
-fn layer_name(level: usize) -> String {
-    match level {
-        1 => "leaf".into(),
-        2 => "internal_for_leaf".into(),
-        _ => format!("internal_recursive.{}", level - RECURSIVE),
     }
 }

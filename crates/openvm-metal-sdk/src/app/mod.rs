@@ -12,7 +12,9 @@ mod sink;
 
 pub(crate) use key::transport_key;
 pub use key::AppKey;
+pub(crate) use machine::Machine;
 pub use machine::MeteredRun;
 pub use program::CommittedExe;
 pub use prover::AppProver;
+pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder};
 pub(crate) use sink::ProofSink;

@@ -44,7 +44,7 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     /// The application's key on the device.
-    pub(super) fn app_key(&self) -> Result<Arc<AppKey<E>>, SdkError> {
+    pub(crate) fn app_key(&self) -> Result<Arc<AppKey<E>>, SdkError> {
         self.app_key.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
             AppKey::new(&self.device, &*self.app_pk()?, config, self.fit_segments)
@@ -119,7 +119,7 @@ impl<E: SdkEngine> Sdk<E> {
         self.baseline_of(&self.app_prover(source)?)
     }
 
-    pub(super) fn baseline_of(
+    pub(crate) fn baseline_of(
         &self,
         prover: &AppProver<E>,
     ) -> Result<VerificationBaseline, SdkError> {

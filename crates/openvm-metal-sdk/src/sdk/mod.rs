@@ -144,6 +144,16 @@ impl<E: SdkEngine> Sdk<E> {
         &self.device
     }
 
+    /// How many proofs a node verifies.
+    pub(crate) fn tree(&self) -> &AggregationTreeConfig {
+        &self.tree
+    }
+
+    /// Held while a proof is made on the device.
+    pub(crate) fn device_lock(&self) -> &Arc<Mutex<()>> {
+        &self.device_lock
+    }
+
     /// The executable of an ELF, or an executable as it is, checked against the configuration.
     ///
     /// # Errors

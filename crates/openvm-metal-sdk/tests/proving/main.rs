@@ -9,3 +9,4 @@ mod files;
 mod guest;
 mod resume;
 mod setup;
+mod tasks;

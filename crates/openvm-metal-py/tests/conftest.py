@@ -1,0 +1,46 @@
+"""One program, its keys and its prover with toy parameters, for all tests."""
+
+import os
+
+# Traces are deterministic on one thread; the workers have as many.
+os.environ["RAYON_NUM_THREADS"] = "1"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+
+import guests  # noqa: E402
+import pytest  # noqa: E402
+
+import openvm_metal as om  # noqa: E402
+
+TOY = (18, 17)
+SETTINGS = {"segment_max_memory": 1, "children": (2, 2)}
+INPUT = bytes([1, 2, 3, 4])
+ROUNDS = 500
+
+
+def pytest_addoption(parser):
+    parser.addoption("--faults", action="store_true", help="every fault of a cluster, not only a sample")
+
+
+@pytest.fixture(scope="session")
+def program():
+    return om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG, "sums")
+
+
+@pytest.fixture(scope="session")
+def prover(program):
+    made = om.Prover(program, device="cpu", toy=TOY, **SETTINGS)
+    made.warm_up()
+    return made
+
+
+@pytest.fixture(scope="session")
+def keys(prover):
+    return prover.keys()
+
+
+@pytest.fixture(scope="session")
+def whole(prover):
+    """The proof of one process."""
+    proof, report = prover.prove(INPUT, in_flight=1)
+    assert report["segments"] >= 3
+    return proof

@@ -1,0 +1,62 @@
+//! Nodes of the aggregation, and the proof that they end in.
+
+use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
+use openvm_stark_backend::proof::Proof;
+use openvm_verify_stark_host::VmStarkProof;
+
+use super::{Plan, Task, TaskVerifier};
+use crate::{
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    prelude::{F, SC},
+    sdk::Sdk,
+    verification::verify,
+};
+
+impl<E: SdkEngine> Sdk<E> {
+    /// Proves node `index` of `level`, from 1 on, over the proofs of its children, which are in order.
+    ///
+    /// # Errors
+    /// What the device refuses; [`SdkError::Plan`] if the plan has no such node or it has another number of children.
+    pub fn prove_node(
+        &self,
+        plan: &Plan,
+        level: usize,
+        index: usize,
+        below: &[Proof<SC>],
+    ) -> Result<Proof<SC>, SdkError> {
+        let children = plan.below(level, index)?.len();
+        if below.len() != children {
+            return Err(SdkError::Plan(format!(
+                "{} has {children} children, not {}",
+                Task::Node { level, index },
+                below.len()
+            )));
+        }
+        let keys = self.aggregation_keys()?;
+        guard(Stage::Pipeline, || {
+            keys.prove_node(level, index, below, self.device_lock())
+        })?
+    }
+}
+
+impl<E: SdkEngine> TaskVerifier<E> {
+    /// The proof of the whole execution, of the node that ends the aggregation and what the guest revealed. OpenVM's verifier has
+    /// accepted it when this returns.
+    ///
+    /// # Errors
+    /// [`SdkError::Rejected`].
+    pub fn assemble(
+        &self,
+        last: Proof<SC>,
+        values: UserPublicValuesProof<CHUNK, F>,
+    ) -> Result<VmStarkProof, SdkError> {
+        let proof = VmStarkProof {
+            inner: last,
+            user_pvs_proof: values,
+            deferral_merkle_proofs: None,
+        };
+        verify(self.verifying_key(), self.baseline(), &proof)?;
+        Ok(proof)
+    }
+}

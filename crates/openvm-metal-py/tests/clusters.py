@@ -28,7 +28,7 @@ def cluster(nodes, notes, *, store=78 * 1024 * 1024):
         head_node_args={
             "num_cpus": 0,
             "node_ip_address": LOOPBACK,
-            "port": free_port(),
+            "gcs_server_port": free_port(),
             "include_dashboard": False,
             "object_store_memory": store,
         },

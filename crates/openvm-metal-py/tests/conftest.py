@@ -5,6 +5,8 @@ import os
 # Traces are deterministic on one thread; the workers have as many.
 os.environ["RAYON_NUM_THREADS"] = "1"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+# Ray's own switch for keeping to the loopback interface, whatever the system.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 
 import guests  # noqa: E402
 import pytest  # noqa: E402

@@ -34,12 +34,12 @@ class Log(list):
         return [event for event in self if event["event"] == name]
 
 
-def proved(result, whole, twice=None):
-    """What every job has to give: the bytes of one process, verified."""
+def proved(result, whole, twice=(0, 6)):
+    """What every job has to give: the bytes of one process, verified; and how much work may be done twice, overtaken devices included."""
     om.verify(result.proof, result.verifying_key)
     assert result.proof.to_bytes() == whole.to_bytes()
-    if twice is not None:
-        assert result.twice == twice
+    least, most = twice
+    assert least <= result.twice <= most
 
 
 def run(made, program, keys, worker, log, **more):
@@ -59,11 +59,11 @@ def test_the_proof_is_that_of_one_process_and_faults_do_not_change_it(tmp_path, 
         settings = {"segment_max_memory": 1, "children": SETTINGS["children"], "devices": "cpu:1"}
         with Pool(program, made.address, keys=keys, worker=faulty.KilledInSegment, events=log, **settings) as pool:
             first = pool.prove(INPUT, job_folder=folder)
-            proved(first, whole, twice=1)
+            proved(first, whole, twice=(1, 6))
             assert len(first.made) == 2 and sum(first.made.values()) == sum(pool._driver().plan(INPUT).levels) + 1
             assert log.of("died") and not first.removed
             again = pool.prove(INPUT, job_folder=folder)
-            proved(again, whole, twice=0)
+            proved(again, whole, twice=(0, 0))
             assert again.made == {} and again.resumed == sum(first.made.values())
             other = pool.prove(bytes(4))
             assert other.public_values[4:8] == bytes(4) and other.resumed == 0
@@ -100,8 +100,8 @@ def test_bad_requests_are_refused_before_work(tmp_path, program, keys, monkeypat
 def test_a_worker_killed_in_aggregation(all_faults, tmp_path, program, keys, whole):
     log = Log()
     with clusters.cluster(4, tmp_path) as made:
-        proved(run(made, program, keys, faulty.KilledInAggregation, log), whole, twice=1)
-    assert [event["level"] for event in log.of("lost")] == [1]
+        proved(run(made, program, keys, faulty.KilledInAggregation, log), whole, twice=(1, 6))
+    assert 1 in [event["level"] for event in log.of("lost")]
 
 
 @pytest.mark.fault
@@ -109,7 +109,7 @@ def test_wrong_proofs_take_the_device_out(all_faults, tmp_path, program, keys, w
     log = Log()
     with clusters.cluster(4, tmp_path) as made:
         result = run(made, program, keys, faulty.Wrong, log)
-    proved(result, whole, twice=2)
+    proved(result, whole, twice=(2, 8))
     (reason,) = result.removed.values()
     assert reason.count("not accepted") + reason.count("cannot be taken from bytes") == 2
     assert [event["strikes"] for event in log.of("strike")] == [1, 2]
@@ -130,9 +130,11 @@ def test_a_slow_device_delays_nothing_at_the_end(all_faults, tmp_path, program, 
     with clusters.cluster(3, tmp_path) as made:
         result = run(made, program, keys, faulty.Slow, log)
     proved(result, whole)
-    slow = max(log.of("done"), key=lambda event: event["seconds"]) if log.of("done") else None
-    assert log.of("overtaking") or slow is not None
     assert not result.removed
+    devices = {event["device"] for event in log.of("ready")}
+    assert len(devices) == 3
+    # The slow one makes few, and what it is late with is made by another.
+    assert 3 * min(result.made.get(device, 0) for device in devices) <= max(result.made.values())
 
 
 @pytest.mark.fault
@@ -147,7 +149,7 @@ def test_a_node_that_joins_late_works(all_faults, tmp_path, program, keys, whole
                 added.append(clusters.add_node(made))
 
         result = run(made, program, keys, faulty.Paused, events)
-    proved(result, whole, twice=None)
+    proved(result, whole)
     assert len(log.of("joined")) == 2 and len(result.made) == 2
 
 
@@ -166,7 +168,7 @@ def test_a_node_that_is_gone_takes_nothing_along(all_faults, tmp_path, program, 
 
         result = run(made, program, keys, faulty.Paused, events)
     proved(result, whole)
-    assert any("the node is gone" in reason for reason in result.removed.values())
+    assert gone and all("the node is gone" in reason for reason in result.removed.values())
 
 
 @pytest.mark.fault
@@ -210,7 +212,7 @@ def test_a_full_store_spills(all_faults, tmp_path, program, keys, whole):
         wanted = [ray.put(os.urandom(8 << 20)) for _ in range(2 * store // (8 << 20))]
         result = run(made, program, keys, faulty.Worker, Log())
         assert all(len(ray.get(ref)) == 8 << 20 for ref in wanted)
-    proved(result, whole, twice=0)
+    proved(result, whole)
 
 
 DRIVER = """
@@ -241,7 +243,7 @@ def test_a_killed_driver_goes_on_where_it_stood(all_faults, tmp_path, program, k
         process.wait()
         process.stdout.close()
         result = run(made, program, keys, faulty.Worker, Log(), job_folder=tmp_path / "job")
-    proved(result, whole, twice=0)
+    proved(result, whole)
     assert result.resumed >= 3
 
 
@@ -249,7 +251,7 @@ def test_a_killed_driver_goes_on_where_it_stood(all_faults, tmp_path, program, k
 def test_other_versions_are_refused_by_name_and_number(all_faults, tmp_path, program, keys, monkeypatch):
     with clusters.cluster(1, tmp_path) as made:
         monkeypatch.setattr(om, "__version__", "0.0.7")
-        with pytest.raises(errors.VersionMismatchError, match=f"127.0.0.1 cpu 0 has openvm_metal .* instead of 0.0.7"):
+        with pytest.raises(errors.VersionMismatchError, match="127.0.0.1/.* cpu 0 has openvm_metal .* instead of 0.0.7"):
             run(made, program, keys, faulty.Worker, Log())
 
 
@@ -323,7 +325,7 @@ def test_the_command_proves(all_faults, tmp_path, monkeypatch, capsys, whole):
     (tmp_path / "openvm.toml").write_text(guests.CONFIG)
     with clusters.cluster(1, tmp_path) as made:
         assert command.main(["nodes", "--address", made.address]) == 0
-        assert "127.0.0.1 cpu 0" in capsys.readouterr().out
+        assert "127.0.0.1/" in capsys.readouterr().out
         run_line = ["prove", "sums.elf", "--toy", "--json", "--input", "0x0101020304", "--address", made.address]
         assert command.main([*run_line, "--devices", "cpu:1"]) == 0
         events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -1,12 +1,13 @@
 """The connection to a cluster."""
 
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import ClusterUnreachableError, VersionMismatchError
+from ..errors import ClusterError, ClusterUnreachableError, VersionMismatchError
 from .found import ray as found
 
 LOOPBACK = "127.0.0.1"
@@ -32,9 +33,7 @@ def connected(address: str | None, local: dict[str, Any] | None = None) -> Itera
         return
     quiet = {"log_to_driver": False, "logging_level": logging.WARNING}
     if address is None:
-        ray.init(
-            address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **quiet, **(local or {})
-        )
+        _init_here(ray, {**quiet, **(local or {})})
     else:
         if address.startswith("ray://"):
             raise ClusterUnreachableError(
@@ -50,6 +49,28 @@ def connected(address: str | None, local: dict[str, Any] | None = None) -> Itera
         yield ray
     finally:
         ray.shutdown()
+
+
+def _init_here(ray: Any, arguments: dict[str, Any]) -> None:
+    """Starts a cluster that listens on the loopback interface alone. Ray does that by itself on macOS and Windows only."""
+    from ray._private import ray_constants
+
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    before = ray_constants.ENABLE_RAY_CLUSTER, os.environ.get(name)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    os.environ[name] = "0"
+    try:
+        ray.init(address="local", include_dashboard=False, _node_ip_address=LOOPBACK, **arguments)
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before[0]
+        if before[1] is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before[1]
+    hosts = {node["NodeManagerAddress"] for node in ray.nodes()}
+    if hosts != {LOOPBACK}:
+        ray.shutdown()
+        raise ClusterError(f"Ray {ray.__version__} listens on {', '.join(sorted(hosts))} instead of {LOOPBACK}: it was ended")
 
 
 def _probe(address: str) -> None:

@@ -11,6 +11,8 @@ _NEW = 0.3
 _TOO_SLOW = 1.5
 # A second attempt begins if it is expected to end in this part of the time that the first one still needs.
 _WORTH = 0.7
+# A task is late after this many seconds at least.
+_LATE = 0.5
 
 
 @dataclass
@@ -71,5 +73,5 @@ def worth_a_second(own: float | None, first: float | None, elapsed: float) -> bo
         return False
     if first is None or elapsed >= first:
         # Late: as long again is the best guess.
-        return elapsed > 2 * own and own < _WORTH * elapsed
+        return elapsed > max(_LATE, 2 * own)
     return own < _WORTH * (first - elapsed)

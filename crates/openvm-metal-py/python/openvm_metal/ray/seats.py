@@ -24,7 +24,7 @@ class Seat:
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.host} {self.device} {self.number}"
+        return f"{self.host}/{self.node[:6]} {self.device} {self.number}"
 
     @property
     def threads(self) -> int | None:

@@ -126,8 +126,8 @@ def test_simulate_is_a_command(tmp_path, capsys):
         {"event": "placed", "program": 10, "app_pk": 20, "agg_pk": 30},
         {"event": "planned", "time": 1.5, "segments": 4},
         {"event": "ready", "seconds": 3.0},
-        {"event": "done", "level": 0, "seconds": 2.0, "bytes": 100},
-        {"event": "done", "level": 1, "seconds": 4.0, "bytes": 300},
+        {"event": "done", "level": 0, "seconds": 2.0, "bytes": 100, "verified": 0.02, "overhead": 0.01},
+        {"event": "done", "level": 1, "seconds": 4.0, "bytes": 300, "verified": 0.04, "overhead": 0.01},
     ]
     file = tmp_path / "run.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines))

@@ -88,6 +88,9 @@ def test_bad_requests_are_refused_before_work(tmp_path, program, keys, monkeypat
             prove(program, INPUT, bad, keys=keys)
     with pytest.raises(errors.ConfigError, match="abacus"):
         prove(program, INPUT, keys=keys, devices="abacus")
+    more = om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG + "[app_vm_config.rv32m]\n")
+    with pytest.raises(errors.ForeignKeyError, match="another configuration"):
+        prove(more, INPUT, keys=keys)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(errors.RayMissingError, match="pip install 'openvm-metal\\[ray\\]'"):
         prove(program, INPUT, keys=keys)
@@ -256,7 +259,7 @@ def test_other_versions_are_refused_by_name_and_number(all_faults, tmp_path, pro
 
 
 @pytest.mark.fault
-def test_missing_devices_and_foreign_keys(all_faults, tmp_path, program, keys):
+def test_missing_devices(all_faults, tmp_path, program, keys):
     with clusters.cluster(1, tmp_path) as made:
         with pytest.raises(errors.DeviceMissingError, match="no node of the cluster offers metal"):
             prove(program, INPUT, made.address, keys=keys, devices="metal")
@@ -265,9 +268,6 @@ def test_missing_devices_and_foreign_keys(all_faults, tmp_path, program, keys):
         with pytest.raises(errors.NoWorkersError, match="metal 0"):
             prove(program, INPUT, made.address, keys=keys, devices="metal", segment_max_memory=1)
         made.remove_node(clusters_node)
-        more = om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG + "[app_vm_config.rv32m]\n")
-        with pytest.raises((errors.ForeignKeyError, errors.NoWorkersError), match="another configuration"):
-            prove(more, INPUT, made.address, keys=keys)
 
 
 FULL_DISK = """

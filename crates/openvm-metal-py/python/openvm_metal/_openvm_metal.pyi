@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Self, final
 
 _Path = str | os.PathLike[str]
@@ -53,7 +54,7 @@ class Keys:
         Raises:
             FileError: there is none, or it is damaged.
         """
-    def save(self, folder: _Path) -> list[str]:
+    def save(self, folder: _Path) -> list[Path]:
         """Writes `app.pk`, `app.vk`, `agg.pk` and `agg.vk`; returns their paths."""
     @staticmethod
     def from_bytes(app_pk: bytes, agg_pk: bytes | None = None) -> Keys:

@@ -30,6 +30,9 @@ class Attempt:
     proof: Any
     started: float
     expected: float | None
+    took: float = 0.0
+    """Seconds of the device."""
+    returned: float = 0.0
 
 
 @dataclass(eq=False)

@@ -262,8 +262,9 @@ class Job:
         member.attempts.remove(attempt)
         if not own or attempt.task in self.board.done:
             return
+        attempt.took, attempt.returned = info["seconds"], time.monotonic()
         kind = kind_of(attempt.task)
-        member.rate.measure(kind, self._amount(attempt.task), info["seconds"])
+        member.rate.measure(kind, self._amount(attempt.task), attempt.took)
         self.checks[self.verifiers.submit(self._check, attempt)] = (member, attempt)
 
     def _failed(self, member: Member, attempt: Attempt, error: Exception) -> None:
@@ -333,7 +334,9 @@ class Job:
             level=attempt.task[0],
             index=attempt.task[1],
             device=member.name,
-            seconds=round(time.monotonic() - attempt.started, 4),
+            seconds=round(attempt.took, 4),
+            overhead=round(attempt.returned - attempt.started - attempt.took, 4),
+            verified=round(time.monotonic() - attempt.returned, 4),
             bytes=len(proof),
         )
 

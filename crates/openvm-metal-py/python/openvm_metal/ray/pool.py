@@ -63,6 +63,8 @@ class Pool:
         self._driver_device = driver_device
         self._segment_max_memory = segment_max_memory
         self._prover: Prover | None = None
+        # Settings that do not go together and foreign keys are told before anything starts.
+        Prover(program, keys, driver_device, toy=toy, segment_max_memory=segment_max_memory, children=children)
         with ExitStack() as stack:
             self._ray = stack.enter_context(connected(address, local))
             if keys is None or not keys.has_aggregation:

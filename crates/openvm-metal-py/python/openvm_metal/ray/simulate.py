@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 from ..errors import ConfigError, FileError
@@ -62,14 +62,17 @@ def kind_from(text: str) -> Kind:
 
 
 def measured(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Times and sizes of a real run, from its events: `segment` and `node` (seconds of the device), `proof_bytes`, `placed_bytes`, `loading`."""
+    """Times and sizes of a real run, from its events: `segment` and `node` (seconds of the device), `proof_bytes`, `placed_bytes`,
+    `loading`, `planning`, `verify`, and half of what a task takes beside the device as `latency`."""
     made: dict[bool, list[float]] = {True: [], False: []}
-    sizes, loading, found = [], [], {}
+    sizes, loading, verified, overhead, found = [], [], [], [], {}
     for event in events:
         match event.get("event"):
             case "done" if event["level"] >= 0:
                 made[event["level"] == 0].append(event["seconds"])
                 sizes.append(event["bytes"])
+                verified.append(event["verified"])
+                overhead.append(event["overhead"])
             case "ready":
                 loading.append(event["seconds"])
             case "placed":
@@ -80,6 +83,7 @@ def measured(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
     if not made[True] or not made[False]:
         raise ConfigError("the run has no finished segment or no finished node")
     found.update(segment=mean(made[True]), node=mean(made[False]), proof_bytes=mean(sizes))
+    found.update(verify=mean(verified), latency=max(0.0, median(overhead)) / 2)
     if loading:
         found["loading"] = mean(loading)
     return found
@@ -102,7 +106,7 @@ def model_from(arguments: argparse.Namespace) -> Model:
     if arguments.segments < 1:
         raise ConfigError("a job has at least one segment")
     model = Model(segments=arguments.segments, kinds=tuple(kinds))
-    for name in ("proof_bytes", "placed_bytes"):
+    for name in ("proof_bytes", "placed_bytes", "verify", "latency"):
         if name in taken:
             model = replace(model, **{name: taken[name]})
     names = ("proof_bytes", "placed_bytes", "execution", "planning", "dispatch", "verify", "driver_link", "latency", "driver_cores", "seed")

@@ -200,7 +200,6 @@ impl PyProver {
     }
 
     #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = DEFAULT_IN_FLIGHT, resume = None, progress = None))]
-    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn prove<'py>(
         &self,
         py: Python<'py>,

@@ -40,9 +40,26 @@ def keys(prover):
     return prover.keys()
 
 
+class Whole:
+    """What one process makes. Its segments are deterministic on one thread; OpenVM orders the traces of nodes by a hash map, so that the aggregated
+    proof is another one each time."""
+
+    def __init__(self, prover, folder):
+        self.proof, self.report = prover.prove(INPUT, in_flight=1, resume=folder)
+        plan = prover.plan(INPUT)
+        kept = om.JobFolder(folder, plan)
+        self.segments = [kept.load((0, index)) for index in range(plan.levels[0])]
+        self.vk = prover.verifying_key
+
+    def equals(self, proof, segments=None):
+        """Checks that a proof is one of the same execution."""
+        assert om.verify(proof, self.vk) == self.proof.public_values
+        assert len(proof.to_bytes()) == len(self.proof.to_bytes())
+        assert segments is None or segments == self.segments
+
+
 @pytest.fixture(scope="session")
-def whole(prover):
-    """The proof of one process."""
-    proof, report = prover.prove(INPUT, in_flight=1)
-    assert report["segments"] >= 3
-    return proof
+def whole(prover, tmp_path_factory):
+    made = Whole(prover, tmp_path_factory.mktemp("whole"))
+    assert made.report["segments"] >= 3
+    return made

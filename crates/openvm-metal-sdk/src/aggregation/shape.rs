@@ -63,9 +63,10 @@ impl Shape {
     }
 }
 
-/// What users see of a level from 1 on.
+/// What users see of a level.
 pub(crate) fn layer_name(level: usize) -> String {
     match level {
+        0 => "segments".into(),
         1 => "leaf".into(),
         2 => "internal_for_leaf".into(),
         _ => format!("internal_recursive.{}", level - RECURSIVE),

@@ -67,15 +67,19 @@ impl SdkArgs {
                 "--device names a device of this machine, --ray takes those of the cluster",
             ));
         }
-        let mut options = Vec::new();
+        let mut options: Vec<OsString> = Vec::new();
+        let mut add = |name: &str, value: OsString| {
+            options.push(name.into());
+            options.push(value);
+        };
         let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
         for (name, file) in files {
             if let Some(file) = file {
-                options.extend([name.into(), file.into()]);
+                add(name, file.into());
             }
         }
         if let Some(bytes) = self.segment_max_memory {
-            options.extend(["--segment-max-memory".into(), bytes.to_string().into()]);
+            add("--segment-max-memory", bytes.to_string().into());
         }
         if self.toy {
             options.push("--toy".into());

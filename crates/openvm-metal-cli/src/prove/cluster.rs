@@ -52,7 +52,10 @@ fn options(args: &ProofArgs, address: &str) -> Result<Vec<OsString>> {
     let sdk = args.sdk.for_cluster()?;
     let (program, config) = args.program.files()?;
     let mut options: Vec<OsString> = vec!["prove".into(), program.into()];
-    let mut add = |name: &str, value: OsString| options.extend([name.into(), value]);
+    let mut add = |name: &str, value: OsString| {
+        options.push(name.into());
+        options.push(value);
+    };
     add("--address", address.into());
     add(
         "--max-instructions",

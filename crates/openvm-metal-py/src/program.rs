@@ -45,7 +45,7 @@ pub fn stdin(input: Option<Input>) -> StdIn {
 
 impl PyProgram {
     /// The configuration's extensions.
-    fn vm_config(config: Option<&str>) -> Result<SdkVmConfig, SdkError> {
+    pub fn vm_config(config: Option<&str>) -> Result<SdkVmConfig, SdkError> {
         let Some(text) = config else {
             return Ok(SdkVmConfig::riscv32());
         };

@@ -96,9 +96,11 @@ impl PyProver {
         let (config, keys) = (program.get().config.as_deref(), keys.as_ref().map(Py::get));
         let sdk = work::run(py, move |_| {
             let mut builder = MetalSdk::builder(device);
-            builder = match config {
-                Some(text) => builder.toml(text)?,
-                None => builder.vm_config(SdkVmConfig::riscv32()),
+            builder = match (config, keys) {
+                // Keys carry their parameters; the configuration's are those of keys that are made.
+                (Some(_), Some(_)) => builder.vm_config(PyProgram::vm_config(config)?),
+                (Some(text), None) => builder.toml(text)?,
+                (None, _) => builder.vm_config(SdkVmConfig::riscv32()),
             };
             if let Some((app, aggregation)) = toy {
                 builder = builder

@@ -124,7 +124,7 @@ pub enum MetalProverError {
     #[error(transparent)]
     BufferLimit(#[from] BufferLimit),
 
-    /// The sum of all interactions is not zero: some message was sent that nobody received.
+    /// The sum of all interactions is not zero: some message was sent and not received.
     #[error(
         "interactions do not balance: the fractional sum of all buses is not zero \
          (check_traces of the engine finds the message)"

@@ -1,6 +1,7 @@
 //! Whole programs through OpenVM's virtual machine: the sparse system chips give the proving
 //! contexts of the stock ones.
 
+mod riscv;
 mod toy;
 
 use openvm_circuit::{

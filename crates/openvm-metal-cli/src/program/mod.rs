@@ -2,7 +2,6 @@
 
 mod cargo;
 mod input;
-mod parameters;
 mod sdk;
 
 use std::{

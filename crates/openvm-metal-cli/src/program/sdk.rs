@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use openvm_metal_sdk::{files, MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
+use openvm_metal_sdk::{
+    files,
+    parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
+    MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS,
+};
 use openvm_sdk_config::SdkVmConfig;
 
-use super::{parameters, Program};
+use super::Program;
 use crate::{error::Result, target_device::DeviceArgs};
 
 /// How long a program may run.
@@ -45,6 +49,11 @@ pub struct SdkArgs {
 }
 
 impl SdkArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+
     /// The SDK for a program.
     ///
     /// # Errors
@@ -57,8 +66,8 @@ impl SdkArgs {
         };
         if self.toy {
             builder = builder
-                .app_params(parameters::app())
-                .agg_params(parameters::aggregation());
+                .app_params(toy_app(TOY_APP_LOG_HEIGHT))
+                .agg_params(toy_aggregation(TOY_AGGREGATION_LOG_HEIGHT));
         }
         if let Some(path) = &self.app_pk {
             builder = builder.app_pk(files::read_app_pk(path)?);

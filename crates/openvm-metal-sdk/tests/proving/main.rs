@@ -8,4 +8,6 @@ mod examples;
 mod files;
 mod guest;
 mod resume;
+#[path = "../riscv/mod.rs"]
+mod riscv;
 mod setup;

@@ -1,4 +1,4 @@
-//! Small parameters without security, with which a proof is quick.
+//! Small parameters WITHOUT SECURITY, with which a proof is quick: to try things out and for tests.
 
 use openvm_sdk::config::AggregationSystemParams;
 use openvm_stark_backend::{
@@ -6,16 +6,21 @@ use openvm_stark_backend::{
     WhirProximityStrategy,
 };
 
-/// Of the application: the lookup table of multiplication has 2^21 rows.
-pub fn app() -> SystemParams {
-    toy(21, 3)
+/// Rows of the application's stacked matrix, as a power of two: the lookup table of multiplication has 2^21 rows.
+pub const TOY_APP_LOG_HEIGHT: usize = 21;
+/// Rows of the aggregation's stacked matrices, as a power of two.
+pub const TOY_AGGREGATION_LOG_HEIGHT: usize = 19;
+
+/// Toy parameters of the application, whose stacked matrices have `2^log_height` rows.
+pub fn toy_app(log_height: usize) -> SystemParams {
+    toy(log_height, 3)
 }
 
-/// Of the aggregation.
-pub fn aggregation() -> AggregationSystemParams {
+/// Toy parameters of the aggregation, whose stacked matrices have `2^log_height` rows.
+pub fn toy_aggregation(log_height: usize) -> AggregationSystemParams {
     AggregationSystemParams {
-        leaf: toy(19, 4),
-        internal: toy(19, 4),
+        leaf: toy(log_height, 4),
+        internal: toy(log_height, 4),
     }
 }
 

@@ -31,6 +31,13 @@ pub struct KernelsArgs {
     json: bool,
 }
 
+impl KernelsArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// What was measured of a kernel.
 #[derive(Serialize)]
 pub struct Row {

@@ -14,12 +14,22 @@ pub use roof::Roof;
 use clap::Subcommand;
 
 use crate::error::Result;
+use crate::target_device::DeviceArgs;
 
 /// What to measure.
 #[derive(Subcommand)]
 pub enum BenchCommand {
     /// The rate of each kernel beside its floor: what the device's measured peaks allow.
     Kernels(kernels::KernelsArgs),
+}
+
+impl BenchCommand {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        match self {
+            Self::Kernels(args) => args.device(),
+        }
+    }
 }
 
 /// Runs a benchmark.

@@ -78,6 +78,13 @@ pub struct CircuitArgs {
     json: bool,
 }
 
+impl CircuitArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// One proof.
 pub struct Run {
     /// How long it took.

@@ -16,6 +16,7 @@ use crate::{
     host::peak_memory,
     interrupt,
     program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    target_device::DeviceArgs,
 };
 
 #[derive(Subcommand)]
@@ -24,6 +25,15 @@ pub enum ProveCommand {
     App(ProofArgs),
     /// One proof of the whole execution, aggregated from the segments'.
     Stark(ProofArgs),
+}
+
+impl ProveCommand {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        match self {
+            Self::App(args) | Self::Stark(args) => args.sdk.device(),
+        }
+    }
 }
 
 #[derive(Args, Debug)]

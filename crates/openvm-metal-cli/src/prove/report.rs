@@ -71,10 +71,14 @@ impl ProofReport {
             _ => report.proof_bytes,
         };
         table::line(format!(
-            "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it",
+            "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it\n\
+             next: openvm-metal verify {} {} --vk {}",
             self.proof.display(),
             table::bytes(size),
             report.device.as_deref().unwrap_or("an unnamed device"),
+            self.vk.display(),
+            self.kind,
+            self.proof.display(),
             self.vk.display()
         ))
     }

@@ -98,7 +98,7 @@ impl Command {
             Self::Circuit(args) => Some(args.device()),
             Self::Selftest(args) => Some(args.device()),
             Self::Report(args) => Some(args.device()),
-            Self::Bench(command) => Some(command.device()),
+            Self::Bench(command) => command.device(),
             Self::Init(_)
             | Self::Build(_)
             | Self::Verify(_)
@@ -155,9 +155,11 @@ fn init_logging(verbose: bool) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
+    let spans = bench::SpanLayer.with_filter(LevelFilter::INFO);
     tracing_subscriber::registry()
         .with(lines)
         .with(stages)
+        .with(spans)
         .init();
 }
 

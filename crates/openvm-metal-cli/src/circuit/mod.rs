@@ -91,7 +91,8 @@ pub struct Run {
     pub time: Duration,
     /// The proof.
     pub proof: Proof<SC>,
-    counters: Option<StreamCounters>,
+    /// Of our engine only.
+    pub counters: Option<StreamCounters>,
 }
 
 /// Runs the command.
@@ -175,7 +176,11 @@ pub fn metal(
     })
 }
 
-fn published<E: StarkEngine<SC = SC>>(
+/// Makes one proof by a published engine.
+///
+/// # Errors
+/// If the prover refuses it.
+pub fn published<E: StarkEngine<SC = SC>>(
     name: &'static str,
     engine: &E,
     pk: &MultiStarkProvingKey<SC>,

@@ -168,6 +168,13 @@ pub enum MetalProverError {
     /// An opening that cannot be made.
     #[error(transparent)]
     Opening(#[from] openvm_stark_backend::prover::error::WhirProverError),
+    /// The device's transcript sampled another challenge than the host's, which was shown the same: a kernel or the
+    /// device computed wrongly.
+    #[error(
+        "internal error in {phase}: the device's transcript differs from the host's \
+         (compare with `openvm-metal selftest --filter transcript`)"
+    )]
+    TranscriptsDiffer { phase: &'static str },
     /// A broken invariant of the prover itself.
     #[error("internal error in {phase}: {detail}")]
     Internal { phase: &'static str, detail: String },

@@ -117,6 +117,7 @@ pub(super) fn info(
         double_precision: false,
         cache: 0,
         max_kept_codewords: KEPT_CODEWORDS,
+        transcript_on_device: true,
         products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
         bytes_per_second: u64::from(cores) * BYTES_PER_CORE,
     };

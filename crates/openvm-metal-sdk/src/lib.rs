@@ -2,6 +2,7 @@
 //!
 //! ## In this crate
 //! * [`Sdk`]: configuration, keys, execution, proofs, verification; [`SdkBuilder`] configures one.
+//! * [`DeviceList`], [`SdkBuilder::devices`]: several devices that prove one job together.
 //! * [`Sdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
 //! * [`vm::MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
@@ -18,6 +19,7 @@
 mod aggregation;
 pub mod app;
 mod builder;
+pub mod devices;
 pub mod engine;
 mod error;
 mod executable;
@@ -28,6 +30,7 @@ pub mod parameters;
 mod prelude;
 mod progress;
 mod report;
+mod row_order;
 mod sdk;
 mod slot;
 pub mod system;
@@ -36,11 +39,13 @@ pub mod vm;
 
 pub use aggregation::{aggregate, Aggregated, AggregationKeys};
 pub use builder::SdkBuilder;
+pub use devices::DeviceList;
 pub use engine::SdkEngine;
 pub use error::{SdkError, Stage};
 pub use executable::{decode_elf, digest, executable, ExeDigest};
-pub use options::{ProveOptions, DEFAULT_IN_FLIGHT, DEFAULT_MAX_INSTRUCTIONS};
+pub use options::{ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
 pub use progress::{Event, Progress};
-pub use report::Report;
+pub use report::{DeviceReport, Report};
+pub use row_order::RowOrder;
 pub use sdk::{MetalSdk, Proved, Sdk};
 pub use verification::{public_values, verify, verify_app};

@@ -5,8 +5,10 @@
 //! time and internal-recursive from then on.
 
 mod child;
+mod circuit;
 mod keys;
 mod layer;
+mod rows;
 mod tree;
 
 pub use keys::AggregationKeys;

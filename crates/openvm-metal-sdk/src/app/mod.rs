@@ -4,9 +4,11 @@ mod job;
 mod key;
 mod machine;
 mod pipeline;
+mod plan;
 mod program;
 mod prover;
 mod resume;
+mod runner;
 mod sequence;
 mod sink;
 

@@ -21,7 +21,7 @@ use openvm_stark_backend::{
 use sha2::{Digest as _, Sha256};
 
 use super::{AppKey, CommittedExe};
-use crate::{engine::SdkEngine, error::SdkError, prelude::SC};
+use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder};
 
 type Id = [u8; 32];
 
@@ -157,6 +157,7 @@ fn job_id<E: SdkEngine>(key: &AppKey<E>, exe: &CommittedExe<E>, input: &StdIn) -
     }
     let memory = key.config.system.config.segmentation_max_memory;
     hash.update((memory as u64).to_le_bytes());
+    hash.update([u8::from(key.order == RowOrder::AsMade)]);
     hash.finalize().into()
 }
 

@@ -3,8 +3,11 @@
 
 mod aggregated;
 mod bad_input;
+mod determinism;
+mod devices;
 mod equality;
 mod examples;
+mod faulty;
 mod files;
 mod guest;
 mod resume;

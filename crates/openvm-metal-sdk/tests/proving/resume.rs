@@ -68,6 +68,7 @@ impl Drop for Folder {
 fn run(folder: &Folder, watch: &Watch, in_flight: usize, input: StdIn) -> Result<usize, SdkError> {
     let options = ProveOptions::default()
         .with_in_flight(in_flight)
+        .with_machines(2)
         .with_progress(watch)
         .with_cancel(&watch.cancel)
         .with_resume(&folder.0);

@@ -471,13 +471,13 @@ fn proofs_on_several_devices() {
 
     for (devices, message) in [
         (&["--devices", "cuda,cuda:0"][..], "cuda is named twice"),
-        (&["--devices", "auto,cpu"], "auto stands alone"),
-        (&["--devices", "cpu,gpu"], "gpu"),
+        (&["--devices", "auto,cpu"][..], "auto stands alone"),
+        (&["--devices", "cpu,gpu"][..], "gpu"),
         (
-            &["--devices", "cpu", "--device", "cpu"],
+            &["--devices", "cpu", "--device", "cpu"][..],
             "cannot be used with",
         ),
-        (&["--devices", "cpu", "--machines", "0"], "0"),
+        (&["--devices", "cpu", "--machines", "0"][..], "0"),
     ] {
         fails(&[&["prove", "app", &program], devices].concat(), 2, message);
     }

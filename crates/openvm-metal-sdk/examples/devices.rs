@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
     let input = StdIn::from_bytes(&decode(value)?);
-    for _ in 0..proofs.parse()? {
+    for _ in 0..proofs.parse::<usize>()? {
         let (_, app) = sdk.prove_app(exe.clone(), input.clone(), &options)?;
         println!("{{\"app\":{}}}", serde_json::to_string(&app)?);
         let proved = sdk.prove(exe.clone(), input.clone(), &options)?;

@@ -93,6 +93,11 @@ impl<E: SdkEngine> AppKey<E> {
         cells.sum::<u64>() * 4
     }
 
+    /// Another engine on the same device, with counters of its own.
+    pub(crate) fn another_engine(&self) -> Result<E, SdkError> {
+        self.station.engine(self.engine.params().clone())
+    }
+
     /// The key again: the device data are shared.
     pub(crate) fn device_key(&self) -> DeviceMultiStarkProvingKey<E::PB> {
         share_key::<E>(&self.device_key)

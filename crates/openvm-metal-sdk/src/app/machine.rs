@@ -95,7 +95,7 @@ pub(crate) struct MachineTimes {
 impl<E: SdkEngine> Machine<E> {
     /// A machine that has not run anything yet, whose traces go to the key's device.
     pub fn new(key: &AppKey<E>, exe: Arc<CommittedExe<E>>) -> Result<Self, SdkError> {
-        let engine = key.station.engine(key.engine.params().clone())?;
+        let engine = key.another_engine()?;
         let builder = MetalVmBuilder::new(&engine).with_row_order(key.order);
         let uploader = builder.uploader().clone();
         let (vm, interpreter) = guard(Stage::BuildMachine, || {
@@ -119,9 +119,9 @@ impl<E: SdkEngine> Machine<E> {
         })
     }
 
-    /// From now on traces go to the device of `key`, on which `exe` is the same program.
-    pub fn aim(&mut self, key: &AppKey<E>, exe: &CommittedExe<E>) {
-        self.uploader.aim(&key.engine);
+    /// From now on traces go to the device of `engine`, on which `exe` is the same program.
+    pub fn aim(&mut self, engine: &E, exe: &CommittedExe<E>) {
+        self.uploader.aim(engine);
         self.vm.load_program(exe.trace.clone());
     }
 

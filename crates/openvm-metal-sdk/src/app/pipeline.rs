@@ -27,6 +27,7 @@ use super::{
     plan::Plan,
     runner::{executor, runner, Runner},
     sink::ProofSink,
+    AppKey,
 };
 use crate::{
     devices::Reservation,
@@ -176,6 +177,8 @@ impl<'a, E: SdkEngine> Line<'a, E> {
     ) -> Result<(), SdkError> {
         let job = self.job;
         let mut machine = job.machine()?;
+        let engines = job.keys.iter().map(AppKey::another_engine);
+        let engines = engines.collect::<Result<Vec<_>, _>>()?;
         machine.start(input);
         while let Some((index, segment)) = self.plan.take() {
             job.options.check_cancelled()?;
@@ -191,7 +194,7 @@ impl<'a, E: SdkEngine> Line<'a, E> {
                 break;
             }
             let device = reservation.device();
-            machine.aim(&job.keys[device], &job.exes[device]);
+            machine.aim(&engines[device], &job.exes[device]);
             let ctx = machine.trace(recorded)?;
             job.traced(index, &segment);
             let traced = Traced {

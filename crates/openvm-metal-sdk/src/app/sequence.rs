@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{engine::SdkEngine, error::SdkError, report::Report};
 
-/// Proves all segments on this thread, one after another.
+/// Proves all segments on this thread and the first device, which is the only one, one after another.
 pub(super) fn run<E: SdkEngine>(
     job: &Job<'_, E>,
     input: StdIn,
@@ -42,8 +42,6 @@ pub(super) fn run<E: SdkEngine>(
                 machine.go_to(&runner, index, segment)?;
                 let recorded = machine.record(index, segment)?;
                 let reservation = job.reserve(segment);
-                let device = reservation.device();
-                machine.aim(&job.keys[device], &job.exes[device]);
                 let ctx = machine.trace(recorded)?;
                 job.traced(index, segment);
                 let (proof, time) = job.prove(index, segment, reservation, ctx)?;

@@ -1,3 +1,7 @@
+#![allow(
+    clippy::needless_doctest_main,
+    reason = "the example is a build script"
+)]
 #![doc = include_str!("../README.md")]
 //!
 //! ## In this crate

@@ -7,7 +7,8 @@ use openvm_sdk::{config::AppConfig, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 
 use crate::{
-    guest::{elf, elf_bytes, endless, keccak, sums, terminate, wants_input, wild_load},
+    guest::{elf, elf_bytes, endless, keccak, sums, wants_input, wild_load},
+    riscv::terminate,
     setup::{agg_params, app_params, builder, input, sdk, vm_config},
 };
 

@@ -18,6 +18,8 @@ const SIZE: (u32, u32) = (960, 480);
 const BAR: u32 = 26;
 /// What is around the bars: axis and description.
 const FRAME: u32 = 90;
+/// Length of the axis of phases, in longest proofs: their names stand beside the bars.
+const LEGEND: f64 = 1.45;
 /// Room for the names of bars.
 const NAMES: u32 = 330;
 /// Phases shorter than this part of a proof are drawn together.
@@ -111,7 +113,9 @@ pub fn phases(name: &str, cases: &[(&str, &CaseResult)]) -> Drawn {
         };
         let mut parts = BTreeMap::new();
         for (path, &ms) in &case.spans_ms {
-            if !holds(path) && ms >= LEAST_PART * longest {
+            // What is done before a proof is not timed.
+            let timed = path.contains('/');
+            if timed && !holds(path) && ms >= LEAST_PART * longest {
                 let short = path.rsplit('/').next().unwrap_or(path);
                 *parts.entry(short.to_owned()).or_default() += ms;
             }
@@ -131,8 +135,7 @@ pub fn phases(name: &str, cases: &[(&str, &CaseResult)]) -> Drawn {
             .caption(name, ("sans-serif", 16))
             .x_label_area_size(42)
             .y_label_area_size(90)
-            .right_y_label_area_size(220)
-            .build_cartesian_2d(0.0..longest * 1.02, (0..count).into_segmented())?;
+            .build_cartesian_2d(0.0..longest * LEGEND, (0..count).into_segmented())?;
         chart
             .configure_mesh()
             .disable_y_mesh()

@@ -74,7 +74,7 @@ where
         if self.shape.width.preprocessed.is_some() {
             columns.extend(row(&builder.preprocessed()));
         }
-        let column = |i: usize| -> AB::Expr { columns[i % columns.len()].clone().into() };
+        let column = |i: usize| -> AB::Expr { columns[i % columns.len()].into() };
         let bit = |i: usize| column(i % self.bits());
         let zero = |i: usize| bit(i) * (bit(i) - AB::Expr::ONE);
 

@@ -40,7 +40,7 @@ fn matrix(rng: &mut StdRng, rows: usize, width: usize, bits: usize) -> ColMajorM
             let below = if column < bits { 2 } else { F::ORDER_U32 };
             for (row, cell) in cells.iter_mut().enumerate() {
                 let high = word(seed, row as u64) >> 32;
-                *cell = F::from_u32((high * u64::from(below) >> 32) as u32);
+                *cell = F::from_u32(((high * u64::from(below)) >> 32) as u32);
             }
         });
     ColMajorMatrix::new(cells, width)

@@ -11,6 +11,9 @@ use crate::{
 
 const N: u32 = 700;
 
+/// Environment variable that asks for all comparisons, ten whole proofs; without it one thread is compared with two devices.
+const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
+
 /// Every byte of the proof of each segment, and of the aggregated one.
 #[derive(PartialEq)]
 struct Bytes {
@@ -56,19 +59,24 @@ fn bytes_do_not_depend_on_threads_machines_and_devices() {
     };
     let first = with_threads(1);
     assert!(first.segments.len() >= 3, "{}", first.segments.len());
-    assert!(first == with_threads(3), "three threads");
-    assert!(
-        first == prove(&one, options.with_machines(3).with_in_flight(4)),
-        "three machines"
-    );
+    let campaign = std::env::var_os(CAMPAIGN).is_some();
+    if campaign {
+        assert!(first == with_threads(3), "three threads");
+        assert!(
+            first == prove(&one, options.with_machines(3).with_in_flight(4)),
+            "three machines"
+        );
+    }
     let two = on(&[Device::Cpu, Device::Cpu], RowOrder::Sorted);
     assert!(
         first == prove(&two, options.with_machines(2)),
         "two devices"
     );
 
-    // Without sorting, the bytes are others.
-    let as_made = on(&[Device::Cpu], RowOrder::AsMade);
-    let as_made = prove(&as_made, options);
-    assert!(first.aggregated != as_made.aggregated, "nothing was sorted");
+    if campaign {
+        // Without sorting, the bytes are others.
+        let as_made = on(&[Device::Cpu], RowOrder::AsMade);
+        let as_made = prove(&as_made, options);
+        assert!(first.aggregated != as_made.aggregated, "nothing was sorted");
+    }
 }

@@ -211,7 +211,7 @@ pub enum FaultKind {
     },
     /// Integer division by zero.
     DivisionByZero,
-    /// A call with [`MAX_CALL_DEPTH`](super::launch::MAX_CALL_DEPTH) return addresses held.
+    /// A call with `MAX_CALL_DEPTH` return addresses held.
     CallStackOverflow,
     /// A return with none held.
     CallStackUnderflow,

@@ -31,7 +31,7 @@ pub type MetalEngine = BabyBearPoseidon2MetalEngine;
 /// Why an engine did not do what it was asked to.
 ///
 /// For the Metal engine the source is a
-/// [`MetalProverError`](openvm_metal_backend::MetalProverError); see [`downcast_ref`](Self::downcast_ref).
+/// [`MetalProverError`]; see [`downcast_ref`](Self::downcast_ref).
 #[derive(Debug)]
 pub struct EngineError(Box<dyn Error + Send + Sync>);
 

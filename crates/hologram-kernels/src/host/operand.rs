@@ -7,7 +7,7 @@ use crate::Ty;
 pub struct HostSpan {
     /// First byte, aligned to the element type.
     pub ptr: *mut u8,
-    /// Bytes; at least those of the elements that [`Operation::lengths`] names.
+    /// Bytes; at least those of the elements that `Operation::lengths` names.
     pub len: usize,
 }
 

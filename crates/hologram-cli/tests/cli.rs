@@ -168,6 +168,11 @@ fn handles_are_numbered_in_order() {
             "--quiet",
         ]);
         assert_eq!(shown, "b1: u16 [1] 263\nb0: u16 [2] 1 263\n");
+        let empty = folder.file("empty.atlas", "exit");
+        assert_eq!(
+            succeeds(&["--backend", backend, "run", &empty, "--quiet"]),
+            ""
+        );
     }
 }
 
@@ -341,6 +346,16 @@ fn wrong_arguments_are_refused() {
     );
     fails(&["run", &program, "--backend", "tpu"], 2, "tpu");
     run(&["--fallback", "often"], 2, "when-unsupported");
+    let twice = [
+        "--backend",
+        "cpu-kernels",
+        "run",
+        &program,
+        "--backend",
+        "cpu",
+    ];
+    fails(&twice, 2, "two different backends");
+    fails(&["--backend", "cpu", "check", &program], 2, "only `run`");
     fails(&["run"], 2, "PROGRAM");
     fails(&[], 2, "Usage");
     fails(&["fly"], 2, "fly");

@@ -19,6 +19,10 @@ pub struct MetalProverConfig {
     /// encoded again for the queries. `None`: true up to what the device's profile keeps
     /// (`DeviceProfile::max_kept_codewords`: all on a CPU, 256 MiB on GPUs).
     pub keep_codewords: Option<bool>,
+    /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: as the device's
+    /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a
+    /// [`DuplexSpongeMetal`](crate::DuplexSpongeMetal) or the SDK's `DuplexSponge` can; the others stay on the host.
+    pub transcript_on_device: Option<bool>,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
     pub memory_budget: Option<u64>,
 }
@@ -30,6 +34,7 @@ impl Default for MetalProverConfig {
             mle_host_log_rows: 6,
             constraint_scratch_bytes: 128 << 20,
             keep_codewords: None,
+            transcript_on_device: None,
             memory_budget: None,
         }
     }

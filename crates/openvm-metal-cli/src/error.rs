@@ -116,6 +116,9 @@ pub enum CliError {
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
+    /// A picture of a report could not be drawn.
+    #[error("cannot draw: {0}")]
+    Chart(String),
     /// A report could not be turned into JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),

@@ -77,6 +77,34 @@ fn selftest_of_one_kernel() {
 }
 
 #[test]
+fn the_device_stands_before_or_after_the_command() {
+    let check = ["selftest", "--filter", "ntt/transpose"];
+    for (before, after) in [
+        (Some("cpu"), None),
+        (None, Some("cpu")),
+        (Some("cpu"), Some("cpu")),
+    ] {
+        let option = |device: Option<&'static str>| device.map(|name| ["--device", name]);
+        let args: Vec<&str> = option(before)
+            .into_iter()
+            .flatten()
+            .chain(check)
+            .chain(option(after).into_iter().flatten())
+            .collect();
+        let output = run(&args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        let text = stdout(&output);
+        assert!(text.contains("(cpu; "), "{args:?}: {text}");
+        let last = text.lines().last().unwrap_or_default();
+        assert!(last.starts_with("next: "), "{args:?}: {text}");
+    }
+    let different = ["--device", "cpu", "selftest", "--device", "cpu-conformance"];
+    fails(&different, 2, "two different devices");
+    fails(&["--device", "cpu", "devices"], 2, "uses no device");
+    fails(&["--device", "abacus", "selftest"], 2, "abacus");
+}
+
+#[test]
 fn selftest_lists_checks() {
     let output = run(&["selftest", "--list"]);
     assert!(output.status.success());

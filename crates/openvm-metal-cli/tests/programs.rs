@@ -433,6 +433,57 @@ fn proofs_go_on_from_proved_segments() {
 }
 
 #[test]
+fn proofs_on_several_devices() {
+    let folder = Folder::new("devices");
+    let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
+    let prove = |devices: &[&str], name: &str| {
+        let (proof, vk) = (folder.file(name), folder.file("vk"));
+        let fixed = [
+            "prove", "app", &program, "--input", &input, "--toy", "--proof", &proof, "--vk", &vk,
+        ];
+        json(&[&fixed[..], devices, &["--json"]].concat())
+    };
+    let names = |report: &Value| -> Vec<String> {
+        let devices = report["devices"].as_array().expect("a list");
+        let name = |device: &Value| device["name"].as_str().expect("a name").to_owned();
+        devices.iter().map(name).collect()
+    };
+    let one = prove(&["--device", "cpu"], "one");
+    assert_eq!(names(&one), ["cpu"]);
+    let two = prove(
+        &[
+            "--devices",
+            "cpu,cpu",
+            "--machines",
+            "2",
+            "--in-flight",
+            "2",
+        ],
+        "two",
+    );
+    assert_eq!(names(&two), ["cpu #1", "cpu #2"]);
+    let segments = |device: &Value| device["segments"].as_u64().expect("a number");
+    let devices = two["devices"].as_array().expect("a list");
+    let sum: u64 = devices.iter().map(segments).sum();
+    assert_eq!(Some(sum), two["segments"].as_u64());
+    let read = |name: &str| fs::read(folder.file(name)).expect("a proof");
+    assert!(read("one") == read("two"), "bytes depend on devices");
+
+    for (devices, message) in [
+        (&["--devices", "cuda,cuda:0"][..], "cuda is named twice"),
+        (&["--devices", "auto,cpu"][..], "auto stands alone"),
+        (&["--devices", "cpu,gpu"][..], "gpu"),
+        (
+            &["--devices", "cpu", "--device", "cpu"][..],
+            "cannot be used with",
+        ),
+        (&["--devices", "cpu", "--machines", "0"][..], "0"),
+    ] {
+        fails(&[&["prove", "app", &program], devices].concat(), 2, message);
+    }
+}
+
+#[test]
 fn executables() {
     let folder = Folder::new("vmexe");
     // A guest built elsewhere: its executable and its configuration in one folder.

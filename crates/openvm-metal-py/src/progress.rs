@@ -61,7 +61,11 @@ fn describe<'py>(
         Event::SegmentProved {
             segment,
             instructions,
-        } => of_segment("segment_proved", segment, instructions)?,
+            device,
+        } => {
+            fields.set_item("device", device)?;
+            of_segment("segment_proved", segment, instructions)?
+        }
         Event::Executed {
             segments,
             instructions,
@@ -70,10 +74,16 @@ fn describe<'py>(
             fields.set_item("instructions", instructions)?;
             "executed"
         }
-        Event::NodeProved { layer, node, nodes } => {
+        Event::NodeProved {
+            layer,
+            node,
+            nodes,
+            device,
+        } => {
             fields.set_item("layer", layer)?;
             fields.set_item("node", node)?;
             fields.set_item("nodes", nodes)?;
+            fields.set_item("device", device)?;
             "node_proved"
         }
         Event::Verified => "verified",

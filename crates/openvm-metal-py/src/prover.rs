@@ -6,7 +6,7 @@ use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
     tasks::Plan,
-    MetalSdk, ProveOptions, SdkError, DEFAULT_IN_FLIGHT, DEFAULT_MAX_INSTRUCTIONS,
+    DeviceList, MetalSdk, ProveOptions, SdkError, DEFAULT_MAX_INSTRUCTIONS,
 };
 use openvm_sdk::config::AggregationTreeConfig;
 use openvm_sdk_config::SdkVmConfig;
@@ -59,6 +59,19 @@ impl Toy {
     }
 }
 
+/// One device, or several separated by commas.
+fn devices(text: &str) -> PyResult<Vec<Device>> {
+    let refused = |error: String| exception("DeviceUnavailableError", error);
+    match text.parse::<Device>() {
+        Ok(device) => Ok(vec![device]),
+        Err(error) if !text.contains(',') => Err(refused(error.to_string())),
+        Err(_) => match text.parse::<DeviceList>() {
+            Ok(list) => Ok(list.resolve(|_| {})),
+            Err(error) => Err(refused(error.to_string())),
+        },
+    }
+}
+
 fn options<'a>(
     max_instructions: Option<u64>,
     watcher: &'a Watcher<'_>,
@@ -83,11 +96,7 @@ impl PyProver {
         segment_max_memory: Option<usize>,
         children: Option<(usize, usize)>,
     ) -> PyResult<Self> {
-        let device: Device = device
-            .parse()
-            .map_err(|error: openvm_metal_common::MetalError| {
-                exception("DeviceUnavailableError", error.to_string())
-            })?;
+        let devices = devices(device)?;
         let toy = toy.heights()?;
         if toy.is_some() && keys.is_some() {
             let message = "keys carry their parameters: give keys or toy";
@@ -95,7 +104,7 @@ impl PyProver {
         }
         let (config, keys) = (program.get().config.as_deref(), keys.as_ref().map(Py::get));
         let sdk = work::run(py, move |_| {
-            let mut builder = MetalSdk::builder(device);
+            let mut builder = MetalSdk::builder(devices[0]).devices(devices);
             builder = match (config, keys) {
                 // Keys carry their parameters; the configuration's are those of keys that are made.
                 (Some(_), Some(_)) => builder.vm_config(PyProgram::vm_config(config)?),
@@ -141,7 +150,8 @@ impl PyProver {
 
     #[getter]
     fn device(&self) -> String {
-        self.sdk.device().to_string()
+        let names = self.sdk.devices().iter().map(Device::to_string);
+        names.collect::<Vec<_>>().join(",")
     }
 
     #[getter]
@@ -201,13 +211,13 @@ impl PyProver {
         Ok(PyPlan(Arc::new(plan)))
     }
 
-    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = DEFAULT_IN_FLIGHT, resume = None, progress = None))]
+    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = None, resume = None, progress = None))]
     fn prove<'py>(
         &self,
         py: Python<'py>,
         input: Option<Input>,
         max_instructions: Option<u64>,
-        in_flight: usize,
+        in_flight: Option<usize>,
         resume: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(PyProof, Bound<'py, PyDict>)> {
@@ -215,7 +225,8 @@ impl PyProver {
         let function = progress.as_ref();
         let proved = work::run(py, |stop| {
             let watcher = Watcher { function, stop };
-            let mut options = options(max_instructions, &watcher, stop).with_in_flight(in_flight);
+            let mut options = options(max_instructions, &watcher, stop);
+            options.in_flight = in_flight;
             if let Some(folder) = &resume {
                 options = options.with_resume(folder);
             }

@@ -5,11 +5,11 @@ use std::ptr::NonNull;
 
 use super::interpreter::{run_call, Interpreter};
 use super::memory::{HostMemory, Span, SpareBlocks};
-use crate::backend::error::{BackendError, Fault, Result};
-use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::tickets::{Tickets, Waited};
 use crate::backend::Backend;
+use crate::error::{BackendError, Fault, Result};
+use crate::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 

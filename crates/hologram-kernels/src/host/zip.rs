@@ -2,9 +2,9 @@
 
 use super::element::Element;
 use super::math::Float;
+use super::operand::HostError;
 use super::parallel::{ranges, Shared};
 use super::vector::{self, load, store, Work, BLOCK};
-use super::HostError;
 
 /// The right operand.
 #[derive(Clone, Copy)]

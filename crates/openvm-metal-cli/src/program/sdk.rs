@@ -3,10 +3,12 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
+use openvm_metal_common::Device;
 use openvm_metal_sdk::{
+    engine::MetalEngine,
     files,
     parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
-    MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS,
+    DeviceList, MetalSdk, ProveOptions, SdkBuilder, DEFAULT_MAX_INSTRUCTIONS,
 };
 use openvm_sdk_config::SdkVmConfig;
 
@@ -87,12 +89,35 @@ impl SdkArgs {
         Ok(options)
     }
 
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+
     /// The SDK for a program.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
     pub fn sdk(&self, program: &Program) -> Result<MetalSdk> {
-        let mut builder = MetalSdk::builder(self.device.device()?);
+        let device = self.device.device()?;
+        Ok(self.builder(program, device)?.build()?)
+    }
+
+    /// The SDK for a program on these devices, or on the one device if no list is given.
+    ///
+    /// # Errors
+    /// If the configuration or a key cannot be used.
+    pub fn sdk_on(&self, program: &Program, devices: Option<&DeviceList>) -> Result<MetalSdk> {
+        let Some(list) = devices else {
+            return self.sdk(program);
+        };
+        let devices = list.resolve(|missing| eprintln!("{missing}"));
+        let builder = self.builder(program, devices[0])?;
+        Ok(builder.devices(devices).build()?)
+    }
+
+    fn builder(&self, program: &Program, device: Device) -> Result<SdkBuilder<MetalEngine>> {
+        let mut builder = MetalSdk::builder(device);
         builder = match &program.toml {
             Some(text) => builder.toml(text)?,
             None => builder.vm_config(SdkVmConfig::riscv32()),
@@ -111,7 +136,7 @@ impl SdkArgs {
         if let Some(bytes) = self.segment_max_memory {
             builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));
         }
-        Ok(builder.build()?)
+        Ok(builder)
     }
 }
 

@@ -7,7 +7,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, MetalSdk, ProveOptions};
+use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions};
 use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
 
 use self::{progress::Bar, report::ProofReport};
@@ -17,6 +17,7 @@ use crate::{
     host::peak_memory,
     interrupt,
     program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    target_device::DeviceArgs,
 };
 
 #[derive(Subcommand)]
@@ -37,6 +38,15 @@ pub struct StarkArgs {
     ray: Option<String>,
 }
 
+impl ProveCommand {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        match self {
+            Self::App(args) | Self::Stark(args) => args.sdk.device(),
+        }
+    }
+}
+
 #[derive(Args, Debug)]
 pub struct ProofArgs {
     #[command(flatten)]
@@ -53,6 +63,18 @@ pub struct ProofArgs {
     /// program, input and parameters.
     #[arg(long, value_name = "FOLDER")]
     resume: Option<PathBuf>,
+    /// The devices that prove together: auto for all GPUs, or the processor if there is none; or names separated
+    /// by commas, as cuda:0,cuda:1. The processor may be named several times, a GPU once.
+    #[arg(long, value_name = "LIST", conflicts_with = "device")]
+    devices: Option<DeviceList>,
+    /// Most segments for each device that are recorded, traced or proved at the same time; if absent, two more than
+    /// there are machines for each device.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    in_flight: Option<u16>,
+    /// How many machines record segments and make their traces; if absent, one for every four cores, but at most
+    /// four for each device.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    machines: Option<u16>,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
@@ -65,7 +87,13 @@ pub struct ProofArgs {
 impl ProofArgs {
     /// For the SDK.
     fn options<'a>(&'a self, bar: &'a Bar) -> ProveOptions<'a> {
-        let options = self.execution.options().with_progress(bar);
+        let mut options = self.execution.options().with_progress(bar);
+        if let Some(segments) = self.in_flight {
+            options = options.with_in_flight(segments.into());
+        }
+        if let Some(machines) = self.machines {
+            options = options.with_machines(machines.into());
+        }
         match &self.resume {
             Some(folder) => options.with_resume(folder),
             None => options,
@@ -107,7 +135,7 @@ pub fn run(command: &ProveCommand) -> Result<()> {
 
 fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk_on(&program, args.devices.as_ref())?;
     Ok((program, sdk))
 }
 
@@ -117,7 +145,7 @@ fn app(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "app")?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(args.json);
+    let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let prover = sdk.app_prover(exe.clone())?;
     let (proof, mut report) = prover.prove(input, &args.options(&bar))?;
@@ -147,7 +175,7 @@ fn stark(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "stark")?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(args.json);
+    let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let proved = sdk.prove(exe, input, &args.options(&bar))?;
     bar.finish();

@@ -128,14 +128,15 @@ class Prover:
         input: Input = None,
         *,
         max_instructions: int | None = None,
-        in_flight: int = 3,
+        in_flight: int | None = None,
         resume: _Path | None = None,
         progress: Callable[..., Any] | None = None,
     ) -> tuple[Proof, dict[str, Any]]:
         """Proves an execution: one proof, which OpenVM's verifier has accepted, and what it took.
 
         Args:
-            in_flight: most segments that are recorded, traced or proved at the same time.
+            in_flight: most segments that are recorded, traced or proved at the same time; by default as many as
+                the machine has use for.
             resume: proofs of segments are kept in this folder, and taken from it.
             progress: is called with the name of each event and its fields; what it raises ends the proof.
         """

@@ -4,9 +4,11 @@ mod job;
 mod key;
 mod machine;
 mod pipeline;
+mod plan;
 mod program;
 mod prover;
 mod resume;
+mod runner;
 mod sequence;
 mod sink;
 
@@ -17,4 +19,5 @@ pub use machine::MeteredRun;
 pub use program::CommittedExe;
 pub use prover::AppProver;
 pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder};
+pub(crate) use runner::{executor, runner, Runner};
 pub(crate) use sink::ProofSink;

@@ -21,7 +21,7 @@ use openvm_stark_backend::{
 use sha2::{Digest as _, Sha256};
 
 use super::{AppKey, CommittedExe};
-use crate::{engine::SdkEngine, error::SdkError, prelude::SC};
+use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder};
 
 /// SHA-256 of what makes a job, or a part of it, itself.
 pub(crate) type Id = [u8; 32];
@@ -196,6 +196,7 @@ pub(crate) fn job_id<E: SdkEngine>(
         }
     }
     hash.update((segment_max_memory as u64).to_le_bytes());
+    hash.update([u8::from(key.order == RowOrder::AsMade)]);
     hash.finalize().into()
 }
 

@@ -1,11 +1,15 @@
 //! Nodes of the aggregation, and the proof that they end in.
 
+use std::sync::Arc;
+
 use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
 use openvm_stark_backend::proof::Proof;
 use openvm_verify_stark_host::VmStarkProof;
 
 use super::{Plan, Task, TaskVerifier};
 use crate::{
+    aggregation::prove_node,
+    devices::Fleet,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
@@ -33,10 +37,16 @@ impl<E: SdkEngine> Sdk<E> {
                 below.len()
             )));
         }
-        let keys = self.aggregation_keys()?;
-        guard(Stage::Pipeline, || {
-            keys.prove_node(level, index, below, self.device_lock())
-        })?
+        let keys = self.all_aggregation_keys()?;
+        let keys: Vec<_> = keys.iter().map(Arc::as_ref).collect();
+        let stations = self.stations()?;
+        let names = stations.iter().map(|station| station.name().to_owned());
+        // Segments take their room elsewhere.
+        let fleet = Fleet::new(names.collect(), vec![0; keys.len()], self.turns());
+        let proved = guard(Stage::Pipeline, || {
+            prove_node(&keys, &fleet, (level, index), below)
+        })??;
+        Ok(proved.proof)
     }
 }
 

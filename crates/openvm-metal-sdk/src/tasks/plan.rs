@@ -107,7 +107,11 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// If the keys cannot be made or the device cannot be used.
     pub fn segment_max_memory(&self) -> Result<usize, SdkError> {
-        Ok(self.app_key()?.config.system.config.segmentation_max_memory)
+        Ok(self.app_keys()?[0]
+            .config
+            .system
+            .config
+            .segmentation_max_memory)
     }
 
     /// Runs a program and plans the proof of its execution.
@@ -121,9 +125,9 @@ impl<E: SdkEngine> Sdk<E> {
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {
         let prover = self.app_prover(source)?;
-        let key = self.app_key()?;
+        let key = &prover.keys()[0];
         let segment_max_memory = key.config.system.config.segmentation_max_memory;
-        let job = job_id(&key, prover.exe(), &input, segment_max_memory);
+        let job = job_id(key, prover.exe(), &input, segment_max_memory);
         let run = prover.execute_metered(input, options)?;
         let tree = self.tree();
         Ok(Plan {

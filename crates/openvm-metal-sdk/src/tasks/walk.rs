@@ -2,28 +2,26 @@
 
 use std::sync::Arc;
 
-use openvm_circuit::{
-    arch::execution_mode::Segment,
-    system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
-};
+use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
 use openvm_sdk::StdIn;
 use openvm_stark_backend::prover::ProvingContext;
 
 use super::Plan;
 use crate::{
-    app::{AppKey, CommittedExe, Machine},
+    app::{AppKey, AppProver, Machine, Runner},
     engine::SdkEngine,
-    error::{SdkError, Stage},
+    error::SdkError,
     prelude::F,
 };
 
 /// A machine and where it stands. It goes on from there if it can, and starts again if it has to go back or has failed.
-pub(super) struct Walk<E: SdkEngine> {
-    device: E::Device,
-    key: Arc<AppKey<E>>,
-    exe: Arc<CommittedExe<E>>,
+pub(super) struct Walk<'a, E: SdkEngine> {
+    prover: &'a AppProver<E>,
+    runner: &'a Runner<'a>,
     plan: Arc<Plan>,
     input: StdIn,
+    /// On each device, with counters of the walk's own.
+    engines: Vec<E>,
     at: Option<Position<E>>,
 }
 
@@ -31,27 +29,28 @@ struct Position<E: SdkEngine> {
     machine: Machine<E>,
     /// The segment that it stands in front of.
     next: usize,
-    /// The chips have the memory that this segment starts from.
-    memory_is_given: bool,
 }
 
-impl<E: SdkEngine> Walk<E> {
+impl<'a, E: SdkEngine> Walk<'a, E> {
     /// A walk that has not begun.
+    ///
+    /// # Errors
+    /// If a device is gone.
     pub fn new(
-        device: E::Device,
-        key: Arc<AppKey<E>>,
-        exe: Arc<CommittedExe<E>>,
+        prover: &'a AppProver<E>,
+        runner: &'a Runner<'a>,
         plan: Arc<Plan>,
         input: StdIn,
-    ) -> Self {
-        Self {
-            device,
-            key,
-            exe,
+    ) -> Result<Self, SdkError> {
+        let engines = prover.keys().iter().map(AppKey::another_engine);
+        Ok(Self {
+            prover,
+            runner,
             plan,
             input,
+            engines: engines.collect::<Result<_, _>>()?,
             at: None,
-        }
+        })
     }
 
     /// The next step begins with a new machine.
@@ -59,65 +58,49 @@ impl<E: SdkEngine> Walk<E> {
         self.at = None;
     }
 
-    /// The traces of a segment on the device.
-    pub fn traces(&mut self, index: usize) -> Result<ProvingContext<E::PB>, SdkError> {
+    /// The traces of a segment on device number `device`.
+    pub fn traces(
+        &mut self,
+        index: usize,
+        device: usize,
+    ) -> Result<ProvingContext<E::PB>, SdkError> {
         let plan = self.plan.clone();
         let segment = plan.segment(index)?;
-        let mut at = self.go(index)?;
-        if !at.memory_is_given {
-            at.machine.give_own_memory();
-        }
-        let recorded = at.machine.record(index, segment)?;
-        let ctx = at.machine.trace(recorded)?;
+        let mut machine = self.machine_before(index)?;
+        machine.go_to(self.runner, index, segment)?;
+        let recorded = machine.record(index, segment)?;
+        machine.aim(&self.engines[device], &self.prover.exes()[device]);
+        let ctx = machine.trace(recorded)?;
         self.at = Some(Position {
-            machine: at.machine,
+            machine,
             next: index + 1,
-            memory_is_given: true,
         });
         Ok(ctx)
     }
 
     /// What the guest revealed, with its path in the memory at the end.
     pub fn end(&mut self) -> Result<UserPublicValuesProof<CHUNK, F>, SdkError> {
-        let at = self.go(self.plan.segments().len())?;
-        let values = at.machine.user_public_values();
-        self.at = Some(at);
+        let plan = self.plan.clone();
+        let last = plan.segments().len() - 1;
+        let mut machine = self.machine_before(last + 1)?;
+        machine.skip(self.runner, last, plan.segment(last)?)?;
+        let values = machine.user_public_values();
+        self.at = Some(Position {
+            machine,
+            next: last + 1,
+        });
         Ok(values)
     }
 
-    /// The machine in front of a segment. It is gone if something fails: its chips may hold half of a segment.
-    fn go(&mut self, index: usize) -> Result<Position<E>, SdkError> {
-        let mut at = match self.at.take() {
-            Some(at) if at.next <= index => at,
-            Some(at) => self.start(at.machine),
-            None => {
-                let params = self.key.engine.params().clone();
-                let engine = E::open(params, &self.device);
-                let engine = engine.map_err(SdkError::engine(Stage::OpenDevice))?;
-                self.start(Machine::new(&self.key, engine, self.exe.clone())?)
-            }
+    /// A machine in front of a segment or earlier. The walk has none until it is put back: if something fails, its chips
+    /// may hold half of a segment.
+    fn machine_before(&mut self, index: usize) -> Result<Machine<E>, SdkError> {
+        let mut machine = match self.at.take() {
+            Some(at) if at.next <= index => return Ok(at.machine),
+            Some(at) => at.machine,
+            None => Machine::new(&self.prover.keys()[0], self.prover.exe().clone())?,
         };
-        if at.next < index {
-            let between = &self.plan.segments()[at.next..index];
-            // One run: entering the interpreter costs time for each instruction of the program.
-            let whole = Segment {
-                instret_start: between[0].instret_start,
-                num_insns: between.iter().map(|segment| segment.num_insns).sum(),
-                trace_heights: Vec::new(),
-            };
-            at.machine.skip(at.next, &whole)?;
-            at.next = index;
-            at.memory_is_given = false;
-        }
-        Ok(at)
-    }
-
-    fn start(&self, mut machine: Machine<E>) -> Position<E> {
         machine.start(self.input.clone());
-        Position {
-            machine,
-            next: 0,
-            memory_is_given: false,
-        }
+        Ok(machine)
     }
 }

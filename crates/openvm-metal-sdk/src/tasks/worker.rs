@@ -14,8 +14,9 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{walk::Walk, Plan, TaskId};
 use crate::{
-    app::{job_id, AppKey},
-    engine::{EngineError, SdkEngine},
+    app::{executor, job_id, runner, AppKey, AppProver},
+    devices::Work,
+    engine::SdkEngine,
     error::{guard, SdkError, Stage},
     options::ProveOptions,
     prelude::{F, SC},
@@ -28,11 +29,10 @@ use crate::{
 ///
 /// A thread of its own has the virtual machine. It goes on from where it stands if a later segment is asked for, and starts
 /// again for an earlier one. Several threads may call at once: traces of one segment are then made while another is proved.
-/// Key and committed program are the SDK's and shared with its other workers.
+/// Keys and committed programs are the SDK's and shared with its other workers; so are its devices.
 pub struct SegmentWorker<E: SdkEngine> {
-    key: Arc<AppKey<E>>,
+    prover: Arc<AppProver<E>>,
     plan: Arc<Plan>,
-    device_lock: Arc<Mutex<()>>,
     /// Nothing once the worker is dropped.
     requests: Mutex<Option<Sender<Request<E>>>>,
     thread: Option<JoinHandle<()>>,
@@ -42,7 +42,8 @@ type Values = UserPublicValuesProof<CHUNK, F>;
 type Reply<T> = SyncSender<Result<T, SdkError>>;
 
 enum Request<E: SdkEngine> {
-    Traces(usize, Reply<ProvingContext<E::PB>>),
+    /// Of a segment, on a device.
+    Traces(usize, usize, Reply<ProvingContext<E::PB>>),
     End(Reply<Values>),
 }
 
@@ -57,9 +58,9 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         plan: Arc<Plan>,
     ) -> Result<SegmentWorker<E>, SdkError> {
-        let prover = self.app_prover(source)?;
-        let key = self.app_key()?;
-        let job = job_id(&key, prover.exe(), &input, plan.segment_max_memory());
+        let prover = Arc::new(self.app_prover(source)?);
+        let key = &prover.keys()[0];
+        let job = job_id(key, prover.exe(), &input, plan.segment_max_memory());
         if TaskId(job) != plan.job() {
             return Err(SdkError::Plan(format!(
                 "it is of job {}, program, input and keys here are job {}",
@@ -68,25 +69,30 @@ impl<E: SdkEngine> Sdk<E> {
             )));
         }
         let (requests, received) = channel();
-        let (device, exe) = (self.device().clone(), prover.exe().clone());
-        let (thread_key, thread_plan) = (key.clone(), plan.clone());
+        let (ready, started) = sync_channel(1);
+        let (thread_prover, thread_plan) = (prover.clone(), plan.clone());
         let thread = thread::Builder::new()
             .name("segment-worker".into())
-            .spawn(move || {
-                let walk = Walk::new(device, thread_key, exe, thread_plan, input);
-                serve(walk, received);
-            })
+            .spawn(move || serve(&thread_prover, thread_plan, input, &ready, received))
             .map_err(|error| SdkError::Panicked {
                 stage: Stage::BuildMachine,
                 message: format!("no thread: {error}"),
             })?;
-        Ok(SegmentWorker {
-            key,
+        let worker = SegmentWorker {
+            prover,
             plan,
-            device_lock: self.device_lock().clone(),
             requests: Mutex::new(Some(requests)),
             thread: Some(thread),
-        })
+        };
+        started.recv().map_err(|_| gone())??;
+        Ok(worker)
+    }
+}
+
+fn gone() -> SdkError {
+    SdkError::Panicked {
+        stage: Stage::Pipeline,
+        message: "the worker's thread has ended".into(),
     }
 }
 
@@ -103,25 +109,26 @@ impl<E: SdkEngine> SegmentWorker<E> {
     pub fn prove(&self, index: usize, options: &ProveOptions<'_>) -> Result<Proof<SC>, SdkError> {
         let segment = self.plan.segment(index)?;
         options.check_cancelled()?;
-        let ctx = self.ask(|reply| Request::Traces(index, reply))?;
+        let keys = self.prover.keys();
+        let fleet = self.prover.fleet();
+        let trace_bytes = keys[0].trace_bytes(segment);
+        let reservation = fleet.reserve(Work::Segment { trace_bytes });
+        let device = reservation.device();
+        let ctx = self.ask(|reply| Request::Traces(index, device, reply))?;
         options.progress.event(Event::SegmentTraced {
             segment: index,
             instructions: segment.num_insns,
         });
         options.check_cancelled()?;
-        let held = lock(&self.device_lock);
+        let AppKey {
+            engine, device_key, ..
+        } = &keys[device];
         let stage = Stage::ProveSegment(index);
-        let proof = guard(stage.clone(), || {
-            self.key.engine.prove(&self.key.device_key, ctx)
-        })?
-        .map_err(|error| SdkError::Engine {
-            stage,
-            source: EngineError::new(error),
-        })?;
-        drop(held);
+        let (proof, _) = fleet.prove(reservation, stage, engine, device_key, ctx)?;
         options.progress.event(Event::SegmentProved {
             segment: index,
             instructions: segment.num_insns,
+            device: fleet.name(device),
         });
         Ok(proof)
     }
@@ -135,10 +142,6 @@ impl<E: SdkEngine> SegmentWorker<E> {
     }
 
     fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request<E>) -> Result<T, SdkError> {
-        let gone = || SdkError::Panicked {
-            stage: Stage::Pipeline,
-            message: "the worker's thread has ended".into(),
-        };
         let (reply, answer) = sync_channel(1);
         let requests = lock(&self.requests).clone().ok_or_else(gone)?;
         requests.send(request(reply)).map_err(|_| gone())?;
@@ -156,14 +159,35 @@ impl<E: SdkEngine> Drop for SegmentWorker<E> {
     }
 }
 
-/// Answers requests until nobody can send any more.
-fn serve<E: SdkEngine>(mut walk: Walk<E>, requests: Receiver<Request<E>>) {
+/// Says whether it is ready, then answers requests until nobody can send any more.
+fn serve<E: SdkEngine>(
+    prover: &AppProver<E>,
+    plan: Arc<Plan>,
+    input: StdIn,
+    ready: &SyncSender<Result<(), SdkError>>,
+    requests: Receiver<Request<E>>,
+) {
+    // Whoever waits for the answer is there: the worker is made after it.
+    let failed = |error| drop(ready.send(Err(error)));
+    let executor = match executor(&prover.keys()[0].config) {
+        Ok(executor) => executor,
+        Err(error) => return failed(error),
+    };
+    let runner = match runner(&executor, &prover.exe().exe) {
+        Ok(runner) => runner,
+        Err(error) => return failed(error),
+    };
+    let mut walk = match Walk::new(prover, &runner, plan, input) {
+        Ok(walk) => walk,
+        Err(error) => return failed(error),
+    };
+    let _ = ready.send(Ok(()));
     for request in requests {
         // An asker that went away does not want the answer.
         match request {
-            Request::Traces(index, reply) => {
+            Request::Traces(index, device, reply) => {
                 let _ = reply.send(settle(&mut walk, Stage::Traces(index), |walk| {
-                    walk.traces(index)
+                    walk.traces(index, device)
                 }));
             }
             Request::End(reply) => {
@@ -174,10 +198,10 @@ fn serve<E: SdkEngine>(mut walk: Walk<E>, requests: Receiver<Request<E>>) {
 }
 
 /// The result of a step. After a panic the machine is thrown away.
-fn settle<E: SdkEngine, T>(
-    walk: &mut Walk<E>,
+fn settle<'a, E: SdkEngine, T>(
+    walk: &mut Walk<'a, E>,
     stage: Stage,
-    step: impl FnOnce(&mut Walk<E>) -> Result<T, SdkError>,
+    step: impl FnOnce(&mut Walk<'a, E>) -> Result<T, SdkError>,
 ) -> Result<T, SdkError> {
     let result = guard(stage, || step(walk)).and_then(|result| result);
     if result.is_err() {

@@ -1,6 +1,6 @@
 //! One proof by single tasks, as many processes make it: any order, any worker, and nothing accepted but the task's proof.
 
-use std::{env, fs, process::Command, sync::Arc};
+use std::{env, fs, sync::Arc};
 
 use openvm_metal_sdk::{
     tasks::{JobFolder, Plan, SegmentWorker, Span, Task, TaskVerifier},
@@ -186,25 +186,13 @@ fn a_job_folder_is_a_resume_folder() {
     fs::remove_dir_all(&path).unwrap();
 }
 
-/// On one thread traces of segments are deterministic; then the proofs of many tasks are those of one process.
+/// The bytes are a function of the job alone.
 #[test]
 fn segments_are_those_of_one_process() {
-    let status = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "tasks::compared_on_one_thread", "--ignored"])
-        .env("RAYON_NUM_THREADS", "1")
-        .status()
-        .unwrap();
-    assert!(status.success());
-}
-
-#[test]
-#[ignore = "segments_are_those_of_one_process starts it"]
-fn compared_on_one_thread() {
     let n = 300;
     let guest = || elf(&sums(n));
     let options = ProveOptions::default().with_in_flight(1);
     let (app, _) = sdk().prove_app(guest(), input(), &options).unwrap();
-
     let plan = Arc::new(sdk().plan(guest(), input(), &options).unwrap());
     let verifier = sdk().task_verifier(guest()).unwrap();
     let worker = sdk()

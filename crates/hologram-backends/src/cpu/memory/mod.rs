@@ -9,9 +9,9 @@ pub(super) use spare::SpareBlocks;
 pub(super) use word::Word;
 
 use crate::atlas;
-use crate::backend::error::{BackendError, Result};
-use crate::backend::handle::BufferHandle;
 use crate::backend::slots::Slots;
+use crate::error::{BackendError, Result};
+use crate::handle::BufferHandle;
 
 /// Bytes that live pools made by programs may take together.
 pub const PROGRAM_POOL_BYTES: u64 = 1 << 30;

@@ -105,10 +105,10 @@ fn transposed_copies() {
         );
         // SAFETY: vectors that hold all elements of the views.
         unsafe { copy.run(&[n, rows, cols], &[read], &[], &[write], &[false; 3], None) };
-        for i in 0..y.len() {
+        for (i, &copied) in y.iter().enumerate() {
             let (m, r, c) = (i / (rows * cols), i / cols % rows, i % cols);
             assert_eq!(
-                y[i],
+                copied,
                 x[m * rows * cols + c * rows + r],
                 "{n} {rows} {cols}: {i}"
             );

@@ -1,11 +1,13 @@
 //! What can go wrong with memory, programs and launches.
 
+pub mod validation;
+
 use std::fmt;
 
-use super::handle::{BufferHandle, PoolHandle};
-use super::validation::ValidationError;
+use self::validation::ValidationError;
+use crate::handle::{BufferHandle, PoolHandle};
 use crate::isa::Ty;
-use crate::program::error::ProgramError;
+use crate::program_error::ProgramError;
 
 /// Result of a backend's methods.
 pub type Result<T> = std::result::Result<T, BackendError>;
@@ -14,10 +16,10 @@ pub type Result<T> = std::result::Result<T, BackendError>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// A buffer that does not exist, or no longer, or cannot be freed.
+    /// A buffer that does not exist, was freed, or cannot be freed.
     #[error("{0} does not exist, was freed, or cannot be freed")]
     InvalidBufferHandle(BufferHandle),
-    /// A pool that does not exist, or no longer.
+    /// A pool that does not exist or was freed.
     #[error("{0} does not exist or was freed")]
     InvalidPoolHandle(PoolHandle),
     /// A copy past the end of a buffer.
@@ -113,8 +115,8 @@ pub enum BackendError {
     /// A ticket that this backend did not give.
     #[error("ticket {0} is not of this backend")]
     InvalidTicket(u64),
-    /// How a submission ended is no longer known.
-    #[error("how the submission of ticket {ticket} ended is forgotten: only the last {kept} failures that nobody waited for are kept; wait earlier")]
+    /// The result of a submission was dropped before it was waited for.
+    #[error("the result of ticket {ticket} was dropped: only the last {kept} failures that were not waited for are kept; wait earlier")]
     ResultForgotten {
         /// The ticket's number.
         ticket: u64,
@@ -209,7 +211,7 @@ pub enum FaultKind {
     },
     /// Integer division by zero.
     DivisionByZero,
-    /// A call with [`MAX_CALL_DEPTH`](super::launch::MAX_CALL_DEPTH) return addresses held.
+    /// A call with `MAX_CALL_DEPTH` return addresses held.
     CallStackOverflow,
     /// A return with none held.
     CallStackUnderflow,

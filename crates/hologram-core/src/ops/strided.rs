@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use hologram_backends::{ExecutionParams, LaunchConfig, Program, Register, Ty};
 
+use super::raw;
+use crate::backend_type::BackendType;
 use crate::buffer::DynBuffer;
-use crate::device::BackendType;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::expression::{self, Expression, Step, StepOp, Strided, Views};
@@ -37,7 +38,7 @@ pub fn gather(exec: &Executor, src: &DynBuffer, layout: &Layout, dst: &DynBuffer
         return Ok(());
     }
     if merged.is_contiguous() {
-        return crate::ops::raw::copy(exec, src.slice(merged.offset(), n)?, dst.span(), n);
+        return raw::copy(exec, src.slice(merged.offset(), n)?, dst.span(), n);
     }
     if exec.backend_type() == BackendType::Cpu {
         return gather_on_host(exec, src, &merged, dst);
@@ -53,7 +54,7 @@ pub fn gather(exec: &Executor, src: &DynBuffer, layout: &Layout, dst: &DynBuffer
 /// Buffers that are too short or of another executor, the device.
 pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Result<()> {
     if src.ty() == dst.ty() {
-        return crate::ops::raw::copy(exec, src.span(), dst.span(), n);
+        return raw::copy(exec, src.span(), dst.span(), n);
     }
     for (argument, buffer) in [("src", src), ("dst", dst)] {
         if !buffer.belongs_to(exec) {
@@ -92,7 +93,7 @@ pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Resu
 }
 
 /// A lane for each element: it finds its index in each dimension, loads and stores.
-pub(crate) fn lane_program(
+fn lane_program(
     src: &DynBuffer,
     layout: &Layout,
     dst: &DynBuffer,

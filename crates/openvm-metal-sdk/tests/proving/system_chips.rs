@@ -1,8 +1,6 @@
 //! Whole programs through OpenVM's virtual machine: the sparse system chips give the proving
 //! contexts of the stock ones.
 
-mod toy;
-
 use openvm_circuit::{
     arch::{
         hasher::poseidon2::vm_poseidon2_hasher, instructions::exe::VmExe, MatrixRecordArena,
@@ -23,6 +21,8 @@ use openvm_stark_sdk::config::{
 };
 use p3_baby_bear::BabyBear as F;
 use p3_field::PrimeCharacteristicRing;
+
+use crate::toy;
 
 type Engine = BabyBearPoseidon2CpuEngine;
 type Backend = CpuBackend<BabyBearPoseidon2Config>;

@@ -4,6 +4,8 @@
 //! generation; `memory_tree app word|small` proves it on the CPU device with toy parameters. One
 //! process for each figure of memory.
 
+#[path = "../tests/riscv/mod.rs"]
+mod riscv;
 #[allow(dead_code, reason = "of the tests' settings, only some are used here")]
 #[path = "../tests/proving/setup.rs"]
 mod setup;

@@ -26,6 +26,9 @@ mod error;
 mod executable;
 pub mod files;
 pub mod guest;
+#[cfg(not(test))]
+#[doc(hidden)]
+pub mod instances;
 mod options;
 pub mod parameters;
 mod prelude;

@@ -82,7 +82,8 @@ class Prover:
         """
         Args:
             keys: made when they are first needed, if absent.
-            device: "auto", "metal", "cuda", "cuda:1" and so on, "cpu": never silently another.
+            device: "auto", "metal", "cuda", "cuda:1" and so on, "cpu", or several with commas between them, which prove
+                together: never silently another.
             toy: small parameters WITHOUT SECURITY; or the heights of the stacked matrices of application and aggregation as powers of two.
             segment_max_memory: segments are cut so that the proof of one is estimated to need at most this many bytes.
             children: how many proofs a node verifies, a leaf and an internal node; (4, 3) if absent.

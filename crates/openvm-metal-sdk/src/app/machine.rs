@@ -25,7 +25,10 @@ use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfigExecutor;
 use openvm_stark_backend::prover::ProvingContext;
 
-use super::{runner::Runner, AppKey, CommittedExe};
+use super::{
+    runner::{run_on, Runner},
+    AppKey, CommittedExe,
+};
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
@@ -249,10 +252,8 @@ impl<E: SdkEngine> Machine<E> {
         let from = self.state.take().expect("an execution was started");
         let stage = Stage::Preflight(index);
         let clock = Instant::now();
-        let to = guard(stage.clone(), || {
-            runner.execute_from_state(from, Some(instructions))
-        })?
-        .map_err(|error| SdkError::execution(stage, error, self.inputs))?;
+        let to = guard(stage.clone(), || run_on(runner, from, Some(instructions)))?
+            .map_err(|error| SdkError::execution(stage, error, self.inputs))?;
         self.times.skipped += clock.elapsed();
         self.executed += instructions;
         self.state = Some(to);

@@ -19,5 +19,5 @@ pub use machine::MeteredRun;
 pub use program::CommittedExe;
 pub use prover::AppProver;
 pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder};
-pub(crate) use runner::{executor, runner, Runner};
+pub(crate) use runner::{execute, executor, runner, Runner};
 pub(crate) use sink::ProofSink;

@@ -9,11 +9,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use openvm_circuit::{
-    arch::{
-        execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof, VmExecutor, VmState,
-    },
-    system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
+use openvm_circuit::arch::{
+    execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof,
 };
 use openvm_sdk::{
     config::{AggregationTreeConfig, AppConfig},
@@ -26,12 +23,12 @@ use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
     aggregation::AggregationKeys,
-    app::{AppKey, CommittedExe},
+    app::{execute, AppKey, CommittedExe},
     builder::{AggSource, SdkBuilder},
     devices::{Station, Turns},
     engine::{MetalEngine, SdkEngine},
-    error::{guard, SdkError, Stage},
-    executable::{executable, is_end},
+    error::SdkError,
+    executable::executable,
     options::ProveOptions,
     prelude::{F, SC},
     report::Report,
@@ -183,31 +180,7 @@ impl<E: SdkEngine> Sdk<E> {
         options: &ProveOptions<'_>,
     ) -> Result<Vec<u8>, SdkError> {
         let exe = self.executable(source)?;
-        let config = &self.app_config.app_vm_config;
-        let inputs = input.buffer.len();
-        let bound = options.max_instructions;
-        let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-        let state: VmState<F, GuestMemory> = guard(Stage::Execute, || {
-            let executor = VmExecutor::new(config.clone())
-                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-            let instance = executor
-                .instance(&exe)
-                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-            let state = instance.execute(input, Some(bound)).map_err(failed)?;
-            if !is_end(&exe, state.pc()) {
-                return Err(SdkError::InstructionBound {
-                    executed: bound,
-                    bound,
-                });
-            }
-            // Either it ended here, or the next instruction ends it: the last one is run again for its
-            // exit code.
-            instance.execute_from_state(state, None).map_err(failed)
-        })??;
-        Ok(extract_public_values(
-            config.system.config.num_public_values,
-            &state.memory.memory,
-        ))
+        execute(&self.app_config.app_vm_config, &exe, input, options)
     }
 
     /// Runs a program and decides where it is cut into segments. Returns what it revealed, and the segments.

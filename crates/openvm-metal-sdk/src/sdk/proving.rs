@@ -37,7 +37,10 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<AppProver<E>, SdkError> {
-        let exe = self.executable(source)?;
+        self.app_prover_of(self.executable(source)?)
+    }
+
+    pub(crate) fn app_prover_of(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<E>, SdkError> {
         let keys = self.app_keys()?;
         let exes = self.committed(&keys, exe)?;
         Ok(AppProver::new(keys, exes, self.turns.clone()))
@@ -87,7 +90,16 @@ impl<E: SdkEngine> Sdk<E> {
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
         let start = Instant::now();
-        let prover = self.app_prover(source)?;
+        self.prove_from(start, self.app_prover(source)?, input, options)
+    }
+
+    pub(crate) fn prove_from(
+        &self,
+        start: Instant,
+        prover: AppProver<E>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
         let keys = self.all_aggregation_keys()?;
         let baseline = self.baseline_of(&prover)?;
 

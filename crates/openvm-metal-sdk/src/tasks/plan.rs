@@ -124,7 +124,15 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {
-        let prover = self.app_prover(source)?;
+        self.plan_of(&self.app_prover(source)?, input, options)
+    }
+
+    pub(crate) fn plan_of(
+        &self,
+        prover: &AppProver<E>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Plan, SdkError> {
         let key = &prover.keys()[0];
         let segment_max_memory = key.config.system.config.segmentation_max_memory;
         let job = job_id(key, prover.exe(), &input, segment_max_memory);

@@ -18,6 +18,7 @@ use openvm_verify_stark_host::vk::VerificationBaseline;
 use super::{Plan, Span, Task};
 use crate::{
     aggregation::AggregationKeys,
+    app::AppProver,
     engine::{CpuEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     prelude::{Digest, F, SC},
@@ -46,7 +47,13 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<TaskVerifier<E>, SdkError> {
-        let prover = self.app_prover(source)?;
+        self.task_verifier_of(&self.app_prover(source)?)
+    }
+
+    pub(crate) fn task_verifier_of(
+        &self,
+        prover: &AppProver<E>,
+    ) -> Result<TaskVerifier<E>, SdkError> {
         let exe = prover.exe();
         let memory = &self.app_config().app_vm_config.system.config.memory_config;
         let initial_root = initial_memory_root(memory, &exe.exe.init_memory)
@@ -54,7 +61,7 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(TaskVerifier {
             app_vk: self.app_pk()?.app_vm_pk.vm_pk.get_vk(),
             keys: self.aggregation_keys()?,
-            baseline: self.baseline_of(&prover)?,
+            baseline: self.baseline_of(prover)?,
             program_commit: exe.program_commit(),
             pc_start: exe.exe.pc_start,
             initial_root,

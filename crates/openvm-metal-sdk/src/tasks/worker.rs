@@ -58,7 +58,16 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         plan: Arc<Plan>,
     ) -> Result<SegmentWorker<E>, SdkError> {
-        let prover = Arc::new(self.app_prover(source)?);
+        self.worker_of(self.app_prover(source)?, input, plan)
+    }
+
+    pub(crate) fn worker_of(
+        &self,
+        prover: AppProver<E>,
+        input: StdIn,
+        plan: Arc<Plan>,
+    ) -> Result<SegmentWorker<E>, SdkError> {
+        let prover = Arc::new(prover);
         let key = &prover.keys()[0];
         let job = job_id(key, prover.exe(), &input, plan.segment_max_memory());
         if TaskId(job) != plan.job() {

@@ -40,22 +40,22 @@ def _fold(operation: str, x: Array, axis: Axis, keepdims: bool, dtype: DType) ->
     return result if inner is dtype else astype(result, dtype)
 
 
-def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
-    """Sum along axes; of integers in 64 bits, which wrap."""
-    check_kind("sum", x.dtype, ("bool", *_NUMBERS))
+def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array:
+    check_kind(function.__name__, x.dtype, ("bool", *_NUMBERS))
     to = _summed_dtype(x, dtype)
     if "complex" in (x.dtype.kind, to.kind):
-        return host.call(np.sum, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
-    return _fold("sum", x, axis, keepdims, to)
+        return host.call(function, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
+    return _fold(fold, x, axis, keepdims, to)
+
+
+def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """Sum along axes; of integers in 64 bits, which wrap."""
+    return _total(np.sum, "sum", x, axis, dtype, keepdims)
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
     """Product along axes; of integers in 64 bits, which wrap."""
-    check_kind("prod", x.dtype, ("bool", *_NUMBERS))
-    to = _summed_dtype(x, dtype)
-    if "complex" in (x.dtype.kind, to.kind):
-        return host.call(np.prod, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
-    return _fold("product", x, axis, keepdims, to)
+    return _total(np.prod, "product", x, axis, dtype, keepdims)
 
 
 def _numpy_axis(axis: Axis) -> Any:

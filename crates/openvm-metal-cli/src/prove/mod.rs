@@ -34,7 +34,7 @@ pub struct StarkArgs {
     proof: ProofArgs,
     /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
     /// openvm-metal does it; --resume names the job's folder.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight"])]
     ray: Option<String>,
 }
 
@@ -42,7 +42,8 @@ impl ProveCommand {
     /// Where the command runs.
     pub fn device(&mut self) -> &mut DeviceArgs {
         match self {
-            Self::App(args) | Self::Stark(args) => args.sdk.device(),
+            Self::App(args) => args.sdk.device(),
+            Self::Stark(args) => args.proof.sdk.device(),
         }
     }
 }

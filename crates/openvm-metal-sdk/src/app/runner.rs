@@ -57,10 +57,12 @@ pub(crate) fn execute(
     let inputs = input.buffer.len();
     let bound = options.max_instructions;
     let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-    let machine = |error| SdkError::machine(Stage::Execute, error, inputs);
     let state = guard(Stage::Execute, || {
-        let executor = VmExecutor::new(config.clone()).map_err(machine)?;
-        let instance = executor.instance(exe).map_err(machine)?;
+        let executor = VmExecutor::new(config.clone())
+            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
+        let instance = executor
+            .instance(exe)
+            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
         let state = instance.execute(input, Some(bound)).map_err(failed)?;
         if !is_end(exe, state.pc()) {
             return Err(SdkError::InstructionBound {

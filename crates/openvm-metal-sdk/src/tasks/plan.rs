@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     aggregation::{layer_name, Shape},
-    app::{hex, job_id, segment_file, segment_id, Id},
+    app::{hex, job_id, segment_file, segment_id, AppProver, Id},
     engine::SdkEngine,
     error::SdkError,
     options::ProveOptions,

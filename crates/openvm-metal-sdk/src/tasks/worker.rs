@@ -86,6 +86,7 @@ impl<E: SdkEngine> Sdk<E> {
             .map_err(|error| SdkError::Panicked {
                 stage: Stage::BuildMachine,
                 message: format!("no thread: {error}"),
+                device: None,
             })?;
         let worker = SegmentWorker {
             prover,
@@ -102,6 +103,7 @@ fn gone() -> SdkError {
     SdkError::Panicked {
         stage: Stage::Pipeline,
         message: "the worker's thread has ended".into(),
+        device: None,
     }
 }
 

@@ -3,8 +3,10 @@
 use super::super::element::Element;
 use super::super::parallel::{all_at_once, pieces, rows, Shared};
 use super::super::reduce::{self, pairs, serial, Fold};
-use super::super::vector::{self, Work};
+use super::super::vector;
 use super::block::{Bound, Scratch};
+use super::extremes::{Highest, Lowest};
+use super::fold_rows::{Accumulate, Rows, ShortRows};
 use super::walk::{scatter, Space};
 use super::{Expression, FoldOp, View};
 use crate::Ty;
@@ -20,42 +22,6 @@ pub(super) struct Views<'a> {
     /// Which dimensions are folded.
     pub folded: &'a [bool],
     pub target: &'a View,
-}
-
-/// The smaller one; NaN if one is.
-#[derive(Clone, Copy)]
-struct Lowest;
-impl<T: Element> Fold<T> for Lowest {
-    #[inline(always)]
-    fn empty(self) -> T {
-        T::GREATEST
-    }
-    #[inline(always)]
-    fn join(self, a: T, b: T) -> T {
-        if b < a || b.is_nan() {
-            b
-        } else {
-            a
-        }
-    }
-}
-
-/// The larger one; NaN if one is.
-#[derive(Clone, Copy)]
-struct Highest;
-impl<T: Element> Fold<T> for Highest {
-    #[inline(always)]
-    fn empty(self) -> T {
-        T::LEAST
-    }
-    #[inline(always)]
-    fn join(self, a: T, b: T) -> T {
-        if b > a || b.is_nan() {
-            b
-        } else {
-            a
-        }
-    }
 }
 
 /// # Safety
@@ -257,13 +223,13 @@ impl<F> Folding<'_, F> {
                             .compute(scratch, row * self.folded, count * self.folded);
                         let from = scratch.value(self.value).cast::<T>();
                         let width = self.folded;
-                        vector::run(ShortRows {
+                        vector::run(ShortRows(Rows {
                             from,
                             to: out.at(row),
                             width,
                             count,
                             op: self.op,
-                        });
+                        }));
                     }
                     row += count;
                 }
@@ -332,13 +298,13 @@ impl<F> Folding<'_, F> {
                         self.bound
                             .compute(scratch, at, (count - 1) * self.inner + width);
                         let from = scratch.value(self.value).cast::<T>();
-                        vector::run(Accumulate {
+                        vector::run(Accumulate(Rows {
                             from,
                             to,
                             width,
                             count,
                             op: self.op,
-                        });
+                        }));
                     }
                     row += count;
                 }
@@ -356,78 +322,6 @@ impl<F> Folding<'_, F> {
             for (result, &sum) in results.iter_mut().zip(part) {
                 *result = self.op.join(*result, sum);
             }
-        }
-    }
-}
-
-/// `to[i]` joined with element i of each of `count` rows.
-struct Accumulate<T, F> {
-    from: *const T,
-    to: *mut T,
-    width: usize,
-    count: usize,
-    op: F,
-}
-
-impl<T: Element, F: Fold<T>> Work for Accumulate<T, F> {
-    type Out = ();
-    const WIDE: bool = !T::INTEGER;
-
-    #[inline(always)]
-    fn run(self) {
-        for row in 0..self.count {
-            // SAFETY: `count` rows of `width` elements, and as many results, which overlap nothing.
-            let (from, to) = unsafe {
-                (
-                    std::slice::from_raw_parts(self.from.add(row * self.width), self.width),
-                    std::slice::from_raw_parts_mut(self.to, self.width),
-                )
-            };
-            for (sum, &x) in to.iter_mut().zip(from) {
-                *sum = self.op.join(*sum, x);
-            }
-        }
-    }
-}
-
-/// `to[row]` = the fold of each of `count` short rows.
-struct ShortRows<T, F> {
-    from: *const T,
-    to: *mut T,
-    width: usize,
-    count: usize,
-    op: F,
-}
-
-impl<T: Element, F: Fold<T>> Work for ShortRows<T, F> {
-    type Out = ();
-    const WIDE: bool = !T::INTEGER;
-
-    #[inline(always)]
-    fn run(self) {
-        for row in 0..self.count {
-            // SAFETY: `count` rows of `width` elements.
-            let from =
-                unsafe { std::slice::from_raw_parts(self.from.add(row * self.width), self.width) };
-            let mut lanes = [self.op.empty(); 16];
-            let (whole, rest) = from.as_chunks::<16>();
-            for chunk in whole {
-                for (lane, &x) in lanes.iter_mut().zip(chunk) {
-                    *lane = self.op.join(*lane, x);
-                }
-            }
-            for (lane, &x) in lanes.iter_mut().zip(rest) {
-                *lane = self.op.join(*lane, x);
-            }
-            let mut half = 8;
-            while half > 0 {
-                for i in 0..half {
-                    lanes[i] = self.op.join(lanes[i], lanes[i + half]);
-                }
-                half /= 2;
-            }
-            // SAFETY: a result for each row.
-            unsafe { self.to.add(row).write(lanes[0]) };
         }
     }
 }

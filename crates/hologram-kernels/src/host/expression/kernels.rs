@@ -2,9 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::super::element::Element;
 use super::super::half::Format;
 use super::super::vector::{self, load, store, Work, BLOCK};
+use super::divide::divide;
+use super::ordered::Ordered;
 use super::steps::{Step, StepOp};
 use crate::host::{unchecked, HostSpan};
 use crate::{Operation, Ty};
@@ -66,23 +67,40 @@ impl<A: Value, D: Value, F: Fn(A, A) -> D> Work for Two<A, D, F> {
 
     #[inline(always)]
     fn run(self) {
-        let dst = self.places.dst.cast::<D>();
-        let [a, b] = [0, 1].map(|i| self.places.args[i].cast::<A>());
-        let mut at = 0;
-        while at < self.places.count {
-            let len = BLOCK.min(self.places.count - at);
-            // SAFETY: every place has `count` elements.
-            let a: [A; BLOCK] = unsafe { load(a.add(at), len, A::NONE) };
-            // SAFETY: as above.
-            let b: [A; BLOCK] = unsafe { load(b.add(at), len, A::NONE) };
-            let mut out = [D::NONE; BLOCK];
-            for i in 0..BLOCK {
-                out[i] = (self.f)(a[i], b[i]);
-            }
-            // SAFETY: as above.
-            unsafe { store(dst.add(at), len, out) };
-            at += len;
+        // SAFETY: every place has `count` elements.
+        unsafe {
+            pairs(&self.places, A::NONE, |a: [A; BLOCK], b| {
+                let mut out = [D::NONE; BLOCK];
+                for i in 0..BLOCK {
+                    out[i] = (self.f)(a[i], b[i]);
+                }
+                out
+            });
         }
+    }
+}
+
+/// Gives two operands to `f`, a block at a time; `fill` stands after the last elements.
+///
+/// # Safety
+/// The first two places have `count` elements of `A`, the result `count` of `D`.
+#[inline(always)]
+pub(super) unsafe fn pairs<A: Value, D: Value>(
+    places: &Places,
+    fill: A,
+    f: impl Fn([A; BLOCK], [A; BLOCK]) -> [D; BLOCK],
+) {
+    let dst = places.dst.cast::<D>();
+    let [a, b] = [0, 1].map(|i| places.args[i].cast::<A>());
+    let mut at = 0;
+    while at < places.count {
+        let len = BLOCK.min(places.count - at);
+        // SAFETY: `at + len` is at most `count`.
+        let (a, b) = unsafe { (load(a.add(at), len, fill), load(b.add(at), len, fill)) };
+        let out = f(a, b);
+        // SAFETY: as above.
+        unsafe { store(dst.add(at), len, out) };
+        at += len;
     }
 }
 
@@ -211,195 +229,6 @@ pub(super) unsafe fn run(step: &Step, places: Places) {
             Ty::F16 | Ty::Bf16 => {}
         },
     }
-}
-
-/// An integer or a float, as steps compare and divide it.
-trait Ordered: Value + Element {
-    fn sign(self) -> Self;
-    fn floor_div(self, by: Self) -> Self;
-    fn remainder(self, by: Self) -> Self;
-    /// Not called on floats.
-    fn shifted_right(self, by: Self) -> Self;
-}
-
-macro_rules! ordered_integer {
-    ($($t:ident $quotient:ident)*) => {$(
-        #[allow(
-            unused_comparisons,
-            clippy::absurd_extreme_comparisons,
-            reason = "of both kinds of integers"
-        )]
-        impl Ordered for $t {
-            #[inline(always)]
-            fn sign(self) -> Self {
-                $t::from(self > 0).wrapping_sub($t::from(self < 0))
-            }
-            #[inline(always)]
-            fn floor_div(self, by: Self) -> Self {
-                let divisor = if by == 0 { 1 } else { by };
-                let quotient = ordered_integer!(@ $quotient $t self divisor);
-                if by == 0 { 0 } else { quotient }
-            }
-            #[inline(always)]
-            fn remainder(self, by: Self) -> Self {
-                let product = self.floor_div(by).wrapping_mul(by);
-                if by == 0 { 0 } else { self.wrapping_sub(product) }
-            }
-            #[inline(always)]
-            fn shifted_right(self, by: Self) -> Self {
-                const TOP: $t = $t::BITS as $t - 1;
-                let over = !(0..=TOP).contains(&by);
-                let shifted = self >> (if over { TOP } else { by });
-                let sign = if self < 0 { !0 } else { 0 };
-                if over { sign } else { shifted }
-            }
-        }
-    )*};
-    // Exact: a quotient of 32 bits differs from every integer that it is not by more than a double is rounded.
-    (@ double $t:ident $a:ident $b:ident) => {{
-        let quotient = (f64::from($a) / f64::from($b)).floor();
-        // SAFETY: at most 2^32 in magnitude.
-        (unsafe { quotient.to_int_unchecked::<i64>() }) as $t
-    }};
-    (@ hardware $t:ident $a:ident $b:ident) => {{
-        let quotient = $a.wrapping_div($b);
-        let below = $a.wrapping_rem($b) != 0 && (($a < 0) != ($b < 0));
-        quotient.wrapping_sub($t::from(below))
-    }};
-}
-ordered_integer!(i8 double i16 double i32 double i64 hardware);
-ordered_integer!(u8 double u16 double u32 double u64 hardware);
-
-macro_rules! ordered_float {
-    ($($t:ident)*) => {$(
-        impl Ordered for $t {
-            #[inline(always)]
-            fn sign(self) -> Self {
-                let sign = if self > 0.0 { 1.0 } else { -1.0 };
-                if self == 0.0 || self != self { self } else { sign }
-            }
-            // As Python's: the quotient is what fits the remainder, so that both belong together.
-            #[inline(always)]
-            fn floor_div(self, by: Self) -> Self {
-                if by == 0.0 {
-                    return self / by;
-                }
-                let rest = self % by;
-                let lower = rest != 0.0 && ((by < 0.0) != (rest < 0.0));
-                let quotient = (self - rest) / by - $t::from(u8::from(lower));
-                let floor = quotient.floor();
-                let near = if quotient - floor > 0.5 { floor + 1.0 } else { floor };
-                if quotient == 0.0 { (0.0 as $t).copysign(self / by) } else { near }
-            }
-            #[inline(always)]
-            fn remainder(self, by: Self) -> Self {
-                let rest = self % by;
-                let lower = rest != 0.0 && ((by < 0.0) != (rest < 0.0));
-                if lower {
-                    rest + by
-                } else if rest == 0.0 {
-                    (0.0 as $t).copysign(by)
-                } else {
-                    rest
-                }
-            }
-            #[inline(always)]
-            fn shifted_right(self, _: Self) -> Self {
-                self
-            }
-        }
-    )*};
-}
-ordered_float!(f32 f64);
-
-/// A 64-bit integer, of which most are small enough to be divided as doubles.
-trait Wide: Ordered {
-    /// Below 2^53 in magnitude.
-    fn is_small(self) -> bool;
-    /// [`Ordered::floor_div`] of two small ones.
-    fn floor_div_small(self, by: Self) -> Self;
-}
-
-macro_rules! wide {
-    ($($t:ident |$x:ident| $small:expr;)*) => {$(
-        impl Wide for $t {
-            #[inline(always)]
-            fn is_small(self) -> bool {
-                let $x = self;
-                $small
-            }
-            #[inline(always)]
-            fn floor_div_small(self, by: Self) -> Self {
-                // Exact: a quotient differs from every integer that it is not by more than a double is rounded.
-                let divisor = if by == 0 { 1.0 } else { by as f64 };
-                let quotient = (self as f64 / divisor).floor();
-                // SAFETY: below 2^53 in magnitude.
-                let quotient = (unsafe { quotient.to_int_unchecked::<i64>() }) as $t;
-                if by == 0 { 0 } else { quotient }
-            }
-        }
-    )*};
-}
-wide! {
-    i64 |x| (x.wrapping_add((1 << 53) - 1) as u64) < (1 << 54) - 1;
-    u64 |x| x < 1 << 53;
-}
-
-/// Quotients, or remainders, of 64-bit integers.
-struct Divide<T> {
-    places: Places,
-    remainder: bool,
-    types: PhantomData<T>,
-}
-
-impl<T: Wide> Work for Divide<T> {
-    type Out = ();
-    const WIDE: bool = true;
-
-    #[inline(always)]
-    fn run(self) {
-        let dst = self.places.dst.cast::<T>();
-        let [a, b] = [0, 1].map(|i| self.places.args[i].cast::<T>());
-        let mut at = 0;
-        while at < self.places.count {
-            let len = BLOCK.min(self.places.count - at);
-            // SAFETY: every place has `count` elements.
-            let a: [T; BLOCK] = unsafe { load(a.add(at), len, T::ONE) };
-            // SAFETY: as above.
-            let b: [T; BLOCK] = unsafe { load(b.add(at), len, T::ONE) };
-            let mut small = true;
-            for i in 0..BLOCK {
-                small &= a[i].is_small() & b[i].is_small();
-            }
-            let mut out = [T::NONE; BLOCK];
-            if small {
-                for i in 0..BLOCK {
-                    out[i] = a[i].floor_div_small(b[i]);
-                }
-            } else {
-                for i in 0..BLOCK {
-                    out[i] = a[i].floor_div(b[i]);
-                }
-            }
-            if self.remainder {
-                for i in 0..BLOCK {
-                    let rest = a[i].minus(out[i].times(b[i]));
-                    out[i] = if b[i] == T::ZERO { T::ZERO } else { rest };
-                }
-            }
-            // SAFETY: as above.
-            unsafe { store(dst.add(at), len, out) };
-            at += len;
-        }
-    }
-}
-
-fn divide<T: Wide>(places: Places, remainder: bool) {
-    vector::run(Divide::<T> {
-        places,
-        remainder,
-        types: PhantomData,
-    });
 }
 
 /// What depends on the sign, of integers and of floats.

@@ -4,8 +4,12 @@
 //! where they are if they are dense, else a block of them is gathered. Results do not depend on the number of threads.
 
 mod block;
+mod divide;
+mod extremes;
 mod fold;
+mod fold_rows;
 mod kernels;
+mod ordered;
 mod steps;
 #[cfg(test)]
 mod tests;

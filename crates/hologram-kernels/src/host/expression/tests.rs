@@ -116,13 +116,27 @@ fn transposed_copies() {
     }
 }
 
+/// Quotients and remainders of two integers of a type.
+fn division(ty: Ty) -> Expression {
+    let steps = vec![
+        step(StepOp::FloorDiv, ty, &[0, 1]),
+        step(StepOp::Remainder, ty, &[0, 1]),
+    ];
+    Expression::new(&[ty; 2], &[], steps, vec![2, 3], None).expect("an expression")
+}
+
+/// What it has to give: by 0, 0.
+fn divided(x: i128, y: i128) -> (i128, i128) {
+    if y == 0 {
+        return (0, 0);
+    }
+    let floor = x.div_euclid(y) - i128::from(y < 0 && x.rem_euclid(y) != 0);
+    (floor, x - floor * y)
+}
+
 #[test]
 fn long_integers_divided() {
-    let steps = vec![
-        step(StepOp::FloorDiv, Ty::I64, &[0, 1]),
-        step(StepOp::Remainder, Ty::I64, &[0, 1]),
-    ];
-    let both = Expression::new(&[Ty::I64; 2], &[], steps, vec![2, 3], None).expect("an expression");
+    let both = division(Ty::I64);
     let limit = 1i64 << 53;
     let some = [
         0,
@@ -148,14 +162,15 @@ fn long_integers_divided() {
         let write = [view(&mut q, &[1]), view(&mut r, &[1])];
         // SAFETY: vectors of 40 elements.
         unsafe { both.run(&[40], &read, &[], &write, &[false], None) };
-        let (x, y) = (i128::from(a[0]), i128::from(b[0]));
-        let floor = if y == 0 {
-            0
-        } else {
-            x.div_euclid(y) - i128::from(y < 0 && x.rem_euclid(y) != 0)
-        };
-        let rest = if y == 0 { 0 } else { x - floor * y };
-        assert_eq!((q[39], r[39]), (floor as i64, rest as i64), "{x} and {y}");
+        let expected = divided(a[0].into(), b[0].into());
+        let wrapped = (i128::from(expected.0 as i64), expected.1);
+        assert_eq!(
+            (q[39].into(), r[39].into()),
+            wrapped,
+            "{} and {}",
+            a[0],
+            b[0]
+        );
         assert_eq!((q[0], r[0]), (q[39], r[39]));
     }
 }
@@ -241,11 +256,7 @@ fn folds() {
 
 #[test]
 fn integers_divided() {
-    let steps = vec![
-        step(StepOp::FloorDiv, Ty::I32, &[0, 1]),
-        step(StepOp::Remainder, Ty::I32, &[0, 1]),
-    ];
-    let both = Expression::new(&[Ty::I32; 2], &[], steps, vec![2, 3], None).expect("an expression");
+    let both = division(Ty::I32);
     let some = [
         0,
         1,
@@ -272,15 +283,10 @@ fn integers_divided() {
     // SAFETY: vectors of `n` elements.
     unsafe { both.run(&[n], &read, &[], &write, &[false], None) };
     for i in 0..n {
-        let (x, y) = (i64::from(a[i]), i64::from(b[i]));
-        let floor = if y == 0 {
-            0
-        } else {
-            x.div_euclid(y) - i64::from(y < 0 && x.rem_euclid(y) != 0)
-        };
-        assert_eq!(q[i], floor as i32, "{x} / {y}");
-        let rest = if y == 0 { 0 } else { x - floor * y };
-        assert_eq!(r[i], rest as i32, "{x} % {y}");
+        let expected = divided(a[i].into(), b[i].into());
+        // The quotient of the smallest number by -1 wraps.
+        let wrapped = (i128::from(expected.0 as i32), expected.1);
+        assert_eq!((q[i].into(), r[i].into()), wrapped, "{} and {}", a[i], b[i]);
     }
 }
 

@@ -1,9 +1,13 @@
-//! The Atlas instruction set on one runtime.
+#![doc = include_str!("../README.md")]
 //!
-//! A [`Program`] is a list of typed instructions with labels, made by [`ProgramBuilder`], read from
-//! assembly text or from bytes. [`validate`](validate::validate) proves it well formed; a [`Backend`]
-//! runs it over a grid of blocks of lanes. [`cpu::CpuBackend`] is the reference semantics.
-//! Every rule is written down in `docs/hologram.md`.
+//! ## In this crate
+//! * [`Program`], [`ProgramBuilder`], [`Instruction`]: programs; [`validate`](validate::validate) proves one well formed.
+//! * [`Backend`]: memory and execution on one device. [`cpu::CpuBackend`] is the reference semantics,
+//!   [`metal::MetalBackend`] the fused kernels.
+//! * [`IntrinsicCall`]: operations on whole buffers, in programs and by themselves.
+//! * [`translate`]: the kernel that a program becomes.
+//! * [`BackendError`], [`Fault`], [`ProgramError`], [`ValidationError`]: what can go wrong.
+//! * [`random`], [`hostile`], [`table`]: programs that tests and the command make, and what they must give.
 #![warn(missing_docs)]
 
 pub mod atlas;
@@ -11,27 +15,31 @@ pub mod backend;
 pub mod cpu;
 #[cfg(test)]
 mod documented;
+pub mod error;
+pub mod handle;
 pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;
 pub mod program;
+mod program_error;
 pub mod random;
 pub mod semantics;
 pub mod table;
 pub mod translate;
 pub mod validate;
 
-pub use backend::error::{BackendError, Fault, FaultKind, Result};
-pub use backend::handle::{BufferHandle, PoolHandle, Ticket};
 pub use backend::launch::{Dim3, ExecutionParams, LaunchConfig, SharedMemory};
 pub use backend::Backend;
+pub use error::{BackendError, Fault, FaultKind, Result};
+pub use handle::{BufferHandle, PoolHandle, Ticket};
+pub use hologram_kernels::host::expression;
 pub use intrinsics::{IntrinsicCall, Operand};
 pub use isa::{
     Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, LossOp, MapOp,
     MemoryScope, Predicate, ReduceOp, Register, Ty,
 };
 pub use program::builder::ProgramBuilder;
-pub use program::error::ProgramError;
 pub use program::Program;
+pub use program_error::ProgramError;
 pub use validate::{ValidationError, ValidationErrorKind};

@@ -1,6 +1,4 @@
-//! The `hologram` command: programs of the Atlas instruction set, run, checked and shown.
-//!
-//! Exit status: 0 success, 1 the program is not valid or its run failed, 2 wrong usage.
+#![doc = include_str!("../README.md")]
 
 mod array;
 mod commands;
@@ -16,7 +14,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{asm, check, disasm, emit_msl, fuzz, run};
-use crate::error::Result;
+use crate::device::BackendName;
+use crate::error::{CliError, Result};
 
 /// Programs of the Atlas instruction set: run them, check them, look at them.
 #[derive(Parser)]
@@ -27,6 +26,9 @@ use crate::error::Result;
     arg_required_else_help = true
 )]
 struct Cli {
+    /// What runs the program of `run`; stands before or after the command's name.
+    #[arg(long, value_enum)]
+    backend: Option<BackendName>,
     #[command(subcommand)]
     command: Command,
 }
@@ -48,7 +50,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().command) {
+    match dispatch(Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_silent() => ExitCode::SUCCESS,
         Err(error) => {
@@ -61,9 +63,16 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(command: Command) -> Result<()> {
-    match command {
-        Command::Run(args) => run::run(&args),
+fn dispatch(cli: Cli) -> Result<()> {
+    if cli.backend.is_some() && !matches!(cli.command, Command::Run(_)) {
+        let reason = "--backend: only `run` uses one";
+        return Err(CliError::Usage(reason.to_owned()));
+    }
+    match cli.command {
+        Command::Run(mut args) => {
+            args.take_backend(cli.backend)?;
+            run::run(&args)
+        }
         Command::Check(args) => check::run(&args),
         Command::Disasm(args) => disasm::run(&args),
         Command::Asm(args) => asm::run(&args),

@@ -10,7 +10,7 @@ use hologram_backends::{BufferHandle, Operand, Ty};
 
 use crate::element::{as_bytes, as_bytes_mut, Element};
 use crate::error::{Error, Result};
-use crate::executor::{Executor, Memory, Shared};
+use crate::shared::{Memory, Shared};
 
 /// A buffer whose element type is known at run time. Clones are the same memory.
 #[derive(Clone)]
@@ -92,9 +92,8 @@ impl DynBuffer {
         Arc::ptr_eq(&self.owned, &other.owned)
     }
 
-    /// Whether it is in the memory of this executor (or its clones).
-    pub fn belongs_to(&self, executor: &Executor) -> bool {
-        Arc::ptr_eq(&self.owned.shared, executor.shared())
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.owned.shared
     }
 
     /// Writes bytes from byte `offset` on.

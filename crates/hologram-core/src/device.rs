@@ -1,6 +1,5 @@
 //! Which devices there are.
 
-use std::fmt;
 use std::str::FromStr;
 
 use hologram_backends::cpu::CpuBackend;
@@ -8,38 +7,8 @@ use hologram_backends::metal::{Fallback, MetalBackend};
 use hologram_backends::Backend;
 use openvm_metal_common::{Device, DeviceKind};
 
+use crate::backend_type::BackendType;
 use crate::error::{Error, Result};
-
-/// Where an executor runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BackendType {
-    /// The processor.
-    Cpu,
-    /// An Apple GPU.
-    Metal,
-    /// An NVIDIA GPU.
-    Cuda,
-}
-
-impl BackendType {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::Metal, Self::Cuda];
-
-    /// `cpu`, `metal` or `cuda`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Metal => "metal",
-            Self::Cuda => "cuda",
-        }
-    }
-}
-
-impl fmt::Display for BackendType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 impl FromStr for BackendType {
     type Err = Error;

@@ -2,7 +2,7 @@
 
 use hologram_backends::{BackendError, ProgramError, Ty};
 
-use crate::device::BackendType;
+use crate::backend_type::BackendType;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

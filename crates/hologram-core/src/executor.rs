@@ -1,20 +1,19 @@
 //! One device: its memory, what runs on it, what it did.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 
 use hologram_backends::metal::Fallback;
 use hologram_backends::{
-    atlas, Backend, BufferHandle, ExecutionParams, IntrinsicCall, Program, Ticket, Ty,
+    atlas, Backend, BufferHandle, ExecutionParams, IntrinsicCall, Program, Ty,
 };
 
+use crate::backend_type::BackendType;
 use crate::buffer::{Buffer, DynBuffer};
-use crate::device::{self, BackendType};
+use crate::device;
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::shared::{Memory, Shared};
 use crate::stats::Stats;
-
-/// Submissions that may be unfinished before the host waits for them.
-const MAX_PENDING: usize = 256;
 
 /// A device with its memory; clones share it. All methods may be called from any thread: calls are
 /// executed one after another.
@@ -24,35 +23,6 @@ const MAX_PENDING: usize = 256;
 #[derive(Clone)]
 pub struct Executor {
     shared: Arc<Shared>,
-}
-
-/// What an executor and its buffers share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    /// Memory of dropped buffers that could not be freed at once.
-    orphans: Mutex<Vec<Memory>>,
-    backend: BackendType,
-    device: String,
-}
-
-/// What the lock guards.
-pub(crate) struct State {
-    pub backend: Box<dyn Backend>,
-    pub stats: Stats,
-    pending: Vec<Ticket>,
-    /// Boundary classes that live buffers hold, one bit each.
-    classes: u128,
-    /// Whether submitted work is waited for at once.
-    eager: bool,
-    /// A buffer that is read to wait for the device, made when it is first needed.
-    fence: Option<BufferHandle>,
-}
-
-/// Memory that a buffer owns.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    pub handle: BufferHandle,
-    pub bytes: usize,
 }
 
 impl Executor {
@@ -85,30 +55,18 @@ impl Executor {
     /// On a backend that the caller made; `device` is its name for people.
     pub fn from_backend(made: Box<dyn Backend>, backend: BackendType, device: String) -> Self {
         Self {
-            shared: Arc::new(Shared {
-                state: Mutex::new(State {
-                    backend: made,
-                    stats: Stats::default(),
-                    pending: Vec::new(),
-                    classes: 0,
-                    eager: backend == BackendType::Cpu,
-                    fence: None,
-                }),
-                orphans: Mutex::new(Vec::new()),
-                backend,
-                device,
-            }),
+            shared: Arc::new(Shared::new(made, backend, device)),
         }
     }
 
     /// Which backend it is.
     pub fn backend_type(&self) -> BackendType {
-        self.shared.backend
+        self.shared.backend_type()
     }
 
     /// Name of the device.
     pub fn device(&self) -> &str {
-        &self.shared.device
+        self.shared.device()
     }
 
     /// Sets what happens to programs and operations that a Metal or CUDA device cannot run:
@@ -131,6 +89,11 @@ impl Executor {
     /// Counters of the backend itself, by name; times in microseconds.
     pub fn backend_stats(&self) -> Vec<(&'static str, u64)> {
         device::stats(self.shared.lock().backend.as_ref())
+    }
+
+    /// Counts an operation on this device's arrays that the caller computed on the host, for [`Stats::host_operations`].
+    pub fn count_host_operation(&self) {
+        self.shared.lock().stats.host_operations += 1;
     }
 
     /// Waits for everything submitted.
@@ -172,13 +135,7 @@ impl Executor {
     /// # Errors
     /// The call is not valid; on the CPU, which runs it at once, also its fault.
     pub fn call(&self, call: &IntrinsicCall) -> Result<()> {
-        let mut state = self.shared.lock();
-        state.stats.operations += 1;
-        if state.eager {
-            return Ok(state.backend.execute_intrinsic(call)?);
-        }
-        let ticket = state.backend.submit_intrinsic(call)?;
-        state.submitted(ticket)
+        self.shared.lock().submit_call(call)
     }
 
     /// A zeroed buffer of `len` elements; 0 is allowed.
@@ -204,6 +161,24 @@ impl Executor {
     /// # Errors
     /// Out of memory.
     pub fn allocate_dyn(&self, ty: Ty, len: usize) -> Result<DynBuffer> {
+        self.allocate_with(ty, len, |backend, bytes| backend.allocate_buffer(bytes))
+    }
+
+    /// As [`Executor::allocate_dyn`], for elements that are all written before they are read: what they are until then is not
+    /// defined, and memory that was freed before is used again as it is.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn allocate_unset(&self, ty: Ty, len: usize) -> Result<DynBuffer> {
+        self.allocate_with(ty, len, |backend, bytes| backend.allocate_unset(bytes))
+    }
+
+    fn allocate_with(
+        &self,
+        ty: Ty,
+        len: usize,
+        allocate: impl FnOnce(&mut dyn Backend, usize) -> hologram_backends::Result<BufferHandle>,
+    ) -> Result<DynBuffer> {
         let bytes = len
             .checked_mul(ty.size())
             .filter(|&bytes| bytes <= isize::MAX as usize)
@@ -212,7 +187,7 @@ impl Executor {
                 elements: len as u128,
             })?;
         let mut state = self.shared.lock();
-        let handle = state.backend.allocate_buffer(bytes)?;
+        let handle = allocate(state.backend.as_mut(), bytes)?;
         state.stats.allocated(bytes);
         drop(state);
         let memory = Memory { handle, bytes };
@@ -260,15 +235,12 @@ impl Executor {
             class,
             reason: "there are 96",
         })?;
-        let mut state = self.shared.lock();
-        if state.classes & (1 << class) != 0 {
+        if !self.shared.lock().take_class(class) {
             return Err(Error::InvalidClass {
                 class,
                 reason: "a live buffer holds it",
             });
         }
-        state.classes |= 1 << class;
-        drop(state);
         let memory = Memory { handle, bytes };
         Ok(DynBuffer::new(
             self.shared.clone(),
@@ -283,95 +255,18 @@ impl Executor {
     }
 }
 
+impl DynBuffer {
+    /// Whether it is in the memory of this executor (or its clones).
+    pub fn belongs_to(&self, executor: &Executor) -> bool {
+        Arc::ptr_eq(self.shared(), executor.shared())
+    }
+}
+
 impl std::fmt::Debug for Executor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Executor")
-            .field("backend", &self.shared.backend)
-            .field("device", &self.shared.device)
+            .field("backend", &self.backend_type())
+            .field("device", &self.device())
             .finish_non_exhaustive()
-    }
-}
-
-impl Shared {
-    /// The backend and its books; a thread that panicked with the lock left them whole.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.bury(&mut state);
-        state
-    }
-
-    /// Frees memory, now or by whoever locks next.
-    pub fn release(&self, memory: Memory) {
-        self.orphans
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(memory);
-        match self.state.try_lock() {
-            Ok(mut state) => self.bury(&mut state),
-            Err(TryLockError::Poisoned(state)) => self.bury(&mut state.into_inner()),
-            Err(TryLockError::WouldBlock) => {}
-        }
-    }
-
-    fn bury(&self, state: &mut State) {
-        let orphans =
-            std::mem::take(&mut *self.orphans.lock().unwrap_or_else(PoisonError::into_inner));
-        for memory in orphans {
-            match memory.handle.as_class() {
-                Some(class) => state.classes &= !(1 << class),
-                // The handle is ours and freed once, so it cannot fail but with the device itself,
-                // which the next call reports.
-                None => {
-                    if state.backend.free_buffer(memory.handle).is_ok() {
-                        state.stats.freed(memory.bytes);
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl State {
-    fn submit_program(&mut self, program: &Program, params: &ExecutionParams) -> Result<()> {
-        self.stats.programs += 1;
-        if self.eager {
-            return Ok(self.backend.execute_program_with_params(program, params)?);
-        }
-        let ticket = self.backend.submit(program, params)?;
-        self.submitted(ticket)
-    }
-
-    fn submitted(&mut self, ticket: Ticket) -> Result<()> {
-        self.pending.push(ticket);
-        if self.pending.len() >= MAX_PENDING {
-            return self.synchronize();
-        }
-        Ok(())
-    }
-
-    /// Waits until the device is idle: a read comes after all that was submitted, and a ticket's wait need
-    /// not where nothing can have failed.
-    fn drain(&mut self) -> Result<()> {
-        if self.eager {
-            return Ok(());
-        }
-        let fence = match self.fence {
-            Some(fence) => fence,
-            None => *self.fence.insert(self.backend.allocate_buffer(4)?),
-        };
-        Ok(self.backend.copy_from_buffer_at(fence, 0, &mut [0; 4])?)
-    }
-
-    /// Waits for the tickets of everything submitted; of several failures the first counts.
-    pub fn synchronize(&mut self) -> Result<()> {
-        if self.pending.is_empty() {
-            return Ok(());
-        }
-        self.stats.waits += 1;
-        let mut result = Ok(());
-        for ticket in std::mem::take(&mut self.pending) {
-            result = result.and(self.backend.wait(ticket));
-        }
-        Ok(result?)
     }
 }

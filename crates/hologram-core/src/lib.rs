@@ -1,27 +1,33 @@
-//! Buffers, tensors and operations on one device.
+#![doc = include_str!("../README.md")]
 //!
-//! An [`Executor`] owns a [`Backend`](hologram_backends::Backend); [`Buffer`]s live in its memory and are
-//! freed when dropped; the functions of [`ops`] work on them where they are. [`Tensor`]s add shapes
-//! and views. Everything here may be used from many threads.
+//! ## In this crate
+//! * [`Executor`]: one device; it owns a [`Backend`](hologram_backends::Backend).
+//! * [`Buffer`], [`DynBuffer`]: memory, with an element type that the compiler or only the run knows.
+//! * [`Tensor`], [`Layout`]: shapes and views.
+//! * [`ops`]: operations on buffers, run where the buffers are.
+//! * [`Error`]: what can go wrong.
 #![warn(missing_docs)]
 
+mod backend_type;
 pub mod buffer;
 pub mod device;
 pub mod element;
 pub mod error;
 pub mod executor;
+pub mod expression;
 pub mod layout;
 pub mod ops;
+mod shared;
 pub mod stats;
-pub mod strided;
 pub mod tensor;
 
+pub use backend_type::BackendType;
 pub use buffer::{Buffer, DynBuffer, Span};
-pub use device::BackendType;
 pub use element::{Element, Float, Number, Signed};
 pub use error::{Error, Result};
 pub use executor::Executor;
 pub use hologram_backends::metal::Fallback;
 pub use layout::{broadcast_shapes, Layout};
+pub use ops::strided;
 pub use stats::Stats;
 pub use tensor::Tensor;

@@ -8,6 +8,10 @@ pub struct Stats {
     pub operations: u64,
     /// Programs handed to the backend.
     pub programs: u64,
+    /// Expressions that were computed in one pass over the host's memory.
+    pub expressions: u64,
+    /// Operations on the device's arrays that callers computed on the host.
+    pub host_operations: u64,
     /// Times the host waited for submitted work.
     pub waits: u64,
     /// Buffers made.
@@ -30,10 +34,12 @@ pub struct Stats {
 
 impl Stats {
     /// Name and value of each counter.
-    pub const fn entries(&self) -> [(&'static str, u64); 11] {
+    pub const fn entries(&self) -> [(&'static str, u64); 13] {
         [
             ("operations", self.operations),
             ("programs", self.programs),
+            ("expressions", self.expressions),
+            ("host_operations", self.host_operations),
             ("waits", self.waits),
             ("allocations", self.allocations),
             ("frees", self.frees),

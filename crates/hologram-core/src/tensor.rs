@@ -7,8 +7,7 @@ use crate::element::{Element, Float, Number};
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::layout::{broadcast_shapes, count, Layout};
-use crate::ops::raw;
-use crate::strided;
+use crate::ops::{raw, strided};
 
 /// A buffer seen through a [`Layout`]. Views share memory; results of operations are new, dense
 /// tensors. Clones are the same memory.

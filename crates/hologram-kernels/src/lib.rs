@@ -1,5 +1,9 @@
-//! Operations on whole buffers, for `hologram-backends`: element types, operations, and code that runs
-//! them on host memory ([`host`]) and on devices ([`device`]).
+#![doc = include_str!("../README.md")]
+//!
+//! ## In this crate
+//! * [`Operation`]: an operation with its type and sizes; [`legality`]: the types that each allows.
+//! * [`host`]: operations on the host's memory.
+//! * [`device`]: operations on devices.
 #![warn(missing_docs)]
 
 pub mod device;

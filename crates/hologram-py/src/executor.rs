@@ -12,6 +12,7 @@ use crate::arguments;
 use crate::buffer::PyBuffer;
 use crate::dtype;
 use crate::errors::{exception, OrRaise};
+use crate::names;
 use crate::process::{self, Own};
 use crate::program::PyProgram;
 
@@ -116,6 +117,20 @@ impl PyExecutor {
         py.detach(|| executor.synchronize()).or_raise()
     }
 
+    /// A buffer of `size` elements, all of which are written before they are read: what they are until then is not defined.
+    fn allocate_unset(&self, py: Python<'_>, size: usize, dtype: &str) -> PyResult<PyBuffer> {
+        let executor = self.get()?;
+        let ty = names::find(dtype).unwrap_or(Ty::U8);
+        let buffer = py.detach(|| executor.allocate_unset(ty, size)).or_raise()?;
+        Ok(PyBuffer::new(executor, buffer))
+    }
+
+    /// Counts an operation on its arrays that was computed on the host.
+    fn count_host_operation(&self) -> PyResult<()> {
+        self.get()?.count_host_operation();
+        Ok(())
+    }
+
     /// A zeroed buffer of `size` elements.
     #[pyo3(signature = (size, dtype = None))]
     fn allocate(
@@ -173,7 +188,7 @@ impl PyExecutor {
         let ty = dtype::parse(&array.getattr("dtype")?)?;
         let size: usize = array.getattr("size")?.extract()?;
         let executor = self.get()?;
-        let buffer = py.detach(|| executor.allocate_dyn(ty, size)).or_raise()?;
+        let buffer = py.detach(|| executor.allocate_unset(ty, size)).or_raise()?;
         let buffer = PyBuffer::new(executor, buffer);
         buffer.write_array(&array)?;
         Ok(buffer)

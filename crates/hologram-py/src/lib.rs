@@ -7,6 +7,7 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
+mod expression;
 mod names;
 mod ops;
 mod process;
@@ -21,8 +22,11 @@ mod _hologram {
     #[pymodule_export]
     use super::executor::{backends, PyExecutor};
     #[pymodule_export]
+    use super::expression::PyExpression;
+    #[pymodule_export]
     use super::ops::{
-        binary, cast, clip, copy, gemm, layer_norm, loss, matvec, reduce, scalar, softmax, unary,
+        binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, reduce, scalar, softmax,
+        unary,
     };
     #[pymodule_export]
     use super::program::PyProgram;

@@ -1,8 +1,8 @@
-//! Whether a Mac would load and run a program that was linked on another system.
+#![doc = include_str!("../README.md")]
 //!
-//! [`Image::read`] reads what matters off a Mach-O file, [`Stubs::read`] what its libraries export, and [`check`] compares
-//! the two with what a release promises: processor, oldest system, every symbol from a library that has it, an ad hoc
-//! signature whose hashes are those of the pages, and no path of the machine that built it.
+//! ## In this crate
+//! * [`Image::read`] reads what matters off a Mach-O file, [`Stubs::read`] what the system's libraries export.
+//! * [`check`] compares the two with a [`Promise`] and gives [`Finding`]s.
 
 mod error;
 mod image;

@@ -1,8 +1,8 @@
 //! Time of the fractional sumcheck on one device.
 //!
 //! `OPENVM_METAL_DEVICE=cuda cargo run --release --example bench_gkr -- [min log] [max log] [gate]`:
-//! for each number of leaves the median of warm runs, the time of the tree, dispatches, waits, peak
-//! memory. Leaves have base-field numerators.
+//! for each number of leaves, with the transcript on the host and on the device, the median of warm runs, the time of the
+//! tree, dispatches, waits, peak memory. Leaves have base-field numerators.
 
 use std::time::Instant;
 
@@ -26,10 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .unwrap_or(MetalProverConfig::default().gkr_host_log_layer);
     let context = MetalContext::shared_on(Device::from_env()?, &[&kernels::LIBRARY])?;
     println!("{}, gate 2^{gate}", context.info());
-    println!("log   total ms   tree ms   wait ms  dispatches  waits  peak MiB");
+    println!("log  transcript   total ms   tree ms   wait ms  dispatches  waits  peak MiB");
     for log_len in min..=max {
         let s = context.stream();
-        let mut times = Vec::with_capacity(RUNS);
         let mut seed = 1u32;
         let mut word = || {
             seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
@@ -39,29 +38,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let q: Vec<EF> = (0..1usize << log_len)
             .map(|_| EF::from_basis_coefficients_fn(|_| word()))
             .collect();
-        for _ in 0..=RUNS {
-            times.push(run(&s, gate, &p, &q)?);
-        }
-        times.remove(0);
-        times.sort_by(f64::total_cmp);
-        let counters = s.counters();
-        let (mut dispatches, mut waits, mut tree, mut wait, mut peak) = (0, 0, 0, 0, 0);
-        for stage in &counters.stages {
-            dispatches += stage.dispatches;
-            waits += stage.waits;
-            wait += stage.wait_ns;
-            peak = peak.max(stage.peak_bytes);
-            if stage.stage.ends_with("tree") {
-                tree += stage.wall_ns;
+        for (place, on_device) in [("host", false), ("device", true)] {
+            let mut times = Vec::with_capacity(RUNS);
+            for _ in 0..=RUNS {
+                times.push(run(&s, gate, on_device, &p, &q)?);
             }
+            times.remove(0);
+            times.sort_by(f64::total_cmp);
+            let counters = s.counters();
+            let (mut dispatches, mut waits, mut tree, mut wait, mut peak) = (0, 0, 0, 0, 0);
+            for stage in &counters.stages {
+                dispatches += stage.dispatches;
+                waits += stage.waits;
+                wait += stage.wait_ns;
+                peak = peak.max(stage.peak_bytes);
+                if stage.stage.ends_with("tree") {
+                    tree += stage.wall_ns;
+                }
+            }
+            println!(
+                "{log_len:3}  {place:10} {:10.3} {:9.3} {:9.3} {dispatches:11} {waits:6} {:9.1}",
+                times[RUNS / 2],
+                tree as f64 / 1e6,
+                wait as f64 / 1e6,
+                peak as f64 / (1 << 20) as f64,
+            );
         }
-        println!(
-            "{log_len:3} {:10.3} {:9.3} {:9.3} {dispatches:11} {waits:6} {:9.1}",
-            times[RUNS / 2],
-            tree as f64 / 1e6,
-            wait as f64 / 1e6,
-            peak as f64 / (1 << 20) as f64,
-        );
     }
     Ok(())
 }
@@ -70,6 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run(
     s: &CommandStream,
     gate: usize,
+    on_device: bool,
     p: &[F],
     q: &[EF],
 ) -> Result<f64, Box<dyn std::error::Error>> {
@@ -78,6 +81,7 @@ fn run(
     s.reset_counters();
     let mut config = MetalProverConfig::default();
     config.gkr_host_log_layer = gate;
+    config.transcript_on_device = Some(on_device);
     let mut transcript = default_duplex_sponge();
     let start = Instant::now();
     let proof = fractional_sumcheck(s, &config, &mut transcript, Some(leaves), false)?;

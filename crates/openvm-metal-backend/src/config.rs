@@ -66,6 +66,10 @@ pub struct MetalProverConfig {
     /// Where such kernels are kept, and found if they were compiled elsewhere; `None`: below the folder that
     /// `OPENVM_METAL_CACHE` names, else in the user's cache.
     pub kernel_folder: Option<PathBuf>,
+    /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: as the device's
+    /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a
+    /// [`DuplexSpongeMetal`](crate::DuplexSpongeMetal) or the SDK's `DuplexSponge` can; the others stay on the host.
+    pub transcript_on_device: Option<bool>,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
     pub memory_budget: Option<u64>,
 }
@@ -79,6 +83,7 @@ impl Default for MetalProverConfig {
             keep_codewords: None,
             constraint_kernels: ConstraintKernels::Auto,
             kernel_folder: None,
+            transcript_on_device: None,
             memory_budget: None,
         }
     }

@@ -124,7 +124,7 @@ pub enum MetalProverError {
     #[error(transparent)]
     BufferLimit(#[from] BufferLimit),
 
-    /// The sum of all interactions is not zero: some message was sent that nobody received.
+    /// The sum of all interactions is not zero: some message was sent and not received.
     #[error(
         "interactions do not balance: the fractional sum of all buses is not zero \
          (check_traces of the engine finds the message)"
@@ -168,6 +168,13 @@ pub enum MetalProverError {
     /// An opening that cannot be made.
     #[error(transparent)]
     Opening(#[from] openvm_stark_backend::prover::error::WhirProverError),
+    /// The device's transcript sampled another challenge than the host's, which was shown the same: a kernel or the
+    /// device computed wrongly.
+    #[error(
+        "internal error in {phase}: the device's transcript differs from the host's \
+         (compare with `openvm-metal selftest --filter transcript`)"
+    )]
+    TranscriptsDiffer { phase: &'static str },
     /// A broken invariant of the prover itself.
     #[error("internal error in {phase}: {detail}")]
     Internal { phase: &'static str, detail: String },

@@ -1,61 +1,6 @@
-//! The SWIRL prover of OpenVM on kernels written in the Metal Shading Language.
+#![doc = include_str!("../README.md")]
 //!
-//! [`BabyBearPoseidon2MetalEngine`] is a `StarkEngine` of `openvm-stark-backend` 2.0.1 whose
-//! prover phases (trace commitment, LogUp through GKR, batched zerocheck, stacked opening reduction,
-//! WHIR) run in the kernels under `metal/`. A proof of the same input is byte-identical to the
-//! reference engine's.
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
-//! use openvm_metal_common::Device;
-//! use openvm_stark_backend::{
-//!     prover::{AirProvingContext, ColMajorMatrix, DeviceDataTransporter, ProvingContext},
-//!     BaseAirWithPublicValues, PartitionedBaseAir, StarkEngine,
-//! };
-//! use openvm_stark_sdk::config::app_params_with_100_bits_security;
-//! use p3_air::{Air, AirBuilder, BaseAir};
-//! use p3_baby_bear::BabyBear;
-//! use p3_field::{Field, PrimeCharacteristicRing};
-//! use p3_matrix::Matrix;
-//!
-//! /// Each row is twice the row before.
-//! struct Doubling;
-//!
-//! impl<F> BaseAir<F> for Doubling {
-//!     fn width(&self) -> usize {
-//!         1
-//!     }
-//! }
-//! impl<F: Field> BaseAirWithPublicValues<F> for Doubling {}
-//! impl<F: Field> PartitionedBaseAir<F> for Doubling {}
-//! impl<AB: AirBuilder> Air<AB> for Doubling {
-//!     fn eval(&self, builder: &mut AB) {
-//!         let main = builder.main();
-//!         let (local, next) = (main.row_slice(0).unwrap(), main.row_slice(1).unwrap());
-//!         let twice = local[0].clone() + local[0].clone();
-//!         builder.when_transition().assert_eq(next[0].clone(), twice);
-//!     }
-//! }
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let params = app_params_with_100_bits_security(12);
-//! let engine = BabyBearPoseidon2MetalEngine::try_new(params, Device::from_env()?)?;
-//! let (pk, vk) = engine.keygen(&[Arc::new(Doubling)]);
-//!
-//! let device = engine.device();
-//! let pk = device.transport_pk_to_device(&pk);
-//! let trace = ColMajorMatrix::new(BabyBear::TWO.powers().take(16).collect(), 1);
-//! let trace = device.transport_matrix_to_device(&trace);
-//! let ctx = ProvingContext::new(vec![(0, AirProvingContext::simple_no_pis(trace))]);
-//!
-//! let proof = engine.prove(&pk, ctx)?;
-//! engine.verify(&vk, &proof)?;
-//! # Ok(())
-//! # }
-//! ```
-//!
+//! ## In this crate
 //! * [`BabyBearPoseidon2MetalEngine`] and its [`MetalDevice`]: where proofs are made, with the decisions of
 //!   [`MetalProverConfig`].
 //! * [`MetalMatrix`]: a trace on the device; [`MetalProverError`]: why there is no proof;
@@ -66,7 +11,7 @@
 //!
 //! Conventions, everywhere: a matrix is column major; a field element in device memory is the
 //! Montgomery `u32` of `p3_baby_bear::BabyBear`, an extension element four of them; cell indices are
-//! 64 bits wide. The words are those of `docs/glossary.md`.
+//! 64 bits wide.
 
 mod backend;
 mod commit;

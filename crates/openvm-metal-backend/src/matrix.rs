@@ -181,7 +181,7 @@ impl<T: DeviceElem> MetalMatrix<T> {
         }
     }
 
-    /// Keeps the first `width` columns. The memory of the others is given back if nobody shares it.
+    /// Keeps the first `width` columns. The memory of the others is given back unless it is shared.
     pub(crate) fn truncate_columns(&mut self, width: usize) {
         self.width = self.width.min(width);
         let len = self.height * self.width;

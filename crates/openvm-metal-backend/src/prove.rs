@@ -31,7 +31,7 @@ use crate::{
     validate::check_input,
 };
 
-impl<TS: FiatShamirTranscript<SC>> ProverDevice<MetalBackend, TS> for MetalDevice {
+impl<TS: FiatShamirTranscript<SC> + 'static> ProverDevice<MetalBackend, TS> for MetalDevice {
     type Error = MetalProverError;
     /// The queue, or why there is none.
     type DeviceCtx = Result<CommandStream, Arc<MetalProverError>>;
@@ -57,7 +57,7 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
     }
 }
 
-impl<TS: FiatShamirTranscript<SC>> MultiRapProver<MetalBackend, TS> for MetalDevice {
+impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> for MetalDevice {
     type PartialProof = (GkrProof<SC>, BatchConstraintProof<SC>);
     /// The point `r` at which the columns and their rotations are to be opened.
     type Artifacts = Vec<EF>;
@@ -79,7 +79,7 @@ impl<TS: FiatShamirTranscript<SC>> MultiRapProver<MetalBackend, TS> for MetalDev
     }
 }
 
-impl<TS: FiatShamirTranscript<SC>> OpeningProver<MetalBackend, TS> for MetalDevice {
+impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for MetalDevice {
     type OpeningProof = (StackingProof<SC>, WhirProof<SC>);
     type OpeningPoints = Vec<EF>;
     type Error = MetalProverError;
@@ -104,7 +104,7 @@ impl<TS: FiatShamirTranscript<SC>> OpeningProver<MetalBackend, TS> for MetalDevi
 }
 
 /// Zerocheck and LogUp of all traces, which are sorted by falling height.
-fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC>>(
+fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
     device: &MetalDevice,
     transcript: &mut TS,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
@@ -149,7 +149,7 @@ fn part_input(trace: &MetalMatrix<F>) -> PartInput {
 ///
 /// The order of the commitments is that of the transcript: common main, then for each AIR in sorted
 /// order its preprocessed and cached traces.
-fn prove_openings<TS: FiatShamirTranscript<SC>>(
+fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
     device: &MetalDevice,
     transcript: &mut TS,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,

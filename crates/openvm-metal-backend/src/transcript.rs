@@ -1,6 +1,6 @@
 //! `DuplexSpongeMetal`: the Fiat-Shamir transcript, grinding on the device.
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 use openvm_metal_common::{CommandStream, MetalContext, MetalError};
 use openvm_stark_backend::FiatShamirTranscript;
@@ -9,8 +9,11 @@ use p3_baby_bear::Poseidon2BabyBear;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use crate::{
+    config::MetalProverConfig,
+    error::MetalProverError,
     grind::grind_smallest,
-    prelude::{Digest, F, SC},
+    params::TranscriptState,
+    prelude::{Digest, EF, F, SC},
 };
 
 /// A duplex sponge over Poseidon2 of width 16, bit-identical to OpenVM's `DuplexSponge`, whose
@@ -134,5 +137,44 @@ impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
             "the device returned a witness that is none"
         );
         witness
+    }
+}
+
+/// The sponge of a transcript that is one: kernels can go on in its place. Of others nothing is known but what they sample.
+fn sponge_of<TS: 'static>(transcript: &TS) -> Option<&DuplexSponge> {
+    let transcript: &dyn Any = transcript;
+    match transcript.downcast_ref::<DuplexSpongeMetal>() {
+        Some(transcript) => Some(transcript.sponge()),
+        None => transcript.downcast_ref(),
+    }
+}
+
+/// The sponge to go on with on the device, if phases of this prover run on the device's transcript and this transcript can.
+pub(crate) fn sponge_for_device<TS: 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    transcript: &TS,
+) -> Option<TranscriptState> {
+    let of_profile = s.context().device_profile().transcript_on_device;
+    let sponge = sponge_of(transcript)?;
+    config
+        .transcript_on_device
+        .unwrap_or(of_profile)
+        .then(|| TranscriptState {
+            cells: *sponge.state(),
+            absorb_idx: sponge.absorb_idx() as u32,
+            sample_idx: sponge.sample_idx() as u32,
+            pad: [0; 2],
+        })
+}
+
+/// What the host sampled after it was shown what the device observed, compared with what the device sampled.
+///
+/// # Errors
+/// [`MetalProverError::TranscriptsDiffer`] if they are not the same: a kernel or the device is wrong.
+pub(crate) fn replayed(phase: &'static str, host: EF, device: EF) -> Result<(), MetalProverError> {
+    match host == device {
+        true => Ok(()),
+        false => Err(MetalProverError::TranscriptsDiffer { phase }),
     }
 }

@@ -139,8 +139,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
 stacked reduction              3    2       3    2       3    2
-WHIR                          25   15      26   15      27   15
-proof                         50   23      60   23      63   23
+WHIR                          25   12      26   12      27   12
+proof                         50   20      60   20      63   20
 ",
     );
 }
@@ -160,8 +160,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
 stacked reduction              3    2       3    2       3    2
-WHIR                          37   15      47   15      48   15
-proof                         62   23      81   23      84   23
+WHIR                          37   12      47   12      48   12
+proof                         62   20      81   20      84   20
 ",
     );
 }
@@ -175,13 +175,13 @@ fn a_mixture_of_airs() {
         "\
 commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
-gkr                           30   22      30   22      30   22
+gkr                           30   22      51    2      51    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      17    5      17    5
-constraints, all              56   28      56   28      56   28
+constraints, all              56   28      77    8      77    8
 stacked reduction             13    3      13    3      13    3
-WHIR                          36   16      40   16      40   16
-proof                        112   48     130   48     130   48
+WHIR                          36   11      40   11      40   11
+proof                        112   43     151   23     151   23
 ",
     );
 }
@@ -248,13 +248,13 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
-gkr                           16   11      16   11      16   11
+gkr                           16   11      30    2      30    2
 constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      84    3      84    3
-constraints, all             181   15     181   15     181   15
+constraints, all             181   15     195    6     195    6
 stacked reduction              9    4       9    4       9    4
-WHIR                          25   15      29   15      29   15
-proof                        239   35     260   35     260   35
+WHIR                          25   10      29   10      29   10
+proof                        239   30     274   21     274   21
 ",
     );
 }
@@ -268,13 +268,13 @@ fn a_hundred_committed_traces() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
-gkr                           16   11      16   11      16   11
+gkr                           16   11      30    2      30    2
 constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     131    3     131    3
-constraints, all             272   15     272   15     272   15
+constraints, all             272   15     286    6     286    6
 stacked reduction            387    4     387    4     387    4
-WHIR                         592   15     596   15     596   15
-proof                       1275   35    1296   35    1296   35
+WHIR                         592   10     596   10     596   10
+proof                       1275   30    1310   21    1310   21
 ",
     );
 }

@@ -17,9 +17,10 @@ const ALL_ON_HOST: usize = 32;
 const ALL_ON_DEVICE: usize = 1;
 
 /// Layers of up to `2^host_log_layer` fractions on the host.
-fn config(host_log_layer: usize) -> MetalProverConfig {
+fn config(host_log_layer: usize, transcript_on_device: bool) -> MetalProverConfig {
     let mut config = MetalProverConfig::default();
     config.gkr_host_log_layer = host_log_layer;
+    config.transcript_on_device = Some(transcript_on_device);
     config
 }
 
@@ -65,22 +66,26 @@ fn check(s: &CommandStream, gate: usize, p: &[F], q: &[EF], assert_zero: bool) {
             .expect("reference");
     let next = FiatShamirTranscript::<SC>::sample(&mut theirs);
 
-    let leaves = FracLayer::from_host(s, p, q).expect("leaves");
-    let mut ours = fresh_transcript();
-    let (proof, xi) = fractional_sumcheck(s, &config(gate), &mut ours, Some(leaves), assert_zero)
-        .unwrap_or_else(|error| panic!("{context}: {error}"));
-    assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
-    assert_eq!(
-        proof.claims_per_layer, expected.claims_per_layer,
-        "{context}"
-    );
-    assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
-    assert_eq!(xi, expected_xi, "{context}");
-    assert_eq!(
-        FiatShamirTranscript::<SC>::sample(&mut ours),
-        next,
-        "{context}"
-    );
+    for on_device in [false, true] {
+        let context = format!("{context}, transcript on the device: {on_device}");
+        let leaves = FracLayer::from_host(s, p, q).expect("leaves");
+        let mut ours = fresh_transcript();
+        let config = config(gate, on_device);
+        let (proof, xi) = fractional_sumcheck(s, &config, &mut ours, Some(leaves), assert_zero)
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
+        assert_eq!(
+            proof.claims_per_layer, expected.claims_per_layer,
+            "{context}"
+        );
+        assert_eq!(proof.sumcheck_polys, expected.sumcheck_polys, "{context}");
+        assert_eq!(xi, expected_xi, "{context}");
+        assert_eq!(
+            FiatShamirTranscript::<SC>::sample(&mut ours),
+            next,
+            "{context}"
+        );
+    }
 }
 
 fn random_leaves(rng: &mut StdRng, log_len: usize) -> (Vec<F>, Vec<EF>) {
@@ -155,7 +160,7 @@ fn an_unbalanced_sum_is_an_error() {
     p[3] += F::ONE;
     let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     let mut transcript = fresh_transcript();
-    let config = config(ALL_ON_DEVICE);
+    let config = config(ALL_ON_DEVICE, false);
     let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
     assert!(matches!(
         result,
@@ -211,29 +216,50 @@ fn leaves_of_a_bad_length_are_refused() {
     ));
 }
 
-#[test]
-fn rounds_cost_one_dispatch_and_one_wait() {
+/// Dispatches and waits of a fractional sumcheck.
+fn counted(log_len: usize, gate: usize, transcript_on_device: bool) -> (usize, usize) {
     let (s, mut rng) = (stream(), StdRng::seed_from_u64(7));
-    let (log_len, gate) = (12, 5);
     let (p, q) = random_leaves(&mut rng, log_len);
     let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     s.reset_counters();
     fractional_sumcheck(
         &s,
-        &config(gate),
+        &config(gate, transcript_on_device),
         &mut fresh_transcript(),
         Some(leaves),
         false,
     )
     .expect("proof");
-    // A layer of 2^m nodes, m > gate, has m - gate rounds on the device.
-    let rounds: usize = (gate + 1..=log_len).map(|m| m - gate).sum();
-    let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));
     let (mut dispatches, mut waits) = (0, 0);
     for stage in &s.counters().stages {
         dispatches += stage.dispatches as usize;
         waits += stage.waits as usize;
     }
+    (dispatches, waits)
+}
+
+#[test]
+fn rounds_cost_one_dispatch_and_one_wait() {
+    let (log_len, gate) = (12, 5);
+    // A layer of 2^m nodes, m > gate, has m - gate rounds on the device.
+    let rounds: usize = (gate + 1..=log_len).map(|m| m - gate).sum();
+    let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));
+    let (dispatches, waits) = counted(log_len, gate, false);
     assert_eq!(dispatches, rounds + layers + build);
     assert_eq!(waits, rounds + 1);
+}
+
+#[test]
+fn on_the_devices_transcript_no_layer_is_waited_for() {
+    let gate = 5usize;
+    for log_len in [12, 14] {
+        // Two dispatches for each round until 2^10 rows are left, at least two of them, and three for the layer.
+        let rounds: usize = (gate + 1..=log_len)
+            .map(|m| m.saturating_sub(10).max(2))
+            .sum();
+        let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));
+        let (dispatches, waits) = counted(log_len, gate, true);
+        assert_eq!(dispatches, 2 * rounds + 3 * layers + build);
+        assert_eq!(waits, 2);
+    }
 }

@@ -122,3 +122,13 @@ template <class T, int N> MSL_INL vec<T, N> insert_bits(vec<T, N> base, vec<T, N
     return r;
 }
 }  // namespace metal
+#ifdef MSL_PTX
+// For text under `#if MSL_PTX`. clang extends the signs of both factors and multiplies 64-bit words otherwise.
+MSL_INL long msl_mul_wide(int a, int b) {
+    long r;
+    __asm__("mul.wide.s32 %0, %1, %2;" : "=l"(r) : "r"(a), "r"(b));
+    return r;
+}
+// Keeps the compiler from taking the next wide product for one of 64-bit words.
+MSL_INL void msl_opaque(uint& x) { __asm__("" : "+r"(x)); }
+#endif

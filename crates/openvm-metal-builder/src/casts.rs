@@ -1,4 +1,4 @@
-//! Casts of Metal, which C++ does not have or takes otherwise.
+//! Metal's casts that C++ lacks or reads differently.
 
 use crate::lexer::{TokenKind, Tokens};
 

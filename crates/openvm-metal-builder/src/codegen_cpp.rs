@@ -68,8 +68,8 @@ pub fn symbol(prefix: &str, name: &str) -> String {
 pub struct Prefixes<'a> {
     /// Of what it defines.
     pub own: &'a str,
-    /// Of the scalar versions that its lane kernels leave the ends of rows to. Where it differs from `own`, the unit
-    /// has no scalar versions of lane kernels itself: those of one instruction set serve all.
+    /// Of the scalar tail kernels: its lane kernels call them for the threads that fill no vector. Where it differs from
+    /// `own`, the unit defines no tail kernels: those of one instruction set serve all.
     pub tails: &'a str,
 }
 

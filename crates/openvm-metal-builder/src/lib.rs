@@ -1,45 +1,55 @@
-//! Compiles kernels written in the Metal Shading Language for every device.
+#![allow(
+    clippy::needless_doctest_main,
+    reason = "the example is a build script"
+)]
+#![doc = include_str!("../README.md")]
 //!
-//! One source, three targets: flattened source for Apple GPUs, native objects for CPUs, PTX for NVIDIA
-//! GPUs; and from the kernels' own signatures, typed Rust launchers. See `docs/kernels.md`.
+//! ## In this crate
+//! * [`Builder`]: what a build script calls; [`embed`]: functions for kernels that are made at run time.
+//! * [`Toolchain`]: the same steps for kernels made at run time, and for kernels of others.
+//! * [`lint`], [`scan`], [`lexer`], [`slices`], [`target_apple`], [`target_ptx`], [`target_metallib`]: single steps, for tools and tests.
+//! * [`BuildError`], [`Finding`]: what is wrong with a kernel, where, and what to do.
 
-pub mod builder;
+mod builder;
 mod cache;
 mod casts;
 #[cfg(feature = "census")]
 pub mod census;
-pub mod clause;
-pub mod clauses;
-pub mod codegen_cpp;
-pub mod codegen_rust;
-pub mod compiler;
+mod clause;
+mod clauses;
+mod codegen_cpp;
+mod codegen_rust;
+mod compiler;
 mod edits;
-pub mod error;
+mod error;
 mod flatten;
-pub mod function_constants;
-pub mod kernel_fn;
+mod function_constants;
+mod kernel_fn;
 pub mod lexer;
 pub mod lint;
 mod literals;
-pub mod macros;
+mod macros;
 mod overloads;
-pub mod preprocess;
-pub mod probe;
-pub mod rewrite;
+mod preprocess;
+mod probe;
+mod rewrite;
 pub mod scan;
-pub mod scope;
+mod scope;
 pub mod shim;
-pub mod signature;
+mod signature;
 pub mod slices;
 pub mod target_apple;
-pub mod target_cpu;
+mod target_cpu;
 pub mod target_metallib;
 pub mod target_ptx;
-pub mod toolchain;
-pub mod types;
+mod toolchain;
+mod types;
 
 pub use builder::{embed, fail, Builder};
 pub use codegen_cpp::PTX_ABI;
+pub use compiler::Compiler;
 pub use error::{BuildError, Finding};
 pub use function_constants::{ConstantValue, FunctionConstant};
-pub use toolchain::Toolchain;
+pub use kernel_fn::Kind;
+pub use preprocess::Preprocessed;
+pub use toolchain::{SharedKernel, SharedKernels, Toolchain};

@@ -14,7 +14,7 @@ use crate::{
 /// file and line that it was written on. [`embedded`] is what is made of it.
 ///
 /// # Errors
-/// As [`preprocess::preprocess`].
+/// If a file cannot be read, or the compiler does not preprocess it.
 pub fn text(request: Request<'_>) -> Result<Preprocessed, BuildError> {
     preprocess::apple(request)
 }

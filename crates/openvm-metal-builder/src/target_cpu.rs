@@ -127,8 +127,8 @@ fn macos_triple(target: &str) -> Option<String> {
     Some(format!("{architecture}-apple-macosx{version}"))
 }
 
-/// Compiler options for one flavour on one instruction set, without input and output. `ends_only`: a scalar
-/// version of lane kernels alone, which only sees the ends of rows.
+/// Compiler options for one flavour on one instruction set, without input and output. `ends_only`: the
+/// scalar tail kernels of lane kernels, which get only the threads that fill no vector.
 pub fn options(
     compiler: &Compiler,
     shim: &ShimFolders,
@@ -156,8 +156,8 @@ pub fn options(
         args.extend(["-fno-slp-vectorize", "-fno-math-errno"].map(String::from));
         let lanes = matches!(flavour, Flavour::Lanes(_));
         if matches!(level, "-O2" | "-O3") {
-            // Everything small goes into its caller; a whole permutation stays a function. Processors without
-            // AVX2 and the ends of rows are not worth half a minute.
+            // Small functions are inlined; a whole permutation stays a function. For processors without AVX2 and for
+            // tail kernels, inlining more is not worth half a minute of compilation.
             let threshold = if lanes && isa != Isa::X86V2 {
                 2000
             } else {

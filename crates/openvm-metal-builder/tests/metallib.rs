@@ -12,8 +12,9 @@ use openvm_metal_builder::{
     BuildError, Builder,
 };
 
-/// Writes down how it is called; "compiles" to the source with a line before it; refuses sources that
-/// contain the word `refuse_me`.
+/// Writes down how it is called; "compiles" to the source with a line before it. It refuses what the tools do: options that they do
+/// not have, a language version and a system that were not asked for, a file that is not there or not of their kind; and sources
+/// that contain the word `refuse_me`.
 const XCRUN: &str = r#"#!/bin/sh
 echo "$*" >> "$FAKE_XCRUN_LOG"
 [ "$1 $2" = "-sdk macosx" ] || exit 9
@@ -23,14 +24,27 @@ case "$1 $2" in
     echo "Apple metal version 32023.1 (fake)"; exit 0 ;;
 esac
 tool=$1; shift
+wrong() { echo "$tool: error: $*" >&2; exit 1; }
 while [ $# -gt 0 ]; do
-  case "$1" in
-    -o) out=$2; shift ;;
-    -*) ;;
-    *) in=$1 ;;
+  case "$tool $1" in
+    "metal -o" | "metallib -o") [ -z "$out" ] || wrong "two outputs"; out=$2; shift ;;
+    "metal -std=metal3.0") std=1 ;;
+    "metal -mmacosx-version-min=13.0") system=1 ;;
+    "metal -fno-fast-math") exact=1 ;;
+    "metal -c") compile=1 ;;
+    "metal -O2") ;;
+    *" -"*) wrong "unknown argument: '$1'" ;;
+    "metal "*.metal | "metallib "*.air) [ -z "$in" ] || wrong "two inputs"; in=$1 ;;
+    *) wrong "'$1' is no input" ;;
   esac
   shift
 done
+[ -f "$in" ] || wrong "no such file: '$in'"
+case "$tool$std$system$exact$compile:$out" in
+  metal1111:*.air) ;;
+  metallib:*) [ "$(head -n 1 "$in")" = "made by metal" ] || wrong "'$in' is no object" ;;
+  *) wrong "an option is missing" ;;
+esac
 if grep -q refuse_me "$in"; then echo "$in:3: error: fake refusal" >&2; exit 1; fi
 { echo "made by $tool"; cat "$in"; } > "$out"
 "#;

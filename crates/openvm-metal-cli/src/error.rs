@@ -101,6 +101,12 @@ pub enum CliError {
     /// Hologram's run time or a program of it failed.
     #[error(transparent)]
     Hologram(#[from] hologram_backends::BackendError),
+    /// The Python package that proves on a cluster is not installed.
+    #[error("--ray: openvm-metal-cluster is not installed")]
+    NoClusterCommand,
+    /// The command of the Python package failed, and has said why.
+    #[error("openvm-metal-cluster ended with status {0}")]
+    Cluster(u8),
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
@@ -110,6 +116,9 @@ pub enum CliError {
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
+    /// A picture of a report could not be drawn.
+    #[error("cannot draw: {0}")]
+    Chart(String),
     /// A report could not be turned into JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -124,6 +133,7 @@ impl CliError {
             Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,
             Self::Interrupted => 130,
+            Self::Cluster(status) => *status,
             _ => 1,
         }
     }
@@ -153,9 +163,13 @@ impl CliError {
         ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
     }
 
-    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program.
+    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
     pub fn is_silent(&self) -> bool {
-        matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
+        match self {
+            Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
+            Self::Cluster(_) => true,
+            _ => false,
+        }
     }
 
     /// What the user can do about it.
@@ -186,6 +200,9 @@ impl CliError {
                 "a smaller size needs less; `openvm-metal devices` shows the budget, \
                  OPENVM_METAL_MEMORY_BUDGET sets it",
             ),
+            Self::NoClusterCommand => {
+                Some("pip install 'openvm-metal[ray]' installs it, with Ray (docs/cluster.md)")
+            }
             Self::ChecksFailed { .. } => Some("`openvm-metal report` writes the report to post"),
             _ => None,
         }

@@ -11,6 +11,7 @@ use crate::{
     interrupt,
     program::{Program, ProgramArgs, SdkArgs},
     table,
+    target_device::DeviceArgs,
 };
 
 #[derive(Args, Debug)]
@@ -28,6 +29,11 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        self.sdk.device()
+    }
+
     fn file(&self, program: &Program, name: &str) -> PathBuf {
         match &self.out {
             Some(folder) => folder.join(name),

@@ -1,8 +1,4 @@
-//! The `openvm-metal` command: proofs, what devices there are, whether every kernel works on them, how
-//! fast they are.
-//!
-//! Exit status: 0 success, 1 a check failed or the work could not be done, 2 wrong usage, 130 stopped
-//! by Ctrl-C.
+#![doc = include_str!("../README.md")]
 
 mod bench;
 mod circuit;
@@ -33,7 +29,8 @@ use tracing_subscriber::{
     filter::LevelFilter, layer::SubscriberExt, util::SubscriberInitExt, Layer,
 };
 
-use crate::error::CliError;
+use crate::error::{CliError, Result};
+use crate::target_device::DeviceArgs;
 
 /// OpenVM proofs on Metal: one binary for Apple GPUs, NVIDIA GPUs and CPUs.
 #[derive(Parser)]
@@ -47,6 +44,8 @@ struct Cli {
     /// More messages on standard error (RUST_LOG overrides).
     #[arg(short, long, global = true)]
     verbose: bool,
+    #[command(flatten)]
+    device: DeviceArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -89,13 +88,45 @@ enum Command {
     Bench(bench::BenchCommand),
 }
 
+impl Command {
+    /// The device that the command runs on; none if it needs none.
+    fn device(&mut self) -> Option<&mut DeviceArgs> {
+        match self {
+            Self::Run(args) => Some(args.device()),
+            Self::Keygen(args) | Self::Setup(args) | Self::Commit(args) => Some(args.device()),
+            Self::Prove(command) => Some(command.device()),
+            Self::Circuit(args) => Some(args.device()),
+            Self::Selftest(args) => Some(args.device()),
+            Self::Report(args) => Some(args.device()),
+            Self::Bench(command) => command.device(),
+            Self::Init(_)
+            | Self::Build(_)
+            | Self::Verify(_)
+            | Self::Devices(_)
+            | Self::ReportSection(_)
+            | Self::Kernels(_) => None,
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     init_logging(cli.verbose);
-    if let Err(error) = interrupt::install() {
-        return fail(&error);
+    match interrupt::install().and_then(|()| run(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
     }
-    let outcome = match &cli.command {
+}
+
+fn run(mut cli: Cli) -> Result<()> {
+    match cli.command.device() {
+        Some(device) => device.take(&cli.device)?,
+        None if cli.device.is_given() => {
+            return Err(CliError::Usage("--device: this command uses no device"));
+        }
+        None => {}
+    }
+    match &cli.command {
         Command::Init(args) => guest::init(args),
         Command::Build(args) => guest::build(args),
         Command::Run(args) => run::run(args),
@@ -111,10 +142,6 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::ReportSection(args) => report::run_section(args),
         Command::Bench(command) => bench::run(command),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
     }
 }
 
@@ -128,9 +155,11 @@ fn init_logging(verbose: bool) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
+    let spans = bench::SpanLayer.with_filter(LevelFilter::INFO);
     tracing_subscriber::registry()
         .with(lines)
         .with(stages)
+        .with(spans)
         .init();
 }
 

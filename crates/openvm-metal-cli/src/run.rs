@@ -12,6 +12,7 @@ use crate::{
     hex, interrupt,
     program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
     table,
+    target_device::DeviceArgs,
 };
 
 /// What is found out besides the output.
@@ -41,6 +42,13 @@ pub struct RunArgs {
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,
+}
+
+impl RunArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        self.sdk.device()
+    }
 }
 
 #[derive(Serialize)]

@@ -34,6 +34,13 @@ pub struct SelftestArgs {
     list: bool,
 }
 
+impl SelftestArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// What a check does.
 pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
 
@@ -264,5 +271,13 @@ fn print(report: &Report) -> Result<()> {
         report.failed,
         table::duration(Duration::from_secs_f64(report.start_seconds)),
         table::duration(Duration::from_secs_f64(report.elapsed_seconds)),
-    ))
+    ))?;
+    match (report.failed, &report.coverage) {
+        // The error says what to do.
+        (1.., _) => Ok(()),
+        (0, None) => table::line("next: without --filter, every kernel is checked"),
+        (0, Some(_)) => table::line(
+            "next: `openvm-metal circuit keccakf` makes a proof, `openvm-metal init NAME` a program to prove",
+        ),
+    }
 }

@@ -4,9 +4,9 @@ use clap::Args;
 use openvm_metal_backend::kernels::LIBRARY;
 use openvm_metal_common::{Device, MetalContext};
 
-use crate::error::Result;
+use crate::error::{CliError, Result};
 
-/// The device a command runs on.
+/// The device a command runs on. The option stands before or after the command's name.
 #[derive(Args, Clone, Debug)]
 pub struct DeviceArgs {
     /// auto, metal, cuda, cuda:1 and so on, cpu or cpu-conformance; OPENVM_METAL_DEVICE if absent.
@@ -23,6 +23,22 @@ impl DeviceArgs {
         match self.device {
             Some(device) => Ok(device),
             None => Ok(Device::from_env()?),
+        }
+    }
+
+    /// Takes what stood before the command's name.
+    ///
+    /// # Errors
+    /// If another device stands after it.
+    pub fn take(&mut self, before: &Self) -> Result<()> {
+        match (self.device, before.device) {
+            (Some(after), Some(before)) if after != before => {
+                Err(CliError::Usage("two different devices are given"))
+            }
+            (after, before) => {
+                self.device = after.or(before);
+                Ok(())
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Memory of the pool that is given back by itself.
+//! Memory of the pool, given back on drop.
 
 use std::sync::Arc;
 

@@ -62,6 +62,9 @@ pub struct DeviceProfile {
     /// Codewords of more than this are not all kept from the commitment to the queries, unless the caller
     /// says otherwise: encoding some again is cheap there, and memory is what limits a proof.
     pub max_kept_codewords: u64,
+    /// A wait costs more than the transcript's work on the device: challenges are sampled there, and a phase is waited for
+    /// once. False where dispatches are waited for anyway.
+    pub transcript_on_device: bool,
     /// Montgomery products of 31-bit words a second with all cores busy. Modelled from clock rates and costs
     /// of instructions, see `docs/runtime.md`; good to a factor of two.
     pub products_per_second: u64,

@@ -1,22 +1,6 @@
-//! Run time of openvm-metal: kernels written once in Metal Shading Language, run on Apple GPUs, on
-//! NVIDIA GPUs and on the processor, behind one API.
+#![doc = include_str!("../README.md")]
 //!
-//! ```no_run
-//! use openvm_metal_common::{Device, MetalBuffer, MetalContext};
-//! # use openvm_metal_common::{kernel::KernelLibrary, MetalError};
-//! # fn example(library: &'static KernelLibrary) -> Result<(), MetalError> {
-//! let ctx = MetalContext::new(Device::from_env()?, &[library])?;
-//! println!("running on {}", ctx.info());
-//! let stream = ctx.stream();
-//! let _stage = stream.stage("example");
-//! let mut data = MetalBuffer::from_host(&stream, &[1u32, 2, 3])?;
-//! data.fill_zero(&stream)?;
-//! assert_eq!(data.to_host(&stream)?, [0, 0, 0]);
-//! println!("{}", stream.counters().to_json());
-//! # Ok(())
-//! # }
-//! ```
-//!
+//! ## In this crate
 //! * [`MetalContext`]: one device, its kernels, its memory pool and its queue.
 //! * [`CommandStream`]: a counted handle onto that queue. Work has the effects that it would have in the
 //!   order in which it is encoded, whichever handle encodes it; see [`Order`].

@@ -42,6 +42,7 @@ const APPLE: DeviceProfile = DeviceProfile {
     double_precision: false,
     cache: 0,
     max_kept_codewords: KEPT_CODEWORDS,
+    transcript_on_device: true,
     products_per_second: 0,
     bytes_per_second: 0,
 };

@@ -13,7 +13,7 @@ use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
 
-use crate::{engine::SdkEngine, error::SdkError};
+use crate::{engine::SdkEngine, error::SdkError, row_order::RowOrder};
 
 /// Where the aggregation keys come from.
 pub(crate) enum AggSource {
@@ -23,19 +23,20 @@ pub(crate) enum AggSource {
 
 /// Settings that go together.
 pub(crate) struct Settings<E: SdkEngine> {
-    pub device: E::Device,
+    pub devices: Vec<E::Device>,
     pub app_config: AppConfig<SdkVmConfig>,
     pub app_pk: Option<AppProvingKey<SdkVmConfig>>,
     pub agg_source: AggSource,
     pub tree: AggregationTreeConfig,
     /// Cut segments so that they fit the device.
     pub fit_segments: bool,
+    pub order: RowOrder,
 }
 
 /// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
 /// most 15 GiB, or half of the device's memory if that is less.
 pub struct SdkBuilder<E: SdkEngine> {
-    device: E::Device,
+    devices: Vec<E::Device>,
     vm_config: Option<SdkVmConfig>,
     app_params: Option<SystemParams>,
     app_pk: Option<AppProvingKey<SdkVmConfig>>,
@@ -43,12 +44,13 @@ pub struct SdkBuilder<E: SdkEngine> {
     agg_pk: Option<AggProvingKey>,
     tree: AggregationTreeConfig,
     segment_max_memory: Option<usize>,
+    order: RowOrder,
 }
 
 impl<E: SdkEngine> SdkBuilder<E> {
     pub(crate) fn new(device: E::Device) -> Self {
         Self {
-            device,
+            devices: vec![device],
             vm_config: None,
             app_params: None,
             app_pk: None,
@@ -56,7 +58,22 @@ impl<E: SdkEngine> SdkBuilder<E> {
             agg_pk: None,
             tree: AggregationTreeConfig::default(),
             segment_max_memory: None,
+            order: RowOrder::default(),
         }
+    }
+
+    /// The devices that prove one job together, in place of the one device. The bytes of proofs do not depend on
+    /// them, but where segments are cut does unless [`segment_max_memory`](Self::segment_max_memory) is set: each has
+    /// to fit the smallest device.
+    pub fn devices(mut self, devices: impl IntoIterator<Item = E::Device>) -> Self {
+        self.devices = devices.into_iter().collect();
+        self
+    }
+
+    /// Other order of the rows that constraints leave open.
+    pub fn row_order(mut self, order: RowOrder) -> Self {
+        self.order = order;
+        self
     }
 
     /// The extensions of the virtual machine.
@@ -121,6 +138,12 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// Checks what was set against each other and fills in the rest.
     pub(crate) fn settings(self) -> Result<Settings<E>, SdkError> {
         let config = |reason: &str| Err(SdkError::Config(reason.into()));
+        if self.devices.is_empty() {
+            return config("no device is named");
+        }
+        if let Some(reason) = E::refusal(&self.devices) {
+            return config(&reason);
+        }
         let mut app_config = match (&self.app_pk, self.vm_config) {
             (Some(key), given) => {
                 let own = key.app_config();
@@ -179,12 +202,13 @@ impl<E: SdkEngine> SdkBuilder<E> {
                 .set_segmentation_max_memory(bytes);
         }
         Ok(Settings {
-            device: self.device,
+            devices: self.devices,
             app_config,
             app_pk: self.app_pk,
             agg_source,
             tree,
             fit_segments: self.segment_max_memory.is_none(),
+            order: self.order,
         })
     }
 }

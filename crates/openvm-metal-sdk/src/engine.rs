@@ -6,8 +6,10 @@
 
 use std::{error::Error, fmt};
 
-use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, MetalDevice, MetalMatrix};
-use openvm_metal_common::Device;
+use openvm_metal_backend::{
+    kernels, BabyBearPoseidon2MetalEngine, MetalDevice, MetalMatrix, MetalProverError,
+};
+use openvm_metal_common::{Device, MetalContext};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{ColMajorMatrix, DeviceDataTransporter, ProverBackend, TraceCommitter},
@@ -29,7 +31,7 @@ pub type MetalEngine = BabyBearPoseidon2MetalEngine;
 /// Why an engine did not do what it was asked to.
 ///
 /// For the Metal engine the source is a
-/// [`MetalProverError`](openvm_metal_backend::MetalProverError); see [`downcast_ref`](Self::downcast_ref).
+/// [`MetalProverError`]; see [`downcast_ref`](Self::downcast_ref).
 #[derive(Debug)]
 pub struct EngineError(Box<dyn Error + Send + Sync>);
 
@@ -72,13 +74,31 @@ pub trait SdkEngine:
     + 'static
 {
     /// Names a device.
-    type Device: Clone + fmt::Debug + Send + Sync + 'static;
+    type Device: Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
 
-    /// An engine on exactly this device.
+    /// A device that was opened. Engines on clones of it share what lies in its memory.
+    type Context: Clone + Send + Sync + 'static;
+
+    /// Opens exactly this device. `copy` counts the devices before it in a list that are the same one: each
+    /// copy has memory of its own.
     ///
     /// # Errors
     /// If the device cannot be used.
-    fn open(params: SystemParams, device: &Self::Device) -> Result<Self, EngineError>;
+    fn connect(device: &Self::Device, copy: usize) -> Result<Self::Context, EngineError>;
+
+    /// An engine on a device that was opened.
+    ///
+    /// # Errors
+    /// If the device is gone, or the parameters are none for it.
+    fn open(params: SystemParams, context: &Self::Context) -> Result<Self, EngineError>;
+
+    /// How a device is called in messages; `auto` by the kind that was opened.
+    fn label(device: &Self::Device, context: &Self::Context) -> String;
+
+    /// Why these devices cannot prove together, if they cannot.
+    fn refusal(_devices: &[Self::Device]) -> Option<String> {
+        None
+    }
 
     /// Brings a row-major trace of any height, 0 included, to the device. If the device refuses it, the
     /// result says so when it is used in a proof.
@@ -118,9 +138,48 @@ pub trait SdkEngine:
 
 impl SdkEngine for MetalEngine {
     type Device = Device;
+    type Context = MetalContext;
 
-    fn open(params: SystemParams, device: &Device) -> Result<Self, EngineError> {
-        Self::try_new(params, *device).map_err(EngineError::new)
+    /// Shares the context of the process; a copy has its own.
+    fn connect(device: &Device, copy: usize) -> Result<MetalContext, EngineError> {
+        let libraries = [&kernels::LIBRARY];
+        let context = match copy {
+            0 => MetalContext::shared_on(*device, &libraries),
+            _ => MetalContext::new(*device, &libraries),
+        };
+        context.map_err(|error| EngineError::new(MetalProverError::from(error)))
+    }
+
+    fn open(params: SystemParams, context: &MetalContext) -> Result<Self, EngineError> {
+        let config = SC::default_from_params(params);
+        Ok(Self::from_device(MetalDevice::on_context(
+            config,
+            context.clone(),
+        )))
+    }
+
+    fn label(device: &Device, context: &MetalContext) -> String {
+        match device {
+            Device::Auto => context.info().kind.name().to_owned(),
+            named => named.to_string(),
+        }
+    }
+
+    /// A GPU is named once: its proofs take turns in any case, and each is planned with all of its memory. The
+    /// processor may be named several times.
+    fn refusal(devices: &[Device]) -> Option<String> {
+        if devices.len() > 1 && devices.contains(&Device::Auto) {
+            return Some("auto stands alone: name every device, or none".into());
+        }
+        devices.iter().enumerate().find_map(|(index, device)| {
+            let is_gpu = matches!(device, Device::Metal | Device::Cuda(_));
+            (is_gpu && devices[..index].contains(device)).then(|| {
+                format!(
+                    "{device} is named twice: a GPU makes one proof at a time, with all of its memory; \
+                     name it once (the processor can be named several times)"
+                )
+            })
+        })
     }
 
     /// Row major as it is, transposed on the device; where that does not fit twice, transposed here.
@@ -154,9 +213,18 @@ impl SdkEngine for MetalEngine {
 
 impl SdkEngine for CpuEngine {
     type Device = ();
+    type Context = ();
+
+    fn connect((): &(), _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     fn open(params: SystemParams, (): &()) -> Result<Self, EngineError> {
         Ok(Self::new(params))
+    }
+
+    fn label((): &(), (): &()) -> String {
+        "OpenVM's CPU engine".into()
     }
 
     fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> RowMajorMatrix<F> {
@@ -166,9 +234,18 @@ impl SdkEngine for CpuEngine {
 
 impl SdkEngine for ReferenceEngine {
     type Device = ();
+    type Context = ();
+
+    fn connect((): &(), _: usize) -> Result<(), EngineError> {
+        Ok(())
+    }
 
     fn open(params: SystemParams, (): &()) -> Result<Self, EngineError> {
         Ok(Self::new(params))
+    }
+
+    fn label((): &(), (): &()) -> String {
+        "OpenVM's reference engine".into()
     }
 
     fn upload(_: &Self::PD, trace: RowMajorMatrix<F>) -> ColMajorMatrix<F> {

@@ -78,6 +78,9 @@ pub enum SdkError {
         what: &'static str,
         reason: String,
     },
+    /// Bytes that do not hold what their use expects.
+    #[error("{what} cannot be taken from bytes: {reason}")]
+    Bytes { what: &'static str, reason: String },
     /// Bytes that are not an ELF for this machine.
     #[error(
         "not a guest's ELF: {0} (expected is a static 32-bit little-endian RISC-V executable; \
@@ -144,12 +147,20 @@ pub enum SdkError {
         source: Box<VirtualMachineError>,
     },
     /// The device refused or failed, or the engine refused its input.
-    #[error("{stage}: {source}")]
+    #[error("{stage}{}: {source}", on_device(device))]
     Engine {
         stage: Stage,
+        /// The device that it was done on, if it was opened.
+        device: Option<String>,
         #[source]
         source: EngineError,
     },
+    /// A device computed something else than the first device did.
+    #[error(
+        "{stage} on {device}: it commits otherwise than the first device; its hardware or driver fails: \
+         run `openvm-metal selftest` on it, and leave it out"
+    )]
+    Disagreement { stage: Stage, device: String },
     /// A key that was made for another configuration.
     #[error(
         "{what} belongs to another configuration: {reason}; \
@@ -168,6 +179,12 @@ pub enum SdkError {
     /// Something that this SDK does not do.
     #[error("not supported: {0}")]
     Unsupported(String),
+    /// A plan that cannot be read, is of another job, or has no such task.
+    #[error("the plan does not fit: {0}")]
+    Plan(String),
+    /// What is not the proof of a task.
+    #[error("what was made for {task} is not accepted: {reason}")]
+    WrongProof { task: String, reason: String },
     /// A proof that does not verify, or is not of this program.
     #[error("the proof is not accepted: {0}")]
     Rejected(#[source] Box<VerifyStarkError>),
@@ -175,13 +192,36 @@ pub enum SdkError {
     #[error("the application proof is not accepted: {0}")]
     AppRejected(String),
     /// A library of OpenVM panicked.
-    #[error("{stage}: OpenVM's libraries gave up: {message}")]
-    Panicked { stage: Stage, message: String },
+    #[error("{stage}{}: OpenVM's libraries gave up: {message}", on_device(device))]
+    Panicked {
+        stage: Stage,
+        /// The device that it was done on, if there was one.
+        device: Option<String>,
+        message: String,
+    },
+}
+
+fn on_device(device: &Option<String>) -> String {
+    device
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" on {name}"))
 }
 
 impl SdkError {
     pub(crate) fn engine(stage: Stage) -> impl FnOnce(EngineError) -> Self {
-        move |source| Self::Engine { stage, source }
+        move |source| Self::Engine {
+            stage,
+            device: None,
+            source,
+        }
+    }
+
+    /// Names the device, unless one is named.
+    pub(crate) fn on(mut self, name: &str) -> Self {
+        if let Self::Engine { device, .. } | Self::Panicked { device, .. } = &mut self {
+            device.get_or_insert_with(|| name.to_owned());
+        }
+        self
     }
 
     pub(crate) fn machine(
@@ -229,7 +269,11 @@ pub(crate) fn guard<T>(stage: Stage, f: impl FnOnce() -> T) -> Result<T, SdkErro
         if in_guest && memory.iter().any(|text| message.contains(text)) {
             SdkError::GuestMemory(message)
         } else {
-            SdkError::Panicked { stage, message }
+            SdkError::Panicked {
+                stage,
+                device: None,
+                message,
+            }
         }
     })
 }

@@ -3,8 +3,9 @@
 //! Executables, keys and application proofs are openvm-sdk's `bitcode`; aggregated proofs are its versioned
 //! JSON with hexadecimal bytes, commitments and baselines its JSON. Every error names the file.
 
-use std::path::Path;
+use std::{fs::File, path::Path};
 
+use memmap2::Mmap;
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{
     fs,
@@ -28,6 +29,58 @@ fn bad(path: &Path, what: &'static str) -> impl FnOnce(String) -> SdkError {
 
 fn read<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, SdkError> {
     fs::read_object_from_file(path).map_err(|error| bad(path, what)(error.to_string()))
+}
+
+/// [`read`] from the file's pages instead of a copy of them: keys have hundreds of megabytes.
+fn read_mapped<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, SdkError> {
+    let file = File::open(path).map_err(|error| bad(path, what)(error.to_string()))?;
+    // SAFETY: the bytes are only decoded, which checks them, and the mapping ends with this function. Whoever changes a key's
+    // file while it is read gets an error or another key, as with a copy; one who cuts it off ends this process.
+    let bytes = unsafe { Mmap::map(&file) }.map_err(|error| bad(path, what)(error.to_string()))?;
+    from_bytes(&bytes).map_err(|reason| bad(path, what)(reason))
+}
+
+fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    bitcode::deserialize(bytes).map_err(|error| error.to_string())
+}
+
+/// The bytes of what the files of executables and keys hold, for another process.
+///
+/// # Errors
+/// [`SdkError::Bytes`] if it has no such form.
+pub fn to_bytes<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, SdkError> {
+    bitcode::serialize(value).map_err(|error| SdkError::Bytes {
+        what,
+        reason: error.to_string(),
+    })
+}
+
+fn read_bytes<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, SdkError> {
+    from_bytes(bytes).map_err(|reason| SdkError::Bytes { what, reason })
+}
+
+/// An executable from [`to_bytes`].
+///
+/// # Errors
+/// [`SdkError::Bytes`] if it is none.
+pub fn exe_from_bytes(bytes: &[u8]) -> Result<VmExe<F>, SdkError> {
+    read_bytes("an executable", bytes)
+}
+
+/// An application proving key from [`to_bytes`].
+///
+/// # Errors
+/// [`SdkError::Bytes`] if it is none.
+pub fn app_pk_from_bytes(bytes: &[u8]) -> Result<AppProvingKey<SdkVmConfig>, SdkError> {
+    read_bytes("an application proving key", bytes)
+}
+
+/// An aggregation proving key from [`to_bytes`].
+///
+/// # Errors
+/// [`SdkError::Bytes`] if it is none.
+pub fn agg_pk_from_bytes(bytes: &[u8]) -> Result<AggProvingKey, SdkError> {
+    read_bytes("an aggregation proving key", bytes)
 }
 
 fn write<T: Serialize>(path: &Path, what: &'static str, value: &T) -> Result<(), SdkError> {
@@ -67,7 +120,7 @@ file!(read_exe, write_exe, read / write, VmExe<F>, "an executable");
 file!(
     read_app_pk,
     write_app_pk,
-    read / write,
+    read_mapped / write,
     AppProvingKey<SdkVmConfig>,
     "an application proving key"
 );
@@ -81,7 +134,7 @@ file!(
 file!(
     read_agg_pk,
     write_agg_pk,
-    read / write,
+    read_mapped / write,
     AggProvingKey,
     "an aggregation proving key"
 );

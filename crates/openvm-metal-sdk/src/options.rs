@@ -2,8 +2,10 @@
 
 use std::{
     fmt,
+    num::NonZero,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
+    thread,
 };
 
 use crate::{error::SdkError, progress::Progress};
@@ -11,8 +13,16 @@ use crate::{error::SdkError, progress::Progress};
 /// Bound on instructions unless another is given: about 20 minutes of execution.
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
-/// Segments in flight unless another number is given: one is recorded, one traced, one proved.
-pub const DEFAULT_IN_FLIGHT: usize = 3;
+/// Cores for each machine that records and traces segments, unless their number is given: recording takes one, making
+/// traces as many as there are.
+const CORES_PER_MACHINE: usize = 4;
+
+/// Most machines for each device, unless their number is given.
+const MACHINES_PER_DEVICE: usize = 4;
+
+/// Segments in flight for each device beside those that machines work on, unless their number is given: one is proved
+/// and one is next.
+const ON_DEVICE: usize = 2;
 
 /// How a program is executed and proved.
 #[derive(Clone, Copy)]
@@ -23,10 +33,13 @@ pub struct ProveOptions<'a> {
     pub max_instructions: u64,
     /// Is told what happens.
     pub progress: &'a dyn Progress,
-    /// Most segments that are recorded, traced or proved at the same time; at least 1. Host memory holds the records
-    /// and traces of that many, the device the traces of at most two. With 1, everything is done on the
-    /// calling thread, one after another.
-    pub in_flight: usize,
+    /// Most segments for each device that are recorded, traced or proved at the same time; at least 1. Host and
+    /// devices together hold the records or traces of that many. With 1, and one device, everything is done on the
+    /// calling thread, one after another. If absent: two more than a device has machines.
+    pub in_flight: Option<usize>,
+    /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
+    /// the guest's memory twice. If absent: one for every four cores, but at most four for each device.
+    pub machines: Option<usize>,
     /// Proofs of segments are stored in this folder, and taken from it if it is of the same job.
     pub resume: Option<&'a Path>,
     /// Stops the proof soon after it is set.
@@ -38,7 +51,8 @@ impl Default for ProveOptions<'_> {
         Self {
             max_instructions: DEFAULT_MAX_INSTRUCTIONS,
             progress: &(),
-            in_flight: DEFAULT_IN_FLIGHT,
+            in_flight: None,
+            machines: None,
             resume: None,
             cancel: None,
         }
@@ -50,6 +64,7 @@ impl fmt::Debug for ProveOptions<'_> {
         f.debug_struct("ProveOptions")
             .field("max_instructions", &self.max_instructions)
             .field("in_flight", &self.in_flight)
+            .field("machines", &self.machines)
             .field("resume", &self.resume)
             .finish_non_exhaustive()
     }
@@ -68,9 +83,15 @@ impl<'a> ProveOptions<'a> {
         self
     }
 
-    /// Other number of segments in flight.
+    /// Other number of segments in flight for each device.
     pub fn with_in_flight(mut self, segments: usize) -> Self {
-        self.in_flight = segments.max(1);
+        self.in_flight = Some(segments);
+        self
+    }
+
+    /// Other number of machines that record and trace segments.
+    pub fn with_machines(mut self, machines: usize) -> Self {
+        self.machines = Some(machines);
         self
     }
 
@@ -86,6 +107,12 @@ impl<'a> ProveOptions<'a> {
         self
     }
 
+    /// The threads of a job on so many devices; nothing if all is done on the calling thread.
+    pub(crate) fn threads(&self, devices: usize) -> Option<Threads> {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        Threads::new(self.in_flight, self.machines, devices, cores)
+    }
+
     /// # Errors
     /// [`SdkError::Cancelled`] once the flag is set.
     pub(crate) fn check_cancelled(&self) -> Result<(), SdkError> {
@@ -93,5 +120,62 @@ impl<'a> ProveOptions<'a> {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(SdkError::Cancelled),
             _ => Ok(()),
         }
+    }
+}
+
+/// The threads of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Threads {
+    /// Machines that record and trace segments.
+    pub machines: usize,
+    /// Most segments that are recorded, traced or proved at the same time, on all devices together.
+    pub in_flight: usize,
+}
+
+impl Threads {
+    fn new(
+        in_flight: Option<usize>,
+        machines: Option<usize>,
+        devices: usize,
+        cores: usize,
+    ) -> Option<Self> {
+        let each = in_flight.map(|segments| segments.max(1));
+        if each == Some(1) && devices == 1 {
+            return None;
+        }
+        let most = each.map_or(usize::MAX, |segments| segments.saturating_mul(devices));
+        let machines = machines
+            .unwrap_or((cores / CORES_PER_MACHINE).min(MACHINES_PER_DEVICE * devices))
+            .clamp(1, most);
+        Some(Self {
+            machines,
+            in_flight: match each {
+                Some(_) => most,
+                None => (machines.div_ceil(devices) + ON_DEVICE) * devices,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Threads;
+
+    #[test]
+    fn threads_follow_from_cores_and_devices() {
+        let threads = |in_flight, machines, devices, cores| {
+            Threads::new(in_flight, machines, devices, cores)
+                .map(|threads| (threads.machines, threads.in_flight))
+        };
+        assert_eq!(threads(None, None, 1, 2), Some((1, 3)));
+        assert_eq!(threads(None, None, 2, 2), Some((1, 6)));
+        assert_eq!(threads(None, None, 1, 16), Some((4, 6)));
+        assert_eq!(threads(None, None, 1, 128), Some((4, 6)));
+        assert_eq!(threads(None, None, 2, 32), Some((8, 12)));
+        assert_eq!(threads(Some(1), None, 1, 32), None);
+        assert_eq!(threads(Some(0), None, 1, 32), None);
+        assert_eq!(threads(Some(1), None, 2, 32), Some((2, 2)));
+        assert_eq!(threads(Some(3), Some(9), 2, 2), Some((6, 6)));
+        assert_eq!(threads(None, Some(0), 1, 8), Some((1, 3)));
     }
 }

@@ -24,13 +24,19 @@ pub enum Event<'a> {
     SegmentTraced { segment: usize, instructions: u64 },
     /// The proof of a segment was found in the resume folder.
     SegmentResumed { segment: usize, instructions: u64 },
-    /// A segment is proved.
-    SegmentProved { segment: usize, instructions: u64 },
-    /// Node `node` (from 0) of an aggregation layer is proved; of `nodes`, if it is known how many there will be.
+    /// A segment is proved on a device.
+    SegmentProved {
+        segment: usize,
+        instructions: u64,
+        device: &'a str,
+    },
+    /// Node `node` (from 0) of an aggregation layer is proved on a device; of `nodes`, if it is known how many there
+    /// will be.
     NodeProved {
         layer: &'a str,
         node: usize,
         nodes: Option<usize>,
+        device: &'a str,
     },
     /// The aggregated proof was accepted by OpenVM's verifier.
     Verified,

@@ -22,6 +22,8 @@ pub struct Report {
     pub execution: Duration,
     /// Taking over the memory image that a segment starts with.
     pub memory_image: Duration,
+    /// Executing segments again without records, by machines that other segments were given to.
+    pub skipped: Duration,
     /// Executing segments again, with records.
     pub preflight: Duration,
     /// Making traces, without uploading them.
@@ -38,8 +40,10 @@ pub struct Report {
     pub verify: Duration,
     /// From the start to the end.
     pub total: Duration,
-    /// The device that was opened, its kind first, if the engine names it.
+    /// The devices that were opened, each by its kind and name, if the engine names them; separated by commas.
     pub device: Option<String>,
+    /// What each device did, in the order in which they were named.
+    pub devices: Vec<DeviceReport>,
     /// Most bytes of device memory that were live at once in this process, if the engine counts them.
     pub device_memory_peak: Option<u64>,
     /// Bytes of all segment proofs.
@@ -48,11 +52,52 @@ pub struct Report {
     pub proof_bytes: u64,
 }
 
+/// What one device did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct DeviceReport {
+    /// As messages name it: `cuda:1`, or `cpu #2` for the second of two.
+    pub name: String,
+    /// Number of segments that it proved.
+    pub segments: usize,
+    /// Number of aggregation nodes that it proved.
+    pub nodes: usize,
+    /// Time in which it made proofs.
+    pub busy: Duration,
+    /// The rest of the job's time as a share of it, from 0 to 1.
+    pub idle: f64,
+}
+
+impl DeviceReport {
+    pub(crate) fn new(name: String) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
+
+    /// Counts a proof.
+    pub(crate) fn count(&mut self, is_node: bool, time: Duration) {
+        match is_node {
+            true => self.nodes += 1,
+            false => self.segments += 1,
+        }
+        self.busy += time;
+    }
+
+    /// The job took `total`.
+    pub(crate) fn end(&mut self, total: Duration) {
+        let busy = self.busy.as_secs_f64() / total.as_secs_f64().max(1e-9);
+        self.idle = (1.0 - busy).clamp(0.0, 1.0);
+    }
+}
+
 impl Report {
     /// Adds what another thread spent.
     pub(crate) fn add(&mut self, other: &Self) {
         self.resumed += other.resumed;
         self.memory_image += other.memory_image;
+        self.skipped += other.skipped;
         self.preflight += other.preflight;
         self.traces += other.traces;
         self.upload += other.upload;

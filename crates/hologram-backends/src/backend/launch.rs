@@ -1,6 +1,6 @@
 //! How many lanes run a program, and what they begin with.
 
-use super::error::{BackendError, Result};
+use crate::error::{BackendError, Result};
 use crate::isa::{Register, Ty};
 
 /// Most lanes of a block.

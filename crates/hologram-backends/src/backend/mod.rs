@@ -1,19 +1,16 @@
 //! What runs programs.
 
-pub mod error;
-pub mod handle;
 pub mod launch;
 pub(crate) mod slots;
 pub(crate) mod tickets;
-pub mod validation;
 
 use std::any::Any;
 use std::ptr::NonNull;
 
+use crate::error::Result;
+use crate::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
-use error::Result;
-use handle::{BufferHandle, PoolHandle, Ticket};
 use launch::{ExecutionParams, LaunchConfig};
 
 /// Memory and execution of programs on one device; object-safe.
@@ -28,12 +25,12 @@ pub trait Backend: Send {
     /// A program that is not valid, a launch over the limits, a device that cannot run it.
     fn submit(&mut self, program: &Program, params: &ExecutionParams) -> Result<Ticket>;
 
-    /// Waits for a submitted program. Who does not want to know how it ended drops the ticket: nothing stays of it.
+    /// Waits for a submitted program. Dropping the ticket instead is allowed; nothing is kept for it then.
     ///
     /// # Errors
     /// The program's fault (of the smallest global lane), or a failure of the device;
-    /// [`BackendError::InvalidTicket`](error::BackendError::InvalidTicket) for another backend's ticket,
-    /// [`BackendError::ResultForgotten`](error::BackendError::ResultForgotten) if it failed and a thousand others after it.
+    /// [`BackendError::InvalidTicket`](crate::BackendError::InvalidTicket) for another backend's ticket,
+    /// [`BackendError::ResultForgotten`](crate::BackendError::ResultForgotten) if it failed and a thousand others after it.
     fn wait(&mut self, ticket: Ticket) -> Result<()>;
 
     /// Runs a program with initial registers and a step budget, and waits for it.
@@ -79,6 +76,15 @@ pub trait Backend: Send {
     /// # Errors
     /// Out of memory.
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle>;
+
+    /// A new buffer of `size` bytes that are all written before they are read: until then they are any bytes that this
+    /// process wrote before.
+    ///
+    /// # Errors
+    /// Out of memory.
+    fn allocate_unset(&mut self, size: usize) -> Result<BufferHandle> {
+        self.allocate_buffer(size)
+    }
 
     /// Frees a buffer.
     ///

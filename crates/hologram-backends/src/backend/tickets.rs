@@ -1,10 +1,10 @@
-//! Results of submissions until somebody waits for them, in bounded memory: of a ticket that is thrown away nothing stays.
+//! Results of submissions until they are waited for, in bounded memory: nothing is kept for a ticket that is dropped.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::error::{BackendError, Result};
-use super::handle::Ticket;
+use crate::error::{BackendError, Result};
+use crate::handle::Ticket;
 
 /// Submissions that may be open at a time; beyond that the oldest is settled.
 pub const MAX_OPEN: usize = 1024;
@@ -13,7 +13,7 @@ pub const MAX_FAILED: usize = 1024;
 /// Bits of a ticket that count the submissions of one backend; those above say which backend.
 const COUNT_BITS: u32 = 40;
 
-/// The submissions of one backend that nobody waited for; `P` is what one needs to be settled.
+/// The submissions of one backend that were not waited for; `P` is what settling one needs.
 pub struct Tickets<P> {
     backend: u64,
     /// Submissions so far.
@@ -59,7 +59,7 @@ impl<P> Tickets<P> {
         Ticket::from_raw(self.backend << COUNT_BITS | number)
     }
 
-    /// The submission of a ticket, which is then no longer here.
+    /// Takes the submission of a ticket out.
     pub fn take(&mut self, ticket: &Ticket) -> Waited<P> {
         let raw = ticket.raw();
         let number = raw & ((1 << COUNT_BITS) - 1);
@@ -81,7 +81,7 @@ impl<P> Tickets<P> {
         })
     }
 
-    /// The oldest open submission, with its number, if there are too many. It is then no longer open.
+    /// The oldest open submission, with its number, if there are too many. It is open no more.
     pub fn overdue(&mut self) -> Option<(u64, P)> {
         if self.open.len() <= MAX_OPEN {
             return None;

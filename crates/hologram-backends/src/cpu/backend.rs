@@ -4,12 +4,12 @@ use std::any::Any;
 use std::ptr::NonNull;
 
 use super::interpreter::{run_call, Interpreter};
-use super::memory::{HostMemory, Span};
-use crate::backend::error::{BackendError, Fault, Result};
-use crate::backend::handle::{BufferHandle, PoolHandle, Ticket};
+use super::memory::{HostMemory, Span, SpareBlocks};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::tickets::{Tickets, Waited};
 use crate::backend::Backend;
+use crate::error::{BackendError, Fault, Result};
+use crate::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 
@@ -17,6 +17,8 @@ use crate::program::Program;
 #[derive(Default)]
 pub struct CpuBackend {
     memory: HostMemory,
+    /// Memory of freed buffers.
+    spare: SpareBlocks,
     interpreter: Interpreter,
     /// Results that were not waited for.
     tickets: Tickets<Option<Fault>>,
@@ -164,10 +166,19 @@ impl Backend for CpuBackend {
             .ok_or(BackendError::OutOfMemory { requested: size })
     }
 
+    fn allocate_unset(&mut self, size: usize) -> Result<BufferHandle> {
+        let Some(block) = self.spare.take(size) else {
+            return self.allocate_buffer(size);
+        };
+        let raw = self.memory.buffers.insert(block, size as u64, 0);
+        raw.map(BufferHandle::from_raw)
+            .ok_or(BackendError::OutOfMemory { requested: size })
+    }
+
     fn free_buffer(&mut self, handle: BufferHandle) -> Result<()> {
         let freed = self.memory.buffers.remove(handle.raw());
         freed
-            .map(drop)
+            .map(|block| self.spare.keep(block))
             .ok_or(BackendError::InvalidBufferHandle(handle))
     }
 

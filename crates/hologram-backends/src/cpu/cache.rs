@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::prepare::Prepared;
-use crate::backend::error::Result;
+use crate::error::Result;
 use crate::isa::{Register, Ty};
 use crate::program::Program;
 

@@ -3,7 +3,7 @@
 use super::lanes::Lanes;
 use super::memory::Span;
 use super::step::{Memory, Space, Step};
-use crate::backend::error::FaultKind;
+use crate::error::FaultKind;
 use crate::intrinsics::host::{self, HostSpan};
 use crate::intrinsics::IntrinsicCall;
 use crate::isa::Register;

@@ -4,7 +4,7 @@ use std::array::from_fn;
 use std::cell::Cell;
 use std::mem::size_of;
 
-use crate::backend::error::FaultKind;
+use crate::error::FaultKind;
 use crate::semantics::Scalar;
 
 /// Lanes are counted in multiples of this, so that all columns are aligned.

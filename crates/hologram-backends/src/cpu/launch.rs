@@ -11,8 +11,8 @@ use super::memory::{Blocks, HostMemory, Span};
 use super::prepare::Prepared;
 use super::step::{Enqueue, Memory, Pools};
 use crate::atlas;
-use crate::backend::error::{Fault, FaultKind, Result};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
+use crate::error::{Fault, FaultKind, Result};
 use crate::semantics::Scalar;
 
 /// Most lanes of a strip that is not a block.

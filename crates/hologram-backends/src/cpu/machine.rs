@@ -3,8 +3,8 @@
 use super::lanes::Lanes;
 use super::prepare::Prepared;
 use super::step::{Flow, Memory};
-use crate::backend::error::FaultKind;
 use crate::backend::launch::MAX_CALL_DEPTH;
+use crate::error::FaultKind;
 
 /// Where a lane is that has ended.
 const DONE: u32 = u32::MAX;

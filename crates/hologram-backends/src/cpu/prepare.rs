@@ -3,7 +3,7 @@
 mod columns;
 mod decode;
 
-use crate::backend::error::Result;
+use crate::error::Result;
 use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 use crate::validate::validate;

@@ -2,7 +2,7 @@
 
 use super::lanes::{Column, Lanes};
 use super::memory::{find_buffer, Blocks, Span};
-use crate::backend::error::FaultKind;
+use crate::error::FaultKind;
 use crate::intrinsics::IntrinsicCall;
 use crate::isa::{Instruction, Register};
 

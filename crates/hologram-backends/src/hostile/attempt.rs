@@ -1,13 +1,13 @@
 //! One wrong program from its making to its end.
 
 use super::{damage_bytes, damage_text, launch, program, Numbers, HANDLES};
-use crate::backend::error::{BackendError, FaultKind};
-use crate::backend::handle::BufferHandle;
 use crate::backend::launch::{ExecutionParams, MAX_SHARED_BYTES};
 use crate::backend::Backend;
+use crate::error::{BackendError, FaultKind};
+use crate::handle::BufferHandle;
 use crate::isa::{Register, Ty};
-use crate::program::error::ProgramError;
 use crate::program::Program;
+use crate::program_error::ProgramError;
 
 /// Bytes of each of the two buffers.
 const BUFFER_BYTES: usize = 100;

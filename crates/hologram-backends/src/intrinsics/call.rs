@@ -5,8 +5,8 @@ use std::fmt;
 use hologram_kernels::Operation;
 
 use super::operand::{Operand, OperandUse, Operands};
-use crate::backend::error::{BackendError, Fault, FaultKind};
-use crate::backend::handle::BufferHandle;
+use crate::error::{BackendError, Fault, FaultKind};
+use crate::handle::BufferHandle;
 use crate::isa::{BinaryOp, Epsilon, Instruction, LossOp, MapOp, ReduceOp, Register, Ty};
 
 /// One operation on whole buffers. Matrices are dense and row-major.

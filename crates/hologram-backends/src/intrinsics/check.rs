@@ -2,8 +2,8 @@
 
 use super::call::IntrinsicCall;
 use super::operand::OperandUse;
-use crate::backend::error::{BackendError, FaultKind};
-use crate::backend::handle::BufferHandle;
+use crate::error::{BackendError, FaultKind};
+use crate::handle::BufferHandle;
 
 impl IntrinsicCall {
     /// Checks the call: [`check_form`](Self::check_form), then [`check_operands`](Self::check_operands)

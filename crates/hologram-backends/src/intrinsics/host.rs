@@ -5,7 +5,7 @@ use hologram_kernels::host::{self, HostError};
 pub use hologram_kernels::host::HostSpan;
 
 use super::IntrinsicCall;
-use crate::backend::error::FaultKind;
+use crate::error::FaultKind;
 
 /// Runs a call on host memory: `spans` are its operands in the order of [`IntrinsicCall::operands`],
 /// the written one first, and long enough. The call satisfies [`IntrinsicCall::check_form`].

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::atlas::CLASS_BYTES;
-use crate::backend::handle::BufferHandle;
+use crate::handle::BufferHandle;
 
 /// A dense run of elements in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Calls: made from instructions, checked, shown.
 
 use super::*;
-use crate::backend::error::{BackendError, FaultKind};
-use crate::backend::handle::BufferHandle;
+use crate::error::{BackendError, FaultKind};
+use crate::handle::BufferHandle;
 use crate::isa::{BinaryOp, Epsilon, Instruction, LossOp, MapOp, ReduceOp, Register, Ty};
 
 fn buffer(raw: u64) -> Operand {

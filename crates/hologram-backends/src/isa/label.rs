@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::program::error::ProgramError;
+use crate::program_error::ProgramError;
 
 /// Longest label, in bytes.
 const MAX_LEN: usize = 255;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::program::error::ProgramError;
+use crate::program_error::ProgramError;
 
 /// General registers of a lane.
 pub const REGISTERS: usize = 256;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use openvm_metal_common::{CommandStream, MemCopyD2D, MetalBuffer, MetalSlice};
 
 use super::device_error;
-use crate::backend::error::{BackendError, Result};
+use crate::error::{BackendError, Result};
 
 /// Offsets and lengths are multiples of this.
 const GRAIN: usize = 256;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::backend::error::BackendError;
+use crate::error::BackendError;
 use crate::isa::Instruction;
 use crate::program::Program;
 

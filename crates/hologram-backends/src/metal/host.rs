@@ -4,8 +4,8 @@ use openvm_metal_common::CommandStream;
 
 use super::memory::{Memory, Range};
 use crate::atlas::BOUNDARY_BYTES;
-use crate::backend::error::{BackendError, Result};
 use crate::cpu::{Block, Blocks, HostMemory};
+use crate::error::{BackendError, Result};
 
 impl Memory {
     /// Calls `work` with the boundary pool, all pools and the wanted buffers, under their handles, after everything
@@ -130,8 +130,8 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
-    use crate::backend::error::BackendError;
-    use crate::backend::handle::BufferHandle;
+    use crate::error::BackendError;
+    use crate::handle::BufferHandle;
 
     /// Writes to a buffer, the boundary pool and a pool, makes pools and frees others, in place or on copies.
     fn work(in_place: bool) -> Result<Vec<u8>> {
@@ -176,7 +176,7 @@ mod tests {
             let at = memory.buffer_range(&stream, handle, offset, 1)?;
             memory.arena.read(&stream, at, &mut seen[i..=i])?;
         }
-        let new = crate::backend::handle::PoolHandle::from_raw((1 << 32) + 2);
+        let new = crate::handle::PoolHandle::from_raw((1 << 32) + 2);
         for (i, (handle, offset)) in [(kept, 39), (new, 69)].into_iter().enumerate() {
             let at = memory.pool_range(handle, offset, 1)?;
             memory.arena.read(&stream, at, &mut seen[2 + i..=2 + i])?;

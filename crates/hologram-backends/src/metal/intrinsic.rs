@@ -6,7 +6,7 @@ use openvm_metal_common::CommandStream;
 
 use super::device_error;
 use super::memory::Memory;
-use crate::backend::error::{BackendError, FaultKind, Result};
+use crate::error::{BackendError, FaultKind, Result};
 use crate::intrinsics::IntrinsicCall;
 
 /// Checks and encodes a call.

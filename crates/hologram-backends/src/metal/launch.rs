@@ -6,9 +6,9 @@ use super::device_error;
 use super::memory::{Memory, Range, TableShape};
 use super::pipeline::Pipeline;
 use super::unit::{ARENA, FAULTS, PARAMETERS, TABLE};
-use crate::backend::error::{BackendError, Fault, Result};
-use crate::backend::handle::BufferHandle;
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET, MAX_SHARED_BYTES};
+use crate::error::{BackendError, Fault, Result};
+use crate::handle::BufferHandle;
 use crate::program::Program;
 use crate::translate::{fault, immediate, initial_bits, Plan, Slot, CONTROL_BYTES, SCRATCH};
 

@@ -4,9 +4,9 @@ use openvm_metal_common::CommandStream;
 
 use super::arena::Arena;
 use crate::atlas::{BOUNDARY_BYTES, CLASS_BYTES};
-use crate::backend::error::{BackendError, Result};
-use crate::backend::handle::{BufferHandle, PoolHandle};
 use crate::backend::slots::Slots;
+use crate::error::{BackendError, Result};
+use crate::handle::{BufferHandle, PoolHandle};
 
 /// Bytes of the arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

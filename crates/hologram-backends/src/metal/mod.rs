@@ -25,7 +25,7 @@ pub use unit::Effort;
 
 use openvm_metal_common::MetalError;
 
-use crate::backend::error::BackendError;
+use crate::error::BackendError;
 
 fn device_error(error: MetalError) -> BackendError {
     match error {

@@ -7,9 +7,9 @@ use hologram_kernels::device::Launched;
 use super::launch::{read_fault, FaultBuffer};
 use super::pipeline::Pipeline;
 use super::{device_error, MetalBackend};
-use crate::backend::error::{Fault, Result};
-use crate::backend::handle::Ticket;
 use crate::backend::tickets::Waited;
+use crate::error::{Fault, Result};
+use crate::handle::Ticket;
 
 /// One submission.
 pub enum Pending {

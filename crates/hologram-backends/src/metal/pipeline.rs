@@ -9,8 +9,8 @@ use openvm_metal_common::{MetalContext, RuntimeSource, RuntimeUnit};
 
 use super::unit::UnitCompiler;
 use super::{device_error, MetalStats};
-use crate::backend::error::{BackendError, Result};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
+use crate::error::{BackendError, Result};
 use crate::isa::{Register, Ty};
 use crate::program::Program;
 use crate::translate::{translate, Options, Plan};

@@ -3,9 +3,9 @@
 use super::pending::Pending;
 use super::pipeline::options;
 use super::MetalBackend;
-use crate::backend::error::Result;
-use crate::backend::handle::BufferHandle;
 use crate::backend::launch::ExecutionParams;
+use crate::error::Result;
+use crate::handle::BufferHandle;
 use crate::program::Program;
 use crate::translate::{self, Options};
 use crate::validate::validate;

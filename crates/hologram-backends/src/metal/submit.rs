@@ -12,9 +12,9 @@ use super::operations::is_operations;
 use super::pending::Pending;
 use super::pipeline::{options, Pipeline};
 use super::MetalBackend;
-use crate::backend::error::{Fault, FaultKind, Result};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::cpu::run_call;
+use crate::error::{Fault, FaultKind, Result};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 

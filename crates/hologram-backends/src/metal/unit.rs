@@ -7,7 +7,7 @@ use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
-use crate::backend::error::{BackendError, Result};
+use crate::error::{BackendError, Result};
 use crate::translate::{self, Plan};
 
 /// Buffer index of the arena that holds all buffers and pools.

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::error::ProgramError;
 use super::{Program, MAX_INSTRUCTIONS};
 use crate::isa::Instruction;
+use crate::program_error::ProgramError;
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

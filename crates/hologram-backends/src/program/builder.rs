@@ -1,8 +1,8 @@
 //! Making programs instruction by instruction.
 
-use super::error::ProgramError;
 use super::Program;
 use crate::isa::{Instruction, Label, Predicate, Register};
+use crate::program_error::ProgramError;
 
 /// Appends instructions and labels; mistakes are kept and reported by [`ProgramBuilder::build`].
 #[derive(Clone, Debug, Default)]

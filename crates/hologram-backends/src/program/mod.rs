@@ -2,7 +2,6 @@
 
 pub mod assembly;
 pub mod builder;
-pub mod error;
 #[cfg(test)]
 mod round_trip;
 pub mod serial;
@@ -10,7 +9,7 @@ pub mod serial;
 use std::collections::BTreeMap;
 
 use crate::isa::{Instruction, Label};
-use error::ProgramError;
+use crate::program_error::ProgramError;
 
 /// Most instructions of a program.
 pub const MAX_INSTRUCTIONS: usize = 1 << 20;

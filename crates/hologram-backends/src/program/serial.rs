@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use super::error::ProgramError;
 use super::{Program, MAX_INSTRUCTIONS};
 use crate::isa::{Instruction, Label, Reader};
+use crate::program_error::ProgramError;
 
 const MAGIC: &[u8; 8] = b"HOLOATLS";
 /// Version of the byte format that [`Program::to_bytes`] writes.

@@ -7,7 +7,7 @@ use openvm_metal_common::{DeviceKind, DeviceProfile};
 use super::compare::BATCH;
 use super::loops::{compare::BATCH as LOOPS, stages};
 use super::{generate, generate_loop, Features};
-use crate::backend::error::Result;
+use crate::error::Result;
 use crate::metal::Ahead;
 
 /// Compiles what [`Comparison::campaign`](super::Comparison::campaign) with the same seed, count and features needs

@@ -8,9 +8,9 @@ use super::layout::{
     POOL_IN, POOL_OUT, SLOTS,
 };
 use super::{generate, Case, Features};
-use crate::backend::error::{BackendError, Result};
-use crate::backend::handle::{BufferHandle, PoolHandle};
 use crate::backend::Backend;
+use crate::error::{BackendError, Result};
+use crate::handle::{BufferHandle, PoolHandle};
 use crate::isa::Ty;
 use crate::metal::MetalBackend;
 

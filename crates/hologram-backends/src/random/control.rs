@@ -4,8 +4,8 @@ use super::layout::{INPUT, MAX_LANES, OUTPUT, STRIDES};
 use super::rng::Rng;
 use super::state::State;
 use super::{Case, Features};
-use crate::backend::error::Result;
 use crate::backend::launch::{Dim3, ExecutionParams, LaunchConfig};
+use crate::error::Result;
 use crate::isa::{Register, Ty};
 use crate::program::Program;
 

@@ -4,7 +4,7 @@
 
 use super::rng::Rng;
 use crate::atlas::{BOUNDARY_BYTES, CLASSES, CLASS_BYTES};
-use crate::backend::handle::BufferHandle;
+use crate::handle::BufferHandle;
 use crate::isa::Ty;
 
 /// Handle of the input buffer.

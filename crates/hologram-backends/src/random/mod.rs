@@ -23,8 +23,8 @@ pub use compare::{Campaign, Comparison, Mismatch};
 pub use loops::{generate_loop, Expected, LoopCampaign, LoopCase, LoopComparison, LoopMismatch};
 pub use shrink::shrink;
 
-use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
+use crate::error::Result;
 use crate::program::Program;
 
 /// What programs may use.

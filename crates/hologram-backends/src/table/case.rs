@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::backend::error::Result;
+use crate::error::Result;
 use crate::{Backend, BufferHandle, Dim3, ExecutionParams, LaunchConfig, Program, Register, Ty};
 
 /// Lanes of a block.

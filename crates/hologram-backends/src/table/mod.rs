@@ -15,8 +15,8 @@ mod softfloat;
 
 pub use case::Case;
 
-use crate::backend::error::Result;
 use crate::backend::Backend;
+use crate::error::Result;
 use crate::metal::MetalBackend;
 
 /// All cases of the table; without `doubles` those of devices that have no `f64`, as Apple GPUs.

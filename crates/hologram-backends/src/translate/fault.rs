@@ -1,6 +1,6 @@
 //! Codes of the fault record, and what a record means.
 
-use crate::backend::error::{Fault, FaultKind};
+use crate::error::{Fault, FaultKind};
 use crate::isa::{Address, Instruction, Ty};
 use crate::program::Program;
 

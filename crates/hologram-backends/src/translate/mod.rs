@@ -22,7 +22,7 @@ pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 use hologram_kernels::device::POWER;
 use openvm_metal_builder::{lexer::Tokens, scan, slices};
 
-use crate::backend::error::{BackendError, Result};
+use crate::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};
 use crate::program::Program;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cfg::{ControlFlow, Terminator};
 use crate::backend::launch::MAX_CALL_DEPTH;
-use crate::backend::validation::{at, ValidationError, ValidationErrorKind};
+use crate::error::validation::{at, ValidationError, ValidationErrorKind};
 use crate::program::Program;
 
 /// Most pairs of a routine and a block of it.

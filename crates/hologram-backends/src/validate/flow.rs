@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cfg::{ControlFlow, Terminator};
 use super::depth::{callees_first, routines};
 use super::state::{Held, State};
-use crate::backend::validation::{at, ValidationError, ValidationErrorKind as Kind};
+use crate::error::validation::{at, ValidationError, ValidationErrorKind as Kind};
 use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 

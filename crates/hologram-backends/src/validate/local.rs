@@ -1,7 +1,7 @@
 //! Rules of single instructions.
 
 use crate::atlas;
-use crate::backend::validation::{at, ValidationError, ValidationErrorKind as Kind};
+use crate::error::validation::{at, ValidationError, ValidationErrorKind as Kind};
 use crate::isa::{legality, Address, Epsilon, Instruction, Ty};
 use crate::program::Program;
 

@@ -10,12 +10,12 @@ mod flow;
 mod local;
 mod state;
 
-pub use crate::backend::validation::{ValidationError, ValidationErrorKind};
+pub use crate::error::validation::{ValidationError, ValidationErrorKind};
 pub use cfg::{BasicBlock, ControlFlow, Terminator};
 
-use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
-use crate::backend::validation::at;
+use crate::error::validation::at;
+use crate::error::Result;
 use crate::isa::{Register, Ty};
 use crate::program::Program;
 

@@ -35,9 +35,9 @@ pub struct RunArgs {
     /// Show the first elements of a buffer after the run.
     #[arg(long = "print", value_name = "NAME")]
     prints: Vec<String>,
-    /// What runs the program.
-    #[arg(long, value_enum, default_value = "auto")]
-    backend: BackendName,
+    /// What runs the program; auto if absent.
+    #[arg(long, value_enum)]
+    backend: Option<BackendName>,
     /// When the interpreter runs a program for a device: `never`, `when-unsupported`, `adaptive` (also small
     /// programs instead of compiling them).
     #[arg(long, value_name = "POLICY", default_value_t)]
@@ -54,6 +54,20 @@ pub struct RunArgs {
     /// Say nothing on standard error.
     #[arg(long, short)]
     quiet: bool,
+}
+
+impl RunArgs {
+    /// Takes a backend that stood before the command's name.
+    ///
+    /// # Errors
+    /// If another one stands after it.
+    pub fn take_backend(&mut self, before: Option<BackendName>) -> Result<()> {
+        if self.backend.is_some() && before.is_some() && self.backend != before {
+            return Err(CliError::Usage("two different backends are given".into()));
+        }
+        self.backend = self.backend.or(before);
+        Ok(())
+    }
 }
 
 /// A buffer of the run.
@@ -73,7 +87,8 @@ pub fn run(args: &RunArgs) -> Result<()> {
             return Err(unknown(name, &arrays));
         }
     }
-    let (mut backend, device) = args.backend.open(args.fallback)?;
+    let name = args.backend.unwrap_or(BackendName::Auto);
+    let (mut backend, device) = name.open(args.fallback)?;
     let mut buffers = Vec::with_capacity(arrays.len());
     for (name, array) in arrays {
         let handle = backend.allocate_buffer(array.data.len())?;

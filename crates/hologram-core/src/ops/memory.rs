@@ -40,5 +40,5 @@ pub fn cast<T: Element, U: Element>(
     dst: &Buffer<U>,
     n: usize,
 ) -> Result<()> {
-    crate::strided::cast(exec, src, dst, n)
+    super::strided::cast(exec, src, dst, n)
 }

@@ -11,3 +11,4 @@ pub mod math;
 pub mod memory;
 pub mod raw;
 pub mod reduce;
+pub mod strided;

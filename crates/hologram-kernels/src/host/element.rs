@@ -49,7 +49,7 @@ pub(super) trait Element: Copy + Send + Sync + PartialOrd + 'static {
 }
 
 macro_rules! integer {
-    ($($name:ident $magnitude:ident)*) => {$(
+    ($($name:ident $magnitude:ident $quotient:ident)*) => {$(
         impl Element for $name {
             const ZERO: Self = 0;
             const ONE: Self = 1;
@@ -75,7 +75,7 @@ macro_rules! integer {
             }
             #[inline(always)]
             fn over(self, other: Self) -> Self {
-                self.checked_div(other).unwrap_or(self)
+                integer!(@ $quotient $name self other)
             }
             #[inline(always)]
             fn magnitude(self) -> Self {
@@ -89,9 +89,16 @@ macro_rules! integer {
     )*};
     (@ signed $value:ident) => { $value.wrapping_abs() };
     (@ unsigned $value:ident) => { $value };
+    (@ hardware $name:ident $a:ident $b:ident) => { $a.checked_div($b).unwrap_or($a) };
+    // Exact: a quotient of 32 bits differs from every integer that it is not by more than a double is rounded.
+    (@ double $name:ident $a:ident $b:ident) => {{
+        let divisor = if $b == 0 { 1.0 } else { f64::from($b) };
+        // SAFETY: at most 2^32 in magnitude.
+        (unsafe { (f64::from($a) / divisor).to_int_unchecked::<i64>() }) as $name
+    }};
 }
-integer!(i8 signed i16 signed i32 signed i64 signed);
-integer!(u8 unsigned u16 unsigned u32 unsigned u64 unsigned);
+integer!(i8 signed double i16 signed double i32 signed double i64 signed hardware);
+integer!(u8 unsigned double u16 unsigned double u32 unsigned double u64 unsigned hardware);
 
 macro_rules! float {
     ($($name:ident $bits:ident)*) => {$(

@@ -80,6 +80,17 @@ pub(super) fn rows(rows: usize, cols: usize, weight: usize, work: impl Fn(Range<
     });
 }
 
+/// Runs `work` for each of `units` units, which are `count` elements at `weight` each together.
+pub(super) fn all_at_once(units: usize, count: usize, weight: usize, work: impl Fn(usize) + Sync) {
+    if units < 2 || !is_large(count, weight) {
+        return (0..units).for_each(work);
+    }
+    all_pieces(units, &|unit| {
+        work(unit);
+        true
+    });
+}
+
 fn piece_of(piece: usize, count: usize) -> Range<usize> {
     piece * PIECE..count.min((piece + 1) * PIECE)
 }

@@ -2,9 +2,9 @@
 
 use super::element::Element;
 use super::math::Float;
+use super::operand::HostError;
 use super::parallel::{ranges, Shared};
 use super::vector::{self, load, store, Work, BLOCK};
-use super::HostError;
 
 /// The right operand.
 #[derive(Clone, Copy)]
@@ -101,8 +101,8 @@ pub(super) fn zip<T: Element, B: Binary<T>>(
             count,
             op,
         };
-        if B::DIVIDES {
-            // There are no vectors of integer divisions.
+        if B::DIVIDES && size_of::<T>() == 8 {
+            // There are no vectors of divisions of long integers; shorter ones are divided as doubles.
             work.run()
         } else {
             vector::run(work)

@@ -1,6 +1,9 @@
-"""Buffers, operations and Atlas programs on CPUs, Apple GPUs and NVIDIA GPUs.
+"""Arrays, buffers, operations and Atlas programs on CPUs, Apple GPUs and NVIDIA GPUs.
 
 >>> import hologram, numpy as np
+>>> x = hologram.asarray([1.0, 2.0, 3.0])
+>>> x * x + x
+Array([ 2.,  6., 12.], dtype=float64, device='cpu')
 >>> with hologram.Executor("cpu") as ex:
 ...     a = ex.from_numpy(np.arange(4, dtype=np.float32))
 ...     c = ex.allocate(4)
@@ -11,8 +14,10 @@
 
 from importlib.metadata import PackageNotFoundError, version
 
-from . import backend, errors, ops
+from . import array, backend, errors, ops
 from ._hologram import Buffer, Executor, Program, backends
+from .array import Array, asarray, default_device
+from .array import Device as device
 from .errors import HologramError
 
 try:
@@ -21,12 +26,17 @@ except PackageNotFoundError:  # The sources are used without being installed.
     __version__ = "unknown"
 
 __all__ = [
+    "Array",
     "Buffer",
     "Executor",
     "HologramError",
     "Program",
+    "array",
+    "asarray",
     "backend",
     "backends",
+    "default_device",
+    "device",
     "errors",
     "ops",
 ]

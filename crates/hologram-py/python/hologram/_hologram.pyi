@@ -1,6 +1,6 @@
 """Types of the native module."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Self, final
 
@@ -92,6 +92,10 @@ class Executor:
             FaultError: a lane's fault, with `lane`, `pc` and `instruction`.
             LaunchError: a launch over the limits.
         """
+    def allocate_unset(self, size: int, dtype: str) -> Buffer:
+        """A buffer whose elements are all written before they are read: until then they are not defined."""
+    def count_host_operation(self) -> None:
+        """Counts an operation on its arrays that was computed on the host, in `stats()["host_operations"]`."""
     def close(self) -> None:
         """Ends its use; buffers stay valid until they are freed."""
     def cleanup(self) -> None:
@@ -196,6 +200,38 @@ class Program:
         """The serialised form."""
     def __len__(self) -> int: ...
 
+_View = tuple[Buffer, int, Sequence[int]]
+
+@final
+class Expression:
+    """Elementwise steps of strided views and a fold of them, in one pass over the host's memory."""
+
+    def __new__(
+        cls,
+        operands: Sequence[str],
+        scalars: Sequence[str],
+        steps: Sequence[tuple[str, str, Sequence[int]]],
+        outputs: Sequence[int],
+        fold: tuple[str, int] | None,
+    ) -> Self:
+        """Types of operands and scalars; steps as (operation, type, values), values being operands, scalars and steps in this
+        order; the values that are written; the fold as (operation, value)."""
+    def run(
+        self,
+        ex: Executor,
+        shape: Sequence[int],
+        operands: Sequence[_View],
+        scalars: Sequence[float],
+        outputs: Sequence[_View],
+        folded: Sequence[bool] | None = None,
+        target: _View | None = None,
+    ) -> None:
+        """Computes it. A view is a buffer, its first element, and elements along each dimension; the target's are 0 along
+        folded ones."""
+
+def gemm_at(
+    ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int
+) -> None: ...
 def unary(ex: Executor, op: str, a: Buffer, c: Buffer, n: int | None = None) -> None: ...
 def binary(
     ex: Executor, op: str, a: Buffer, b: Buffer, c: Buffer, n: int | None = None

@@ -26,6 +26,22 @@ constant constexpr uint FP_TWO_ADICITY = 27u;
 // ---- Montgomery product and the wide accumulator -------------------------------------------------
 // An accumulator holds a sum of at most 4 products of reduced elements: 4 (p-1)^2 < 2^64.
 
+#if MSL_PTX
+// NVIDIA GPUs add a 64-bit word to a wide product in one instruction. In t + m p, with m = -t / p mod 2^32, the low
+// word is zero: the high word is the quotient, and nothing is subtracted.
+
+/// The high word of t - t / p * p mod 2^32 + p, at most t / 2^32 + p: 1 wide + 1 low product.
+inline uint fp_mont_quotient(ulong t) {
+    uint m = uint(t) * (0u - FP_MU);
+    msl_opaque(m);
+    return uint((t + ulong(m) * ulong(FP_P)) >> 32);
+}
+/// a * b * 2^-32 mod p: 2 wide + 1 low product, 2 additions.
+inline uint fp_mont_mul(uint a, uint b) {
+    uint r = fp_mont_quotient(ulong(a) * ulong(b));
+    return min(r, r - FP_P);
+}
+#else
 /// a * b * 2^-32 mod p: 2 wide + 1 low product, 3 additions.
 inline uint fp_mont_mul(uint a, uint b) {
     ulong t = ulong(a) * ulong(b);
@@ -33,16 +49,22 @@ inline uint fp_mont_mul(uint a, uint b) {
     uint r = uint(t >> 32) - uint((ulong(m) * ulong(FP_P)) >> 32);
     return min(r, r + FP_P);
 }
+#endif
 template <typename U> struct FpAccOf { typedef ulong T; };
 inline ulong fp_acc_mul(uint a, uint b) { return ulong(a) * ulong(b); }
 inline ulong fp_acc_mad(ulong acc, uint a, uint b) { return acc + ulong(a) * ulong(b); }
-/// acc * 2^-32 mod p for acc < 4 p^2: 1 wide + 1 low product, 5 additions.
+/// acc * 2^-32 mod p for acc < 4 p^2: 1 wide + 1 low product, 4 or 5 additions.
 inline uint fp_acc_reduce(ulong acc) {
-    uint m = uint(acc) * FP_MU;
     uint hi = uint(acc >> 32);
     hi = min(hi, hi - FP_P);
+#if MSL_PTX
+    uint r = fp_mont_quotient(ulong(hi) << 32 | ulong(uint(acc)));
+    return min(r, r - FP_P);
+#else
+    uint m = uint(acc) * FP_MU;
     uint r = hi - uint((ulong(m) * ulong(FP_P)) >> 32);
     return min(r, r + FP_P);
+#endif
 }
 
 #if LANE_WIDTH > 1

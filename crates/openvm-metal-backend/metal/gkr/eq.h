@@ -8,15 +8,21 @@ inline FpExtL gkr_select(FpExtL no, FpExtL yes, bool_l c) {
     return r;
 }
 
-/// Entry `i` of the two heaps; `levels` ext products.
-inline FpExtL gkr_eq_entry(constant GkrEqParams& params, uint_l i) {
+/// Entry `i` of the two heaps; an ext product for each variable.
+inline FpExtL gkr_eq_entry(device const FpExt* coordinates, constant GkrEqParams& params, uint_l i) {
     bool_l high = i >= uint_l(params.low_entries);
     uint_l e = max(select(i, i - uint_l(params.low_entries), high), uint_l(1u));
     uint_l zeros = clz(e);
     uint_l bits = e << zeros;  // the leading one at bit 31, then the last coordinate, ...
     FpExtL value = fpext_one<uint_l>();
-    for (uint s = 0; s < params.levels; s++) {
-        FpExtL x = gkr_select(fpext_lanes(params.low[s]), fpext_lanes(params.high[s]), high);
+    uint levels = max(params.low_vars, params.high_vars);
+    for (uint s = 0; s < levels; s++) {
+        // Level s is coordinate vars - s of the high heap and vars - skipped - s of the low one.
+        uint of_high = params.vars > s ? params.vars - s : 0u;
+        uint of_low = of_high > params.skipped ? of_high - params.skipped : 0u;
+        FpExt x_high = coordinates[params.first + params.stride * of_high];
+        FpExt x_low = coordinates[params.first + params.stride * of_low];
+        FpExtL x = gkr_select(fpext_lanes(x_low), fpext_lanes(x_high), high);
         bool_l one = ((bits >> uint_l(30u - s)) & uint_l(1u)) != uint_l(0u);
         FpExtL factor = gkr_select(fpext_one<uint_l>() - x, x, one);
         value = gkr_select(value, value * factor, uint_l(s) < uint_l(31u) - zeros);

@@ -9,17 +9,18 @@ constant constexpr uint GKR_SUMS = 64u;
 
 /// One entry of the eq tables per thread: the heap of the low coordinates, then the heap of the high
 /// ones. Entry 2^j + y of a heap is eq(its last j coordinates, y), bit 0 of y for the first of them.
-/// Cost: params.levels ext products, 16 bytes per thread.
-/// Lengths: out params.entries.
-/// Requires: params.levels <= 31.
+/// Cost: max(params.low_vars, params.high_vars) ext products, 16 bytes per thread.
+/// Lengths: coordinates params.first + params.stride * params.vars + 1, out params.entries.
+/// Requires: params.low_vars <= 31, params.high_vars <= 31.
 kernel void gkr_eq_heaps(
-    device FpExt* out [[buffer(0)]],
-    constant GkrEqParams& params [[buffer(1)]],
+    device const FpExt* coordinates [[buffer(0)]],
+    device FpExt* out [[buffer(1)]],
+    constant GkrEqParams& params [[buffer(2)]],
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.entries) return;
     index_l i = index_l(gid);
-    lane_store(out, i, gkr_eq_entry(params, to_vec(i)));
+    lane_store(out, i, gkr_eq_entry(coordinates, params, to_vec(i)));
 }
 
 /// The two layers above the leaves, whose numerators are in the base field, four leaves per thread.
@@ -88,7 +89,7 @@ inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& pa
 
 /// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over its `chunk` pairs.
 /// Cost: 6 * params.chunk ext products, 8 * params.chunk products, 96 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: p, q 4 * groups * params.chunk, partials 2 * groups, eq params.split != 0 ?
+/// Lengths: p, q 4 * groups * params.chunk, challenges max(params.lambda, params.xi) + 1, partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
 /// Requires: params.split == 0 or (1 << params.low_vars) % params.chunk == 0.
@@ -98,7 +99,8 @@ kernel void gkr_first_round_leaves(
     device const FpExt* q [[buffer(1)]],
     device const FpExt* eq [[buffer(2)]],
     device FpExt* partials [[buffer(3)]],
-    constant GkrRoundParams& params [[buffer(4)]],
+    device const FpExt* challenges [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint group [[threadgroup_position_in_grid]],
     uint tpg [[threads_per_threadgroup]],
@@ -108,8 +110,8 @@ kernel void gkr_first_round_leaves(
     threadgroup FpExt sums[GKR_SUMS];
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda;
-    bool at_one = params.at_one != 0u;
+    FpExt lambda = challenges[params.lambda];
+    bool at_one = gkr_is_zero(challenges[params.xi]);
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -124,7 +126,7 @@ kernel void gkr_first_round_leaves(
 
 /// As `gkr_first_round_leaves` for a layer in planes.
 /// Cost: 8 * params.chunk ext products, 144 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: p, q 16 * params.pairs, partials 2 * groups, eq params.split != 0 ?
+/// Lengths: p, q 16 * params.pairs, challenges max(params.lambda, params.xi) + 1, partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
 /// Requires: groups * params.chunk <= params.pairs,
@@ -135,7 +137,8 @@ kernel void gkr_first_round_planes(
     device const Fp* q [[buffer(1)]],
     device const FpExt* eq [[buffer(2)]],
     device FpExt* partials [[buffer(3)]],
-    constant GkrRoundParams& params [[buffer(4)]],
+    device const FpExt* challenges [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint group [[threadgroup_position_in_grid]],
     uint tpg [[threads_per_threadgroup]],
@@ -145,8 +148,8 @@ kernel void gkr_first_round_planes(
     threadgroup FpExt sums[GKR_SUMS];
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda;
-    bool at_one = params.at_one != 0u;
+    FpExt lambda = challenges[params.lambda];
+    bool at_one = gkr_is_zero(challenges[params.xi]);
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -161,7 +164,8 @@ kernel void gkr_first_round_planes(
 
 /// Folds the leaves by the first challenge into columns a, b, c, d and evaluates round 1.
 /// Cost: 14 * params.chunk ext products, 16 * params.chunk products, 304 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: p, q 8 * groups * params.chunk, out 32 * params.pairs, partials 2 * groups,
+/// Lengths: p, q 8 * groups * params.chunk, out 32 * params.pairs,
+/// challenges max(params.lambda, params.r, params.xi) + 1, partials 2 * groups,
 /// eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -174,7 +178,8 @@ kernel void gkr_first_fold_leaves(
     device Fp* out [[buffer(2)]],
     device const FpExt* eq [[buffer(3)]],
     device FpExt* partials [[buffer(4)]],
-    constant GkrRoundParams& params [[buffer(5)]],
+    device const FpExt* challenges [[buffer(5)]],
+    constant GkrRoundParams& params [[buffer(6)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint group [[threadgroup_position_in_grid]],
     uint tpg [[threads_per_threadgroup]],
@@ -184,8 +189,8 @@ kernel void gkr_first_fold_leaves(
     threadgroup FpExt sums[GKR_SUMS];
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda, r = params.r;
-    bool at_one = params.at_one != 0u;
+    FpExt lambda = challenges[params.lambda], r = challenges[params.r];
+    bool at_one = gkr_is_zero(challenges[params.xi]);
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -200,7 +205,7 @@ kernel void gkr_first_fold_leaves(
 
 /// As `gkr_first_fold_leaves` for a layer in planes.
 /// Cost: 16 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: p, q 32 * params.pairs, out 32 * params.pairs,
+/// Lengths: p, q 32 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -213,7 +218,8 @@ kernel void gkr_first_fold_planes(
     device Fp* out [[buffer(2)]],
     device const FpExt* eq [[buffer(3)]],
     device FpExt* partials [[buffer(4)]],
-    constant GkrRoundParams& params [[buffer(5)]],
+    device const FpExt* challenges [[buffer(5)]],
+    constant GkrRoundParams& params [[buffer(6)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint group [[threadgroup_position_in_grid]],
     uint tpg [[threads_per_threadgroup]],
@@ -223,8 +229,8 @@ kernel void gkr_first_fold_planes(
     threadgroup FpExt sums[GKR_SUMS];
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
-    FpExt lambda = params.lambda, r = params.r;
-    bool at_one = params.at_one != 0u;
+    FpExt lambda = challenges[params.lambda], r = challenges[params.r];
+    bool at_one = gkr_is_zero(challenges[params.xi]);
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -240,7 +246,7 @@ kernel void gkr_first_fold_planes(
 /// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
 /// and evaluates the next round.
 /// Cost: 14 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: in 64 * params.pairs, out 32 * params.pairs,
+/// Lengths: in 64 * params.pairs, out 32 * params.pairs, challenges max(params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -252,7 +258,8 @@ kernel void gkr_fold_round(
     device Fp* out [[buffer(1)]],
     device const FpExt* eq [[buffer(2)]],
     device FpExt* partials [[buffer(3)]],
-    constant GkrRoundParams& params [[buffer(4)]],
+    device const FpExt* challenges [[buffer(4)]],
+    constant GkrRoundParams& params [[buffer(5)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint group [[threadgroup_position_in_grid]],
     uint tpg [[threads_per_threadgroup]],
@@ -263,8 +270,8 @@ kernel void gkr_fold_round(
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
     ulong len = 2 * params.pairs;
-    FpExt r = params.r;
-    bool at_one = params.at_one != 0u;
+    FpExt r = challenges[params.r];
+    bool at_one = gkr_is_zero(challenges[params.xi]);
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);

@@ -2,16 +2,16 @@
 // Parameters of the GKR kernels; the same structs as in `src/params/gkr.rs`.
 #include "../field/fp_ext.h"
 
-constant constexpr uint GKR_MAX_VARS = 32u;
-
-/// Of `gkr_eq_heaps`.
+/// Of `gkr_eq_heaps`. Coordinate `t` of the point is `coordinates[first + stride * t]`.
 struct alignas(16) GkrEqParams {
-    FpExt low[GKR_MAX_VARS];   // coordinates of the low heap, last one first
-    FpExt high[GKR_MAX_VARS];  // coordinates of the high heap, last one first
-    uint low_entries;          // entries of the low heap, which comes first (0: there is none)
-    uint entries;              // of both
-    uint levels;               // coordinates to look at, the larger of the two
-    uint unused;
+    uint first;
+    uint stride;
+    uint low_vars;     // variables of the low heap
+    uint high_vars;    // variables of the high heap
+    uint skipped;      // last coordinates that the low heap is not over
+    uint low_entries;  // entries of the low heap, which comes first (0: there is none)
+    uint entries;      // of both
+    uint vars;         // coordinates 1, .., vars are those of the heaps
 };
 
 /// Of `gkr_build_leaves` and `gkr_build_planes`.
@@ -22,13 +22,37 @@ struct alignas(16) GkrBuildParams {
 
 /// Of the kernels that evaluate one round of a layer's sumcheck.
 struct alignas(16) GkrRoundParams {
-    FpExt lambda;     // batches denominators with numerators (first two rounds only)
-    FpExt r;          // challenge of the round before (not in the first round)
     ulong pairs;      // pairs (y, 0), (y, 1) of the table that is evaluated
     uint chunk;       // pairs for each threadgroup, a power of two
     uint eq_low;      // first entry of the low eq table
     uint low_vars;    // its log size if the weight is a product of two tables
     uint eq_high;     // first entry of the high eq table
     uint split;       // 1 if the weight of y is low[y mod 2^low_vars] * high[y >> low_vars], else low[y]
-    uint at_one;      // 1: evaluate at 1 in place of 0
+    uint lambda;      // index of the challenge that batches denominators with numerators (first two rounds only)
+    uint r;           // index of the challenge of the round before (not in the first round)
+    uint xi;          // index of the coordinate of this round; if it is 0, the sum at 1 is taken in place of that at 0
+    uint pad[2];
+};
+
+/// Of `gkr_start_layer`.
+struct alignas(16) GkrStartParams {
+    uint previous;  // where the section of the layer above begins in the log
+    uint rounds;    // of this layer, at least 1
+    uint pad[2];
+};
+
+/// Of `gkr_finish_round`.
+struct alignas(16) GkrFinishParams {
+    uint partials;  // threadgroups of the round
+    uint xi;        // index of its coordinate in the log
+    uint inverse;   // index of the coordinate's inverse in the working memory
+    uint at;        // where the log of the round begins
+};
+
+/// Of `gkr_finish_layer`.
+struct alignas(16) GkrTailParams {
+    uint previous;  // where the section of the layer above begins in the log
+    uint rounds;    // of this layer
+    uint log_rows;  // of the columns that come in, to be folded by the last challenge; at least 1, below `rounds`
+    uint eq;        // first entry of the heap of eq tables
 };

@@ -85,3 +85,6 @@ inline ulong gkr_low_base(constant GkrRoundParams& params, ulong first) {
     ulong inside = params.split != 0u ? first & ((1ul << params.low_vars) - 1ul) : first;
     return ulong(params.eq_low) + inside;
 }
+
+/// True for 0: then the claim of a round with this coordinate does not determine its polynomial at 1.
+inline bool gkr_is_zero(FpExt x) { return (x.c[0].v | x.c[1].v | x.c[2].v | x.c[3].v) == 0u; }

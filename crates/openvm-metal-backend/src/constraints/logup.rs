@@ -36,7 +36,7 @@ pub struct LogupGkr {
 ///
 /// # Errors
 /// Unbalanced interactions, too many of them for the stacked layout, failures of the device.
-pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC>>(
+pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,

@@ -36,7 +36,7 @@ pub type ConstraintOutput = (GkrProof<SC>, BatchConstraintProof<SC>, Vec<EF>);
 ///
 /// # Errors
 /// Unbalanced interactions, too many of them for the stacked layout, failures of the device.
-pub fn prove_constraints<TS: FiatShamirTranscript<SC>>(
+pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,

@@ -7,13 +7,16 @@ use openvm_stark_backend::{
 use p3_field::PrimeCharacteristicRing;
 
 use super::device_rounds::DeviceRounds;
+use super::device_transcript::{prove_layers, LEAST_HOST_LOG_LAYER, LOG_TAIL_ROWS};
 use super::host::HostTable;
-use super::round::{inverses, LayerClaim, RoundSums};
+use super::host_transcript::prove_on_device;
+use super::rounds::{observe_claims, Rounds};
 use super::tree::FracTree;
 use super::FracLayer;
 use crate::config::MetalProverConfig;
 use crate::error::MetalProverError;
 use crate::prelude::{EF, SC};
+use crate::transcript::sponge_for_device;
 
 /// Proves the sum of the fractions of `leaves` through the layers of their tree; the transcript sees
 /// what the reference's `fractional_sumcheck` shows it.
@@ -26,7 +29,7 @@ use crate::prelude::{EF, SC};
 ///
 /// # Errors
 /// [`MetalProverError::InteractionsUnbalanced`] if `assert_zero` and the sum is not zero; errors of the device.
-pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
+pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
@@ -42,12 +45,7 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
         return Ok((proof, vec![]));
     };
     let _stage = s.stage("fractional_sumcheck");
-    // A layer of 2^m fractions starts with tables of 2^(m-1) rows.
-    let log_host_rows = config.gkr_host_log_layer.clamp(1, 33) - 1;
-    let mut tree = {
-        let _stage = s.stage("tree");
-        FracTree::build(s, leaves, log_host_rows + 1)?
-    };
+    let mut tree = build_tree(s, config, transcript, leaves)?;
 
     let root = tree.host_node(0, 0);
     if !assert_zero {
@@ -58,37 +56,111 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
     transcript.observe_ext(root.1);
 
     let (zero, one) = (tree.host_node(1, 0), tree.host_node(1, 1));
-    let mut claims = GkrLayerClaims::<SC> {
+    let claims = GkrLayerClaims::<SC> {
         p_xi_0: zero.0,
         q_xi_0: zero.1,
         p_xi_1: one.0,
         q_xi_1: one.1,
     };
-    let mut xi = vec![observe_claims(transcript, &claims)];
+    let mu = observe_claims(transcript, &claims);
     let mut claims_per_layer = vec![claims.clone()];
-    let mut sumcheck_polys = Vec::new();
+    let layers = prove_layers_below(s, config, &mut tree, transcript, claims, vec![mu])?;
+    claims_per_layer.extend(layers.claims);
+    let proof = FracSumcheckProof {
+        fractional_sum: root,
+        claims_per_layer,
+        sumcheck_polys: layers.polys,
+    };
+    Ok((proof, layers.xi))
+}
 
+/// The tree of all layers, with what the rounds of a layer need.
+fn build_tree<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    transcript: &TS,
+    leaves: FracLayer,
+) -> Result<FracTree, MetalProverError> {
+    let _stage = s.stage("tree");
+    // On the device's transcript the tables of all layers are finished there, in slots that go on below those of the tree.
+    let below = match sponge_for_device(s, config, transcript) {
+        Some(_) => LOG_TAIL_ROWS + 1,
+        None => usize::MAX,
+    };
+    FracTree::build(s, leaves, log_host(s, config, transcript), below)
+}
+
+/// Layers of at most `2^log_host` fractions are on the host.
+fn log_host<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    transcript: &TS,
+) -> usize {
+    let least = match sponge_for_device(s, config, transcript) {
+        Some(_) => LEAST_HOST_LOG_LAYER,
+        None => 1,
+    };
+    config.gkr_host_log_layer.clamp(least, 33)
+}
+
+/// The messages of several layers.
+struct Layers {
+    claims: Vec<GkrLayerClaims<SC>>,
+    polys: Vec<Vec<[EF; 3]>>,
+    /// The point that the last of them leaves.
+    xi: Vec<EF>,
+}
+
+/// Proves the layers below the one that left `claims` at the point `xi`: the first of them is layer `xi.len() + 1`.
+fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    tree: &mut FracTree,
+    transcript: &mut TS,
+    mut claims: GkrLayerClaims<SC>,
+    xi: Vec<EF>,
+) -> Result<Layers, MetalProverError> {
+    let log_host = log_host(s, config, transcript);
     let mut device = DeviceRounds::new(s, tree.log_len())?;
-    for m in 2..=tree.log_len() {
+    let mut proved = Layers {
+        claims: Vec::new(),
+        polys: Vec::new(),
+        xi,
+    };
+    for m in proved.xi.len() + 1..=tree.log_len() {
+        let host_layer = tree.host_layer(m);
+        let sponge = sponge_for_device(s, config, transcript);
+        if let (None, Some(sponge)) = (host_layer, sponge) {
+            let above = (&claims, &proved.xi[..]);
+            let layers = prove_layers(s, &mut device, tree, transcript, sponge, m, above)?;
+            for layer in layers {
+                proved.polys.push(layer.polys);
+                proved.claims.push(layer.claims);
+                proved.xi = layer.xi;
+            }
+            break;
+        }
         let lambda = transcript.sample_ext();
+        let xi = &proved.xi;
         let mu = xi[0];
         let p = claims.p_xi_0 + mu * (claims.p_xi_1 - claims.p_xi_0);
         let q = claims.q_xi_0 + mu * (claims.q_xi_1 - claims.q_xi_0);
-        let mut rounds = Rounds::new(transcript, &xi, p + lambda * q);
-        let mut table = match tree.host_layer(m) {
+        let mut rounds = Rounds::new(transcript, xi, p + lambda * q);
+        let mut table = match host_layer {
             Some((p, q)) => {
-                let table = HostTable::from_nodes(p, q, lambda, &xi);
+                let table = HostTable::from_nodes(p, q, lambda, xi);
                 s.count_host_work("gkr: rounds of small tables", table.rows());
                 table
             }
-            None => device.prove(s, &mut tree, m, lambda, &mut rounds, log_host_rows)?,
+            // A layer of 2^m fractions starts with tables of 2^(m-1) rows.
+            None => prove_on_device(s, &mut device, tree, m, lambda, &mut rounds, log_host - 1)?,
         };
         while table.rows() > 1 {
             let r = rounds.next(table.sums(rounds.at_one()));
             table.fold(r);
         }
         let [a, b, c, d] = table.row();
-        let (polys, rho) = (rounds.polys, rounds.challenges);
+        let (polys, rho) = rounds.finish();
         claims = GkrLayerClaims::<SC> {
             p_xi_0: a - lambda * d,
             q_xi_0: d,
@@ -96,76 +168,35 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC>>(
             q_xi_1: b,
         };
         let mu = observe_claims(transcript, &claims);
-        xi = std::iter::once(mu).chain(rho).collect();
-        claims_per_layer.push(claims.clone());
-        sumcheck_polys.push(polys);
+        proved.xi = std::iter::once(mu).chain(rho).collect();
+        proved.claims.push(claims.clone());
+        proved.polys.push(polys);
     }
-    Ok((
-        FracSumcheckProof {
-            fractional_sum: root,
-            claims_per_layer,
-            sumcheck_polys,
-        },
-        xi,
-    ))
+    Ok(proved)
 }
 
-/// Observes the claims of a layer and samples `mu`, the coordinate that joins them.
-fn observe_claims<TS: FiatShamirTranscript<SC>>(
+/// For checks: the messages of all layers below the one that left the claims at `xi`, and the last point. The claims
+/// need not be true.
+pub(crate) fn layer_messages<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
     transcript: &mut TS,
-    claims: &GkrLayerClaims<SC>,
-) -> EF {
-    for value in [claims.p_xi_0, claims.q_xi_0, claims.p_xi_1, claims.q_xi_1] {
-        transcript.observe_ext(value);
+    leaves: FracLayer,
+    [p_xi_0, q_xi_0, p_xi_1, q_xi_1]: [EF; 4],
+    xi: Vec<EF>,
+) -> Result<Vec<EF>, MetalProverError> {
+    let claims = GkrLayerClaims::<SC> {
+        p_xi_0,
+        q_xi_0,
+        p_xi_1,
+        q_xi_1,
+    };
+    let mut tree = build_tree(s, config, transcript, leaves)?;
+    let layers = prove_layers_below(s, config, &mut tree, transcript, claims, xi)?;
+    let mut messages = layers.polys.concat().concat();
+    for claims in layers.claims {
+        messages.extend([claims.p_xi_0, claims.q_xi_0, claims.p_xi_1, claims.q_xi_1]);
     }
-    transcript.sample_ext()
-}
-
-/// The sumcheck of one layer as the transcript sees it.
-pub(super) struct Rounds<'a, TS> {
-    transcript: &'a mut TS,
-    xi: &'a [EF],
-    inverses: Vec<EF>,
-    claim: LayerClaim,
-    polys: Vec<[EF; 3]>,
-    challenges: Vec<EF>,
-}
-
-impl<'a, TS: FiatShamirTranscript<SC>> Rounds<'a, TS> {
-    fn new(transcript: &'a mut TS, xi: &'a [EF], claim: EF) -> Self {
-        let (inverses, rounds) = (inverses(xi), xi.len());
-        Self {
-            transcript,
-            xi,
-            inverses,
-            claim: LayerClaim::new(claim),
-            polys: Vec::with_capacity(rounds),
-            challenges: Vec::with_capacity(rounds),
-        }
-    }
-
-    /// The point of the layer, one coordinate per round.
-    pub fn xi(&self) -> &'a [EF] {
-        self.xi
-    }
-
-    /// Whether the next round needs its sum at 1 in place of 0.
-    pub fn at_one(&self) -> bool {
-        LayerClaim::at_one(self.xi[self.polys.len()])
-    }
-
-    /// Observes the polynomial of the next round and samples its challenge.
-    pub fn next(&mut self, sums: RoundSums) -> EF {
-        let i = self.polys.len();
-        let poly = self.claim.round(self.xi[i], self.inverses[i], sums);
-        let evals = poly.evals();
-        for value in evals {
-            self.transcript.observe_ext(value);
-        }
-        let r = self.transcript.sample_ext();
-        self.claim = poly.fold(r);
-        self.polys.push(evals);
-        self.challenges.push(r);
-        r
-    }
+    messages.extend(layers.xi);
+    Ok(messages)
 }

@@ -70,16 +70,17 @@ pub(super) struct FracTree {
 
 impl FracTree {
     /// Sums up, on the device as long as a layer has more than `2^log_host` nodes, two layers per
-    /// dispatch; layers `0..=log_host` end on the host, with one wait.
+    /// dispatch; layers `0..=log_host` end on the host, with one wait. If there are slots, they begin at `below` at the latest.
     pub fn build(
         s: &CommandStream,
         leaves: FracLayer,
         log_host: usize,
+        below: usize,
     ) -> Result<Self, MetalProverError> {
         let log_len = leaves.log_len();
         let log_host = log_host.clamp(1, log_len);
         let lowest = if log_len > log_host {
-            log_host - 1
+            below.min(log_host - 1)
         } else {
             log_len
         };

@@ -4,6 +4,7 @@ use openvm_metal_common::{
     CommandStream, DeviceElem, DeviceProfile, Execution, Grid, MetalBuffer, MetalError, MetalSlice,
     MetalSliceMut,
 };
+use p3_field::BasedVectorSpace;
 
 use crate::{
     kernels,
@@ -44,6 +45,9 @@ pub trait MerkleCell: DeviceElem {
         rows: &mut MetalBuffer<Self>,
         p: &MerkleOpenParams,
     ) -> Result<(), MetalError>;
+
+    #[doc(hidden)]
+    fn from_words(words: &[F]) -> Vec<Self>;
 }
 
 /// Hashes rows of a matrix into digests.
@@ -56,7 +60,7 @@ pub(super) type Leaves<'a, T> = dyn Fn(
     + 'a;
 
 macro_rules! merkle_cell {
-    ($cell:ty, $leaves:ident, $rows:ident) => {
+    ($cell:ty, $leaves:ident, $rows:ident, $from_words:expr) => {
         impl MerkleCell for $cell {
             fn leaves(
                 s: &CommandStream,
@@ -78,11 +82,21 @@ macro_rules! merkle_cell {
             ) -> Result<(), MetalError> {
                 kernels::$rows(s, grid, matrix, queries, rows, p)
             }
+
+            fn from_words(words: &[F]) -> Vec<Self> {
+                $from_words(words)
+            }
         }
     };
 }
-merkle_cell!(F, merkle_leaves_base, merkle_open_base);
-merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext);
+merkle_cell!(F, merkle_leaves_base, merkle_open_base, <[F]>::to_vec);
+merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext, elements);
+
+/// Extension elements from their words.
+fn elements(words: &[F]) -> Vec<EF> {
+    let element = |w: &[F]| EF::from_basis_coefficients_fn(|c| w[c]);
+    words.chunks_exact(4).map(element).collect()
+}
 
 /// A Merkle tree and the matrix below it.
 pub struct MerkleTreeMetal<T> {

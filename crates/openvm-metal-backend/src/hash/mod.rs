@@ -10,7 +10,11 @@ mod open;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{absorb::AbsorbedRows, merkle::digests_below_leaves, open::finish_openings};
+pub(crate) use self::{
+    absorb::AbsorbedRows,
+    merkle::digests_below_leaves,
+    open::{read_words, Gathered},
+};
 pub use self::{
     merkle::{MerkleCell, MerkleTreeMetal},
     open::Openings,

@@ -1,9 +1,14 @@
-//! Opened leaves and Merkle paths: gathered on the device, read with one wait for any number of trees.
+//! Opened leaves and Merkle paths: gathered on the device, read with one wait for any number of trees and queries.
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
 
 use super::merkle::{MerkleCell, MerkleTreeMetal};
-use crate::{kernels, matrix::MetalMatrix, params::MerkleOpenParams, prelude::Digest};
+use crate::{
+    kernels,
+    matrix::MetalMatrix,
+    params::MerkleOpenParams,
+    prelude::{Digest, F},
+};
 
 /// Opened leaves of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,17 +30,15 @@ pub(crate) struct OpeningInFlight<'a, T> {
 }
 
 impl<T: MerkleCell> MerkleTreeMetal<T> {
-    /// Opens leaves: two dispatches, and one wait for the rows and one for the paths.
+    /// Opens leaves: two dispatches, one wait.
     ///
     /// # Errors
     /// If an index is not below [`query_stride`](Self::query_stride), if columns of the matrix were
     /// dropped, or if the device fails.
     pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
-        let opened = finish_openings(s, vec![self.begin_open(s, indices)?])?;
-        Ok(opened.into_iter().next().unwrap_or(Openings {
-            rows: vec![],
-            siblings: vec![],
-        }))
+        let gathered = self.begin_open(s, indices)?.finish()?;
+        let mut words = read_words(s, &gathered.slices()?)?.into_iter();
+        Ok(gathered.assemble(&mut words))
     }
 
     /// Gathers the kept columns of leaves, and their paths: two dispatches, no wait. What was dropped
@@ -125,40 +128,14 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
         }
     }
 
-    /// The gathered cells of each part and the siblings, in the shape of the proof.
-    fn assemble(&self, cells: &[Vec<T>], siblings: &[Digest]) -> Openings<T> {
-        let (count, rows_per_query) = (self.queries.len(), self.tree.rows_per_query());
-        let row = |index: usize| {
-            let ranges = self.ranges.iter().zip(cells);
-            let cells = ranges.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
-            cells.copied().collect()
-        };
-        let rows = (0..count)
-            .map(|query| {
-                let first = query * rows_per_query;
-                (first..first + rows_per_query).map(row).collect()
-            })
-            .collect();
-        let siblings = match self.tree.proof_depth() {
-            0 => vec![vec![]; count],
-            depth => siblings.chunks_exact(depth).map(<[_]>::to_vec).collect(),
-        };
-        Openings { rows, siblings }
-    }
-}
-
-/// Reads what was gathered from all trees: one wait for the cells and one for the paths.
-///
-/// # Errors
-/// If columns of a tree are missing, or if the device fails.
-pub(crate) fn finish_openings<T: MerkleCell>(
-    s: &CommandStream,
-    openings: Vec<OpeningInFlight<'_, T>>,
-) -> Result<Vec<Openings<T>>, MetalError> {
-    for opening in &openings {
-        let gathered: usize = opening.ranges.iter().map(|&(width, _)| width).sum();
-        let width = opening.tree.width;
-        if gathered != width && !opening.queries.is_empty() {
+    /// What was gathered, once all columns were; the tree is not needed any more.
+    ///
+    /// # Errors
+    /// If columns of the tree are missing.
+    pub fn finish(self) -> Result<Gathered<T>, MetalError> {
+        let (gathered, width): (usize, _) =
+            (self.ranges.iter().map(|r| r.0).sum(), self.tree.width);
+        if gathered != width && !self.queries.is_empty() {
             let actual = format!("{gathered} of {width}");
             return Err(MetalError::argument_mismatch(
                 "merkle_open",
@@ -167,27 +144,87 @@ pub(crate) fn finish_openings<T: MerkleCell>(
                 actual,
             ));
         }
+        Ok(Gathered {
+            queries: self.queries.len(),
+            rows_per_query: self.tree.rows_per_query(),
+            depth: self.tree.proof_depth(),
+            ranges: self.ranges,
+            paths: self.paths,
+        })
     }
-    let ranges = openings.iter().flat_map(|opening| &opening.ranges);
-    let ranges: Vec<_> = ranges.map(|(_, cells)| cells.as_slice()).collect();
-    let paths = openings.iter().filter_map(|opening| opening.paths.as_ref());
-    let paths: Vec<_> = paths.map(|paths| paths.as_slice()).collect();
-    let (mut cells, mut siblings) = (vec![], vec![].into_iter());
-    if !ranges.is_empty() {
-        cells = s.read_many(&ranges)?;
+}
+
+/// Leaves and paths that were gathered from a tree and wait to be read.
+pub(crate) struct Gathered<T> {
+    queries: usize,
+    rows_per_query: usize,
+    depth: usize,
+    /// Column ranges in order: width of the range, rows of all queries.
+    ranges: Vec<(usize, MetalBuffer<T>)>,
+    /// Siblings, path after path; `None` for a tree of one leaf.
+    paths: Option<MetalBuffer<Digest>>,
+}
+
+impl<T: MerkleCell> Gathered<T> {
+    /// What is to be read, as words.
+    ///
+    /// # Errors
+    /// None for types of whole words.
+    pub fn slices(&self) -> Result<Vec<MetalSlice<'_, F>>, MetalError> {
+        let cells = self
+            .ranges
+            .iter()
+            .map(|(_, cells)| cells.as_slice().cast::<F>());
+        let paths = self.paths.iter().map(|paths| paths.as_slice().cast::<F>());
+        cells.chain(paths).collect()
     }
-    if !paths.is_empty() {
-        siblings = s.read_many(&paths)?.into_iter();
-    }
-    let mut cells = cells.as_slice();
-    let assembled = openings.iter().map(|opening| {
-        let (own, rest) = cells.split_at(opening.ranges.len());
-        cells = rest;
-        let paths = match opening.paths {
-            Some(_) => siblings.next().unwrap_or_default(),
+
+    /// The rows and paths in the shape of the proof, from the words of [`Self::slices`], which are taken from `read`.
+    pub fn assemble(&self, read: &mut impl Iterator<Item = Vec<F>>) -> Openings<T> {
+        let cells: Vec<Vec<T>> = read
+            .by_ref()
+            .take(self.ranges.len())
+            .map(|words| T::from_words(&words))
+            .collect();
+        let siblings: Vec<Digest> = match self.paths {
+            Some(_) => digests(&read.next().unwrap_or_default()),
             None => vec![],
         };
-        opening.assemble(own, &paths)
-    });
-    Ok(assembled.collect())
+        let row = |index: usize| {
+            let ranges = self.ranges.iter().zip(&cells);
+            let cells = ranges.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
+            cells.copied().collect()
+        };
+        let rows = (0..self.queries)
+            .map(|query| {
+                let first = query * self.rows_per_query;
+                (first..first + self.rows_per_query).map(row).collect()
+            })
+            .collect();
+        let siblings = match self.depth {
+            0 => vec![vec![]; self.queries],
+            depth => siblings.chunks_exact(depth).map(<[_]>::to_vec).collect(),
+        };
+        Openings { rows, siblings }
+    }
+}
+
+/// Reads all slices: one wait, none if there is nothing to read.
+///
+/// # Errors
+/// If the device fails.
+pub(crate) fn read_words(
+    s: &CommandStream,
+    slices: &[MetalSlice<'_, F>],
+) -> Result<Vec<Vec<F>>, MetalError> {
+    match slices {
+        [] => Ok(vec![]),
+        _ => s.read_many(slices),
+    }
+}
+
+/// Digests from their words.
+fn digests(words: &[F]) -> Vec<Digest> {
+    let (digests, _) = words.as_chunks();
+    digests.to_vec()
 }

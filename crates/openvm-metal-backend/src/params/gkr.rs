@@ -1,41 +1,23 @@
 //! Parameter structs of the GKR kernels.
 
-use p3_field::PrimeCharacteristicRing;
-
-use crate::prelude::EF;
-
-/// Most coordinates of an eq heap.
-pub const GKR_MAX_VARS: usize = 32;
-
-/// Of `gkr_eq_heaps`.
-#[derive(Clone, Copy, Debug)]
+/// Of `gkr_eq_heaps`. Coordinate `t` of the point is `coordinates[first + stride * t]`.
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrEqParams {
-    /// Coordinates of the low heap, last one first.
-    pub low: [EF; GKR_MAX_VARS],
-    /// Coordinates of the high heap, last one first.
-    pub high: [EF; GKR_MAX_VARS],
+    pub first: u32,
+    pub stride: u32,
+    /// Variables of the low heap.
+    pub low_vars: u32,
+    /// Variables of the high heap.
+    pub high_vars: u32,
+    /// Last coordinates that the low heap is not over.
+    pub skipped: u32,
     /// Entries of the low heap, which comes first; 0 if there is none.
     pub low_entries: u32,
     /// Entries of both heaps.
     pub entries: u32,
-    /// Coordinates to look at: the larger number of levels of the two.
-    pub levels: u32,
-    /// Padding.
-    pub unused: u32,
-}
-
-impl Default for GkrEqParams {
-    fn default() -> Self {
-        Self {
-            low: [EF::ZERO; GKR_MAX_VARS],
-            high: [EF::ZERO; GKR_MAX_VARS],
-            low_entries: 0,
-            entries: 0,
-            levels: 0,
-            unused: 0,
-        }
-    }
+    /// Coordinates 1, .., `vars` are those of the heaps.
+    pub vars: u32,
 }
 
 /// Of `gkr_build_leaves` and `gkr_build_planes`.
@@ -52,10 +34,6 @@ pub struct GkrBuildParams {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrRoundParams {
-    /// Batches denominators with numerators (first two rounds only).
-    pub lambda: EF,
-    /// Challenge of the round before (not in the first round).
-    pub r: EF,
     /// Pairs of the table that is evaluated.
     pub pairs: u64,
     /// Pairs for each threadgroup, a power of two.
@@ -68,6 +46,52 @@ pub struct GkrRoundParams {
     pub eq_high: u32,
     /// 1 if the weight of pair `y` is `low[y mod 2^low_vars] * high[y >> low_vars]`, else `low[y]`.
     pub split: u32,
-    /// 1 to evaluate at 1 in place of 0.
-    pub at_one: u32,
+    /// Index of the challenge that batches denominators with numerators (first two rounds only).
+    pub lambda: u32,
+    /// Index of the challenge of the round before (not in the first round).
+    pub r: u32,
+    /// Index of the round's coordinate; if it is 0, the sum at 1 is taken in place of that at 0.
+    pub xi: u32,
+    /// Padding.
+    pub pad: [u32; 2],
+}
+
+/// Of `gkr_start_layer`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
+pub struct GkrStartParams {
+    /// Where the section of the layer above begins in the log.
+    pub previous: u32,
+    /// Rounds of this layer.
+    pub rounds: u32,
+    /// Padding.
+    pub pad: [u32; 2],
+}
+
+/// Of `gkr_finish_round`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
+pub struct GkrFinishParams {
+    /// Threadgroups of the round.
+    pub partials: u32,
+    /// Index of its coordinate in the log.
+    pub xi: u32,
+    /// Index of the coordinate's inverse in the working memory.
+    pub inverse: u32,
+    /// Where the log of the round begins.
+    pub at: u32,
+}
+
+/// Of `gkr_finish_layer`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(16))]
+pub struct GkrTailParams {
+    /// Where the section of the layer above begins in the log.
+    pub previous: u32,
+    /// Rounds of this layer.
+    pub rounds: u32,
+    /// Of the columns that come in, as a logarithm.
+    pub log_rows: u32,
+    /// First entry of the heap of eq tables.
+    pub eq: u32,
 }

@@ -11,8 +11,10 @@ mod grind;
 mod hash;
 mod ntt;
 mod openings;
+mod transcript;
 
 #[allow(unused_imports)]
 pub use self::{
     bench::*, commit::*, constraints::*, gkr::*, grind::*, hash::*, ntt::*, openings::*,
+    transcript::*,
 };

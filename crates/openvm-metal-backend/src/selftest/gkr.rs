@@ -9,7 +9,7 @@ use p3_field::PrimeCharacteristicRing;
 use super::{compare, Check, CheckEnv, CheckFailure};
 use crate::config::MetalProverConfig;
 use crate::error::MetalProverError;
-use crate::gkr::{fractional_sumcheck, FracLayer};
+use crate::gkr::{fractional_sumcheck, layer_messages, FracLayer};
 use crate::prelude::{Digest, EF, F, SC};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -27,6 +27,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "gkr",
         name: "large_layer",
         run: large_layer,
+    },
+    Check {
+        group: "gkr",
+        name: "special_points",
+        run: special_points,
     },
 ];
 
@@ -69,29 +74,50 @@ fn flatten((proof, xi): (FracSumcheckProof<SC>, Vec<EF>)) -> Vec<EF> {
     all
 }
 
-fn check<TS: FiatShamirTranscript<SC>>(
+fn check<TS: FiatShamirTranscript<SC> + 'static>(
     env: &CheckEnv,
     transcript: &TS,
     gate: usize,
-    leaves: FracLayer,
-    evals: &[Frac<EF>],
+    p: &[F],
+    q: &[EF],
 ) -> Result<(), CheckFailure> {
+    let evals: Vec<_> = p
+        .iter()
+        .zip(q)
+        .map(|(&p, &q)| Frac::new(p.into(), q))
+        .collect();
     let mut theirs = transcript.clone();
-    let expected = reference::fractional_sumcheck::<SC, _>(&mut theirs, evals, false)
+    let expected = reference::fractional_sumcheck::<SC, _>(&mut theirs, &evals, false)
         .map_err(|error| MetalProverError::internal("selftest of gkr", error.to_string()))?;
-    let mut ours = transcript.clone();
-    let config = MetalProverConfig {
+    let (expected, next) = (flatten(expected), theirs.sample());
+    for on_device in [false, true] {
+        let mut ours = transcript.clone();
+        let config = config(gate, on_device);
+        let leaves = FracLayer::from_host(env.s, p, q)?;
+        let actual = fractional_sumcheck(env.s, &config, &mut ours, Some(leaves), false)?;
+        let what = || {
+            let place = if on_device { "device" } else { "host" };
+            format!(
+                "{} leaves, gate 2^{gate}, transcript on the {place}",
+                evals.len()
+            )
+        };
+        compare(what, &flatten(actual), &expected)?;
+        compare(what, &[ours.sample()], &[next])?;
+    }
+    Ok(())
+}
+
+fn config(gate: usize, transcript_on_device: bool) -> MetalProverConfig {
+    MetalProverConfig {
         gkr_host_log_layer: gate,
+        transcript_on_device: Some(transcript_on_device),
         ..MetalProverConfig::default()
-    };
-    let actual = fractional_sumcheck(env.s, &config, &mut ours, Some(leaves), false)?;
-    let what = || format!("{} leaves, gate 2^{gate}", evals.len());
-    compare(what, &flatten(actual), &flatten(expected))?;
-    compare(what, &[ours.sample()], &[theirs.sample()])
+    }
 }
 
 /// Random leaves, host gates from 1 (everything on the device) up.
-fn sizes<TS: FiatShamirTranscript<SC>>(
+fn sizes<TS: FiatShamirTranscript<SC> + 'static>(
     env: &mut CheckEnv,
     transcript: TS,
     logs: &[usize],
@@ -100,13 +126,7 @@ fn sizes<TS: FiatShamirTranscript<SC>>(
     for log_len in env.sizes(logs, 8) {
         for &gate in gates {
             let (p, q) = (env.rng.fs(1 << log_len), env.rng.efs(1 << log_len));
-            let evals: Vec<_> = p
-                .iter()
-                .zip(&q)
-                .map(|(&p, &q)| Frac::new(p.into(), q))
-                .collect();
-            let leaves = FracLayer::from_host(env.s, &p, &q)?;
-            check(env, &transcript, gate, leaves, &evals)?;
+            check(env, &transcript, gate, &p, &q)?;
         }
     }
     Ok(())
@@ -126,4 +146,43 @@ fn special_challenges(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 /// Pairs of more variables than one eq table has.
 fn large_layer(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     sizes(env, default_duplex_sponge(), &[16], &[9])
+}
+
+/// Layers that begin at a point with coordinates 0 and 1, where the claim of a round does not determine its polynomial: the
+/// device's transcript against the host's.
+fn special_points(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for log_len in env.sizes(&[3, 4, 6, 9, 12, 13], 9) {
+        for gate in [2, 3].into_iter().filter(|&gate| gate < log_len) {
+            let (p, q) = (env.rng.fs(1 << log_len), env.rng.efs(1 << log_len));
+            let claims = [env.rng.ef(), env.rng.ef(), env.rng.ef(), env.rng.ef()];
+            // The point of layer log_len - 1 or of the first one on the device.
+            for first in [gate + 1, log_len] {
+                let mut xi = env.rng.efs(first - 1);
+                for (i, x) in xi.iter_mut().enumerate() {
+                    match (i + log_len) % 3 {
+                        0 => *x = EF::ZERO,
+                        1 => *x = EF::ONE,
+                        _ => {}
+                    }
+                }
+                let mut messages = Vec::new();
+                for on_device in [false, true] {
+                    let mut transcript = default_duplex_sponge();
+                    let leaves = FracLayer::from_host(env.s, &p, &q)?;
+                    let config = config(gate, on_device);
+                    messages.push(layer_messages(
+                        env.s,
+                        &config,
+                        &mut transcript,
+                        leaves,
+                        claims,
+                        xi.clone(),
+                    )?);
+                }
+                let what = || format!("2^{log_len} leaves from layer {first}");
+                compare(what, &messages[1], &messages[0])?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -17,6 +17,7 @@ mod prover;
 mod random;
 #[cfg(test)]
 mod tests;
+mod transcript;
 
 pub use coverage::Coverage;
 pub use env::{compare, refused, CheckEnv, CheckFailure};
@@ -63,6 +64,7 @@ pub fn checks() -> Vec<Check> {
         ntt::CHECKS,
         grind::CHECKS,
         commit::CHECKS,
+        transcript::CHECKS,
         gkr::CHECKS,
         prover::CHECKS,
         bench::CHECKS,

@@ -17,6 +17,11 @@ fn gkr() {
 }
 
 #[test]
+fn transcript() {
+    super::test_group("transcript");
+}
+
+#[test]
 fn peaks() {
     super::test_group("bench");
 }

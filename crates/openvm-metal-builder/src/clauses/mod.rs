@@ -7,14 +7,13 @@
 //! /// Lengths: in 2 * p.threads, out p.threads.
 //! ```
 
+mod expression;
 mod parse;
 mod rust;
 mod text;
 
 pub(crate) use self::{rust::function, text::documentation};
-pub use crate::clause::{
-    Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Requirement, Unit,
-};
+pub use crate::clause::Clauses;
 
 use crate::{
     error::Finding,

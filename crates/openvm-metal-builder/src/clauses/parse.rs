@@ -2,11 +2,9 @@
 
 use super::text::ClauseText;
 use crate::{
-    clause::{
-        Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Requirement, Unit,
-    },
+    clause::{Clauses, Cost, Expr, Order, Per, Relation, Requirement, Unit},
     kernel_fn::KernelFn,
-    signature::{Param, ParamKind},
+    signature::ParamKind,
 };
 
 /// Why a clause cannot be read.
@@ -19,14 +17,12 @@ pub(super) struct ClauseError {
 /// As many as a launch of `openvm-metal-common` takes.
 const MAX_GIVEN: usize = 4;
 
-type Parsed<T> = Result<T, ClauseError>;
+pub(super) type Parsed<T> = Result<T, ClauseError>;
 
-const GRAMMAR: &str = "see the section Clauses of docs/kernels.md";
+pub(super) const GRAMMAR: &str = "see the section Clauses of docs/kernels.md";
 const COST: &str = "write `Cost: 1 ext product, 48 bytes per thread.`";
-const NAMES: &str =
-    "use fields of value parameters, template arguments, threads, groups and threads_per_group";
 
-fn wrong<T>(message: impl Into<String>, remedy: &'static str) -> Parsed<T> {
+pub(super) fn wrong<T>(message: impl Into<String>, remedy: &'static str) -> Parsed<T> {
     Err(ClauseError {
         message: message.into(),
         remedy,
@@ -105,34 +101,34 @@ fn words(text: &str) -> Parsed<Vec<(usize, usize)>> {
     Ok(out)
 }
 
-struct Parser<'a> {
-    kernel: &'a KernelFn,
-    given: &'a [String],
+pub(super) struct Parser<'a> {
+    pub kernel: &'a KernelFn,
+    pub given: &'a [String],
     text: &'a str,
     words: Vec<(usize, usize)>,
-    at: usize,
+    pub at: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn peek(&self) -> &'a str {
+    pub fn peek(&self) -> &'a str {
         self.words
             .get(self.at)
             .map_or("", |&(from, to)| &self.text[from..to])
     }
 
-    fn next(&mut self) -> &'a str {
+    pub fn next(&mut self) -> &'a str {
         let word = self.peek();
         self.at += 1;
         word
     }
 
-    fn take(&mut self, word: &str) -> bool {
+    pub fn take(&mut self, word: &str) -> bool {
         let found = self.peek() == word;
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, word: &'static str) -> Parsed<()> {
+    pub fn expect(&mut self, word: &'static str) -> Parsed<()> {
         if self.take(word) {
             return Ok(());
         }
@@ -254,7 +250,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn relation(&mut self, left: Expr) -> Parsed<Option<Relation>> {
+    pub fn relation(&mut self, left: Expr) -> Parsed<Option<Relation>> {
         let order = match self.peek() {
             "<" => Order::Less,
             "<=" => Order::AtMost,
@@ -267,148 +263,5 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let right = self.binary(0)?;
         Ok(Some(Relation { left, order, right }))
-    }
-
-    /// A number, chosen by a condition in parentheses or not: `a < b ? c : d`. A comparison without `?` is
-    /// left to the caller.
-    fn expression(&mut self) -> Parsed<Expr> {
-        let left = self.binary(0)?;
-        let before = self.at;
-        let Some(relation) = self.relation(left.clone())? else {
-            return Ok(left);
-        };
-        if !self.take("?") {
-            self.at = before;
-            return Ok(left);
-        }
-        let yes = self.expression()?;
-        self.expect(":")?;
-        let no = self.expression()?;
-        Ok(Expr::Choice(
-            Box::new(relation),
-            Box::new(yes),
-            Box::new(no),
-        ))
-    }
-
-    /// Operators of the precedence of C++, loosest first.
-    fn binary(&mut self, level: usize) -> Parsed<Expr> {
-        const LEVELS: [&[(&str, Binary)]; 3] = [
-            &[("<<", Binary::Shl), (">>", Binary::Shr)],
-            &[("+", Binary::Add), ("-", Binary::Sub)],
-            &[("*", Binary::Mul), ("/", Binary::Div), ("%", Binary::Rem)],
-        ];
-        let Some(operators) = LEVELS.get(level) else {
-            return self.term();
-        };
-        let mut left = self.binary(level + 1)?;
-        while let Some((_, operator)) = operators.iter().find(|(text, _)| *text == self.peek()) {
-            self.at += 1;
-            let right = self.binary(level + 1)?;
-            left = Expr::Binary(*operator, Box::new(left), Box::new(right));
-        }
-        Ok(left)
-    }
-
-    fn term(&mut self) -> Parsed<Expr> {
-        let word = self.next();
-        if word == "(" {
-            let inner = self.expression()?;
-            self.expect(")")?;
-            return Ok(inner);
-        }
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
-            return self.number(word).map(Expr::Number);
-        }
-        let function = match word {
-            "max" => Some(Function::Max),
-            "min" => Some(Function::Min),
-            "ceil_div" => Some(Function::CeilDiv),
-            _ => None,
-        };
-        if let Some(function) = function {
-            return self.call(function, word);
-        }
-        if word == "sizeof" {
-            self.expect("(")?;
-            let name = self.next().to_string();
-            self.expect(")")?;
-            return Ok(Expr::SizeOf(name));
-        }
-        self.name(word)
-    }
-
-    fn number(&self, word: &str) -> Parsed<u64> {
-        let parsed = match word.strip_prefix("0x") {
-            Some(digits) => u64::from_str_radix(digits, 16),
-            None => word.parse(),
-        };
-        match parsed {
-            Ok(number) => Ok(number),
-            Err(_) => wrong(format!("`{word}` is not a number of 64 bits"), GRAMMAR),
-        }
-    }
-
-    fn call(&mut self, function: Function, name: &str) -> Parsed<Expr> {
-        self.expect("(")?;
-        let mut arguments = vec![self.expression()?];
-        while self.take(",") {
-            arguments.push(self.expression()?);
-        }
-        self.expect(")")?;
-        let two = function == Function::CeilDiv;
-        if arguments.len() < 2 || two && arguments.len() > 2 {
-            let least = if two { "two" } else { "two or more" };
-            return wrong(format!("`{name}` takes {least} numbers"), GRAMMAR);
-        }
-        Ok(Expr::Call(function, arguments))
-    }
-
-    fn name(&mut self, word: &str) -> Parsed<Expr> {
-        let kernel = self.kernel;
-        let value = |p: &&Param| p.kind == ParamKind::Value && p.name == word;
-        if kernel.params.iter().any(|p| value(&p)) {
-            if !self.take(".") {
-                return Ok(Expr::Scalar(word.to_string()));
-            }
-            let field = self.next().to_string();
-            let entry = if self.take("[") {
-                let index = self.next();
-                let index = self.number(index)?;
-                self.expect("]")?;
-                Some(index)
-            } else {
-                None
-            };
-            return Ok(Expr::Field {
-                param: word.to_string(),
-                field,
-                entry,
-            });
-        }
-        if let Some(index) = self.given.iter().position(|n| n == word) {
-            return Ok(Expr::Given(index));
-        }
-        let mut template = kernel.template.iter().flatten();
-        if template.any(|(name, _)| name == word) {
-            return Ok(Expr::Template(word.to_string()));
-        }
-        let extent = match word {
-            "threads" => Extent::Threads,
-            "groups" => Extent::Groups,
-            "threads_per_group" => Extent::ThreadsPerGroup,
-            "" => return wrong("a number is missing", GRAMMAR),
-            _ => return wrong(format!("`{word}` is nothing that the launch knows"), NAMES),
-        };
-        let axis = if self.take(".") {
-            let axis = self.next();
-            match ["x", "y", "z"].iter().position(|a| *a == axis) {
-                Some(axis) => Some(axis),
-                None => return wrong(format!("`{word}.{axis}`"), "use .x, .y or .z"),
-            }
-        } else {
-            None
-        };
-        Ok(Expr::Grid(extent, axis))
     }
 }

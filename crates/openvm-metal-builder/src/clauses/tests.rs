@@ -1,5 +1,5 @@
 use super::*;
-use crate::{lexer::Tokens, scan, types::TypeMap};
+use crate::{clause::Per, lexer::Tokens, scan, types::TypeMap};
 
 const BEFORE: &str = "# 1 \"k.metal\"\n/// Adds.\n";
 const AFTER: &str = "\ntemplate <typename T, uint N> kernel void f(device const T* in [[buffer(0)]], device T* out [[buffer(1)]],

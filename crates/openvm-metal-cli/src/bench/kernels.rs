@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use openvm_metal_common::{CommandStream, DeviceInfo};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::case::{Case, Least, Work};
 use super::measure::{median_time, RUNS};
@@ -31,10 +31,18 @@ pub struct KernelsArgs {
     json: bool,
 }
 
+impl KernelsArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// What was measured of a kernel.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Row {
-    kernel: String,
+    /// Phase and name.
+    pub kernel: String,
     /// Of its input.
     pub size: String,
     /// Median.
@@ -42,13 +50,15 @@ pub struct Row {
     /// Things per second, see `unit`.
     pub rate: f64,
     /// What the things are.
-    pub unit: &'static str,
-    bytes_per_second: f64,
-    products_per_second: f64,
+    pub unit: String,
+    /// By the cost clauses.
+    pub bytes_per_second: f64,
+    /// By the cost clauses.
+    pub products_per_second: f64,
     /// Least time that the measured peaks allow over the time taken, in percent.
     pub percent_of_floor: f64,
     /// The peak that makes the floor: `memory` or `arithmetic`.
-    pub bound: &'static str,
+    pub bound: String,
     /// Why there is no figure; then all figures are zero.
     error: Option<String>,
 }
@@ -60,6 +70,24 @@ struct Report<'a> {
     runs: usize,
     roof: Roof,
     kernels: Vec<Row>,
+}
+
+/// What `bench report` reads of it.
+#[derive(Deserialize)]
+pub struct KernelResults {
+    /// Where it was measured.
+    pub device: DeviceName,
+    /// Measured peaks.
+    pub roof: Roof,
+    /// All kernels.
+    pub kernels: Vec<Row>,
+}
+
+/// The name of a device in a report.
+#[derive(Deserialize)]
+pub struct DeviceName {
+    /// As the driver tells it.
+    pub name: String,
 }
 
 /// All kernels that can be measured.
@@ -158,11 +186,11 @@ pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> 
         size: prepared.size,
         seconds,
         rate: items / seconds,
-        unit,
+        unit: unit.to_owned(),
         bytes_per_second: bytes / seconds,
         products_per_second: products / seconds,
         percent_of_floor: 100.0 * roof.floor(products, bytes) / seconds,
-        bound: if by_memory { "memory" } else { "arithmetic" },
+        bound: if by_memory { "memory" } else { "arithmetic" }.to_owned(),
         error: None,
     })
 }
@@ -173,11 +201,11 @@ fn failed_row(case: &Case, error: &CliError) -> Row {
         size: String::new(),
         seconds: 0.0,
         rate: 0.0,
-        unit: "",
+        unit: String::new(),
         bytes_per_second: 0.0,
         products_per_second: 0.0,
         percent_of_floor: 0.0,
-        bound: "",
+        bound: String::new(),
         error: Some(error.to_string()),
     }
 }
@@ -207,7 +235,7 @@ fn print(report: &Report) -> Result<()> {
             table::rate(row.products_per_second),
             format!("{}B", table::rate(row.bytes_per_second)),
             format!("{:.0}%", row.percent_of_floor),
-            row.bound.to_owned(),
+            row.bound.clone(),
         ]);
     }
     table::line(format!(

@@ -4,13 +4,13 @@ use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::BenchParams;
 use openvm_metal_backend::prelude::F;
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::measure::median_time;
 use crate::error::Result;
 
 /// Measured peaks of a device.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Roof {
     /// BabyBear products per second, in long independent chains without memory traffic.
     pub products_per_second: f64,

@@ -87,13 +87,21 @@ pub struct CircuitArgs {
     json: bool,
 }
 
+impl CircuitArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// One proof.
 pub struct Run {
     /// How long it took.
     pub time: Duration,
     /// The proof.
     pub proof: Proof<SC>,
-    counters: Option<StreamCounters>,
+    /// Of our engine only.
+    pub counters: Option<StreamCounters>,
 }
 
 /// Runs the command.
@@ -195,7 +203,11 @@ pub fn metal(
     })
 }
 
-fn published<E: StarkEngine<SC = SC>>(
+/// Makes one proof by a published engine.
+///
+/// # Errors
+/// If the prover refuses it.
+pub fn published<E: StarkEngine<SC = SC>>(
     name: &'static str,
     engine: &E,
     pk: &MultiStarkProvingKey<SC>,

@@ -25,6 +25,11 @@ struct InputFile {
 }
 
 impl InputArgs {
+    /// What was given.
+    pub fn text(&self) -> Option<&str> {
+        self.input.as_deref()
+    }
+
     /// The values, in the order in which the program reads them.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 mod cargo;
 mod input;
-mod parameters;
 mod sdk;
 
 use std::{
@@ -39,6 +38,39 @@ pub struct ProgramArgs {
     cargo: CargoArgs,
 }
 
+impl ProgramArgs {
+    /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
+    ///
+    /// # Errors
+    /// If there is no program, or it cannot be built.
+    pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
+        let path = &self.program;
+        if !path.exists() {
+            return Err(CliError::NoProgram(path.clone()));
+        }
+        let beside = config_beside(path);
+        let config = self
+            .config
+            .clone()
+            .or_else(|| beside.exists().then_some(beside));
+        let file = if path.is_dir() {
+            self.cargo.build(path)?.elf
+        } else {
+            path.clone()
+        };
+        Ok((file, config))
+    }
+}
+
+/// Where a program's configuration is if no other is named.
+fn config_beside(program: &Path) -> PathBuf {
+    match (program.is_dir(), program.parent()) {
+        (true, _) => program.join(CONFIG_FILE),
+        (false, Some(parent)) => parent.join(CONFIG_FILE),
+        (false, None) => CONFIG_FILE.into(),
+    }
+}
+
 /// A program that was found, and built if it is a guest's folder.
 pub struct Program {
     pub name: String,
@@ -66,14 +98,8 @@ impl Program {
         if !path.exists() {
             return Err(CliError::NoProgram(path.clone()));
         }
-        let is_folder = path.is_dir();
-        let beside = match (is_folder, path.parent()) {
-            (true, _) => path.join(CONFIG_FILE),
-            (false, Some(parent)) => parent.join(CONFIG_FILE),
-            (false, None) => CONFIG_FILE.into(),
-        };
-        let toml = config_text(args.config.as_deref(), &beside)?;
-        if is_folder {
+        let toml = config_text(args.config.as_deref(), &config_beside(path))?;
+        if path.is_dir() {
             let built = args.cargo.build(path)?;
             return Ok(Self {
                 source: Source::Elf(read_elf(&built.elf)?),

@@ -1,13 +1,22 @@
 //! Options of commands that execute or prove: device, keys, bounds.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
-use openvm_metal_sdk::{files, MetalSdk, ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{
+    engine::MetalEngine,
+    files,
+    parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
+    DeviceList, MetalSdk, ProveOptions, SdkBuilder, DEFAULT_MAX_INSTRUCTIONS,
+};
 use openvm_sdk_config::SdkVmConfig;
 
-use super::{parameters, Program};
-use crate::{error::Result, target_device::DeviceArgs};
+use super::Program;
+use crate::{
+    error::{CliError, Result},
+    target_device::DeviceArgs,
+};
 
 /// How long a program may run.
 #[derive(Args, Debug)]
@@ -18,6 +27,11 @@ pub struct ExecutionArgs {
 }
 
 impl ExecutionArgs {
+    /// The bound.
+    pub fn max_instructions(&self) -> u64 {
+        self.max_instructions
+    }
+
     /// For the SDK.
     pub fn options(&self) -> ProveOptions<'static> {
         ProveOptions::default().with_max_instructions(self.max_instructions)
@@ -45,20 +59,73 @@ pub struct SdkArgs {
 }
 
 impl SdkArgs {
+    /// The same options for `openvm-metal-cluster prove`.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if a device is named: those of a cluster are its nodes'.
+    pub fn for_cluster(&self) -> Result<Vec<OsString>> {
+        if self.device.is_given() {
+            return Err(CliError::Usage(
+                "--device names a device of this machine, --ray takes those of the cluster",
+            ));
+        }
+        let mut options: Vec<OsString> = Vec::new();
+        let mut add = |name: &str, value: OsString| {
+            options.push(name.into());
+            options.push(value);
+        };
+        let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
+        for (name, file) in files {
+            if let Some(file) = file {
+                add(name, file.into());
+            }
+        }
+        if let Some(bytes) = self.segment_max_memory {
+            add("--segment-max-memory", bytes.to_string().into());
+        }
+        if self.toy {
+            options.push("--toy".into());
+        }
+        Ok(options)
+    }
+
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+
     /// The SDK for a program.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
     pub fn sdk(&self, program: &Program) -> Result<MetalSdk> {
-        let mut builder = MetalSdk::builder(self.device.device()?);
+        let device = self.device.device()?;
+        Ok(self.builder(program, device)?.build()?)
+    }
+
+    /// The SDK for a program on these devices, or on the one device if no list is given.
+    ///
+    /// # Errors
+    /// If the configuration or a key cannot be used.
+    pub fn sdk_on(&self, program: &Program, devices: Option<&DeviceList>) -> Result<MetalSdk> {
+        let Some(list) = devices else {
+            return self.sdk(program);
+        };
+        let devices = list.resolve(|missing| eprintln!("{missing}"));
+        let builder = self.builder(program, devices[0])?;
+        Ok(builder.devices(devices).build()?)
+    }
+
+    fn builder(&self, program: &Program, device: Device) -> Result<SdkBuilder<MetalEngine>> {
+        let mut builder = MetalSdk::builder(device);
         builder = match &program.toml {
             Some(text) => builder.toml(text)?,
             None => builder.vm_config(SdkVmConfig::riscv32()),
         };
         if self.toy {
             builder = builder
-                .app_params(parameters::app())
-                .agg_params(parameters::aggregation());
+                .app_params(toy_app(TOY_APP_LOG_HEIGHT))
+                .agg_params(toy_aggregation(TOY_AGGREGATION_LOG_HEIGHT));
         }
         if let Some(path) = &self.app_pk {
             builder = builder.app_pk(files::read_app_pk(path)?);
@@ -69,7 +136,7 @@ impl SdkArgs {
         if let Some(bytes) = self.segment_max_memory {
             builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));
         }
-        Ok(builder.build()?)
+        Ok(builder)
     }
 }
 

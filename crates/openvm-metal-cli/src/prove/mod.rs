@@ -1,12 +1,13 @@
 //! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`) or by one proof (`stark`).
 
+mod cluster;
 mod progress;
 mod report;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, MetalSdk, ProveOptions};
+use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions};
 use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
 
 use self::{progress::Bar, report::ProofReport};
@@ -16,6 +17,7 @@ use crate::{
     host::peak_memory,
     interrupt,
     program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    target_device::DeviceArgs,
 };
 
 #[derive(Subcommand)]
@@ -23,7 +25,27 @@ pub enum ProveCommand {
     /// One proof for each segment.
     App(ProofArgs),
     /// One proof of the whole execution, aggregated from the segments'.
-    Stark(ProofArgs),
+    Stark(StarkArgs),
+}
+
+#[derive(Args, Debug)]
+pub struct StarkArgs {
+    #[command(flatten)]
+    proof: ProofArgs,
+    /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
+    /// openvm-metal does it; --resume names the job's folder.
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight"])]
+    ray: Option<String>,
+}
+
+impl ProveCommand {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        match self {
+            Self::App(args) => args.sdk.device(),
+            Self::Stark(args) => args.proof.sdk.device(),
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -42,6 +64,18 @@ pub struct ProofArgs {
     /// program, input and parameters.
     #[arg(long, value_name = "FOLDER")]
     resume: Option<PathBuf>,
+    /// The devices that prove together: auto for all GPUs, or the processor if there is none; or names separated
+    /// by commas, as cuda:0,cuda:1. The processor may be named several times, a GPU once.
+    #[arg(long, value_name = "LIST", conflicts_with = "device")]
+    devices: Option<DeviceList>,
+    /// Most segments for each device that are recorded, traced or proved at the same time; if absent, two more than
+    /// there are machines for each device.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    in_flight: Option<u16>,
+    /// How many machines record segments and make their traces; if absent, one for every four cores, but at most
+    /// four for each device.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    machines: Option<u16>,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
@@ -54,7 +88,13 @@ pub struct ProofArgs {
 impl ProofArgs {
     /// For the SDK.
     fn options<'a>(&'a self, bar: &'a Bar) -> ProveOptions<'a> {
-        let options = self.execution.options().with_progress(bar);
+        let mut options = self.execution.options().with_progress(bar);
+        if let Some(segments) = self.in_flight {
+            options = options.with_in_flight(segments.into());
+        }
+        if let Some(machines) = self.machines {
+            options = options.with_machines(machines.into());
+        }
         match &self.resume {
             Some(folder) => options.with_resume(folder),
             None => options,
@@ -87,13 +127,16 @@ pub fn run(command: &ProveCommand) -> Result<()> {
     interrupt::at_once();
     match command {
         ProveCommand::App(args) => app(args),
-        ProveCommand::Stark(args) => stark(args),
+        ProveCommand::Stark(args) => match &args.ray {
+            Some(address) => cluster::prove(&args.proof, address),
+            None => stark(&args.proof),
+        },
     }
 }
 
 fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk_on(&program, args.devices.as_ref())?;
     Ok((program, sdk))
 }
 
@@ -103,7 +146,7 @@ fn app(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "app")?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(args.json);
+    let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let prover = sdk.app_prover(exe.clone())?;
     let (proof, mut report) = prover.prove(input, &args.options(&bar))?;
@@ -133,7 +176,7 @@ fn stark(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "stark")?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(args.json);
+    let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let proved = sdk.prove(exe, input, &args.options(&bar))?;
     bar.finish();

@@ -14,6 +14,8 @@ use crate::table;
 pub struct Bar {
     line: ProgressBar,
     quiet: bool,
+    /// Whether it is said on which device something was done.
+    names_devices: bool,
     state: Mutex<State>,
 }
 
@@ -37,8 +39,9 @@ impl State {
 }
 
 impl Bar {
-    /// Shows nothing if `quiet`; no line, only what is done, if standard error is no terminal.
-    pub fn new(quiet: bool) -> Self {
+    /// Of a proof on so many devices. Shows nothing if `quiet`; no line, only what is done, if standard error is no
+    /// terminal.
+    pub fn new(quiet: bool, devices: usize) -> Self {
         let line = match quiet {
             true => ProgressBar::hidden(),
             false => ProgressBar::new_spinner(),
@@ -60,6 +63,7 @@ impl Bar {
         Self {
             line,
             quiet,
+            names_devices: devices > 1,
             state: Mutex::new(state),
         }
     }
@@ -72,6 +76,14 @@ impl Bar {
     /// Takes the line away.
     pub fn finish(&self) {
         self.line.finish_and_clear();
+    }
+
+    /// The end of a line about something that was done on a device.
+    fn on(&self, device: &str) -> String {
+        match self.names_devices {
+            true => format!(" on {device}"),
+            false => String::new(),
+        }
     }
 
     fn done(&self, text: &str) {
@@ -127,6 +139,7 @@ impl Progress for Bar {
             Event::SegmentProved {
                 segment,
                 instructions,
+                device,
             } => {
                 state.done += 1;
                 state.proved += instructions;
@@ -136,18 +149,25 @@ impl Progress for Bar {
                     .unwrap_or_default();
                 let so_far = speed(state.proved, since);
                 self.done(&format!(
-                    "{}: {instructions} instructions proved ({so_far} so far)",
-                    state.name(segment)
+                    "{}: {instructions} instructions proved{} ({so_far} so far)",
+                    state.name(segment),
+                    self.on(device)
                 ));
                 self.phase(&format!(
                     "{} of {} segments proved, {so_far}",
                     state.done, state.segments
                 ));
             }
-            Event::NodeProved { layer, node, .. } => {
+            Event::NodeProved {
+                layer,
+                node,
+                device,
+                ..
+            } => {
                 self.done(&format!(
-                    "aggregation layer {layer}: node {} proved",
-                    node + 1
+                    "aggregation layer {layer}: node {} proved{}",
+                    node + 1,
+                    self.on(device)
                 ));
                 self.phase("aggregating");
             }

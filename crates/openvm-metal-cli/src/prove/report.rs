@@ -33,8 +33,9 @@ impl ProofReport {
         }
         let report = &self.report;
         let mut rows = table::table(&["stage", "time"], &[1]);
-        let stages: [(&str, Duration); 9] = [
+        let stages: [(&str, Duration); 10] = [
             ("execution", report.execution),
+            ("to segments", report.skipped),
             ("memory image", report.memory_image),
             ("preflight", report.preflight),
             ("traces", report.traces),
@@ -46,6 +47,18 @@ impl ProofReport {
         ];
         for (name, time) in stages {
             rows.add_row([name.to_owned(), table::duration(time)]);
+        }
+        table::line(rows)?;
+        let header = ["device", "segments", "nodes", "proofs", "idle"];
+        let mut rows = table::table(&header, &[1, 2, 3, 4]);
+        for device in &report.devices {
+            rows.add_row([
+                device.name.clone(),
+                device.segments.to_string(),
+                device.nodes.to_string(),
+                table::duration(device.busy),
+                format!("{:.0}%", 100.0 * device.idle),
+            ]);
         }
         table::line(rows)?;
         table::line(format!(
@@ -71,10 +84,14 @@ impl ProofReport {
             _ => report.proof_bytes,
         };
         table::line(format!(
-            "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it",
+            "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it\n\
+             next: openvm-metal verify {} {} --vk {}",
             self.proof.display(),
             table::bytes(size),
             report.device.as_deref().unwrap_or("an unnamed device"),
+            self.vk.display(),
+            self.kind,
+            self.proof.display(),
             self.vk.display()
         ))
     }

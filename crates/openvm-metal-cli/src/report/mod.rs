@@ -55,6 +55,13 @@ pub struct ReportArgs {
     list: bool,
 }
 
+impl ReportArgs {
+    /// Where the command runs.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        &mut self.device
+    }
+}
+
 /// Options of the process that runs one section.
 #[derive(Args)]
 pub struct SectionArgs {

@@ -1,5 +1,5 @@
 //! What is known about submissions to Metal: which have finished, which failed, how long they took.
-//! Nothing here is Metal's, so that it is tested everywhere.
+//! Nothing here needs Metal, so it is tested on every system.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex};
@@ -17,7 +17,7 @@ const LONG: u64 = 100_000_000;
 /// Shorter submissions are not remembered for the planner.
 const TELLING: u64 = 100_000;
 
-/// What was handed over as one command buffer.
+/// What was submitted as one command buffer.
 pub(crate) struct Submission {
     /// From 1, in the order in which they run.
     pub number: u64,

@@ -1,5 +1,5 @@
 //! A switch for compilers that break large functions: everything that kernels mark as large stays a function of its own.
-//! Nothing here is Metal's, so that it is tested everywhere.
+//! Nothing here needs Metal, so it is tested on every system.
 
 use std::borrow::Cow;
 

@@ -135,7 +135,7 @@ pub(crate) trait Driver: Send + Sync {
     /// Submits and waits for everything, at most `limit`.
     fn wait(&self, limit: Duration) -> DriverResult;
 
-    /// The newest submission that may use what was encoded so far, be it handed over or not.
+    /// The newest submission that may use what is encoded, submitted or not.
     fn epoch(&self) -> u64 {
         0
     }

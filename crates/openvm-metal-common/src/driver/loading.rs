@@ -1,4 +1,4 @@
-//! Work by number on threads of its own; whoever needs one result waits for it alone.
+//! Numbered work on threads of its own; each result is waited for by itself.
 
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -1,5 +1,5 @@
-//! Whether kernels come from the Metal libraries in the program or from their source. Nothing here is Metal's,
-//! so that it is tested everywhere.
+//! Whether kernels come from the Metal libraries in the program or from their source. Nothing here needs Metal,
+//! so it is tested on every system.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! The CPU device as a GPU that lets operations overlap, to test their order.
 //!
-//! Operations are kept until somebody waits. Then they run in an order drawn at random from those that one of the
+//! Operations are kept until the first wait. Then they run in an order drawn at random from those that one of the
 //! GPU drivers allows: any order between two barriers, as in Metal's concurrent encoders, or any interleaving of
 //! queues with waits between them, as on CUDA. Two operations that use the same memory and are not ordered give
 //! wrong bytes sooner or later.

@@ -2,12 +2,12 @@
 
 /// Every allocation starts at a multiple of this.
 pub(crate) const ALIGNMENT: u64 = 256;
-/// Requests below this share segments of their own, so that long-lived crumbs do not cut up the large ones.
+/// Requests below this share segments of their own, so that small allocations do not fragment large segments.
 const SMALL_LIMIT: u64 = 1 << 20;
 const LARGE_GRANULE: u64 = 2 << 20;
 const SMALL_SEGMENT: u64 = 8 << 20;
 const MIN_LARGE_SEGMENT: u64 = 64 << 20;
-// A segment is taken for what lacks now: larger ones would stay reserved beyond the peak of a proof.
+// A segment is as large as the request that finds no room: larger ones would stay reserved beyond the peak of a proof.
 const MAX_LARGE_SEGMENT: u64 = 128 << 20;
 
 /// True if a rounded request belongs to the segments for small ones.

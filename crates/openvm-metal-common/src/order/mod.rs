@@ -1,6 +1,6 @@
 //! In which order operations run: which of them use the same memory, and what may overlap.
 //!
-//! Nothing here is a device's: the CPU device runs what a GPU could, in any order that this allows, to test it.
+//! Nothing here depends on a device: the CPU device runs what a GPU could, in any order that this allows, to test it.
 
 mod access;
 mod queues;

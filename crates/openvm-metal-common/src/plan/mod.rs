@@ -1,6 +1,6 @@
 //! What is handed to the device at a time: slices of dispatches, and submissions of several operations.
 //!
-//! Nothing here is a device's: the CPU device plans as the GPU whose profile it is given.
+//! Nothing here depends on a device: the CPU device plans as the GPU whose profile it is given.
 
 mod rates;
 mod slice;
@@ -17,9 +17,9 @@ use crate::error::{MetalError, Result};
 pub const SLICE_VARIABLE: &str = "OPENVM_METAL_SLICE_MS";
 /// Macs with a display end work that keeps the display waiting for some 100 ms to seconds.
 const DEFAULT_LONGEST: Duration = Duration::from_millis(50);
-/// Operations after which what is encoded is handed over, so that the device starts while the host goes on.
+/// Operations per submission: the device starts on them while the host encodes the next.
 const OPERATIONS: usize = 64;
-/// What is handed over of a kernel whose real time is not known yet, as a part of the longest submission.
+/// Share of the longest submission that a kernel gets until its real time is known.
 const CAUTION: f64 = 0.25;
 
 /// One operation of a submission.
@@ -33,7 +33,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Work of which nothing is expected.
+    /// Work whose time is not modelled.
     pub fn untold(name: &'static str) -> Self {
         Self {
             name,
@@ -49,18 +49,18 @@ pub(crate) struct Step {
     pub work: Work,
     /// It is not the first of its dispatch.
     pub continues: bool,
-    /// Hand over what is encoded before it.
+    /// Submit what is encoded before it.
     pub submit_before: bool,
-    /// Hand over what is encoded with it.
+    /// Submit what is encoded, with it.
     pub submit_after: bool,
 }
 
-/// Decides what is handed over at a time.
+/// Decides where dispatches are cut and when encoded work is submitted.
 pub(crate) struct Planner {
     /// Nanoseconds of the longest submission.
     longest: f64,
     rates: Rates,
-    /// Nanoseconds and operations that are encoded and not handed over.
+    /// Nanoseconds and operations that are encoded and not submitted.
     open: (f64, Vec<&'static str>),
     stats: SubmissionStats,
 }
@@ -157,7 +157,7 @@ impl Planner {
         (before, after)
     }
 
-    /// What is encoded was handed over.
+    /// Counts what is encoded as submitted.
     pub fn submitted(&mut self) {
         if !self.open.1.is_empty() {
             self.stats.submitted(self.open.0, &self.open.1);

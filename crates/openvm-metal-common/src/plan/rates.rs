@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(rates.factor(Some(A)), None);
         rates.learn(&[work(A, 1e6)], 40_000_000);
         assert!((rates.factor(Some(A)).expect("measured") - 40.0).abs() < 1e-9);
-        // Submissions that were handed over before do not correct again.
+        // A submission that was planned before the correction does not correct again.
         rates.learn(&[work(A, 1e6)], 40_000_000);
         assert!((rates.factor(Some(A)).expect("measured") - 40.0).abs() < 1e-9);
         rates.learn(&[work(A, 1e6)], 4_000_000);

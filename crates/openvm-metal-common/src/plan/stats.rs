@@ -1,4 +1,4 @@
-//! What was handed over, in numbers.
+//! Counts of what was submitted.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::in_words;
 /// depend on the device, and so does how often a dispatch is cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SubmissionStats {
-    /// Times that encoded work was handed over, by the stream itself or by a caller.
+    /// Submissions, by the stream itself or by a caller.
     pub submissions: u64,
     /// Dispatches that were cut into slices.
     pub dispatches_cut: u64,

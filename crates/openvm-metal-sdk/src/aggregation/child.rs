@@ -1,4 +1,5 @@
-//! `Child`: the verifying key that the proofs below a node belong to, committed on the device.
+//! `Child` and `DeviceChild`: the verifying key that the proofs below a node belong to, as a trace on the host and
+//! committed on a device.
 
 use std::sync::Arc;
 
@@ -16,40 +17,47 @@ use crate::{
 };
 
 /// A child's verifying key. Its constraints are the cached trace of a node.
-pub(super) struct Child<E: SdkEngine> {
+pub(super) struct Child {
     pub vk: Arc<MultiStarkVerifyingKey<SC>>,
-    pub trace: CommittedTraceData<E::PB>,
-    /// The same trace with a commitment of its own, for OpenVM's trace generation, which passes it through.
-    pub host: CommittedTraceData<CpuBackend<SC>>,
+    /// The trace with a commitment of its own, for OpenVM's trace generation, which passes it through.
+    pub trace: CommittedTraceData<CpuBackend<SC>>,
 }
 
-impl<E: SdkEngine> Child<E> {
-    pub fn new(engine: &E, vk: Arc<MultiStarkVerifyingKey<SC>>) -> Result<Self, SdkError> {
-        let stage = Stage::AggregationKeygen;
+impl Child {
+    pub fn new(vk: Arc<MultiStarkVerifyingKey<SC>>) -> Result<Self, SdkError> {
         // The library gives the trace only together with a commitment and panics if that fails. So the
-        // host commits with the cheapest parameters, and the device commits with its own below.
-        let host = guard(stage.clone(), || {
+        // host commits with the cheapest parameters, and each device commits with the layer's.
+        let trace = guard(Stage::AggregationKeygen, || {
             let engine = CpuEngine::new(cheapest_params(&vk));
             commit_child_vk(&engine, &vk, true)
         })?;
-        let trace = E::upload(engine.device(), host.trace.clone());
-        let (commitment, data) = engine.commit(&trace).map_err(SdkError::engine(stage))?;
+        Ok(Self { vk, trace })
+    }
+}
+
+/// The trace of a child's verifying key on a device.
+pub(super) struct DeviceChild<E: SdkEngine> {
+    pub trace: CommittedTraceData<E::PB>,
+    pub vk_commit: VkCommit<F>,
+}
+
+impl<E: SdkEngine> DeviceChild<E> {
+    pub fn new(engine: &E, child: &Child) -> Result<Self, SdkError> {
+        let trace = E::upload(engine.device(), child.trace.trace.clone());
+        let (commitment, data) = engine
+            .commit(&trace)
+            .map_err(SdkError::engine(Stage::AggregationKeygen))?;
         Ok(Self {
-            vk,
+            vk_commit: VkCommit {
+                cached_commit: commitment,
+                vk_pre_hash: child.vk.pre_hash,
+            },
             trace: CommittedTraceData {
                 commitment,
                 trace,
                 data: Arc::new(data),
             },
-            host,
         })
-    }
-
-    pub fn vk_commit(&self) -> VkCommit<F> {
-        VkCommit {
-            cached_commit: self.trace.commitment,
-            vk_pre_hash: self.vk.pre_hash,
-        }
     }
 }
 

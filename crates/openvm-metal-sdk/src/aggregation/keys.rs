@@ -7,71 +7,74 @@ use openvm_sdk::{
     config::{AggregationConfig, MAX_NUM_CHILDREN_INTERNAL, MAX_NUM_CHILDREN_LEAF},
     keygen::{AggPrefixProvingKey, AggProvingKey},
 };
-use openvm_stark_backend::{keygen::types::MultiStarkVerifyingKey, SystemParams};
+use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::pvs::VkCommit;
 
-use super::layer::{KeySource, Layer};
+use super::{
+    circuit::{Below, KeySource},
+    layer::Layer,
+};
 use crate::{
+    devices::Station,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{Digest, F, SC},
+    row_order::RowOrder,
 };
 
 /// The aggregation circuits above the proofs of one application key, with their keys on a device.
 pub struct AggregationKeys<E: SdkEngine> {
+    /// What the device is called.
+    pub(super) device: String,
     pub(super) leaf: Layer<E, MAX_NUM_CHILDREN_LEAF>,
     pub(super) internal_for_leaf: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,
     pub(super) internal_recursive: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,
 }
 
 impl<E: SdkEngine> AggregationKeys<E> {
-    /// Generates the keys.
+    /// Generates the keys. `order` is that of the rows of nodes' traces.
     ///
     /// # Errors
     /// If the parameters do not go together, or the device refuses.
     pub fn generate(
-        device: &E::Device,
+        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         config: &AggregationConfig,
+        order: RowOrder,
     ) -> Result<Self, SdkError> {
         let params = &config.params;
-        Self::new(
-            device,
-            app_vk,
-            KeySource::Params(params.leaf.clone()),
-            KeySource::Params(params.internal.clone()),
-            KeySource::Params(params.internal.clone()),
-        )
+        let sources = [&params.leaf, &params.internal, &params.internal];
+        let sources = sources.map(|params| KeySource::Params(params.clone()));
+        Self::new(station, app_vk, sources, order)
     }
 
-    /// Takes keys that were made before.
+    /// Takes keys that were made before. `order` is that of the rows of nodes' traces.
     ///
     /// # Errors
     /// [`SdkError::ForeignKey`] if they belong to another application, or the device refuses.
     pub fn load(
-        device: &E::Device,
+        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
         key: AggProvingKey,
+        order: RowOrder,
     ) -> Result<Self, SdkError> {
-        Self::new(
-            device,
-            app_vk,
-            KeySource::Key(key.prefix.leaf),
-            KeySource::Key(key.prefix.internal_for_leaf),
-            KeySource::Key(key.internal_recursive),
-        )
+        let sources = [
+            key.prefix.leaf,
+            key.prefix.internal_for_leaf,
+            key.internal_recursive,
+        ];
+        Self::new(station, app_vk, sources.map(KeySource::Key), order)
     }
 
     fn new(
-        device: &E::Device,
+        station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
-        leaf: KeySource,
-        internal_for_leaf: KeySource,
-        internal_recursive: KeySource,
+        [leaf, internal_for_leaf, internal_recursive]: [KeySource; 3],
+        order: RowOrder,
     ) -> Result<Self, SdkError> {
         let (app, l, i) = (&app_vk.inner.params, &leaf, &internal_for_leaf);
         guard(Stage::AggregationKeygen, || {
-            check_param_compatibility(app, params(l), params(i))
+            check_param_compatibility(app, l.params(), i.params())
         })
         .map_err(|_| {
             SdkError::Config(
@@ -81,25 +84,41 @@ impl<E: SdkEngine> AggregationKeys<E> {
                     .into(),
             )
         })?;
-        let leaf = Layer::new(device, "the leaf key", app_vk, leaf, false)?;
+        let leaf = Layer::new(station, "the leaf key", app_vk, leaf, false, order)?;
         let internal_for_leaf = Layer::new(
-            device,
+            station,
             "the internal-for-leaf key",
-            leaf.vk().clone(),
+            leaf.circuit.vk.clone(),
             internal_for_leaf,
             false,
+            order,
         )?;
         let internal_recursive = Layer::new(
-            device,
+            station,
             "the internal-recursive key",
-            internal_for_leaf.vk().clone(),
+            internal_for_leaf.circuit.vk.clone(),
             internal_recursive,
             true,
+            order,
         )?;
         Ok(Self {
+            device: station.name().to_owned(),
             leaf,
             internal_for_leaf,
             internal_recursive,
+        })
+    }
+
+    /// The same keys on another device. Circuits and keys of the host are shared.
+    ///
+    /// # Errors
+    /// What that device refuses, or [`SdkError::Disagreement`].
+    pub fn on(&self, station: &Station<E>) -> Result<Self, SdkError> {
+        Ok(Self {
+            device: station.name().to_owned(),
+            leaf: self.leaf.on(station)?,
+            internal_for_leaf: self.internal_for_leaf.on(station)?,
+            internal_recursive: self.internal_recursive.on(station)?,
         })
     }
 
@@ -107,41 +126,36 @@ impl<E: SdkEngine> AggregationKeys<E> {
     pub fn proving_key(&self) -> AggProvingKey {
         AggProvingKey {
             prefix: AggPrefixProvingKey {
-                leaf: self.leaf.key().clone(),
-                internal_for_leaf: self.internal_for_leaf.key().clone(),
+                leaf: self.leaf.circuit.key.clone(),
+                internal_for_leaf: self.internal_for_leaf.circuit.key.clone(),
             },
-            internal_recursive: self.internal_recursive.key().clone(),
+            internal_recursive: self.internal_recursive.circuit.key.clone(),
         }
     }
 
     /// What verifies an aggregated proof.
     pub fn verifying_key(&self) -> &Arc<MultiStarkVerifyingKey<SC>> {
-        self.internal_recursive.vk()
+        &self.internal_recursive.circuit.vk
     }
 
     /// The commitment to the verifying key of the application.
     pub fn app_vk_commit(&self) -> VkCommit<F> {
-        self.leaf.child().vk_commit()
+        self.leaf.vk_commit(Below::App)
     }
 
     /// The commitment to the verifying key of the leaves.
     pub fn leaf_vk_commit(&self) -> VkCommit<F> {
-        self.internal_for_leaf.child().vk_commit()
+        self.internal_for_leaf.vk_commit(Below::Layer)
     }
 
     /// The commitment to the verifying key of the internal-for-leaf nodes.
     pub fn internal_for_leaf_vk_commit(&self) -> VkCommit<F> {
-        self.internal_recursive.child().vk_commit()
+        self.internal_recursive.vk_commit(Below::Layer)
     }
 
     /// The commitment to the verifying key of the internal-recursive nodes.
-    ///
-    /// # Panics
-    /// Never: the internal-recursive layer is its own child.
     pub fn internal_recursive_vk_commit(&self) -> VkCommit<F> {
-        let own = self.internal_recursive.own();
-        own.expect("the internal-recursive layer is its own child")
-            .vk_commit()
+        self.internal_recursive.vk_commit(Below::Own)
     }
 
     /// The commitment to the virtual machine: configuration of the application, the leaves and the
@@ -157,12 +171,5 @@ impl<E: SdkEngine> AggregationKeys<E> {
             .flat_map(|c| c.cached_commit.into_iter().chain(c.vk_pre_hash))
             .collect();
         poseidon2_hash_slice(&parts).0
-    }
-}
-
-fn params(source: &KeySource) -> &SystemParams {
-    match source {
-        KeySource::Params(params) => params,
-        KeySource::Key(key) => &key.params,
     }
 }

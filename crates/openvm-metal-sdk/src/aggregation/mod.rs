@@ -5,10 +5,16 @@
 //! time and internal-recursive from then on.
 
 mod child;
+mod circuit;
 mod keys;
 mod layer;
+mod node;
+mod rows;
+mod shape;
 mod tree;
 
 pub use keys::AggregationKeys;
+pub(crate) use node::prove_node;
+pub(crate) use shape::{layer_name, Shape};
 pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

@@ -1,30 +1,28 @@
-//! `Tree`: which node can be proved when, from the proofs of segments to one proof.
-//!
-//! Level 0 are the proofs of segments. Node `i` of level `l + 1` verifies the proofs `i * c` to `(i + 1) * c` of
-//! level `l`, where `c` is how many proofs a node verifies; the last node of a level may verify fewer. Level 1 are
-//! leaves, 2 internal-for-leaf, from 3 on internal-recursive. The first internal-recursive level of one
-//! node ends the tree, and one more node over it makes the proof smaller. The grouping does not depend on the order in which nodes are proved.
+//! `Tree`: which node can be proved when, from the proofs of segments to one proof. The grouping is that of
+//! [`Shape`] and does not depend on the order in which nodes are proved.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use openvm_sdk::config::AggregationTreeConfig;
 use openvm_stark_backend::proof::Proof;
 
-use super::{layer::Below, AggregationKeys};
+use super::{
+    node::prove_node,
+    shape::{layer_name, Shape, RECURSIVE},
+    AggregationKeys,
+};
 use crate::{
+    devices::{Fleet, Turns},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     options::ProveOptions,
     prelude::SC,
     progress::Event,
 };
-
-/// The first level whose nodes are internal-recursive.
-const RECURSIVE: usize = 3;
 
 /// One proof in place of many.
 pub struct Aggregated {
@@ -44,8 +42,9 @@ pub fn aggregate<E: SdkEngine>(
     segments: &[Proof<SC>],
     options: &ProveOptions<'_>,
 ) -> Result<Aggregated, SdkError> {
-    let device = Mutex::new(());
-    let tree = Tree::new(keys, config, options, &device);
+    let turns = Turns::new(1);
+    let fleet = Fleet::new(vec![keys.device.clone()], vec![0], &turns);
+    let tree = Tree::new(vec![keys], config, options, &fleet);
     for (index, proof) in segments.iter().enumerate() {
         tree.add_segment(index, proof.clone())?;
     }
@@ -56,63 +55,64 @@ pub fn aggregate<E: SdkEngine>(
 
 /// The tree while it grows. Any number of threads may [`work`](Self::work) on it while others add segments.
 pub(crate) struct Tree<'a, E: SdkEngine> {
-    keys: &'a AggregationKeys<E>,
-    children: [usize; 2],
+    /// On each device of the fleet.
+    keys: Vec<&'a AggregationKeys<E>>,
+    shape: Shape,
     options: &'a ProveOptions<'a>,
-    /// Held while a proof is made.
-    device: &'a Mutex<()>,
-    state: Mutex<State>,
+    fleet: &'a Fleet<'a>,
+    state: Mutex<State<Proof<SC>>>,
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct State {
-    levels: Vec<Level>,
-    result: Option<Aggregated>,
+/// How far the tree is. `P` is a proof.
+struct State<P> {
+    levels: Vec<Level<P>>,
+    /// The last proof and the number of internal-recursive levels.
+    result: Option<(P, usize)>,
     stopped: bool,
     busy: Duration,
 }
 
 /// The proofs of a level that nodes of the next one have not taken yet.
-#[derive(Default)]
-struct Level {
-    proofs: BTreeMap<usize, Proof<SC>>,
+struct Level<P> {
+    proofs: BTreeMap<usize, P>,
     /// How many the level has in all, once that is known.
     total: Option<usize>,
-    /// Nodes of the next level that were taken up.
-    taken: usize,
+    /// Nodes of the next level up to this one were taken up, and so were those in `taken`.
+    next: usize,
+    taken: BTreeSet<usize>,
 }
 
 /// A node to prove.
-struct Node {
+struct Node<P> {
     /// The level of the node itself.
     level: usize,
     index: usize,
     /// Number of nodes of the level, once that is known.
     nodes: Option<usize>,
-    below: Vec<Proof<SC>>,
+    below: Vec<P>,
     /// It wraps the last node of the tree.
     wraps: bool,
 }
 
 impl<'a, E: SdkEngine> Tree<'a, E> {
     pub fn new(
-        keys: &'a AggregationKeys<E>,
+        keys: Vec<&'a AggregationKeys<E>>,
         config: &AggregationTreeConfig,
         options: &'a ProveOptions<'a>,
-        device: &'a Mutex<()>,
+        fleet: &'a Fleet<'a>,
     ) -> Self {
         Self {
             keys,
-            children: [config.num_children_leaf, config.num_children_internal],
+            shape: Shape::new(config),
             options,
-            device,
+            fleet,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
     }
 
-    /// The proof of segment `index`.
+    /// The proof of segment `index`. Segments may come in any order.
     ///
     /// # Errors
     /// [`SdkError::Cancelled`] if the tree was stopped.
@@ -128,14 +128,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
 
     /// Says how many segments there are.
     pub fn close(&self, segments: usize) {
-        let mut state = self.lock();
-        let (mut level, mut total) = (0, segments);
-        state.level(0).total = Some(total);
-        while total > 1 || (total > 0 && level < RECURSIVE) {
-            total = total.div_ceil(self.children[usize::from(level > 0)]);
-            level += 1;
-            state.level(level).total = Some(total);
-        }
+        self.lock().close(segments, &self.shape);
         self.changed.notify_all();
     }
 
@@ -157,7 +150,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     fn prove_nodes(&self) -> Result<(), SdkError> {
         let mut state = self.lock();
         while !state.stopped && state.result.is_none() {
-            let Some(node) = state.take(&self.children) else {
+            let Some(node) = state.take(&self.shape) else {
                 if state.level(0).total == Some(0) {
                     return Ok(());
                 }
@@ -168,10 +161,9 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
                 continue;
             };
             drop(state);
-            let clock = Instant::now();
-            let proof = self.prove(&node)?;
+            let (proof, time) = self.prove(&node)?;
             state = self.lock();
-            state.busy += clock.elapsed();
+            state.busy += time;
             state.put(node, proof);
             self.changed.notify_all();
         }
@@ -185,7 +177,12 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     pub fn finish(self) -> Result<Aggregated, SdkError> {
         let state = self.state.into_inner();
         let state = state.unwrap_or_else(PoisonError::into_inner);
-        state.result.ok_or(SdkError::NothingToAggregate)
+        let (proof, internal_recursive_layers) =
+            state.result.ok_or(SdkError::NothingToAggregate)?;
+        Ok(Aggregated {
+            proof,
+            internal_recursive_layers,
+        })
     }
 
     /// Time that nodes took so far, their traces included.
@@ -193,76 +190,86 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         self.lock().busy
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<Proof<SC>>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prove(&self, node: &Node) -> Result<Proof<SC>, SdkError> {
+    /// Proves a node, and says what that took without waiting for a device.
+    fn prove(&self, node: &Node<Proof<SC>>) -> Result<(Proof<SC>, Duration), SdkError> {
         self.options.check_cancelled()?;
-        let layer = layer_name(node.level);
-        let stage = Stage::Aggregate {
-            layer: layer.clone(),
-            node: node.index,
-        };
-        let keys = self.keys;
-        let proof = match node.level {
-            1 => keys
-                .leaf
-                .node(&node.below, Below::App, self.device, &stage)?,
-            2 => keys
-                .internal_for_leaf
-                .node(&node.below, Below::Layer, self.device, &stage)?,
-            RECURSIVE => {
-                keys.internal_recursive
-                    .node(&node.below, Below::Layer, self.device, &stage)?
-            }
-            _ => keys
-                .internal_recursive
-                .node(&node.below, Below::Own, self.device, &stage)?,
-        };
+        let place = (node.level, node.index);
+        let proved = prove_node(&self.keys, self.fleet, place, &node.below)?;
         self.options.progress.event(Event::NodeProved {
-            layer: &layer,
+            layer: &layer_name(node.level),
             node: node.index,
             nodes: node.nodes,
+            device: self.fleet.name(proved.device),
         });
-        Ok(proof)
+        Ok((proved.proof, proved.time))
     }
 }
 
-impl State {
-    fn level(&mut self, level: usize) -> &mut Level {
+impl<P> Default for State<P> {
+    fn default() -> Self {
+        Self {
+            levels: Vec::new(),
+            result: None,
+            stopped: false,
+            busy: Duration::ZERO,
+        }
+    }
+}
+
+impl<P> State<P> {
+    fn level(&mut self, level: usize) -> &mut Level<P> {
         while self.levels.len() <= level {
-            self.levels.push(Level::default());
+            self.levels.push(Level {
+                proofs: BTreeMap::new(),
+                total: None,
+                next: 0,
+                taken: BTreeSet::new(),
+            });
         }
         &mut self.levels[level]
     }
 
-    /// A node whose children exist, of the highest level that has one.
-    fn take(&mut self, children: &[usize; 2]) -> Option<Node> {
-        (0..self.levels.len())
-            .rev()
-            .find_map(|level| self.take_above(level, children))
+    /// There are so many segments.
+    fn close(&mut self, segments: usize, shape: &Shape) {
+        self.level(0).total = Some(segments);
+        let levels = shape.levels(segments);
+        // The wrapping node is not of a level.
+        let levels = levels.split_last().map_or(&[][..], |(_, levels)| levels);
+        for (level, &total) in levels.iter().enumerate() {
+            self.level(level).total = Some(total);
+        }
     }
 
-    /// The next node over a level, if its children exist.
-    fn take_above(&mut self, below: usize, children: &[usize; 2]) -> Option<Node> {
-        let most = children[usize::from(below > 0)];
+    /// A node whose children exist, of the highest level that has one.
+    fn take(&mut self, shape: &Shape) -> Option<Node<P>> {
+        (0..self.levels.len())
+            .rev()
+            .find_map(|level| self.take_above(level, shape))
+    }
+
+    /// The first node over a level whose children exist and that was not taken up.
+    fn take_above(&mut self, below: usize, shape: &Shape) -> Option<Node<P>> {
         let level = &mut self.levels[below];
-        let last = below >= RECURSIVE && level.total == Some(1);
-        let nodes = level.total.map(|total| total.div_ceil(most));
-        let index = level.taken;
-        if nodes.is_some_and(|nodes| index >= nodes) {
-            return None;
+        let wraps = level.total.is_some_and(|total| Shape::wraps(below, total));
+        let nodes = level.total.map(|total| shape.above(below, total));
+        let highest = level
+            .proofs
+            .last_key_value()
+            .map(|(&index, _)| index / shape.children(below))?;
+        let total = level.total.unwrap_or(usize::MAX);
+        let range = |index: usize| shape.below(below + 1, index, total);
+        let index = (level.next..=highest).find(|&index| {
+            !level.taken.contains(&index) && range(index).all(|i| level.proofs.contains_key(&i))
+        })?;
+        level.taken.insert(index);
+        while level.taken.remove(&level.next) {
+            level.next += 1;
         }
-        let start = index * most;
-        let end = level
-            .total
-            .map_or(start + most, |total| total.min(start + most));
-        if !(start..end).all(|i| level.proofs.contains_key(&i)) {
-            return None;
-        }
-        level.taken += 1;
-        let below_proofs = (start..end)
+        let below_proofs = range(index)
             .filter_map(|i| level.proofs.remove(&i))
             .collect();
         Some(Node {
@@ -270,26 +277,92 @@ impl State {
             index,
             nodes,
             below: below_proofs,
-            wraps: last,
+            wraps,
         })
     }
 
-    fn put(&mut self, node: Node, proof: Proof<SC>) {
+    fn put(&mut self, node: Node<P>, proof: P) {
         if node.wraps {
-            self.result = Some(Aggregated {
-                proof,
-                internal_recursive_layers: node.level - RECURSIVE + 1,
-            });
+            self.result = Some((proof, node.level - RECURSIVE + 1));
             return;
         }
         self.level(node.level).proofs.insert(node.index, proof);
     }
 }
 
-fn layer_name(level: usize) -> String {
-    match level {
-        1 => "leaf".into(),
-        2 => "internal_for_leaf".into(),
-        _ => format!("internal_recursive.{}", level - RECURSIVE),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape() -> Shape {
+        Shape::new(&AggregationTreeConfig {
+            num_children_leaf: 3,
+            num_children_internal: 2,
+        })
+    }
+
+    /// The leaves that can be taken when proofs come in this order, in the order in which they can. `None` says
+    /// that there are `total`.
+    fn leaves(order: impl IntoIterator<Item = Option<usize>>, total: usize) -> Vec<usize> {
+        let mut state = State::default();
+        let mut leaves = Vec::new();
+        for event in order {
+            match event {
+                Some(index) => {
+                    state.level(0).proofs.insert(index, index);
+                }
+                None => state.close(total, &shape()),
+            }
+            while let Some(node) = state.take(&shape()) {
+                assert_eq!(node.level, 1);
+                let end = (node.index * 3 + 3).min(total);
+                assert_eq!(node.below, (node.index * 3..end).collect::<Vec<_>>());
+                leaves.push(node.index);
+            }
+        }
+        leaves
+    }
+
+    #[test]
+    fn a_leaf_starts_when_its_segments_are_proved_whatever_the_others_do() {
+        let in_order = (0..8).map(Some).chain([None]);
+        assert_eq!(leaves(in_order, 8), [0, 1, 2]);
+        let backwards = (0..8).rev().map(Some).chain([None]);
+        assert_eq!(leaves(backwards, 8), [1, 0, 2]);
+        let closed_first = [None, Some(7), Some(6), Some(3), Some(5), Some(4), Some(0)];
+        assert_eq!(leaves(closed_first, 8), [2, 1]);
+        assert_eq!(leaves([Some(0), None], 1), [0]);
+    }
+
+    /// Works a whole tree off, taking nodes of a list of those that can be proved from both ends.
+    fn whole(segments: usize, from_the_end: bool) -> Vec<(usize, usize, Vec<String>)> {
+        let mut state = State::default();
+        for index in 0..segments {
+            state.level(0).proofs.insert(index, index.to_string());
+        }
+        state.close(segments, &shape());
+        let (mut ready, mut done) = (Vec::new(), Vec::new());
+        while state.result.is_none() {
+            ready.extend(std::iter::from_fn(|| state.take(&shape())));
+            let place = if from_the_end { ready.len() - 1 } else { 0 };
+            let node: Node<String> = ready.remove(place);
+            done.push((node.level, node.index, node.below.clone()));
+            let name = format!("{}:{}", node.level, node.index);
+            state.put(node, name);
+        }
+        done.sort();
+        done
+    }
+
+    #[test]
+    fn the_grouping_does_not_depend_on_the_order() {
+        for segments in [1, 2, 3, 4, 19] {
+            let nodes = whole(segments, false);
+            assert_eq!(nodes, whole(segments, true));
+            let last = nodes.last().unwrap();
+            assert_eq!((last.1, last.2.len()), (0, 1), "the last node wraps one");
+        }
+        let levels: Vec<usize> = whole(19, false).iter().map(|node| node.0).collect();
+        assert_eq!(levels, [1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 5]);
     }
 }

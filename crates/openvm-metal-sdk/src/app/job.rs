@@ -1,9 +1,6 @@
 //! `Job`: one execution to prove, and the steps of it that one thread or several take.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Instant,
-};
+use std::{sync::Arc, time::Duration};
 
 use openvm_circuit::{
     arch::execution_mode::Segment,
@@ -18,12 +15,12 @@ use super::{
     AppKey, CommittedExe,
 };
 use crate::{
-    engine::{EngineError, SdkEngine},
+    devices::{Fleet, Reservation, Work},
+    engine::SdkEngine,
     error::{SdkError, Stage},
     options::ProveOptions,
     prelude::{F, SC},
     progress::Event,
-    report::Report,
 };
 
 /// What an execution was proved by.
@@ -34,20 +31,18 @@ pub(super) struct Segments {
 
 /// One execution to prove.
 pub(super) struct Job<'a, E: SdkEngine> {
-    pub device: &'a E::Device,
-    pub key: &'a AppKey<E>,
-    pub exe: &'a Arc<CommittedExe<E>>,
-    /// Held while a proof is made on the device.
-    pub device_lock: &'a Mutex<()>,
+    /// The key and the program on each device.
+    pub keys: &'a [AppKey<E>],
+    pub exes: &'a [Arc<CommittedExe<E>>],
+    pub fleet: &'a Fleet<'a>,
     pub options: &'a ProveOptions<'a>,
     pub resume: Option<ResumeFolder>,
 }
 
 impl<E: SdkEngine> Job<'_, E> {
+    /// A machine whose traces go to the first device.
     pub fn machine(&self) -> Result<Machine<E>, SdkError> {
-        let params = self.key.engine.params().clone();
-        let engine = E::open(params, self.device).map_err(SdkError::engine(Stage::OpenDevice))?;
-        Machine::new(self.key, engine, self.exe.clone())
+        Machine::new(&self.keys[0], self.exes[0].clone())
     }
 
     /// Cuts the execution into segments and says so.
@@ -77,19 +72,26 @@ impl<E: SdkEngine> Job<'_, E> {
 
     /// The proof of a segment from the resume folder.
     pub fn resumed(&self, index: usize, segment: &Segment) -> Result<Option<Proof<SC>>, SdkError> {
-        match &self.resume {
-            Some(folder) => folder.load(index, segment),
-            None => Ok(None),
+        let Some(folder) = &self.resume else {
+            return Ok(None);
+        };
+        let found = folder.load(index, segment)?;
+        if found.is_some() {
+            self.options.progress.event(Event::SegmentResumed {
+                segment: index,
+                instructions: segment.num_insns,
+            });
         }
+        Ok(found)
     }
 
-    pub fn found(&self, index: usize, segment: &Segment) {
-        self.options.progress.event(Event::SegmentResumed {
-            segment: index,
-            instructions: segment.num_insns,
-        });
+    /// A place on a device for the traces of a segment; waits until there is one.
+    pub fn reserve(&self, segment: &Segment) -> Reservation<'_> {
+        let trace_bytes = self.keys[0].trace_bytes(segment);
+        self.fleet.reserve(Work::Segment { trace_bytes })
     }
 
+    /// The traces of a segment are on its device.
     pub fn traced(&self, index: usize, segment: &Segment) {
         self.options.progress.event(Event::SegmentTraced {
             segment: index,
@@ -97,36 +99,30 @@ impl<E: SdkEngine> Job<'_, E> {
         });
     }
 
-    /// Proves a segment and stores its proof.
+    /// Proves a segment on the reserved device and stores its proof. Also gives the time of the proof itself.
     pub fn prove(
         &self,
         index: usize,
         segment: &Segment,
+        reservation: Reservation<'_>,
         ctx: ProvingContext<E::PB>,
-        report: &mut Report,
-    ) -> Result<Proof<SC>, SdkError> {
-        let key = self.key;
-        let held = self
-            .device_lock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let clock = Instant::now();
-        let proof = key
-            .engine
-            .prove(&key.device_key, ctx)
-            .map_err(|error| SdkError::Engine {
-                stage: Stage::ProveSegment(index),
-                source: EngineError::new(error),
-            })?;
-        report.prove += clock.elapsed();
-        drop(held);
+    ) -> Result<(Proof<SC>, Duration), SdkError> {
+        let device = reservation.device();
+        let AppKey {
+            engine, device_key, ..
+        } = &self.keys[device];
+        let stage = Stage::ProveSegment(index);
+        let (proof, time) = self
+            .fleet
+            .prove(reservation, stage, engine, device_key, ctx)?;
         if let Some(folder) = &self.resume {
             folder.store(index, segment, &proof)?;
         }
         self.options.progress.event(Event::SegmentProved {
             segment: index,
             instructions: segment.num_insns,
+            device: self.fleet.name(device),
         });
-        Ok(proof)
+        Ok((proof, time))
     }
 }

@@ -1,5 +1,6 @@
 //! `AppKey`: the application's proving key on a device.
 
+use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk::keygen::AppProvingKey;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
@@ -8,48 +9,96 @@ use openvm_stark_backend::{
 };
 
 use crate::{
+    devices::{on_each, Station},
     engine::SdkEngine,
-    error::{SdkError, Stage},
+    error::SdkError,
     prelude::SC,
+    row_order::RowOrder,
 };
 
 /// The engine of the application's parameters with the proving key on its device, and the configuration that
 /// segments are cut by.
 pub struct AppKey<E: SdkEngine> {
+    pub(crate) station: Station<E>,
     pub(crate) engine: E,
     pub(crate) device_key: DeviceMultiStarkProvingKey<E::PB>,
     pub(crate) config: SdkVmConfig,
+    pub(crate) order: RowOrder,
 }
 
 impl<E: SdkEngine> AppKey<E> {
-    /// Opens the device and brings the key to it. With `fit_segments`, segments are cut so that one is
-    /// estimated to need at most half of the device's memory: the traces of the next one are there too.
+    /// Brings the key to devices, all at the same time. With `fit_segments`, segments are cut so that one is
+    /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
     ///
     /// # Errors
-    /// If the device cannot be used.
-    pub fn new(
-        device: &E::Device,
+    /// If a device cannot be used.
+    pub fn on_all(
+        stations: &[Station<E>],
         key: &AppProvingKey<SdkVmConfig>,
         mut config: SdkVmConfig,
         fit_segments: bool,
-    ) -> Result<Self, SdkError> {
+        order: RowOrder,
+    ) -> Result<Vec<Self>, SdkError> {
         let vm_key = &key.app_vm_pk.vm_pk;
-        let engine =
-            E::open(vm_key.params.clone(), device).map_err(SdkError::engine(Stage::OpenDevice))?;
-        let device_key = transport_key(&engine, vm_key);
-        if let Some(budget) = engine.memory_budget().filter(|_| fit_segments) {
+        let engines = on_each(stations.len(), |i| {
+            stations[i].engine(vm_key.params.clone())
+        })?;
+        let budgets = engines.iter().filter_map(E::memory_budget);
+        if let Some(budget) = budgets.min().filter(|_| fit_segments) {
             let system = &mut config.system.config;
             let half = usize::try_from(budget / 2).unwrap_or(usize::MAX);
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
-        Ok(Self {
+        let keys = on_each(stations.len(), |i| Ok(transport_key(&engines[i], vm_key)))?;
+        let parts = stations.iter().zip(engines).zip(keys);
+        let keys = parts.map(|((station, engine), device_key)| Self {
+            station: station.clone(),
             engine,
             device_key,
-            config,
-        })
+            config: config.clone(),
+            order,
+        });
+        Ok(keys.collect())
     }
 
-    /// Another engine on the same device, and the key again: the device data are shared.
+    /// What the device is called.
+    pub fn device(&self) -> &str {
+        self.station.name()
+    }
+
+    /// Bytes of the device that may hold traces of segments: what is left beside the largest proof. No bound
+    /// if the engine has none.
+    pub(crate) fn trace_room(&self) -> u64 {
+        let proof = self.config.system.config.segmentation_max_memory as u64;
+        self.engine
+            .memory_budget()
+            .map_or(u64::MAX, |budget| budget.saturating_sub(proof))
+    }
+
+    /// Bytes of the traces of a segment, at most.
+    pub(crate) fn trace_bytes(&self, segment: &Segment) -> u64 {
+        let airs = &self.device_key.per_air;
+        let cells = segment
+            .trace_heights
+            .iter()
+            .zip(airs)
+            .map(|(&height, air)| {
+                let rows = if height == 0 {
+                    0
+                } else {
+                    u64::from(height).next_power_of_two()
+                };
+                rows * air.vk.params.width.main_width() as u64
+            });
+        cells.sum::<u64>() * 4
+    }
+
+    /// Another engine on the same device, with counters of its own.
+    pub(crate) fn another_engine(&self) -> Result<E, SdkError> {
+        self.station.engine(self.engine.params().clone())
+    }
+
+    /// The key again: the device data are shared.
     pub(crate) fn device_key(&self) -> DeviceMultiStarkProvingKey<E::PB> {
         share_key::<E>(&self.device_key)
     }

@@ -15,8 +15,8 @@ use openvm_circuit::{
     system::{
         memory::{
             merkle::public_values::{extract_public_values, UserPublicValuesProof},
-            online::{GuestMemory, LinearMemory, PAGE_SIZE},
-            AddressMap, CHUNK,
+            online::GuestMemory,
+            CHUNK,
         },
         SystemRecords,
     },
@@ -25,7 +25,10 @@ use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfigExecutor;
 use openvm_stark_backend::prover::ProvingContext;
 
-use super::{AppKey, CommittedExe};
+use super::{
+    runner::{run_on, Runner},
+    AppKey, CommittedExe,
+};
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
@@ -41,6 +44,8 @@ pub struct MeteredRun {
     pub segments: Vec<Segment>,
     /// What the guest revealed, as bytes.
     pub public_values: Vec<u8>,
+    /// The memory at the end.
+    pub(crate) memory: GuestMemory,
 }
 
 impl MeteredRun {
@@ -53,22 +58,26 @@ impl MeteredRun {
 /// What a segment did, in the form that traces are made from.
 pub(crate) struct Recorded {
     pub index: usize,
-    /// The memory that the segment starts from, where the segment before it was not traced by the machine
-    /// that traces this one.
-    pub memory: Option<GuestMemory>,
+    /// Instructions before the segment's end.
+    end: u64,
     records: SystemRecords<F>,
     arenas: Vec<MatrixRecordArena<F>>,
 }
 
 /// A virtual machine with a program.
 ///
-/// It can cut an execution into segments, go through it and record segments, and make traces of what another
-/// machine recorded. After an error its chips may hold half of a segment: it must be dropped.
+/// It can cut an execution into segments, go through it, record segments and make their traces. Several machines
+/// share the work on one execution: each goes to the segments that it takes. After an error its chips may hold half of
+/// a segment: it must be dropped.
 pub(crate) struct Machine<E: SdkEngine> {
     vm: VirtualMachine<E, MetalVmBuilder<E>>,
     interpreter: PreflightInterpretedInstance<F, SdkVmConfigExecutor<F>>,
     exe: Arc<CommittedExe<E>>,
     state: Option<VmState<F, GuestMemory>>,
+    /// Instructions that were executed.
+    executed: u64,
+    /// The memory tree is that after so many instructions of this execution.
+    tree: Option<u64>,
     uploader: Uploader<E>,
     /// Number of inputs that the guest was given, for messages.
     inputs: usize,
@@ -79,15 +88,18 @@ pub(crate) struct Machine<E: SdkEngine> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MachineTimes {
     pub memory_image: Duration,
+    /// Running to the segments that are taken.
+    pub skipped: Duration,
     pub preflight: Duration,
     /// With uploads.
     pub traces: Duration,
 }
 
 impl<E: SdkEngine> Machine<E> {
-    /// A machine that has not run anything yet. `engine` is one of its own on the key's device.
-    pub fn new(key: &AppKey<E>, engine: E, exe: Arc<CommittedExe<E>>) -> Result<Self, SdkError> {
-        let builder = MetalVmBuilder::new(&engine);
+    /// A machine that has not run anything yet, whose traces go to the key's device.
+    pub fn new(key: &AppKey<E>, exe: Arc<CommittedExe<E>>) -> Result<Self, SdkError> {
+        let engine = key.another_engine()?;
+        let builder = MetalVmBuilder::new(&engine).with_row_order(key.order);
         let uploader = builder.uploader().clone();
         let (vm, interpreter) = guard(Stage::BuildMachine, || {
             let mut vm =
@@ -102,10 +114,18 @@ impl<E: SdkEngine> Machine<E> {
             interpreter,
             exe,
             state: None,
+            executed: 0,
+            tree: None,
             uploader,
             inputs: 0,
             times: MachineTimes::default(),
         })
+    }
+
+    /// From now on traces go to the device of `engine`, on which `exe` is the same program.
+    pub fn aim(&mut self, engine: &E, exe: &CommittedExe<E>) {
+        self.uploader.aim(engine);
+        self.vm.load_program(exe.trace.clone());
     }
 
     /// Runs the program from the start and decides where it is cut. The bound is checked after every
@@ -151,6 +171,7 @@ impl<E: SdkEngine> Machine<E> {
             Ok(MeteredRun {
                 public_values: extract_public_values(count, &run.vm_state.memory.memory),
                 segments: run.ctx.into_segments(),
+                memory: run.vm_state.memory,
             })
         })?
     }
@@ -164,6 +185,8 @@ impl<E: SdkEngine> Machine<E> {
             Some(state) => state.reset(&exe.init_memory, exe.pc_start, input),
             None => self.state = Some(self.vm.create_initial_state(exe, input)),
         }
+        self.executed = 0;
+        self.tree = None;
     }
 
     /// The memory that the next segment starts from.
@@ -178,34 +201,61 @@ impl<E: SdkEngine> Machine<E> {
             .memory
     }
 
-    /// Takes over a memory: the next segment that is traced starts from it.
+    /// Takes over the memory of another execution, which has executed as many instructions as this one: the next segment
+    /// that is traced starts from it.
     pub fn give_memory(&mut self, memory: &GuestMemory) {
         let clock = Instant::now();
         self.vm.transport_init_memory_to_device(memory);
+        self.tree = Some(self.executed);
         self.times.memory_image += clock.elapsed();
     }
 
-    /// [`give_memory`](Self::give_memory) with the memory of the execution that was started.
-    pub fn give_own_memory(&mut self) {
-        let state = self.state.take();
-        if let Some(state) = &state {
-            self.give_memory(&state.memory);
+    /// Goes to the start of a segment, which is not before where the machine is, and takes over the memory there
+    /// unless the machine traced the segment before it. What differs from the memory that it knows is hashed.
+    pub fn go_to(
+        &mut self,
+        runner: &Runner<'_>,
+        index: usize,
+        segment: &Segment,
+    ) -> Result<(), SdkError> {
+        self.run(runner, index, segment.instret_start - self.executed)?;
+        if self.tree != Some(self.executed) {
+            let state = self.state.take();
+            if let Some(state) = &state {
+                self.give_memory(&state.memory);
+            }
+            self.state = state;
         }
-        self.state = state;
+        Ok(())
     }
 
     /// Runs a segment without recording it.
-    pub fn skip(&mut self, index: usize, segment: &Segment) -> Result<(), SdkError> {
+    pub fn skip(
+        &mut self,
+        runner: &Runner<'_>,
+        index: usize,
+        segment: &Segment,
+    ) -> Result<(), SdkError> {
+        let end = segment.instret_start + segment.num_insns;
+        self.run(runner, index, end - self.executed)
+    }
+
+    fn run(
+        &mut self,
+        runner: &Runner<'_>,
+        index: usize,
+        instructions: u64,
+    ) -> Result<(), SdkError> {
+        if instructions == 0 {
+            return Ok(());
+        }
         let from = self.state.take().expect("an execution was started");
         let stage = Stage::Preflight(index);
         let clock = Instant::now();
-        let to = guard(stage.clone(), || {
-            let interpreter = self.vm.interpreter(&self.exe.exe)?;
-            let state = interpreter.execute_from_state(from, Some(segment.num_insns))?;
-            Ok(state)
-        })?
-        .map_err(|error: VirtualMachineError| SdkError::machine(stage, error, self.inputs))?;
-        self.times.preflight += clock.elapsed();
+        let to = guard(stage.clone(), || run_on(runner, from, Some(instructions)))?
+            .map_err(|error| SdkError::execution(stage, error, self.inputs))?;
+        self.times.skipped += clock.elapsed();
+        self.executed += instructions;
         self.state = Some(to);
         Ok(())
     }
@@ -231,20 +281,18 @@ impl<E: SdkEngine> Machine<E> {
             to_state,
         } = output;
         self.state = Some(to_state);
+        self.executed += segment.num_insns;
         Ok(Recorded {
             index,
-            memory: None,
+            end: self.executed,
             records: system_records,
             arenas: record_arenas,
         })
     }
 
-    /// Makes the traces of a segment on the device. Segments are traced in order; see
-    /// [`give_memory`](Self::give_memory) where one is left out, and for the first.
+    /// Makes the traces of a segment on the device. The memory tree has to be that of the segment's start, see
+    /// [`go_to`](Self::go_to) and [`give_memory`](Self::give_memory).
     pub fn trace(&mut self, recorded: Recorded) -> Result<ProvingContext<E::PB>, SdkError> {
-        if let Some(memory) = &recorded.memory {
-            self.give_memory(memory);
-        }
         let stage = Stage::Traces(recorded.index);
         let clock = Instant::now();
         let ctx = guard(stage.clone(), || {
@@ -252,13 +300,19 @@ impl<E: SdkEngine> Machine<E> {
                 .generate_proving_ctx(recorded.records, recorded.arenas)
         })?
         .map_err(|source| SdkError::Traces { stage, source })?;
+        self.tree = Some(recorded.end);
         self.times.traces += clock.elapsed();
         Ok(ctx)
     }
 
     /// What the guest revealed, with its path in the memory in which the execution ended.
     pub fn user_public_values(&self) -> UserPublicValuesProof<CHUNK, F> {
-        let memory = &self.memory().memory;
+        self.public_values_in(self.memory())
+    }
+
+    /// [`user_public_values`](Self::user_public_values) of another execution of the program, which ended in this memory.
+    pub fn public_values_in(&self, memory: &GuestMemory) -> UserPublicValuesProof<CHUNK, F> {
+        let memory = &memory.memory;
         let system = &self.vm.config().system.config;
         let mut tree = MemoryTree::new(&system.memory_config);
         tree.synchronize(memory);
@@ -275,24 +329,10 @@ impl<E: SdkEngine> Machine<E> {
     pub fn add_to(&self, report: &mut Report) {
         let (upload, bytes) = self.uploader.spent();
         report.memory_image += self.times.memory_image;
+        report.skipped += self.times.skipped;
         report.preflight += self.times.preflight;
         report.traces += self.times.traces.saturating_sub(upload);
         report.upload += upload;
         report.uploaded += bytes;
     }
-}
-
-/// A copy of a memory that takes only what is not zero.
-pub(crate) fn copy_memory(memory: &GuestMemory) -> GuestMemory {
-    let from = &memory.memory;
-    let mut to: AddressMap = AddressMap::new(from.config.clone());
-    for (from, to) in from.mem.iter().zip(&mut to.mem) {
-        let pages = from.as_slice().chunks(PAGE_SIZE);
-        for (from, to) in pages.zip(to.as_mut_slice().chunks_mut(PAGE_SIZE)) {
-            if from.iter().any(|&byte| byte != 0) {
-                to.copy_from_slice(from);
-            }
-        }
-    }
-    GuestMemory::new(to)
 }

@@ -1,12 +1,13 @@
-//! Segments of an execution on four threads: one cuts, one records, one makes traces, one proves.
+//! Segments of an execution on several threads and devices.
 //!
-//! Each thread works on one segment at a time and hands it on without a queue in between, so the device holds the
-//! traces of at most two: of the one that is proved and of the one that is next. A token is taken before a
-//! segment is recorded and given back when it is proved; there are as many as segments may be in flight.
+//! One thread cuts the execution into segments. Machines, each on a thread, take segments as they are cut: a machine
+//! runs to the start of its segment without records, records it, and makes its traces on the device that is
+//! expected to end its proof first. Each device has a thread that proves what was brought there. Segments are
+//! in flight from when a machine takes them until they are proved, and their number is bounded.
 
 use std::{
     sync::{
-        mpsc::{channel, sync_channel, Receiver, Sender, SyncSender},
+        mpsc::{channel, Receiver, Sender},
         Mutex, PoisonError,
     },
     thread,
@@ -22,224 +23,224 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
     job::{Job, Segments},
-    machine::{copy_memory, MeteredRun, Recorded},
+    machine::MeteredRun,
+    plan::Plan,
+    runner::{executor, runner, Runner},
     sink::ProofSink,
+    AppKey,
 };
 use crate::{
+    devices::Reservation,
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    options::Threads,
     prelude::{F, SC},
     report::Report,
+    slot::lock,
 };
 
-/// A segment on its way from the recording thread to the proving one.
-enum Stop<T> {
-    /// Its proof was found.
-    Resumed(Segment, Box<Proof<SC>>),
-    Made(Segment, T),
+/// A segment whose traces are on a device.
+struct Traced<'a, E: SdkEngine> {
+    index: usize,
+    segment: Segment,
+    reservation: Reservation<'a>,
+    ctx: ProvingContext<E::PB>,
 }
 
-/// The first error of several threads. Later ones are consequences of it.
-#[derive(Default)]
-struct First(Mutex<Option<SdkError>>);
-
-impl First {
-    /// Runs a thread's work; its panics are errors too.
-    fn run<T>(&self, work: impl FnOnce() -> Result<T, SdkError>) -> Option<T> {
-        guard(Stage::Pipeline, work)
-            .and_then(|result| result)
-            .map_err(|error| {
-                let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(error);
-            })
-            .ok()
-    }
+/// What the threads of a job share.
+struct Line<'a, E: SdkEngine> {
+    job: &'a Job<'a, E>,
+    plan: Plan,
+    sink: &'a dyn ProofSink,
+    /// By segment.
+    proofs: Mutex<Vec<Option<Proof<SC>>>>,
+    report: Mutex<Report>,
+    /// The first error. Later ones are consequences of it.
+    error: Mutex<Option<SdkError>>,
 }
 
-/// Proves all segments on four threads; see the module.
+/// Proves all segments on several threads; see the module.
 pub(super) fn run<E: SdkEngine>(
     job: &Job<'_, E>,
     input: StdIn,
     sink: &dyn ProofSink,
     report: &mut Report,
+    threads: Threads,
 ) -> Result<Segments, SdkError> {
-    let first = First::default();
-    let (cut, cuts) = channel::<Segment>();
-    let (record, records) = sync_channel::<Stop<Recorded>>(0);
-    let (trace, traces) = sync_channel::<Stop<ProvingContext<E::PB>>>(0);
-    let (give_back, tokens) = channel::<()>();
-    for _ in 0..job.options.in_flight {
-        // The receiver lives as long as this function.
-        let _ = give_back.send(());
-    }
-
-    let (metered, recorded, traced, proved) = thread::scope(|scope| {
-        let (metering, first) = (input.clone(), &first);
-        let metered = scope.spawn(move || first.run(|| meter(job, metering, cut)));
-        let recording = input.clone();
-        let recorded =
-            scope.spawn(move || first.run(|| record_all(job, recording, cuts, tokens, record)));
-        let traced = scope.spawn(move || first.run(|| trace_all(job, input, records, trace)));
-        let proved = first.run(|| prove_all(job, traces, give_back, sink));
-        let join = "panics are errors";
-        (
-            metered.join().expect(join),
-            recorded.join().expect(join),
-            traced.join().expect(join),
-            proved,
-        )
+    let executor = executor(&job.keys[0].config)?;
+    let runner = runner(&executor, &job.exes[0].exe)?;
+    let line = Line {
+        job,
+        plan: Plan::new(threads.in_flight),
+        sink,
+        proofs: Mutex::default(),
+        report: Mutex::default(),
+        error: Mutex::default(),
+    };
+    let metered = thread::scope(|scope| {
+        let (line, runner) = (&line, &runner);
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            job.keys.iter().map(|_| channel::<Traced<'_, E>>()).unzip();
+        for traced in receivers {
+            scope.spawn(move || line.thread(|| line.prove(traced)));
+        }
+        for _ in 0..threads.machines {
+            let (senders, input) = (senders.clone(), input.clone());
+            scope.spawn(move || line.thread(|| line.make(runner, input, &senders)));
+        }
+        // Devices have all their segments when the last machine ends.
+        drop(senders);
+        line.thread(|| line.meter(input))
     });
-    let error = first.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(error) = error {
+    if let Some(error) = line
+        .error
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
         return Err(error);
     }
-    let (
-        Some(Some((run, execution))),
-        Some((user_public_values, recorder)),
-        Some(tracer),
-        Some(proofs),
-    ) = (metered, recorded, traced, proved)
-    else {
+    let Some(Some(metered)) = metered else {
         return Err(SdkError::Cancelled);
     };
-    report.execution = execution;
-    report.instructions = run.instructions();
-    report.segments = run.segments.len();
-    report.add(&recorder);
-    report.add(&tracer);
-    report.add(&proofs.report);
-    sink.close(run.segments.len());
+    report.execution = metered.time;
+    report.instructions = metered.run.instructions();
+    report.segments = metered.run.segments.len();
+    report.add(
+        &line
+            .report
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    );
+    let proofs = line
+        .proofs
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let proofs: Option<Vec<_>> = proofs.into_iter().collect();
     Ok(Segments {
-        proofs: proofs.proofs,
-        user_public_values,
+        proofs: proofs
+            .filter(|proofs| proofs.len() == report.segments)
+            .ok_or(SdkError::Cancelled)?,
+        user_public_values: metered.user_public_values,
     })
 }
 
-/// Cuts the execution into segments. Gives nothing if nobody takes them any more: another thread failed, and
-/// its error is the one to tell.
-fn meter<E: SdkEngine>(
-    job: &Job<'_, E>,
-    input: StdIn,
-    cut: Sender<Segment>,
-) -> Result<Option<(MeteredRun, Duration)>, SdkError> {
-    let machine = job.machine()?;
-    let clock = Instant::now();
-    let mut taken = true;
-    let run = job.execute_metered(&machine, input, |segment| {
-        cut.send(segment.clone()).map_err(|_| {
-            taken = false;
-            SdkError::Cancelled
-        })
-    });
-    match run {
-        Err(_) if !taken => Ok(None),
-        run => Ok(Some((run?, clock.elapsed()))),
-    }
+/// What the metering thread found out.
+struct Metered {
+    run: MeteredRun,
+    time: Duration,
+    user_public_values: UserPublicValuesProof<CHUNK, F>,
 }
 
-/// Goes through the execution and records the segments that are not proved yet.
-fn record_all<E: SdkEngine>(
-    job: &Job<'_, E>,
-    input: StdIn,
-    cuts: Receiver<Segment>,
-    tokens: Receiver<()>,
-    record: SyncSender<Stop<Recorded>>,
-) -> Result<(UserPublicValuesProof<CHUNK, F>, Report), SdkError> {
-    let mut machine = job.machine()?;
-    machine.start(input);
-    let mut skipped = false;
-    for (index, segment) in cuts.iter().enumerate() {
-        job.options.check_cancelled()?;
-        let next = match job.resumed(index, &segment)? {
-            Some(proof) => {
-                machine.skip(index, &segment)?;
-                skipped = true;
-                Stop::Resumed(segment, Box::new(proof))
-            }
-            None => {
-                if tokens.recv().is_err() {
-                    break;
-                }
-                let memory = skipped.then(|| copy_memory(machine.memory()));
-                skipped = false;
-                let mut recorded = machine.record(index, &segment)?;
-                recorded.memory = memory;
-                Stop::Made(segment, recorded)
-            }
+impl<'a, E: SdkEngine> Line<'a, E> {
+    /// Runs a thread's work; its panics are errors too. The first error stops all threads.
+    fn thread<T>(&self, work: impl FnOnce() -> Result<T, SdkError>) -> Option<T> {
+        guard(Stage::Pipeline, work)
+            .and_then(|result| result)
+            .map_err(|error| {
+                lock(&self.error).get_or_insert(error);
+                self.plan.stop();
+            })
+            .ok()
+    }
+
+    /// Cuts the execution into segments. Gives nothing if nobody takes them any more: another thread failed, and
+    /// its error is the one to tell.
+    fn meter(&self, input: StdIn) -> Result<Option<Metered>, SdkError> {
+        let machine = self.job.machine()?;
+        let clock = Instant::now();
+        let mut taken = true;
+        let run = self.job.execute_metered(&machine, input, |segment| {
+            taken = self.plan.add(segment.clone());
+            taken.then_some(()).ok_or(SdkError::Cancelled)
+        });
+        let run = match run {
+            Err(_) if !taken => return Ok(None),
+            run => run?,
         };
-        if record.send(next).is_err() {
-            break;
+        let time = clock.elapsed();
+        self.plan.end();
+        self.sink.close(run.segments.len());
+        let user_public_values = machine.public_values_in(&run.memory);
+        Ok(Some(Metered {
+            run,
+            time,
+            user_public_values,
+        }))
+    }
+
+    /// A machine: records segments and makes their traces, until there are no more.
+    fn make(
+        &self,
+        runner: &Runner<'_>,
+        input: StdIn,
+        devices: &[Sender<Traced<'a, E>>],
+    ) -> Result<(), SdkError> {
+        let job = self.job;
+        let mut machine = job.machine()?;
+        let engines = job.keys.iter().map(AppKey::another_engine);
+        let engines = engines.collect::<Result<Vec<_>, _>>()?;
+        machine.start(input);
+        while let Some((index, segment)) = self.plan.take() {
+            job.options.check_cancelled()?;
+            if let Some(proof) = job.resumed(index, &segment)? {
+                lock(&self.report).resumed += 1;
+                self.deliver(index, proof)?;
+                continue;
+            }
+            machine.go_to(runner, index, &segment)?;
+            let recorded = machine.record(index, &segment)?;
+            let reservation = job.reserve(&segment);
+            if self.plan.is_stopped() {
+                break;
+            }
+            let device = reservation.device();
+            machine.aim(&engines[device], &job.exes[device]);
+            let ctx = machine.trace(recorded)?;
+            job.traced(index, &segment);
+            let traced = Traced {
+                index,
+                segment,
+                reservation,
+                ctx,
+            };
+            if devices[device].send(traced).is_err() {
+                break;
+            }
         }
+        machine.add_to(&mut lock(&self.report));
+        Ok(())
     }
-    // The others can end while the public values' path is computed.
-    drop(record);
-    let mut report = Report::default();
-    machine.add_to(&mut report);
-    Ok((machine.user_public_values(), report))
-}
 
-/// Makes the traces of recorded segments.
-fn trace_all<E: SdkEngine>(
-    job: &Job<'_, E>,
-    input: StdIn,
-    records: Receiver<Stop<Recorded>>,
-    trace: SyncSender<Stop<ProvingContext<E::PB>>>,
-) -> Result<Report, SdkError> {
-    let mut machine = job.machine()?;
-    machine.start(input);
-    machine.give_own_memory();
-    for next in records {
-        let next = match next {
-            Stop::Resumed(segment, proof) => Stop::Resumed(segment, proof),
-            Stop::Made(segment, recorded) => {
-                let index = recorded.index;
-                let ctx = machine.trace(recorded)?;
-                job.traced(index, &segment);
-                Stop::Made(segment, ctx)
+    /// A device: proves the segments that are brought to it.
+    fn prove(&self, traced: Receiver<Traced<'_, E>>) -> Result<(), SdkError> {
+        for Traced {
+            index,
+            segment,
+            reservation,
+            ctx,
+        } in traced
+        {
+            self.job.options.check_cancelled()?;
+            if self.plan.is_stopped() {
+                break;
             }
-        };
-        if trace.send(next).is_err() {
-            break;
+            let (proof, time) = self.job.prove(index, &segment, reservation, ctx)?;
+            lock(&self.report).prove += time;
+            self.deliver(index, proof)?;
         }
+        Ok(())
     }
-    let mut report = Report::default();
-    machine.add_to(&mut report);
-    Ok(report)
-}
 
-/// What the proving thread made.
-struct Proofs {
-    proofs: Vec<Proof<SC>>,
-    report: Report,
-}
-
-/// Proves segments whose traces are on the device.
-fn prove_all<E: SdkEngine>(
-    job: &Job<'_, E>,
-    traces: Receiver<Stop<ProvingContext<E::PB>>>,
-    give_back: Sender<()>,
-    sink: &dyn ProofSink,
-) -> Result<Proofs, SdkError> {
-    let mut report = Report::default();
-    let mut proofs = Vec::new();
-    for (index, next) in traces.iter().enumerate() {
-        job.options.check_cancelled()?;
-        let proof = match next {
-            Stop::Resumed(segment, proof) => {
-                report.resumed += 1;
-                job.found(index, &segment);
-                *proof
-            }
-            Stop::Made(segment, ctx) => {
-                let proof = job.prove(index, &segment, ctx, &mut report)?;
-                // The recording thread may have ended.
-                let _ = give_back.send(());
-                proof
-            }
-        };
-        report.count(&proof);
-        sink.segment(index, &proof)?;
-        proofs.push(proof);
+    /// A segment is proved.
+    fn deliver(&self, index: usize, proof: Proof<SC>) -> Result<(), SdkError> {
+        self.plan.done();
+        lock(&self.report).count(&proof);
+        self.sink.segment(index, &proof)?;
+        let mut proofs = lock(&self.proofs);
+        if proofs.len() <= index {
+            proofs.resize_with(index + 1, || None);
+        }
+        proofs[index] = Some(proof);
+        Ok(())
     }
-    Ok(Proofs { proofs, report })
 }

@@ -16,6 +16,7 @@ use openvm_stark_backend::{
 
 use super::AppKey;
 use crate::{
+    devices::on_each,
     engine::SdkEngine,
     error::{SdkError, Stage},
     executable::{digest, ExeDigest},
@@ -47,7 +48,8 @@ impl<E: SdkEngine> CommittedExe<E> {
         let (commitment, data) = key
             .engine
             .commit(&trace)
-            .map_err(SdkError::engine(Stage::CommitProgram))?;
+            .map_err(SdkError::engine(Stage::CommitProgram))
+            .map_err(|error| error.on(key.device()))?;
         Ok(Self {
             digest: digest(&exe),
             exe,
@@ -58,6 +60,26 @@ impl<E: SdkEngine> CommittedExe<E> {
             },
             exe_commit: OnceLock::new(),
         })
+    }
+
+    /// Commits the program on each device.
+    ///
+    /// # Errors
+    /// If a device refuses, or [`SdkError::Disagreement`].
+    pub(crate) fn on_all(
+        keys: &[AppKey<E>],
+        exe: &Arc<VmExe<F>>,
+    ) -> Result<Vec<Arc<Self>>, SdkError> {
+        let exes = on_each(keys.len(), |i| Self::new(&keys[i], exe.clone()))?;
+        for (key, other) in keys.iter().zip(&exes) {
+            if other.program_commit() != exes[0].program_commit() {
+                return Err(SdkError::Disagreement {
+                    stage: Stage::CommitProgram,
+                    device: key.device().to_owned(),
+                });
+            }
+        }
+        Ok(exes.into_iter().map(Arc::new).collect())
     }
 
     /// The executable.

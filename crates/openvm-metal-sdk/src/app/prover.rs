@@ -1,9 +1,6 @@
 //! `AppProver`: proves executions of one executable, segment by segment.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 use openvm_circuit::arch::ContinuationVmProof;
 use openvm_sdk::StdIn;
@@ -18,6 +15,7 @@ use super::{
     AppKey, CommittedExe,
 };
 use crate::{
+    devices::{Fleet, Turns},
     engine::SdkEngine,
     error::SdkError,
     options::ProveOptions,
@@ -25,33 +23,36 @@ use crate::{
     report::Report,
 };
 
-/// Proves executions of one executable. Cheap to make: key and committed program are shared.
+/// Proves executions of one executable. Cheap to make: keys and committed programs are shared.
 pub struct AppProver<E: SdkEngine> {
-    device: E::Device,
-    key: Arc<AppKey<E>>,
-    exe: Arc<CommittedExe<E>>,
-    /// Held while a proof is made on the device.
-    device_lock: Arc<Mutex<()>>,
+    /// On each device.
+    keys: Arc<Vec<AppKey<E>>>,
+    exes: Vec<Arc<CommittedExe<E>>>,
+    turns: Arc<Turns>,
 }
 
 impl<E: SdkEngine> AppProver<E> {
     pub(crate) fn new(
-        device: E::Device,
-        key: Arc<AppKey<E>>,
-        exe: Arc<CommittedExe<E>>,
-        device_lock: Arc<Mutex<()>>,
+        keys: Arc<Vec<AppKey<E>>>,
+        exes: Vec<Arc<CommittedExe<E>>>,
+        turns: Arc<Turns>,
     ) -> Self {
-        Self {
-            device,
-            key,
-            exe,
-            device_lock,
-        }
+        Self { keys, exes, turns }
     }
 
-    /// The executable.
+    /// The application's key on each device, in the order in which devices were named.
+    pub fn keys(&self) -> &[AppKey<E>] {
+        &self.keys
+    }
+
+    /// The executable, on the first device.
     pub fn exe(&self) -> &Arc<CommittedExe<E>> {
-        &self.exe
+        &self.exes[0]
+    }
+
+    /// The executable on each device.
+    pub(crate) fn exes(&self) -> &[Arc<CommittedExe<E>>] {
+        &self.exes
     }
 
     /// The commitment to the executable.
@@ -59,7 +60,14 @@ impl<E: SdkEngine> AppProver<E> {
     /// # Errors
     /// See [`CommittedExe::exe_commit`].
     pub fn exe_commit(&self) -> Result<Digest, SdkError> {
-        self.exe.exe_commit(&self.key)
+        self.exes[0].exe_commit(&self.keys[0])
+    }
+
+    /// The devices for one job.
+    pub(crate) fn fleet(&self) -> Fleet<'_> {
+        let names = self.keys.iter().map(|key| key.device().to_owned());
+        let room = self.keys.iter().map(AppKey::trace_room);
+        Fleet::new(names.collect(), room.collect(), &self.turns)
     }
 
     /// Runs the program and decides where it is cut into segments.
@@ -71,7 +79,8 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<MeteredRun, SdkError> {
-        let job = self.job(options);
+        let fleet = self.fleet();
+        let job = self.job(&fleet, options);
         job.execute_metered(&job.machine()?, input, |_| Ok(()))
     }
 
@@ -84,7 +93,11 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        self.prove_into(input, options, &())
+        let start = Instant::now();
+        let fleet = self.fleet();
+        let (proof, mut report) = self.prove_into(input, options, &fleet, &())?;
+        self.finish(&mut report, &fleet, start);
+        Ok((proof, report))
     }
 
     /// [`prove`](Self::prove) with the proofs given to a sink as they are made.
@@ -92,26 +105,23 @@ impl<E: SdkEngine> AppProver<E> {
         &self,
         input: StdIn,
         options: &ProveOptions<'_>,
+        fleet: &Fleet<'_>,
         sink: &dyn ProofSink,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        let start = Instant::now();
         let mut report = Report::default();
-        let mut job = self.job(options);
+        let mut job = self.job(fleet, options);
         if let Some(path) = options.resume {
-            job.resume = Some(ResumeFolder::open(path, &self.key, &self.exe, &input)?);
+            let folder = ResumeFolder::open(path, &self.keys[0], &self.exes[0], &input)?;
+            job.resume = Some(folder);
         }
-        let segments = if options.in_flight > 1 {
-            pipeline::run(&job, input, sink, &mut report)
-        } else {
-            sequence::run(&job, input, sink, &mut report)
+        let segments = match options.threads(self.keys.len()) {
+            Some(threads) => pipeline::run(&job, input, sink, &mut report, threads),
+            None => sequence::run(&job, input, sink, &mut report),
         };
         let Segments {
             proofs,
             user_public_values,
         } = segments?;
-        report.device = self.key.engine.device_name();
-        report.device_memory_peak = self.key.engine.memory_peak();
-        report.total = start.elapsed();
         let proof = ContinuationVmProof {
             per_segment: proofs,
             user_public_values,
@@ -119,12 +129,28 @@ impl<E: SdkEngine> AppProver<E> {
         Ok((proof, report))
     }
 
-    fn job<'a>(&'a self, options: &'a ProveOptions<'a>) -> Job<'a, E> {
+    /// Notes the devices and what they did in a job that began at `start` and ends now.
+    pub(crate) fn finish(&self, report: &mut Report, fleet: &Fleet<'_>, start: Instant) {
+        let engines = || self.keys.iter().map(|key| &key.engine);
+        let names: Vec<String> = engines().filter_map(E::device_name).collect();
+        report.device = (!names.is_empty()).then(|| names.join(", "));
+        report.device_memory_peak = engines().filter_map(E::memory_peak).max();
+        report.total = start.elapsed();
+        report.devices = fleet.report(report.total);
+    }
+
+    /// Gives memory of the devices that no buffer uses back.
+    pub(crate) fn trim(&self) {
+        for key in self.keys() {
+            key.engine.trim();
+        }
+    }
+
+    fn job<'a>(&'a self, fleet: &'a Fleet<'a>, options: &'a ProveOptions<'a>) -> Job<'a, E> {
         Job {
-            device: &self.device,
-            key: &self.key,
-            exe: &self.exe,
-            device_lock: &self.device_lock,
+            keys: &self.keys,
+            exes: &self.exes,
+            fleet,
             options,
             resume: None,
         }

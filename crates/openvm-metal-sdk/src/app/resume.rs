@@ -21,9 +21,10 @@ use openvm_stark_backend::{
 use sha2::{Digest as _, Sha256};
 
 use super::{AppKey, CommittedExe};
-use crate::{engine::SdkEngine, error::SdkError, prelude::SC};
+use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder};
 
-type Id = [u8; 32];
+/// SHA-256 of what makes a job, or a part of it, itself.
+pub(crate) type Id = [u8; 32];
 
 /// Proofs of the segments of one job.
 pub(crate) struct ResumeFolder {
@@ -42,7 +43,15 @@ impl ResumeFolder {
         exe: &CommittedExe<E>,
         input: &StdIn,
     ) -> Result<Self, SdkError> {
-        let job = job_id(key, exe, input);
+        let memory = key.config.system.config.segmentation_max_memory;
+        Self::of_job(path, job_id(key, exe, input, memory))
+    }
+
+    /// [`open`](Self::open) for the job of this identity.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn of_job(path: &Path, job: Id) -> Result<Self, SdkError> {
         let folder = Self {
             path: path.to_owned(),
             job,
@@ -71,16 +80,30 @@ impl ResumeFolder {
         })
     }
 
-    fn file(&self, index: usize) -> PathBuf {
-        self.path.join(format!("segment-{index}.proof"))
-    }
-
     /// The proof of a segment, if there is one.
     ///
     /// # Errors
     /// [`SdkError::Resume`] if its file is damaged or of another segment.
     pub fn load(&self, index: usize, segment: &Segment) -> Result<Option<Proof<SC>>, SdkError> {
-        let file = self.file(index);
+        let (name, id) = (segment_file(index), segment_id(&self.job, index, segment));
+        let Some(proof) = self.load_part(&name, &id)? else {
+            return Ok(None);
+        };
+        match Proof::<SC>::decode_from_bytes(&proof) {
+            Ok(proof) => Ok(Some(proof)),
+            Err(_) => self.bad(format!(
+                "{} holds no proof: delete it, and the segment is proved again",
+                self.path.join(name).display()
+            )),
+        }
+    }
+
+    /// What was stored of a part of the job under a file's name.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if the file is damaged or of another part.
+    pub fn load_part(&self, name: &str, id: &Id) -> Result<Option<Vec<u8>>, SdkError> {
+        let file = self.path.join(name);
         let bytes = match fs::read(&file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -88,14 +111,14 @@ impl ResumeFolder {
         };
         let damaged = |what: &str| {
             self.bad(format!(
-                "{} {what}: delete it, and the segment is proved again",
+                "{} {what}: delete it, and it is proved again",
                 file.display()
             ))
         };
-        let Some((id, rest)) = bytes.split_first_chunk::<32>() else {
+        let Some((found, rest)) = bytes.split_first_chunk::<32>() else {
             return damaged("is cut off");
         };
-        if *id != self.segment_id(index, segment) {
+        if found != id {
             return damaged("is of another segment");
         }
         let Some((sum, proof)) = rest.split_first_chunk::<32>() else {
@@ -104,10 +127,7 @@ impl ResumeFolder {
         if *sum != Id::from(Sha256::digest(proof)) {
             return damaged("is damaged");
         }
-        match Proof::<SC>::decode_from_bytes(proof) {
-            Ok(proof) => Ok(Some(proof)),
-            Err(_) => damaged("holds no proof"),
-        }
+        Ok(Some(proof.to_vec()))
     }
 
     /// Stores the proof of a segment.
@@ -120,29 +140,49 @@ impl ResumeFolder {
         segment: &Segment,
         proof: &Proof<SC>,
     ) -> Result<(), SdkError> {
-        let write = || -> io::Result<()> {
-            let proof = proof.encode_to_vec()?;
-            let mut bytes = self.segment_id(index, segment).to_vec();
-            bytes.extend(Sha256::digest(&proof));
-            bytes.extend(proof);
-            write_whole(&self.file(index), &bytes)
-        };
-        write().or_else(|error| self.bad(error.to_string()))
+        let proof = proof.encode_to_vec();
+        let proof = proof.or_else(|error| self.bad(error.to_string()))?;
+        let id = segment_id(&self.job, index, segment);
+        self.store_part(&segment_file(index), &id, &proof)
     }
 
-    fn segment_id(&self, index: usize, segment: &Segment) -> Id {
-        let mut hash = Sha256::new_with_prefix(self.job);
-        hash.update((index as u64).to_le_bytes());
-        hash.update(segment.instret_start.to_le_bytes());
-        hash.update(segment.num_insns.to_le_bytes());
-        for height in &segment.trace_heights {
-            hash.update(height.to_le_bytes());
-        }
-        hash.finalize().into()
+    /// Stores a part of the job under a file's name.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if the file cannot be written.
+    pub fn store_part(&self, name: &str, id: &Id, proof: &[u8]) -> Result<(), SdkError> {
+        let mut bytes = id.to_vec();
+        bytes.extend(Sha256::digest(proof));
+        bytes.extend(proof);
+        let file = self.path.join(name);
+        write_whole(&file, &bytes).or_else(|error| self.bad(format!("{}: {error}", file.display())))
     }
 }
 
-fn job_id<E: SdkEngine>(key: &AppKey<E>, exe: &CommittedExe<E>, input: &StdIn) -> Id {
+/// The file of a segment's proof.
+pub(crate) fn segment_file(index: usize) -> String {
+    format!("segment-{index}.proof")
+}
+
+/// The identity of a segment of a job.
+pub(crate) fn segment_id(job: &Id, index: usize, segment: &Segment) -> Id {
+    let mut hash = Sha256::new_with_prefix(job);
+    hash.update((index as u64).to_le_bytes());
+    hash.update(segment.instret_start.to_le_bytes());
+    hash.update(segment.num_insns.to_le_bytes());
+    for height in &segment.trace_heights {
+        hash.update(height.to_le_bytes());
+    }
+    hash.finalize().into()
+}
+
+/// The identity of a job: executable, verifying key, input, and the memory by which segments are cut.
+pub(crate) fn job_id<E: SdkEngine>(
+    key: &AppKey<E>,
+    exe: &CommittedExe<E>,
+    input: &StdIn,
+    segment_max_memory: usize,
+) -> Id {
     let mut hash = Sha256::new_with_prefix(b"openvm-metal job");
     hash.update(exe.digest);
     for x in key.device_key.vk_pre_hash {
@@ -155,8 +195,8 @@ fn job_id<E: SdkEngine>(key: &AppKey<E>, exe: &CommittedExe<E>, input: &StdIn) -
             hash.update(x.as_canonical_u32().to_le_bytes());
         }
     }
-    let memory = key.config.system.config.segmentation_max_memory;
-    hash.update((memory as u64).to_le_bytes());
+    hash.update((segment_max_memory as u64).to_le_bytes());
+    hash.update([u8::from(key.order == RowOrder::AsMade)]);
     hash.finalize().into()
 }
 
@@ -166,6 +206,6 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(unfinished, path)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,11 +6,12 @@ use openvm_sdk::StdIn;
 
 use super::{
     job::{Job, Segments},
+    runner::{executor, runner},
     sink::ProofSink,
 };
 use crate::{engine::SdkEngine, error::SdkError, report::Report};
 
-/// Proves all segments on this thread, one after another.
+/// Proves all segments on this thread and the first device, which is the only one, one after another.
 pub(super) fn run<E: SdkEngine>(
     job: &Job<'_, E>,
     input: StdIn,
@@ -25,28 +26,27 @@ pub(super) fn run<E: SdkEngine>(
     report.segments = run.segments.len();
     sink.close(run.segments.len());
 
+    let executor = executor(&job.keys[0].config)?;
+    let runner = runner(&executor, &job.exes[0].exe)?;
     machine.start(input);
     let mut proofs = Vec::with_capacity(run.segments.len());
-    let mut memory_is_given = false;
     for (index, segment) in run.segments.iter().enumerate() {
         job.options.check_cancelled()?;
         let proof = match job.resumed(index, segment)? {
             Some(proof) => {
-                machine.skip(index, segment)?;
-                memory_is_given = false;
+                machine.skip(&runner, index, segment)?;
                 report.resumed += 1;
-                job.found(index, segment);
                 proof
             }
             None => {
-                if !memory_is_given {
-                    machine.give_own_memory();
-                    memory_is_given = true;
-                }
+                machine.go_to(&runner, index, segment)?;
                 let recorded = machine.record(index, segment)?;
+                let reservation = job.reserve(segment);
                 let ctx = machine.trace(recorded)?;
                 job.traced(index, segment);
-                job.prove(index, segment, ctx, report)?
+                let (proof, time) = job.prove(index, segment, reservation, ctx)?;
+                report.prove += time;
+                proof
             }
         };
         report.count(&proof);

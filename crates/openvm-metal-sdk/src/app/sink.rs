@@ -4,12 +4,12 @@ use openvm_stark_backend::proof::Proof;
 
 use crate::{error::SdkError, prelude::SC};
 
-/// Takes the proofs of segments. Called in the order of the segments, by one thread at a time.
+/// Takes the proofs of segments. Called by several threads, in the order in which proofs end.
 pub(crate) trait ProofSink: Sync {
     /// The proof of segment `index`. An error stops the execution; what took the proofs failed and says why.
     fn segment(&self, index: usize, proof: &Proof<SC>) -> Result<(), SdkError>;
 
-    /// There are this many segments.
+    /// There are this many segments; told as soon as it is known.
     fn close(&self, segments: usize);
 }
 

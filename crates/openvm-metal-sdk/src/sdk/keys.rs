@@ -17,6 +17,7 @@ use crate::{
     aggregation::AggregationKeys,
     app::{AppKey, AppProver},
     builder::AggSource,
+    devices::{on_each, Station},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{Digest, SC},
@@ -43,19 +44,33 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.app_pk()?.get_app_vk())
     }
 
-    /// The application's key on the device.
-    pub(super) fn app_key(&self) -> Result<Arc<AppKey<E>>, SdkError> {
-        self.app_key.get_or_try(|| {
+    /// The devices, opened at the first call.
+    pub(crate) fn stations(&self) -> Result<Arc<Vec<Station<E>>>, SdkError> {
+        self.stations
+            .get_or_try(|| Station::open_all(&self.devices))
+    }
+
+    /// The application's key on each device.
+    pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
+        self.app_keys.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
-            AppKey::new(&self.device, &*self.app_pk()?, config, self.fit_segments)
+            let (stations, key) = (self.stations()?, self.app_pk()?);
+            AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)
         })
     }
 
-    /// The aggregation keys on the device, made at the first call unless they were given.
+    /// The aggregation keys on the first device, made at the first call unless they were given.
     ///
     /// # Errors
     /// If the parameters do not go together, or given keys belong to another configuration.
     pub fn aggregation_keys(&self) -> Result<Arc<AggregationKeys<E>>, SdkError> {
+        Ok(self.all_aggregation_keys()?[0].clone())
+    }
+
+    /// The aggregation keys on each device.
+    pub(crate) fn all_aggregation_keys(
+        &self,
+    ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
         if self.app_config.app_vm_config.deferral.is_some() {
             return Err(SdkError::Unsupported(
                 "aggregation of programs with deferral circuits".into(),
@@ -63,17 +78,24 @@ impl<E: SdkEngine> Sdk<E> {
         }
         self.agg_keys.get_or_try(|| {
             let app_vk = Arc::new(self.app_pk()?.app_vm_pk.vm_pk.get_vk());
-            match &self.agg_source {
+            let stations = self.stations()?;
+            let first = match &self.agg_source {
                 AggSource::Params(params) => {
                     let config = AggregationConfig {
                         params: AggregationSystemParams::clone(params),
                     };
-                    AggregationKeys::generate(&self.device, app_vk, &config)
+                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order)
                 }
                 AggSource::Key(key) => {
-                    AggregationKeys::load(&self.device, app_vk, AggProvingKey::clone(key))
+                    let key = AggProvingKey::clone(key);
+                    AggregationKeys::load(&stations[0], app_vk, key, self.order)
                 }
-            }
+            }?;
+            let first = Arc::new(first);
+            on_each(stations.len(), |i| match i {
+                0 => Ok(first.clone()),
+                _ => Ok(Arc::new(first.on(&stations[i])?)),
+            })
         })
     }
 
@@ -119,7 +141,7 @@ impl<E: SdkEngine> Sdk<E> {
         self.baseline_of(&self.app_prover(source)?)
     }
 
-    pub(super) fn baseline_of(
+    pub(crate) fn baseline_of(
         &self,
         prover: &AppProver<E>,
     ) -> Result<VerificationBaseline, SdkError> {

@@ -9,11 +9,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use openvm_circuit::{
-    arch::{
-        execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof, VmExecutor, VmState,
-    },
-    system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
+use openvm_circuit::arch::{
+    execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof,
 };
 use openvm_sdk::{
     config::{AggregationTreeConfig, AppConfig},
@@ -26,14 +23,16 @@ use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
     aggregation::AggregationKeys,
-    app::{AppKey, CommittedExe},
+    app::{execute, AppKey, CommittedExe},
     builder::{AggSource, SdkBuilder},
+    devices::{Station, Turns},
     engine::{MetalEngine, SdkEngine},
-    error::{guard, SdkError, Stage},
-    executable::{executable, is_end},
+    error::SdkError,
+    executable::executable,
     options::ProveOptions,
     prelude::{F, SC},
     report::Report,
+    row_order::RowOrder,
     slot::Slot,
     verification::{verify, verify_app},
 };
@@ -41,25 +40,28 @@ use crate::{
 /// The SDK on the engine of this project.
 pub type MetalSdk = Sdk<MetalEngine>;
 
-/// Executes, proves and verifies programs of one configuration on one device.
+/// Executes, proves and verifies programs of one configuration on one device or several.
 ///
 /// Keys are made or brought to the device when they are first needed and kept; so are committed programs.
 /// Shared references can be used from several threads. Keys, executables and proofs have openvm-sdk's types,
 /// so files are cargo-openvm's.
 pub struct Sdk<E: SdkEngine> {
-    device: E::Device,
+    devices: Vec<E::Device>,
     app_config: AppConfig<SdkVmConfig>,
     agg_source: AggSource,
     tree: AggregationTreeConfig,
     /// Cut segments so that they fit the device.
     fit_segments: bool,
+    order: RowOrder,
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
-    app_key: Slot<AppKey<E>>,
-    agg_keys: Slot<AggregationKeys<E>>,
-    /// Held while a proof is made on the device: one needs all the memory that it can get.
-    device_lock: Arc<Mutex<()>>,
-    /// The most recently used last.
-    programs: Mutex<Vec<Arc<CommittedExe<E>>>>,
+    /// These, the keys and the programs are in the order of the devices.
+    stations: Slot<Vec<Station<E>>>,
+    app_keys: Slot<Vec<AppKey<E>>>,
+    agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
+    /// A device makes one proof at a time: one needs all the memory that it can get.
+    turns: Arc<Turns>,
+    /// The most recently used last, each on every device.
+    programs: Mutex<Vec<Vec<Arc<CommittedExe<E>>>>>,
 }
 
 /// A proof of a whole execution, with what verifies it.
@@ -80,15 +82,17 @@ impl<E: SdkEngine> SdkBuilder<E> {
     pub fn build(self) -> Result<Sdk<E>, SdkError> {
         let settings = self.settings()?;
         Ok(Sdk {
-            device: settings.device,
+            turns: Arc::new(Turns::new(settings.devices.len())),
+            devices: settings.devices,
             app_config: settings.app_config,
             agg_source: settings.agg_source,
             tree: settings.tree,
             fit_segments: settings.fit_segments,
+            order: settings.order,
             app_pk: Slot::new(settings.app_pk),
-            app_key: Slot::new(None),
+            stations: Slot::new(None),
+            app_keys: Slot::new(None),
             agg_keys: Slot::new(None),
-            device_lock: Arc::default(),
             programs: Mutex::default(),
         })
     }
@@ -139,9 +143,19 @@ impl<E: SdkEngine> Sdk<E> {
         &self.app_config
     }
 
-    /// The device that proofs are made on.
-    pub fn device(&self) -> &E::Device {
-        &self.device
+    /// The devices that proofs are made on, as they were named.
+    pub fn devices(&self) -> &[E::Device] {
+        &self.devices
+    }
+
+    /// How many proofs a node verifies.
+    pub(crate) fn tree(&self) -> &AggregationTreeConfig {
+        &self.tree
+    }
+
+    /// Which device proves what when.
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
     }
 
     /// The executable of an ELF, or an executable as it is, checked against the configuration.
@@ -166,31 +180,7 @@ impl<E: SdkEngine> Sdk<E> {
         options: &ProveOptions<'_>,
     ) -> Result<Vec<u8>, SdkError> {
         let exe = self.executable(source)?;
-        let config = &self.app_config.app_vm_config;
-        let inputs = input.buffer.len();
-        let bound = options.max_instructions;
-        let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-        let state: VmState<F, GuestMemory> = guard(Stage::Execute, || {
-            let executor = VmExecutor::new(config.clone())
-                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-            let instance = executor
-                .instance(&exe)
-                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-            let state = instance.execute(input, Some(bound)).map_err(failed)?;
-            if !is_end(&exe, state.pc()) {
-                return Err(SdkError::InstructionBound {
-                    executed: bound,
-                    bound,
-                });
-            }
-            // Either it ended here, or the next instruction ends it: the last one is run again for its
-            // exit code.
-            instance.execute_from_state(state, None).map_err(failed)
-        })??;
-        Ok(extract_public_values(
-            config.system.config.num_public_values,
-            &state.memory.memory,
-        ))
+        execute(&self.app_config.app_vm_config, &exe, input, options)
     }
 
     /// Runs a program and decides where it is cut into segments. Returns what it revealed, and the segments.

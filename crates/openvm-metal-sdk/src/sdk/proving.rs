@@ -1,6 +1,6 @@
 //! Proofs: of each segment, and one of the whole execution.
 
-use std::{array::from_fn, sync::Arc, thread, time::Instant};
+use std::{sync::Arc, thread, time::Instant};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{types::ExecutableFormat, StdIn};
@@ -25,7 +25,7 @@ use crate::{
 /// Number of executables whose committed programs are kept.
 const KEPT_PROGRAMS: usize = 4;
 
-/// Threads that aggregate: while one proves, the other makes the traces of the next node.
+/// Threads that aggregate for each device: while one proves, the other makes the traces of the next node.
 const AGGREGATION_THREADS: usize = 2;
 
 impl<E: SdkEngine> Sdk<E> {
@@ -37,33 +37,32 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<AppProver<E>, SdkError> {
-        let exe = self.executable(source)?;
-        let key = self.app_key()?;
-        let exe = self.committed(&key, exe)?;
-        Ok(AppProver::new(
-            self.device.clone(),
-            key,
-            exe,
-            self.device_lock.clone(),
-        ))
+        self.app_prover_of(self.executable(source)?)
+    }
+
+    pub(crate) fn app_prover_of(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<E>, SdkError> {
+        let keys = self.app_keys()?;
+        let exes = self.committed(&keys, exe)?;
+        Ok(AppProver::new(keys, exes, self.turns.clone()))
     }
 
     fn committed(
         &self,
-        key: &AppKey<E>,
+        keys: &[AppKey<E>],
         exe: Arc<VmExe<F>>,
-    ) -> Result<Arc<CommittedExe<E>>, SdkError> {
+    ) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         let id = digest(&exe);
         let mut programs = lock(&self.programs);
-        let program = match programs.iter().position(|program| program.digest == id) {
+        let known = programs.iter().position(|exes| exes[0].digest == id);
+        let exes = match known {
             Some(index) => programs.remove(index),
-            None => Arc::new(CommittedExe::new(key, exe)?),
+            None => CommittedExe::on_all(keys, &exe)?,
         };
         if programs.len() == KEPT_PROGRAMS {
             programs.remove(0);
         }
-        programs.push(program.clone());
-        Ok(program)
+        programs.push(exes.clone());
+        Ok(exes)
     }
 
     /// Proves an execution, segment by segment.
@@ -91,25 +90,42 @@ impl<E: SdkEngine> Sdk<E> {
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
         let start = Instant::now();
-        let prover = self.app_prover(source)?;
-        let keys = self.aggregation_keys()?;
+        self.prove_from(start, self.app_prover(source)?, input, options)
+    }
+
+    pub(crate) fn prove_from(
+        &self,
+        start: Instant,
+        prover: AppProver<E>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        let keys = self.all_aggregation_keys()?;
         let baseline = self.baseline_of(&prover)?;
 
-        let tree = Tree::new(&keys, &self.tree, options, &self.device_lock);
+        let fleet = prover.fleet();
+        let on_devices = keys.iter().map(Arc::as_ref).collect();
+        let tree = Tree::new(on_devices, &self.tree, options, &fleet);
         let segments = || {
             let proved = guard(Stage::Pipeline, || {
-                prover.prove_into(input, options, &GrowingTree(&tree))
+                prover.prove_into(input, options, &fleet, &GrowingTree(&tree))
             });
-            self.trim();
+            // The sizes that segments need are not those of aggregation.
+            prover.trim();
             proved
                 .and_then(|result| result)
                 .inspect_err(|_| tree.stop())
         };
-        let (app, mut report) = if options.in_flight > 1 {
+        let (app, mut report) = if options.threads(fleet.len()).is_some() {
             thread::scope(|scope| {
-                let workers: [_; AGGREGATION_THREADS] = from_fn(|_| scope.spawn(|| tree.work()));
+                let workers = (0..AGGREGATION_THREADS * fleet.len())
+                    .map(|_| scope.spawn(|| tree.work()))
+                    .collect::<Vec<_>>();
                 let app = segments();
-                let work = workers.map(|worker| worker.join().expect("panics are errors"));
+                let work: Vec<_> = workers
+                    .into_iter()
+                    .map(|worker| worker.join().expect("panics are errors"))
+                    .collect();
                 // If a node failed, that is why the segments were stopped.
                 work.into_iter().collect::<Result<(), _>>()?;
                 app
@@ -129,26 +145,17 @@ impl<E: SdkEngine> Sdk<E> {
         };
         options.check_cancelled()?;
         let clock = Instant::now();
-        verify(keys.verifying_key(), &baseline, &proof)?;
+        verify(keys[0].verifying_key(), &baseline, &proof)?;
         report.verify = clock.elapsed();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
-        report.device = self.app_key()?.engine.device_name();
-        report.device_memory_peak = self.app_key()?.engine.memory_peak();
-        report.total = start.elapsed();
+        prover.finish(&mut report, &fleet, start);
         Ok(Proved {
             public_values: public_values(&proof),
             proof,
             baseline,
             report,
         })
-    }
-
-    /// Gives unused device memory back: the sizes that segments need are not those of aggregation.
-    fn trim(&self) {
-        if let Ok(key) = self.app_key() {
-            key.engine.trim();
-        }
     }
 }
 

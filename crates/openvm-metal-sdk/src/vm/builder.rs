@@ -12,6 +12,7 @@ use super::{TransportedChip, Uploader};
 use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::{F, SC},
+    row_order::RowOrder,
     system::SparseSystem,
 };
 
@@ -25,6 +26,7 @@ type SystemChips<E> = SparseSystem<<E as StarkEngine>::PB, Uploader<E>>;
 /// [`TransportedChip`]. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
 pub struct MetalVmBuilder<E: SdkEngine> {
     uploader: Uploader<E>,
+    order: RowOrder,
 }
 
 impl<E: SdkEngine> MetalVmBuilder<E> {
@@ -32,7 +34,14 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
     pub fn new(engine: &E) -> Self {
         Self {
             uploader: Uploader::new(engine),
+            order: RowOrder::default(),
         }
+    }
+
+    /// Other order of rows.
+    pub fn with_row_order(mut self, order: RowOrder) -> Self {
+        self.order = order;
+        self
     }
 
     /// What brings the traces to the device, with its counters.
@@ -45,6 +54,7 @@ impl<E: SdkEngine> Clone for MetalVmBuilder<E> {
     fn clone(&self) -> Self {
         Self {
             uploader: self.uploader.clone(),
+            order: self.order,
         }
     }
 }
@@ -72,7 +82,8 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
 
         let mut inventory = ChipInventory::new(circuit);
         for index in 0..chips.chips().len() {
-            let chip = TransportedChip::<E>::new(chips.clone(), index, self.uploader.clone());
+            let uploader = self.uploader.clone();
+            let chip = TransportedChip::<E>::new(chips.clone(), index, uploader, self.order);
             inventory.add_periphery_chip(chip);
         }
         inventory.executor_idx_to_insertion_idx = chips.executor_idx_to_insertion_idx.clone();

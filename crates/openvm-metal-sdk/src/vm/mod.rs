@@ -2,6 +2,7 @@
 
 mod builder;
 mod chip;
+mod poseidon2;
 mod upload;
 
 pub use builder::MetalVmBuilder;

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         atomic::{AtomicU64, Ordering},
-        Arc,
+        Arc, Mutex,
     },
     time::{Duration, Instant},
 };
@@ -17,12 +17,13 @@ use openvm_stark_backend::{
 use crate::{
     engine::SdkEngine,
     prelude::{F, SC},
+    slot::lock,
     system::TraceUpload,
 };
 
-/// Brings traces to a device. Clones share their counters.
+/// Brings traces to a device, which can be changed. Clones share device and counters.
 pub struct Uploader<E: SdkEngine> {
-    device: E::PD,
+    device: Arc<Mutex<E::PD>>,
     counts: Arc<Counts>,
 }
 
@@ -45,9 +46,14 @@ impl<E: SdkEngine> Uploader<E> {
     /// An uploader to the device of `engine`.
     pub fn new(engine: &E) -> Self {
         Self {
-            device: engine.device().clone(),
+            device: Arc::new(Mutex::new(engine.device().clone())),
             counts: Arc::default(),
         }
+    }
+
+    /// From now on traces go to the device of `engine`.
+    pub fn aim(&self, engine: &E) {
+        *lock(&self.device) = engine.device().clone();
     }
 
     /// Time that [`matrix`](Self::matrix) took so far, and bytes that it was given.
@@ -61,7 +67,8 @@ impl<E: SdkEngine> Uploader<E> {
     pub fn matrix(&self, trace: RowMajorMatrix<F>) -> <E::PB as ProverBackend>::Matrix {
         let start = Instant::now();
         let bytes = size_of_val(trace.values.as_slice()) as u64;
-        let matrix = E::upload(&self.device, trace);
+        let device = lock(&self.device).clone();
+        let matrix = E::upload(&device, trace);
         let nanos = start.elapsed().as_nanos() as u64;
         self.counts.nanos.fetch_add(nanos, Ordering::Relaxed);
         self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -2,13 +2,14 @@
 
 use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{decode_elf, MetalSdk, ProveOptions, Sdk, SdkError};
+use openvm_metal_sdk::{decode_elf, parameters::toy_app, MetalSdk, ProveOptions, Sdk, SdkError};
 use openvm_sdk::{config::AppConfig, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 
 use crate::{
-    guest::{elf, elf_bytes, endless, keccak, sums, terminate, wants_input, wild_load},
-    setup::{agg_params, app_params, builder, input, sdk, toy_params, vm_config},
+    guest::{elf, elf_bytes, endless, keccak, sums, wants_input, wild_load},
+    riscv::terminate,
+    setup::{agg_params, app_params, builder, input, sdk, vm_config},
 };
 
 fn execute(code: &[u32], input: StdIn, bound: u64) -> SdkError {
@@ -123,7 +124,7 @@ fn keys_and_parameters_that_do_not_go_together() {
     let key = sdk().app_pk().unwrap().as_ref().clone();
     let error = builder::<openvm_metal_sdk::engine::MetalEngine>(Device::Cpu)
         .app_pk(key.clone())
-        .app_params(toy_params(19, 3))
+        .app_params(toy_app(19))
         .build();
     assert!(matches!(error.err(), Some(SdkError::ForeignKey { .. })));
     let error = Sdk::<openvm_metal_sdk::engine::MetalEngine>::builder(Device::Cpu)

@@ -3,7 +3,7 @@
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     engine::{CpuEngine, MetalEngine, ReferenceEngine},
-    ProveOptions, Sdk, SdkEngine,
+    ProveOptions, RowOrder, Sdk, SdkEngine,
 };
 use openvm_sdk::Sdk as StockSdk;
 use openvm_stark_backend::{codec::Encode, proof::Proof};
@@ -24,7 +24,7 @@ where
 }
 
 fn ours<E: SdkEngine>(device: E::Device, n: u32) -> Proofs {
-    let sdk: Sdk<E> = builder(device).build().unwrap();
+    let sdk: Sdk<E> = builder(device).row_order(RowOrder::AsMade).build().unwrap();
     let options = ProveOptions::default().with_in_flight(1);
     let (proof, _) = sdk.prove_app(elf(&sums(n)), input(), &options).unwrap();
     bytes(&proof.per_segment)
@@ -46,8 +46,8 @@ fn stock(n: u32) -> Proofs {
     bytes(&proof.per_segment)
 }
 
-/// With one thread OpenVM's traces are deterministic; then so are the proofs, whichever engine and whichever
-/// driver made them.
+/// With one thread OpenVM's traces are deterministic; then so are the proofs with their rows as made, whichever engine
+/// and whichever driver made them.
 #[test]
 fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
     let n = 220;

@@ -3,10 +3,12 @@
 use std::{fs, path::PathBuf};
 
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{decode_elf, MetalSdk, ProveOptions};
-use openvm_sdk::{config::AggregationSystemParams, Sdk as StockSdk, StdIn};
-
-use crate::setup::toy_params;
+use openvm_metal_sdk::{
+    decode_elf,
+    parameters::{toy_aggregation, toy_app},
+    MetalSdk, ProveOptions,
+};
+use openvm_sdk::{Sdk as StockSdk, StdIn};
 
 /// A guest's folder.
 struct Example(PathBuf);
@@ -61,11 +63,8 @@ fn prove(name: &str) {
     let sdk: MetalSdk = MetalSdk::builder(Device::Cpu)
         .toml(&example.text("openvm.toml"))
         .unwrap()
-        .app_params(toy_params(21, 3))
-        .agg_params(AggregationSystemParams {
-            leaf: toy_params(19, 4),
-            internal: toy_params(19, 4),
-        })
+        .app_params(toy_app(21))
+        .agg_params(toy_aggregation(19))
         .build()
         .unwrap();
     let exe = sdk.executable(decode_elf(&example.elf()).unwrap()).unwrap();

@@ -2,70 +2,12 @@
 
 use openvm_transpiler::elf::Elf;
 
-/// Where guest code starts, as in OpenVM's linker settings.
-const TEXT: u32 = 0x0020_0800;
+use crate::riscv::{
+    add, addi, bne, hint_input, hint_word, lui, lw, reveal, sw, terminate, CUSTOM, TEXT,
+};
+
 /// A place in memory for data.
 const DATA: i32 = 0x100;
-
-const CUSTOM: u32 = 0x0b;
-const TERMINATE: u32 = 0;
-const HINT: u32 = 1;
-const REVEAL: u32 = 2;
-const PHANTOM: u32 = 3;
-
-pub fn i_type(opcode: u32, funct3: u32, rd: u32, rs1: u32, imm: i32) -> u32 {
-    opcode | rd << 7 | funct3 << 12 | rs1 << 15 | (imm as u32) << 20
-}
-
-fn s_type(funct3: u32, rs1: u32, rs2: u32, imm: i32) -> u32 {
-    let imm = imm as u32;
-    0x23 | (imm & 0x1f) << 7 | funct3 << 12 | rs1 << 15 | rs2 << 20 | (imm >> 5 & 0x7f) << 25
-}
-
-fn bne(rs1: u32, rs2: u32, offset: i32) -> u32 {
-    let o = offset as u32;
-    let low = (o >> 11 & 1) << 7 | (o >> 1 & 0xf) << 8;
-    let high = (o >> 5 & 0x3f) << 25 | (o >> 12 & 1) << 31;
-    0x63 | 1 << 12 | rs1 << 15 | rs2 << 20 | low | high
-}
-
-pub fn addi(rd: u32, rs1: u32, imm: i32) -> u32 {
-    i_type(0x13, 0, rd, rs1, imm)
-}
-
-fn add(rd: u32, rs1: u32, rs2: u32) -> u32 {
-    0x33 | rd << 7 | rs1 << 15 | rs2 << 20
-}
-
-fn lui(rd: u32, upper: u32) -> u32 {
-    0x37 | rd << 7 | upper << 12
-}
-
-fn lw(rd: u32, rs1: u32, imm: i32) -> u32 {
-    i_type(0x03, 2, rd, rs1, imm)
-}
-
-fn sw(rs2: u32, rs1: u32, imm: i32) -> u32 {
-    s_type(2, rs1, rs2, imm)
-}
-
-pub fn terminate(code: i32) -> u32 {
-    i_type(CUSTOM, TERMINATE, 0, 0, code)
-}
-
-/// Makes the word in `value` public at byte `offset`.
-fn reveal(value: u32, offset: i32) -> u32 {
-    i_type(CUSTOM, REVEAL, 0, value, offset)
-}
-
-fn hint_input() -> u32 {
-    i_type(CUSTOM, PHANTOM, 0, 0, 0)
-}
-
-/// Takes the next word of the hint to the address in `rd`.
-fn hint_word(rd: u32) -> u32 {
-    i_type(CUSTOM, HINT, rd, 0, 0)
-}
 
 /// Adds 1 to `n` over and over through memory, about 4 instructions a round, and reveals the sum and an input word.
 ///

@@ -1,11 +1,22 @@
 //! Programs through the whole SDK with toy parameters: aggregated proofs that OpenVM's verifier accepts,
-//! application proofs that equal the CPU engine's, files shared with the stock SDK, and bad input.
+//! application proofs that equal the CPU engine's, files shared with the stock SDK, system chips beside the stock ones, and bad input.
+//!
+//! One program for all of them: each that has the virtual machine in it takes minutes to compile.
 
 mod aggregated;
 mod bad_input;
+mod determinism;
+mod devices;
 mod equality;
 mod examples;
+mod faulty;
 mod files;
 mod guest;
 mod resume;
+#[path = "../riscv/mod.rs"]
+mod riscv;
 mod setup;
+mod system_chips;
+mod tasks;
+#[path = "../toy/mod.rs"]
+mod toy;

@@ -1,15 +1,17 @@
 //! Buffers, pools and the boundary pool in host memory.
 
 mod block;
+mod spare;
 mod word;
 
 pub(crate) use block::Block;
+pub(super) use spare::SpareBlocks;
 pub(super) use word::Word;
 
 use crate::atlas;
-use crate::backend::error::{BackendError, Result};
-use crate::backend::handle::BufferHandle;
 use crate::backend::slots::Slots;
+use crate::error::{BackendError, Result};
+use crate::handle::BufferHandle;
 
 /// Bytes that live pools made by programs may take together.
 pub const PROGRAM_POOL_BYTES: u64 = 1 << 30;

@@ -1,9 +1,9 @@
 //! Sums, products and their kin.
 
 use super::typed;
-use crate::backend::error::FaultKind;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::step::{Handler, Step};
+use crate::error::FaultKind;
 use crate::isa::Ty;
 use crate::semantics::{Arithmetic, Signed};
 

@@ -1,8 +1,8 @@
 //! Classes, neighbours, phase.
 
 use crate::atlas;
-use crate::backend::error::FaultKind;
 use crate::cpu::step::Step;
+use crate::error::FaultKind;
 
 /// `d` = mirror of class `a`.
 pub(in crate::cpu) fn mirror() -> Step {

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 
 use super::by_width;
-use crate::backend::error::FaultKind;
 use crate::cpu::lanes::Lanes;
 use crate::cpu::memory::{Span, Word};
 use crate::cpu::step::{Memory, Source, Space, Step};
+use crate::error::FaultKind;
 use crate::isa::Ty;
 use crate::semantics::Scalar;
 

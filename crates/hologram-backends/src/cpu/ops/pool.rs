@@ -1,7 +1,7 @@
 //! Pools that programs make and free.
 
-use crate::backend::error::FaultKind;
 use crate::cpu::step::Step;
+use crate::error::FaultKind;
 
 /// `d` = handle of a new pool of `size` bytes; lanes in ascending order.
 pub(in crate::cpu) fn allocate(size: u64) -> Step {

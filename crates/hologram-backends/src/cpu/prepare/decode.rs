@@ -2,7 +2,6 @@
 
 use super::columns::Columns;
 use crate::atlas;
-use crate::backend::error::{BackendError, Result};
 use crate::cpu::intrinsic;
 use crate::cpu::ops::arithmetic::{self, Binary};
 use crate::cpu::ops::float::{self, Function};
@@ -10,9 +9,10 @@ use crate::cpu::ops::fold::{self, Fold};
 use crate::cpu::ops::logic::{self, Bitwise};
 use crate::cpu::ops::{atlas as classes, convert, memory, pool};
 use crate::cpu::step::{Flow, Intrinsic, Source, Space, Step};
+use crate::error::{BackendError, Result};
 use crate::isa::{Address, Instruction, Label, Register, Ty};
-use crate::program::error::ProgramError;
 use crate::program::Program;
+use crate::program_error::ProgramError;
 
 /// One step for each instruction.
 pub(super) fn decode(program: &Program, columns: &mut Columns) -> Result<Vec<Step>> {

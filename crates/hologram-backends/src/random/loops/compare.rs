@@ -3,10 +3,10 @@
 use std::fmt;
 
 use super::{generate_loop, input, Expected, LoopCase, BUFFERS, BYTES};
-use crate::backend::error::{BackendError, Result};
-use crate::backend::handle::BufferHandle;
 use crate::backend::Backend;
 use crate::cpu::CpuBackend;
+use crate::error::{BackendError, Result};
+use crate::handle::BufferHandle;
 use crate::isa::Ty;
 use crate::metal::MetalBackend;
 use crate::random::rng::Rng;

@@ -12,8 +12,8 @@ pub use compare::{LoopCampaign, LoopComparison, LoopMismatch};
 
 use openvm_metal_common::Execution;
 
-use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
+use crate::error::Result;
 use crate::isa::Ty;
 use crate::program::Program;
 

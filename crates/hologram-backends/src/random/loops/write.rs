@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{input, Expected, LoopCase, BYTES, TAIL};
-use crate::backend::error::Result;
 use crate::backend::launch::ExecutionParams;
+use crate::error::Result;
 use crate::isa::{Register, Ty};
 use crate::random::rng::Rng;
 

@@ -1,6 +1,6 @@
 //! Where repetitions access memory, and whether they are independent.
 
-use crate::backend::handle::BufferHandle;
+use crate::handle::BufferHandle;
 
 /// An access of a repetition: where it is in the first one, and how far it moves each time.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,11 @@ mod gemm;
 
 pub(super) use convert::{bf16_bits, bf16_value, f16_bits, f16_value, Format};
 
-use super::dispatch::float;
+use super::dispatch;
+use super::operand::HostSpan;
 use super::parallel::{pieces, ranges, Shared};
 use super::reduce::{self, pairs, Fold};
-use super::{loss, rows, HostSpan};
+use super::{loss, rows};
 use crate::{BinaryOp, MapOp, Operation, ReduceOp, Ty};
 
 /// Elements that are widened at a time; a few arrays of them fit the first cache. Divides a piece.
@@ -148,7 +149,7 @@ unsafe fn elementwise(operation: &Operation, spans: &[HostSpan], format: Format,
                 };
                 let (a_span, b_span) = (span(&mut a), span(&mut b));
                 let call = widened(operation, format, len);
-                if float::<f32>(&call, &[a_span, a_span, b_span]).is_err() {
+                if dispatch::run::<f32>(&call, &[a_span, a_span, b_span]).is_err() {
                     return false;
                 }
                 format.narrow(&a[..len], dst.at(first));

@@ -16,7 +16,7 @@ use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
 use self::{
     first_round::FirstRound,
-    queries::QueryProofs,
+    queries::GatheredQueries,
     state::{State, Table},
     weights::WeightUpdate,
 };
@@ -79,7 +79,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
     let mut codeword_commits = Vec::new();
     let mut ood_values = Vec::new();
     let mut final_poly = None;
-    let mut proofs = QueryProofs::new(commits.len(), config.num_whir_rounds());
+    let mut queries = GatheredQueries::default();
     let mut codeword_tree: Option<MerkleTreeMetal<EF>> = None;
     let mut state = None;
     let mut first_round = Some(FirstRound::new(s, l_skip, k, commits, log_len, mu, u)?);
@@ -149,8 +149,8 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
             .map(|_| transcript.sample_bits(log_domain - k) as usize)
             .collect();
         match &codeword_tree {
-            None => proofs.open_initial(s, commits, shape, &indices)?,
-            Some(tree) => proofs.open_codeword(s, tree, &indices)?,
+            None => queries.open_initial(s, commits, shape, &indices)?,
+            Some(tree) => queries.open_codeword(s, tree, &indices)?,
         }
         codeword_tree = next_tree;
 
@@ -160,17 +160,22 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
                 *scale = gamma;
             }
             let omega = F::two_adic_generator(log_domain - k);
-            let queries = indices
+            let points = indices
                 .iter()
                 .zip(gamma.powers().skip(2))
                 .map(|(&index, gamma)| (omega.exp_u64(index as u64), gamma))
                 .collect();
-            let w = WeightUpdate { terms, queries }.apply(s, w, log_len)?;
+            let w = WeightUpdate {
+                terms,
+                queries: points,
+            }
+            .apply(s, w, log_len)?;
             state = Some(State::new(s, c, w, host_log_rows)?);
         }
         log_domain -= 1;
     }
 
+    let proofs = queries.read(s)?;
     Ok(WhirProof {
         mu_pow_witness,
         whir_sumcheck_polys,

@@ -7,7 +7,7 @@ use super::WhirCommit;
 use crate::{
     commit::{encode_columns, CodeShape},
     error::MetalProverError,
-    hash::{finish_openings, MerkleTreeMetal},
+    hash::{read_words, Gathered, MerkleTreeMetal},
     prelude::{Digest, EF, F},
 };
 
@@ -28,18 +28,17 @@ pub(super) struct QueryProofs {
     pub codeword_paths: Vec<Vec<MerkleProof<Digest>>>,
 }
 
-impl QueryProofs {
-    pub fn new(commits: usize, rounds: usize) -> Self {
-        Self {
-            initial_rows: Vec::with_capacity(commits),
-            initial_paths: Vec::with_capacity(commits),
-            codeword_values: Vec::with_capacity(rounds),
-            codeword_paths: Vec::with_capacity(rounds),
-        }
-    }
+/// The openings of all rounds, gathered on the device: no challenge depends on them, so they are read at the end.
+#[derive(Default)]
+pub(super) struct GatheredQueries {
+    /// For each commitment.
+    initial: Vec<Gathered<F>>,
+    /// For each later round.
+    later: Vec<Gathered<EF>>,
+}
 
-    /// Opens all commitments: two waits. Codewords that were dropped are encoded again, some of
-    /// them at a time.
+impl GatheredQueries {
+    /// Opens all commitments. Codewords that were dropped are encoded again, some of them at a time.
     pub fn open_initial(
         &mut self,
         s: &CommandStream,
@@ -47,7 +46,6 @@ impl QueryProofs {
         shape: CodeShape,
         indices: &[usize],
     ) -> Result<(), MetalProverError> {
-        let mut openings = Vec::with_capacity(commits.len());
         for commit in commits {
             let mut opening = commit.tree.begin_open(s, indices)?;
             let kept = commit.tree.backing().width();
@@ -58,26 +56,44 @@ impl QueryProofs {
                 let columns = encode_columns(s, commit.ranges, start..end, shape, None)?;
                 opening.add_columns(s, &columns)?;
             }
-            openings.push(opening);
-        }
-        for opened in finish_openings(s, openings)? {
-            self.initial_rows.push(opened.rows);
-            self.initial_paths.push(opened.siblings);
+            self.initial.push(opening.finish()?);
         }
         Ok(())
     }
 
-    /// Opens the codeword of a later round: two waits.
+    /// Opens the codeword of a later round.
     pub fn open_codeword(
         &mut self,
         s: &CommandStream,
         tree: &MerkleTreeMetal<EF>,
         indices: &[usize],
     ) -> Result<(), MetalProverError> {
-        let opened = tree.open(s, indices)?;
-        self.codeword_values
-            .push(opened.rows.into_iter().map(|rows| rows.concat()).collect());
-        self.codeword_paths.push(opened.siblings);
+        self.later.push(tree.begin_open(s, indices)?.finish()?);
         Ok(())
+    }
+
+    /// Reads everything: one wait.
+    pub fn read(self, s: &CommandStream) -> Result<QueryProofs, MetalProverError> {
+        let mut slices = Vec::new();
+        for gathered in &self.initial {
+            slices.extend(gathered.slices()?);
+        }
+        for gathered in &self.later {
+            slices.extend(gathered.slices()?);
+        }
+        let mut words = read_words(s, &slices)?.into_iter();
+        let initial = self.initial.iter().map(|g| g.assemble(&mut words));
+        let (initial_rows, initial_paths) = initial.map(|o| (o.rows, o.siblings)).unzip();
+        let later = self.later.iter().map(|g| g.assemble(&mut words));
+        let values = |rows: Vec<Vec<Vec<EF>>>| -> Vec<Vec<EF>> {
+            rows.into_iter().map(|rows| rows.concat()).collect()
+        };
+        let (codeword_values, codeword_paths) = later.map(|o| (values(o.rows), o.siblings)).unzip();
+        Ok(QueryProofs {
+            initial_rows,
+            initial_paths,
+            codeword_values,
+            codeword_paths,
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! What the Metal driver decides without Metal: caches, names, settings, and what errors mean. Nothing here is
-//! Apple's, so that it is tested everywhere.
+//! What the Metal driver decides without Metal: caches, names, settings, and what errors mean. Nothing here
+//! needs Metal, so it is tested on every system.
 
 pub(crate) mod archive;
 pub(crate) mod capture;

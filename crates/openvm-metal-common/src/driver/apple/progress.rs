@@ -1,4 +1,4 @@
-//! Tells of units that compile for long, so that a start never looks like a hang.
+//! Logs units that take long to compile, so that a start never looks like a hang.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex};

@@ -34,6 +34,7 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         double_precision: true,
         cache: CACHE,
         max_kept_codewords: u64::MAX,
+        transcript_on_device: false,
         products_per_second: u64::from(threads * lanes) * PRODUCTS_PER_LANE,
         bytes_per_second: u64::from(threads) * BYTES_PER_THREAD,
     }

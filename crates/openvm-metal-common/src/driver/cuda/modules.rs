@@ -1,5 +1,5 @@
-//! PTX to kernels: threads of the context compile its units from the moment it is made, and who needs a kernel waits
-//! for its unit alone.
+//! PTX to kernels: threads of the context compile its units from the moment it is made; a call that needs a kernel waits
+//! for its unit only.
 
 use std::ffi::{c_int, c_void, CString};
 use std::sync::{Arc, OnceLock};

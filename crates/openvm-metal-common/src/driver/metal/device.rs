@@ -40,7 +40,7 @@ const OTHER_FAMILIES: [(MTLGPUFamily, &str); 3] = [
 const PRODUCTS_PER_CORE: u64 = 8_180_000_000;
 /// Bytes a second for each core: 8.5 G on an M1, up to 15 G on later chips.
 const BYTES_PER_CORE: u64 = 8_500_000_000;
-/// Grids are sized by the number of cores; this is taken where it is unknown.
+/// Number of cores, by which grids are sized, where the system does not tell it.
 const COMMON_CORES: u32 = 16;
 
 /// The system's GPU.
@@ -117,6 +117,7 @@ pub(super) fn info(
         double_precision: false,
         cache: 0,
         max_kept_codewords: KEPT_CODEWORDS,
+        transcript_on_device: true,
         products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
         bytes_per_second: u64::from(cores) * BYTES_PER_CORE,
     };

@@ -1,4 +1,4 @@
-//! The command queue: one open command buffer, handed over when the stream says so.
+//! The command queue: one open command buffer, committed when the stream says so.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;

@@ -1,4 +1,4 @@
-//! The folder of the cache: made, checked, cleared of what nobody can use.
+//! The folder of the cache: made, checked, cleared of files that no system can load any more.
 
 use std::fs;
 use std::io;

@@ -1,0 +1,204 @@
+//! Elementwise expressions and folds of strided views, in one pass over the host's memory.
+
+use hologram_backends::expression::View;
+pub use hologram_backends::expression::{Expression, ExpressionError, FoldOp, Step, StepOp};
+use hologram_backends::Ty;
+
+use crate::buffer::DynBuffer;
+use crate::error::{Error, Result};
+use crate::executor::Executor;
+use crate::layout::Layout;
+
+/// Elements of a buffer: the first one, and elements from one index to the next along each dimension.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a> {
+    /// Memory.
+    pub buffer: &'a DynBuffer,
+    /// Element with all indices 0.
+    pub offset: usize,
+    /// Elements along each dimension; 0 for broadcasts.
+    pub strides: &'a [isize],
+}
+
+impl Strided<'_> {
+    /// First and last byte of elements over a shape; `None` of no elements.
+    fn bytes(&self, shape: &[usize]) -> Option<(i128, i128)> {
+        let size = self.buffer.element_size() as i128;
+        let (mut low, mut high) = (self.offset as i128, self.offset as i128);
+        for (&extent, &stride) in shape.iter().zip(self.strides) {
+            let reach = (extent as i128 - 1) * stride as i128;
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        let some = !shape.contains(&0);
+        some.then_some((low * size, (high + 1) * size - 1))
+    }
+
+    fn overlaps(&self, other: &Self, shape: &[usize]) -> bool {
+        if !self.buffer.same_memory(other.buffer) {
+            return false;
+        }
+        match (self.bytes(shape), other.bytes(shape)) {
+            (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
+            _ => false,
+        }
+    }
+
+    fn same(&self, other: &Self, shape: &[usize]) -> bool {
+        let mut dims = shape.iter().zip(self.strides.iter().zip(other.strides));
+        self.offset == other.offset
+            && self.buffer.ty().size() == other.buffer.ty().size()
+            && dims.all(|(&extent, (a, b))| extent == 1 || (a == b && *a != 0))
+    }
+}
+
+/// What an expression reads and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Views<'a> {
+    /// Extents of all views.
+    pub shape: &'a [usize],
+    /// What is read.
+    pub operands: &'a [Strided<'a>],
+    /// Bits of the scalars.
+    pub scalars: &'a [u64],
+    /// What is written.
+    pub outputs: &'a [Strided<'a>],
+    /// Dimensions that are folded; none without a fold.
+    pub folded: &'a [bool],
+    /// Where the fold goes; its strides along folded dimensions are 0.
+    pub target: Option<Strided<'a>>,
+}
+
+/// Computes an expression on an executor whose memory is the host's.
+///
+/// # Errors
+/// Views of other types or outside their buffers; what is written overlaps what is read, unless it is the very same view and
+/// the only output; another executor's buffers; a device with memory of its own; what went wrong before.
+pub fn run(exec: &Executor, expression: &Expression, views: &Views<'_>) -> Result<()> {
+    let read = (views.operands, expression.operand_types().to_vec());
+    let written = (views.outputs, expression.output_types());
+    let folded = (
+        views.target.as_slice(),
+        expression.fold_type().into_iter().collect(),
+    );
+    for (argument, (given, types)) in [("operands", read), ("outputs", written), ("target", folded)]
+    {
+        check(exec, argument, given, &types, views.shape)?;
+    }
+    count("scalars", views.scalars.len(), expression.scalars())?;
+    count("folded", views.folded.len(), views.shape.len())?;
+    check_apart(views)?;
+
+    let mut state = exec.shared().lock();
+    state.synchronize()?;
+    let mut place = |strided: &Strided<'_>| -> Result<View> {
+        let size = strided.buffer.element_size();
+        let found = state.backend.host_pointer(strided.buffer.handle())?;
+        let ptr = found.ok_or_else(|| Error::InvalidArgument {
+            argument: "operands",
+            reason: "expressions run on the host's memory; this device has its own".into(),
+        })?;
+        Ok(View {
+            // Within the buffer where there is an element, as was checked; else not used.
+            ptr: ptr.as_ptr().wrapping_add(strided.offset * size),
+            strides: strided
+                .strides
+                .iter()
+                .map(|s| s.wrapping_mul(size as isize))
+                .collect(),
+        })
+    };
+    let operands = views
+        .operands
+        .iter()
+        .map(&mut place)
+        .collect::<Result<Vec<_>>>()?;
+    let outputs = views
+        .outputs
+        .iter()
+        .map(&mut place)
+        .collect::<Result<Vec<_>>>()?;
+    let target = views
+        .target
+        .iter()
+        .map(&mut place)
+        .collect::<Result<Vec<_>>>()?;
+    state.stats.expressions += 1;
+    // SAFETY: types and reaches of all views were checked, their buffers live, and the lock keeps everything else on this
+    // executor from them; what is written overlaps what is read only where it is the same view.
+    unsafe {
+        expression.run(
+            views.shape,
+            &operands,
+            views.scalars,
+            &outputs,
+            views.folded,
+            target.first(),
+        );
+    }
+    Ok(())
+}
+
+fn count(argument: &'static str, actual: usize, expected: usize) -> Result<()> {
+    if actual == expected {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch {
+        argument,
+        expected,
+        actual,
+    })
+}
+
+fn check(
+    exec: &Executor,
+    argument: &'static str,
+    given: &[Strided<'_>],
+    types: &[Ty],
+    shape: &[usize],
+) -> Result<()> {
+    count(argument, given.len(), types.len())?;
+    for (strided, &expected) in given.iter().zip(types) {
+        let actual = strided.buffer.ty();
+        if !strided.buffer.belongs_to(exec) {
+            return Err(Error::ForeignBuffer { argument });
+        }
+        if actual != expected {
+            return Err(Error::TypeMismatch {
+                argument,
+                expected,
+                actual,
+            });
+        }
+        Layout::strided(shape, strided.strides, strided.offset, strided.buffer.len())?;
+    }
+    Ok(())
+}
+
+/// What is written lies apart from everything else, or is the one view that is read there.
+fn check_apart(views: &Views<'_>) -> Result<()> {
+    let shape = views.shape;
+    let aliased = |output, input| Err(Error::Aliased { output, input });
+    for (index, output) in views.outputs.iter().enumerate() {
+        let broadcast = |(&extent, &stride): (&usize, &isize)| extent > 1 && stride == 0;
+        if shape.iter().zip(output.strides).any(broadcast) {
+            return Err(Error::InvalidView("an output that is broadcast".into()));
+        }
+        let alone = views.outputs.len() == 1 && views.target.is_none();
+        let fits = |operand: &Strided<'_>| {
+            !output.overlaps(operand, shape) || (alone && output.same(operand, shape))
+        };
+        if !views.operands.iter().all(fits) {
+            return aliased("outputs", "operands");
+        }
+        let mut others = views.outputs[index + 1..].iter().chain(&views.target);
+        if others.any(|other| output.overlaps(other, shape)) {
+            return aliased("outputs", "another output");
+        }
+    }
+    let mut targets = views.target.iter();
+    if targets.any(|target| views.operands.iter().any(|o| target.overlaps(o, shape))) {
+        return aliased("target", "operands");
+    }
+    Ok(())
+}

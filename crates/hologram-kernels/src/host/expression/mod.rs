@@ -1,0 +1,289 @@
+//! Elementwise expressions of strided views in one pass over memory, and folds of them.
+//!
+//! A block of elements goes through all steps while it lies in the cache; blocks are computed by all cores. Operands are read
+//! where they are if they are dense, else a block of them is gathered. Results do not depend on the number of threads.
+
+mod block;
+mod divide;
+mod extremes;
+mod fold;
+mod fold_rows;
+mod kernels;
+mod ordered;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod transpose;
+mod walk;
+
+pub use steps::{FoldOp, Step, StepOp};
+
+use super::parallel::ranges;
+use crate::Ty;
+use block::Bound;
+use walk::Space;
+
+/// Most operands, scalars and steps together.
+pub const MOST_VALUES: usize = 512;
+
+/// A view of elements: the first one, and bytes from one index to the next along each dimension.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The element with all indices 0, aligned to its size.
+    pub ptr: *mut u8,
+    /// Bytes along each dimension: multiples of the element's size.
+    pub strides: Vec<isize>,
+}
+
+// SAFETY: a view is a place; `Expression::run` says who may use it.
+unsafe impl Sync for View {}
+
+/// Why an expression is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// Too many values.
+    #[error("{0} operands, scalars and steps, at most {MOST_VALUES} are possible")]
+    TooLarge(usize),
+    /// An operation that a type does not have.
+    #[error("step {step}: {op:?} is not defined for {ty}")]
+    Type {
+        /// Which step.
+        step: usize,
+        /// Its operation.
+        op: StepOp,
+        /// The type.
+        ty: Ty,
+    },
+    /// A step with too few or too many values, or one that is read as another type or before it is there.
+    #[error("step {step}: its values do not fit its operation")]
+    Values {
+        /// Which step.
+        step: usize,
+    },
+    /// A result or fold that names no value.
+    #[error("value {0} does not exist")]
+    Missing(usize),
+}
+
+/// Steps on values, of which some are written and one may be folded.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    operands: usize,
+    scalars: usize,
+    steps: Vec<Step>,
+    /// Of operands, scalars and results of steps.
+    types: Vec<Ty>,
+    outputs: Vec<usize>,
+    fold: Option<(FoldOp, usize)>,
+    /// Where the results of steps are kept, behind the columns of operands and scalars.
+    columns: Vec<usize>,
+    column_count: usize,
+    /// Elements that go through all steps together.
+    block: usize,
+}
+
+impl Expression {
+    /// Checks and plans an expression: types of operands and scalars, steps, the values that are written and the one that is
+    /// folded.
+    ///
+    /// # Errors
+    /// Every [`ExpressionError`].
+    pub fn new(
+        operands: &[Ty],
+        scalars: &[Ty],
+        steps: Vec<Step>,
+        outputs: Vec<usize>,
+        fold: Option<(FoldOp, usize)>,
+    ) -> Result<Self, ExpressionError> {
+        let count = operands.len() + scalars.len() + steps.len();
+        if count > MOST_VALUES {
+            return Err(ExpressionError::TooLarge(count));
+        }
+        let mut types: Vec<Ty> = operands.iter().chain(scalars).copied().collect();
+        for (index, step) in steps.iter().enumerate() {
+            let (op, ty) = (step.op, step.ty);
+            let halves = |a: Ty, b: Ty| !a.is_computable() && b != Ty::F32;
+            let fits = match op {
+                StepOp::Convert(to) => !halves(ty, to) && !halves(to, ty),
+                _ => op.allows(ty),
+            };
+            if !fits {
+                return Err(ExpressionError::Type {
+                    step: index,
+                    op,
+                    ty,
+                });
+            }
+            let known = step.args.len() == op.reads()
+                && step.args.iter().enumerate().all(|(i, &arg)| {
+                    let expected = match op {
+                        StepOp::Select if i == 0 => Ty::U8,
+                        _ => ty,
+                    };
+                    types.get(arg) == Some(&expected)
+                });
+            if !known {
+                return Err(ExpressionError::Values { step: index });
+            }
+            types.push(op.result(ty));
+        }
+        let named = outputs.iter().copied().chain(fold.map(|(_, value)| value));
+        if let Some(missing) = named.clone().find(|&value| value >= count) {
+            return Err(ExpressionError::Missing(missing));
+        }
+        if let Some((_, value)) = fold.filter(|&(_, value)| !types[value].is_computable()) {
+            return Err(ExpressionError::Missing(value));
+        }
+        let fixed = operands.len() + scalars.len();
+        let kept: Vec<usize> = named.collect();
+        let (columns, column_count) = plan_columns(&steps, fixed, &kept);
+        let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1).max(2);
+        Ok(Self {
+            operands: operands.len(),
+            scalars: scalars.len(),
+            steps,
+            types,
+            outputs,
+            fold,
+            columns,
+            column_count,
+            block: COLUMN_BYTES / widest,
+        })
+    }
+
+    /// Types of the operands.
+    pub fn operand_types(&self) -> &[Ty] {
+        &self.types[..self.operands]
+    }
+
+    /// Number of scalars.
+    pub fn scalars(&self) -> usize {
+        self.scalars
+    }
+
+    /// Types of the values that are written.
+    pub fn output_types(&self) -> Vec<Ty> {
+        self.outputs
+            .iter()
+            .map(|&value| self.types[value])
+            .collect()
+    }
+
+    /// Type of the fold, if there is one.
+    pub fn fold_type(&self) -> Option<Ty> {
+        self.fold.map(|(_, value)| self.types[value])
+    }
+
+    /// Whether an operand is written as it is, and nothing else.
+    fn is_copy(&self) -> bool {
+        self.steps.is_empty() && self.outputs == [0] && self.operands == 1
+    }
+
+    /// Time of an element, in bytes that are read or written in that time.
+    fn weight(&self) -> usize {
+        let moved = self
+            .operand_types()
+            .iter()
+            .map(|ty| ty.size())
+            .sum::<usize>();
+        let written = self
+            .outputs
+            .iter()
+            .map(|&v| self.types[v].size())
+            .sum::<usize>();
+        let computed: usize = self.steps.iter().map(|s| s.op.cost() * s.ty.size()).sum();
+        moved + written + computed
+    }
+
+    /// Computes the elements of a space of `shape`: `operands` are read, `outputs` written, and the fold along the
+    /// dimensions that `folded` names goes to `target`, whose strides along those do not count.
+    ///
+    /// # Safety
+    /// Views are as many as the types say, with a stride for each dimension, aligned, and lie in live memory; nobody else uses
+    /// what is written, and nobody writes what is read. What is written may be exactly a dense operand where there is one
+    /// output and no fold, else it overlaps nothing; no two indices name one element of an output.
+    pub unsafe fn run(
+        &self,
+        shape: &[usize],
+        operands: &[View],
+        scalars: &[u64],
+        outputs: &[View],
+        folded: &[bool],
+        target: Option<&View>,
+    ) {
+        let count: usize = shape.iter().product();
+        let strides: Vec<Vec<isize>> = operands
+            .iter()
+            .chain(outputs)
+            .map(|view| view.strides.clone())
+            .collect();
+        if let (Some((op, _)), Some(target)) = (self.fold, target) {
+            let views = fold::Views {
+                shape,
+                strides,
+                operands,
+                scalars,
+                outputs,
+                folded,
+                target,
+            };
+            // SAFETY: the caller's promises.
+            return unsafe { fold::run(self, op, &views) };
+        }
+        if count == 0 {
+            return;
+        }
+        let space = Space::merged(shape, &strides, &vec![0; shape.len()]);
+        if let (true, [from], [to]) = (self.is_copy(), operands, outputs) {
+            // SAFETY: the caller's promises; a view that is walked across is not the dense one that is written.
+            if unsafe { transpose::copy(&space, self.types[0].size(), from, to) } {
+                return;
+            }
+        }
+        let bound = Bound::new(self, space, operands, scalars, outputs);
+        ranges(count, self.weight(), |range| {
+            bound.with_scratch(|scratch| {
+                let mut at = range.start;
+                while at < range.end {
+                    let len = self.block.min(range.end - at);
+                    // SAFETY: the caller's promises; ranges are disjoint.
+                    unsafe { bound.compute(scratch, at, len) };
+                    at += len;
+                }
+            });
+            true
+        });
+    }
+}
+
+/// Bytes of a column: several stay in the first two levels of the cache.
+const COLUMN_BYTES: usize = 16384;
+
+/// A column for the result of each step, used again when nothing reads the value any more.
+fn plan_columns(steps: &[Step], fixed: usize, kept: &[usize]) -> (Vec<usize>, usize) {
+    let mut last = vec![0; fixed + steps.len()];
+    for (index, step) in steps.iter().enumerate() {
+        step.args.iter().for_each(|&arg| last[arg] = index);
+    }
+    kept.iter().for_each(|&value| last[value] = usize::MAX);
+    let (mut columns, mut free, mut count) = (Vec::new(), Vec::new(), fixed);
+    for (index, step) in steps.iter().enumerate() {
+        let column = free.pop().unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        });
+        columns.push(column);
+        let mut ended: Vec<usize> = step.args.clone();
+        ended.sort_unstable();
+        ended.dedup();
+        for arg in ended {
+            if arg >= fixed && last[arg] == index {
+                free.push(columns[arg - fixed]);
+            }
+        }
+        if last[fixed + index] == 0 {
+            free.push(column);
+        }
+    }
+    (columns, count)
+}

@@ -1,0 +1,306 @@
+//! Expressions against plain loops.
+
+use super::*;
+use crate::{BinaryOp, MapOp};
+
+fn step(op: StepOp, ty: Ty, args: &[usize]) -> Step {
+    Step {
+        op,
+        ty,
+        args: args.to_vec(),
+    }
+}
+
+fn view<T>(data: &mut [T], strides: &[isize]) -> View {
+    View {
+        ptr: data.as_mut_ptr().cast(),
+        strides: strides
+            .iter()
+            .map(|s| s * size_of::<T>() as isize)
+            .collect(),
+    }
+}
+
+/// Sizes around blocks and pieces.
+const SIZES: [usize; 7] = [1, 31, 4095, 4096, 4097, 65_537, 200_003];
+
+#[test]
+fn chains() {
+    // x * x + x
+    let steps = vec![
+        step(StepOp::Binary(BinaryOp::Mul), Ty::F32, &[0, 0]),
+        step(StepOp::Binary(BinaryOp::Add), Ty::F32, &[1, 0]),
+    ];
+    let chain = Expression::new(&[Ty::F32], &[], steps, vec![2, 1], None).expect("an expression");
+    for n in SIZES {
+        let mut x: Vec<f32> = (0..n).map(|i| i as f32 / 7.0 - 3.0).collect();
+        let (mut y, mut z) = (vec![0f32; n], vec![0f32; n]);
+        let (read, write) = (view(&mut x, &[1]), [view(&mut y, &[1]), view(&mut z, &[1])]);
+        // SAFETY: vectors of `n` elements of their own.
+        unsafe { chain.run(&[n], &[read], &[], &write, &[false], None) };
+        for i in 0..n {
+            assert_eq!(y[i], x[i] * x[i] + x[i], "{n}: {i}");
+            assert_eq!(z[i], x[i] * x[i], "{n}: {i}");
+        }
+    }
+}
+
+#[test]
+fn strides_and_scalars() {
+    // Rows of a transposed matrix, each with a number of its own, and one number for all.
+    let steps = vec![
+        step(StepOp::Convert(Ty::F64), Ty::I32, &[0]),
+        step(StepOp::Binary(BinaryOp::Sub), Ty::F64, &[3, 1]),
+        step(StepOp::Less, Ty::F64, &[4, 2]),
+        step(StepOp::Select, Ty::F64, &[5, 2, 4]),
+    ];
+    let chain = Expression::new(&[Ty::I32, Ty::F64], &[Ty::F64], steps, vec![6], None);
+    let chain = chain.expect("an expression");
+    for (rows, cols) in [(1, 1), (3, 5), (100, 1000), (1000, 33)] {
+        let mut x: Vec<i32> = (0..(rows * cols) as i32).map(|i| i % 1001).collect();
+        let mut each: Vec<f64> = (0..rows).map(|i| i as f64).collect();
+        let mut out = vec![-1f64; 2 * rows * cols];
+        let read = [view(&mut x, &[1, rows as isize]), view(&mut each, &[1, 0])];
+        let write = view(&mut out, &[2 * cols as isize, 2]);
+        // SAFETY: vectors that hold all elements of the views.
+        unsafe {
+            chain.run(
+                &[rows, cols],
+                &read,
+                &[5f64.to_bits()],
+                &[write],
+                &[false; 2],
+                None,
+            )
+        };
+        for r in 0..rows {
+            for c in 0..cols {
+                let value = f64::from(x[c * rows + r]) - each[r];
+                assert_eq!(
+                    out[2 * (r * cols + c)],
+                    value.max(5.0),
+                    "{rows} x {cols}: {r}, {c}"
+                );
+                assert_eq!(out[2 * (r * cols + c) + 1], -1.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn transposed_copies() {
+    let copy = Expression::new(&[Ty::U16], &[], vec![], vec![0], None).expect("an expression");
+    for (n, rows, cols) in [
+        (1, 32, 32),
+        (3, 33, 100),
+        (2, 500, 31),
+        (1, 301, 1000),
+        (2, 64, 65),
+    ] {
+        let mut x: Vec<u16> = (0..n * rows * cols).map(|i| i as u16).collect();
+        let mut y = vec![0u16; x.len()];
+        let (read, write) = (
+            view(&mut x, &[(rows * cols) as isize, 1, rows as isize]),
+            view(&mut y, &[(rows * cols) as isize, cols as isize, 1]),
+        );
+        // SAFETY: vectors that hold all elements of the views.
+        unsafe { copy.run(&[n, rows, cols], &[read], &[], &[write], &[false; 3], None) };
+        for (i, &copied) in y.iter().enumerate() {
+            let (m, r, c) = (i / (rows * cols), i / cols % rows, i % cols);
+            assert_eq!(
+                copied,
+                x[m * rows * cols + c * rows + r],
+                "{n} {rows} {cols}: {i}"
+            );
+        }
+    }
+}
+
+/// Quotients and remainders of two integers of a type.
+fn division(ty: Ty) -> Expression {
+    let steps = vec![
+        step(StepOp::FloorDiv, ty, &[0, 1]),
+        step(StepOp::Remainder, ty, &[0, 1]),
+    ];
+    Expression::new(&[ty; 2], &[], steps, vec![2, 3], None).expect("an expression")
+}
+
+/// What it has to give: by 0, 0.
+fn divided(x: i128, y: i128) -> (i128, i128) {
+    if y == 0 {
+        return (0, 0);
+    }
+    let floor = x.div_euclid(y) - i128::from(y < 0 && x.rem_euclid(y) != 0);
+    (floor, x - floor * y)
+}
+
+#[test]
+fn long_integers_divided() {
+    let both = division(Ty::I64);
+    let limit = 1i64 << 53;
+    let some = [
+        0,
+        1,
+        -1,
+        7,
+        -7,
+        1000,
+        limit - 1,
+        1 - limit,
+        limit,
+        limit + 1,
+        -limit - 1,
+        i64::MAX,
+        i64::MIN,
+    ];
+    for (mut a, mut b) in some
+        .iter()
+        .flat_map(|&a| some.map(move |b| (vec![a; 40], vec![b; 40])))
+    {
+        let (mut q, mut r) = (a.clone(), a.clone());
+        let read = [view(&mut a, &[1]), view(&mut b, &[1])];
+        let write = [view(&mut q, &[1]), view(&mut r, &[1])];
+        // SAFETY: vectors of 40 elements.
+        unsafe { both.run(&[40], &read, &[], &write, &[false], None) };
+        let expected = divided(a[0].into(), b[0].into());
+        let wrapped = (i128::from(expected.0 as i64), expected.1);
+        assert_eq!(
+            (q[39].into(), r[39].into()),
+            wrapped,
+            "{} and {}",
+            a[0],
+            b[0]
+        );
+        assert_eq!((q[0], r[0]), (q[39], r[39]));
+    }
+}
+
+#[test]
+fn folds() {
+    let square = vec![step(StepOp::Binary(BinaryOp::Mul), Ty::I64, &[0, 0])];
+    let sum = Expression::new(&[Ty::I64], &[], square, vec![], Some((FoldOp::Sum, 1)));
+    let sum = sum.expect("an expression");
+    let most = Expression::new(&[Ty::F32], &[], vec![], vec![], Some((FoldOp::Maximum, 0)));
+    let most = most.expect("an expression");
+    let shapes = [
+        [1, 1, 1],
+        [3, 4, 5],
+        [2, 9000, 3],
+        [1, 70, 5000],
+        [40, 3, 700],
+        [200_003, 1, 1],
+        [2, 2, 70_001],
+    ];
+    for shape in shapes {
+        let [a, b, c] = shape;
+        let strides = [(b * c) as isize, c as isize, 1];
+        for bits in 0..8usize {
+            let folded = [bits & 1 != 0, bits & 2 != 0, bits & 4 != 0];
+            let kept: Vec<usize> = (0..3)
+                .map(|d| if folded[d] { 1 } else { shape[d] })
+                .collect();
+            let to = [kept[1] * kept[2], kept[2], 1];
+            let target: Vec<isize> = (0..3)
+                .map(|d| if folded[d] { 0 } else { to[d] as isize })
+                .collect();
+            let mut x: Vec<i64> = (0..(a * b * c) as i64)
+                .map(|i| i * 7 % 1013 - 500)
+                .collect();
+            let mut y: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+            if y.len() > 50 {
+                y[50] = f32::NAN;
+            }
+            let count = kept.iter().product();
+            let (mut sums, mut largest) = (vec![7i64; count], vec![7f32; count]);
+            // SAFETY: vectors that hold all elements of the views.
+            unsafe {
+                let target_view = view(&mut sums, &target);
+                sum.run(
+                    &shape,
+                    &[view(&mut x, &strides)],
+                    &[],
+                    &[],
+                    &folded,
+                    Some(&target_view),
+                );
+                let target_view = view(&mut largest, &target);
+                most.run(
+                    &shape,
+                    &[view(&mut y, &strides)],
+                    &[],
+                    &[],
+                    &folded,
+                    Some(&target_view),
+                );
+            }
+            let (mut expected, mut highest) = (vec![0i64; count], vec![f32::NEG_INFINITY; count]);
+            for i in 0..a * b * c {
+                let index = [i / (b * c), i / c % b, i % c];
+                let at: usize = (0..3)
+                    .map(|d| if folded[d] { 0 } else { index[d] * to[d] })
+                    .sum();
+                expected[at] += x[i] * x[i];
+                if y[i] > highest[at] || y[i].is_nan() {
+                    highest[at] = y[i];
+                }
+            }
+            assert_eq!(sums, expected, "{shape:?} {folded:?}");
+            let equal = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+            assert!(
+                largest.iter().zip(&highest).all(equal),
+                "{shape:?} {folded:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn integers_divided() {
+    let both = division(Ty::I32);
+    let some = [
+        0,
+        1,
+        -1,
+        2,
+        -2,
+        3,
+        -7,
+        100,
+        i32::MAX,
+        i32::MIN,
+        i32::MAX - 1,
+        i32::MIN + 1,
+    ];
+    let mut a: Vec<i32> = some
+        .iter()
+        .flat_map(|&a| some.iter().map(move |_| a))
+        .collect();
+    let mut b: Vec<i32> = some.iter().flat_map(|_| some).collect();
+    let (mut q, mut r) = (a.clone(), a.clone());
+    let n = a.len();
+    let read = [view(&mut a, &[1]), view(&mut b, &[1])];
+    let write = [view(&mut q, &[1]), view(&mut r, &[1])];
+    // SAFETY: vectors of `n` elements.
+    unsafe { both.run(&[n], &read, &[], &write, &[false], None) };
+    for i in 0..n {
+        let expected = divided(a[i].into(), b[i].into());
+        // The quotient of the smallest number by -1 wraps.
+        let wrapped = (i128::from(expected.0 as i32), expected.1);
+        assert_eq!((q[i].into(), r[i].into()), wrapped, "{} and {}", a[i], b[i]);
+    }
+}
+
+#[test]
+fn what_is_no_expression() {
+    let missing = vec![step(StepOp::Binary(BinaryOp::Add), Ty::F32, &[0, 2])];
+    let error = Expression::new(&[Ty::F32], &[], missing, vec![], None).expect_err("no value 2");
+    assert_eq!(error, ExpressionError::Values { step: 0 });
+    let typed = vec![step(StepOp::Map(MapOp::Exp), Ty::I32, &[0])];
+    let error = Expression::new(&[Ty::I32], &[], typed, vec![], None).expect_err("of integers");
+    assert!(error.to_string().contains("not defined for i32"), "{error}");
+    let error = Expression::new(&[Ty::I32], &[], vec![], vec![1], None).expect_err("no value 1");
+    assert_eq!(error, ExpressionError::Missing(1));
+    let many = vec![Ty::I8; MOST_VALUES + 1];
+    let error = Expression::new(&many, &[], vec![], vec![], None).expect_err("too many");
+    assert_eq!(error, ExpressionError::TooLarge(MOST_VALUES + 1));
+}

@@ -1,0 +1,224 @@
+//! Elements of strided views in row-major order: dimensions merged, blocks gathered and scattered.
+
+/// Extents of a space of indices, with the strides of each view over it, in bytes.
+#[derive(Debug)]
+pub(super) struct Space {
+    pub shape: Vec<usize>,
+    /// For each view.
+    pub strides: Vec<Vec<isize>>,
+}
+
+/// How a view's elements lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One after the other.
+    Dense,
+    /// One element for all.
+    Single,
+    /// Anyhow.
+    Strided,
+}
+
+impl Space {
+    /// The same space with the fewest dimensions in which all views are strided; at least one. Only dimensions of one group
+    /// are merged; `strides` has those of each view.
+    pub fn merged(shape: &[usize], strides: &[Vec<isize>], groups: &[u8]) -> Self {
+        let mut last: Option<usize> = None;
+        let mut out = Self {
+            shape: Vec::new(),
+            strides: vec![Vec::new(); strides.len()],
+        };
+        for (d, &extent) in shape.iter().enumerate() {
+            if extent == 1 {
+                continue;
+            }
+            let joins = last.is_some_and(|last| {
+                let continues = |s: &Vec<isize>| s[last] == s[d].wrapping_mul(extent as isize);
+                groups[last] == groups[d] && strides.iter().all(continues)
+            });
+            if let (true, Some(end)) = (joins, out.shape.last_mut()) {
+                *end *= extent;
+                out.strides.iter_mut().for_each(|o| {
+                    o.pop();
+                });
+            } else {
+                out.shape.push(extent);
+            }
+            for (o, s) in out.strides.iter_mut().zip(strides) {
+                o.push(s[d]);
+            }
+            last = Some(d);
+        }
+        if out.shape.is_empty() {
+            out.shape.push(1);
+            out.strides.iter_mut().for_each(|o| o.push(0));
+        }
+        out
+    }
+
+    /// How view number `view` of elements of `size` bytes lies.
+    pub fn form(&self, view: usize, size: usize) -> Form {
+        let strides = &self.strides[view];
+        if self.shape == [1] {
+            return Form::Dense;
+        }
+        if strides.iter().all(|&s| s == 0) {
+            return Form::Single;
+        }
+        let mut dense = size as isize;
+        for (&stride, &extent) in strides.iter().zip(&self.shape).rev() {
+            if stride != dense {
+                return Form::Strided;
+            }
+            dense *= extent as isize;
+        }
+        Form::Dense
+    }
+}
+
+/// A run of elements of a strided view: offset in bytes of the first, and how many.
+struct Runs<'a> {
+    shape: &'a [usize],
+    strides: &'a [isize],
+    index: Vec<usize>,
+    offset: isize,
+    left: usize,
+}
+
+impl<'a> Runs<'a> {
+    /// `count` elements from row-major index `at` on; the shape has a dimension.
+    fn new(shape: &'a [usize], strides: &'a [isize], at: usize, count: usize) -> Self {
+        let mut index = vec![0; shape.len()];
+        let (mut rest, mut offset) = (at, 0isize);
+        for d in (0..shape.len()).rev() {
+            index[d] = rest % shape[d];
+            rest /= shape[d];
+            offset += index[d] as isize * strides[d];
+        }
+        Self {
+            shape,
+            strides,
+            index,
+            offset,
+            left: count,
+        }
+    }
+
+    /// Offset and length of the next run along the last dimension.
+    #[inline]
+    fn next(&mut self) -> Option<(isize, usize)> {
+        if self.left == 0 {
+            return None;
+        }
+        let last = self.shape.len() - 1;
+        let count = self.left.min(self.shape[last] - self.index[last]);
+        let found = (self.offset, count);
+        self.left -= count;
+        self.offset += count as isize * self.strides[last];
+        self.index[last] += count;
+        let mut d = last;
+        while self.index[d] == self.shape[d] && d > 0 {
+            self.offset -= self.strides[d] * self.shape[d] as isize;
+            self.index[d] = 0;
+            d -= 1;
+            self.index[d] += 1;
+            self.offset += self.strides[d];
+        }
+        Some(found)
+    }
+}
+
+/// Copies `count` elements from index `at` of a view on to `dst`, one after the other.
+///
+/// # Safety
+/// The view lies in live memory that nobody writes; `dst` has room for the elements and is not part of it.
+pub(super) unsafe fn gather(
+    (src, size): (*const u8, usize),
+    (shape, strides): (&[usize], &[isize]),
+    (at, count): (usize, usize),
+    dst: *mut u8,
+) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match size {
+            1 => gather_typed::<u8>(src, shape, strides, at, count, dst.cast()),
+            2 => gather_typed::<u16>(src, shape, strides, at, count, dst.cast()),
+            4 => gather_typed::<u32>(src, shape, strides, at, count, dst.cast()),
+            _ => gather_typed::<u64>(src, shape, strides, at, count, dst.cast()),
+        }
+    }
+}
+
+unsafe fn gather_typed<T: Copy>(
+    src: *const u8,
+    shape: &[usize],
+    strides: &[isize],
+    at: usize,
+    count: usize,
+    mut dst: *mut T,
+) {
+    let step = strides[strides.len() - 1];
+    let mut runs = Runs::new(shape, strides, at, count);
+    while let Some((offset, len)) = runs.next() {
+        // SAFETY: `gather` was promised that these elements are there, and room for them.
+        unsafe {
+            let from = src.offset(offset).cast::<T>();
+            if step == size_of::<T>() as isize {
+                std::ptr::copy_nonoverlapping(from, dst, len);
+            } else if step == 0 {
+                let value = *from;
+                for i in 0..len {
+                    *dst.add(i) = value;
+                }
+            } else {
+                for i in 0..len {
+                    *dst.add(i) = *from.byte_offset(i as isize * step);
+                }
+            }
+            dst = dst.add(len);
+        }
+    }
+}
+
+/// Copies `count` elements from `src`, one after the other, to the places of a view from index `at` on.
+///
+/// # Safety
+/// As [`gather`], the other way round.
+pub(super) unsafe fn scatter(
+    src: *const u8,
+    (dst, size): (*mut u8, usize),
+    (shape, strides): (&[usize], &[isize]),
+    (at, count): (usize, usize),
+) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match size {
+            1 => scatter_typed::<u8>(src.cast(), dst, shape, strides, at, count),
+            2 => scatter_typed::<u16>(src.cast(), dst, shape, strides, at, count),
+            4 => scatter_typed::<u32>(src.cast(), dst, shape, strides, at, count),
+            _ => scatter_typed::<u64>(src.cast(), dst, shape, strides, at, count),
+        }
+    }
+}
+
+unsafe fn scatter_typed<T: Copy>(
+    mut src: *const T,
+    dst: *mut u8,
+    shape: &[usize],
+    strides: &[isize],
+    at: usize,
+    count: usize,
+) {
+    let step = strides[strides.len() - 1];
+    let mut runs = Runs::new(shape, strides, at, count);
+    while let Some((offset, len)) = runs.next() {
+        // SAFETY: `scatter` was promised that these elements are there.
+        unsafe {
+            let to = dst.offset(offset);
+            for i in 0..len {
+                *to.byte_offset(i as isize * step).cast::<T>() = *src.add(i);
+            }
+            src = src.add(len);
+        }
+    }
+}

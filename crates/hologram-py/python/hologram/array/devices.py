@@ -1,0 +1,94 @@
+"""Which device arrays are made on, and the executor of each.
+
+A process has one executor for each device, opened when an array first needs it. Without a word said it is `HOLOGRAM_DEVICE`,
+else Metal, CUDA or the processor, the first that is there.
+"""
+
+import os
+from contextvars import ContextVar
+from typing import Any, Self
+
+from .._hologram import Executor, backends
+from ..backend import get_default_backend
+from ..errors import ArgumentError
+
+__all__ = ["Device", "all_devices", "default_device", "device_of", "executor"]
+
+_NAMES = ("cpu", "metal", "cuda")
+_executors: dict[str, Executor] = {}
+_chosen: ContextVar[tuple["Device", ...]] = ContextVar("hologram_device", default=())
+
+
+class Device:
+    """Where arrays live: `hologram.device("cuda")`. Equal to its name; in a `with`, where arrays are made.
+
+    >>> with hologram.device("cpu"):
+    ...     x = hologram.asarray([1.0, 2.0])
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: "str | Device"):
+        self.name: str = name.name if isinstance(name, Device) else name
+        if self.name == "auto":
+            self.name = get_default_backend()
+        if self.name not in _NAMES:
+            raise ArgumentError(f"device: {name!r} is none of auto, {', '.join(_NAMES)}")
+
+    @property
+    def executor(self) -> Executor:
+        """The process's executor of this device, with its `stats`."""
+        return executor(self.name)
+
+    def __enter__(self) -> Self:
+        executor(self.name)
+        _chosen.set((*_chosen.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _chosen.set(_chosen.get()[:-1])
+
+    def __eq__(self, other: object) -> bool:
+        return self.name == (other.name if isinstance(other, Device) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"hologram.device({self.name!r})"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (self.name,)
+
+
+def executor(name: str) -> Executor:
+    """The executor of a device, opened now if it is not.
+
+    Raises:
+        BackendUnavailableError: the device is missing; no other takes its place.
+    """
+    found = _executors.get(name)
+    if found is None:
+        found = _executors.setdefault(name, Executor(name))
+    return found
+
+
+def default_device() -> Device:
+    """Where arrays are made: the innermost `with`, else `HOLOGRAM_DEVICE`, else the first of metal, cuda and cpu."""
+    chosen = _chosen.get()
+    return chosen[-1] if chosen else Device(os.environ.get("HOLOGRAM_DEVICE") or "auto")
+
+
+def device_of(device: str | Device | None) -> Device:
+    """The device that an argument means; None is the default."""
+    if device is None:
+        return default_device()
+    return device if isinstance(device, Device) else Device(device)
+
+
+def all_devices() -> list[Device]:
+    """Every device of this machine."""
+    return [Device(name) for name, there, _ in backends() if there]

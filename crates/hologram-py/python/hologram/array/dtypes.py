@@ -1,0 +1,206 @@
+"""Element types of arrays, and which type results have.
+
+The standard's fourteen types, and `float16` and `bfloat16`, which are calculated in float32 and rounded once.
+Of kinds that the standard leaves open: an array of integers with one of floats, or with a Python float, gives what NumPy
+gives; so does a bool with a number. `uint64` with a signed integer has no type that holds both, and is refused.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError
+
+__all__ = [
+    "ALL",
+    "DType",
+    "bfloat16",
+    "bool",
+    "complex64",
+    "complex128",
+    "default_of",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "of",
+    "promote",
+    "scalar_dtype",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+_bool = bool
+
+
+class DType:
+    """Type of an array's elements: `hologram.array.float32`. Equal to NumPy's type and to its name, too."""
+
+    __slots__ = ("bits", "buffer", "kind", "lanes", "name")
+
+    name: str
+    """As NumPy calls it."""
+    kind: str
+    """"bool", "int", "uint", "float" or "complex"."""
+    bits: int
+    """Bits of an element."""
+    buffer: str
+    """Type of the buffer's elements."""
+    lanes: int
+    """Elements of the buffer for one of the array: 2 of complex numbers."""
+
+    def __init__(self, name: str, kind: str, bits: int, buffer: str | None = None, lanes: int = 1):
+        for slot, value in zip(("name", "kind", "bits", "buffer", "lanes"), (name, kind, bits, buffer or name, lanes)):
+            object.__setattr__(self, slot, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{name}: element types do not change")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.bits // 8
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy's type.
+
+        Raises:
+            DTypeError: bfloat16, and `ml_dtypes` is not installed.
+        """
+        return _numpy_type(self.name)
+
+    def __eq__(self, other: object) -> _bool:
+        if isinstance(other, DType):
+            return self is other
+        try:
+            return of(other) is self
+        except (DTypeError, TypeError):
+            return False
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        return f"hologram.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return of, (self.name,)
+
+
+bool = DType("bool", "bool", 8, "uint8")
+int8, int16, int32, int64 = (DType(f"int{bits}", "int", bits) for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (DType(f"uint{bits}", "uint", bits) for bits in (8, 16, 32, 64))
+float16 = DType("float16", "float", 16)
+bfloat16 = DType("bfloat16", "float", 16)
+float32 = DType("float32", "float", 32)
+float64 = DType("float64", "float", 64)
+complex64 = DType("complex64", "complex", 64, "float32", 2)
+complex128 = DType("complex128", "complex", 128, "float64", 2)
+
+ALL = (
+    bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    float16, bfloat16, float32, float64, complex64, complex128,
+)  # fmt: skip
+_BY_NAME = {dtype.name: dtype for dtype in ALL}
+_BY_TYPE = {_bool: bool, int: int64, float: float64, complex: complex128}
+
+
+@lru_cache
+def _numpy_type(name: str) -> np.dtype[Any]:
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        message = "bfloat16: NumPy has it only with the package `ml_dtypes`; install it, or use astype(float32)"
+        raise DTypeError(message) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def of(dtype: Any) -> DType:
+    """The type that one of ours, one of NumPy's, a name or a Python type means.
+
+    Raises:
+        DTypeError: none of them.
+    """
+    if isinstance(dtype, DType):
+        return dtype
+    if isinstance(dtype, type) and dtype in _BY_TYPE:
+        return _BY_TYPE[dtype]
+    if isinstance(dtype, str) and dtype in _BY_NAME:
+        return _BY_NAME[dtype]
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in _BY_NAME:
+        raise DTypeError(f"dtype: {dtype} is none of {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
+
+
+def scalar_dtype(value: complex) -> DType:
+    """The default type of a Python number."""
+    for kind, dtype in _BY_TYPE.items():
+        if isinstance(value, kind):
+            return dtype
+    raise DTypeError(f"{value!r} of {type(value).__name__} is no number")
+
+
+def default_of(kind: str) -> DType:
+    """The type of a kind where none is asked for: int64, float64 and complex128 on every device."""
+    return {"bool": bool, "int": int64, "uint": uint64, "float": float64, "complex": complex128}[kind]
+
+
+@lru_cache(maxsize=None)
+def promote(a: DType, b: DType) -> DType:
+    """The type of results of two arrays.
+
+    Raises:
+        DTypeError: no type holds both.
+    """
+    if a is b:
+        return a
+    halves = {float16, bfloat16}
+    if {a, b} == halves:
+        return float32
+    if halves & {a, b}:
+        # As NumPy does with float16: a larger float wins, small integers fit.
+        half, other = (a, b) if a in halves else (b, a)
+        if other.kind == "bool" or other.bits <= 8 and other.kind in ("int", "uint"):
+            return half
+        if other.kind in ("int", "uint"):
+            return float32 if other.bits == 16 else float64
+        return other
+    found = of(np.promote_types(a.numpy, b.numpy))
+    if found.kind == "float" and {a.kind, b.kind} == {"int", "uint"}:
+        raise DTypeError(f"{a.name} and {b.name}: no integer type holds both; convert one with astype")
+    return found
+
+
+def with_scalar(dtype: DType, value: complex) -> DType:
+    """The type of results of an array and a Python number: the array's, if it is of the same kind or a higher one."""
+    order = ("bool", "uint", "int", "float", "complex")
+    if isinstance(value, _bool):
+        kind = "bool"
+    elif isinstance(value, int):
+        kind = "uint"
+    elif isinstance(value, float):
+        kind = "float"
+    elif isinstance(value, complex):
+        kind = "complex"
+    else:
+        raise DTypeError(f"{value!r} of {type(value).__name__} is no number")
+    if order.index(kind) <= order.index(dtype.kind):
+        return dtype
+    if kind == "complex":
+        return complex64 if dtype in (float16, bfloat16, float32) else complex128
+    if kind == "float":
+        return float64
+    return int64

@@ -1,0 +1,132 @@
+"""Arithmetic on two arrays, or an array and a number.
+
+On the host: complex numbers, integer powers, and what a GPU has no instruction for.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import Array
+from .conversion import on_host
+from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, Rule, check_kind, operands, record
+
+
+def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth: bool = False, floats: bool = False) -> Array:
+    """Records a rule of two; of complex numbers NumPy's function on the host. `truth`: gives truths. `floats`: of integers in float64."""
+    inputs, dtype, device, shape = operands(name, x1, x2)
+    if floats and dtype.kind in (*INTS, "bool"):
+        dtype = dtypes.float64
+    check_kind(name, dtype, kinds)
+    result = dtypes.bool if truth else dtype
+    if dtype.kind == "complex":
+        return on_host(COMPLEX[name], inputs, dtype, device, shape, result)
+    return record(rule, inputs, dtype, shape, device, result)
+
+
+def add(x1: Any, x2: Any, /) -> Array:
+    """x1 + x2; integers wrap."""
+    return binary("add", x1, x2, lambda t, a, b: t("add", a, b), NUMBERS)
+
+
+def subtract(x1: Any, x2: Any, /) -> Array:
+    """x1 - x2; integers wrap."""
+    return binary("subtract", x1, x2, lambda t, a, b: t("sub", a, b), NUMBERS)
+
+
+def multiply(x1: Any, x2: Any, /) -> Array:
+    """x1 * x2; integers wrap."""
+    return binary("multiply", x1, x2, lambda t, a, b: t("mul", a, b), NUMBERS)
+
+
+def divide(x1: Any, x2: Any, /) -> Array:
+    """x1 / x2; integers are converted to float64."""
+    return binary("divide", x1, x2, lambda t, a, b: t("div", a, b), ("float", "complex"), floats=True)
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Array:
+    """The quotient rounded down; integers divided by zero give 0. Of floats on a GPU on the host."""
+    return _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide)
+
+
+def remainder(x1: Any, x2: Any, /) -> Array:
+    """What floor_divide leaves, with the divisor's sign; of integers by zero 0. Of floats on a GPU on the host."""
+    return _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder)
+
+
+def _quotient(name: str, x1: Any, x2: Any, rule: Rule, numpy: np.ufunc) -> Array:
+    inputs, dtype, device, shape = operands(name, x1, x2)
+    check_kind(name, dtype, REALS)
+    if dtype.kind == "float" and device != "cpu":
+        return on_host(numpy, inputs, dtype, device, shape, dtype)
+    return record(rule, inputs, dtype, shape, device, dtype)
+
+
+def maximum(x1: Any, x2: Any, /) -> Array:
+    """The larger one; NaN if one is."""
+    return binary("maximum", x1, x2, lambda t, a, b: t("maximum", a, b), REALS)
+
+
+def minimum(x1: Any, x2: Any, /) -> Array:
+    """The smaller one; NaN if one is."""
+    return binary("minimum", x1, x2, lambda t, a, b: t("minimum", a, b), REALS)
+
+
+def atan2(x1: Any, x2: Any, /) -> Array:
+    """Arc tangent of x1 / x2, in the quadrant of both; on the device where that is the processor, else on the host."""
+    inputs, dtype, device, shape = operands("atan2", x1, x2)
+    dtype = dtypes.float64 if dtype.kind in INTS else dtype
+    check_kind("atan2", dtype, FLOATS)
+    if device != "cpu":
+        return on_host(np.arctan2, inputs, dtype, device, shape, dtype)
+    return record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype)
+
+
+def _host_binary(name: str, x1: Any, x2: Any, function: np.ufunc) -> Array:
+    inputs, dtype, device, shape = operands(name, x1, x2)
+    dtype = dtypes.float64 if dtype.kind in INTS else dtype
+    check_kind(name, dtype, FLOATS)
+    return on_host(function, inputs, dtype, device, shape, dtype)
+
+
+def copysign(x1: Any, x2: Any, /) -> Array:
+    """Magnitude of x1 with the sign of x2, on the host."""
+    return _host_binary("copysign", x1, x2, np.copysign)
+
+
+def hypot(x1: Any, x2: Any, /) -> Array:
+    """Square root of x1^2 + x2^2, on the host."""
+    return _host_binary("hypot", x1, x2, np.hypot)
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Array:
+    """log(exp(x1) + exp(x2)), on the host."""
+    return _host_binary("logaddexp", x1, x2, np.logaddexp)
+
+
+def nextafter(x1: Any, x2: Any, /) -> Array:
+    """The number next to x1 towards x2, on the host."""
+    return _host_binary("nextafter", x1, x2, np.nextafter)
+
+
+# Whole powers that are products, for numbers.
+_POWERS: dict[float, Rule] = {
+    1: lambda t, x: x,
+    2: lambda t, x: t("mul", x, x),
+    0.5: lambda t, x: t("sqrt", x),
+}
+
+
+def pow(x1: Any, x2: Any, /) -> Array:
+    """x1 to the x2; of integers and complex numbers on the host."""
+    inputs, dtype, device, shape = operands("pow", x1, x2)
+    check_kind("pow", dtype, NUMBERS)
+    if dtype.kind == "float":
+        if not isinstance(x2, Array) and x2 in (1, 2):
+            return record(_POWERS[x2], inputs[:1], dtype, shape, device, dtype)
+        return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
+    if dtype.kind in INTS and not isinstance(x2, Array) and x2 == 2:
+        return record(_POWERS[2], inputs[:1], dtype, shape, device, dtype)
+    return on_host(np.power, inputs, dtype, device, shape, dtype)

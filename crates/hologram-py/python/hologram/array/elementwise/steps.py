@@ -1,0 +1,167 @@
+"""What elementwise functions are made of: inputs, the type they are computed in, and the steps that are recorded."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import DTypeError
+from .. import core, dtypes
+from ..core import Array
+from ..devices import Device
+from ..dtypes import DType
+from ..graph import Node, Number, Value
+from ..layout import broadcast_shapes
+
+Scalar = bool | int | float | complex
+FLOATS = ("float",)
+NUMBERS = ("int", "uint", "float", "complex")
+REALS = ("int", "uint", "float")
+INTS = ("int", "uint")
+HALVES = (dtypes.float16, dtypes.bfloat16)
+
+
+class Typed:
+    """Makes steps on elements of one type in one shape."""
+
+    __slots__ = ("shape", "type")
+
+    def __init__(self, type: str, shape: tuple[int, ...]):
+        self.type = type
+        self.shape = shape
+
+    def __call__(self, operation: str, *args: Value) -> Node:
+        """A step that gives the same type."""
+        return Node(operation, self.type, args, self.type, self.shape)
+
+    def truth(self, operation: str, *args: Value) -> Node:
+        """A step that gives truths."""
+        return Node(operation, self.type, args, "uint8", self.shape)
+
+    def number(self, value: float) -> Number:
+        """A number of the type."""
+        return Number(value, self.type)
+
+
+Rule = Callable[..., Value]
+
+
+def is_array(x: object) -> bool:
+    """Whether it is one of ours."""
+    return isinstance(x, Array)
+
+
+def converted(value: Value, source: DType, to: DType, shape: tuple[int, ...]) -> Value:
+    """A value of one type as another; neither is complex, and no double becomes a half."""
+    if source is to:
+        return value
+    if isinstance(value, Number):
+        number = bool(value.value) if to.kind == "bool" else value.value
+        return Number(number, to.buffer)
+    if to.kind == "bool":
+        if source in HALVES:
+            value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
+        return Node("ne", source.buffer, (value, Number(0, source.buffer)), "uint8", shape)
+    if source in HALVES and to is not dtypes.float32:
+        value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
+    elif to in HALVES and source is not dtypes.float32:
+        value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
+    return _convert(value, source, to, shape)
+
+
+def _convert(value: Value, source: DType, to: DType, shape: tuple[int, ...]) -> Value:
+    if source.buffer == to.buffer:
+        return value
+    return Node(f"convert.{to.buffer}", source.buffer, (value,), to.buffer, shape)
+
+
+def common_device(arrays: Sequence[Array]) -> Device:
+    """The device of arrays.
+
+    Raises:
+        DTypeError: they live on several.
+    """
+    device = arrays[0].device
+    for other in arrays[1:]:
+        if other.device != device:
+            raise DTypeError(f"arrays on {device} and {other.device}: move one with to_device")
+    return device
+
+
+def operands(name: str, *inputs: Any) -> tuple[list[Any], DType, Device, tuple[int, ...]]:
+    """Arrays and Python numbers of an operation: with the type they promote to, device and shape."""
+    arrays = [x for x in inputs if isinstance(x, Array)]
+    if not arrays:
+        raise TypeError(f"{name}: needs an array, made by hologram.asarray")
+    device = common_device(arrays)
+    dtype = arrays[0].dtype
+    for other in arrays[1:]:
+        dtype = dtypes.promote(dtype, other.dtype)
+    for x in inputs:
+        if isinstance(x, Array):
+            continue
+        if not isinstance(x, (bool, int, float, complex)):
+            raise TypeError(f"{name}: {type(x).__name__} is neither an array nor a Python number")
+        dtype = dtypes.with_scalar(dtype, x)
+    shape = broadcast_shapes(*(x.shape for x in arrays)) if len(arrays) > 1 else arrays[0].shape
+    return list(inputs), dtype, device, shape
+
+
+def check_kind(name: str, dtype: DType, kinds: Sequence[str]) -> None:
+    """Raises: DTypeError: the type is of none of the kinds."""
+    if dtype.kind not in kinds:
+        raise DTypeError(f"{name}: not defined for {dtype.name}, only for {', '.join(kinds)}")
+
+
+def computed_in(dtype: DType) -> DType:
+    """The type that results of this type are calculated in."""
+    return dtypes.float32 if dtype in HALVES else dtype
+
+
+def as_value(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
+    """An array or a number as a value of a type."""
+    if isinstance(x, Array):
+        return converted(core.value_of(x, shape), x.dtype, dtype, shape)
+    if dtype.kind == "float":
+        return Number(float(x), dtype.buffer)
+    if dtype.kind == "bool":
+        return Number(bool(x), dtype.buffer)
+    return Number(fitting(int(x), dtype), dtype.buffer)
+
+
+def fitting(x: int, dtype: DType) -> int:
+    """Raises: OverflowError: a type of integers does not have the number."""
+    bits = dtype.bits - (dtype.kind == "int")
+    if not (-(1 << bits) if dtype.kind == "int" else 0) <= x < 1 << bits:
+        raise OverflowError(f"{x} does not fit in {dtype.name}")
+    return x
+
+
+def record(rule: Rule, inputs: Sequence[Any], dtype: DType, shape: tuple[int, ...], device: Device, result: DType) -> Array:
+    """Records what a rule makes of inputs of a type; `result` is the type of the array."""
+    inner = computed_in(dtype)
+    values = [as_value(x, inner, shape) for x in inputs]
+    value = rule(Typed(inner.buffer, shape), *values)
+    if result in HALVES:
+        value = converted(value, dtypes.float32, result, shape)
+    return core.recorded(value, shape, result, device)
+
+
+# Functions of floats that the host computes, by NumPy's name.
+ON_HOST = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan, "atanh": np.arctanh,
+    "cosh": np.cosh, "expm1": np.expm1, "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "sinh": np.sinh,
+}  # fmt: skip
+COMPLEX = {
+    "abs": np.absolute, "cos": np.cos, "exp": np.exp, "log": np.log, "negative": np.negative, "reciprocal": np.reciprocal,
+    "round": np.round, "sign": np.sign, "sin": np.sin, "sqrt": np.sqrt, "square": np.square, "tan": np.tan, "tanh": np.tanh,
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "equal": np.equal,
+    "not_equal": np.not_equal, **ON_HOST,
+}  # fmt: skip
+
+
+def same(x: Array) -> Array:
+    """The values again, as a new array."""
+    if x.dtype.kind == "complex":
+        return core.copied(x)
+    return core.recorded(core.value_of(x, x.shape), x.shape, x.dtype, x.device)

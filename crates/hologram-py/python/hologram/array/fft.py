@@ -1,0 +1,107 @@
+"""Fourier transforms, on the host: NumPy's."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from . import dtypes, host
+from .core import Array
+from .devices import Device, device_of
+from .dtypes import DType
+from .elementwise import check_kind
+from .manipulation import roll
+
+__all__ = [
+    "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
+    "rfftfreq", "rfftn",
+]  # fmt: skip
+
+_REAL = {dtypes.float32: dtypes.float32, dtypes.complex64: dtypes.float32}
+
+
+def _result(x: Array, real: bool) -> DType:
+    single = x.dtype in _REAL
+    if real:
+        return dtypes.float32 if single else dtypes.float64
+    return dtypes.complex64 if single else dtypes.complex128
+
+
+def _checked(name: str, x: Array, kinds: Sequence[str], norm: str) -> None:
+    check_kind(name, x.dtype, kinds)
+    if norm not in ("backward", "ortho", "forward"):
+        raise ArgumentError(f"norm: {norm!r}, must be 'backward', 'ortho' or 'forward'")
+
+
+def _one(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable[..., Array]:
+    transform = getattr(np.fft, name)
+
+    def function(x: Array, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Array:
+        _checked(name, x, kinds, norm)
+        return host.call(transform, x, n=n, axis=axis, norm=norm, device=x.device, result=_result(x, real))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{meaning} along an axis, cut or filled with zeros to n elements."
+    return function
+
+
+def _many(name: str, kinds: Sequence[str], real: bool, meaning: str) -> Callable[..., Array]:
+    transform = getattr(np.fft, name)
+
+    def function(
+        x: Array, /, *, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str = "backward"
+    ) -> Array:
+        _checked(name, x, kinds, norm)
+        if s is not None and axes is None:
+            axes = range(x.ndim - len(s), x.ndim)
+        return host.call(transform, x, s=s, axes=axes, norm=norm, device=x.device, result=_result(x, real))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{meaning} along several axes, cut or filled with zeros to s elements of each."
+    return function
+
+
+_ANY = ("float", "complex")
+fft = _one("fft", _ANY, False, "The transform")
+ifft = _one("ifft", _ANY, False, "The inverse transform")
+rfft = _one("rfft", ("float",), False, "The transform of real numbers, its first half,")
+irfft = _one("irfft", _ANY, True, "The inverse of `rfft`")
+hfft = _one("hfft", _ANY, True, "The transform of a Hermitian half")
+ihfft = _one("ihfft", ("float",), False, "The inverse of `hfft`")
+fftn = _many("fftn", _ANY, False, "The transform")
+ifftn = _many("ifftn", _ANY, False, "The inverse transform")
+rfftn = _many("rfftn", ("float",), False, "The transform of real numbers, its first half,")
+irfftn = _many("irfftn", _ANY, True, "The inverse of `rfftn`")
+
+
+def _frequencies(values: Any, dtype: Any, device: str | Device | None) -> Array:
+    to = dtypes.float64 if dtype is None else dtypes.of(dtype)
+    check_kind("fftfreq", to, ("float",))
+    return host.from_numpy(values, device_of(device), to)
+
+
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | Device | None = None) -> Array:
+    """Frequencies of the elements of `fft` of n samples at distance d."""
+    return _frequencies(np.fft.fftfreq(n, d), dtype, device)
+
+
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | Device | None = None) -> Array:
+    """Frequencies of the elements of `rfft` of n samples at distance d."""
+    return _frequencies(np.fft.rfftfreq(n, d), dtype, device)
+
+
+def _shift(x: Array, axes: int | Sequence[int] | None, by: Callable[[int], int]) -> Array:
+    check_kind("fftshift", x.dtype, _ANY)
+    along = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    return roll(x, tuple(by(x.shape[d]) for d in along), axis=along)
+
+
+def fftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+    """The frequency 0 moved to the middle, on the device."""
+    return _shift(x, axes, lambda extent: extent // 2)
+
+
+def ifftshift(x: Array, /, *, axes: int | Sequence[int] | None = None) -> Array:
+    """The inverse of `fftshift`, on the device."""
+    return _shift(x, axes, lambda extent: -(extent // 2))

@@ -1,0 +1,95 @@
+"""Exchange with NumPy, PyTorch and others: DLPack, NumPy's protocol, Python lists and pickles.
+
+Memory goes out without a copy from the processor: what the other side writes is seen here, and operations on such an array are
+computed at once from then on. Memory of others comes in by one copy. GPUs give copies alone, and only if they are asked for.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from . import dtypes, host
+from .core import Array
+from .devices import Device, device_of
+
+__all__ = ["dlpack", "dlpack_device", "from_dlpack", "pickled", "to_numpy", "unpickled"]
+
+# DLPack's number of the processor's memory.
+_HOST = (1, 0)
+
+
+def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    """The elements as NumPy's array: the memory itself on the processor, a copy from elsewhere."""
+    if copy is False and x.device != "cpu":
+        raise ArgumentError(f"copy: the memory is {x.device}'s own, it is read by a copy")
+    values = host.view(x)
+    if dtype is not None and np.dtype(dtype) != values.dtype:
+        if copy is False:
+            raise ArgumentError(f"copy: {x.dtype.name} becomes {np.dtype(dtype)} only by a copy")
+        return values.astype(dtype)
+    if copy:
+        return values.copy()
+    if x.device == "cpu":
+        storage, _, _ = x.data()
+        storage.exported = True
+    return values
+
+
+def dlpack(
+    x: Array,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """A capsule over the elements.
+
+    Raises:
+        BufferError: a stream for host memory; the memory of a GPU without a copy.
+    """
+    if stream is not None:
+        raise BufferError("stream: host memory has none")
+    if dl_device is not None and tuple(dl_device) != _HOST:
+        raise BufferError(f"dl_device: {dl_device}, only host memory {_HOST} is given")
+    if x.device != "cpu" and (copy is False or copy is None and dl_device is None):
+        raise BufferError(f"the memory is {x.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
+    if x.dtype is dtypes.bfloat16:
+        storage, offset, strides = x.data()
+        if copy or offset or strides != (1,) or storage.buffer.size != x.size:
+            raise BufferError("bfloat16: given whole and flat, without a copy; convert others with astype(float32)")
+        return storage.buffer.__dlpack__(max_version=max_version)
+    values = to_numpy(x, copy=bool(copy) or None)
+    return values.__dlpack__(max_version=max_version)
+
+
+def dlpack_device(x: Array) -> tuple[int, int]:
+    """DLPack's device of the array: the host's of one on the processor, CUDA's or Metal's else."""
+    return {"cpu": _HOST, "cuda": (2, 0), "metal": (8, 0)}[x.device.name]
+
+
+def from_dlpack(x: Any, /, *, device: str | Device | None = None, copy: bool | None = None) -> Array:
+    """An array of what knows DLPack, by one copy; an array of ours on the same device is taken as it is.
+
+    Raises:
+        BufferError: `copy` is false, and a copy is needed.
+    """
+    to = device_of(device)
+    if isinstance(x, Array) and (device is None or x.device == to):
+        return host.from_numpy(host.view(x), x.device, x.dtype) if copy else x
+    if copy is False:
+        raise BufferError("copy: memory of others is copied")
+    if isinstance(x, Array):
+        return host.from_numpy(host.view(x), to, x.dtype)
+    return host.from_numpy(np.from_dlpack(x), to)
+
+
+def pickled(x: Array) -> tuple[Any, ...]:
+    """The elements for a pickle."""
+    values = np.ascontiguousarray(host.view(x))
+    return unpickled, (values.tobytes(), x.dtype, x.shape)
+
+
+def unpickled(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> Array:
+    """An array of a pickle, on the default device."""
+    return host.from_numpy(np.frombuffer(data, dtype.numpy).reshape(shape), device_of(None), dtype)

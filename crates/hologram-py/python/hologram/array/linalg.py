@@ -1,0 +1,342 @@
+"""Products of matrices and vectors on the device; factorisations, and products of integers and complex numbers, on the host."""
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _hologram as _native
+from ..errors import ArgumentError, ShapeError
+from . import core, dtypes, host, layout
+from .core import Array
+from .dtypes import DType
+from .elementwise import abs, astype, check_kind, common_device, conj, multiply, not_equal, pow, sqrt, square, subtract
+from .indexing import basic_view
+from .layout import axes_of
+from .manipulation import broadcast_to, expand_dims, matrix_transpose, permute_dims, reshape
+from .reductions import max, min, sum
+
+__all__ = [
+    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+_NUMBERS = ("int", "uint", "float", "complex")
+_FIELDS = ("float", "complex")
+
+
+def _pair(name: str, x1: Array, x2: Array) -> tuple[Array, Array, DType]:
+    dtype = dtypes.promote(x1.dtype, x2.dtype)
+    check_kind(name, dtype, _NUMBERS)
+    common_device([x1, x2])
+    return astype(x1, dtype, copy=False), astype(x2, dtype, copy=False), dtype
+
+
+def matmul(x1: Array, x2: Array, /) -> Array:
+    """Products of matrices, of all pairs of a batch; an array of one dimension is a row on the left, a column on the right.
+
+    Floats on the device, with sums in float32 for halves; integers and complex numbers on the host.
+    """
+    if x1.ndim == 0 or x2.ndim == 0:
+        raise ShapeError("matmul: a number is no matrix; use multiply")
+    a, b, dtype = _pair("matmul", x1, x2)
+    left, right = a.ndim == 1, b.ndim == 1
+    a = expand_dims(a, axis=0) if left else a
+    b = expand_dims(b, axis=1) if right else b
+    if a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"matmul: shapes {x1.shape} and {x2.shape}, {a.shape[-1]} and {b.shape[-2]} must be equal")
+    if dtype.kind == "float":
+        result = _products(a, b, dtype)
+    else:
+        result = host.call(np.matmul, a, b, device=a.device, result=dtype)
+    if right:
+        result = basic_view(result, (..., 0))
+    if left:
+        result = basic_view(result, (..., 0) if right else (..., 0, slice(None)))
+    return result
+
+
+def _products(a: Array, b: Array, dtype: DType) -> Array:
+    batch = layout.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
+    made = core.new(a.device, (*batch, m, n), dtype, zeroed=k == 0)
+    if made.size == 0 or k == 0:
+        return made
+    a, b = _rows_dense(a), _rows_dense(b)
+    (from_a, at_a, steps_a), (from_b, at_b, steps_b) = a.data(), b.data()
+    strides_a = layout.broadcast_strides(a.shape[:-2], steps_a[:-2], batch)
+    strides_b = layout.broadcast_strides(b.shape[:-2], steps_b[:-2], batch)
+    to, _, _ = made.data()
+    executor = a.device.executor
+    for i, index in enumerate(np.ndindex(*batch) if batch else [()]):
+        offset_a = at_a + builtins.sum(j * s for j, s in zip(index, strides_a))
+        offset_b = at_b + builtins.sum(j * s for j, s in zip(index, strides_b))
+        _native.gemm_at(executor, (from_a.buffer, offset_a), (from_b.buffer, offset_b), (to.buffer, i * m * n), m, n, k)
+    return made
+
+
+def _rows_dense(x: Array) -> Array:
+    """Each matrix row-major, one element after the other."""
+    _, _, strides = x.data()
+    return x if layout.is_dense(x.shape[-2:], strides[-2:]) else core.copied(x)
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Sums of the products along an axis; complex numbers of x1 are conjugated."""
+    a, b, dtype = _pair("vecdot", x1, x2)
+    if not -builtins.min(a.ndim, b.ndim) <= axis < 0:
+        raise ShapeError(f"axis: {axis}, must be negative and an axis of both {x1.shape} and {x2.shape}")
+    if a.shape[axis] != b.shape[axis]:
+        raise ShapeError(f"vecdot: {a.shape[axis]} and {b.shape[axis]} elements along axis {axis}")
+    return sum(multiply(conj(a), b), axis=axis, dtype=dtype)
+
+
+def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+    """Sums of products over pairs of axes: the last `axes` of x1 with the first of x2, or those that are named."""
+    a, b, _ = _pair("tensordot", x1, x2)
+    if isinstance(axes, int):
+        if not 0 <= axes <= builtins.min(a.ndim, b.ndim):
+            raise ShapeError(f"axes: {axes}, the arrays have {a.ndim} and {b.ndim} dimensions")
+        from_a, from_b = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
+    else:
+        from_a, from_b = axes_of(tuple(axes[0]), a.ndim, "axes"), axes_of(tuple(axes[1]), b.ndim, "axes")
+    if [a.shape[d] for d in from_a] != [b.shape[d] for d in from_b]:
+        raise ShapeError(f"axes: {axes}, shapes {x1.shape} and {x2.shape} differ along them")
+    kept_a = [d for d in range(a.ndim) if d not in from_a]
+    kept_b = [d for d in range(b.ndim) if d not in from_b]
+    inner = math.prod(a.shape[d] for d in from_a)
+    shape_a, shape_b = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
+    left = reshape(permute_dims(a, (*kept_a, *from_a)), (math.prod(shape_a), inner))
+    right = reshape(permute_dims(b, (*from_b, *kept_b)), (inner, math.prod(shape_b)))
+    return reshape(matmul(left, right), (*shape_a, *shape_b))
+
+
+def outer(x1: Array, x2: Array, /) -> Array:
+    """Products of each element of x1 with each of x2."""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ShapeError(f"outer: {x1.ndim} and {x2.ndim} dimensions, vectors have 1")
+    return multiply(expand_dims(x1, axis=1), expand_dims(x2, axis=0))
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Cross products of vectors of 3 elements along an axis."""
+    a, b, dtype = _pair("cross", x1, x2)
+    if not -builtins.min(a.ndim, b.ndim) <= axis < 0:
+        raise ShapeError(f"axis: {axis}, must be negative and an axis of both {x1.shape} and {x2.shape}")
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ShapeError(f"axis: {axis}, vectors of {a.shape[axis]} and {b.shape[axis]} elements, 3 expected")
+    shape = layout.broadcast_shapes(a.shape, b.shape)
+    at = axis % len(shape)
+    a, b = broadcast_to(a, shape), broadcast_to(b, shape)
+    made = core.new(a.device, shape, dtype)
+    lead = (slice(None),) * at
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        aj, ak, bj, bk = (basic_view(x, (*lead, d)) for x, d in ((a, j), (a, k), (b, j), (b, k)))
+        core.assign(basic_view(made, (*lead, i)), subtract(multiply(aj, bk), multiply(ak, bj)))
+    return made
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """A diagonal of each matrix, as a view."""
+    rows, cols = _matrices("diagonal", x)
+    _, start, strides = x.data()
+    down, right = strides[-2:]
+    first = offset * right if offset >= 0 else -offset * down
+    count = builtins.max(builtins.min(rows + builtins.min(offset, 0), cols - builtins.max(offset, 0)), 0)
+    return x.view((*x.shape[:-2], count), start + (first if count else 0), (*strides[:-2], down + right))
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Array:
+    """Sum of a diagonal of each matrix."""
+    return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def _matrices(name: str, x: Array, square_: bool = False) -> tuple[int, int]:
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: {x.ndim} dimensions, a matrix has at least 2")
+    if square_ and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{name}: matrices of {x.shape[-2]} rows and {x.shape[-1]} columns are not square")
+    return x.shape[-2], x.shape[-1]
+
+
+def _real_of(dtype: DType) -> DType:
+    return {dtypes.complex64: dtypes.float32, dtypes.complex128: dtypes.float64}.get(dtype, dtype)
+
+
+def vector_norm(
+    x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
+) -> Array:
+    """Norm of vectors: 2 is the length, infinity the largest magnitude, 0 the number of elements that are not zero."""
+    check_kind("vector_norm", x.dtype, _FIELDS)
+    axes = axes_of(axis, x.ndim)
+    size, kept = abs(x), {"axis": axes, "keepdims": keepdims}
+    if ord == 2:
+        return sqrt(sum(square(size), **kept))  # type: ignore[arg-type]
+    if ord == 1:
+        return sum(size, **kept)  # type: ignore[arg-type]
+    if ord == math.inf:
+        return max(size, **kept)  # type: ignore[arg-type]
+    if ord == -math.inf:
+        return min(size, **kept)  # type: ignore[arg-type]
+    if ord == 0:
+        return sum(astype(not_equal(size, 0), size.dtype), **kept)  # type: ignore[arg-type]
+    return pow(sum(pow(size, ord), **kept), 1 / ord)  # type: ignore[arg-type]
+
+
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+    """Norm of matrices: "fro" the root of the sum of squares, "nuc" the sum of singular values, 1, 2, infinity, and their
+    negatives; those of singular values on the host."""
+    check_kind("matrix_norm", x.dtype, _FIELDS)
+    _matrices("matrix_norm", x)
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    result = _real_of(x.dtype)
+    return host.call(np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord, device=x.device, result=result)
+
+
+def _factor(function: Any, name: str, *xs: Array, square_: bool = False, **named: Any) -> Any:
+    for x in xs:
+        check_kind(name, x.dtype, _FIELDS)
+    if xs[0].dtype in (dtypes.float16, dtypes.bfloat16):
+        raise ArgumentError(f"{name}: of float32, float64 and complex numbers; convert {xs[0].dtype.name} with astype")
+    _matrices(name, xs[0], square_)
+    try:
+        return host.call(function, *xs, device=common_device(xs), **named)
+    except np.linalg.LinAlgError as error:
+        raise ArgumentError(f"{name}: {error}") from error
+
+
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """The triangular factor of positive definite matrices, on the host.
+
+    Raises:
+        ArgumentError: (a `ValueError`) one is not positive definite.
+    """
+    return _factor(np.linalg.cholesky, "cholesky", x, square_=True, upper=upper)
+
+
+def det(x: Array, /) -> Array:
+    """Determinants, on the host."""
+    return _factor(np.linalg.det, "det", x, square_=True)
+
+
+class Eigh(NamedTuple):
+    """Result of `eigh`."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QR(NamedTuple):
+    """Result of `qr`."""
+
+    Q: Array
+    R: Array
+
+
+class Slogdet(NamedTuple):
+    """Result of `slogdet`."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class SVD(NamedTuple):
+    """Result of `svd`."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def eigh(x: Array, /) -> Eigh:
+    """Eigenvalues in order and eigenvectors of symmetric or Hermitian matrices, on the host."""
+    return Eigh(*_factor(lambda a: tuple(np.linalg.eigh(a)), "eigh", x, square_=True))
+
+
+def eigvalsh(x: Array, /) -> Array:
+    """Eigenvalues of symmetric or Hermitian matrices in order, on the host."""
+    return _factor(np.linalg.eigvalsh, "eigvalsh", x, square_=True)
+
+
+def inv(x: Array, /) -> Array:
+    """Inverse matrices, on the host.
+
+    Raises:
+        ArgumentError: (a `ValueError`) one is singular.
+    """
+    return _factor(np.linalg.inv, "inv", x, square_=True)
+
+
+def matrix_power(x: Array, n: int, /) -> Array:
+    """Matrices to the power of an integer, by products on the device; the inverse of negative ones on the host."""
+    rows, _ = _matrices("matrix_power", x, square_=True)
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    identity = host.from_numpy(np.eye(rows), x.device, x.dtype)
+    result = core.copied(broadcast_to(identity, x.shape))
+    while n:
+        if n & 1:
+            result = matmul(result, x)
+        n >>= 1
+        x = matmul(x, x) if n else x
+    return result
+
+
+def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
+    """Number of singular values over rtol times the largest, on the host."""
+
+    def work(values: Any, limit: Any) -> Any:
+        return np.linalg.matrix_rank(values, rtol=limit)
+
+    check_kind("matrix_rank", x.dtype, _FIELDS)
+    _matrices("matrix_rank", x)
+    return host.call(work, x, rtol, device=x.device, result=dtypes.int64)
+
+
+def pinv(x: Array, /, *, rtol: Any = None) -> Array:
+    """Pseudo-inverses, on the host."""
+
+    def work(values: Any, limit: Any) -> Any:
+        if limit is None:
+            limit = builtins.max(values.shape[-2:]) * np.finfo(values.dtype).eps
+        return np.linalg.pinv(values, rtol=limit)
+
+    check_kind("pinv", x.dtype, _FIELDS)
+    _matrices("pinv", x)
+    return host.call(work, x, rtol, device=x.device, result=x.dtype)
+
+
+def qr(x: Array, /, *, mode: str = "reduced") -> QR:
+    """An orthonormal and a triangular factor, on the host; mode "reduced" or "complete"."""
+    if mode not in ("reduced", "complete"):
+        raise ArgumentError(f"mode: {mode!r}, must be 'reduced' or 'complete'")
+    return QR(*_factor(lambda a: tuple(np.linalg.qr(a, mode)), "qr", x))
+
+
+def slogdet(x: Array, /) -> Slogdet:
+    """Sign and logarithm of the magnitude of determinants, on the host."""
+    return Slogdet(*_factor(lambda a: tuple(np.linalg.slogdet(a)), "slogdet", x, square_=True))
+
+
+def solve(x1: Array, x2: Array, /) -> Array:
+    """x of x1 x = x2, on the host; x2 is a vector if it has one dimension, else matrices.
+
+    Raises:
+        ArgumentError: (a `ValueError`) a matrix is singular.
+    """
+    return _factor(np.linalg.solve, "solve", x1, x2, square_=True)
+
+
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVD:
+    """Singular values with the vectors on both sides, on the host."""
+    return SVD(*_factor(lambda a: tuple(np.linalg.svd(a, full_matrices=full_matrices)), "svd", x))
+
+
+def svdvals(x: Array, /) -> Array:
+    """Singular values, the largest first, on the host."""
+    return _factor(np.linalg.svdvals, "svdvals", x)

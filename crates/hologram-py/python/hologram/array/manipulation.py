@@ -1,0 +1,168 @@
+"""Other shapes and orders of the same elements: views where strides can say it, else copies on the device.
+
+On the host: `repeat`, and `tile` of more than one copy.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, ShapeError
+from . import core, dtypes, host, layout
+from .core import Array
+from .elementwise import astype, common_device
+from .indexing import basic_view
+from .layout import axes_of, axis_of, broadcast_strides, shape_of, size_of
+
+
+def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
+    """The elements repeated along new or single dimensions, as a view."""
+    wanted = shape_of(shape)
+    _, offset, strides = x.data()
+    return x.view(wanted, offset, broadcast_strides(x.shape, strides, wanted))
+
+
+def broadcast_arrays(*arrays: Array) -> list[Array]:
+    """All arrays in the shape that they broadcast to, as views."""
+    shape = layout.broadcast_shapes(*(x.shape for x in arrays))
+    return [broadcast_to(x, shape) for x in arrays]
+
+
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+    """Arrays one after the other along an axis; flat if it is None."""
+    parts = list(arrays)
+    if not parts:
+        raise ArgumentError("arrays: none given")
+    if axis is None:
+        parts, axis = [reshape(x, (-1,)) for x in parts], 0
+    dtype = parts[0].dtype
+    for part in parts[1:]:
+        dtype = dtypes.promote(dtype, part.dtype)
+    device = common_device(parts)
+    at = axis_of(axis, parts[0].ndim)
+    first = parts[0].shape
+    for part in parts:
+        if part.ndim != len(first) or part.shape[:at] + part.shape[at + 1 :] != first[:at] + first[at + 1 :]:
+            raise ShapeError(f"arrays: shapes {first} and {part.shape} differ elsewhere than along axis {at}")
+    total = sum(part.shape[at] for part in parts)
+    made = core.new(device, (*first[:at], total, *first[at + 1 :]), dtype)
+    start = 0
+    for part in parts:
+        end = start + part.shape[at]
+        to = basic_view(made, (*(slice(None),) * at, slice(start, end)))
+        core.assign(to, astype(part, dtype, copy=False))
+        start = end
+    return made
+
+
+def expand_dims(x: Array, /, axis: int | Sequence[int] = 0) -> Array:
+    """The array with new dimensions of one element, as a view."""
+    given = axis if isinstance(axis, Sequence) else (axis,)
+    ndim = x.ndim + len(given)
+    new = set(axes_of(given, ndim))
+    return basic_view(x, tuple(None if d in new else slice(None) for d in range(ndim)))
+
+
+def flip(x: Array, /, *, axis: int | Sequence[int] | None = None) -> Array:
+    """The elements in reverse along axes, as a view."""
+    axes = axes_of(axis, x.ndim)
+    return basic_view(x, tuple(slice(None, None, -1 if d in axes else None) for d in range(x.ndim)))
+
+
+def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int], /) -> Array:
+    """Axes at new places, the others in order, as a view."""
+    from_, to = axes_of(source, x.ndim, "source"), axes_of(destination, x.ndim, "destination")
+    if len(from_) != len(to):
+        raise ShapeError(f"source, destination: {len(from_)} and {len(to)} axes")
+    order = [d for d in range(x.ndim) if d not in from_]
+    for at, d in sorted(zip(to, from_)):
+        order.insert(at, d)
+    return permute_dims(x, order)
+
+
+def permute_dims(x: Array, /, axes: Sequence[int]) -> Array:
+    """Dimensions in another order, as a view."""
+    order = axes_of(tuple(axes), x.ndim, "axes")
+    if len(order) != x.ndim:
+        raise ShapeError(f"axes: {len(order)} of {x.ndim} dimensions")
+    _, offset, strides = x.data()
+    return x.view(tuple(x.shape[d] for d in order), offset, tuple(strides[d] for d in order))
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """The last two dimensions exchanged, as a view."""
+    if x.ndim < 2:
+        raise ShapeError(f"x: {x.ndim} dimensions, a matrix has at least 2")
+    return permute_dims(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Each element several times, on the host."""
+    return host.call(lambda values, times: np.repeat(values, times, axis=axis), x, repeats, device=x.device, result=x.dtype)
+
+
+def reshape(x: Array, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Array:
+    """The elements in row-major order in another shape; -1 is the extent that is left. A view, unless that needs a copy."""
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    if wanted.count(-1) == 1:
+        rest = size_of(tuple(extent for extent in wanted if extent != -1))
+        if rest == 0 or x.size % rest:
+            raise ShapeError(f"shape: {x.size} elements do not fit {wanted}")
+        wanted = tuple(x.size // rest if extent == -1 else extent for extent in wanted)
+    wanted = shape_of(wanted)
+    if size_of(wanted) != x.size:
+        raise ShapeError(f"shape: {x.size} elements do not fit {wanted}")
+    _, offset, strides = x.data()
+    found = layout.reshaped(x.shape, strides, wanted)
+    if copy is False and found is None:
+        raise ArgumentError(f"copy: {x.shape} becomes {wanted} only by a copy")
+    if copy or found is None:
+        x = core.copied(x)
+        return x.view(wanted, 0, layout.dense_strides(wanted))
+    return x.view(wanted, offset, found)
+
+
+def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | None = None) -> Array:
+    """The elements moved along axes; those that leave come back at the other end."""
+    if axis is None:
+        return reshape(roll(reshape(x, (-1,)), shift, axis=0), x.shape)
+    axes = axis if isinstance(axis, Sequence) else (axis,)
+    shifts = shift if isinstance(shift, Sequence) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError(f"shift, axis: {len(shifts)} and {len(axes)}")
+    for by, d in zip(shifts, axes):
+        at = axis_of(d, x.ndim)
+        cut = by % x.shape[at] if x.shape[at] else 0
+        lead = (slice(None),) * at
+        x = concat([basic_view(x, (*lead, slice(-cut, None))), basic_view(x, (*lead, slice(None, -cut)))], axis=at) if cut else core.copied(x)
+    return x
+
+
+def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
+    """The array without dimensions of one element, as a view."""
+    axes = axes_of(axis, x.ndim)
+    if any(x.shape[d] != 1 for d in axes):
+        raise ShapeError(f"axis: {axis}, shape {x.shape} has more than one element there")
+    return basic_view(x, tuple(0 if d in axes else slice(None) for d in range(x.ndim)))
+
+
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+    """Arrays of one shape along a new axis."""
+    parts = list(arrays)
+    if any(part.shape != parts[0].shape for part in parts):
+        raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
+    at = axis_of(axis, parts[0].ndim + 1)
+    return concat([expand_dims(part, axis=at) for part in parts], axis=at)
+
+
+def tile(x: Array, repetitions: Sequence[int], /) -> Array:
+    """Copies of the array beside each other."""
+    return host.call(lambda values: np.tile(values, tuple(repetitions)), x, device=x.device, result=x.dtype)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The arrays along an axis, as views."""
+    at = axis_of(axis, x.ndim)
+    lead: tuple[Any, ...] = (slice(None),) * at
+    return tuple(basic_view(x, (*lead, i)) for i in range(x.shape[at]))

@@ -1,0 +1,198 @@
+"""Folds along axes: one pass over memory, with the elementwise steps before it.
+
+On the host: `argmax`, `argmin`, `cumulative_sum`, `cumulative_prod`, and everything of complex numbers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from . import core, dtypes, host
+from .core import Array
+from .dtypes import DType
+from .elementwise import as_value, astype, check_kind, computed_in, divide, sqrt, square, subtract
+from .graph import Node, Value
+from .indexing import basic_view
+from .layout import axes_of, axis_of
+from .manipulation import concat
+
+Axis = int | Sequence[int] | None
+
+_NUMBERS = ("int", "uint", "float", "complex")
+
+
+def _summed_dtype(x: Array, dtype: Any) -> DType:
+    """The standard's type of sums and products: small integers become the default ones."""
+    if dtype is not None:
+        return dtypes.of(dtype)
+    if x.dtype.kind in ("int", "bool"):
+        return dtypes.int64
+    return dtypes.uint64 if x.dtype.kind == "uint" else x.dtype
+
+
+def _fold(operation: str, x: Array, axis: Axis, keepdims: bool, dtype: DType) -> Array:
+    """Folds x converted to a type; halves are folded in float32."""
+    inner = computed_in(dtype)
+    value: Value = as_value(x, inner, x.shape)
+    result = core.fold(operation, value, x, axes_of(axis, x.ndim), keepdims, inner)
+    return result if inner is dtype else astype(result, dtype)
+
+
+def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array:
+    check_kind(function.__name__, x.dtype, ("bool", *_NUMBERS))
+    to = _summed_dtype(x, dtype)
+    if "complex" in (x.dtype.kind, to.kind):
+        return host.call(function, x, axis=_numpy_axis(axis), dtype=to.numpy, keepdims=keepdims, device=x.device)
+    return _fold(fold, x, axis, keepdims, to)
+
+
+def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """Sum along axes; of integers in 64 bits, which wrap."""
+    return _total(np.sum, "sum", x, axis, dtype, keepdims)
+
+
+def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+    """Product along axes; of integers in 64 bits, which wrap."""
+    return _total(np.prod, "product", x, axis, dtype, keepdims)
+
+
+def _numpy_axis(axis: Axis) -> Any:
+    return tuple(axis) if isinstance(axis, Sequence) else axis
+
+
+def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
+    check_kind(name, x.dtype, ("int", "uint", "float"))
+    axes = axes_of(axis, x.ndim)
+    if 0 in [x.shape[d] for d in axes]:
+        raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
+    return _fold("maximum" if name == "max" else "minimum", x, axes, keepdims, x.dtype)
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """The largest element along axes; NaN if one is."""
+    return _extreme("max", x, axis, keepdims)
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """The smallest element along axes; NaN if one is."""
+    return _extreme("min", x, axis, keepdims)
+
+
+def _count(x: Array, axis: Axis) -> int:
+    count = 1
+    for d in axes_of(axis, x.ndim):
+        count *= x.shape[d]
+    return count
+
+
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Mean along axes, NaN of none; integers are converted to float64."""
+    check_kind("mean", x.dtype, _NUMBERS)
+    if x.dtype.kind == "complex":
+        return host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device)
+    dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
+    total = _fold("sum", x, axis, keepdims, computed_in(dtype))
+    return astype(divide(total, float(_count(x, axis))), dtype, copy=False)
+
+
+def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
+    check_kind("var", x.dtype, ("int", "uint", "float"))
+    dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
+    wide = astype(x, computed_in(dtype), copy=False)
+    deviation = square(subtract(wide, mean(wide, axis=axis, keepdims=True)))
+    total = _fold("sum", deviation, axis, keepdims, wide.dtype)
+    count = _count(x, axis) - correction
+    # As NumPy: no number of freedoms is below zero.
+    return astype(divide(total, float(count if count > 0 else 0)), dtype, copy=False)
+
+
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Standard deviation along axes: the root of `var`."""
+    return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def _truth(x: Array) -> Value:
+    if x.dtype.kind == "complex":
+        x = host.call(lambda values: values != 0, x, device=x.device, result=dtypes.bool)
+    return as_value(x, dtypes.bool, x.shape)
+
+
+def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Whether all elements along axes are true or not zero; of none they are."""
+    found = core.fold("minimum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.uint8)
+    # The smallest of none is 255.
+    return astype(found, dtypes.bool)
+
+
+def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Whether one element along axes is true or not zero; of none none is."""
+    return core.fold("maximum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool)
+
+
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """How many elements along axes are true or not zero."""
+    number = Node("convert.int64", "uint8", (_truth(x),), "int64", x.shape)
+    return core.fold("sum", number, x, axes_of(axis, x.ndim), keepdims, dtypes.int64)
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the first largest element along an axis, on the host."""
+    return _arg(np.argmax, "argmax", x, axis, keepdims)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Index of the first smallest element along an axis, on the host."""
+    return _arg(np.argmin, "argmin", x, axis, keepdims)
+
+
+def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+    check_kind(name, x.dtype, ("int", "uint", "float"))
+    if (x.size if axis is None else x.shape[axis_of(axis, x.ndim)]) == 0:
+        raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
+    return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+
+
+def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+    """Sums of the elements up to each along an axis, on the host."""
+    return _cumulative(np.cumulative_sum, "cumulative_sum", x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+    """Products of the elements up to each along an axis, on the host."""
+    return _cumulative(np.cumulative_prod, "cumulative_prod", x, axis, dtype, include_initial)
+
+
+def _cumulative(function: Any, name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    check_kind(name, x.dtype, _NUMBERS)
+    if axis is None and x.ndim != 1:
+        raise ArgumentError(f"axis: name one, the array has {x.ndim} dimensions")
+    to = _summed_dtype(x, dtype)
+    at = 0 if axis is None else axis_of(axis, x.ndim)
+    shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
+    given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
+    if x.device != "cpu":
+        return host.call(function, x, **given, device=x.device)
+    # Into the memory of the result.
+    x.device.executor.count_host_operation()
+    made = core.new(x.device, shape, to)
+    with np.errstate(all="ignore"):
+        function(host.view(x), out=host.view(made), **given)
+    return made
+
+
+def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None) -> Array:
+    """Differences of neighbours along an axis, n times."""
+    check_kind("diff", x.dtype, _NUMBERS)
+    at = axis_of(axis, x.ndim)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        x = concat(parts, axis=at)
+    lead = (slice(None),) * at
+    for _ in range(n):
+        if x.shape[at] == 0:
+            break
+        x = subtract(basic_view(x, (*lead, slice(1, None))), basic_view(x, (*lead, slice(None, -1))))
+    return x

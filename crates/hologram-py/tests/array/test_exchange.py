@@ -1,0 +1,257 @@
+"""Devices, NumPy, DLPack, pickles, text, views and what is recorded."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import hologram
+from hologram import array as hp
+
+from standard import DEVICE, to_numpy
+
+ON_CPU = pytest.mark.skipif(DEVICE != "cpu", reason="the memory is the device's own")
+
+
+@pytest.fixture(autouse=True)
+def on_device():
+    with hologram.device(DEVICE):
+        yield
+
+
+def test_devices():
+    assert hologram.default_device() == DEVICE
+    x = hologram.asarray([1.0])
+    assert x.device == DEVICE and str(x.device) == DEVICE and repr(x.device) == f"hologram.device({DEVICE!r})"
+    assert x.to_device(DEVICE) is x
+    with hologram.device("cpu") as inner:
+        assert hologram.default_device() is inner
+        assert hologram.asarray([1]).device == "cpu"
+    assert hologram.default_device() == DEVICE
+    with pytest.raises(ValueError, match="none of auto, cpu"):
+        hologram.device("abacus")
+    assert hologram.Array is hp.Array
+    with pytest.raises(TypeError, match="asarray"):
+        hologram.Array([1])
+
+
+def test_text():
+    x = hologram.asarray([[1, 2], [3, 4]], dtype="int16")
+    assert repr(x) == f"Array([[1, 2],\n       [3, 4]], dtype=int16, device={DEVICE!r})"
+    assert str(x) == "[[1, 2],\n [3, 4]]"
+    assert "..." in repr(hp.arange(100_000))
+    assert repr(hp.zeros((0, 3), dtype="float32")) == f"Array([], shape=(0, 3), dtype=float32, device={DEVICE!r})"
+
+
+def test_numbers_and_lists():
+    x = hologram.asarray([[1, 2], [3, 4]])
+    assert x.tolist() == [[1, 2], [3, 4]] and len(x) == 2 and x.shape == (2, 2) and x.size == 4 and x.nbytes == 32
+    assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
+    one = hp.sum(x)
+    assert (int(one), float(one), complex(one), bool(one), one.item()) == (10, 10.0, 10 + 0j, True, 10)
+    assert range(5)[hologram.asarray(3)] == 3
+    with pytest.raises(TypeError, match="4 elements"):
+        float(x)
+    with pytest.raises(TypeError, match="no length"):
+        len(one)
+    with pytest.raises(TypeError, match="no index"):
+        range(5)[hologram.asarray(3.0)]
+    with pytest.raises(TypeError):
+        hash(x)
+
+
+@ON_CPU
+def test_numpy_sees_the_memory():
+    x = hp.arange(6, dtype="float32") * 2
+    seen = np.asarray(x)
+    seen[1] = 50
+    assert x.tolist() == [0, 50, 4, 6, 8, 10]
+    # What is written by others is seen by operations from then on, which are not put off.
+    y = x + 1
+    seen[0] = 7
+    assert not y.pending and y.tolist() == [1, 51, 5, 7, 9, 11] and (x + 1).tolist()[0] == 8
+    assert np.array(x, copy=True) is not seen
+    assert np.shares_memory(np.asarray(x[1:]), seen)
+    np.testing.assert_array_equal(np.asarray(x, dtype="f8"), seen.astype("f8"))
+    with pytest.raises(ValueError, match="copy"):
+        np.asarray(x, dtype="f8", copy=False)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32", "complex64", "bool"])
+def test_exchange_with_numpy(dtype):
+    values = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    x = hologram.asarray(values)
+    np.testing.assert_array_equal(np.asarray(x), values)
+    np.testing.assert_array_equal(np.asarray(x[:, ::-1, 1:3]), values[:, ::-1, 1:3])
+    values[0, 0, 0] = 1
+    assert x[0, 0, 0].item() == 0, "the elements were copied"
+    with pytest.raises(ValueError, match="copied"):
+        hologram.asarray(values, copy=False)
+    assert hologram.asarray(x, copy=False) is x and hologram.asarray(x) is x
+    assert x.tolist() == np.asarray(x).tolist()
+    assert pickle.loads(pickle.dumps(x.mT)).tolist() == np.asarray(x).swapaxes(1, 2).tolist()
+    assert pickle.loads(pickle.dumps(x)).dtype is x.dtype
+
+
+@ON_CPU
+def test_dlpack():
+    x = hp.arange(6, dtype="int32")
+    view = np.from_dlpack(x[::2])
+    assert view.tolist() == [0, 2, 4] and x.__dlpack_device__() == (1, 0)
+    x[0] = 9
+    assert view[0] == 9
+    assert hp.from_dlpack(x, copy=True).tolist() == x.tolist() and hp.from_dlpack(x) is x
+    assert hp.from_dlpack(np.arange(3)).tolist() == [0, 1, 2]
+    with pytest.raises(BufferError):
+        hp.from_dlpack(np.arange(3), copy=False)
+    with pytest.raises(BufferError, match="stream"):
+        x.__dlpack__(stream=1)
+    with pytest.raises(BufferError, match="dl_device"):
+        x.__dlpack__(dl_device=(2, 0))
+    copied = np.from_dlpack(x, copy=True)
+    x[1] = 77
+    assert copied[1] == 1
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = hp.arange(6, dtype="float32")
+    t = torch.from_dlpack(x)
+    t += 1
+    assert x.tolist() == [1, 2, 3, 4, 5, 6]
+    assert hologram.asarray(torch.arange(3)).tolist() == [0, 1, 2]
+
+
+def test_views_share_memory():
+    x = hp.zeros((4, 5), dtype="int64")
+    x[1:3, ::2] = 7
+    x[:, -1] += 1
+    expected = np.zeros((4, 5), np.int64)
+    expected[1:3, ::2] = 7
+    expected[:, -1] += 1
+    np.testing.assert_array_equal(to_numpy(x), expected)
+    row = x[2]
+    row *= 2
+    expected[2] *= 2
+    np.testing.assert_array_equal(to_numpy(x), expected)
+    x[...] = x[::-1, :]
+    np.testing.assert_array_equal(to_numpy(x), expected[::-1])
+    x[:] = 3
+    assert (to_numpy(x) == 3).all()
+
+
+def test_what_is_recorded():
+    executor = hologram.device(DEVICE).executor
+    x = hp.arange(1000, dtype="float32")
+    y = x * x + x
+    assert y.pending and y.shape == (1000,)
+    before = executor.stats()
+    np.testing.assert_array_equal(to_numpy(y), np.arange(1000, dtype="f4") ** 2 + np.arange(1000, dtype="f4"))
+    after = executor.stats()
+    passes = "expressions" if DEVICE == "cpu" else "programs"
+    assert after[passes] - before[passes] == 1 and after["allocations"] - before["allocations"] == 1
+    # With a sum behind it still one pass, and nothing but the sum is kept.
+    z = hp.exp(x / 1000) - 1
+    before = executor.stats()
+    total = hp.sum(z)
+    after = executor.stats()
+    if DEVICE == "cpu":
+        assert after["expressions"] - before["expressions"] == 1 and after["allocations"] - before["allocations"] == 1
+    assert z.pending
+    assert abs(float(total) - (np.exp(np.arange(1000) / 1000) - 1).sum()) < 1e-2
+    # A second sum keeps it.
+    hp.max(z)
+    assert not z.pending
+    # Long chains are computed in parts.
+    for _ in range(1000):
+        x = x + 1
+    assert x[0].item() == 1000
+
+
+def test_recorded_values_are_those_of_their_time():
+    x = hp.arange(5)
+    y = x + 1
+    x[2] = 100
+    assert y.tolist() == [1, 2, 3, 4, 5] and x.tolist() == [0, 1, 100, 3, 4]
+    shared = x * 2
+    first, second = shared + 1, shared + 2
+    del shared
+    x += first
+    assert x.tolist() == [1, 4, 301, 10, 13] and second.tolist() == [2, 4, 202, 8, 10]
+    a = hp.ones(3)
+    view = a[:]
+    a += a
+    assert view.tolist() == [2, 2, 2]
+    a[1:] += a[:-1]
+    assert a.tolist() == [2, 4, 4]
+
+
+def test_host_work_is_counted():
+    executor = hologram.device(DEVICE).executor
+    x = hp.arange(5.0)
+    before = executor.stats()["host_operations"]
+    hp.add(x, x).compute()
+    hp.sum(x)
+    assert executor.stats()["host_operations"] == before
+    hp.sort(x)
+    assert executor.stats()["host_operations"] == before + 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves(dtype):
+    values = np.array([1.5, -2.25, 100.0, 0.1], np.float32)
+    x = hologram.asarray(values, dtype=dtype)
+    assert x.dtype == dtype and (x + 1).dtype == dtype and (x * hp.ones(4, dtype="float32")).dtype == "float32"
+    wide = to_numpy(x.astype("float32"))
+    exact = to_numpy((x * x).astype("float32"))
+    np.testing.assert_allclose(exact, wide * wide, rtol=2**-8)
+    np.testing.assert_allclose(float(hp.sum(x)), wide.sum(), rtol=2**-7)
+    np.testing.assert_allclose(float(hp.mean(x)), wide.mean(), rtol=2**-7)
+    assert hp.max(x).item() == wide.max() and hp.where(x > 0, x, 0.0).dtype == dtype
+    assert hp.matmul(x, x).dtype == dtype
+    assert repr(x).endswith(f"dtype={dtype}, device={DEVICE!r})")
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+
+
+def test_errors_say_what_to_do():
+    x = hp.ones((2, 3))
+    cases = [
+        (lambda: x + hp.ones((4, 3)), ValueError, r"\(2, 3\), \(4, 3\) do not broadcast"),
+        (lambda: hp.reshape(x, (4,)), ValueError, "6 elements do not fit"),
+        (lambda: hp.sum(x, axis=2), ValueError, "-2 to 1"),
+        (lambda: x[5], IndexError, "index 5 of axis 0, which has 2"),
+        (lambda: x[0, 0, 0], IndexError, "3 indices"),
+        (lambda: hp.asarray(["a"]), TypeError, "numbers expected"),
+        (lambda: hp.max(hp.ones((0,))), ValueError, "no elements"),
+        (lambda: hp.ones(3, dtype="uint64") + hp.ones(3, dtype="int8"), TypeError, "no integer type holds both"),
+        (lambda: hp.ones(2, dtype="uint8") + 300, OverflowError, "300 does not fit in uint8"),
+        (lambda: hp.ones(2, dtype=bool) + hp.ones(2, dtype=bool), TypeError, "add: not defined for bool"),
+        (lambda: hp.astype(hp.ones(2), "int7"), TypeError, "int7 is none of"),
+        (lambda: hp.zeros((-1,)), ValueError, "must not be negative"),
+        (lambda: hp.add(1, 2), TypeError, "needs an array"),
+    ]
+    for work, kind, match in cases:
+        with pytest.raises(kind, match=match):
+            # Operations are recorded: some say it when they are computed.
+            work().compute()
+
+
+def test_random_numbers():
+    a, b = (hp.random.Generator(7) for _ in range(2))
+    assert a.normal((3, 4)).tolist() == b.normal((3, 4)).tolist()
+    x = a.uniform(1000, 2, 3)
+    assert x.dtype == "float32" and 2 <= float(hp.min(x)) and float(hp.max(x)) <= 3
+    assert sorted(a.permutation(9).tolist()) == list(range(9))
+    assert set(a.integers(100, -1, 2).tolist()) == {-1, 0, 1}
+
+
+def test_threads_make_arrays():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(seed):
+        with hologram.device(DEVICE):
+            x = hp.random.Generator(seed).uniform(10_000, dtype="float64")
+            return float(hp.sum(x * 2)) - 2 * float(hp.sum(x))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert max(map(abs, pool.map(work, range(16)))) < 1e-8

@@ -1,0 +1,210 @@
+"""Creation, indexing, and other shapes of the same elements, against array-api-strict."""
+
+import array_api_strict as xp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hologram import array as hp
+
+from standard import arrays, both, campaign, dtypes_of, mutual_shapes, numpys, same, shapes
+
+ALL = dtypes_of("bool", "int", "uint", "float", "complex")
+
+
+def theirs_of(name):
+    return getattr(xp, name)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+@campaign
+@given(data=st.data())
+def test_constant_arrays(name, data):
+    shape, dtype = data.draw(shapes()), data.draw(st.sampled_from([None, *ALL]))
+    ours = getattr(hp, name)(shape, dtype=dtype)
+    theirs = getattr(xp, name)(shape, dtype=dtype and theirs_of(dtype))
+    like, like_ = getattr(hp, f"{name}_like")(ours), getattr(xp, f"{name}_like")(theirs)
+    if name == "empty":
+        # What they hold is not defined.
+        assert ours.shape == theirs.shape == like.shape and ours.dtype == like.dtype == (dtype or "float64")
+        return
+    same(ours, theirs)
+    same(like, like_)
+
+
+@campaign
+@given(data=st.data())
+def test_full(data):
+    shape = data.draw(shapes())
+    value = data.draw(st.sampled_from([True, 3, -2.5, 1 + 2j]))
+    same(hp.full(shape, value), xp.full(shape, value))
+    dtype = data.draw(st.sampled_from(dtypes_of("int", "uint", "float", "complex")))
+    same(hp.full(shape, 3, dtype=dtype), xp.full(shape, 3, dtype=theirs_of(dtype)))
+    same(hp.full_like(hp.zeros(shape), 3), xp.full_like(xp.zeros(shape), 3))
+
+
+@campaign
+@given(data=st.data())
+def test_ranges(data):
+    start, count = data.draw(st.integers(-9, 9)), data.draw(st.integers(0, 9))
+    step = data.draw(st.sampled_from([1, 2, -3]))
+    same(hp.arange(start, start + count * step, step), xp.arange(start, start + count * step, step))
+    same(hp.arange(count), xp.arange(count))
+    same(hp.arange(0.0, count, 0.5), xp.arange(0.0, count, 0.5))
+    same(hp.arange(count, dtype="float32"), xp.arange(count, dtype=xp.float32))
+    for endpoint in (True, False):
+        same(hp.linspace(start, 7.5, count, endpoint=endpoint), xp.linspace(start, 7.5, count, endpoint=endpoint))
+    same(hp.linspace(0, 1, count, dtype="float32"), xp.linspace(0, 1, count, dtype=xp.float32))
+    k = data.draw(st.integers(-3, 3))
+    same(hp.eye(count, k=k), xp.eye(count, k=k))
+    same(hp.eye(count, 4, k=k, dtype="int8"), xp.eye(count, 4, k=k, dtype=xp.int8))
+
+
+@campaign
+@given(data=st.data())
+def test_triangles_and_grids(data):
+    a, a_ = data.draw(arrays(ALL, least=2))
+    k = data.draw(st.integers(-2, 2))
+    same(hp.tril(a, k=k), xp.tril(a_, k=k))
+    same(hp.triu(a, k=k), xp.triu(a_, k=k))
+    vectors = [data.draw(arrays(["int32"], least=1, most=1)) for _ in range(data.draw(st.integers(1, 3)))]
+    indexing = data.draw(st.sampled_from(["xy", "ij"]))
+    ours = hp.meshgrid(*(v for v, _ in vectors), indexing=indexing)
+    same(ours, xp.meshgrid(*(v for _, v in vectors), indexing=indexing))
+
+
+@campaign
+@given(data=st.data())
+def test_asarray(data):
+    values = data.draw(numpys(ALL))
+    ours, theirs = both(values)
+    same(ours, theirs)
+    if values.ndim and values.size:
+        same(hp.asarray(values.tolist()), xp.asarray(values.tolist()))
+    same(hp.asarray(ours, copy=True), theirs)
+    same(hp.from_dlpack(theirs), theirs)
+
+
+def index_of(data, extent):
+    """An integer or a slice."""
+    number = st.integers(-extent, extent - 1) if extent else st.just(slice(None))
+    bound = st.none() | st.integers(-extent, extent)
+    return data.draw(number | st.just(slice(None)) | st.builds(slice, bound, bound, st.sampled_from([None, 1, 2])))
+
+
+@campaign
+@given(data=st.data())
+def test_basic_indexing(data):
+    a, a_ = data.draw(arrays(ALL))
+    key = [index_of(data, extent) for extent in a.shape]
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(key)))
+        key = [*key[:at], None, *key[at:]]
+    if data.draw(st.booleans()) and a.ndim:
+        key = [..., key[-1]] if not isinstance(key[-1], type(None)) else key
+    key = tuple(key)
+    if sum(part is not None and part is not ... for part in key) < a.ndim and ... not in key:
+        key = (*key, ...)
+    same(a[key], a_[key])
+    # What was recorded before sees the old values, views the new ones.
+    if a.dtype.kind in ("int", "float") and None not in key:
+        before, before_ = a + a, a_ + a_
+        a[key] = 5
+        a_[key] = 5
+        same(before, before_)
+    same(a, a_)
+
+
+@campaign
+@given(data=st.data())
+def test_masks_and_indices(data):
+    a, a_ = data.draw(arrays(dtypes_of("int", "float"), least=1, sides=(1, 4)))
+    mask, mask_ = data.draw(arrays(["bool"], shape=a.shape))
+    same(a[mask], a_[mask_])
+    a[mask] = 3
+    a_[mask_] = 3
+    same(a, a_)
+    extent = a.shape[0]
+    indices = np.array(data.draw(st.lists(st.integers(-extent, extent - 1), min_size=1, max_size=6)))
+    rows, rows_ = both(indices)
+    if a.ndim == 1:
+        same(a[rows], a_[rows_])
+    axis = data.draw(st.sampled_from(range(a.ndim)))
+    chosen = np.array(data.draw(st.lists(st.integers(0, a.shape[axis] - 1), max_size=6)), dtype=np.int64)
+    at, at_ = both(chosen)
+    same(hp.take(a, at, axis=axis), xp.take(a_, at_, axis=axis))
+    order, order_ = hp.argsort(a, axis=axis), xp.argsort(a_, axis=axis)
+    same(hp.take_along_axis(a, order, axis=axis), xp.take_along_axis(a_, order_, axis=axis))
+
+
+@campaign
+@given(data=st.data())
+def test_broadcasts(data):
+    a, b = data.draw(mutual_shapes(2))
+    a, a_ = data.draw(arrays(ALL, shape=a))
+    b, b_ = data.draw(arrays(ALL, shape=b))
+    ours, theirs = hp.broadcast_arrays(a, b), xp.broadcast_arrays(a_, b_)
+    same(ours, theirs)
+    same(hp.broadcast_to(a, ours[0].shape), xp.broadcast_to(a_, theirs[0].shape))
+
+
+@campaign
+@given(data=st.data())
+def test_concat_and_stack(data):
+    names = dtypes_of(data.draw(st.sampled_from(["bool", "int", "uint", "float", "complex"])))
+    shape = data.draw(shapes(least=1))
+    axis = data.draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
+    parts = []
+    for _ in range(data.draw(st.integers(1, 3))):
+        sides = list(shape)
+        if axis is not None:
+            sides[axis] = data.draw(st.integers(0, 3))
+        parts.append(data.draw(arrays(names, shape=tuple(sides))))
+    same(hp.concat([a for a, _ in parts], axis=axis), xp.concat([a for _, a in parts], axis=axis))
+    equal = [data.draw(arrays(names, shape=shape)) for _ in range(data.draw(st.integers(1, 3)))]
+    at = data.draw(st.integers(-len(shape) - 1, len(shape)))
+    same(hp.stack([a for a, _ in equal], axis=at), xp.stack([a for _, a in equal], axis=at))
+    at = data.draw(st.integers(-len(shape), len(shape) - 1))
+    same(hp.unstack(equal[0][0], axis=at), xp.unstack(equal[0][1], axis=at))
+
+
+@campaign
+@given(data=st.data())
+def test_orders(data):
+    a, a_ = data.draw(arrays(ALL))
+    axes = data.draw(st.permutations(range(a.ndim)))
+    same(hp.permute_dims(a, axes), xp.permute_dims(a_, tuple(axes)))
+    same(hp.flip(a), xp.flip(a_))
+    at = data.draw(st.integers(-a.ndim - 1, a.ndim))
+    wide, wide_ = hp.expand_dims(a, axis=at), xp.expand_dims(a_, axis=at)
+    same(wide, wide_)
+    same(hp.squeeze(wide, at), xp.squeeze(wide_, axis=at))
+    same(hp.roll(a, 3), xp.roll(a_, 3))
+    if a.ndim:
+        axis = data.draw(st.sampled_from(range(-a.ndim, a.ndim)))
+        same(hp.flip(a, axis=axis), xp.flip(a_, axis=axis))
+        same(hp.roll(a, -2, axis=axis), xp.roll(a_, -2, axis=axis))
+        to = data.draw(st.sampled_from(range(-a.ndim, a.ndim)))
+        same(hp.moveaxis(a, axis, to), xp.moveaxis(a_, axis, to))
+        same(hp.repeat(a, 2, axis=axis), xp.repeat(a_, 2, axis=axis))
+        times = [data.draw(st.integers(0, 3)) for _ in range(a.shape[axis])]
+        if times:
+            same(hp.repeat(a, hp.asarray(times), axis=axis), xp.repeat(a_, xp.asarray(times), axis=axis))
+    same(hp.repeat(a, 3), xp.repeat(a_, 3))
+    same(hp.tile(a, (2, 1)), xp.tile(a_, (2, 1)))
+    if a.ndim >= 2:
+        same(hp.matrix_transpose(a), xp.matrix_transpose(a_))
+        same(a.mT, a_.mT)
+
+
+@campaign
+@given(data=st.data())
+def test_reshape(data):
+    a, a_ = data.draw(arrays(ALL, sides=(1, 4)))
+    same(hp.reshape(a, (-1,)), xp.reshape(a_, (-1,)))
+    factors = [f for f in range(1, a.size + 1) if a.size % f == 0]
+    first = data.draw(st.sampled_from(factors))
+    same(hp.reshape(a, (first, -1)), xp.reshape(a_, (first, -1)))
+    same(hp.reshape(a, (1, first, 1, a.size // first)), xp.reshape(a_, (1, first, 1, a.size // first)))
+    same(hp.reshape(a, a.shape, copy=True), a_)

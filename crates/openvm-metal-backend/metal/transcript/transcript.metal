@@ -1,0 +1,43 @@
+// The transcript by itself: what the phases' own kernels do between their sums.
+#include "sponge.h"
+
+constant constexpr uint TRANSCRIPT_CHUNK = 64u;
+
+/// Rust twin: src/params/transcript.rs.
+struct TranscriptStepParams {
+    uint observed;
+    uint sampled;
+};
+
+/// Observes words[0, observed) and writes what is sampled then to words[observed, observed + sampled). One threadgroup.
+/// Cost: ceil_div(p.observed, 8) + ceil_div(p.sampled, 8) permutations, 4 * (p.observed + p.sampled) + 160 bytes per launch.
+/// Lengths: state 1, words p.observed + p.sampled.
+/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 1024, p.observed <= 1048576, p.sampled <= 1048576.
+kernel void transcript_step(
+    device TranscriptState* state [[buffer(0)]],
+    device Fp* words [[buffer(1)]],
+    constant TranscriptStepParams& p [[buffer(2)]],
+    uint tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint width [[threads_per_simdgroup]])
+{
+    threadgroup Fp cells[TRANSCRIPT_WIDTH];
+    threadgroup Fp io[TRANSCRIPT_CHUNK];
+    TranscriptSponge t = transcript_load(state, cells, tid, width);
+    uint total = p.observed + p.sampled;
+    for (uint first = 0; first < total;) {
+        bool absorbing = first < p.observed;
+        uint n = min((absorbing ? p.observed : total) - first, TRANSCRIPT_CHUNK);
+        if (absorbing) {
+            for (uint i = tid; i < n; i += tpg) io[i] = words[first + i];
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        t = transcript_exchange(t, cells, io, absorbing ? n : 0u, absorbing ? 0u : n);
+        if (!absorbing) {
+            for (uint i = tid; i < n; i += tpg) words[first + i] = io[i];
+        }
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        first += n;
+    }
+    transcript_store(t, state, cells);
+}

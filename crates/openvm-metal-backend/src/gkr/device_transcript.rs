@@ -1,0 +1,246 @@
+//! Layers whose challenges the device samples: none is waited for, the host reads them all at the end.
+//!
+//! The log of the device has a section for each layer: lambda; `s(1), s(2), s(3), r` for each round; the four claims;
+//! mu. The host begins it with the section of the last layer that it proved.
+
+use openvm_metal_common::{CommandStream, Grid, MemCopyH2D, MetalBuffer};
+use openvm_stark_backend::{proof::GkrLayerClaims, FiatShamirTranscript};
+use p3_field::PrimeCharacteristicRing;
+
+use super::device_rounds::{Challenges, DeviceRounds};
+use super::rounds::{observe_claims, observe_round};
+use super::tree::FracTree;
+use crate::error::MetalProverError;
+use crate::kernels;
+use crate::params::{GkrFinishParams, GkrStartParams, GkrTailParams, TranscriptState};
+use crate::prelude::{EF, F, SC};
+use crate::transcript::replayed;
+
+/// A layer is finished by one threadgroup from the columns of at most so many rows on, as a logarithm: two dispatches
+/// for a round take longer than the round takes there.
+pub(super) const LOG_TAIL_ROWS: usize = 10;
+/// Layers of at most `2^n` fractions that are on the host in any case: the others have a round to begin with, a round that
+/// folds their nodes to columns, and columns to finish.
+pub(super) const LEAST_HOST_LOG_LAYER: usize = 2;
+/// Threads of the threadgroups that end a round or a layer, and of those that begin a layer.
+const THREADS: u32 = 256;
+const START_THREADS: u32 = 32;
+const PHASE: &str = "gkr";
+
+/// A layer between the host and the device.
+pub(super) struct LayerMessages {
+    pub polys: Vec<[EF; 3]>,
+    pub claims: GkrLayerClaims<SC>,
+    /// mu and the challenges of all rounds: the point of the next layer.
+    pub xi: Vec<EF>,
+}
+
+/// Where the parts of the section of a layer with `rounds` rounds begin.
+#[derive(Clone, Copy)]
+struct Section {
+    start: usize,
+    rounds: usize,
+}
+
+impl Section {
+    fn lambda(&self) -> usize {
+        self.start
+    }
+
+    fn round(&self, i: usize) -> usize {
+        self.start + 1 + 4 * i
+    }
+
+    fn claims(&self) -> usize {
+        self.round(self.rounds)
+    }
+
+    fn end(&self) -> usize {
+        self.claims() + 5
+    }
+
+    /// Coordinate `i` of the point of the next layer.
+    fn coordinate(&self, i: usize) -> usize {
+        match i {
+            0 => self.claims() + 4,
+            _ => self.round(i - 1) + 3,
+        }
+    }
+
+    fn next(&self) -> Self {
+        Self {
+            start: self.end(),
+            rounds: self.rounds + 1,
+        }
+    }
+}
+
+/// Encodes layers `first..=tree.log_len()`, reads what was observed and sampled with one wait, and brings the host's
+/// transcript to where the device's is, which began as `sponge`. `above` is the layer before `first`, which is at least 3.
+pub(super) fn prove_layers<TS: FiatShamirTranscript<SC>>(
+    s: &CommandStream,
+    device: &mut DeviceRounds,
+    tree: &mut FracTree,
+    transcript: &mut TS,
+    sponge: TranscriptState,
+    first: usize,
+    above: (&GkrLayerClaims<SC>, &[EF]),
+) -> Result<Vec<LayerMessages>, MetalProverError> {
+    let above_section = Section {
+        start: 0,
+        rounds: first - 2,
+    };
+    let sections: Vec<Section> =
+        std::iter::successors(Some(above_section.next()), |s| Some(s.next()))
+            .take(tree.log_len() + 1 - first)
+            .collect();
+    let end = sections.last().map_or(0, Section::end);
+    let mut log = MetalBuffer::uninit(s.context(), end)?;
+    first_section(above_section, above).copy_to(log.slice_mut(..above_section.end()), s)?;
+    let mut layers = Layers {
+        device,
+        log,
+        state: MetalBuffer::from_host(s, &[sponge])?,
+        work: MetalBuffer::uninit(s.context(), 2 + tree.log_len())?,
+        scratch: MetalBuffer::uninit(s.context(), 12 << LOG_TAIL_ROWS)?,
+    };
+    let mut previous = above_section;
+    for (m, &section) in (first..).zip(&sections) {
+        layers.encode(s, tree, m, previous, section)?;
+        previous = section;
+    }
+    let log = layers.log.to_host(s)?;
+    sections
+        .iter()
+        .map(|section| replay(transcript, section, &log))
+        .collect()
+}
+
+/// The part of the log that the host knows.
+fn first_section(section: Section, (claims, xi): (&GkrLayerClaims<SC>, &[EF])) -> Vec<EF> {
+    let mut log = EF::zero_vec(section.end());
+    let at = section.claims();
+    log[at..at + 4].copy_from_slice(&[claims.p_xi_0, claims.q_xi_0, claims.p_xi_1, claims.q_xi_1]);
+    for (i, &x) in xi.iter().enumerate() {
+        log[section.coordinate(i)] = x;
+    }
+    log
+}
+
+/// Device memory of the layers.
+struct Layers<'a> {
+    device: &'a mut DeviceRounds,
+    log: MetalBuffer<EF>,
+    state: MetalBuffer<TranscriptState>,
+    /// Claim, scale, inverses of the coordinates.
+    work: MetalBuffer<EF>,
+    /// Columns of the last rounds.
+    scratch: MetalBuffer<F>,
+}
+
+impl Layers<'_> {
+    /// Encodes layer `m`: two dispatches, two for each round on large tables, one for the rest.
+    fn encode(
+        &mut self,
+        s: &CommandStream,
+        tree: &mut FracTree,
+        m: usize,
+        previous: Section,
+        section: Section,
+    ) -> Result<(), MetalProverError> {
+        let rounds = section.rounds;
+        let one = Grid::groups(1, THREADS);
+        let start = GkrStartParams {
+            previous: previous.start as u32,
+            rounds: rounds as u32,
+            pad: [0; 2],
+        };
+        self.device
+            .start_layer(s, self.log.as_slice(), [previous.start, 4], rounds - 1)?;
+        kernels::gkr_start_layer(
+            s,
+            Grid::groups(1, START_THREADS),
+            &mut self.state,
+            &mut self.log,
+            &mut self.work,
+            &start,
+        )?;
+        let log_rows = LOG_TAIL_ROWS.min(rounds - 1);
+        for i in 0..=rounds - log_rows {
+            let challenges = Challenges {
+                memory: self.log.as_slice(),
+                lambda: section.lambda(),
+                r: section.round(i.max(1) - 1) + 3,
+                xi: previous.coordinate(i),
+            };
+            let groups = self.device.encode(s, tree, m, i, &challenges)?;
+            let finish = GkrFinishParams {
+                partials: groups as u32,
+                xi: previous.coordinate(i) as u32,
+                inverse: 2 + i as u32,
+                at: section.round(i) as u32,
+            };
+            kernels::gkr_finish_round(
+                s,
+                one,
+                self.device.partials(groups),
+                &mut self.state,
+                &mut self.log,
+                &mut self.work,
+                &finish,
+            )?;
+        }
+        let (eq, heap) = self.device.eq();
+        let tail = GkrTailParams {
+            previous: previous.start as u32,
+            rounds: rounds as u32,
+            log_rows: log_rows as u32,
+            eq: heap as u32,
+        };
+        kernels::gkr_finish_layer(
+            s,
+            one,
+            tree.slot(log_rows + 1),
+            &mut self.scratch,
+            eq,
+            &mut self.state,
+            &mut self.log,
+            &self.work,
+            &tail,
+        )?;
+        Ok(())
+    }
+}
+
+/// Shows the host's transcript what the device's has seen.
+fn replay<TS: FiatShamirTranscript<SC>>(
+    transcript: &mut TS,
+    section: &Section,
+    log: &[EF],
+) -> Result<LayerMessages, MetalProverError> {
+    replayed(PHASE, transcript.sample_ext(), log[section.lambda()])?;
+    let mut polys = Vec::with_capacity(section.rounds);
+    let mut challenges = Vec::with_capacity(section.rounds);
+    for i in 0..section.rounds {
+        let at = section.round(i);
+        let evals = [log[at], log[at + 1], log[at + 2]];
+        let r = observe_round(transcript, &evals);
+        replayed(PHASE, r, log[at + 3])?;
+        polys.push(evals);
+        challenges.push(r);
+    }
+    let at = section.claims();
+    let claims = GkrLayerClaims::<SC> {
+        p_xi_0: log[at],
+        q_xi_0: log[at + 1],
+        p_xi_1: log[at + 2],
+        q_xi_1: log[at + 3],
+    };
+    let mu = observe_claims(transcript, &claims);
+    replayed(PHASE, mu, log[at + 4])?;
+    Ok(LayerMessages {
+        polys,
+        claims,
+        xi: std::iter::once(mu).chain(challenges).collect(),
+    })
+}

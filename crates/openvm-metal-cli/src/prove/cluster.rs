@@ -1,0 +1,83 @@
+//! `openvm-metal prove stark --ray`: the Python package's command with the same options.
+
+use std::{
+    ffi::OsString,
+    io::ErrorKind,
+    process::{Command, Stdio},
+};
+
+use super::ProofArgs;
+use crate::error::{CliError, Result};
+
+const COMMAND: &str = "openvm-metal-cluster";
+/// The same by Python's name.
+const MODULE: [&str; 2] = ["-m", "openvm_metal.ray"];
+
+/// Proves on a cluster.
+///
+/// # Errors
+/// [`CliError::NoClusterCommand`] if the package is not installed; what the command ended with.
+pub fn prove(args: &ProofArgs, address: &str) -> Result<()> {
+    let options = options(args, address)?;
+    let mut command = Command::new(COMMAND);
+    let status = match command.args(&options).status() {
+        Err(error) if error.kind() == ErrorKind::NotFound => by_python()?.args(&options).status(),
+        status => status,
+    };
+    let status = status.map_err(CliError::Output)?;
+    match status.code() {
+        Some(0) => Ok(()),
+        // Ended by a signal: the user's, most likely.
+        None => Err(CliError::Interrupted),
+        Some(code) => Err(CliError::Cluster(u8::try_from(code).unwrap_or(1))),
+    }
+}
+
+/// A Python that has the package, but not its commands' folder in PATH.
+fn by_python() -> Result<Command> {
+    let found = Command::new("python3")
+        .args(["-c", "import openvm_metal.ray"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !found.is_ok_and(|status| status.success()) {
+        return Err(CliError::NoClusterCommand);
+    }
+    let mut command = Command::new("python3");
+    command.args(MODULE);
+    Ok(command)
+}
+
+fn options(args: &ProofArgs, address: &str) -> Result<Vec<OsString>> {
+    let sdk = args.sdk.for_cluster()?;
+    let (program, config) = args.program.files()?;
+    let mut options: Vec<OsString> = vec!["prove".into(), program.into()];
+    let mut add = |name: &str, value: OsString| {
+        options.push(name.into());
+        options.push(value);
+    };
+    add("--address", address.into());
+    add(
+        "--max-instructions",
+        args.execution.max_instructions().to_string().into(),
+    );
+    if let Some(input) = args.input.text() {
+        add("--input", input.into());
+    }
+    let files = [
+        ("--config", &config),
+        ("--job-folder", &args.resume),
+        ("--proof", &args.proof),
+        ("--vk", &args.vk),
+    ];
+    for (name, file) in files {
+        if let Some(file) = file {
+            add(name, file.into());
+        }
+    }
+    options.extend(sdk);
+    if args.json {
+        options.push("--json".into());
+    }
+    Ok(options)
+}

@@ -1,0 +1,277 @@
+"""Types of the native module. Work lets the interpreter's lock go; Ctrl-C ends it after the step at hand."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self, final
+
+_Path = str | os.PathLike[str]
+Input = bytes | Sequence[bytes] | None
+"""The values that a program reads: one, several, or none."""
+_Task = tuple[int, int]
+
+@final
+class Program:
+    """A program for the virtual machine, and the machine's configuration. Can be pickled."""
+
+    def __new__(cls, path: _Path, config: _Path | None = None) -> Self:
+        """An ELF or a `.vmexe`.
+
+        Args:
+            config: an `openvm.toml`; if absent, the one beside the program, or RV32IM with input and output.
+
+        Raises:
+            FileError: a file cannot be read.
+            ProgramError: it is no program, or needs an extension that the configuration lacks.
+            ConfigError: the configuration does not parse.
+        """
+    @staticmethod
+    def from_bytes(data: bytes, config: str | None = None, name: str = "program") -> Program:
+        """The bytes of an ELF or a `.vmexe`, and the text of an `openvm.toml`."""
+    def to_bytes(self) -> bytes:
+        """The `.vmexe`."""
+    @property
+    def name(self) -> str:
+        """The file's name without its ending."""
+    @property
+    def config(self) -> str | None:
+        """The text of the configuration."""
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that a proof depends on, in hexadecimal."""
+    @property
+    def instructions(self) -> int:
+        """Number of instructions in the program."""
+
+@final
+class Keys:
+    """The proving keys of a configuration: of the application, and of the aggregation above it. Files are cargo-openvm's."""
+
+    @staticmethod
+    def load(app_pk: _Path, agg_pk: _Path | None = None) -> Keys:
+        """Reads keys from files, which are mapped into memory while they are decoded.
+
+        Raises:
+            FileError: there is none, or it is damaged.
+        """
+    def save(self, folder: _Path) -> list[Path]:
+        """Writes `app.pk`, `app.vk`, `agg.pk` and `agg.vk`; returns their paths."""
+    @staticmethod
+    def from_bytes(app_pk: bytes, agg_pk: bytes | None = None) -> Keys:
+        """What `to_bytes` gave."""
+    def to_bytes(self) -> tuple[bytes, bytes | None]:
+        """The bytes of `app.pk` and of `agg.pk`."""
+    @property
+    def has_aggregation(self) -> bool:
+        """Whether the aggregation keys are there."""
+
+@final
+class Prover:
+    """A program with its keys on a device. Usable from many threads; proofs on the device take turns."""
+
+    def __new__(
+        cls,
+        program: Program,
+        keys: Keys | None = None,
+        device: str = "auto",
+        *,
+        toy: bool | tuple[int, int] = False,
+        segment_max_memory: int | None = None,
+        children: tuple[int, int] | None = None,
+    ) -> Self:
+        """
+        Args:
+            keys: made when they are first needed, if absent.
+            device: "auto", "metal", "cuda", "cuda:1" and so on, "cpu", or several with commas between them, which prove
+                together: never silently another.
+            toy: small parameters WITHOUT SECURITY; or the heights of the stacked matrices of application and aggregation as powers of two.
+            segment_max_memory: segments are cut so that the proof of one is estimated to need at most this many bytes.
+            children: how many proofs a node verifies, a leaf and an internal node; (4, 3) if absent.
+
+        Raises:
+            ConfigError: settings that contradict each other.
+            ForeignKeyError: keys of another configuration.
+            DeviceUnavailableError: no device has this name.
+        """
+    def warm_up(self) -> None:
+        """Opens the device, brings the keys to it and commits the program, which the first proof would do.
+
+        Raises:
+            DeviceUnavailableError: this machine does not have the device.
+        """
+    @property
+    def device(self) -> str:
+        """What was asked for."""
+    @property
+    def segment_max_memory(self) -> int:
+        """What segments are cut by: what was set, or what the device has room for."""
+    def keys(self) -> Keys:
+        """The keys, made if they were not."""
+    @property
+    def verifying_key(self) -> VerifyingKey:
+        """What verifies proofs of the program, whatever its input."""
+    def execute(self, input: Input = None, *, max_instructions: int | None = None) -> bytes:
+        """Runs the program without proving it, and returns what it revealed.
+
+        Raises:
+            GuestError, InputError, InstructionBoundError: what went wrong in the guest.
+        """
+    def plan(
+        self,
+        input: Input = None,
+        *,
+        max_instructions: int | None = None,
+        progress: Callable[..., Any] | None = None,
+    ) -> Plan:
+        """Runs the program and decides where it is cut into segments."""
+    def prove(
+        self,
+        input: Input = None,
+        *,
+        max_instructions: int | None = None,
+        in_flight: int | None = None,
+        resume: _Path | None = None,
+        progress: Callable[..., Any] | None = None,
+    ) -> tuple[Proof, dict[str, Any]]:
+        """Proves an execution: one proof, which OpenVM's verifier has accepted, and what it took.
+
+        Args:
+            in_flight: most segments that are recorded, traced or proved at the same time; by default as many as
+                the machine has use for.
+            resume: proofs of segments are kept in this folder, and taken from it.
+            progress: is called with the name of each event and its fields; what it raises ends the proof.
+        """
+    def worker(self, plan: Plan, input: Input = None) -> SegmentWorker:
+        """What proves segments of a plan.
+
+        Raises:
+            PlanError: the plan is of another program, input or configuration.
+        """
+    def prove_node(self, plan: Plan, level: int, index: int, below: Sequence[bytes]) -> bytes:
+        """Proves a node of the aggregation over the proofs of its children, which are in order."""
+    def verifier(self) -> Verifier:
+        """What verifies single tasks."""
+
+@final
+class Plan:
+    """Where an execution is cut, and what has to be proved of it. Can be pickled."""
+
+    @staticmethod
+    def from_json(text: str) -> Plan:
+        """What `to_json` gave."""
+    def to_json(self) -> str:
+        """The plan as JSON."""
+    @property
+    def job(self) -> str:
+        """SHA-256 of program, verifying key, input and the rule by which segments are cut."""
+    @property
+    def segments(self) -> list[int]:
+        """Instructions of each segment."""
+    @property
+    def instructions(self) -> int:
+        """Instructions of all segments."""
+    @property
+    def levels(self) -> list[int]:
+        """How many proofs each level has, from the segments to the one that ends the aggregation."""
+    @property
+    def public_values(self) -> bytes:
+        """What the guest revealed."""
+    @property
+    def segment_max_memory(self) -> int:
+        """What segments were cut by, in bytes."""
+    @property
+    def children(self) -> tuple[int, int]:
+        """How many proofs a node verifies: a leaf, and an internal node."""
+    def below(self, level: int, index: int) -> list[int]:
+        """The proofs of the level below that a node verifies."""
+    def id(self, task: _Task) -> str:
+        """SHA-256 of everything that a task's proof is determined by."""
+
+@final
+class SegmentWorker:
+    """Proves any segment of a plan: it goes on from where it stands, and starts again for an earlier one. If several threads call, the
+    traces of one segment are made while another is proved."""
+
+    def prove(self, index: int) -> bytes:
+        """The proof of a segment."""
+    def end(self) -> bytes:
+        """What the guest revealed, with its path in the memory at the end of the execution."""
+
+@final
+class Span:
+    """The part of an execution that a proof is about."""
+
+    def joins(self, next: Span) -> bool:
+        """Whether `next` begins where this span ends."""
+    def __eq__(self, other: object) -> bool: ...
+
+@final
+class Verifier:
+    """Whether what another process made is the proof of its task. A valid proof of something else is a `RejectedError`, too."""
+
+    def segment(self, plan: Plan, index: int, proof: bytes) -> Span:
+        """Verifies the proof of a segment. Its neighbours decide whether its ends are right."""
+    def node(
+        self, plan: Plan, level: int, index: int, below: Sequence[Span], proof: bytes
+    ) -> Span:
+        """Verifies the proof of a node whose children have these spans."""
+    def end(self, plan: Plan, last: Span, values: bytes) -> None:
+        """Verifies what the guest revealed against the last segment."""
+    def assemble(self, last: bytes, values: bytes) -> Proof:
+        """The proof of the whole execution, which OpenVM's verifier has accepted."""
+    @property
+    def verifying_key(self) -> VerifyingKey:
+        """What verifies the proof of the whole."""
+
+@final
+class Proof:
+    """One proof of a whole execution. Can be pickled."""
+
+    @staticmethod
+    def load(path: _Path) -> Proof:
+        """Reads cargo-openvm's file."""
+    def save(self, path: _Path) -> None:
+        """Writes cargo-openvm's file."""
+    @staticmethod
+    def from_bytes(data: bytes) -> Proof:
+        """What `to_bytes` gave."""
+    def to_bytes(self) -> bytes:
+        """OpenVM's encoding."""
+    @property
+    def public_values(self) -> bytes:
+        """What the guest revealed."""
+    def verify(self, vk: VerifyingKey) -> None:
+        """Verifies it with OpenVM's own verifier.
+
+        Raises:
+            RejectedError: the proof is not accepted.
+        """
+
+@final
+class VerifyingKey:
+    """What verifies proofs of a program, whatever its input."""
+
+    @staticmethod
+    def load(path: _Path) -> VerifyingKey:
+        """Reads what `openvm-metal prove stark` wrote."""
+    def save(self, path: _Path) -> None:
+        """Writes it for `openvm-metal verify stark`."""
+
+@final
+class JobFolder:
+    """Finished tasks of one plan in files. The folder also serves `Prover.prove(resume=...)` and `openvm-metal prove --resume`."""
+
+    def __new__(cls, path: _Path, plan: Plan) -> Self:
+        """Opens it, or makes it.
+
+        Raises:
+            JobFolderError: it is of another job, or cannot be used.
+        """
+    def load(self, task: _Task) -> bytes | None:
+        """A finished task's proof.
+
+        Raises:
+            JobFolderError: the file is damaged, or of another task.
+        """
+    def store(self, task: _Task, proof: bytes) -> None:
+        """Keeps a finished task's proof."""

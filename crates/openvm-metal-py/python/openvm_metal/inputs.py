@@ -1,0 +1,58 @@
+"""Inputs in cargo-openvm's form."""
+
+import json
+import os
+from pathlib import Path
+
+from .errors import FileError, InputError
+
+
+def _value(text: str) -> bytes:
+    digits = text.removeprefix("0x")
+    try:
+        data = bytes.fromhex(digits) if digits == digits.strip() else None
+    except ValueError:
+        data = None
+    if data is None or " " in digits:
+        raise InputError(f"{text!r}: not an even number of hexadecimal digits")
+    match data[:1]:
+        case b"\x01":
+            return data[1:]
+        case b"\x02" if len(data) % 4 == 1:
+            return data[1:]
+        case b"\x02":
+            raise InputError(f"{text!r}: after 02 come words of 4 bytes")
+    raise InputError(f"{text!r}: a value begins with 01 (bytes) or 02 (words)")
+
+
+def read_input(source: str | os.PathLike[str]) -> list[bytes]:
+    """The values that a program reads, as `openvm-metal --input` takes them: one value in hexadecimal, a file `*.json` with
+    `{"input": [VALUES]}`, or any other file, whose bytes are the value. A value is `01` and bytes, or `02` and little-endian words.
+
+    Raises:
+        InputError: it is none of these.
+        FileError: the file cannot be read.
+    """
+    path = Path(source)
+    try:
+        exists = path.exists()
+    except OSError:  # A long value is no file's name.
+        exists = False
+    if not exists:
+        try:
+            return [_value(os.fspath(source))]
+        except InputError as error:
+            raise InputError(f"no such file, and as a value: {error}") from None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: {error}") from error
+    if path.suffix != ".json":
+        return [data]
+    try:
+        values = json.loads(data)["input"]
+        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+            raise TypeError
+    except (ValueError, KeyError, TypeError):
+        raise InputError(f'{path}: expected is {{"input": [VALUES]}}') from None
+    return [_value(text) for text in values]

@@ -1,0 +1,137 @@
+"""The command `openvm-metal-cluster`."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, OpenVmMetalError
+from ..inputs import read_input
+from . import simulate
+from .events import JsonLines, for_people
+
+
+def _bytes(text: str) -> int:
+    """A number of bytes: digits, and K, M or G for 2^10, 2^20 or 2^30."""
+    units = {"K": 10, "M": 20, "G": 30}
+    unit = units.get(text[-1:].upper())
+    digits = text if unit is None else text[:-1]
+    if not digits.isdecimal() or int(digits) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes, as 8G or 500M are")
+    return int(digits) << (unit or 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="openvm-metal-cluster", description="OpenVM programs proved on a Ray cluster: GPUs, Macs and CPUs together."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    prove = commands.add_parser("prove", help="prove an execution: one proof of the whole")
+    prove.add_argument("program", type=Path, help="an ELF or a .vmexe")
+    prove.add_argument(
+        "--address", help="HOST:PORT of the head node, or auto for the cluster of this machine; if absent, this machine alone"
+    )
+    prove.add_argument("--config", type=Path, help="openvm.toml; if absent, the one beside the program")
+    prove.add_argument("--input", help="one value in hexadecimal, a file *.json with a list of values under \"input\", or any other file")
+    prove.add_argument(
+        "--devices", default="auto", help="auto, cuda, metal, cpu, cpu:N for groups of N cores; several with commas"
+    )
+    prove.add_argument("--job-folder", type=Path, help="keep what is finished here, and go on from it")
+    prove.add_argument("--proof", type=Path, help="the proof's file; if absent, NAME.stark.proof here")
+    prove.add_argument("--vk", type=Path, help="the file for what verifies the proof; if absent, NAME.stark.vk here")
+    prove.add_argument("--app-pk", type=Path, help="the application's proving key; made if absent")
+    prove.add_argument("--agg-pk", type=Path, help="the aggregation keys; made if absent")
+    prove.add_argument("--toy", action="store_true", help="small parameters WITHOUT SECURITY")
+    prove.add_argument("--segment-max-memory", type=_bytes, help="most memory that the proof of one segment needs")
+    prove.add_argument("--max-instructions", type=int, help="a program that executes more is stopped")
+    prove.add_argument("--json", action="store_true", help="events as JSON lines on standard output")
+
+    nodes = commands.add_parser("nodes", help="what the nodes of a cluster offer")
+    nodes.add_argument("--address", default="auto", help="HOST:PORT of the head node, or auto")
+
+    simulate.add_arguments(commands.add_parser("simulate", help="a job on devices that one does not have"))
+    return parser
+
+
+def _prove(arguments: argparse.Namespace) -> None:
+    from .. import Keys, Program
+    from .pool import prove
+
+    name = arguments.program.stem
+    proof_file = arguments.proof or Path(f"{name}.stark.proof")
+    vk_file = arguments.vk or Path(f"{name}.stark.vk")
+    for file in (proof_file, vk_file):
+        if not file.absolute().parent.is_dir():
+            raise FileError(f"{file}: its folder does not exist")
+    program = Program(arguments.program, arguments.config)
+    values = None if arguments.input is None else read_input(arguments.input)
+    keys = None if arguments.app_pk is None else Keys.load(arguments.app_pk, arguments.agg_pk)
+    result = prove(
+        program,
+        values,
+        arguments.address,
+        keys=keys,
+        devices=arguments.devices.split(","),
+        toy=arguments.toy,
+        segment_max_memory=arguments.segment_max_memory,
+        max_instructions=arguments.max_instructions,
+        job_folder=arguments.job_folder,
+        events=JsonLines() if arguments.json else for_people(),
+    )
+    result.proof.save(proof_file)
+    result.verifying_key.save(vk_file)
+    summary: dict[str, Any] = {
+        "event": "written",
+        "proof": str(proof_file),
+        "vk": str(vk_file),
+        "public_values": result.public_values.hex(),
+        "segments": result.segments,
+        "instructions": result.instructions,
+        "seconds": round(result.seconds, 3),
+        "made": result.made,
+        "resumed": result.resumed,
+        "twice": result.twice,
+        "removed": result.removed,
+    }
+    if arguments.json:
+        print(json.dumps(summary))
+        return
+    print(f"{result.instructions} instructions in {result.segments} segments, {result.seconds:.1f} s")
+    for device, count in sorted(result.made.items()):
+        print(f"{device}: {count} proofs")
+    for reason in result.removed.values():
+        print(f"taken out: {reason}")
+    print(f"public values {result.public_values.hex()}")
+    print(f"{proof_file}: accepted by OpenVM's verifier\n{vk_file}: what verifies it")
+
+
+def _nodes(arguments: argparse.Namespace) -> None:
+    from .cluster import connected
+    from .seats import seats, wanted
+
+    with connected(arguments.address) as ray:
+        for seat in seats(ray.nodes(), wanted(["auto"])):
+            cores = f", {seat.cpus:g} cores" if seat.device == "cpu" else ""
+            print(f"{seat.name}{cores}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status: 0 success, 1 the work could not be done, 2 wrong usage, 130 stopped by Ctrl-C."""
+    given = _parser().parse_args(arguments)
+    try:
+        match given.command:
+            case "prove":
+                _prove(given)
+            case "nodes":
+                _nodes(given)
+            case "simulate":
+                simulate.run(given)
+    except OpenVmMetalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0

@@ -1,0 +1,404 @@
+"""One proof: which ready device gets which task, until all are done."""
+
+import time
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import JobFolder, Plan, Proof, Span, Verifier, VerifyingKey
+from ..errors import (
+    ConfigError,
+    DataError,
+    ForeignKeyError,
+    GuestError,
+    InputError,
+    InstructionBoundError,
+    JobFolderError,
+    PlanError,
+    ProveError,
+    RejectedError,
+    StoreFullError,
+)
+from ..tasks import END, Task, task_name
+from .board import Board
+from .crew import Attempt, Crew, Member
+from .events import Teller
+from .rates import expected, kind_of, too_slow, worth_a_second
+
+# What would go wrong on every device.
+_OF_THE_JOB = (ConfigError, ForeignKeyError, GuestError, InputError, InstructionBoundError, PlanError)
+# Seconds between two looks while a proof is verified, and otherwise.
+_SOON, _LATER = 0.02, 0.5
+# Seconds between two tellings of rates.
+_RATES = 2.0
+# Most conflicts of neighbours before the job is given up.
+_CONFLICTS = 8
+
+
+@dataclass(frozen=True)
+class Result:
+    """A proof of a whole execution, which OpenVM's verifier has accepted, and how it was made."""
+
+    proof: Proof
+    verifying_key: VerifyingKey
+    public_values: bytes
+    segments: int
+    instructions: int
+    made: dict[str, int]
+    """Tasks that each device made."""
+    resumed: int
+    """Tasks found in the job's folder."""
+    twice: int
+    """Tasks that were begun again, or done by two devices: lost or wrong, or a slow device was overtaken."""
+    removed: dict[str, str]
+    """Devices that were taken out, and why."""
+    bytes_placed: dict[str, int]
+    """What went through the object store to every node once: program and keys."""
+    seconds: float
+
+
+@dataclass
+class Done:
+    """A finished task, as long as something needs it."""
+
+    proof: bytes
+    span: Span | None
+    ref: Any
+    maker: str | None
+
+
+@dataclass
+class Job:
+    """One plan on a crew."""
+
+    ray: Any
+    crew: Crew
+    plan: Plan
+    verifier: Verifier
+    verifiers: ThreadPoolExecutor
+    data: list[Any]
+    """The reference to plan and input, in a list so that Ray does not fetch it for each task."""
+    folder: JobFolder | None
+    tell: Teller
+    patience: float
+    task_timeout: float
+    done: dict[Task, Done] = field(default_factory=dict)
+    avoid: dict[Task, set[str]] = field(default_factory=dict)
+    suspects: dict[Task, tuple[Span, str]] = field(default_factory=dict)
+    checks: dict[Future[tuple[bytes, Span | None]], tuple[Member | None, Attempt]] = field(default_factory=dict)
+    begun: Counter[Task] = field(default_factory=Counter)
+    made: Counter[str] = field(default_factory=Counter)
+    conflicts: int = 0
+    resumed: int = 0
+
+    def __post_init__(self) -> None:
+        self.board = Board(self.plan)
+        self.work = self.plan.segments
+        self.told = time.monotonic()
+
+    def run(self) -> Proof:
+        """Works until the proof is there."""
+        self._resume()
+        while not self.board.complete:
+            self.crew.look()
+            self.crew.check(self.patience)
+            self._assign()
+            self._collect()
+            self._tell_rates()
+        return self.verifier.assemble(self.done[self.board.root].proof, self.done[END].proof)
+
+    # What was done before.
+
+    def _resume(self) -> None:
+        """Takes what is in the folder, from the root down: what is below a finished node is not needed."""
+        if self.folder is None:
+            return
+        for index in range(self.plan.levels[0]):
+            self._take((0, index))
+        for level, nodes in enumerate(self.plan.levels[1:], start=1):
+            for index in range(nodes):
+                task = (level, index)
+                if all(child in self.board.done for child in self.board.below(task)):
+                    self._take(task)
+        if self.board.last_segment in self.board.done:
+            self._take(END)
+
+    def _take(self, task: Task) -> None:
+        proof = self.folder.load(task) if self.folder else None
+        if proof is None:
+            return
+        try:
+            span = self._verify(task, proof)
+        except (RejectedError, DataError) as error:
+            raise JobFolderError(f"{task_name(task)} in the job's folder is not accepted ({error}): delete its file, and it is proved again") from error
+        self.resumed += 1
+        self._finish(task, Done(proof, span, None, None))
+        self.tell("resumed", level=task[0], index=task[1])
+
+    # Who does what.
+
+    def _assign(self) -> None:
+        free = [member for member in self.crew.members if member.free]
+        # The fastest choose first.
+        for member in sorted(free, key=lambda member: member.rate.seconds.get("segment", 0.0)):
+            while member.free:
+                task = self._choose(member)
+                if task is None:
+                    break
+                self._start(member, task)
+
+    def _running(self) -> dict[Task, list[tuple[Member, Attempt]]]:
+        running: dict[Task, list[tuple[Member, Attempt]]] = {}
+        for member in self.crew.members:
+            for attempt in member.attempts:
+                if attempt.job == self.plan.job:
+                    running.setdefault(attempt.task, []).append((member, attempt))
+        for member, attempt in self.checks.values():
+            if member is not None:
+                running.setdefault(attempt.task, []).append((member, attempt))
+        return running
+
+    def _amount(self, task: Task) -> float:
+        return float(self.work[task[1]]) if task[0] == 0 else 1.0
+
+    def _expected(self, member: Member, task: Task) -> float | None:
+        rates = (other.rate for other in self.crew.members)
+        return expected(member.rate, rates, kind_of(task), self._amount(task))
+
+    def _choose(self, member: Member) -> Task | None:
+        running = self._running()
+        ready = [task for task in self.board.ready() if task not in running]
+        left = Counter(kind_of(task) for task in ready)
+        others = [other for other in self.crew.members if other is not member and other.about]
+        for task in ready:
+            if others and member.name in self.avoid.get(task, ()):
+                continue
+            own = self._expected(member, task)
+            theirs = [seconds for other in others if (seconds := self._expected(other, task)) is not None]
+            if not too_slow(own, theirs, left[kind_of(task)]):
+                return task
+        now = time.monotonic()
+        for task, attempts in running.items():
+            if len(attempts) > 1 or attempts[0][0] is member or task in self.board.done:
+                continue
+            attempt = attempts[0][1]
+            if worth_a_second(self._expected(member, task), attempt.expected, now - attempt.started):
+                self.tell("overtaking", level=task[0], index=task[1], device=member.name, slow=attempts[0][0].name)
+                return task
+        return None
+
+    def _start(self, member: Member, task: Task) -> None:
+        level, index = task
+        actor = member.actor
+        if task == END:
+            refs = actor.end.options(num_returns=2).remote(self.plan.job, self.data)
+        elif level == 0:
+            refs = actor.segment.options(num_returns=2).remote(self.plan.job, self.data, index)
+        else:
+            below = [self._ref(child) for child in self.board.below(task)]
+            refs = actor.node.options(num_returns=2).remote(self.plan.job, self.data, level, index, *below)
+        attempt = Attempt(self.plan.job, task, *refs, time.monotonic(), self._expected(member, task))
+        member.attempts.append(attempt)
+        self.begun[task] += 1
+        self.tell("started", level=level, index=index, device=member.name)
+
+    def _ref(self, task: Task) -> Any:
+        done = self.done[task]
+        if done.ref is None:
+            done.ref = self.ray.put(done.proof)
+        return done.ref
+
+    # What became of it.
+
+    def _collect(self) -> None:
+        attempts = {attempt.info: (member, attempt) for member in self.crew.members for attempt in member.attempts}
+        greetings = self.crew.greetings()
+        waiting = [*attempts, *greetings]
+        pause = _SOON if self.checks else _LATER
+        if waiting:
+            ready, _ = self.ray.wait(waiting, num_returns=len(waiting), timeout=0)
+            if not ready and not self._checked():
+                ready, _ = self.ray.wait(waiting, num_returns=1, timeout=pause)
+            for ref in ready:
+                if ref in greetings:
+                    self.crew.answered(greetings[ref])
+                else:
+                    self._returned(*attempts[ref])
+        else:
+            time.sleep(pause)
+        for check in self._checked():
+            self._judge(check, *self.checks.pop(check))
+        now = time.monotonic()
+        for member, attempt in attempts.values():
+            if attempt in member.attempts and now - attempt.started > self.task_timeout:
+                self.ray.kill(member.actor, no_restart=False)
+
+    def _checked(self) -> list[Future[tuple[bytes, Span | None]]]:
+        return [check for check in self.checks if check.done()]
+
+    def _returned(self, member: Member, attempt: Attempt) -> None:
+        from ray import exceptions
+
+        if attempt not in member.attempts:
+            return
+        own = attempt.job == self.plan.job
+        try:
+            info = self.ray.get(attempt.info)
+        except exceptions.RayTaskError as error:
+            member.attempts.remove(attempt)
+            if own:
+                self._failed(member, attempt, error.cause)
+            return
+        except (exceptions.ActorDiedError, exceptions.ActorUnavailableError, exceptions.RayActorError) as error:
+            self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
+            self.crew.died(member, str(error))
+            return
+        except exceptions.RayError as error:
+            member.attempts.remove(attempt)
+            if own:
+                self._failed(member, attempt, error)
+            return
+        member.attempts.remove(attempt)
+        if not own or attempt.task in self.board.done:
+            return
+        attempt.took, attempt.returned = info["seconds"], time.monotonic()
+        kind = kind_of(attempt.task)
+        member.rate.measure(kind, self._amount(attempt.task), attempt.took)
+        self.checks[self.verifiers.submit(self._check, attempt)] = (member, attempt)
+
+    def _failed(self, member: Member, attempt: Attempt, error: Exception) -> None:
+        from ray import exceptions
+
+        if isinstance(error, _OF_THE_JOB):
+            raise error
+        if isinstance(error, (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError)):
+            raise StoreFullError(
+                f"the object store of {member.seat.host}, or the disk behind it, is full ({error}): give the node more "
+                "(`ray start --object-store-memory`) or free some; what is done is in the job's folder"
+            ) from error
+        if isinstance(error, exceptions.ObjectLostError):
+            # A child's proof went with its node; the driver has it.
+            for child in self.board.below(attempt.task):
+                self.done[child].ref = None
+            self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
+            return
+        self.avoid.setdefault(attempt.task, set()).add(member.name)
+        self.crew.strike(member, f"{task_name(attempt.task)} failed: {error}")
+
+    def _check(self, attempt: Attempt) -> tuple[bytes, Span | None]:
+        proof = self.ray.get(attempt.proof)
+        return proof, self._verify(attempt.task, proof)
+
+    def _verify(self, task: Task, proof: bytes) -> Span | None:
+        level, index = task
+        if task == END:
+            self.verifier.end(self.plan, self._span(self.board.last_segment), proof)
+            return None
+        if level == 0:
+            return self.verifier.segment(self.plan, index, proof)
+        below = [self._span(child) for child in self.board.below(task)]
+        return self.verifier.node(self.plan, level, index, below, proof)
+
+    def _span(self, task: Task) -> Span:
+        span = self.done[task].span
+        if span is None:
+            raise ProveError(f"{task_name(task)} has no span")
+        return span
+
+    def _judge(self, check: Future[tuple[bytes, Span | None]], member: Member | None, attempt: Attempt) -> None:
+        from ray.exceptions import RayError
+
+        if member is None or attempt.task in self.board.done:
+            return
+        try:
+            proof, span = check.result()
+        except (RejectedError, DataError) as error:
+            self.avoid.setdefault(attempt.task, set()).add(member.name)
+            self.crew.strike(member, f"{task_name(attempt.task)}: {error}")
+            return
+        except RayError:
+            # The node went away with the proof.
+            self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
+            return
+        done = Done(proof, span, attempt.proof, member.name)
+        if not self._convicts(attempt.task, done):
+            return
+        if self.folder is not None:
+            self.folder.store(attempt.task, proof)
+        member.made += 1
+        self.made[member.name] += 1
+        self._finish(attempt.task, done)
+        self.tell(
+            "done",
+            level=attempt.task[0],
+            index=attempt.task[1],
+            device=member.name,
+            seconds=round(attempt.took, 4),
+            overhead=round(attempt.returned - attempt.started - attempt.took, 4),
+            verified=round(time.monotonic() - attempt.returned, 4),
+            bytes=len(proof),
+        )
+
+    def _convicts(self, task: Task, done: Done) -> bool:
+        """Compares a segment's ends with those of its neighbours. If they do not join, one of the two is a valid proof of something else: both are
+        made again, and the device whose ends were others then has a strike."""
+        if task[0] != 0 or done.span is None:
+            return True
+        suspect = self.suspects.pop(task, None)
+        if suspect is not None and suspect[0] != done.span:
+            for member in list(self.crew.members):
+                if member.name == suspect[1]:
+                    self.crew.strike(member, f"{task_name(task)}: a valid proof of another part of an execution")
+        index = task[1]
+        before, behind = self.done.get((0, index - 1)), self.done.get((0, index + 1))
+        for neighbour, other, joins in (
+            (index - 1, before, before is None or before.span is None or before.span.joins(done.span)),
+            (index + 1, behind, behind is None or behind.span is None or done.span.joins(behind.span)),
+        ):
+            if joins or other is None:
+                continue
+            self.conflicts += 1
+            if self.conflicts > _CONFLICTS:
+                raise ProveError(f"segments {index} and {neighbour} do not join, whoever proves them")
+            self.tell("conflict", level=0, index=index, neighbour=neighbour)
+            for number, found in ((index, done), (neighbour, other)):
+                if found.span is not None and found.maker is not None:
+                    self.suspects[(0, number)] = (found.span, found.maker)
+                    self.avoid.setdefault((0, number), set()).add(found.maker)
+                self.done.pop((0, number), None)
+                self.board.undo((0, number))
+            return False
+        return True
+
+    def _finish(self, task: Task, done: Done) -> None:
+        self.done[task] = done
+        self.board.finish(task)
+        # Proofs that nothing needs any more; spans stay.
+        for child in self.board.below(task):
+            if all(parent in self.board.done for parent in self.board.above(child)):
+                self.done[child].proof = b""
+                self.done[child].ref = None
+
+    def _tell_rates(self) -> None:
+        now = time.monotonic()
+        if now - self.told < _RATES:
+            return
+        self.told = now
+        rates = {
+            member.name: round(1 / seconds)
+            for member in self.crew.members
+            if (seconds := member.rate.seconds.get("segment"))
+        }
+        left = sum(self.work[index] for index in range(len(self.work)) if (0, index) not in self.board.done)
+        total = sum(rates.values())
+        self.tell("rates", devices=rates, left=round(left / total, 1) if total else None)
+
+    def twice(self) -> int:
+        """Tasks that were begun more often than needed."""
+        return sum(count - 1 for count in self.begun.values() if count > 1)
+
+    def give_up(self) -> None:
+        """Waits for the verifications that are under way."""
+        for check in self.checks:
+            check.cancel()

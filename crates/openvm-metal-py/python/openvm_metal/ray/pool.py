@@ -1,0 +1,214 @@
+"""`Pool`: a program and its keys on the devices of a cluster; `prove`: one proof by one."""
+
+import os
+import platform
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Self
+
+from .. import JobFolder, Keys, Program, Prover
+from ..errors import StoreFullError
+from .cluster import connected
+from .crew import Crew
+from .events import Events, Teller
+from .job import Job, Result
+from .seats import wanted
+from .worker import Worker
+
+if TYPE_CHECKING:
+    from .._openvm_metal import Input
+
+
+class Pool:
+    """A program and its keys on the devices of a cluster, for one proof after another.
+
+    Args:
+        program: what is proved.
+        address: HOST:PORT of the cluster's head node; "auto" for the cluster that this machine is part of; None for this machine alone.
+        keys: made once, here, if absent.
+        devices: "auto" takes each node's GPUs, or its cores where it has none; "cuda", "metal", "cpu", or "cpu:4" for groups of 4 cores; or several.
+        toy: small parameters WITHOUT SECURITY, as `Prover`'s.
+        segment_max_memory: segments are cut so that the proof of one needs at most this many bytes; if absent, what fits every device.
+        children: how many proofs a node verifies, a leaf and an internal node.
+        driver_device: what runs the program first and commits it for the verifications, which are made on the processor.
+        patience: seconds to wait for the first device.
+        task_timeout: a device that is at one task for longer is started again.
+        events: is called with each event of `docs/cluster.md`.
+        local: further arguments of `ray.init` if `address` is None.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        address: str | None = None,
+        *,
+        keys: Keys | None = None,
+        devices: str | Sequence[str] = "auto",
+        toy: bool | tuple[int, int] = False,
+        segment_max_memory: int | None = None,
+        children: tuple[int, int] | None = None,
+        driver_device: str = "cpu",
+        patience: float = 300.0,
+        task_timeout: float = 3600.0,
+        events: Events | None = None,
+        local: dict[str, Any] | None = None,
+        worker: type[Worker] = Worker,
+    ) -> None:
+        wants = wanted([devices] if isinstance(devices, str) else devices)
+        self._tell = Teller(events)
+        self._patience, self._task_timeout = patience, task_timeout
+        self._program, self._children = program, children
+        self._driver_device = driver_device
+        self._segment_max_memory = segment_max_memory
+        self._prover: Prover | None = None
+        # Settings that do not go together and foreign keys are told before anything starts.
+        Prover(program, keys, driver_device, toy=toy, segment_max_memory=segment_max_memory, children=children)
+        with ExitStack() as stack:
+            self._ray = stack.enter_context(connected(address, local))
+            if keys is None or not keys.has_aggregation:
+                keys = Prover(program, keys, driver_device, toy=toy).keys()
+            self._keys = keys
+            self._verifiers = stack.enter_context(ThreadPoolExecutor(os.cpu_count() or 1, "verify"))
+            self._crew = self._hire(wants, worker)
+            stack.callback(self._crew.stop)
+            self._crew.start()
+            self._stack = stack.pop_all()
+
+    def _hire(self, wants: Any, worker: type[Worker]) -> Crew:
+        program = (self._program.to_bytes(), self._program.config, self._program.name)
+        keys = self._keys.to_bytes()
+        self.bytes_placed = {"program": len(program[0]), "app_pk": len(keys[0]), "agg_pk": len(keys[1] or b"")}
+        self._tell("placed", **self.bytes_placed)
+        from .. import __version__
+
+        versions = {
+            "openvm_metal": __version__,
+            "ray": self._ray.__version__,
+            "python": platform.python_version(),
+        }
+        arguments = (self._put(program, "program"), self._put(keys, "keys"))
+        return Crew(self._ray, wants, arguments, self._tell, versions, worker)
+
+    def _put(self, value: Any, what: str) -> Any:
+        from ray.exceptions import ObjectStoreFullError, OutOfDiskError
+
+        try:
+            return self._ray.put(value)
+        except (ObjectStoreFullError, OutOfDiskError) as error:
+            raise StoreFullError(f"the {what} do not fit this node's object store: {error}") from error
+
+    def _driver(self) -> Prover:
+        """The driver's own prover, whose segments fit every device that is ready."""
+        if self._prover is None:
+            memory = self._segment_max_memory
+            if memory is None:
+                while not any(member.about for member in self._crew.members):
+                    self._wait_for_one()
+                memory = min(m.about["segment_max_memory"] for m in self._crew.members if m.about)
+            self._prover = Prover(
+                self._program, self._keys, self._driver_device, segment_max_memory=memory, children=self._children
+            )
+            self._verifier = self._prover.verifier()
+        return self._prover
+
+    def _wait_for_one(self) -> None:
+        self._crew.look()
+        self._crew.check(self._patience)
+        greetings = self._crew.greetings()
+        if not greetings:
+            time.sleep(0.1)
+            return
+        ready, _ = self._ray.wait(list(greetings), num_returns=1, timeout=1.0)
+        for ref in ready:
+            self._crew.answered(greetings[ref])
+
+    def prove(
+        self,
+        input: "Input" = None,
+        *,
+        job_folder: str | os.PathLike[str] | None = None,
+        max_instructions: int | None = None,
+        events: Events | None = None,
+    ) -> Result:
+        """Proves an execution.
+
+        Args:
+            job_folder: finished tasks are kept here and not done again, also by another call or process.
+
+        Raises:
+            GuestError, InputError, InstructionBoundError: what went wrong in the guest.
+            JobFolderError: the folder is of another job, damaged, or cannot be written.
+            NoWorkersError, StoreFullError, VersionMismatchError: what went wrong in the cluster. With a folder the same call goes on.
+        """
+        clock = time.monotonic()
+        tell = Teller(events) if events is not None else self._tell
+        prover = self._driver()
+        plan = prover.plan(input, max_instructions=max_instructions)
+        tell(
+            "planned",
+            job=plan.job,
+            segments=plan.levels[0],
+            nodes=sum(plan.levels[1:]),
+            instructions=plan.instructions,
+        )
+        folder = None if job_folder is None else JobFolder(job_folder, plan)
+        values = input if input is None or isinstance(input, bytes) else list(input)
+        job = Job(
+            ray=self._ray,
+            crew=self._crew,
+            plan=plan,
+            verifier=self._verifier,
+            verifiers=self._verifiers,
+            data=[self._put((plan.to_json(), values), "input")],
+            folder=folder,
+            tell=tell,
+            patience=self._patience,
+            task_timeout=self._task_timeout,
+        )
+        try:
+            proof = job.run()
+        except BaseException as error:
+            job.give_up()
+            tell("failed", error=type(error).__name__, reason=str(error))
+            raise
+        seconds = time.monotonic() - clock
+        tell("proved", seconds=round(seconds, 3), resumed=job.resumed, twice=job.twice(), removed=list(self._crew.removed))
+        return Result(
+            proof=proof,
+            verifying_key=self._verifier.verifying_key,
+            public_values=proof.public_values,
+            segments=plan.levels[0],
+            instructions=plan.instructions,
+            made=dict(job.made),
+            resumed=job.resumed,
+            twice=job.twice(),
+            removed=dict(self._crew.removed),
+            bytes_placed=self.bytes_placed,
+            seconds=seconds,
+        )
+
+    def close(self) -> None:
+        """Ends the workers, and the connection if the pool made it."""
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def prove(
+    program: Program,
+    input: "Input" = None,
+    address: str | None = None,
+    *,
+    job_folder: str | os.PathLike[str] | None = None,
+    max_instructions: int | None = None,
+    **settings: Any,
+) -> Result:
+    """Proves an execution on a cluster. `settings` are those of `Pool`, errors those of `Pool` and `Pool.prove`."""
+    with Pool(program, address, **settings) as pool:
+        return pool.prove(input, job_folder=job_folder, max_instructions=max_instructions)

@@ -1,0 +1,96 @@
+"""The actor of one device."""
+
+import os
+import platform
+import threading
+import time
+from typing import Any
+
+from ..errors import OpenVmMetalError, ProveError
+
+
+class Worker:
+    """A prover that keeps program and keys on its device. Ray makes an actor of it."""
+
+    def __init__(
+        self,
+        device: str,
+        threads: int | None,
+        program: tuple[bytes, str | None, str],
+        keys: tuple[bytes, bytes | None],
+    ) -> None:
+        # Before the native module uses threads.
+        if threads is not None:
+            os.environ["RAYON_NUM_THREADS"] = str(threads)
+        self._device = device
+        self._lock = threading.Lock()
+        self._job: str | None = None
+        self._failed: Exception | None = None
+        clock = time.monotonic()
+        try:
+            self._load(device, program, keys)
+        except OpenVmMetalError as error:
+            # An error here would reach the driver as text only; `about` raises it.
+            self._failed = error
+        self._loading = time.monotonic() - clock
+
+    def _load(self, device: str, program: tuple[bytes, str | None, str], keys: tuple[bytes, bytes | None]) -> None:
+        from .. import Keys, Program, Prover
+
+        self._prover = Prover(Program.from_bytes(*program), Keys.from_bytes(*keys), device=device)
+        self._prover.warm_up()
+
+    def about(self) -> dict[str, Any]:
+        """What this process is. Raises why the device cannot be used."""
+        import ray
+
+        from .. import __version__
+
+        if self._failed is not None:
+            raise self._failed
+        return {
+            "openvm_metal": __version__,
+            "ray": ray.__version__,
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            "pid": os.getpid(),
+            "segment_max_memory": self._prover.segment_max_memory,
+            "loading": self._loading,
+        }
+
+    def _begin(self, job: str, data: list[Any]) -> None:
+        """Takes up a job. `data` holds the reference to plan and input, so that they are fetched once for each job."""
+        import ray
+
+        from .. import Plan
+
+        with self._lock:
+            if self._job != job:
+                self._job = None
+                text, values = ray.get(data[0])
+                self._plan = Plan.from_json(text)
+                self._worker = self._prover.worker(self._plan, values)
+                self._job = job
+
+    def segment(self, job: str, data: list[Any], index: int) -> tuple[dict[str, Any], bytes]:
+        """The proof of a segment, behind what it took."""
+        clock = time.monotonic()
+        self._begin(job, data)
+        return self._made(clock, self._worker.prove(index))
+
+    def end(self, job: str, data: list[Any]) -> tuple[dict[str, Any], bytes]:
+        """What the guest revealed, behind what it took."""
+        clock = time.monotonic()
+        self._begin(job, data)
+        return self._made(clock, self._worker.end())
+
+    def node(self, job: str, data: list[Any], level: int, index: int, *below: bytes) -> tuple[dict[str, Any], bytes]:
+        """The proof of a node over the proofs of its children, behind what it took."""
+        clock = time.monotonic()
+        self._begin(job, data)
+        return self._made(clock, self._prover.prove_node(self._plan, level, index, below))
+
+    def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
+        if not proof:
+            raise ProveError("an empty proof was made")
+        return {"seconds": time.monotonic() - clock, "bytes": len(proof)}, proof

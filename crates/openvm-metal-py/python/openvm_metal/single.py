@@ -1,0 +1,55 @@
+"""One thing each, without an object that is kept."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ._openvm_metal import Plan, Program, Proof, Prover, VerifyingKey
+
+if TYPE_CHECKING:
+    from ._openvm_metal import Input
+
+
+def execute(program: Program, input: "Input" = None, *, max_instructions: int | None = None) -> bytes:
+    """Runs a program without proving it, and returns what it revealed."""
+    return Prover(program, device="cpu").execute(input, max_instructions=max_instructions)
+
+
+def prove(
+    program: Program, input: "Input" = None, *, device: str = "auto", **settings: Any
+) -> tuple[Proof, VerifyingKey]:
+    """Proves an execution: one proof of the whole, and what verifies it. `settings` are those of `Prover`."""
+    prover = Prover(program, device=device, **settings)
+    proof, _ = prover.prove(input)
+    return proof, prover.verifying_key
+
+
+def prove_segment(prover: Prover, plan: Plan, index: int, input: "Input" = None) -> bytes:
+    """Proves one segment of a plan. For several, `Prover.worker` goes on from where the last one ended."""
+    return prover.worker(plan, input).prove(index)
+
+
+def aggregate(prover: Prover, plan: Plan, segments: Sequence[bytes], values: bytes) -> Proof:
+    """Aggregates the proofs of all segments of a plan, in order, into one; `values` is from `SegmentWorker.end`. Every proof is verified
+    before it is used."""
+    verifier = prover.verifier()
+    below = [(proof, verifier.segment(plan, index, proof)) for index, proof in enumerate(segments)]
+    verifier.end(plan, below[-1][1], values)
+    for level, nodes in enumerate(plan.levels[1:], start=1):
+        above = []
+        for index in range(nodes):
+            children = [below[child] for child in plan.below(level, index)]
+            proof = prover.prove_node(plan, level, index, [proof for proof, _ in children])
+            span = verifier.node(plan, level, index, [span for _, span in children], proof)
+            above.append((proof, span))
+        below = above
+    return verifier.assemble(below[0][0], values)
+
+
+def verify(proof: Proof, vk: VerifyingKey) -> bytes:
+    """Verifies a proof with OpenVM's own verifier, and returns what the guest revealed.
+
+    Raises:
+        RejectedError: the proof is not accepted.
+    """
+    proof.verify(vk)
+    return proof.public_values

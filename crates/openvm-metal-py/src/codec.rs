@@ -1,0 +1,43 @@
+//! Proofs as bytes: the encoding of `openvm-stark-backend`.
+
+use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
+use openvm_metal_sdk::SdkError;
+use openvm_stark_backend::{
+    codec::{Decode, Encode},
+    proof::Proof,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
+
+/// What the guest revealed, with its path.
+pub type Values = UserPublicValuesProof<CHUNK, F>;
+
+fn bad(what: &'static str) -> impl Fn(std::io::Error) -> SdkError {
+    move |error| SdkError::Bytes {
+        what,
+        reason: error.to_string(),
+    }
+}
+
+/// The bytes of anything with this encoding.
+pub fn encode(what: &'static str, value: &impl Encode) -> Result<Vec<u8>, SdkError> {
+    value.encode_to_vec().map_err(bad(what))
+}
+
+/// The proof of a segment or node.
+pub fn proof(bytes: &[u8]) -> Result<Proof<SC>, SdkError> {
+    Proof::decode_from_bytes(bytes).map_err(bad("a proof"))
+}
+
+/// The bytes of what the guest revealed.
+pub fn encode_values(values: &Values) -> Result<Vec<u8>, SdkError> {
+    let mut bytes = Vec::new();
+    values
+        .encode::<SC, _>(&mut bytes)
+        .map_err(bad("public values"))?;
+    Ok(bytes)
+}
+
+/// What the guest revealed.
+pub fn values(bytes: &[u8]) -> Result<Values, SdkError> {
+    Values::decode::<SC, _>(&mut &bytes[..]).map_err(bad("public values"))
+}

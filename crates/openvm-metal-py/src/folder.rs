@@ -1,0 +1,45 @@
+//! `openvm_metal.JobFolder`.
+
+use std::{path::PathBuf, sync::Arc};
+
+use openvm_metal_sdk::tasks::{JobFolder, Plan};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::errors::OrRaise;
+use crate::plan::{task, PyPlan, TaskName};
+
+/// Finished tasks of one plan in files.
+#[pyclass(name = "JobFolder", module = "openvm_metal", frozen)]
+pub struct PyJobFolder {
+    folder: JobFolder,
+    plan: Arc<Plan>,
+}
+
+#[pymethods]
+impl PyJobFolder {
+    #[new]
+    fn new(path: PathBuf, plan: &PyPlan) -> PyResult<Self> {
+        Ok(Self {
+            folder: JobFolder::open(&path, &plan.0).or_raise()?,
+            plan: plan.0.clone(),
+        })
+    }
+
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        task_name: TaskName,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let task = task(task_name)?;
+        let found = py.detach(|| self.folder.load(&self.plan, task));
+        Ok(found.or_raise()?.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    fn store(&self, py: Python<'_>, task_name: TaskName, proof: PyBackedBytes) -> PyResult<()> {
+        let task = task(task_name)?;
+        py.detach(|| self.folder.store(&self.plan, task, &proof))
+            .or_raise()
+    }
+}

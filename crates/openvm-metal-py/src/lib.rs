@@ -1,0 +1,36 @@
+//! The native half of the Python package `openvm_metal`; the other half, under `python/`, documents it.
+#![warn(missing_docs)]
+
+mod codec;
+mod errors;
+mod folder;
+mod keys;
+mod plan;
+mod program;
+mod progress;
+mod proof;
+mod prover;
+mod verifier;
+mod work;
+mod worker;
+
+/// The module `openvm_metal._openvm_metal`.
+#[pyo3::pymodule]
+mod _openvm_metal {
+    #[pymodule_export]
+    use super::folder::PyJobFolder;
+    #[pymodule_export]
+    use super::keys::PyKeys;
+    #[pymodule_export]
+    use super::plan::PyPlan;
+    #[pymodule_export]
+    use super::program::PyProgram;
+    #[pymodule_export]
+    use super::proof::{PyProof, PyVerifyingKey};
+    #[pymodule_export]
+    use super::prover::PyProver;
+    #[pymodule_export]
+    use super::verifier::{PySpan, PyVerifier};
+    #[pymodule_export]
+    use super::worker::PySegmentWorker;
+}

@@ -1,0 +1,151 @@
+//! `openvm_metal.Program`.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use openvm_circuit::arch::instructions::exe::VmExe;
+use openvm_metal_sdk::{decode_elf, digest, executable, files, SdkError};
+use openvm_sdk::{config::AppConfig, types::ExecutableFormat, StdIn};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_sdk::config::baby_bear_poseidon2::F;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::errors::{exception, OrRaise};
+use crate::work;
+
+/// The first bytes of an ELF.
+const ELF: &[u8] = b"\x7fELF";
+
+/// A program for the virtual machine, and the machine's configuration.
+#[pyclass(name = "Program", module = "openvm_metal", frozen)]
+pub struct PyProgram {
+    pub exe: Arc<VmExe<F>>,
+    pub config: Option<String>,
+    name: String,
+}
+
+/// The values that a program reads: one, several, or none.
+#[derive(FromPyObject)]
+pub enum Input {
+    One(PyBackedBytes),
+    Many(Vec<PyBackedBytes>),
+}
+
+/// For the virtual machine.
+pub fn stdin(input: Option<Input>) -> StdIn {
+    let mut stdin = StdIn::default();
+    match input {
+        None => {}
+        Some(Input::One(value)) => stdin.write_bytes(&value),
+        Some(Input::Many(values)) => values.iter().for_each(|value| stdin.write_bytes(value)),
+    }
+    stdin
+}
+
+impl PyProgram {
+    /// The configuration's extensions.
+    pub fn vm_config(config: Option<&str>) -> Result<SdkVmConfig, SdkError> {
+        let Some(text) = config else {
+            return Ok(SdkVmConfig::riscv32());
+        };
+        let config: AppConfig<SdkVmConfig> = toml::from_str(text)
+            .map_err(|error| SdkError::Config(format!("openvm.toml: {error}")))?;
+        Ok(config.app_vm_config)
+    }
+
+    fn new(bytes: &[u8], config: Option<String>, name: String) -> Result<Self, SdkError> {
+        let vm_config = Self::vm_config(config.as_deref())?;
+        let source = if bytes.starts_with(ELF) {
+            ExecutableFormat::Elf(decode_elf(bytes)?)
+        } else {
+            ExecutableFormat::VmExe(files::exe_from_bytes(bytes)?)
+        };
+        Ok(Self {
+            exe: executable(&vm_config, source)?,
+            config,
+            name,
+        })
+    }
+}
+
+fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
+    fs::read(path).map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
+}
+
+#[pymethods]
+impl PyProgram {
+    #[new]
+    #[pyo3(signature = (path, config = None))]
+    fn load(py: Python<'_>, path: PathBuf, config: Option<PathBuf>) -> PyResult<Self> {
+        let bytes = read(&path)?;
+        let beside = path.with_file_name("openvm.toml");
+        let config = config.or_else(|| beside.exists().then_some(beside));
+        let config = config.map(|path| {
+            String::from_utf8(read(&path)?)
+                .map_err(|error| exception("ConfigError", format!("{}: {error}", path.display())))
+        });
+        let config = config.transpose()?;
+        let name = path.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        work::run(py, move |_| Self::new(&bytes, config, name))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (data, config = None, name = "program"))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: PyBackedBytes,
+        config: Option<String>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let name = name.to_owned();
+        work::run(py, move |_| Self::new(&data, config, name))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = files::to_bytes("an executable", &*self.exe).or_raise()?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn config(&self) -> Option<&str> {
+        self.config.as_deref()
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        digest(&self.exe)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    #[getter]
+    fn instructions(&self) -> usize {
+        self.exe.program.num_defined_instructions()
+    }
+
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<&str>, &str))> {
+        let make = py.get_type::<Self>().getattr("from_bytes")?;
+        let arguments = (self.to_bytes(py)?, self.config.as_deref(), self.name());
+        Ok((make, arguments))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Program({:?}, {} instructions, {})",
+            self.name,
+            self.instructions(),
+            &self.digest()[..12]
+        )
+    }
+}

@@ -1,0 +1,127 @@
+//! Work without the interpreter's lock, which Ctrl-C ends, and never in a forked process.
+
+use std::{
+    mem::ManuallyDrop,
+    ops::Deref,
+    sync::{
+        atomic::{AtomicBool, AtomicU32, Ordering},
+        mpsc::{sync_channel, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use openvm_metal_sdk::SdkError;
+use pyo3::prelude::*;
+
+use crate::errors::{exception, raise};
+
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Keys of circuits are made by deep recursion.
+const STACK: usize = 64 << 20;
+
+/// The process that worked first; 0 before that.
+static FIRST: AtomicU32 = AtomicU32::new(0);
+
+/// An error if this process was forked from one that had worked: its threads do not run here.
+fn check_process() -> PyResult<()> {
+    let own = std::process::id();
+    match FIRST.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Ok(()),
+        Err(first) if first == own => Ok(()),
+        Err(_) => Err(exception(
+            "ForkError",
+            "this process was forked from one that had proved or opened a device, whose threads do not run here. Start it with \
+             multiprocessing's method \"spawn\" (or \"forkserver\")"
+                .into(),
+        )),
+    }
+}
+
+/// Runs `work` on a thread of its own with the interpreter's lock let go. A signal's exception, such as `KeyboardInterrupt`,
+/// sets the flag that `work` is given, and is raised as soon as it returns. An exception that `work` left in
+/// [`Stop::failed`] comes before its own error.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> Result<T, SdkError> + Send,
+) -> PyResult<T> {
+    check_process()?;
+    let stop = Stop::default();
+    let (result, signal) = py.detach(|| {
+        thread::scope(|scope| {
+            let (done, ended) = sync_channel::<()>(1);
+            let stop = &stop;
+            let thread = thread::Builder::new()
+                .name("openvm-metal".into())
+                .stack_size(STACK)
+                .spawn_scoped(scope, move || {
+                    let result = work(stop);
+                    // Whoever waits may be gone only if this thread is.
+                    let _ = done.send(());
+                    result
+                });
+            let thread = match thread {
+                Ok(thread) => thread,
+                Err(error) => {
+                    let message = format!("no thread could be started: {error}");
+                    return (Err(exception("ProveError", message)), None);
+                }
+            };
+            let mut signal = None;
+            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(TICK) {
+                if let Err(error) = Python::attach(|py| py.check_signals()) {
+                    signal.get_or_insert(error);
+                    stop.flag.store(true, Ordering::Relaxed);
+                }
+            }
+            let result = match thread.join() {
+                Ok(result) => result.map_err(|error| raise(&error)),
+                Err(_) => Err(exception("ProveError", "a thread panicked".into())),
+            };
+            (result, signal)
+        })
+    });
+    let failed = stop.failed.into_inner().unwrap_or_else(|e| e.into_inner());
+    match signal.or(failed) {
+        Some(error) => Err(error),
+        None => result,
+    }
+}
+
+/// How work is stopped.
+#[derive(Default)]
+pub struct Stop {
+    /// Set when the work is to end.
+    pub flag: AtomicBool,
+    /// What a function of the user raised.
+    pub failed: std::sync::Mutex<Option<PyErr>>,
+}
+
+/// Something that has a thread. In a forked process, where the thread is not, it is left as it is instead of dropped.
+pub struct Own<T>(ManuallyDrop<T>);
+
+impl<T> Own<T> {
+    /// Takes it over.
+    pub fn new(part: T) -> Self {
+        Self(ManuallyDrop::new(part))
+    }
+}
+
+impl<T> Deref for Own<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Drop for Own<T> {
+    fn drop(&mut self) {
+        if FIRST.load(Ordering::Acquire) == std::process::id() {
+            // SAFETY: dropped here alone, once, and not used behind this.
+            unsafe { ManuallyDrop::drop(&mut self.0) };
+        }
+    }
+}

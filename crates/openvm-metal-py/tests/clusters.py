@@ -1,0 +1,54 @@
+"""Real clusters on this machine, on the loopback interface, ended by their own handles."""
+
+import os
+import socket
+import sys
+from contextlib import contextmanager
+
+LOOPBACK = "127.0.0.1"
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind((LOOPBACK, 0))
+        return found.getsockname()[1]
+
+
+@contextmanager
+def cluster(nodes, notes, *, store=78 * 1024 * 1024):
+    """A head node without cores and `nodes` nodes of one core each. Gives Ray's Cluster and its address."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    here = os.path.dirname(__file__)
+    os.environ["OPENVM_METAL_TEST_NOTES"] = str(notes)
+    os.environ["PYTHONPATH"] = here
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "node_ip_address": LOOPBACK,
+            "gcs_server_port": free_port(),
+            "include_dashboard": False,
+            "object_store_memory": store,
+        },
+    )
+    try:
+        for _ in range(nodes):
+            add_node(made, store=store)
+        yield made
+    finally:
+        if ray.is_initialized():
+            ray.shutdown()
+        made.shutdown()
+
+
+def add_node(made, store=78 * 1024 * 1024):
+    return made.add_node(
+        num_cpus=1, node_ip_address=LOOPBACK, include_dashboard=False, object_store_memory=store
+    )
+
+
+def python(script, **more):
+    """Arguments of a process that runs a script with the tests' modules."""
+    return [sys.executable, "-c", script], {"env": {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}, **more}

@@ -1,0 +1,82 @@
+"""Workers with faults. The cluster's processes find this module by PYTHONPATH."""
+
+import os
+import pathlib
+import time
+
+from openvm_metal.ray.worker import Worker
+
+# A folder in which workers note what they did, so that a fault happens once in a cluster and not once in a process.
+NOTES = "OPENVM_METAL_TEST_NOTES"
+
+
+def note(name):
+    """Whether this is the first time."""
+    try:
+        (pathlib.Path(os.environ[NOTES]) / name).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def first_of(worker):
+    """Whether this process is the worker that has the fault: the first one that asks."""
+    file = pathlib.Path(os.environ[NOTES]) / "first"
+    try:
+        with file.open("x") as out:
+            out.write(str(os.getpid()))
+    except FileExistsError:
+        pass
+    return file.read_text() == str(os.getpid())
+
+
+class KilledInSegment(Worker):
+    def segment(self, job, data, index):
+        if index == 1 and note("killed"):
+            os.kill(os.getpid(), 9)
+        return super().segment(job, data, index)
+
+
+class KilledInAggregation(Worker):
+    def node(self, job, data, level, index, *below):
+        if level == 1 and note("killed"):
+            os.kill(os.getpid(), 9)
+        return super().node(job, data, level, index, *below)
+
+
+class Wrong(Worker):
+    """The first worker gives damaged proofs, always."""
+
+    def segment(self, job, data, index):
+        info, proof = super().segment(job, data, index)
+        if first_of(self):
+            proof = bytearray(proof)
+            proof[len(proof) // 3] ^= 4
+        return info, bytes(proof)
+
+
+class Elsewhere(Worker):
+    """The first worker gives a valid proof of another segment."""
+
+    def segment(self, job, data, index):
+        return super().segment(job, data, max(1, index - 1) if first_of(self) else index)
+
+
+class Slow(Worker):
+    """The first worker takes ten times as long."""
+
+    def segment(self, job, data, index):
+        clock = time.monotonic()
+        info, proof = super().segment(job, data, index)
+        if first_of(self):
+            time.sleep(9 * (time.monotonic() - clock))
+            info["seconds"] = time.monotonic() - clock
+        return info, proof
+
+
+class Paused(Worker):
+    """Every segment takes a moment longer, so that something can happen meanwhile."""
+
+    def segment(self, job, data, index):
+        time.sleep(0.4)
+        return super().segment(job, data, index)

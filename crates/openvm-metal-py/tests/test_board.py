@@ -1,0 +1,147 @@
+"""Which task can be done when, who takes it, and the simulation: without Ray and without proofs."""
+
+import json
+import random
+
+import pytest
+
+from openvm_metal import errors
+from openvm_metal.ray import command, simulate
+from openvm_metal.ray.board import Board
+from openvm_metal.ray.model import Kind, Model, _Plan
+from openvm_metal.ray.model import simulate as play
+from openvm_metal.ray.rates import Rate, expected, too_slow, worth_a_second
+from openvm_metal.ray.seats import Wanted, offers, seats, wanted
+from openvm_metal.tasks import END
+
+
+def test_the_models_tree_is_the_provers(prover):
+    from conftest import INPUT
+
+    plan = prover.plan(INPUT)
+    shape = _Plan(plan.levels[0], plan.children)
+    assert shape.levels == plan.levels
+    for level, nodes in enumerate(plan.levels[1:], start=1):
+        for index in range(nodes):
+            assert shape.below(level, index) == plan.below(level, index)
+
+
+@pytest.mark.parametrize("segments", [1, 2, 3, 7, 29, 209])
+def test_tasks_become_ready_when_what_they_need_is_done(segments):
+    board = Board(_Plan(segments, (4, 3)))
+    chance = random.Random(segments)
+    order = []
+    while not board.complete:
+        ready = list(board.ready())
+        assert ready == sorted(ready, key=lambda task: (task != END, -task[0], task[1]))
+        task = chance.choice(ready)
+        if chance.random() < 0.1:
+            board.finish(task)
+            board.undo(task)
+            assert task in set(board.ready())
+            continue
+        assert all(child in board.done for child in board.below(task))
+        board.finish(task)
+        order.append(task)
+    assert len(order) == len(set(order)) == board.tasks
+    assert board.above(board.root) == []
+
+
+def test_rates_are_those_of_the_newest_tasks():
+    fast, slow, new = Rate(), Rate(), Rate()
+    for _ in range(30):
+        fast.measure("segment", 1000, 1.0)
+        slow.measure("segment", 1000, 10.0)
+        fast.measure("node", 1, 2.0)
+    assert expected(fast, [fast, slow, new], "segment", 2000) == pytest.approx(2.0)
+    # One that did no node is as much slower at them as it was at segments.
+    assert expected(slow, [fast, slow, new], "node", 1) == pytest.approx(20.0)
+    assert expected(new, [fast, slow, new], "segment", 1000) == pytest.approx(5.5)
+    assert expected(new, [new], "segment", 1000) is None
+
+
+def test_the_last_tasks_go_to_fast_devices():
+    # Ten times slower: worth it while the fast one has enough to do, not at the end.
+    assert not too_slow(10.0, [1.0], left=20)
+    assert too_slow(10.0, [1.0], left=3)
+    assert not too_slow(1.0, [1.0, 1.0], left=1)
+    assert not too_slow(None, [1.0], left=1) and not too_slow(5.0, [], left=1)
+    assert worth_a_second(1.0, first=10.0, elapsed=2.0)
+    assert not worth_a_second(1.0, first=1.0, elapsed=0.5)
+    assert worth_a_second(1.0, first=1.0, elapsed=4.0)
+    assert not worth_a_second(1.0, first=None, elapsed=1.5)
+
+
+def node(name, alive=True, **resources):
+    return {"NodeID": name, "NodeManagerAddress": f"10.0.0.{len(name)}", "Alive": alive, "Resources": resources}
+
+
+def test_seats_are_gpus_macs_and_groups_of_cores():
+    nodes = [node("a", CPU=8, GPU=2), node("bb", CPU=10, metal=1), node("ccc", CPU=6), node("d", alive=False, CPU=4)]
+    auto = seats(nodes, wanted(["auto"]))
+    assert [(seat.node, seat.device, seat.number) for seat in auto] == [
+        ("a", "cuda", 0),
+        ("a", "cuda", 1),
+        ("bb", "metal", 0),
+        ("ccc", "cpu", 0),
+    ]
+    assert [seat.threads for seat in auto] == [None, None, None, 6]
+    assert len(seats(nodes, wanted(["cpu:4"]))) == 2 + 2 + 1
+    assert len(seats(nodes, wanted(["metal", "cuda"]))) == 3
+    assert seats([node("a", CPU=0)], [Wanted("cpu")]) == []
+    assert "10.0.0.1: 2 GPU, 8 CPU" in offers(nodes)
+    for bad in (["abacus"], ["cpu:0"], ["cuda:1"], []):
+        with pytest.raises(errors.ConfigError):
+            wanted(bad)
+
+
+def test_the_simulation_keeps_its_bounds():
+    kind = Kind(1, segment=1.0, node=0.5, loading=2.0, price=3.6)
+    job = Model(segments=100, kinds=(kind,), verify=0.0, dispatch=0.0, latency=0.0, proof_bytes=0.0)
+    nodes = sum(_Plan(100, (4, 3)).levels[1:])
+    alone = play(job)
+    assert alone.seconds == pytest.approx(2.0 + 100 + 0.5 * nodes)
+    assert alone.price == pytest.approx(3.6 * alone.seconds / 3600)
+    assert (alone.limit, alone.failures, alone.lost) == ("devices", 0, 0.0)
+    times = [play(job.scaled(count)).seconds for count in (1, 4, 16, 100, 1000)]
+    assert times == sorted(times, reverse=True)
+    # As many devices as segments: one of each, then the path through the tree.
+    assert times[-1] == pytest.approx(2.0 + 1.0 + 0.5 * (len(_Plan(100, (4, 3)).levels) - 1))
+    slow = play(Model(segments=100, kinds=(kind,), verify=5.0, driver_cores=1).scaled(100))
+    assert slow.limit == "driver's verification" and slow.seconds > 500
+    walk = play(Model(segments=100, kinds=(kind,), execution=1000.0).scaled(50))
+    assert walk.limit == "execution" and walk.seconds > 1000
+    failing = play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5, mean_life=20.0),)).scaled(10))
+    assert failing.failures > 0 and failing.lost > 0
+    assert failing.seconds > play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5),)).scaled(10)).seconds
+    mixed = play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5), Kind(1, 50.0, 25.0))))
+    assert mixed.seconds < 1.2 * play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5),))).seconds
+
+
+def test_simulate_is_a_command(tmp_path, capsys):
+    run = ["simulate", "--segments", "50", "--devices", "1,10", "--kind", "segment=0.5,node=0.2,price=2"]
+    assert command.main(run) == 0
+    assert "50 segments" in capsys.readouterr().out
+    lines = [
+        {"event": "placed", "program": 10, "app_pk": 20, "agg_pk": 30},
+        {"event": "planned", "time": 1.5, "segments": 4},
+        {"event": "ready", "seconds": 3.0},
+        {"event": "done", "level": 0, "seconds": 2.0, "bytes": 100, "verified": 0.02, "overhead": 0.01},
+        {"event": "done", "level": 1, "seconds": 4.0, "bytes": 300, "verified": 0.04, "overhead": 0.01},
+    ]
+    file = tmp_path / "run.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines))
+    assert command.main(["simulate", "--measured", str(file), "--segments", "1", "--devices", "1", "--json"]) == 0
+    (outcome,) = json.loads(capsys.readouterr().out)
+    assert outcome["seconds"] > 3.0 + 2.0 + 4 * 4.0
+    assert simulate.measured(lines)["proof_bytes"] == 200
+    for bad in (
+        ["--kind", "segment=0"],
+        ["--kind", "x"],
+        [],
+        ["--measured", str(tmp_path / "none")],
+        ["--kind", "segment=1,node=1", "--devices", "x"],
+        ["--kind", "segment=1,node=1", "--segments", "0"],
+    ):
+        assert command.main(["simulate", *bad]) == 1
+        assert capsys.readouterr().err.startswith("error: ")

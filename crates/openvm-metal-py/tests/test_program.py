@@ -1,0 +1,72 @@
+"""Programs, inputs and execution."""
+
+import pickle
+
+import guests
+import pytest
+from conftest import INPUT, ROUNDS
+
+import openvm_metal as om
+from openvm_metal import errors
+
+
+def test_a_program_goes_through_bytes_and_pickles(program):
+    for again in (
+        om.Program.from_bytes(program.to_bytes(), program.config, program.name),
+        pickle.loads(pickle.dumps(program)),
+    ):
+        assert (again.digest, again.config, again.name) == (program.digest, guests.CONFIG, "sums")
+    assert om.Program.from_bytes(guests.sums(3), guests.CONFIG).digest != program.digest
+
+
+def test_a_program_is_read_with_the_configuration_beside_it(tmp_path, program):
+    file = tmp_path / "sums.elf"
+    file.write_bytes(guests.sums(ROUNDS))
+    (tmp_path / "openvm.toml").write_text(guests.CONFIG)
+    found = om.Program(file)
+    assert (found.digest, found.name, found.config) == (program.digest, "sums", guests.CONFIG)
+
+
+def test_bad_programs_say_so(tmp_path):
+    with pytest.raises(errors.FileError, match="missing.elf"):
+        om.Program(tmp_path / "missing.elf")
+    with pytest.raises(errors.DataError):
+        om.Program.from_bytes(b"no executable")
+    with pytest.raises(errors.ProgramError):
+        om.Program.from_bytes(b"\x7fELF, but cut off")
+    with pytest.raises(errors.ProgramError, match="add \\[app_vm_config.io\\]"):
+        om.Program.from_bytes(guests.sums(3), "[app_vm_config.rv32i]")
+    with pytest.raises(errors.ConfigError):
+        om.Program.from_bytes(guests.sums(3), "[app_vm_config")
+
+
+def test_execution_reveals_and_fails_as_the_guest_does(prover):
+    revealed = prover.execute(INPUT)
+    assert int.from_bytes(revealed[:4], "little") == ROUNDS * (ROUNDS + 1) // 2
+    assert revealed[4:8] == INPUT
+    assert prover.plan([INPUT]).public_values == revealed
+    with pytest.raises(errors.InputError) as caught:
+        prover.execute()
+    assert caught.value.pc is not None
+    with pytest.raises(errors.InstructionBoundError):
+        om.Prover(om.Program.from_bytes(guests.endless(), guests.CONFIG), device="cpu").execute(max_instructions=10_000)
+    with pytest.raises(errors.GuestError) as caught:
+        om.execute(om.Program.from_bytes(guests.exits(7), guests.CONFIG))
+    assert caught.value.exit_code == 7
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), errors.GuestError)
+
+
+def test_inputs_have_cargo_openvms_form(tmp_path):
+    assert om.read_input("0x0102ff") == [b"\x02\xff"]
+    file = tmp_path / "input.json"
+    file.write_text('{"input": ["01", "0x0201000000"]}')
+    assert om.read_input(file) == [b"", b"\x01\0\0\0"]
+    data = tmp_path / "data.bin"
+    data.write_bytes(b"abc")
+    assert om.read_input(data) == [b"abc"]
+    for bad in ("0x", "0x1", "0x02010000", "0x03", "zz", "01 ff"):
+        with pytest.raises(errors.InputError):
+            om.read_input(bad)
+    file.write_text("[]")
+    with pytest.raises(errors.InputError, match="input.json"):
+        om.read_input(file)

@@ -1,0 +1,185 @@
+"""Proofs: of the whole, and by single tasks."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import guests
+import pytest
+from conftest import INPUT, ROUNDS, SETTINGS, TOY
+
+import openvm_metal as om
+from openvm_metal import errors
+
+
+def test_a_proof_goes_through_files_and_is_verified(tmp_path, prover, whole):
+    proof_file, vk_file = tmp_path / "sums.stark.proof", tmp_path / "sums.stark.vk"
+    whole.proof.save(proof_file)
+    prover.verifying_key.save(vk_file)
+    proof, vk = om.Proof.load(proof_file), om.VerifyingKey.load(vk_file)
+    assert om.verify(proof, vk) == prover.execute(INPUT)
+    data = whole.proof.to_bytes()
+    assert proof.to_bytes() == data == om.Proof.from_bytes(data).to_bytes()
+    other = om.Prover(om.Program.from_bytes(guests.sums(ROUNDS + 1), guests.CONFIG), prover.keys(), "cpu", **SETTINGS)
+    with pytest.raises(errors.RejectedError):
+        om.verify(proof, other.verifying_key)
+    with pytest.raises(errors.DataError):
+        om.Proof.from_bytes(data[:100])
+    proof_file.write_text("{}")
+    with pytest.raises(errors.FileError, match="sums.stark.proof"):
+        om.Proof.load(proof_file)
+
+
+def test_tasks_become_the_proof_of_one_process(prover, whole):
+    plan = om.Plan.from_json(prover.plan(INPUT).to_json())
+    worker = prover.worker(plan, INPUT)
+    segments = [worker.prove(index) for index in range(plan.levels[0])]
+    assert om.prove_segment(prover, plan, 1, INPUT) == segments[1]
+    proof = om.aggregate(prover, plan, segments, worker.end())
+    whole.equals(proof, segments)
+
+
+def test_what_is_not_the_tasks_proof_is_refused(prover):
+    plan = prover.plan(INPUT)
+    worker = prover.worker(plan, INPUT)
+    first, second = worker.prove(0), worker.prove(1)
+    verifier = prover.verifier()
+    spans = [verifier.segment(plan, 0, first), verifier.segment(plan, 1, second)]
+    assert spans[0].joins(spans[1]) and not spans[1].joins(spans[0])
+    with pytest.raises(errors.RejectedError, match="segment 0"):
+        verifier.segment(plan, 0, second)
+    with pytest.raises(errors.DataError):
+        verifier.segment(plan, 0, first[:-1])
+    damaged = bytearray(first)
+    damaged[len(damaged) // 2] ^= 1
+    with pytest.raises((errors.RejectedError, errors.DataError)):
+        verifier.segment(plan, 0, bytes(damaged))
+    with pytest.raises(errors.PlanError, match="children"):
+        prover.prove_node(plan, 1, 0, [first])
+    with pytest.raises(errors.PlanError):
+        prover.worker(plan, b"\0\0\0\0")
+    with pytest.raises(errors.PlanError, match="no task"):
+        plan.id((-2, 0))
+
+
+def test_a_job_folder_is_also_for_one_process(tmp_path, prover, whole):
+    plan = prover.plan(INPUT)
+    proof = prover.worker(plan, INPUT).prove(2)
+    folder = om.JobFolder(tmp_path / "job", plan)
+    folder.store((0, 2), proof)
+    folder.store(om.END, b"values")
+    assert (folder.load((0, 2)), folder.load(om.END), folder.load((1, 0))) == (proof, b"values", None)
+    again, report = prover.prove(INPUT, in_flight=1, resume=tmp_path / "job")
+    assert report["resumed"] == 1
+    segments = [om.JobFolder(tmp_path / "job", plan).load((0, index)) for index in range(plan.levels[0])]
+    whole.equals(again, segments)
+    with pytest.raises(errors.JobFolderError, match="another program"):
+        om.JobFolder(tmp_path / "job", prover.plan(b"\0\0\0\0"))
+
+
+def test_keys_go_through_files_and_bytes(tmp_path, program, keys, whole):
+    files = keys.save(tmp_path)
+    assert sorted(os.path.basename(file) for file in files) == ["agg.pk", "agg.vk", "app.pk", "app.vk"]
+    loaded = om.Keys.load(tmp_path / "app.pk", tmp_path / "agg.pk")
+    assert loaded.to_bytes() == om.Keys.from_bytes(*keys.to_bytes()).to_bytes() == keys.to_bytes()
+    proof, _ = om.Prover(program, loaded, "cpu", **SETTINGS).prove(INPUT, in_flight=1)
+    whole.equals(proof)
+    (tmp_path / "app.pk").write_bytes(b"")
+    with pytest.raises(errors.FileError, match="app.pk"):
+        om.Keys.load(tmp_path / "app.pk")
+    with pytest.raises(errors.ConfigError, match="toy"):
+        om.Prover(program, keys, toy=True)
+    with_more = om.Program.from_bytes(guests.sums(3), guests.CONFIG + "[app_vm_config.rv32m]\n")
+    with pytest.raises(errors.ForeignKeyError):
+        om.Prover(with_more, keys, "cpu")
+
+
+def test_missing_devices_are_errors(program):
+    with pytest.raises(errors.DeviceUnavailableError):
+        om.Prover(program, device="abacus")
+    with pytest.raises(errors.DeviceUnavailableError):
+        om.Prover(program, device="metal" if sys.platform == "linux" else "cuda", toy=TOY, **SETTINGS).warm_up()
+
+
+def test_progress_is_told_and_its_errors_end_the_proof(prover):
+    told = []
+    prover.prove(INPUT, progress=lambda name, **fields: told.append((name, fields)))
+    assert told[-1] == ("verified", {})
+    assert sum(name == "segment_proved" for name, _ in told) == prover.plan(INPUT).levels[0]
+
+    def refuse(name, **_):
+        raise LookupError(name)
+
+    with pytest.raises(LookupError):
+        prover.prove(INPUT, progress=refuse)
+
+
+def test_the_interpreters_lock_is_let_go(prover):
+    ticks = 0
+    ended = threading.Event()
+
+    def tick():
+        nonlocal ticks
+        while not ended.wait(0.001):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    prover.prove(INPUT)
+    ended.set()
+    thread.join()
+    assert ticks > 20
+
+
+INTERRUPTED = """
+import sys
+sys.path.insert(0, {tests!r})
+import conftest, guests, openvm_metal as om
+program = om.Program.from_bytes(guests.sums(2000), guests.CONFIG)
+prover = om.Prover(program, device="cpu", toy=conftest.TOY, **conftest.SETTINGS)
+def say(name, **_):
+    print(name, flush=True)
+try:
+    prover.prove(conftest.INPUT, progress=say)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
+def test_ctrl_c_ends_a_proof(tmp_path):
+    script = INTERRUPTED.format(tests=os.path.dirname(__file__))
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        for line in process.stdout:
+            if line.strip() == "segment_proved":
+                break
+        clock = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=120)
+        assert rest.splitlines()[-1] == "interrupted"
+        assert "verified" not in rest
+        assert time.monotonic() - clock < 100
+        assert process.returncode == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork there")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_told_to_spawn(prover):
+    child = os.fork()
+    if child == 0:
+        try:
+            prover.execute(INPUT)
+        except errors.ForkError:
+            os._exit(0)
+        except BaseException:
+            os._exit(2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,48 @@
+//! Measures a program on several devices: proves it again and again in one process, which keeps keys and the committed
+//! program, and prints one line of JSON for each proof.
+//!
+//! `devices ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES [IN_FLIGHT]]`: `VALUE` is the input in hexadecimal;
+//! `DEVICES` as `--devices` of the command takes them. The program gets RV32IM and OpenVM's default parameters. The
+//! first proof has keys, kernels and the commitment of the program in its time.
+
+use std::{env, error::Error, fs};
+
+use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk, ProveOptions};
+use openvm_sdk::StdIn;
+use openvm_sdk_config::SdkVmConfig;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let args: Vec<String> = env::args().skip(1).collect();
+    let [elf, value, devices, proofs, bytes, numbers @ ..] = args.as_slice() else {
+        return Err("ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES [IN_FLIGHT]]".into());
+    };
+    let devices: DeviceList = devices.parse()?;
+    let devices = devices.resolve(|missing| eprintln!("{missing}"));
+    let sdk = MetalSdk::builder(devices[0])
+        .devices(devices)
+        .vm_config(SdkVmConfig::riscv32())
+        .segment_max_memory(bytes.parse()?)
+        .build()?;
+    let mut options = ProveOptions::default();
+    options.machines = numbers.first().map(|n| n.parse()).transpose()?;
+    options.in_flight = numbers.get(1).map(|n| n.parse()).transpose()?;
+
+    let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
+    let input = StdIn::from_bytes(&decode(value)?);
+    for _ in 0..proofs.parse::<usize>()? {
+        let (_, app) = sdk.prove_app(exe.clone(), input.clone(), &options)?;
+        println!("{{\"app\":{}}}", serde_json::to_string(&app)?);
+        let proved = sdk.prove(exe.clone(), input.clone(), &options)?;
+        println!("{{\"stark\":{}}}", serde_json::to_string(&proved.report)?);
+    }
+    Ok(())
+}
+
+/// Bytes of hexadecimal digits.
+fn decode(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let digits: Vec<char> = text.chars().collect();
+    digits
+        .chunks(2)
+        .map(|pair| Ok(u8::from_str_radix(&pair.iter().collect::<String>(), 16)?))
+        .collect()
+}

@@ -1,0 +1,229 @@
+//! `NodeCircuit`: the circuit of one kind of node, its keys, and how the host makes its nodes' traces.
+
+use std::sync::Arc;
+
+use openvm_continuations::circuit::{
+    inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
+    Circuit,
+};
+use openvm_cpu_backend::CpuBackend;
+use openvm_recursion_circuit::system::{
+    CachedTraceCtx, VerifierConfig, VerifierExternalData, VerifierSubCircuit, VerifierTraceGen,
+};
+use openvm_stark_backend::{
+    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    proof::Proof,
+    prover::AirProvingContext,
+    AirRef, SystemParams,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge_recorder;
+use openvm_verify_stark_host::pvs::VkCommit;
+
+use super::{child::Child, rows};
+use crate::{
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    prelude::{F, SC},
+    row_order::RowOrder,
+};
+
+/// The traces of a node, on the host, in the order of the AIRs.
+pub(super) type HostTraces = Vec<AirProvingContext<CpuBackend<SC>>>;
+
+/// Which proofs a node verifies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Below {
+    /// Proofs of segments.
+    App,
+    /// Proofs of the layer below.
+    Layer,
+    /// Proofs of this layer itself.
+    Own,
+}
+
+/// Where the key of a layer comes from.
+pub(super) enum KeySource {
+    Params(SystemParams),
+    Key(Arc<MultiStarkProvingKey<SC>>),
+}
+
+impl KeySource {
+    pub fn params(&self) -> &SystemParams {
+        match self {
+            Self::Params(params) => params,
+            Self::Key(key) => &key.params,
+        }
+    }
+}
+
+/// The circuit of a kind of node that verifies up to `N` proofs. Devices share it.
+pub(super) struct NodeCircuit<const N: usize> {
+    circuit: InnerCircuit<VerifierSubCircuit<N>>,
+    tracegen: InnerTraceGenImpl,
+    /// Of the AIRs, in their order.
+    names: Vec<String>,
+    order: RowOrder,
+    pub key: Arc<MultiStarkProvingKey<SC>>,
+    pub vk: Arc<MultiStarkVerifyingKey<SC>>,
+    pub child: Child,
+    /// This layer as its own child.
+    pub own: Option<Child>,
+}
+
+impl<const N: usize> NodeCircuit<N> {
+    /// The circuit above proofs of `child_vk`; `recursive` if it also verifies its own proofs.
+    pub fn new<E: SdkEngine>(
+        engine: &E,
+        name: &'static str,
+        child_vk: Arc<MultiStarkVerifyingKey<SC>>,
+        source: KeySource,
+        recursive: bool,
+        order: RowOrder,
+    ) -> Result<Self, SdkError> {
+        let stage = || Stage::AggregationKeygen;
+        let circuit = guard(stage(), || {
+            let config = VerifierConfig {
+                continuations_enabled: true,
+                ..VerifierConfig::default()
+            };
+            let verifier = VerifierSubCircuit::new_with_options(child_vk.clone(), config);
+            InnerCircuit::new(Arc::new(verifier), None)
+        })?;
+        let airs: Vec<AirRef<SC>> = circuit.airs();
+        let key = match source {
+            KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0))?,
+            KeySource::Key(key) => {
+                check_key(name, &airs, &key)?;
+                key
+            }
+        };
+        let names: Vec<String> = airs.iter().map(|air| air.name()).collect();
+        if order == RowOrder::Sorted {
+            for air in rows::SORTED {
+                if names.iter().filter(|name| *name == air).count() != 1 {
+                    return Err(SdkError::Unsupported(format!(
+                        "sorting rows of a verifier circuit that has no AIR of the name {air}"
+                    )));
+                }
+            }
+        }
+        let vk = Arc::new(key.get_vk());
+        Ok(Self {
+            circuit,
+            tracegen: InnerTraceGen::new(false),
+            names,
+            order,
+            key,
+            child: Child::new(child_vk)?,
+            own: recursive.then(|| Child::new(vk.clone())).transpose()?,
+            vk,
+        })
+    }
+
+    /// The child that a node's proofs belong to.
+    fn below(&self, below: Below, stage: &Stage) -> Result<&Child, SdkError> {
+        match below {
+            Below::App | Below::Layer => Ok(&self.child),
+            Below::Own => self.own.as_ref().ok_or_else(|| SdkError::Panicked {
+                stage: stage.clone(),
+                device: None,
+                message: "a layer that is not recursive was given its own proofs".into(),
+            }),
+        }
+    }
+
+    /// The traces of a node that verifies `proofs`, whose key has the commitment `vk_commit`. They do not depend on
+    /// a device.
+    pub fn traces(
+        &self,
+        proofs: &[Proof<SC>],
+        below: Below,
+        vk_commit: VkCommit<F>,
+        stage: &Stage,
+    ) -> Result<HostTraces, SdkError> {
+        let child = self.below(below, stage)?;
+        guard(stage.clone(), || {
+            let mut traces = self.traces_as_made(proofs, below, child, vk_commit);
+            if self.order == RowOrder::Sorted {
+                for (name, trace) in self.names.iter().zip(&mut traces) {
+                    rows::sort(name, &mut trace.common_main);
+                }
+            }
+            traces
+        })
+    }
+
+    fn traces_as_made(
+        &self,
+        proofs: &[Proof<SC>],
+        below: Below,
+        child: &Child,
+        vk_commit: VkCommit<F>,
+    ) -> HostTraces {
+        let is_app = below == Below::App;
+        let pre = self.tracegen.generate_pre_verifier_subcircuit_ctxs(
+            proofs,
+            ProofsType::Vm,
+            None,
+            is_app,
+            vk_commit,
+            &(),
+        );
+        let mut external = VerifierExternalData {
+            poseidon2_compress_inputs: &pre.poseidon2_compress_inputs,
+            poseidon2_permute_inputs: &pre.poseidon2_permute_inputs,
+            range_check_inputs: &pre.range_check_inputs,
+            power_check_inputs: &vec![],
+            required_heights: None,
+            final_transcript_state: None,
+        };
+        let verifier = &*self.circuit.verifier_circuit;
+        let sub = VerifierTraceGen::<CpuBackend<SC>, SC, ()>::generate_proving_ctxs(
+            verifier,
+            &child.vk,
+            CachedTraceCtx::PcsData(child.trace.clone()),
+            proofs,
+            &mut external,
+            &(),
+            default_duplex_sponge_recorder(),
+        )
+        .expect("no heights are required of a node");
+        let post = self.tracegen.generate_post_verifier_subcircuit_ctxs(
+            proofs,
+            ProofsType::Vm,
+            is_app,
+            &(),
+        );
+        pre.air_proving_ctxs
+            .into_iter()
+            .chain(sub)
+            .chain(post)
+            .collect()
+    }
+}
+
+/// Compares the AIRs of a circuit with those that a key was made for, by name and width.
+fn check_key(
+    what: &'static str,
+    airs: &[AirRef<SC>],
+    key: &MultiStarkProvingKey<SC>,
+) -> Result<(), SdkError> {
+    let foreign = |reason| Err(SdkError::ForeignKey { what, reason });
+    if airs.len() != key.per_air.len() {
+        return foreign(format!(
+            "it has {} AIRs, the configuration needs {}",
+            key.per_air.len(),
+            airs.len()
+        ));
+    }
+    for (index, (air, key)) in airs.iter().zip(&key.per_air).enumerate() {
+        let (name, width) = (air.name(), air.common_main_width());
+        if name != key.air_name || width != key.vk.params.width.common_main {
+            return foreign(format!(
+                "AIR {index} is {} with {} columns, the configuration needs {name} with {width}",
+                key.air_name, key.vk.params.width.common_main
+            ));
+        }
+    }
+    Ok(())
+}

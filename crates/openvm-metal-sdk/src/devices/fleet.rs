@@ -1,0 +1,90 @@
+//! `Fleet`: the devices of one job, where every proof of it is made and counted.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use openvm_stark_backend::{
+    proof::Proof,
+    prover::{DeviceMultiStarkProvingKey, ProvingContext},
+};
+
+use super::{Reservation, Turns, Work};
+use crate::{
+    engine::{EngineError, SdkEngine},
+    error::{guard, SdkError, Stage},
+    prelude::SC,
+    report::DeviceReport,
+};
+
+/// The devices of one job.
+pub(crate) struct Fleet<'a> {
+    names: Vec<String>,
+    /// Bytes of each device that may hold traces of segments.
+    room: Vec<u64>,
+    turns: &'a Turns,
+    done: Mutex<Vec<DeviceReport>>,
+}
+
+impl<'a> Fleet<'a> {
+    /// Devices of these names, in the order of the lists of keys on them.
+    pub fn new(names: Vec<String>, room: Vec<u64>, turns: &'a Turns) -> Self {
+        let done = names.iter().map(|name| DeviceReport::new(name.clone()));
+        Self {
+            done: Mutex::new(done.collect()),
+            names,
+            room,
+            turns,
+        }
+    }
+
+    /// Number of devices.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// What a device is called.
+    pub fn name(&self, device: usize) -> &str {
+        &self.names[device]
+    }
+
+    /// See [`Turns::reserve`].
+    pub fn reserve(&self, work: Work) -> Reservation<'a> {
+        self.turns.reserve(work, &self.room)
+    }
+
+    /// Makes a proof on the reserved device, of which `engine`, `key` and `ctx` are, when its turn comes. Errors
+    /// name the device.
+    pub fn prove<E: SdkEngine>(
+        &self,
+        reservation: Reservation<'_>,
+        stage: Stage,
+        engine: &E,
+        key: &DeviceMultiStarkProvingKey<E::PB>,
+        ctx: ProvingContext<E::PB>,
+    ) -> Result<(Proof<SC>, Duration), SdkError> {
+        let (device, work) = (reservation.device(), reservation.work());
+        let (proof, time) = reservation.prove(|| guard(stage.clone(), || engine.prove(key, ctx)));
+        let proof = proof
+            .and_then(|proof| {
+                proof
+                    .map_err(EngineError::new)
+                    .map_err(SdkError::engine(stage))
+            })
+            .map_err(|error| error.on(self.name(device)))?;
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        done[device].count(work == Work::Node, time);
+        Ok((proof, time))
+    }
+
+    /// What each device did, in a job that took `total`.
+    pub fn report(&self, total: Duration) -> Vec<DeviceReport> {
+        let done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = done.clone();
+        for device in &mut done {
+            device.end(total);
+        }
+        done
+    }
+}

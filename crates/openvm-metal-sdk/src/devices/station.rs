@@ -1,0 +1,105 @@
+//! `Station`: a device that was opened, and its name in messages.
+
+use std::thread;
+
+use openvm_stark_backend::SystemParams;
+
+use crate::{
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+};
+
+/// A device that was opened. Engines of one station, and of its clones, share what lies in its memory.
+pub struct Station<E: SdkEngine> {
+    name: String,
+    context: E::Context,
+}
+
+impl<E: SdkEngine> Clone for Station<E> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            context: self.context.clone(),
+        }
+    }
+}
+
+impl<E: SdkEngine> Station<E> {
+    /// Opens one device.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub fn open(device: &E::Device) -> Result<Self, SdkError> {
+        Self::connect(device, 0)
+    }
+
+    /// Opens devices, all at the same time. What is named several times gets numbers: `cpu #1`, `cpu #2`.
+    ///
+    /// # Errors
+    /// [`SdkError::Config`] if there is none, or these cannot be used together; or one cannot be used.
+    pub fn open_all(devices: &[E::Device]) -> Result<Vec<Self>, SdkError> {
+        if devices.is_empty() {
+            return Err(SdkError::Config("no device is named".into()));
+        }
+        if let Some(reason) = E::refusal(devices) {
+            return Err(SdkError::Config(reason));
+        }
+        let copies = |index: usize| {
+            let before = &devices[..index];
+            before.iter().filter(|d| **d == devices[index]).count()
+        };
+        let mut stations = on_each(devices.len(), |index| {
+            Self::connect(&devices[index], copies(index))
+        })?;
+        for (index, station) in stations.iter_mut().enumerate() {
+            if devices.iter().filter(|d| **d == devices[index]).count() > 1 {
+                station.name = format!("{} #{}", station.name, copies(index) + 1);
+            }
+        }
+        Ok(stations)
+    }
+
+    fn connect(device: &E::Device, copy: usize) -> Result<Self, SdkError> {
+        let context = E::connect(device, copy).map_err(SdkError::engine(Stage::OpenDevice))?;
+        Ok(Self {
+            name: E::label(device, &context),
+            context,
+        })
+    }
+
+    /// What the device is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// An engine on the device.
+    ///
+    /// # Errors
+    /// If the device is gone.
+    pub fn engine(&self, params: SystemParams) -> Result<E, SdkError> {
+        E::open(params, &self.context)
+            .map_err(SdkError::engine(Stage::OpenDevice))
+            .map_err(|error| error.on(&self.name))
+    }
+}
+
+/// Does something for each of `count` devices at the same time; for one on the calling thread. Results are in
+/// the order of the devices; of several errors the first in that order is given.
+pub(crate) fn on_each<T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<T, SdkError> + Sync,
+) -> Result<Vec<T>, SdkError> {
+    if count == 1 {
+        return Ok(vec![work(0)?]);
+    }
+    let work = |index| guard(Stage::OpenDevice, || work(index)).and_then(|result| result);
+    let results: Vec<Result<T, SdkError>> = thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..count)
+            .map(|index| scope.spawn(move || work(index)))
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined.map(|r| r.expect("panics are errors")).collect()
+    });
+    results.into_iter().collect()
+}

@@ -1,0 +1,29 @@
+//! One proof by many processes: a plan of an execution, and the single tasks that it consists of.
+//!
+//! ```text
+//! Sdk::plan ──► Plan ──► SegmentWorker::prove(k) ─┐
+//!                   ├──► SegmentWorker::end() ────┼──► Sdk::prove_node(level, i) ──► Sdk::assemble
+//! ```
+//!
+//! * [`Plan`]: where an execution is cut, what has to be proved, and which proofs a node verifies. It is JSON.
+//! * [`Task`], [`TaskId`]: a segment, the end of the execution, a node of the aggregation; the hash that identifies each.
+//! * [`SegmentWorker`]: proves any segment of a plan. It executes the program up to the segment by itself, so that nothing but
+//!   the plan, program and input have to reach the process.
+//! * [`TaskVerifier`]: whether what somebody else made is the proof of the task, and not only a valid proof.
+//! * [`JobFolder`]: finished tasks in files, shared with `openvm-metal prove --resume`.
+//!
+//! The grouping is that of `aggregation`. Which process does what when is nobody's business here.
+
+mod folder;
+mod nodes;
+mod plan;
+mod span;
+mod verify;
+mod walk;
+mod worker;
+
+pub use folder::JobFolder;
+pub use plan::{Plan, Task, TaskId};
+pub use span::Span;
+pub use verify::TaskVerifier;
+pub use worker::SegmentWorker;

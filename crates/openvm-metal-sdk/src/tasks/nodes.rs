@@ -1,0 +1,72 @@
+//! Nodes of the aggregation, and the proof that they end in.
+
+use std::sync::Arc;
+
+use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
+use openvm_stark_backend::proof::Proof;
+use openvm_verify_stark_host::VmStarkProof;
+
+use super::{Plan, Task, TaskVerifier};
+use crate::{
+    aggregation::prove_node,
+    devices::Fleet,
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    prelude::{F, SC},
+    sdk::Sdk,
+    verification::verify,
+};
+
+impl<E: SdkEngine> Sdk<E> {
+    /// Proves node `index` of `level`, from 1 on, over the proofs of its children, which are in order.
+    ///
+    /// # Errors
+    /// What the device refuses; [`SdkError::Plan`] if the plan has no such node or it has another number of children.
+    pub fn prove_node(
+        &self,
+        plan: &Plan,
+        level: usize,
+        index: usize,
+        below: &[Proof<SC>],
+    ) -> Result<Proof<SC>, SdkError> {
+        let children = plan.below(level, index)?.len();
+        if below.len() != children {
+            return Err(SdkError::Plan(format!(
+                "{} has {children} children, not {}",
+                Task::Node { level, index },
+                below.len()
+            )));
+        }
+        let keys = self.all_aggregation_keys()?;
+        let keys: Vec<_> = keys.iter().map(Arc::as_ref).collect();
+        let stations = self.stations()?;
+        let names = stations.iter().map(|station| station.name().to_owned());
+        // Segments take their room elsewhere.
+        let fleet = Fleet::new(names.collect(), vec![0; keys.len()], self.turns());
+        let proved = guard(Stage::Pipeline, || {
+            prove_node(&keys, &fleet, (level, index), below)
+        })??;
+        Ok(proved.proof)
+    }
+}
+
+impl<E: SdkEngine> TaskVerifier<E> {
+    /// The proof of the whole execution, of the node that ends the aggregation and what the guest revealed. OpenVM's verifier has
+    /// accepted it when this returns.
+    ///
+    /// # Errors
+    /// [`SdkError::Rejected`].
+    pub fn assemble(
+        &self,
+        last: Proof<SC>,
+        values: UserPublicValuesProof<CHUNK, F>,
+    ) -> Result<VmStarkProof, SdkError> {
+        let proof = VmStarkProof {
+            inner: last,
+            user_pvs_proof: values,
+            deferral_merkle_proofs: None,
+        };
+        verify(self.verifying_key(), self.baseline(), &proof)?;
+        Ok(proof)
+    }
+}

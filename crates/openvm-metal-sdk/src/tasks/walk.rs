@@ -1,0 +1,106 @@
+//! `Walk`: a machine that goes to any segment of a plan.
+
+use std::sync::Arc;
+
+use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
+use openvm_sdk::StdIn;
+use openvm_stark_backend::prover::ProvingContext;
+
+use super::Plan;
+use crate::{
+    app::{AppKey, AppProver, Machine, Runner},
+    engine::SdkEngine,
+    error::SdkError,
+    prelude::F,
+};
+
+/// A machine and where it stands. It goes on from there if it can, and starts again if it has to go back or has failed.
+pub(super) struct Walk<'a, E: SdkEngine> {
+    prover: &'a AppProver<E>,
+    runner: &'a Runner<'a>,
+    plan: Arc<Plan>,
+    input: StdIn,
+    /// On each device, with counters of the walk's own.
+    engines: Vec<E>,
+    at: Option<Position<E>>,
+}
+
+struct Position<E: SdkEngine> {
+    machine: Machine<E>,
+    /// The segment that it stands in front of.
+    next: usize,
+}
+
+impl<'a, E: SdkEngine> Walk<'a, E> {
+    /// A walk that has not begun.
+    ///
+    /// # Errors
+    /// If a device is gone.
+    pub fn new(
+        prover: &'a AppProver<E>,
+        runner: &'a Runner<'a>,
+        plan: Arc<Plan>,
+        input: StdIn,
+    ) -> Result<Self, SdkError> {
+        let engines = prover.keys().iter().map(AppKey::another_engine);
+        Ok(Self {
+            prover,
+            runner,
+            plan,
+            input,
+            engines: engines.collect::<Result<_, _>>()?,
+            at: None,
+        })
+    }
+
+    /// The next step begins with a new machine.
+    pub fn forget(&mut self) {
+        self.at = None;
+    }
+
+    /// The traces of a segment on device number `device`.
+    pub fn traces(
+        &mut self,
+        index: usize,
+        device: usize,
+    ) -> Result<ProvingContext<E::PB>, SdkError> {
+        let plan = self.plan.clone();
+        let segment = plan.segment(index)?;
+        let mut machine = self.machine_before(index)?;
+        machine.go_to(self.runner, index, segment)?;
+        let recorded = machine.record(index, segment)?;
+        machine.aim(&self.engines[device], &self.prover.exes()[device]);
+        let ctx = machine.trace(recorded)?;
+        self.at = Some(Position {
+            machine,
+            next: index + 1,
+        });
+        Ok(ctx)
+    }
+
+    /// What the guest revealed, with its path in the memory at the end.
+    pub fn end(&mut self) -> Result<UserPublicValuesProof<CHUNK, F>, SdkError> {
+        let plan = self.plan.clone();
+        let last = plan.segments().len() - 1;
+        let mut machine = self.machine_before(last + 1)?;
+        machine.skip(self.runner, last, plan.segment(last)?)?;
+        let values = machine.user_public_values();
+        self.at = Some(Position {
+            machine,
+            next: last + 1,
+        });
+        Ok(values)
+    }
+
+    /// A machine in front of a segment or earlier. The walk has none until it is put back: if something fails, its chips
+    /// may hold half of a segment.
+    fn machine_before(&mut self, index: usize) -> Result<Machine<E>, SdkError> {
+        let mut machine = match self.at.take() {
+            Some(at) if at.next <= index => return Ok(at.machine),
+            Some(at) => at.machine,
+            None => Machine::new(&self.prover.keys()[0], self.prover.exe().clone())?,
+        };
+        machine.start(self.input.clone());
+        Ok(machine)
+    }
+}

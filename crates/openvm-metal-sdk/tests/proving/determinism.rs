@@ -1,0 +1,82 @@
+//! The bytes of a job's proofs are a function of the job: not of threads, machines or devices.
+
+use openvm_metal_common::Device;
+use openvm_metal_sdk::{MetalSdk, ProveOptions, RowOrder};
+use openvm_stark_backend::codec::Encode;
+
+use crate::{
+    guest::{elf, sums},
+    setup::{input, sdk, tree},
+};
+
+const N: u32 = 700;
+
+/// Environment variable that asks for all comparisons, ten whole proofs; without it one thread is compared with two devices.
+const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
+
+/// Every byte of the proof of each segment, and of the aggregated one.
+#[derive(PartialEq)]
+struct Bytes {
+    segments: Vec<Vec<u8>>,
+    aggregated: Vec<u8>,
+}
+
+fn on(devices: &[Device], order: RowOrder) -> MetalSdk {
+    // The keys of the SDK that other tests use, so that they are made once.
+    MetalSdk::builder(Device::Cpu)
+        .devices(devices.to_vec())
+        .app_pk(sdk().app_pk().unwrap().as_ref().clone())
+        .agg_pk(sdk().agg_pk().unwrap())
+        .agg_tree_config(tree())
+        .segment_max_memory(1)
+        .row_order(order)
+        .build()
+        .unwrap()
+}
+
+fn prove(sdk: &MetalSdk, options: ProveOptions<'_>) -> Bytes {
+    let exe = sdk.executable(elf(&sums(N))).unwrap();
+    let (app, _) = sdk.prove_app(exe.clone(), input(), &options).unwrap();
+    let proved = sdk.prove(exe, input(), &options).unwrap();
+    Bytes {
+        segments: app
+            .per_segment
+            .iter()
+            .map(|proof| proof.encode_to_vec().unwrap())
+            .collect(),
+        aggregated: proved.proof.encode_to_vec().unwrap(),
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads_machines_and_devices() {
+    let one = on(&[Device::Cpu], RowOrder::Sorted);
+    let options = ProveOptions::default();
+    let with_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().unwrap();
+        pool.install(|| prove(&one, options.with_in_flight(1)))
+    };
+    let first = with_threads(1);
+    assert!(first.segments.len() >= 3, "{}", first.segments.len());
+    let campaign = std::env::var_os(CAMPAIGN).is_some();
+    if campaign {
+        assert!(first == with_threads(3), "three threads");
+        assert!(
+            first == prove(&one, options.with_machines(3).with_in_flight(4)),
+            "three machines"
+        );
+    }
+    let two = on(&[Device::Cpu, Device::Cpu], RowOrder::Sorted);
+    assert!(
+        first == prove(&two, options.with_machines(2)),
+        "two devices"
+    );
+
+    if campaign {
+        // Without sorting, the bytes are others.
+        let as_made = on(&[Device::Cpu], RowOrder::AsMade);
+        let as_made = prove(&as_made, options);
+        assert!(first.aggregated != as_made.aggregated, "nothing was sorted");
+    }
+}

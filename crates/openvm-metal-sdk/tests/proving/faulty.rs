@@ -1,0 +1,98 @@
+//! An engine that fails after some proofs.
+
+use std::sync::{
+    atomic::{AtomicUsize, Ordering},
+    Arc,
+};
+
+use openvm_metal_sdk::{
+    engine::{CpuEngine, EngineError},
+    SdkEngine,
+};
+use openvm_stark_backend::{
+    p3_matrix::dense::RowMajorMatrix,
+    proof::Proof,
+    prover::{Coordinator, DeviceMultiStarkProvingKey, ProvingContext},
+    ProverError, StarkEngine, SystemParams,
+};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
+
+/// OpenVM's CPU engine until it has made so many proofs; then it gives up.
+pub struct Faulty {
+    inner: CpuEngine,
+    left: Arc<AtomicUsize>,
+}
+
+/// A name and the number of proofs that it makes.
+pub type FaultyDevice = (&'static str, usize);
+
+impl StarkEngine for Faulty {
+    type SC = SC;
+    type PB = <CpuEngine as StarkEngine>::PB;
+    type PD = <CpuEngine as StarkEngine>::PD;
+    type TS = <CpuEngine as StarkEngine>::TS;
+
+    fn new(params: SystemParams) -> Self {
+        Self {
+            inner: CpuEngine::new(params),
+            left: Arc::new(AtomicUsize::new(usize::MAX)),
+        }
+    }
+
+    fn config(&self) -> &SC {
+        self.inner.config()
+    }
+
+    fn device(&self) -> &Self::PD {
+        self.inner.device()
+    }
+
+    fn initial_transcript(&self) -> Self::TS {
+        self.inner.initial_transcript()
+    }
+
+    fn prover_from_transcript(
+        &self,
+        transcript: Self::TS,
+    ) -> Coordinator<SC, Self::PB, Self::PD, Self::TS> {
+        self.inner.prover_from_transcript(transcript)
+    }
+
+    fn prove(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<Self::PB>,
+        ctx: ProvingContext<Self::PB>,
+    ) -> Result<Proof<SC>, ProverError<Self>> {
+        let left = self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            });
+        assert!(left.is_ok(), "the cable was pulled");
+        self.inner.prove(pk, ctx)
+    }
+}
+
+impl SdkEngine for Faulty {
+    type Device = FaultyDevice;
+    type Context = (&'static str, Arc<AtomicUsize>);
+
+    fn connect(&(name, proofs): &FaultyDevice, _: usize) -> Result<Self::Context, EngineError> {
+        Ok((name, Arc::new(AtomicUsize::new(proofs))))
+    }
+
+    fn open(params: SystemParams, context: &Self::Context) -> Result<Self, EngineError> {
+        Ok(Self {
+            inner: CpuEngine::new(params),
+            left: context.1.clone(),
+        })
+    }
+
+    fn label(_: &FaultyDevice, context: &Self::Context) -> String {
+        context.0.to_owned()
+    }
+
+    fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> RowMajorMatrix<F> {
+        CpuEngine::upload(device, trace)
+    }
+}

@@ -1,0 +1,209 @@
+//! One proof by single tasks, as many processes make it: any order, any worker, and nothing accepted but the task's proof.
+
+use std::{env, fs, sync::Arc};
+
+use openvm_metal_sdk::{
+    tasks::{JobFolder, Plan, SegmentWorker, Span, Task, TaskVerifier},
+    MetalSdk, ProveOptions, SdkError,
+};
+use openvm_sdk::StdIn;
+use openvm_stark_backend::{codec::Encode, proof::Proof};
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
+
+use crate::{
+    guest::{elf, sums},
+    setup::{input, sdk},
+};
+
+const N: u32 = 900;
+
+fn plan() -> Arc<Plan> {
+    let options = ProveOptions::default();
+    let plan = sdk().plan(elf(&sums(N)), input(), &options).unwrap();
+    assert!(plan.segments().len() >= 4);
+    // As it reaches another process.
+    let read = Plan::from_json(&plan.to_json()).unwrap();
+    assert_eq!(read.job(), plan.job());
+    Arc::new(read)
+}
+
+fn worker(plan: &Arc<Plan>) -> SegmentWorker<openvm_metal_sdk::engine::MetalEngine> {
+    sdk()
+        .segment_worker(elf(&sums(N)), input(), plan.clone())
+        .unwrap()
+}
+
+fn bytes(proof: &impl Encode) -> Vec<u8> {
+    proof.encode_to_vec().unwrap()
+}
+
+/// Proves all nodes over the segments; every proof is verified before it is used.
+fn aggregate(
+    sdk: &MetalSdk,
+    plan: &Plan,
+    verifier: &TaskVerifier<openvm_metal_sdk::engine::MetalEngine>,
+    segments: Vec<(Proof<SC>, Span)>,
+) -> Proof<SC> {
+    let mut below = segments;
+    for (level, &nodes) in plan.levels().iter().enumerate().skip(1) {
+        below = (0..nodes)
+            .map(|index| {
+                let range = plan.below(level, index).unwrap();
+                let (proofs, spans): (Vec<_>, Vec<_>) = below[range].iter().cloned().unzip();
+                let proof = sdk.prove_node(plan, level, index, &proofs).unwrap();
+                let span = verifier.node(plan, (level, index), &spans, &proof).unwrap();
+                (proof, span)
+            })
+            .collect();
+    }
+    let [(last, _)] = <[_; 1]>::try_from(below).ok().unwrap();
+    last
+}
+
+#[test]
+fn tasks_in_any_order_become_one_proof() {
+    let plan = plan();
+    let verifier = sdk().task_verifier(elf(&sums(N))).unwrap();
+    let options = ProveOptions::default();
+    let count = plan.segments().len();
+
+    // One worker goes backwards and starts again for each, another skips; a third makes the end.
+    let (first, second) = (worker(&plan), worker(&plan));
+    let mut segments: Vec<_> = (0..count)
+        .rev()
+        .map(|index| {
+            let worker = if index % 2 == 0 { &first } else { &second };
+            let proof = worker.prove(index, &options).unwrap();
+            let span = verifier.segment(&plan, index, &proof).unwrap();
+            (proof, span)
+        })
+        .collect();
+    segments.reverse();
+    for pair in segments.windows(2) {
+        assert!(pair[0].1.joins(&pair[1].1));
+        assert!(!pair[1].1.joins(&pair[0].1));
+    }
+    let values = worker(&plan).end().unwrap();
+    verifier
+        .end(&plan, &segments[count - 1].1, &values)
+        .unwrap();
+    let error = verifier.end(&plan, &segments[0].1, &values).unwrap_err();
+    assert!(matches!(error, SdkError::WrongProof { .. }), "{error}");
+
+    // Valid proofs of other tasks are refused.
+    let refused = |index: usize, proof: &Proof<SC>, why: &str| {
+        let error = verifier.segment(&plan, index, proof).unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    };
+    refused(0, &segments[1].0, "does not begin where the program does");
+    refused(count - 1, &segments[1].0, "does not end at its end");
+    refused(1, &segments[count - 1].0, "ends at its end");
+    let other = sdk()
+        .prove_app(elf(&sums(N + 1)), input(), &options.with_in_flight(1))
+        .unwrap();
+    refused(0, &other.0.per_segment[0], "another program");
+    let mut damaged = segments[1].0.clone();
+    damaged.stacking_proof.stacking_openings[0].swap(0, 1);
+    let error = verifier.segment(&plan, 1, &damaged).unwrap_err();
+    assert!(matches!(error, SdkError::WrongProof { .. }), "{error}");
+
+    // Children of another node.
+    let leaf = |range: std::ops::Range<usize>, index| {
+        let proofs: Vec<_> = segments[range].iter().map(|s| s.0.clone()).collect();
+        sdk().prove_node(&plan, 1, index, &proofs)
+    };
+    let moved = leaf(2..4, 0).unwrap();
+    let spans = [segments[0].1, segments[1].1];
+    let error = verifier.node(&plan, (1, 0), &spans, &moved).unwrap_err();
+    assert!(error.to_string().contains("another part"), "{error}");
+    let error = leaf(0..1, 0).unwrap_err();
+    assert!(matches!(error, SdkError::Plan(_)), "{error}");
+
+    let last = aggregate(sdk(), &plan, &verifier, segments);
+    let proof = verifier.assemble(last, values).unwrap();
+    let baseline = sdk().baseline(elf(&sums(N))).unwrap();
+    sdk().verify(&baseline, &proof).unwrap();
+}
+
+#[test]
+fn plans_of_other_jobs_are_refused() {
+    let plan = plan();
+    let made = |n: u32, input: StdIn| sdk().segment_worker(elf(&sums(n)), input, plan.clone());
+    assert!(made(N, input()).is_ok());
+    for (n, given) in [(N + 1, input()), (N, StdIn::from_bytes(&[4, 3, 2, 1]))] {
+        let error = made(n, given).err().unwrap();
+        assert!(matches!(error, SdkError::Plan(_)), "{error}");
+    }
+    let error = worker(&plan)
+        .prove(plan.segments().len(), &ProveOptions::default())
+        .unwrap_err();
+    assert!(error.to_string().contains("it has no segment"), "{error}");
+    for bad in [
+        "",
+        "{}",
+        &plan.to_json().replace("\"format\":1", "\"format\":7"),
+    ] {
+        let error = Plan::from_json(bad).unwrap_err();
+        assert!(matches!(error, SdkError::Plan(_)), "{error}");
+    }
+    assert!(plan
+        .id(Task::Node {
+            level: 1,
+            index: 99
+        })
+        .is_err());
+    assert!(plan.below(0, 0).is_err());
+}
+
+/// A job's folder serves one process and many.
+#[test]
+fn a_job_folder_is_a_resume_folder() {
+    let plan = plan();
+    let path = env::temp_dir().join(format!("openvm-metal-sdk-tasks-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    let folder = JobFolder::open(&path, &plan).unwrap();
+    let proof = worker(&plan).prove(1, &ProveOptions::default()).unwrap();
+    let node = Task::Node { level: 1, index: 0 };
+    folder
+        .store(&plan, Task::Segment(1), &bytes(&proof))
+        .unwrap();
+    folder.store(&plan, node, b"a node").unwrap();
+    assert_eq!(folder.load(&plan, node).unwrap().unwrap(), b"a node");
+    assert_eq!(folder.load(&plan, Task::End).unwrap(), None);
+    let error = fs::rename(path.join(Plan::file(node)), path.join("node-1-1.proof"))
+        .map(|()| folder.load(&plan, Task::Node { level: 1, index: 1 }));
+    let error = error.unwrap().unwrap_err();
+    assert!(error.to_string().contains("is of another"), "{error}");
+
+    let options = ProveOptions::default().with_in_flight(1).with_resume(&path);
+    let (proofs, report) = sdk().prove_app(elf(&sums(N)), input(), &options).unwrap();
+    assert_eq!(report.resumed, 1);
+    assert_eq!(bytes(&proofs.per_segment[1]), bytes(&proof));
+    for (index, proof) in proofs.per_segment.iter().enumerate() {
+        let stored = folder.load(&plan, Task::Segment(index)).unwrap().unwrap();
+        assert_eq!(stored, bytes(proof));
+    }
+    fs::remove_dir_all(&path).unwrap();
+}
+
+/// The bytes are a function of the job alone.
+#[test]
+fn segments_are_those_of_one_process() {
+    let n = 300;
+    let guest = || elf(&sums(n));
+    let options = ProveOptions::default().with_in_flight(1);
+    let (app, _) = sdk().prove_app(guest(), input(), &options).unwrap();
+    let plan = Arc::new(sdk().plan(guest(), input(), &options).unwrap());
+    let verifier = sdk().task_verifier(guest()).unwrap();
+    let worker = sdk()
+        .segment_worker(guest(), input(), plan.clone())
+        .unwrap();
+    for (index, expected) in app.per_segment.iter().enumerate() {
+        let proof = worker.prove(index, &options).unwrap();
+        verifier.segment(&plan, index, &proof).unwrap();
+        assert!(bytes(&proof) == bytes(expected), "segment {index}");
+    }
+    assert_eq!(plan.segments().len(), app.per_segment.len());
+    let values = worker.end().unwrap();
+    assert_eq!(values.public_values, app.user_public_values.public_values);
+}

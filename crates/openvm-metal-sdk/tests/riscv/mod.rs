@@ -1,0 +1,66 @@
+//! Words of RISC-V instructions and of OpenVM's own, for programs written instruction by instruction.
+#![allow(dead_code, reason = "each program uses some")]
+
+/// Where code starts, as in OpenVM's linker settings.
+pub const TEXT: u32 = 0x0020_0800;
+
+pub const CUSTOM: u32 = 0x0b;
+const TERMINATE: u32 = 0;
+const HINT: u32 = 1;
+const REVEAL: u32 = 2;
+const PHANTOM: u32 = 3;
+
+pub fn i_type(opcode: u32, funct3: u32, rd: u32, rs1: u32, imm: i32) -> u32 {
+    opcode | rd << 7 | funct3 << 12 | rs1 << 15 | (imm as u32) << 20
+}
+
+fn s_type(funct3: u32, rs1: u32, rs2: u32, imm: i32) -> u32 {
+    let imm = imm as u32;
+    0x23 | (imm & 0x1f) << 7 | funct3 << 12 | rs1 << 15 | rs2 << 20 | (imm >> 5 & 0x7f) << 25
+}
+
+/// Jumps `offset` bytes, at most 4094 back or on, if the registers differ.
+pub fn bne(rs1: u32, rs2: u32, offset: i32) -> u32 {
+    let o = offset as u32;
+    let low = (o >> 11 & 1) << 7 | (o >> 1 & 0xf) << 8;
+    let high = (o >> 5 & 0x3f) << 25 | (o >> 12 & 1) << 31;
+    0x63 | 1 << 12 | rs1 << 15 | rs2 << 20 | low | high
+}
+
+pub fn addi(rd: u32, rs1: u32, imm: i32) -> u32 {
+    i_type(0x13, 0, rd, rs1, imm)
+}
+
+pub fn add(rd: u32, rs1: u32, rs2: u32) -> u32 {
+    0x33 | rd << 7 | rs1 << 15 | rs2 << 20
+}
+
+pub fn lui(rd: u32, upper: u32) -> u32 {
+    0x37 | rd << 7 | upper << 12
+}
+
+pub fn lw(rd: u32, rs1: u32, imm: i32) -> u32 {
+    i_type(0x03, 2, rd, rs1, imm)
+}
+
+pub fn sw(rs2: u32, rs1: u32, imm: i32) -> u32 {
+    s_type(2, rs1, rs2, imm)
+}
+
+pub fn terminate(code: i32) -> u32 {
+    i_type(CUSTOM, TERMINATE, 0, 0, code)
+}
+
+/// Makes the word in `value` public at byte `offset`.
+pub fn reveal(value: u32, offset: i32) -> u32 {
+    i_type(CUSTOM, REVEAL, 0, value, offset)
+}
+
+pub fn hint_input() -> u32 {
+    i_type(CUSTOM, PHANTOM, 0, 0, 0)
+}
+
+/// Takes the next word of the hint to the address in `rd`.
+pub fn hint_word(rd: u32) -> u32 {
+    i_type(CUSTOM, HINT, rd, 0, 0)
+}

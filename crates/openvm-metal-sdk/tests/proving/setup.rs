@@ -54,6 +54,15 @@ pub fn builder<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
         .segment_max_memory(1)
 }
 
+/// With the keys of the SDK that all tests share, so that they are made once.
+pub fn builder_with_keys<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
+    openvm_metal_sdk::Sdk::builder(device)
+        .app_pk(sdk().app_pk().unwrap().as_ref().clone())
+        .agg_pk(sdk().agg_pk().unwrap())
+        .agg_tree_config(tree())
+        .segment_max_memory(1)
+}
+
 /// The engine of this project on the processor.
 pub fn sdk() -> &'static MetalSdk {
     static SDK: LazyLock<MetalSdk> = LazyLock::new(|| {

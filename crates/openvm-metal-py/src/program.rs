@@ -73,6 +73,9 @@ fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
     fs::read(path).map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
 }
 
+/// What makes an object again, and the arguments of it.
+type Pickled<'py, A> = (Bound<'py, PyAny>, A);
+
 #[pymethods]
 impl PyProgram {
     #[new]
@@ -134,7 +137,7 @@ impl PyProgram {
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<&str>, &str))> {
+    ) -> PyResult<Pickled<'py, (Bound<'py, PyBytes>, Option<&str>, &str)>> {
         let make = py.get_type::<Self>().getattr("from_bytes")?;
         let arguments = (self.to_bytes(py)?, self.config.as_deref(), self.name());
         Ok((make, arguments))

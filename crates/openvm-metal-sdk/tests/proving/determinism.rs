@@ -6,13 +6,10 @@ use openvm_stark_backend::codec::Encode;
 
 use crate::{
     guest::{elf, sums},
-    setup::{builder_with_keys, input},
+    setup::{builder_with_keys, input, CAMPAIGN},
 };
 
 const N: u32 = 700;
-
-/// Environment variable that asks for all comparisons, ten whole proofs; without it one thread is compared with two devices.
-const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
 
 /// Every byte of the proof of each segment, and of the aggregated one.
 #[derive(PartialEq)]

@@ -14,6 +14,9 @@ use openvm_sdk::{
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
 
+/// Set to 1: tests whose whole takes long do all of it.
+pub const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
+
 pub fn app_params() -> SystemParams {
     toy_app(18)
 }

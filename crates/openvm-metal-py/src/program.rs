@@ -74,7 +74,10 @@ fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
 }
 
 /// What makes an object again, and the arguments of it.
-type Pickled<'py, A> = (Bound<'py, PyAny>, A);
+type Pickled<'py, 'a> = (
+    Bound<'py, PyAny>,
+    (Bound<'py, PyBytes>, Option<&'a str>, &'a str),
+);
 
 #[pymethods]
 impl PyProgram {
@@ -134,10 +137,7 @@ impl PyProgram {
         self.exe.program.num_defined_instructions()
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Pickled<'py, (Bound<'py, PyBytes>, Option<&str>, &str)>> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, '_>> {
         let make = py.get_type::<Self>().getattr("from_bytes")?;
         let arguments = (self.to_bytes(py)?, self.config.as_deref(), self.name());
         Ok((make, arguments))

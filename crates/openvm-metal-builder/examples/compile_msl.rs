@@ -1,9 +1,10 @@
-//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] [--metal-version N] [--constant N=VALUE]...
+//! Compiles kernel files that somebody wrote: `compile_msl [-I FOLDER] [--lint] [--strict] [--metal-version N] [--constant N=VALUE]...
 //! [--threadgroup-bytes N] FILE|FOLDER...`
 //!
 //! Prints for each file how many kernels were found, whether they compile for the CPU and to PTX, and
 //! the first message of what does not. Function constants that are not given are zero, and named. The
-//! language is Metal 3.1 unless told otherwise; threadgroup arrays may have 32 KiB.
+//! language is Metal 3.1 unless told otherwise; threadgroup arrays may have 32 KiB. With `--strict` a file that does not
+//! compile for the CPU is an error.
 
 use std::{
     fs,
@@ -14,7 +15,7 @@ use openvm_metal_builder::{BuildError, ConstantValue, Toolchain};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut root = None;
-    let mut lint = false;
+    let (mut lint, mut strict) = (false, false);
     let mut files = Vec::new();
     let mut constants: Vec<(u32, ConstantValue)> = Vec::new();
     let mut version = 310;
@@ -24,6 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         match a.as_str() {
             "-I" => root = args.next().map(PathBuf::from),
             "--lint" => lint = true,
+            "--strict" => strict = true,
             "--threadgroup-bytes" => {
                 let bytes: u32 = args.next().unwrap_or_default().parse()?;
                 options.push(format!("-DMSL_TG_MAX={bytes}"));
@@ -99,6 +101,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{} files, {kernels} kernels; cpu: {cpu_files} files, {cpu_kernels} kernels; ptx: {ptx_files} files",
         files.len()
     );
+    if strict && cpu_files < files.len() {
+        return Err("not every file compiles for the CPU".into());
+    }
     Ok(())
 }
 

@@ -45,7 +45,8 @@ pub const TARGET_MACROS: &[TargetMacro] = &[
     },
     TargetMacro {
         name: "MSL_PTX",
-        what: "1 on NVIDIA GPUs, where `double` exists without a mathematics library",
+        what: "1 on NVIDIA GPUs, where `double` exists without a mathematics library, and `msl_mul_wide(int, int)` gives \
+               all 64 bits in one instruction",
         apple: "0",
         cpu: "0",
         lanes: "0",

@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::OrRaise;
-use crate::plan::{task, PyPlan, TaskName};
+use crate::plan::{task as task_of, PyPlan, TaskName};
 
 /// Finished tasks of one plan in files.
 #[pyclass(name = "JobFolder", module = "openvm_metal", frozen)]
@@ -27,18 +27,14 @@ impl PyJobFolder {
         })
     }
 
-    fn load<'py>(
-        &self,
-        py: Python<'py>,
-        task_name: TaskName,
-    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let task = task(task_name)?;
+    fn load<'py>(&self, py: Python<'py>, task: TaskName) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let task = task_of(task)?;
         let found = py.detach(|| self.folder.load(&self.plan, task));
         Ok(found.or_raise()?.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    fn store(&self, py: Python<'_>, task_name: TaskName, proof: PyBackedBytes) -> PyResult<()> {
-        let task = task(task_name)?;
+    fn store(&self, py: Python<'_>, task: TaskName, proof: PyBackedBytes) -> PyResult<()> {
+        let task = task_of(task)?;
         py.detach(|| self.folder.store(&self.plan, task, &proof))
             .or_raise()
     }

@@ -79,8 +79,8 @@ impl PyPlan {
         self.0.below(level, index).map(Iterator::collect).or_raise()
     }
 
-    fn id(&self, task_name: TaskName) -> PyResult<String> {
-        let id = self.0.id(task(task_name)?).or_raise()?;
+    fn id(&self, task: TaskName) -> PyResult<String> {
+        let id = self.0.id(self::task(task)?).or_raise()?;
         Ok(id.to_string())
     }
 

@@ -73,6 +73,12 @@ fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
     fs::read(path).map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
 }
 
+/// What makes an object again, and the arguments of it.
+type Pickled<'py, 'a> = (
+    Bound<'py, PyAny>,
+    (Bound<'py, PyBytes>, Option<&'a str>, &'a str),
+);
+
 #[pymethods]
 impl PyProgram {
     #[new]
@@ -131,10 +137,7 @@ impl PyProgram {
         self.exe.program.num_defined_instructions()
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<&str>, &str))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, '_>> {
         let make = py.get_type::<Self>().getattr("from_bytes")?;
         let arguments = (self.to_bytes(py)?, self.config.as_deref(), self.name());
         Ok((make, arguments))

@@ -145,3 +145,18 @@ def test_simulate_is_a_command(tmp_path, capsys):
     ):
         assert command.main(["simulate", *bad]) == 1
         assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_what_was_made_of_an_undone_segment_is_undone():
+    board = Board(_Plan(9, (2, 2)))
+    for index in range(9):
+        board.finish((0, index))
+    board.finish(END)
+    for task in ((1, 0), (1, 1), (2, 0)):
+        board.finish(task)
+    assert set(board.undo((0, 1))) == {(0, 1), (1, 0), (2, 0)}
+    assert (1, 1) in board.done and (0, 1) in set(board.ready())
+    assert not {(1, 0), (2, 0)} & set(board.ready())
+    board.finish((0, 1))
+    assert (1, 0) in set(board.ready())
+    assert set(board.undo((0, 8))) == {(0, 8), END}

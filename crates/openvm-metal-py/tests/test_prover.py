@@ -72,7 +72,7 @@ def test_a_job_folder_is_also_for_one_process(tmp_path, prover, whole):
     folder.store((0, 2), proof)
     folder.store(om.END, b"values")
     assert (folder.load((0, 2)), folder.load(om.END), folder.load((1, 0))) == (proof, b"values", None)
-    again, report = prover.prove(INPUT, in_flight=1, resume=tmp_path / "job")
+    again, report = prover.prove(INPUT, resume=tmp_path / "job")
     assert report["resumed"] == 1
     segments = [om.JobFolder(tmp_path / "job", plan).load((0, index)) for index in range(plan.levels[0])]
     whole.equals(again, segments)
@@ -85,7 +85,7 @@ def test_keys_go_through_files_and_bytes(tmp_path, program, keys, whole):
     assert sorted(os.path.basename(file) for file in files) == ["agg.pk", "agg.vk", "app.pk", "app.vk"]
     loaded = om.Keys.load(tmp_path / "app.pk", tmp_path / "agg.pk")
     assert loaded.to_bytes() == om.Keys.from_bytes(*keys.to_bytes()).to_bytes() == keys.to_bytes()
-    proof, _ = om.Prover(program, loaded, "cpu", **SETTINGS).prove(INPUT, in_flight=1)
+    proof, _ = om.Prover(program, loaded, "cpu", **SETTINGS).prove(INPUT)
     whole.equals(proof)
     (tmp_path / "app.pk").write_bytes(b"")
     with pytest.raises(errors.FileError, match="app.pk"):

@@ -15,8 +15,9 @@ type Worker = SegmentWorker<MetalEngine>;
 type Verifier = TaskVerifier<MetalEngine>;
 type Prover = AppProver<MetalEngine>;
 
-/// Addresses of what other crates call.
+/// Addresses of what other crates call. Never inlined: then it would be compiled where it is called.
 #[doc(hidden)]
+#[inline(never)]
 pub fn methods() -> [*const (); 22] {
     [
         SdkBuilder::<MetalEngine>::build as *const (),

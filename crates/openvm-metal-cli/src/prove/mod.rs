@@ -124,13 +124,18 @@ impl ProofArgs {
 /// # Errors
 /// What goes wrong in the program or on the device.
 pub fn run(command: &ProveCommand) -> Result<()> {
+    if let ProveCommand::Stark(StarkArgs {
+        proof,
+        ray: Some(address),
+    }) = command
+    {
+        // The other command gets Ctrl-C too, and has something to end.
+        return cluster::prove(proof, address);
+    }
     interrupt::at_once();
     match command {
         ProveCommand::App(args) => app(args),
-        ProveCommand::Stark(args) => match &args.ray {
-            Some(address) => cluster::prove(&args.proof, address),
-            None => stark(&args.proof),
-        },
+        ProveCommand::Stark(args) => stark(&args.proof),
     }
 }
 

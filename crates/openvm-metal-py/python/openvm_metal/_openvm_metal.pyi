@@ -136,7 +136,7 @@ class Prover:
         """Proves an execution: one proof, which OpenVM's verifier has accepted, and what it took.
 
         Args:
-            in_flight: most segments that are recorded, traced or proved at the same time; by default as many as
+            in_flight: most segments for each device that are recorded, traced or proved at the same time; by default as many as
                 the machine has use for.
             resume: proofs of segments are kept in this folder, and taken from it.
             progress: is called with the name of each event and its fields; what it raises ends the proof.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._openvm_metal import Plan, Program, Proof, Prover, VerifyingKey
+from .errors import PlanError
 
 if TYPE_CHECKING:
     from ._openvm_metal import Input
@@ -31,6 +32,8 @@ def prove_segment(prover: Prover, plan: Plan, index: int, input: "Input" = None)
 def aggregate(prover: Prover, plan: Plan, segments: Sequence[bytes], values: bytes) -> Proof:
     """Aggregates the proofs of all segments of a plan, in order, into one; `values` is from `SegmentWorker.end`. Every proof is verified
     before it is used."""
+    if len(segments) != plan.levels[0]:
+        raise PlanError(f"the plan has {plan.levels[0]} segments, {len(segments)} proofs are given")
     verifier = prover.verifier()
     below = [(proof, verifier.segment(plan, index, proof)) for index, proof in enumerate(segments)]
     verifier.end(plan, below[-1][1], values)

@@ -9,6 +9,8 @@ use std::{
     fs,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use openvm_circuit::arch::execution_mode::Segment;
@@ -119,7 +121,7 @@ impl ResumeFolder {
             return damaged("is cut off");
         };
         if found != id {
-            return damaged("is of another segment");
+            return damaged("is of another task");
         }
         let Some((sum, proof)) = rest.split_first_chunk::<32>() else {
             return damaged("is cut off");
@@ -201,7 +203,10 @@ pub(crate) fn job_id<E: SdkEngine>(
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let unfinished = path.with_extension("unfinished");
+    // Several processes may write into one folder.
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let unfinished = path.with_extension(format!("{}-{number}.unfinished", process::id()));
     fs::write(&unfinished, bytes)?;
     fs::rename(unfinished, path)
 }

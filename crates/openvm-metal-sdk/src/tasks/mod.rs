@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Sdk::plan ──► Plan ──► SegmentWorker::prove(k) ─┐
-//!                   ├──► SegmentWorker::end() ────┼──► Sdk::prove_node(level, i) ──► Sdk::assemble
+//!                   ├──► SegmentWorker::end() ────┼──► Sdk::prove_node(level, i) ──► TaskVerifier::assemble
 //! ```
 //!
 //! * [`Plan`]: where an execution is cut, what has to be proved, and which proofs a node verifies. It is JSON.

@@ -181,7 +181,10 @@ impl Plan {
                     "segment {index} does not begin where the one before ends"
                 ));
             }
-            start = start.saturating_add(segment.num_insns);
+            let Some(end) = start.checked_add(segment.num_insns) else {
+                return bad(format!("segment {index} ends after 2^64 instructions"));
+            };
+            start = end;
         }
         Ok(plan)
     }

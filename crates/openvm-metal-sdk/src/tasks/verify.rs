@@ -1,6 +1,6 @@
 //! `TaskVerifier`: whether what another process made is the proof of its task.
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
 use openvm_circuit::{
     arch::{hasher::poseidon2::vm_poseidon2_hasher, ExitCode},
@@ -11,9 +11,15 @@ use openvm_circuit::{
 };
 use openvm_sdk::types::ExecutableFormat;
 use openvm_stark_backend::{
-    keygen::types::MultiStarkVerifyingKey, p3_field::PrimeField32, proof::Proof, StarkEngine,
+    keygen::types::MultiStarkVerifyingKey,
+    p3_field::{PrimeCharacteristicRing, PrimeField32},
+    proof::Proof,
+    StarkEngine,
 };
-use openvm_verify_stark_host::vk::VerificationBaseline;
+use openvm_verify_stark_host::{
+    pvs::{VerifierBasePvs, VkCommit, VERIFIER_PVS_AIR_ID},
+    vk::VerificationBaseline,
+};
 
 use super::{Plan, Span, Task};
 use crate::{
@@ -141,11 +147,38 @@ impl<E: SdkEngine> TaskVerifier<E> {
         let whole = Span::whole(below)
             .ok_or_else(|| SdkError::Plan(format!("{task} has children that do not join")))?;
         check(task, self.keys.node_vk(level), proof)?;
+        if !self.has_keys_below(level, proof) {
+            return Err(wrong(task, "what it verifies was made with other keys"));
+        }
         match Span::of_node(proof) {
             Some(span) if span == whole => Ok(span),
             Some(_) => Err(wrong(task, "it is of another part of the execution")),
             None => Err(wrong(task, LACKS)),
         }
+    }
+
+    /// Whether a node says that what is below it was made with these keys. Its own verifying key does not tell.
+    fn has_keys_below(&self, level: usize, proof: &Proof<SC>) -> bool {
+        let values = proof.public_values.get(VERIFIER_PVS_AIR_ID);
+        let Some(values) = values.and_then(|v| v.get(..size_of::<VerifierBasePvs<u8>>())) else {
+            return false;
+        };
+        let found: &VerifierBasePvs<F> = values.borrow();
+        let expected = &self.baseline;
+        let same = |from: usize, a: &VkCommit<F>, b: &VkCommit<F>| level < from || a == b;
+        found.internal_flag == F::from_usize((level - 1).min(2))
+            && same(1, &found.app_vk_commit, &expected.app_vk_commit)
+            && same(2, &found.leaf_vk_commit, &expected.leaf_vk_commit)
+            && same(
+                3,
+                &found.internal_for_leaf_vk_commit,
+                &expected.internal_for_leaf_vk_commit,
+            )
+            && same(
+                4,
+                &found.internal_recursive_vk_commit,
+                &expected.internal_recursive_vk_commit,
+            )
     }
 
     /// Verifies what the guest revealed against the last segment.

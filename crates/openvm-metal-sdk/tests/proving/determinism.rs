@@ -6,13 +6,10 @@ use openvm_stark_backend::codec::Encode;
 
 use crate::{
     guest::{elf, sums},
-    setup::{input, sdk, tree},
+    setup::{builder_with_keys, input, CAMPAIGN},
 };
 
 const N: u32 = 700;
-
-/// Environment variable that asks for all comparisons, ten whole proofs; without it one thread is compared with two devices.
-const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
 
 /// Every byte of the proof of each segment, and of the aggregated one.
 #[derive(PartialEq)]
@@ -22,13 +19,8 @@ struct Bytes {
 }
 
 fn on(devices: &[Device], order: RowOrder) -> MetalSdk {
-    // The keys of the SDK that other tests use, so that they are made once.
-    MetalSdk::builder(Device::Cpu)
+    builder_with_keys(Device::Cpu)
         .devices(devices.to_vec())
-        .app_pk(sdk().app_pk().unwrap().as_ref().clone())
-        .agg_pk(sdk().agg_pk().unwrap())
-        .agg_tree_config(tree())
-        .segment_max_memory(1)
         .row_order(order)
         .build()
         .unwrap()

@@ -15,7 +15,7 @@ use openvm_sdk::Sdk as StockSdk;
 use crate::{
     faulty::{Faulty, FaultyDevice},
     guest::{elf, sums},
-    setup::{builder, input},
+    setup::{builder, builder_with_keys, input},
 };
 
 /// Counts what each device proved, and cancels after some segments.
@@ -42,7 +42,7 @@ impl Progress for Watch {
 
 #[test]
 fn two_devices_prove_one_job() {
-    let sdk: MetalSdk = builder(Device::Cpu)
+    let sdk: MetalSdk = builder_with_keys(Device::Cpu)
         .devices([Device::Cpu, Device::Cpu])
         .build()
         .unwrap();
@@ -71,7 +71,7 @@ fn two_devices_prove_one_job() {
 }
 
 fn faulty(devices: &[FaultyDevice]) -> Sdk<Faulty> {
-    builder(devices[0])
+    builder_with_keys(devices[0])
         .devices(devices.to_vec())
         .build()
         .unwrap()

@@ -5,21 +5,22 @@ use std::sync::{
     Arc,
 };
 
+use openvm_metal_common::{Device, MetalContext};
 use openvm_metal_sdk::{
-    engine::{CpuEngine, EngineError},
+    engine::{EngineError, MetalEngine},
     SdkEngine,
 };
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     proof::Proof,
-    prover::{Coordinator, DeviceMultiStarkProvingKey, ProvingContext},
+    prover::{Coordinator, DeviceMultiStarkProvingKey, ProverBackend, ProvingContext},
     ProverError, StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
 
-/// OpenVM's CPU engine until it has made so many proofs; then it gives up.
+/// The engine on the processor until it has made so many proofs; then it gives up.
 pub struct Faulty {
-    inner: CpuEngine,
+    inner: MetalEngine,
     left: Arc<AtomicUsize>,
 }
 
@@ -28,13 +29,13 @@ pub type FaultyDevice = (&'static str, usize);
 
 impl StarkEngine for Faulty {
     type SC = SC;
-    type PB = <CpuEngine as StarkEngine>::PB;
-    type PD = <CpuEngine as StarkEngine>::PD;
-    type TS = <CpuEngine as StarkEngine>::TS;
+    type PB = <MetalEngine as StarkEngine>::PB;
+    type PD = <MetalEngine as StarkEngine>::PD;
+    type TS = <MetalEngine as StarkEngine>::TS;
 
     fn new(params: SystemParams) -> Self {
         Self {
-            inner: CpuEngine::new(params),
+            inner: MetalEngine::new(params),
             left: Arc::new(AtomicUsize::new(usize::MAX)),
         }
     }
@@ -75,15 +76,17 @@ impl StarkEngine for Faulty {
 
 impl SdkEngine for Faulty {
     type Device = FaultyDevice;
-    type Context = (&'static str, Arc<AtomicUsize>);
+    type Context = (&'static str, Arc<AtomicUsize>, MetalContext);
 
     fn connect(&(name, proofs): &FaultyDevice, _: usize) -> Result<Self::Context, EngineError> {
-        Ok((name, Arc::new(AtomicUsize::new(proofs))))
+        // A context of its own, as of another device.
+        let context = MetalEngine::connect(&Device::Cpu, 1)?;
+        Ok((name, Arc::new(AtomicUsize::new(proofs)), context))
     }
 
     fn open(params: SystemParams, context: &Self::Context) -> Result<Self, EngineError> {
         Ok(Self {
-            inner: CpuEngine::new(params),
+            inner: MetalEngine::open(params, &context.2)?,
             left: context.1.clone(),
         })
     }
@@ -92,7 +95,7 @@ impl SdkEngine for Faulty {
         context.0.to_owned()
     }
 
-    fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> RowMajorMatrix<F> {
-        CpuEngine::upload(device, trace)
+    fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix {
+        MetalEngine::upload(device, trace)
     }
 }

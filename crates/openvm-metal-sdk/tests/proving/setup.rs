@@ -14,6 +14,9 @@ use openvm_sdk::{
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
 
+/// Set to 1: tests whose whole takes long do all of it.
+pub const CAMPAIGN: &str = "OPENVM_METAL_TEST_CAMPAIGN";
+
 pub fn app_params() -> SystemParams {
     toy_app(18)
 }
@@ -50,6 +53,15 @@ pub fn builder<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
     openvm_metal_sdk::Sdk::builder(device)
         .app_config(app_config())
         .agg_params(agg_params())
+        .agg_tree_config(tree())
+        .segment_max_memory(1)
+}
+
+/// With the keys of the SDK that all tests share, so that they are made once.
+pub fn builder_with_keys<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
+    openvm_metal_sdk::Sdk::builder(device)
+        .app_pk(sdk().app_pk().unwrap().as_ref().clone())
+        .agg_pk(sdk().agg_pk().unwrap())
         .agg_tree_config(tree())
         .segment_max_memory(1)
 }

@@ -32,6 +32,9 @@ use crate::report::{KernelLimits, KernelReport};
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
 const NAP: Duration = Duration::from_micros(50);
+/// Between two questions lies an eighth of what was waited so far, within these bounds.
+const SHORTEST_PAUSE: Duration = Duration::from_nanos(500);
+const LONGEST_PAUSE: Duration = Duration::from_micros(20);
 /// Dispatches that are expected to take longer are timed, so that the next ones are cut better.
 const TIMED_NS: f64 = 2e6;
 /// Uploads of at least so many bytes do not wait for what the main stream is at, nor it for them.
@@ -162,7 +165,12 @@ impl CudaDriver {
             }
             if waited > SPIN {
                 std::thread::sleep(NAP);
-            } else {
+                continue;
+            }
+            // A question takes a lock that the driver has once for each process: one that is asked without pause
+            // slows down whoever encodes for another device.
+            let next = waited + (waited / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+            while since.elapsed() < next {
                 std::hint::spin_loop();
             }
         }

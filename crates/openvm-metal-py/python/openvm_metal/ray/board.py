@@ -76,9 +76,14 @@ class Board:
             if parent not in self.done and all(child in self.done for child in self.below(parent)):
                 self._ready.add(parent)
 
-    def undo(self, task: Task) -> None:
-        """A task has to be done again, and nothing that needs it can be done before."""
+    def undo(self, task: Task) -> list[Task]:
+        """A task has to be done again, and so has everything that needs it: gives all of these."""
+        undone = [task]
         self.done.discard(task)
-        self._ready.add(task)
         for parent in self.above(task):
             self._ready.discard(parent)
+            if parent in self.done:
+                undone += self.undo(parent)
+        if all(child in self.done for child in self.below(task)):
+            self._ready.add(task)
+        return undone

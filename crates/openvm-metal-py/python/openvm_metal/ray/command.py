@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError, OpenVmMetalError
+from ..errors import ConfigError, FileError, OpenVmMetalError
 from ..inputs import read_input
 from . import simulate
-from .events import JsonLines, for_people
+from .events import Bars, JsonLines, for_people
 
 
 def _bytes(text: str) -> int:
@@ -66,21 +66,30 @@ def _prove(arguments: argparse.Namespace) -> None:
     for file in (proof_file, vk_file):
         if not file.absolute().parent.is_dir():
             raise FileError(f"{file}: its folder does not exist")
+    if proof_file.absolute() == vk_file.absolute():
+        raise ConfigError(f"--proof and --vk are the same file, {proof_file}")
+    if arguments.agg_pk is not None and arguments.app_pk is None:
+        raise ConfigError("--agg-pk needs the application key that it was made for: --app-pk")
     program = Program(arguments.program, arguments.config)
     values = None if arguments.input is None else read_input(arguments.input)
     keys = None if arguments.app_pk is None else Keys.load(arguments.app_pk, arguments.agg_pk)
-    result = prove(
-        program,
-        values,
-        arguments.address,
-        keys=keys,
-        devices=arguments.devices.split(","),
-        toy=arguments.toy,
-        segment_max_memory=arguments.segment_max_memory,
-        max_instructions=arguments.max_instructions,
-        job_folder=arguments.job_folder,
-        events=JsonLines() if arguments.json else for_people(),
-    )
+    events = JsonLines() if arguments.json else for_people()
+    try:
+        result = prove(
+            program,
+            values,
+            arguments.address,
+            keys=keys,
+            devices=arguments.devices.split(","),
+            toy=arguments.toy,
+            segment_max_memory=arguments.segment_max_memory,
+            max_instructions=arguments.max_instructions,
+            job_folder=arguments.job_folder,
+            events=events,
+        )
+    finally:
+        if isinstance(events, Bars):
+            events.stop()
     result.proof.save(proof_file)
     result.verifying_key.save(vk_file)
     summary: dict[str, Any] = {

@@ -24,12 +24,15 @@ _DEPTH = {"cuda": 2, "metal": 2, "cpu": 1}
 class Attempt:
     """A task that a device is at."""
 
-    job: str
+    owner: object
+    """The call of `Pool.prove` that it is for: a call after another may have the same job."""
     task: tuple[int, int]
     info: Any
     proof: Any
     started: float
     expected: float | None
+    void: bool = False
+    """What it is made of has to be made again: its result is not used."""
     took: float = 0.0
     """Seconds of the device."""
     returned: float = 0.0

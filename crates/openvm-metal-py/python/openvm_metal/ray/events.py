@@ -38,6 +38,7 @@ class Bars:
     """One bar for each phase, the devices with their rates, and the expected end, on a terminal."""
 
     def __init__(self) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._progress = Progress(
@@ -46,10 +47,15 @@ class Bars:
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
             transient=False,
         )
         self._bars: dict[str, Any] = {}
         self._progress.start()
+
+    def stop(self) -> None:
+        """The terminal is free again, also if the job failed before it began."""
+        self._progress.stop()
 
     def __call__(self, event: dict[str, Any]) -> None:
         name = event["event"]
@@ -67,7 +73,7 @@ class Bars:
         elif name in ("removed", "died", "strike", "joined"):
             self._progress.console.print(f"{event['device']}: {name} {event.get('reason', '')}")
         elif name in ("proved", "failed"):
-            self._progress.stop()
+            self.stop()
 
 
 def for_people() -> Events:

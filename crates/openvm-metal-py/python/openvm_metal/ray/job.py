@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,11 +69,13 @@ class Done:
     maker: str | None
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """One plan on a crew."""
 
     ray: Any
+    put: Callable[[Any, str], Any]
+    """Puts something with a name into the object store."""
     crew: Crew
     plan: Plan
     verifier: Verifier
@@ -86,7 +89,7 @@ class Job:
     done: dict[Task, Done] = field(default_factory=dict)
     avoid: dict[Task, set[str]] = field(default_factory=dict)
     suspects: dict[Task, tuple[Span, str]] = field(default_factory=dict)
-    checks: dict[Future[tuple[bytes, Span | None]], tuple[Member | None, Attempt]] = field(default_factory=dict)
+    checks: dict[Future[tuple[bytes, Span | None]], tuple[Member, Attempt]] = field(default_factory=dict)
     begun: Counter[Task] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
     conflicts: int = 0
@@ -111,7 +114,7 @@ class Job:
     # What was done before.
 
     def _resume(self) -> None:
-        """Takes what is in the folder, from the root down: what is below a finished node is not needed."""
+        """Takes what is in the folder: segments, then the nodes over them."""
         if self.folder is None:
             return
         for index in range(self.plan.levels[0]):
@@ -148,14 +151,17 @@ class Job:
                     break
                 self._start(member, task)
 
+    def _is_own(self, attempt: Attempt) -> bool:
+        return attempt.owner is self and not attempt.void
+
     def _running(self) -> dict[Task, list[tuple[Member, Attempt]]]:
         running: dict[Task, list[tuple[Member, Attempt]]] = {}
         for member in self.crew.members:
             for attempt in member.attempts:
-                if attempt.job == self.plan.job:
+                if self._is_own(attempt):
                     running.setdefault(attempt.task, []).append((member, attempt))
         for member, attempt in self.checks.values():
-            if member is not None:
+            if not attempt.void:
                 running.setdefault(attempt.task, []).append((member, attempt))
         return running
 
@@ -172,10 +178,12 @@ class Job:
         left = Counter(kind_of(task) for task in ready)
         others = [other for other in self.crew.members if other is not member and other.about]
         for task in ready:
-            if others and member.name in self.avoid.get(task, ()):
+            avoid = self.avoid.get(task, ())
+            able = [other for other in others if other.name not in avoid]
+            if able and member.name in avoid:
                 continue
             own = self._expected(member, task)
-            theirs = [seconds for other in others if (seconds := self._expected(other, task)) is not None]
+            theirs = [seconds for other in able if (seconds := self._expected(other, task)) is not None]
             if not too_slow(own, theirs, left[kind_of(task)]):
                 return task
         now = time.monotonic()
@@ -198,7 +206,7 @@ class Job:
         else:
             below = [self._ref(child) for child in self.board.below(task)]
             refs = actor.node.options(num_returns=2).remote(self.plan.job, self.data, level, index, *below)
-        attempt = Attempt(self.plan.job, task, *refs, time.monotonic(), self._expected(member, task))
+        attempt = Attempt(self, task, *refs, time.monotonic(), self._expected(member, task))
         member.attempts.append(attempt)
         self.begun[task] += 1
         self.tell("started", level=level, index=index, device=member.name)
@@ -206,7 +214,7 @@ class Job:
     def _ref(self, task: Task) -> Any:
         done = self.done[task]
         if done.ref is None:
-            done.ref = self.ray.put(done.proof)
+            done.ref = self.put(done.proof, task_name(task))
         return done.ref
 
     # What became of it.
@@ -242,7 +250,7 @@ class Job:
 
         if attempt not in member.attempts:
             return
-        own = attempt.job == self.plan.job
+        own = self._is_own(attempt)
         try:
             info = self.ray.get(attempt.info)
         except exceptions.RayTaskError as error:
@@ -306,10 +314,10 @@ class Job:
             raise ProveError(f"{task_name(task)} has no span")
         return span
 
-    def _judge(self, check: Future[tuple[bytes, Span | None]], member: Member | None, attempt: Attempt) -> None:
+    def _judge(self, check: Future[tuple[bytes, Span | None]], member: Member, attempt: Attempt) -> None:
         from ray.exceptions import RayError
 
-        if member is None or attempt.task in self.board.done:
+        if attempt.void or attempt.task in self.board.done:
             return
         try:
             proof, span = check.result()
@@ -322,7 +330,7 @@ class Job:
             self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
             return
         done = Done(proof, span, attempt.proof, member.name)
-        if not self._convicts(attempt.task, done):
+        if not self._joins_neighbours(attempt.task, done):
             return
         if self.folder is not None:
             self.folder.store(attempt.task, proof)
@@ -340,9 +348,10 @@ class Job:
             bytes=len(proof),
         )
 
-    def _convicts(self, task: Task, done: Done) -> bool:
-        """Compares a segment's ends with those of its neighbours. If they do not join, one of the two is a valid proof of something else: both are
-        made again, and the device whose ends were others then has a strike."""
+    def _joins_neighbours(self, task: Task, done: Done) -> bool:
+        """Whether a segment begins where the one before ends, and ends where the next one begins. If not, one of the two is a valid proof of
+        something else: both are made again, with all that was made of them. The device whose first proof differs from the second then has a
+        strike."""
         if task[0] != 0 or done.span is None:
             return True
         suspect = self.suspects.pop(task, None)
@@ -366,10 +375,23 @@ class Job:
                 if found.span is not None and found.maker is not None:
                     self.suspects[(0, number)] = (found.span, found.maker)
                     self.avoid.setdefault((0, number), set()).add(found.maker)
-                self.done.pop((0, number), None)
-                self.board.undo((0, number))
+                self._undo((0, number))
             return False
         return True
+
+    def _undo(self, task: Task) -> None:
+        """Has a task done again, with everything above it, and with what that needs and was given away."""
+        undone = self.board.undo(task)
+        for gone in undone:
+            self.done.pop(gone, None)
+            # A node that is being made of it.
+            for parent in self.board.above(gone):
+                for _, attempt in self._running().get(parent, ()):
+                    attempt.void = True
+        for node in undone:
+            for child in self.board.below(node):
+                if child in self.board.done and not self.done[child].proof:
+                    self._undo(child)
 
     def _finish(self, task: Task, done: Done) -> None:
         self.done[task] = done
@@ -399,6 +421,6 @@ class Job:
         return sum(count - 1 for count in self.begun.values() if count > 1)
 
     def give_up(self) -> None:
-        """Waits for the verifications that are under way."""
+        """Cancels the verifications that have not begun."""
         for check in self.checks:
             check.cancel()

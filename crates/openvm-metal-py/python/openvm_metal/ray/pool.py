@@ -2,6 +2,7 @@
 
 import os
 import platform
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from .._openvm_metal import Input
 
 
+# Seconds that the first device waits for the others before segments are cut for those that are there.
+_OTHERS = 60.0
+
+
 class Pool:
-    """A program and its keys on the devices of a cluster, for one proof after another.
+    """A program and its keys on the devices of a cluster, for one proof after another: calls from several threads wait for each other.
 
     Args:
         program: what is proved.
@@ -63,6 +68,7 @@ class Pool:
         self._driver_device = driver_device
         self._segment_max_memory = segment_max_memory
         self._prover: Prover | None = None
+        self._proving = threading.Lock()
         # Settings that do not go together and foreign keys are told before anything starts.
         Prover(program, keys, driver_device, toy=toy, segment_max_memory=segment_max_memory, children=children)
         with ExitStack() as stack:
@@ -104,8 +110,14 @@ class Pool:
         if self._prover is None:
             memory = self._segment_max_memory
             if memory is None:
-                while not any(member.about for member in self._crew.members):
+                deadline = None
+                while deadline is None or time.monotonic() < deadline:
                     self._wait_for_one()
+                    ready = [member.about is not None for member in self._crew.members]
+                    if ready and all(ready):
+                        break
+                    if deadline is None and any(ready):
+                        deadline = time.monotonic() + min(self._patience, _OTHERS)
                 memory = min(m.about["segment_max_memory"] for m in self._crew.members if m.about)
             self._prover = Prover(
                 self._program, self._keys, self._driver_device, segment_max_memory=memory, children=self._children
@@ -142,6 +154,16 @@ class Pool:
             JobFolderError: the folder is of another job, damaged, or cannot be written.
             NoWorkersError, StoreFullError, VersionMismatchError: what went wrong in the cluster. With a folder the same call goes on.
         """
+        with self._proving:
+            return self._prove(input, job_folder, max_instructions, events)
+
+    def _prove(
+        self,
+        input: "Input",
+        job_folder: str | os.PathLike[str] | None,
+        max_instructions: int | None,
+        events: Events | None,
+    ) -> Result:
         clock = time.monotonic()
         tell = Teller(events) if events is not None else self._tell
         prover = self._driver()
@@ -154,9 +176,10 @@ class Pool:
             instructions=plan.instructions,
         )
         folder = None if job_folder is None else JobFolder(job_folder, plan)
-        values = input if input is None or isinstance(input, bytes) else list(input)
+        values = bytes(input) if isinstance(input, (bytes, bytearray, memoryview)) else input if input is None else list(input)
         job = Job(
             ray=self._ray,
+            put=self._put,
             crew=self._crew,
             plan=plan,
             verifier=self._verifier,

@@ -58,8 +58,9 @@ class Worker:
             "loading": self._loading,
         }
 
-    def _begin(self, job: str, data: list[Any]) -> None:
-        """Takes up a job. `data` holds the reference to plan and input, so that they are fetched once for each job."""
+    def _begin(self, job: str, data: list[Any]) -> tuple[Any, Any]:
+        """Takes up a job: its plan, and the worker of its segments. `data` holds the reference to plan and input, so that they are fetched once
+        for each job."""
         import ray
 
         from .. import Plan
@@ -71,24 +72,25 @@ class Worker:
                 self._plan = Plan.from_json(text)
                 self._worker = self._prover.worker(self._plan, values)
                 self._job = job
+            return self._plan, self._worker
 
     def segment(self, job: str, data: list[Any], index: int) -> tuple[dict[str, Any], bytes]:
-        """The proof of a segment, behind what it took."""
+        """What it took, and the proof of a segment."""
         clock = time.monotonic()
-        self._begin(job, data)
-        return self._made(clock, self._worker.prove(index))
+        _, worker = self._begin(job, data)
+        return self._made(clock, worker.prove(index))
 
     def end(self, job: str, data: list[Any]) -> tuple[dict[str, Any], bytes]:
-        """What the guest revealed, behind what it took."""
+        """What it took, and what the guest revealed."""
         clock = time.monotonic()
-        self._begin(job, data)
-        return self._made(clock, self._worker.end())
+        _, worker = self._begin(job, data)
+        return self._made(clock, worker.end())
 
     def node(self, job: str, data: list[Any], level: int, index: int, *below: bytes) -> tuple[dict[str, Any], bytes]:
-        """The proof of a node over the proofs of its children, behind what it took."""
+        """What it took, and the proof of a node over the proofs of its children."""
         clock = time.monotonic()
-        self._begin(job, data)
-        return self._made(clock, self._prover.prove_node(self._plan, level, index, below))
+        plan, _ = self._begin(job, data)
+        return self._made(clock, self._prover.prove_node(plan, level, index, below))
 
     def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
         if not proof:

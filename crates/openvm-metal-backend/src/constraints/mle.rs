@@ -7,6 +7,8 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    evaluations::Evaluations,
+    generated::RunTables,
     interpreter::{EvalField, EvalPlan},
     next_openings::NextOpenings,
     pass::PassBuilder,
@@ -114,7 +116,13 @@ struct RoundPlan<'a> {
 
 impl RoundPlan<'_> {
     /// Evaluates a trace at `X = 1..=degree`, or at the end of its variables, or not any more.
-    fn add_trace(&mut self, t: usize, trace: &TracePlan, sums: &mut SumPlan) -> Slots {
+    fn add_trace(
+        &mut self,
+        t: usize,
+        trace: &TracePlan,
+        sums: &mut SumPlan,
+        tables: &mut RunTables,
+    ) -> Slots {
         let mut slots = [0..0, 0..0, 0..0];
         let (n, round) = (trace.n_lift, self.round);
         if n + 1 < round {
@@ -134,8 +142,8 @@ impl RoundPlan<'_> {
             }
             let first = self.num_slots;
             let count = steps.clone().count();
-            for (k, step) in steps.clone().enumerate() {
-                let job = ConstraintEvalJob {
+            let evaluations = Evaluations {
+                job: ConstraintEvalJob {
                     arena: trace.fold_base,
                     points,
                     column_stride: 1 << n,
@@ -144,13 +152,20 @@ impl RoundPlan<'_> {
                         _ => self.first[t].logup,
                     },
                     accumulators,
-                    step: step as u32,
+                    step: *steps.start() as u32,
                     half_rows: points,
                     ..Default::default()
-                };
-                let results = self.evals.evaluate(self.plan, t, kind, self.sections, job);
+                },
+                count: count as u32,
+                arena_stride: 0,
+                step_stride: 1,
+                field: EvalField::Extension,
+                sections: self.sections,
+            };
+            let results = self.evals.evaluate(self.plan, t, kind, evaluations, tables);
+            for k in 0..count {
                 for accumulator in 0..accumulators as usize {
-                    let sum = results.sum(accumulator as u64, 0, points, weights);
+                    let sum = results.sum(k as u32, accumulator as u64, 0, points, weights);
                     sums.push(first + accumulator * count + k, sum);
                 }
             }
@@ -197,6 +212,7 @@ impl MleRounds {
         let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
         let (mut folds, mut partial_words) = (FoldPlan::default(), 0u64);
+        let mut tables = RunTables::default();
         for round in 1..=n_max.unwrap_or(0) {
             let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
             let left = plan.traces.iter().filter(|trace| trace.n_lift + 1 >= round);
@@ -211,7 +227,8 @@ impl MleRounds {
                 num_slots: 0,
             };
             let traces = plan.traces.iter().enumerate();
-            let round_slots = traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums));
+            let round_slots =
+                traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums, &mut tables));
             slots.push(round_slots.collect());
             sums.end_pass();
             folds.add(plan, round);
@@ -221,7 +238,7 @@ impl MleRounds {
         Ok(Self {
             arena,
             partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, EvalField::Extension)?,
+            evals: EvalPlan::new(s, passes, EvalField::Extension, &tables)?,
             sums: sums.upload(s)?,
             slots,
             folds: folds.folds,

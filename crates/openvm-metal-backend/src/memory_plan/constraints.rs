@@ -97,7 +97,10 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
         let sections = shape.sections(cosets * points);
-        let sections = [0, 1].map(|k| trace.cosets[k] * trace.blocks[k].min(sections));
+        let sections = [0, 1].map(|k| {
+            let cosets = trace.cosets[k];
+            cosets * shape.sections_of(trace, k, sections, [points, cosets], false)
+        });
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
                 (used, results, section_points) = (0, 0, 0);
@@ -131,7 +134,9 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let mut spills = 0;
     for trace in &shape.traces {
         for k in (0..2).filter(|&k| trace.cosets[k] > 0) {
-            let sections = shape.degree * trace.blocks[k].min(sections);
+            let evaluations = [half(trace), shape.degree];
+            let sections = shape.sections_of(trace, k, sections, evaluations, true);
+            let sections = shape.degree * sections;
             words.results += 4 * (k as u64 + 1) * sections * half(trace);
             section_points += sections * half(trace).next_multiple_of(BLOCK);
             spills = spills.max(trace.spills[k]);

@@ -13,26 +13,24 @@ struct RuleParams {
     ulong partials;      // word of plane 0 of accumulator 0 at point 0 of section 0 of job 0
     ulong partials_stride;  // words between jobs
     ulong section_stride;   // words
-    uint column_stride;  // words between columns (base field) or planes (extension field) of the arena
+    uint column_stride;  // words between columns of the arena
     uint plane_stride;   // words between planes of the results
     uint threads;        // of the grid
     uint log_unit;       // threads that stay together
     uint log_threads;    // threads of a section of a job
-    uint jobs;           // cosets, or values of X
+    uint jobs;           // cosets
     uint sections;
     uint table;          // first word of the sections in the table of runs
     uint operands;       // first word of the program's operands
     uint coefficients;   // first entry of the coefficient table
     uint uniforms;       // first entry of the uniform table
-    uint step;           // extension field: X of job 0; 0: no pairs
-    uint half_rows;      // extension field: points between the rows of a pair
     uint unused;
 };
 
 /// What a thread computes: a section of the rules at the points from `first` on.
 struct RuleShare {
     uint job, section;
-    index_l thread;  // among those of its section and job
+    index_l place;   // among the threads of its section and job
 };
 inline RuleShare rule_share(constant RuleParams& p, index_l i) {
     uint unit = uint(lane_div_pow2(i, p.log_unit));
@@ -41,28 +39,28 @@ inline RuleShare rule_share(constant RuleParams& p, index_l i) {
     s.job = unit - rest * p.jobs;
     uint block = rest / p.sections;
     s.section = rest - block * p.sections;
-    s.thread = lane_mod_pow2(i, p.log_unit) + (ulong(block) << p.log_unit);
+    s.place = lane_mod_pow2(i, p.log_unit) + (ulong(block) << p.log_unit);
     return s;
 }
 /// Whether there is such a thread: on GPUs those that stay together may be more than there are. Vectors are whole.
 #if LANE_WIDTH > 1
-inline bool rule_inside(constant RuleParams& p, index_l thread) { return true; }
+inline bool rule_inside(constant RuleParams& p, index_l place) { return true; }
 #else
-inline bool rule_inside(constant RuleParams& p, index_l thread) { return thread < (1ul << p.log_threads); }
+inline bool rule_inside(constant RuleParams& p, index_l place) { return place < (1ul << p.log_threads); }
 #endif
 /// The first of V points of a thread, and how far it is to the next: neighbours on GPUs, whole vectors on CPUs.
 #if LANE_WIDTH > 1
-inline index_l rule_first(index_l thread, uint points) {
-    index_l r = thread;
-    r.base = thread.base * points;
+inline index_l rule_first(index_l place, uint points) {
+    index_l r = place;
+    r.base = place.base * points;
     return r;
 }
 #else
-inline index_l rule_first(index_l thread, uint points) { return thread * points; }
+inline index_l rule_first(index_l place, uint points) { return place * points; }
 #endif
 #define RULE_APART uint(LANE_WIDTH)
 
-// ---- base field: V points of a thread ------------------------------------------------------------
+// ---- V points of a thread ------------------------------------------------------------------------
 template <uint V> struct RulePoints {
     FpL p[V];
 };
@@ -133,7 +131,7 @@ template <uint V> inline RuleBase<V> rule_base(constant RuleParams& p, RuleShare
     c.column_stride = p.column_stride;
     c.coefficients = coefficients + p.coefficients;
     c.uniforms = uniforms + p.uniforms;
-    c.first = rule_first(s.thread, V);
+    c.first = rule_first(s.place, V);
     return c;
 }
 template <uint V> inline RulePoints<V> rule_load(RuleBase<V> c, uint column) {
@@ -169,50 +167,4 @@ template <uint V> inline void rule_store(RuleBase<V> c, device Fp* out, ulong pl
         MSL_UNROLL for (uint k = 0; k < 4u; k++) v[j].c[k] = FpL{fp_acc_reduce(s.part[4u * j + k])};
     }
     constraint_store_points<V>(out, plane_stride, c.first, RULE_APART, v);
-}
-
-// ---- extension field: one point of a thread, on the line through two rows ------------------------
-struct RuleExt {
-    typedef FpExtL Value;
-    typedef FpExtL Sum;
-    device const Fp* arena;
-    ulong column_stride;  // of a plane
-    device const FpExt* coefficients;
-    device const Fp* uniforms;
-    index_l first;
-    uint step;
-    ulong half_rows;
-};
-inline RuleExt rule_ext(constant RuleParams& p, RuleShare s, device const Fp* arena, device const FpExt* coefficients,
-                        device const Fp* uniforms) {
-    RuleExt c;
-    c.arena = arena + p.arena;
-    c.column_stride = p.column_stride;
-    c.coefficients = coefficients + p.coefficients;
-    c.uniforms = uniforms + p.uniforms;
-    c.first = s.thread;
-    c.step = p.step + s.job;
-    c.half_rows = p.half_rows;
-    return c;
-}
-inline FpExtL rule_load(RuleExt c, uint column) {
-    device const Fp* p = c.arena + 4ul * column * c.column_stride;
-    FpExtL v[1];
-    constraint_load_points<1u>(p, c.column_stride, c.step == 0u ? c.first : c.first + c.half_rows, RULE_APART, v);
-    if (c.step > 1u) {
-        FpExtL zero[1];
-        constraint_load_points<1u>(p, c.column_stride, c.first, RULE_APART, zero);
-        FpExtL slope = v[0] - zero[0];
-        for (uint k = 1; k < c.step; k++) v[0] = v[0] + slope;
-    }
-    return v[0];
-}
-inline FpL rule_uniform(RuleExt c, uint index) { return fp_lanes(c.uniforms[index]); }
-inline FpExtL rule_value(RuleExt c, FpL u) { return fpext_from_base(u); }
-inline FpExtL rule_sum(RuleExt c) { return fpext_zero<uint_l>(); }
-inline FpExtL rule_add(RuleExt c, uint coefficient, FpExtL v, FpExtL s) { return s + v * c.coefficients[coefficient]; }
-inline void rule_store(RuleExt c, device Fp* out, ulong plane_stride, FpExtL s) {
-    FpExtL v[1];
-    v[0] = s;
-    constraint_store_points<1u>(out, plane_stride, c.first, RULE_APART, v);
 }

@@ -1,6 +1,5 @@
 //! A program at all points of some cosets, or of some values of X.
 
-use super::interpreter::EvalField;
 use crate::params::ConstraintEvalJob;
 
 /// Evaluations of a program that differ in little: cosets, or values of X.
@@ -13,7 +12,6 @@ pub struct Evaluations {
     pub arena_stride: u64,
     /// From the X of one to that of the next.
     pub step_stride: u32,
-    pub field: EvalField,
     /// Most sections that the interpreter's programs are cut into.
     pub sections: usize,
 }

@@ -116,13 +116,7 @@ struct RoundPlan<'a> {
 
 impl RoundPlan<'_> {
     /// Evaluates a trace at `X = 1..=degree`, or at the end of its variables, or not any more.
-    fn add_trace(
-        &mut self,
-        t: usize,
-        trace: &TracePlan,
-        sums: &mut SumPlan,
-        tables: &mut RunTables,
-    ) -> Slots {
+    fn add_trace(&mut self, t: usize, trace: &TracePlan, sums: &mut SumPlan) -> Slots {
         let mut slots = [0..0, 0..0, 0..0];
         let (n, round) = (trace.n_lift, self.round);
         if n + 1 < round {
@@ -159,10 +153,10 @@ impl RoundPlan<'_> {
                 count: count as u32,
                 arena_stride: 0,
                 step_stride: 1,
-                field: EvalField::Extension,
                 sections: self.sections,
             };
-            let results = self.evals.evaluate(self.plan, t, kind, evaluations, tables);
+            // Kernels of rules over the extension field were slower: their values do not fit the registers.
+            let results = self.evals.evaluate(self.plan, t, kind, evaluations, None);
             for k in 0..count {
                 for accumulator in 0..accumulators as usize {
                     let sum = results.sum(k as u32, accumulator as u64, 0, points, weights);
@@ -212,7 +206,6 @@ impl MleRounds {
         let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
         let (mut folds, mut partial_words) = (FoldPlan::default(), 0u64);
-        let mut tables = RunTables::default();
         for round in 1..=n_max.unwrap_or(0) {
             let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
             let left = plan.traces.iter().filter(|trace| trace.n_lift + 1 >= round);
@@ -227,8 +220,7 @@ impl MleRounds {
                 num_slots: 0,
             };
             let traces = plan.traces.iter().enumerate();
-            let round_slots =
-                traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums, &mut tables));
+            let round_slots = traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums));
             slots.push(round_slots.collect());
             sums.end_pass();
             folds.add(plan, round);
@@ -238,7 +230,7 @@ impl MleRounds {
         Ok(Self {
             arena,
             partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, EvalField::Extension, &tables)?,
+            evals: EvalPlan::new(s, passes, EvalField::Extension, &RunTables::default())?,
             sums: sums.upload(s)?,
             slots,
             folds: folds.folds,

@@ -25,14 +25,15 @@ pub struct Results {
 }
 
 impl PassBuilder {
-    /// Evaluates a program of trace `t`: by kernels of its rules if there are any, else by the interpreter.
+    /// Evaluates a program of trace `t`: by kernels of its rules if there are `tables` for them and they are ready, else
+    /// by the interpreter.
     pub fn evaluate(
         &mut self,
         plan: &Plan<'_>,
         t: usize,
         kind: ProgramKind,
         evaluations: Evaluations,
-        tables: &mut RunTables,
+        tables: Option<&mut RunTables>,
     ) -> Results {
         let Evaluations { job, count, .. } = evaluations;
         let mut results = Results {
@@ -41,7 +42,8 @@ impl PassBuilder {
             sections: 0,
             section_stride: 4 * job.accumulators * job.points,
         };
-        let rules = plan.rules(t, kind, self.partials, &evaluations, tables);
+        let rules =
+            tables.and_then(|tables| plan.rules(t, kind, self.partials, &evaluations, tables));
         if let Some((mut launches, sections)) = rules {
             self.evals.rules.append(&mut launches);
             results.sections = sections;

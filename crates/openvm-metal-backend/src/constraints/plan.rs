@@ -9,7 +9,7 @@ use super::{
     evaluations::Evaluations,
     generated::{ReadyPart, RuleLaunch, RulePoints, RunTables},
     input::{ConstraintInput, Sources, NO_COLUMN},
-    interpreter::{EvalField, Interpreter, Resources},
+    interpreter::{Interpreter, Resources},
 };
 use crate::{
     config::{ConstraintKernels, MetalProverConfig},
@@ -266,12 +266,9 @@ impl<'a> Plan<'a> {
                 operands: ready.operands,
                 coefficients: job.coefficients,
                 uniforms: self.traces[t].uniforms,
-                step: job.step,
-                half_rows: job.half_rows,
                 ..Default::default()
             },
             points: job.points,
-            extension: evaluations.field == EvalField::Extension,
             vectors: self.vectors,
         };
         points.launches(&self.profile, tables, rules, &ready.parts)

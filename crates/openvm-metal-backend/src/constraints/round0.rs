@@ -250,10 +250,9 @@ impl Round0<'_> {
                 count: cosets as u32,
                 arena_stride: coset_stride,
                 step_stride: 0,
-                field: EvalField::Base,
                 sections,
             };
-            let tables = &mut self.tables;
+            let tables = Some(&mut self.tables);
             let results = self.evals.evaluate(self.plan, t, kind, evaluations, tables);
             for c in 0..cosets {
                 let weights = self.eq.level(trace.n_lift, 0) + first_point;

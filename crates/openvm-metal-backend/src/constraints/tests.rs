@@ -40,6 +40,11 @@ pub fn scratch(name: &str) -> PathBuf {
     target.join(name)
 }
 
+/// Whether all is tested that takes minutes, docs/testing.md.
+fn campaign() -> bool {
+    std::env::var_os("OPENVM_METAL_TEST_CAMPAIGN").is_some_and(|value| value == "1")
+}
+
 /// Kernels of rules are compiled and used wherever they can be.
 fn generated() -> MetalProverConfig {
     MetalProverConfig {

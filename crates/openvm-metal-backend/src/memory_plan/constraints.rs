@@ -99,7 +99,7 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
         let sections = shape.sections(cosets * points);
         let sections = [0, 1].map(|k| {
             let cosets = trace.cosets[k];
-            cosets * shape.sections_of(trace, k, sections, [points, cosets], false)
+            cosets * shape.sections_of(trace, k, sections, [points, cosets])
         });
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
@@ -134,9 +134,7 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let mut spills = 0;
     for trace in &shape.traces {
         for k in (0..2).filter(|&k| trace.cosets[k] > 0) {
-            let evaluations = [half(trace), shape.degree];
-            let sections = shape.sections_of(trace, k, sections, evaluations, true);
-            let sections = shape.degree * sections;
+            let sections = shape.degree * trace.blocks[k].min(sections);
             words.results += 4 * (k as u64 + 1) * sections * half(trace);
             section_points += sections * half(trace).next_multiple_of(BLOCK);
             spills = spills.max(trace.spills[k]);

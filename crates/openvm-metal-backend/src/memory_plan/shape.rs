@@ -225,7 +225,7 @@ impl ProofShape {
         }
     }
 
-    /// Sections of program `k` of a trace (constraints, interactions) at `points` points of each of `jobs` evaluations,
+    /// Sections in round 0 of program `k` of a trace (constraints, interactions) at `points` points of each of `jobs` evaluations,
     /// if programs are cut into `sections`: the more of the interpreter's and those of its kernels.
     pub fn sections_of(
         &self,
@@ -233,9 +233,8 @@ impl ProofShape {
         k: usize,
         sections: u64,
         [points, jobs]: [u64; 2],
-        extension: bool,
     ) -> u64 {
-        let kernels = trace.kernels[k].most(&self.profile, points, jobs, extension);
+        let kernels = trace.kernels[k].most(&self.profile, points, jobs);
         trace.blocks[k].min(sections).max(kernels)
     }
 

@@ -102,8 +102,6 @@ pub struct RuleParams {
     pub operands: u32,
     pub coefficients: u32,
     pub uniforms: u32,
-    pub step: u32,
-    pub half_rows: u32,
     pub unused: u32,
 }
 

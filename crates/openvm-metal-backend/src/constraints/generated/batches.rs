@@ -12,7 +12,7 @@ const UNIT_STATEMENTS: usize = 3000;
 /// A rule of more statements is left to the interpreter: compilers take too long for it.
 const LONGEST_RULE: usize = 4000;
 
-/// Points of a thread over the base field, by the number of accumulators.
+/// Points of a thread, by the number of accumulators.
 fn points(kind: DeviceKind, accumulators: u32) -> u32 {
     match (kind, accumulators) {
         (DeviceKind::Cpu, _) => 1,

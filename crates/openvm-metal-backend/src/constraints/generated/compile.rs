@@ -10,7 +10,7 @@ use openvm_metal_common::{
     kernel::ArgKind, DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols,
 };
 
-use super::text::{self, Values, MAX_THREADS};
+use super::text::{self, MAX_THREADS};
 use crate::params::RuleParams;
 
 /// Name of the units in messages.
@@ -29,15 +29,15 @@ impl Compiler {
         Self { kind, folder }
     }
 
-    /// A loadable unit of a text for this kind of device with these kernels, or why there is none.
+    /// A loadable unit of a text with so many kernels for this kind of device, or why there is none.
     ///
     /// # Errors
     /// That there is no compiler on this machine and no file in the folder, or the compiler's words.
-    pub fn compile(&self, text: &str, values: &[(usize, Values)]) -> Result<RuntimeSource, String> {
+    pub fn compile(&self, text: &str, kernels: usize) -> Result<RuntimeSource, String> {
         let mut source = RuntimeSource {
             name: UNIT.into(),
             slices: true,
-            kernels: values.iter().map(|(k, v)| describe(*k, *v)).collect(),
+            kernels: (0..kernels).map(describe).collect(),
             ..RuntimeSource::default()
         };
         match self.kind {
@@ -48,13 +48,22 @@ impl Compiler {
         Ok(source)
     }
 
+    /// Whether PTX of this text was kept.
+    pub fn has(&self, text: &str) -> bool {
+        self.kept(text).is_file()
+    }
+
+    fn kept(&self, text: &str) -> PathBuf {
+        self.folder.join(format!("{}.ptx", key(text)))
+    }
+
     fn tools(&self) -> Result<Toolchain, BuildError> {
         Toolchain::new(self.folder.join("scratch"))
     }
 
     /// PTX of a unit, from the folder if it was compiled before, here or elsewhere.
     fn ptx(&self, text: &str) -> Result<String, String> {
-        let path = self.folder.join(format!("{}.ptx", key(text)));
+        let path = self.kept(text);
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
@@ -105,14 +114,14 @@ pub fn key(text: &str) -> String {
 }
 
 /// A kernel of rules as the run time sees it, without native code.
-fn describe(part: usize, values: Values) -> RuntimeKernel {
+fn describe(part: usize) -> RuntimeKernel {
     let arg = |name: &str, index, kind| RuntimeArg {
         name: name.into(),
         index,
         kind,
     };
     let read = |elem| ArgKind::BufferRead { elem };
-    let name = text::kernel_name(part, values);
+    let name = text::kernel_name(part);
     RuntimeKernel {
         args: vec![
             arg("arena", 0, read(4)),

@@ -18,7 +18,7 @@ const KERNEL_FOLDER: &str = "OPENVM_METAL_CACHE";
 pub fn open(chosen: Option<&Path>) -> Result<PathBuf, String> {
     let folder = match chosen {
         Some(folder) => folder.to_path_buf(),
-        None => root().join("constraint-kernels"),
+        None => default(),
     };
     match make(&folder) {
         Ok(()) => Ok(folder),
@@ -27,6 +27,16 @@ pub fn open(chosen: Option<&Path>) -> Result<PathBuf, String> {
             folder.display()
         )),
     }
+}
+
+/// The folder for kernels if it is there already and may be used.
+pub fn existing(chosen: Option<&Path>) -> Option<PathBuf> {
+    let folder = chosen.map_or_else(default, Path::to_path_buf);
+    (folder.is_dir() && make(&folder).is_ok()).then_some(folder)
+}
+
+fn default() -> PathBuf {
+    root().join("constraint-kernels")
 }
 
 fn root() -> PathBuf {

@@ -21,19 +21,19 @@ struct PendingPart {
     kernel: usize,
 }
 
-/// Shapes of a program with their kernels: one over the base field and, the next one, one over the extension field.
+/// Shapes of a program with their kernel.
 #[derive(Clone)]
 pub struct ReadyPart {
     pub shapes: Range<usize>,
-    /// Points of a thread over the base field.
+    /// Points of a thread.
     pub points: u32,
     pub unit: Arc<RuntimeUnit>,
-    /// Number of the first kernel in the unit.
+    /// Number of the kernel in the unit.
     pub kernel: usize,
 }
 
 impl ProgramKernels {
-    /// Adds some shapes, whose kernels are those of `unit` from number `kernel` on.
+    /// Adds some shapes, whose kernel is number `kernel` of `unit`.
     pub(super) fn push(
         &mut self,
         shapes: Range<usize>,

@@ -81,8 +81,6 @@ pub struct RulePoints {
     pub params: RuleParams,
     /// Points of a job.
     pub points: u32,
-    /// Over the extension field.
-    pub extension: bool,
     /// Threads run as vectors, so that whole ones must stay together.
     pub vectors: bool,
 }
@@ -103,7 +101,7 @@ impl RulePoints {
         let mut planned = Vec::new();
         let mut all = 0;
         for part in parts {
-            let points = if self.extension { 1 } else { part.points };
+            let points = part.points;
             if !self.points.is_power_of_two() || self.points < points {
                 return None;
             }
@@ -132,7 +130,7 @@ impl RulePoints {
                 let results = evaluated * 16 * accumulators * u64::from(sections);
                 RuleLaunch {
                     unit: part.unit.clone(),
-                    kernel: part.kernel + usize::from(self.extension),
+                    kernel: part.kernel,
                     params: RuleParams {
                         table,
                         sections,
@@ -144,16 +142,9 @@ impl RulePoints {
                     },
                     first: self.params.partials,
                     words: self.params.partials_stride * u64::from(jobs),
-                    cost: match self.extension {
-                        // An extension product is 9.5 products.
-                        true => Cost {
-                            products: products * 19 / 2,
-                            bytes: 32 * loads + results,
-                        },
-                        false => Cost {
-                            products,
-                            bytes: 4 * loads + results,
-                        },
+                    cost: Cost {
+                        products,
+                        bytes: 4 * loads + results,
                     },
                 }
             },

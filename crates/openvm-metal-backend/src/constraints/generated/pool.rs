@@ -3,18 +3,14 @@
 use std::{
     collections::VecDeque,
     panic::{catch_unwind, AssertUnwindSafe},
-    path::PathBuf,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
 };
 
-use openvm_metal_common::{DeviceKind, MetalContext, RuntimeUnit};
+use openvm_metal_common::{MetalContext, RuntimeUnit};
 use serde::Serialize;
 
-use super::{
-    compile::{key, Compiler},
-    text::{self, Part},
-};
+use super::compile::{key, Compiler};
 
 /// Threads that compile at the same time, at most.
 const MAX_COMPILERS: usize = 8;
@@ -115,14 +111,13 @@ struct Pool {
 
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
-/// The unit of some parts on a device: known, or begun now if there is a folder for it.
+/// The unit of a text with so many kernels on a device: known, or begun now if there is a compiler for it.
 pub fn unit(
     context: &MetalContext,
-    kind: DeviceKind,
-    folder: &Result<PathBuf, String>,
-    parts: &[Part<'_>],
+    compiler: Result<Compiler, String>,
+    text: String,
+    kernels: usize,
 ) -> Arc<Unit> {
-    let text = text::for_device(kind, parts);
     let key = key(&text);
     let mut pool = lock(&POOL);
     let pool = pool.get_or_insert_with(Pool::default);
@@ -138,16 +133,14 @@ pub fn unit(
         state: Mutex::new(State::Waiting),
         ended: Condvar::new(),
     });
-    let folder = match folder {
-        Ok(folder) => folder.clone(),
+    let compiler = match compiler {
+        Ok(compiler) => compiler,
         Err(reason) => {
-            unit.end(Err(reason.clone()));
+            unit.end(Err(reason));
             return unit;
         }
     };
     pool.units.push(Arc::downgrade(&unit));
-    let compiler = Compiler::new(kind, folder);
-    let values = text::values(parts);
     // A key that is dropped is not compiled any more.
     let wanted = Arc::downgrade(&unit);
     pool.waiting.push_back(Box::new(move || {
@@ -155,7 +148,7 @@ pub fn unit(
             return;
         };
         let load = || {
-            let source = compiler.compile(&text, &values)?;
+            let source = compiler.compile(&text, kernels)?;
             let loaded = unit.context.load_unit(&source);
             loaded.map_err(|error| error.to_string())
         };

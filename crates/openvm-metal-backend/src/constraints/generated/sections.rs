@@ -12,7 +12,7 @@ const MAX_SECTIONS: usize = 512;
 pub fn sections(profile: &DeviceProfile, threads: u64) -> usize {
     let wanted = match profile.execution {
         Execution::MultiCore => 1 << 8,
-        Execution::ManyCore => 2 * profile.threads_in_flight() as u64,
+        Execution::ManyCore => 2 * profile.threads_in_flight(),
     };
     (wanted.div_ceil(threads.max(1)) as usize).clamp(1, MAX_SECTIONS)
 }
@@ -37,10 +37,9 @@ pub struct PlannedSections(pub(super) Vec<(u64, u32)>);
 
 impl PlannedSections {
     /// Most sections at `points` points of each of `jobs` evaluations.
-    pub fn most(&self, profile: &DeviceProfile, points: u64, jobs: u64, extension: bool) -> u64 {
+    pub fn most(&self, profile: &DeviceProfile, points: u64, jobs: u64) -> u64 {
         let of = |&(rows, of_thread): &(u64, u32)| {
-            let of_thread = if extension { 1 } else { u64::from(of_thread) };
-            let log_threads = (points / of_thread).max(1).ilog2();
+            let log_threads = (points / u64::from(of_thread)).max(1).ilog2();
             let threads = threads(profile, log_threads, jobs);
             rows.min(sections(profile, threads) as u64)
         };

@@ -18,12 +18,25 @@ use crate::{
     programs::AirPrograms,
 };
 
-/// Whether kernels are made for rules.
-fn wanted(config: &MetalProverConfig) -> Result<bool, MetalProverError> {
-    Ok(match config.constraint_kernels.resolved()? {
-        ConstraintKernels::Generated => true,
-        // No device was measured yet on which they are quicker.
-        ConstraintKernels::Interpreted | ConstraintKernels::Auto => false,
+/// Whether kernels are compiled, or only taken where they were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Compiled,
+    Found,
+}
+
+/// Where the kernels of rules come from; `None` if there are to be none.
+fn origin(
+    kind: DeviceKind,
+    config: &MetalProverConfig,
+) -> Result<Option<Origin>, MetalProverError> {
+    Ok(match (config.constraint_kernels.resolved()?, kind) {
+        (ConstraintKernels::Generated, _) => Some(Origin::Compiled),
+        // Compilers take seconds to minutes of processors that are needed for traces.
+        (ConstraintKernels::Auto, DeviceKind::Cuda) => Some(Origin::Found),
+        // Not measured there yet.
+        (ConstraintKernels::Auto, DeviceKind::Cpu | DeviceKind::Metal) => None,
+        (ConstraintKernels::Interpreted, _) => None,
     })
 }
 
@@ -39,17 +52,34 @@ pub fn start<'a>(
     let kind = context.info().kind;
     let airs: Vec<&AirPrograms> = airs.into_iter().collect();
     let mut kernels = vec![[None, None]; airs.len()];
-    if !wanted(config)? {
+    let Some(origin) = origin(kind, config)? else {
         return Ok(kernels);
-    }
-    let folder = folder::open(config.kernel_folder.as_deref());
+    };
+    let folder = match origin {
+        Origin::Compiled => folder::open(config.kernel_folder.as_deref()),
+        Origin::Found => match folder::existing(config.kernel_folder.as_deref()) {
+            Some(folder) => Ok(folder),
+            None => return Ok(kernels),
+        },
+    };
+    let mut missing = Vec::new();
     for batch in batches(kind, airs) {
         let parts: Vec<Part<'_>> = batch.iter().map(|(_, part)| part.clone()).collect();
-        let unit = pool::unit(context, kind, &folder, &parts);
+        let compiler = folder.clone().map(|folder| Compiler::new(kind, folder));
+        let text = text::for_device(kind, &parts);
+        if origin == Origin::Found && !compiler.as_ref().is_ok_and(|c| c.has(&text)) {
+            missing.extend(batch.into_iter().map(|(owner, _)| owner));
+            continue;
+        }
+        let unit = pool::unit(context, compiler, text, parts.len());
         for (number, ((a, k), part)) in batch.into_iter().enumerate() {
             let program = kernels[a][k].get_or_insert_with(ProgramKernels::default);
-            program.push(part.shapes, part.points, unit.clone(), 2 * number);
+            program.push(part.shapes, part.points, unit.clone(), number);
         }
+    }
+    // A program is evaluated by the kernels of all its parts, or interpreted.
+    for (a, k) in missing {
+        kernels[a][k] = None;
     }
     Ok(kernels)
 }
@@ -74,7 +104,7 @@ pub fn compile_ahead<'a>(
     for batch in &batches {
         let parts: Vec<Part<'_>> = batch.iter().map(|(_, part)| part.clone()).collect();
         let text = text::for_device(kind, &parts);
-        let compiled = compiler.compile(&text, &text::values(&parts));
+        let compiled = compiler.compile(&text, parts.len());
         compiled.map_err(failed)?;
     }
     Ok(batches.len())

@@ -8,7 +8,7 @@ use openvm_metal_builder::{
 };
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
-use super::text::{apple_unit, unit, values, Part};
+use super::text::{apple_unit, unit, Part};
 use crate::{
     constraints::tests::{keccak_key, random_keys, scratch},
     prelude::{Digest, F},
@@ -47,7 +47,7 @@ fn emitted_kernels_keep_the_rules() -> Outcome {
         let text = apple_unit(&parts);
         let p = tools.apple_text_of(root, &text)?;
         let mut scan = scan::scan(&p.tokens);
-        assert_eq!(scan.entries.len(), values(&parts).len());
+        assert_eq!(scan.entries.len(), parts.len());
         scan.findings.extend(p.findings.iter().cloned());
         let found = lint::tokens(&p.tokens, &scan);
         assert!(found.is_empty(), "{found:#?}");

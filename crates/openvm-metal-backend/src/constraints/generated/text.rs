@@ -21,47 +21,18 @@ const HEADERS: [&str; 5] = [
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_HEADERS: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.h"));
 
-/// The field of the variables, and points of a thread over the base field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Values {
-    Base { points: u32 },
-    Extension,
-}
-
-impl Values {
-    /// Points of a thread.
-    pub fn points(self) -> u32 {
-        match self {
-            Self::Base { points } => points,
-            Self::Extension => 1,
-        }
-    }
-}
-
-/// Shapes of a program that are one kernel for each field.
+/// Shapes of a program that are one kernel.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
     pub rules: &'a Rules,
     pub shapes: Range<usize>,
-    /// Points of a thread over the base field.
+    /// Points of a thread.
     pub points: u32,
 }
 
-/// Kernels of a unit in its order: part and field.
-pub fn values(parts: &[Part<'_>]) -> Vec<(usize, Values)> {
-    let of = |(k, part): (usize, &Part<'_>)| {
-        let points = part.points;
-        [(k, Values::Base { points }), (k, Values::Extension)]
-    };
-    parts.iter().enumerate().flat_map(of).collect()
-}
-
-/// Name of a kernel.
-pub fn kernel_name(part: usize, values: Values) -> String {
-    match values {
-        Values::Base { .. } => format!("rules_base_{part}"),
-        Values::Extension => format!("rules_ext_{part}"),
-    }
+/// Name of the kernel of a part.
+pub fn kernel_name(part: usize) -> String {
+    format!("rules_{part}")
 }
 
 /// The unit of some parts for a kind of device.
@@ -98,8 +69,8 @@ fn with_kernels(mut text: String, parts: &[Part<'_>]) -> String {
             rule(&mut text, k, index, &part.rules.shapes[index]);
         }
     }
-    for (k, values) in values(parts) {
-        kernel(&mut text, k, &parts[k], values);
+    for (k, part) in parts.iter().enumerate() {
+        kernel(&mut text, k, part);
     }
     text
 }
@@ -206,22 +177,9 @@ fn expression(statement: &Statement) -> String {
 }
 
 /// The kernel over some shapes.
-fn kernel(text: &mut String, number: usize, part: &Part<'_>, values: Values) {
-    let (rules, shapes) = (part.rules, part.shapes.clone());
-    let points = values.points();
+fn kernel(text: &mut String, number: usize, part: &Part<'_>) {
+    let (rules, shapes, points) = (part.rules, part.shapes.clone(), part.points);
     let accumulators = rules.accumulators;
-    let (ty, sum, make) = match values {
-        Values::Base { points } => (
-            format!("RuleBase<{points}u>"),
-            format!("RuleBaseSum<{points}u>"),
-            format!("rule_base<{points}u>"),
-        ),
-        Values::Extension => ("RuleExt".into(), "FpExtL".into(), "rule_ext".into()),
-    };
-    let (unit, word) = match values {
-        Values::Base { .. } => ("products", 4),
-        Values::Extension => ("ext products", 32),
-    };
     let (products, loads): (u64, u64) = rules.shapes[shapes.clone()]
         .iter()
         .map(|s| {
@@ -232,8 +190,10 @@ fn kernel(text: &mut String, number: usize, part: &Part<'_>, values: Values) {
     put!(text, "/// Rules {shapes:?} at {points} points of each thread: reads the columns that its section names, writes its sums.");
     put!(
         text,
-        "/// Cost: {products} {unit}, {} bytes at a point in all sections.",
-        word * loads + 16 * u64::from(accumulators)
+        "/// Cost: {} * (p.jobs << p.log_threads) products, {} * (p.jobs << p.log_threads) + {} * p.threads bytes per launch.",
+        u64::from(points) * products,
+        u64::from(points) * 4 * loads,
+        u64::from(points) * 16 * u64::from(accumulators)
     );
     put!(
         text,
@@ -246,16 +206,16 @@ fn kernel(text: &mut String, number: usize, part: &Part<'_>, values: Values) {
          device const FpExt* coefficients [[buffer(2)]], device const Fp* uniforms [[buffer(3)]], \
          device const uint* runs [[buffer(4)]], device const uint* operands [[buffer(5)]], \
          constant RuleParams& p [[buffer(6)]], gid_l gid [[thread_position_in_grid]]) {{",
-        kernel_name(number, values)
+        kernel_name(number)
     );
     put!(text, "    if (gid >= p.threads) return;");
     put!(text, "    RuleShare at = rule_share(p, index_l(gid));");
-    put!(text, "    if (rule_inside(p, at.thread)) {{");
+    put!(text, "    if (rule_inside(p, at.place)) {{");
     put!(
         text,
-        "        {ty} c = {make}(p, at, arena, coefficients, uniforms);"
+        "        RuleBase<{points}u> c = rule_base<{points}u>(p, at, arena, coefficients, uniforms);"
     );
-    put!(text, "        {sum} sums[{accumulators}];");
+    put!(text, "        RuleBaseSum<{points}u> sums[{accumulators}];");
     for a in 0..accumulators {
         put!(text, "        sums[{a}] = rule_sum(c);");
     }

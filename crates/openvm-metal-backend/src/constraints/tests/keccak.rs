@@ -96,7 +96,6 @@ fn keccak_equals_the_reference() {
 }
 
 #[test]
-#[ignore = "its kernels take minutes to compile"]
 fn keccak_equals_the_reference_with_generated_kernels() {
     let (airs, ctx) = keccak(2);
     let params = test_system_params_small(4, 14, 3);

@@ -69,8 +69,8 @@ pub struct CircuitArgs {
     /// Proofs to make; medians leave the first one out.
     #[arg(long, value_name = "RUNS", default_value = "1")]
     runs: NonZeroUsize,
-    /// Folder of kernels that are written for the circuit's constraints: they are kept there, and found if they were
-    /// made elsewhere.
+    /// Folder of kernels that are written for the circuit's constraints. CUDA devices use those that they find there;
+    /// OPENVM_METAL_CONSTRAINT_KERNELS=generated makes them on any device, and keeps them.
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
     /// Make such kernels for CUDA devices into this folder, and no proof: for machines without a compiler.

@@ -29,10 +29,19 @@ pub fn open(chosen: Option<&Path>) -> Result<PathBuf, String> {
     }
 }
 
-/// The folder for kernels if it is there already and may be used.
+/// The folder for kernels if it is there already. One that was chosen and is not there, or that may not be used, is
+/// warned of.
 pub fn existing(chosen: Option<&Path>) -> Option<PathBuf> {
     let folder = chosen.map_or_else(default, Path::to_path_buf);
-    (folder.is_dir() && make(&folder).is_ok()).then_some(folder)
+    if !folder.is_dir() {
+        if chosen.is_some() {
+            let folder = folder.display();
+            tracing::warn!(%folder, "there is no such folder of kernels: constraints are interpreted");
+        }
+        return None;
+    }
+    let warn = |reason: &String| tracing::warn!(%reason, "constraints are interpreted");
+    open(Some(&folder)).inspect_err(warn).ok()
 }
 
 fn default() -> PathBuf {

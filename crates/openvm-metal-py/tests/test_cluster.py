@@ -66,7 +66,9 @@ def test_the_proof_is_that_of_one_process_and_faults_do_not_change_it(tmp_path, 
             kept = om.JobFolder(folder, plan)
             # Byte for byte, whoever made them.
             assert [kept.load((0, index)) for index in range(plan.levels[0])] == whole.segments
-            assert len(first.made) == 2 and sum(first.made.values()) == sum(plan.levels) + 1
+            # On a busy machine the killed worker may come back when nothing is left to prove.
+            assert 1 <= len(first.made) <= 2 and sum(first.made.values()) == sum(plan.levels) + 1
+            assert set(first.made) <= {event["device"] for event in mine.of("ready") + log.of("ready")}
             # A call's events are told to that call, its devices' too.
             assert mine.of("died") and mine.of("proved") and not log.of("died") and not first.removed
             again = pool.prove(INPUT, job_folder=folder)

@@ -1,9 +1,10 @@
 //! Measures a program on several devices: proves it again and again in one process, which keeps keys and the committed
 //! program, and prints one line of JSON for each proof.
 //!
-//! `devices ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES [IN_FLIGHT]]`: `VALUE` is the input in hexadecimal;
-//! `DEVICES` as `--devices` of the command takes them. The program gets RV32IM and OpenVM's default parameters. The
-//! first proof has keys, kernels and the commitment of the program in its time.
+//! `devices ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES,IN_FLIGHT ...]`: `VALUE` is the input in hexadecimal;
+//! `DEVICES` as `--devices` of the command takes them. There are so many proofs with each pair of numbers, of which `-` is
+//! the default. The program gets RV32IM and OpenVM's default parameters. The first proof has keys, kernels and the
+//! commitment of the program in its time.
 
 use std::{env, error::Error, fs};
 
@@ -13,9 +14,13 @@ use openvm_sdk_config::SdkVmConfig;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
-    let [elf, value, devices, proofs, bytes, numbers @ ..] = args.as_slice() else {
-        return Err("ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES [IN_FLIGHT]]".into());
+    let [elf, value, devices, proofs, bytes, settings @ ..] = args.as_slice() else {
+        return Err("ELF VALUE DEVICES PROOFS SEGMENT_BYTES [MACHINES,IN_FLIGHT ...]".into());
     };
+    let mut settings = settings.to_vec();
+    if settings.is_empty() {
+        settings.push(String::new());
+    }
     let devices: DeviceList = devices.parse()?;
     let devices = devices.resolve(|missing| eprintln!("{missing}"));
     let sdk = MetalSdk::builder(devices[0])
@@ -23,17 +28,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         .vm_config(SdkVmConfig::riscv32())
         .segment_max_memory(bytes.parse()?)
         .build()?;
-    let mut options = ProveOptions::default();
-    options.machines = numbers.first().map(|n| n.parse()).transpose()?;
-    options.in_flight = numbers.get(1).map(|n| n.parse()).transpose()?;
-
     let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
     let input = StdIn::from_bytes(&decode(value)?);
-    for _ in 0..proofs.parse::<usize>()? {
-        let (_, app) = sdk.prove_app(exe.clone(), input.clone(), &options)?;
-        println!("{{\"app\":{}}}", serde_json::to_string(&app)?);
-        let proved = sdk.prove(exe.clone(), input.clone(), &options)?;
-        println!("{{\"stark\":{}}}", serde_json::to_string(&proved.report)?);
+    for setting in settings {
+        let mut numbers = setting.split(',').map(|n| n.parse().ok());
+        let mut options = ProveOptions::default();
+        options.machines = numbers.next().flatten();
+        options.in_flight = numbers.next().flatten();
+        for _ in 0..proofs.parse::<usize>()? {
+            let (_, app) = sdk.prove_app(exe.clone(), input.clone(), &options)?;
+            let app = serde_json::to_string(&app)?;
+            println!("{{\"setting\":\"{setting}\",\"app\":{app}}}");
+            let proved = sdk.prove(exe.clone(), input.clone(), &options)?;
+            let stark = serde_json::to_string(&proved.report)?;
+            println!("{{\"setting\":\"{setting}\",\"stark\":{stark}}}");
+        }
     }
     Ok(())
 }

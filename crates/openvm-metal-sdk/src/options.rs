@@ -13,12 +13,12 @@ use crate::{error::SdkError, progress::Progress};
 /// Bound on instructions unless another is given: about 20 minutes of execution.
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
-/// Cores for each machine that records and traces segments, unless their number is given: recording takes one, making
-/// traces as many as there are.
-const CORES_PER_MACHINE: usize = 4;
+/// Cores for each machine that records and traces segments, unless their number is given: recording takes one, and so do
+/// most traces.
+const CORES_PER_MACHINE: usize = 2;
 
 /// Most machines for each device, unless their number is given.
-const MACHINES_PER_DEVICE: usize = 4;
+const MACHINES_PER_DEVICE: usize = 8;
 
 /// Segments in flight for each device beside those that machines work on, unless their number is given: one is proved
 /// and one is next.
@@ -38,7 +38,7 @@ pub struct ProveOptions<'a> {
     /// calling thread, one after another. If absent: two more than a device has machines.
     pub in_flight: Option<usize>,
     /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
-    /// the guest's memory twice. If absent: one for every four cores, but at most four for each device.
+    /// the guest's memory twice. If absent: one for every two cores, but at most eight for each device.
     pub machines: Option<usize>,
     /// Proofs of segments are stored in this folder, and taken from it if it is of the same job.
     pub resume: Option<&'a Path>,
@@ -169,9 +169,9 @@ mod tests {
         };
         assert_eq!(threads(None, None, 1, 2), Some((1, 3)));
         assert_eq!(threads(None, None, 2, 2), Some((1, 6)));
-        assert_eq!(threads(None, None, 1, 16), Some((4, 6)));
-        assert_eq!(threads(None, None, 1, 128), Some((4, 6)));
-        assert_eq!(threads(None, None, 2, 32), Some((8, 12)));
+        assert_eq!(threads(None, None, 1, 16), Some((8, 10)));
+        assert_eq!(threads(None, None, 1, 128), Some((8, 10)));
+        assert_eq!(threads(None, None, 2, 32), Some((16, 20)));
         assert_eq!(threads(Some(1), None, 1, 32), None);
         assert_eq!(threads(Some(0), None, 1, 32), None);
         assert_eq!(threads(Some(1), None, 2, 32), Some((2, 2)));

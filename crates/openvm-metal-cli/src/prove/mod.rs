@@ -72,8 +72,8 @@ pub struct ProofArgs {
     /// there are machines for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
-    /// How many machines record segments and make their traces; if absent, one for every four cores, but at most
-    /// four for each device.
+    /// How many machines record segments and make their traces; if absent, one for every two cores, but at most
+    /// eight for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     machines: Option<u16>,
     #[command(flatten)]

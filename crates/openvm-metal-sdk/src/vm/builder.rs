@@ -8,7 +8,7 @@ use openvm_circuit::arch::{
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
-use super::{TransportedChip, Uploader};
+use super::{one_thread::OneThread, TransportedChip, Uploader};
 use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::{F, SC},
@@ -80,10 +80,17 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?;
         let chips = Rc::new(cpu.inventory);
 
+        let one_thread = OneThread::default();
         let mut inventory = ChipInventory::new(circuit);
         for index in 0..chips.chips().len() {
             let uploader = self.uploader.clone();
-            let chip = TransportedChip::<E>::new(chips.clone(), index, uploader, self.order);
+            let chip = TransportedChip::<E>::new(
+                chips.clone(),
+                index,
+                uploader,
+                self.order,
+                one_thread.clone(),
+            );
             inventory.add_periphery_chip(chip);
         }
         inventory.executor_idx_to_insertion_idx = chips.executor_idx_to_insertion_idx.clone();

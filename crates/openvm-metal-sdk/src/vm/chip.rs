@@ -10,7 +10,7 @@ use openvm_circuit::{
 use openvm_cpu_backend::CpuBackend;
 use openvm_stark_backend::prover::AirProvingContext;
 
-use super::{poseidon2::sorted_trace, Uploader};
+use super::{one_thread::OneThread, poseidon2::sorted_trace, Uploader};
 use crate::{
     engine::SdkEngine,
     prelude::{F, SC},
@@ -23,6 +23,8 @@ pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC
 /// Chip `index` of an inventory of the CPU backend. Its trace is made on the host, row major, and uploaded
 /// once.
 ///
+/// Narrow traces are filled on one thread, see [`OneThread`].
+///
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.
 ///
@@ -33,6 +35,7 @@ pub struct TransportedChip<E: SdkEngine> {
     index: usize,
     uploader: Uploader<E>,
     order: RowOrder,
+    one_thread: OneThread,
 }
 
 impl<E: SdkEngine> TransportedChip<E> {
@@ -41,12 +44,14 @@ impl<E: SdkEngine> TransportedChip<E> {
         index: usize,
         uploader: Uploader<E>,
         order: RowOrder,
+        one_thread: OneThread,
     ) -> Self {
         Self {
             chips,
             index,
             uploader,
             order,
+            one_thread,
         }
     }
 
@@ -61,7 +66,9 @@ impl<E: SdkEngine> Chip<MatrixRecordArena<F>, E::PB> for TransportedChip<E> {
     fn generate_proving_ctx(&self, records: MatrixRecordArena<F>) -> AirProvingContext<E::PB> {
         let ctx = match (self.order, self.poseidon2()) {
             (RowOrder::Sorted, Some(chip)) => AirProvingContext::simple_no_pis(sorted_trace(chip)),
-            _ => self.chips.chips()[self.index].generate_proving_ctx(records),
+            _ => self
+                .one_thread
+                .generate(self.chips.chips()[self.index].as_ref(), records),
         };
         self.uploader.air(ctx)
     }

@@ -2,6 +2,7 @@
 
 mod builder;
 mod chip;
+mod one_thread;
 mod poseidon2;
 mod upload;
 

@@ -12,8 +12,9 @@ use super::{
     interpreter::{EvalField, EvalPlan},
     next_openings::NextOpenings,
     pass::PassBuilder,
-    plan::{Opening, Plan, ProgramKind, TracePlan},
+    plan::{Plan, ProgramKind},
     sums::{EqTables, SumPlan, Sums},
+    trace_plan::{Opening, TracePlan},
     weights::FirstCoefficient,
 };
 use crate::{

@@ -9,8 +9,9 @@ use super::{
     generated::RunTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
     pass::PassBuilder,
-    plan::{Plan, ProgramKind, TracePlan},
+    plan::{Plan, ProgramKind},
     sums::{EqTables, SumPlan},
+    trace_plan::TracePlan,
     weights::Weights,
 };
 use crate::{

@@ -92,7 +92,8 @@ impl Compiler {
     }
 }
 
-/// Whole or not there, whoever else writes it. A folder that cannot be written is no error.
+/// Writes under another name and renames, so that nobody reads half a file. If writing fails, the text is compiled again
+/// next time.
 fn keep(path: &Path, text: &str) {
     let part = path.with_extension(format!("{}.part", std::process::id()));
     if fs::write(&part, text).is_ok() {

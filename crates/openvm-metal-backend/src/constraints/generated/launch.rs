@@ -17,7 +17,7 @@ use crate::{
     programs::{Rules, Run, Shape},
 };
 
-/// No vector of a CPU has more threads, nor any that stays together.
+/// Log2 of the most threads that run as one vector or stay together.
 const LOG_VECTOR: u32 = 5;
 
 /// One launch of a kernel of rules.

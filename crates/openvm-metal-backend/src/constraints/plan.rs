@@ -4,7 +4,7 @@ use openvm_metal_common::{CommandStream, DeviceKind, DeviceProfile, Execution, M
 
 use super::{
     evaluations::Evaluations,
-    generated::{RuleLaunch, RulePoints, RunTables},
+    generated::{RuleEvaluation, RuleLaunch, SectionTables},
     input::{ConstraintInput, Sources},
     interpreter::{Interpreter, Resources},
     trace_plan::{Tables, TracePlan},
@@ -103,7 +103,7 @@ impl<'a> Plan<'a> {
         kind: ProgramKind,
         partials: u64,
         evaluations: &Evaluations,
-        tables: &mut RunTables,
+        tables: &mut SectionTables,
     ) -> Option<(Vec<RuleLaunch>, u32)> {
         let k = match kind {
             ProgramKind::Zerocheck => 0,
@@ -118,7 +118,7 @@ impl<'a> Plan<'a> {
         if (!self.always && steps < WORTH_A_LAUNCH) || job.accumulators != rules.accumulators {
             return None;
         }
-        let points = RulePoints {
+        let evaluation = RuleEvaluation {
             params: RuleParams {
                 arena: job.arena,
                 arena_stride: evaluations.arena_stride,
@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
             points: job.points,
             vectors: self.vectors,
         };
-        points.launches(&self.profile, tables, rules, &ready.parts)
+        evaluation.launches(&self.profile, tables, rules, &ready.kernels)
     }
 
     /// Registers and spill slots of a program.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     column_set::ColumnSet,
-    generated::ReadyPart,
+    generated::ReadyKernel,
     input::{Sources, TraceInput, NO_COLUMN},
 };
 use crate::{
@@ -52,8 +52,8 @@ pub struct TracePlan {
 
 /// A program whose kernels are ready.
 pub(super) struct ReadyRules {
-    pub parts: Vec<ReadyPart>,
-    /// First word of its rows.
+    pub kernels: Vec<ReadyKernel>,
+    /// First word of its operands.
     pub operands: u32,
 }
 
@@ -194,10 +194,10 @@ impl Tables {
     ) -> Option<ReadyRules> {
         let kernels = trace.air_data.kernels()[k].as_ref();
         let kernels = kernels.filter(|_| mode != ConstraintKernels::Interpreted)?;
-        let parts = kernels.ready(mode == ConstraintKernels::Generated)?;
+        let kernels = kernels.ready(mode == ConstraintKernels::Generated)?;
         let operands = self.operands.len() as u32;
         let of_rules = &trace.air_data.programs().rules()[k].operands;
         self.operands.extend_from_slice(of_rules);
-        Some(ReadyRules { parts, operands })
+        Some(ReadyRules { kernels, operands })
     }
 }

@@ -4,8 +4,8 @@
 //! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `roots` says which of its nodes each
 //! program delivers, `select` chooses instructions for a group of roots (fused multiply-add forms, evaluation order by
 //! register need), `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
-//! `program` holds the encoded result. `rules` has the same as shapes that repeat, `clusters` says which roots share
-//! one; kernels are written from them. `compile` puts the programs of one AIR together;
+//! `program` holds the encoded result. `rules` has the same as expressions that repeat, `clusters` says which
+//! roots are one expression; kernels are written from them. `compile` puts the programs of one AIR together;
 //! `interpret` runs them on the host, which is the reference for the kernels.
 
 mod allocate;
@@ -25,5 +25,5 @@ pub use self::{
     graph::Variable,
     program::{Instruction, Operation, Program},
     roots::LogupTerm,
-    rules::{Place, Rules, Run, Shape, Statement, Target},
+    rules::{Place, Rule, Rules, Statement, Target, UseRange},
 };

@@ -183,7 +183,7 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
     ruled
 }
 
-/// The accumulators of rules in parts of at most `statements`, each cut into at most `most` sections.
+/// The accumulators of rules in groups of at most `statements`, each cut into at most `most` sections.
 fn sum_of<V: Value>(
     rules: &Rules,
     statements: usize,
@@ -193,19 +193,19 @@ fn sum_of<V: Value>(
     coefficients: &[EF],
 ) -> [EF; 2] {
     let mut sum = [EF::ZERO; 2];
-    let mut rows = 0;
-    for part in rules.parts(statements) {
-        let sections = rules.sections(part, most);
+    let mut uses = 0;
+    for group in rules.kernel_groups(statements) {
+        let sections = rules.sections(group, most);
         assert!(sections.len() <= most);
         for section in sections {
             assert!(!section.is_empty());
-            rows += section.iter().map(|run| run.rows.len()).sum::<usize>();
+            uses += section.iter().map(|range| range.uses.len()).sum::<usize>();
             let of = rules.evaluate(&section, fetch, uniforms, coefficients);
             sum = [sum[0] + of[0], sum[1] + of[1]];
         }
     }
-    let all: u32 = rules.shapes.iter().map(|shape| shape.rows).sum();
-    assert_eq!(rows, all as usize);
+    let all: u32 = rules.list.iter().map(|rule| rule.uses).sum();
+    assert_eq!(uses, all as usize);
     sum
 }
 

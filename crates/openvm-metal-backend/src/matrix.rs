@@ -192,12 +192,6 @@ impl<T: DeviceElem> MetalMatrix<T> {
             }
         }
     }
-
-    /// The buffer that holds the cells; panics as [`slice`](Self::slice).
-    #[track_caller]
-    pub fn buffer_arc(&self) -> Arc<MetalBuffer<T>> {
-        self.cells().parts().0.clone()
-    }
 }
 
 impl<T: Send + Sync> MatrixDimensions for MetalMatrix<T> {

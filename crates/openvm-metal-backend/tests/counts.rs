@@ -259,7 +259,7 @@ proof                        239   30     274   21     274   21
     );
 }
 
-/// Each commitment takes two dispatches in the reduction and three in WHIR (its segment is batched, its
+/// Each commitment takes two dispatches in the reduction and three in WHIR (its range is batched, its
 /// leaves and paths gathered), but no wait of its own.
 #[test]
 fn a_hundred_committed_traces() {

@@ -20,6 +20,7 @@ mod clauses;
 mod codegen_cpp;
 mod codegen_rust;
 mod compiler;
+mod directive;
 mod edits;
 mod error;
 mod flatten;

@@ -9,6 +9,7 @@ use crate::{
     cache,
     codegen_cpp::Flavour,
     compiler::Compiler,
+    directive,
     error::{BuildError, Finding},
     flatten::{self, Flat, SYSTEM_INCLUDE},
     lexer::Tokens,
@@ -63,8 +64,8 @@ impl Flavour {
 /// [`BuildError::Io`]; [`BuildError::Compile`] with the preprocessor's messages.
 pub fn preprocess(request: Request<'_>, flavour: Flavour) -> Result<Preprocessed, BuildError> {
     let flat = flatten::flatten(request.root, request.file)?;
-    let differs =
-        flavour.values().lane_width > 1 || flatten::mentions(&flat.text, &["MSL_HOST", "MSL_PTX"]);
+    let differs = flavour.values().lane_width > 1
+        || directive::mentions(&flat.text, &["MSL_HOST", "MSL_PTX"]);
     let values = if differs {
         flavour.values()
     } else {

@@ -105,7 +105,7 @@ const ON_DEMAND: &[(&str, Uses)] = &[
     }),
 ];
 
-/// Types and literals of floating point numbers: without any of them a file has none.
+/// Whether a word is a floating-point type or literal; a file without such words computes no floats.
 pub(crate) fn is_floating(word: &str) -> bool {
     let number = word
         .trim_start_matches('.')

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct TypeMap {
     by_name: HashMap<String, String>,
-    fallback: String,
 }
 
 impl Default for TypeMap {
@@ -48,10 +47,7 @@ impl Default for TypeMap {
         ] {
             by_name.insert(metal.to_string(), rust.to_string());
         }
-        Self {
-            by_name,
-            fallback: "crate::params".into(),
-        }
+        Self { by_name }
     }
 }
 
@@ -63,11 +59,6 @@ impl TypeMap {
     /// Maps the Metal type `metal` to the Rust path `rust`.
     pub fn insert(&mut self, metal: &str, rust: &str) {
         self.by_name.insert(squeeze(metal), rust.to_string());
-    }
-
-    /// Module in which structs without a mapping are looked up.
-    pub fn set_fallback(&mut self, module: &str) {
-        self.fallback = module.to_string();
     }
 
     /// Rust type of `element`, a token list joined by spaces, after replacing template parameters.
@@ -109,7 +100,7 @@ impl TypeMap {
             }
         }
         let path = name.strip_prefix("struct").unwrap_or(name);
-        format!("{}::{path}", self.fallback)
+        format!("crate::params::{path}")
     }
 }
 

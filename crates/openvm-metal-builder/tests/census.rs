@@ -14,11 +14,17 @@ use openvm_metal_builder::{
 /// The rules on clang's tree.
 const RULES: [&str; 4] = ["flat-parse", "base-class", "threadgroup-class", "std-name"];
 
+/// The compiler, if it is clang. Only a run that asks for g++ may do without: its results would say nothing.
 fn toolchain(name: &str) -> Option<Toolchain> {
     let tools =
         Toolchain::new(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)).expect("a C++ compiler");
     if !available(tools.compiler()) {
-        eprintln!("left out: only clang prints its syntax tree");
+        let asked = std::env::var("OPENVM_METAL_CXX").unwrap_or_default();
+        assert!(
+            asked.contains("g++") && !asked.contains("clang++"),
+            "only clang prints its syntax tree: install it, or set OPENVM_METAL_CXX to g++ to do without"
+        );
+        eprintln!("left out: OPENVM_METAL_CXX names {asked}");
         return None;
     }
     Some(tools)

@@ -22,7 +22,7 @@ pub struct InitArgs {
 /// Runs `openvm-metal init`.
 ///
 /// # Errors
-/// If the folder cannot be made or its name is none for a package.
+/// If the folder cannot be made, or its name is no valid name of a package.
 pub fn init(args: &InitArgs) -> Result<()> {
     guest::init(&args.folder)?;
     let folder = args.folder.display();

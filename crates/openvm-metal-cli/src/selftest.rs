@@ -48,9 +48,9 @@ pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
 pub struct Item {
     /// Name with the folder of its phase.
     pub path: String,
-    /// With the time of each operation, which tells what has run, but keeps operations apart on GPUs.
+    /// Time each operation: this tells what has run, but a GPU then runs one operation at a time.
     pub profiled: bool,
-    /// Gives what is wrong as an error.
+    /// Runs the check; a fault is an error.
     pub run: Box<Run>,
 }
 

@@ -61,7 +61,7 @@ impl Amount {
         }
     }
 
-    /// How two numbers compare; none if one of them is none.
+    /// The order of two amounts; `None` if either has no value.
     pub fn compare(self, other: Self) -> Option<Ordering> {
         Some(self.0?.cmp(&other.0?))
     }

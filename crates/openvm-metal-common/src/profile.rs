@@ -50,19 +50,9 @@ impl ProfileTable {
 
     /// One row per kernel, all stages together.
     pub fn by_kernel(&self) -> Self {
-        self.merged(|row| ("".into(), row.name))
-    }
-
-    /// One row per stage, all kernels together.
-    pub fn by_stage(&self) -> Self {
-        self.merged(|row| (row.stage.clone(), ""))
-    }
-
-    fn merged(&self, key: impl Fn(&ProfileRow) -> (Arc<str>, &'static str)) -> Self {
         let mut rows: Vec<ProfileRow> = Vec::new();
         for row in &self.rows {
-            let (stage, name) = key(row);
-            match rows.iter_mut().find(|r| r.stage == stage && r.name == name) {
+            match rows.iter_mut().find(|r| r.name == row.name) {
                 Some(sum) => {
                     sum.calls += row.calls;
                     sum.threads += row.threads;
@@ -72,8 +62,7 @@ impl ProfileTable {
                     sum.max_ns = sum.max_ns.max(row.max_ns);
                 }
                 None => rows.push(ProfileRow {
-                    stage,
-                    name,
+                    stage: "".into(),
                     ..row.clone()
                 }),
             }

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{Device, MetalBuffer, MetalContext, MetalError};
 
-/// Allocates and frees at random, from crumbs to half of the budget; returns how many requests were refused.
+/// Allocates and frees at random, from a few bytes to half of the budget; returns how many requests were refused.
 fn traffic(budget: u64, seed: u64) -> usize {
     let ctx = MetalContext::with_budget(Device::Cpu, &[], Some(budget)).unwrap();
     let s = ctx.stream();

@@ -1,4 +1,4 @@
-//! The native half of the Python package `openvm_metal`; the other half, under `python/`, documents it.
+#![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
 mod codec;

@@ -15,7 +15,7 @@ pub struct PyPlan(pub Arc<Plan>);
 /// A task: level and index. Segments are level 0, the public values level -1.
 pub type TaskName = (i64, usize);
 
-/// The task of a name.
+/// The task of a level and index.
 pub fn task((level, index): TaskName) -> PyResult<Task> {
     match (usize::try_from(level), index) {
         (Ok(0), index) => Ok(Task::Segment(index)),

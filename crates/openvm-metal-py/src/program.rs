@@ -73,7 +73,7 @@ fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
     fs::read(path).map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
 }
 
-/// What makes an object again, and the arguments of it.
+/// A function and its arguments that make an equal object: what `pickle` stores.
 type Pickled<'py, 'a> = (
     Bound<'py, PyAny>,
     (Bound<'py, PyBytes>, Option<&'a str>, &'a str),

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::work::Stop;
 
-/// Calls a function with each event. What it raises ends the work.
+/// Calls the user's function with each event. An exception from it ends the work.
 pub struct Watcher<'a> {
     pub function: Option<&'a Py<PyAny>>,
     pub stop: &'a Stop,

@@ -106,7 +106,7 @@ impl PyProver {
         let sdk = work::run(py, move |_| {
             let mut builder = MetalSdk::builder(devices[0]).devices(devices);
             builder = match (config, keys) {
-                // Keys carry their parameters; the configuration's are those of keys that are made.
+                // Given keys bring their parameters; the configuration's are used only when keys are made.
                 (Some(_), Some(_)) => builder.vm_config(PyProgram::vm_config(config)?),
                 (Some(text), None) => builder.toml(text)?,
                 (None, _) => builder.vm_config(SdkVmConfig::riscv32()),

@@ -31,7 +31,7 @@ impl PySpan {
     }
 }
 
-/// Whether what another process made is the proof of its task.
+/// Verifies that a proof from another process is that of its task.
 #[pyclass(name = "Verifier", module = "openvm_metal", frozen)]
 pub struct PyVerifier(pub TaskVerifier<MetalEngine>);
 

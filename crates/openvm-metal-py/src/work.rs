@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 
 use crate::errors::{exception, raise};
 
-/// How often signals are looked for.
+/// Time between two checks for signals.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Keys of circuits are made by deep recursion.
@@ -58,7 +58,7 @@ pub fn run<T: Send>(
                 .stack_size(STACK)
                 .spawn_scoped(scope, move || {
                     let result = work(stop);
-                    // Whoever waits may be gone only if this thread is.
+                    // The receiver lives on the thread that joins this one.
                     let _ = done.send(());
                     result
                 });
@@ -95,11 +95,11 @@ pub fn run<T: Send>(
 pub struct Stop {
     /// Set when the work is to end.
     pub flag: AtomicBool,
-    /// What a function of the user raised.
+    /// The exception that a function of the user raised.
     pub failed: std::sync::Mutex<Option<PyErr>>,
 }
 
-/// Something that has a thread. In a forked process, where the thread is not, it is left as it is instead of dropped.
+/// An object with a thread. A forked process does not have the thread: there the object is leaked, not dropped.
 pub struct Own<T>(ManuallyDrop<T>);
 
 impl<T> Own<T> {

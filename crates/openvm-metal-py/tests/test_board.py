@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import dataclass
 
 import pytest
 
@@ -10,9 +11,21 @@ from openvm_metal.ray import command, simulate
 from openvm_metal.ray.board import Board
 from openvm_metal.ray.model import Kind, Model, _Plan
 from openvm_metal.ray.model import simulate as play
+from openvm_metal.ray.neighbours import Neighbours
 from openvm_metal.ray.rates import Rate, expected, too_slow, worth_a_second
 from openvm_metal.ray.seats import Wanted, offers, seats, wanted
 from openvm_metal.tasks import END
+
+
+@dataclass(frozen=True)
+class _Span:
+    """From where to where, as a proof's span."""
+
+    begin: int
+    end: int
+
+    def joins(self, behind):
+        return self.end == behind.begin
 
 
 def test_the_models_tree_is_the_provers(prover):
@@ -164,3 +177,26 @@ def test_what_was_made_of_an_undone_segment_is_undone():
     board.finish((0, 1))
     assert (1, 0) in set(board.ready())
     assert set(board.undo((0, 8))) == {(0, 8), END}
+
+
+def test_of_two_segments_that_do_not_join_the_first_maker_of_a_wrong_one_is_found():
+    one, other = _Span(1, 2), _Span(1, 5)
+    neighbours = Neighbours()
+    assert neighbours.conflict(1, one, _Span(0, 1), _Span(2, 3)) is None
+    assert neighbours.conflict(1, one, None, None) is None
+    assert neighbours.conflict(1, one, _Span(0, 7), _Span(2, 3)) == 0
+    assert neighbours.conflict(1, one, _Span(0, 1), _Span(7, 3)) == 2
+    assert neighbours.wrong(1, one) is None, "nobody is suspected"
+    neighbours.suspect(1, other, "a")
+    assert neighbours.wrong(1, one) == "a"
+    assert neighbours.wrong(1, one) is None, "once"
+    neighbours.suspect(1, one, "a")
+    assert neighbours.wrong(1, one) is None, "the first proof was right"
+
+
+def test_neighbours_that_never_join_end_the_job():
+    neighbours = Neighbours()
+    for _ in range(8):
+        neighbours.conflict(1, _Span(1, 2), _Span(0, 7), None)
+    with pytest.raises(errors.ProveError, match="segments 1 and 0 do not join"):
+        neighbours.conflict(1, _Span(1, 2), _Span(0, 7), None)

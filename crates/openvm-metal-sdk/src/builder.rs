@@ -21,7 +21,7 @@ pub(crate) enum AggSource {
     Key(Arc<AggProvingKey>),
 }
 
-/// Settings that go together.
+/// Settings of an SDK, checked against each other.
 pub(crate) struct Settings<E: SdkEngine> {
     pub devices: Vec<E::Device>,
     pub app_config: AppConfig<SdkVmConfig>,
@@ -70,7 +70,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
-    /// Other order of the rows that constraints leave open.
+    /// The order of rows where constraints leave it open.
     pub fn row_order(mut self, order: RowOrder) -> Self {
         self.order = order;
         self

@@ -28,7 +28,7 @@ pub type ReferenceEngine = BabyBearPoseidon2RefEngine;
 /// The engine of this project.
 pub type MetalEngine = BabyBearPoseidon2MetalEngine;
 
-/// Why an engine did not do what it was asked to.
+/// An error of an engine.
 ///
 /// For the Metal engine the source is a
 /// [`MetalProverError`]; see [`downcast_ref`](Self::downcast_ref).
@@ -76,7 +76,7 @@ pub trait SdkEngine:
     /// Names a device.
     type Device: Clone + PartialEq + fmt::Debug + Send + Sync + 'static;
 
-    /// A device that was opened. Engines on clones of it share what lies in its memory.
+    /// A device that was opened. Engines on its clones share its memory.
     type Context: Clone + Send + Sync + 'static;
 
     /// Opens exactly this device. `copy` counts the devices before it in a list that are the same one: each
@@ -89,10 +89,10 @@ pub trait SdkEngine:
     /// An engine on a device that was opened.
     ///
     /// # Errors
-    /// If the device is gone, or the parameters are none for it.
+    /// If the device is gone, or cannot prove with the parameters.
     fn open(params: SystemParams, context: &Self::Context) -> Result<Self, EngineError>;
 
-    /// How a device is called in messages; `auto` by the kind that was opened.
+    /// A device's name in messages; `auto` has the name of the kind that was opened.
     fn label(device: &Self::Device, context: &Self::Context) -> String;
 
     /// Why these devices cannot prove together, if they cannot.
@@ -119,7 +119,7 @@ pub trait SdkEngine:
         None
     }
 
-    /// Gives device memory that no buffer uses back.
+    /// Returns unused device memory to the system.
     fn trim(&self) {}
 
     /// Commits one trace that is on the device.
@@ -182,7 +182,7 @@ impl SdkEngine for MetalEngine {
         })
     }
 
-    /// Row major as it is, transposed on the device; where that does not fit twice, transposed here.
+    /// Uploads the rows and transposes on the device. If the trace does not fit twice, the host transposes.
     fn upload(device: &MetalDevice, trace: RowMajorMatrix<F>) -> MetalMatrix<F> {
         device.upload_row_major(&trace).unwrap_or_else(|_| {
             device.transport_matrix_to_device(&ColMajorMatrix::from_row_major(&trace))

@@ -99,8 +99,8 @@ fn extension_of(word: u32) -> Option<&'static str> {
         .map(|&(name, _)| name)
 }
 
-/// What the interpreters of OpenVM take for granted: known opcodes, addresses inside the address spaces, a
-/// program that is not empty and whose addresses a program counter can hold.
+/// Checks what OpenVM's interpreters assume: known opcodes, addresses inside the address spaces, a program that is not
+/// empty and whose addresses fit a program counter.
 fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
     let bad = |reason: String| Err(SdkError::Executable(reason));
     let program = &exe.program;

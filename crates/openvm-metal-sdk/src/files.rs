@@ -44,7 +44,7 @@ fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     bitcode::deserialize(bytes).map_err(|error| error.to_string())
 }
 
-/// The bytes of what the files of executables and keys hold, for another process.
+/// The bytes that a file of an executable or key would hold, to send them to another process.
 ///
 /// # Errors
 /// [`SdkError::Bytes`] if it has no such form.

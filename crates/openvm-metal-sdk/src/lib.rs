@@ -6,7 +6,7 @@
 //! * [`Sdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
 //! * [`tasks`]: the single tasks of a proof that many processes make.
-//! * [`vm::MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
+//! * [`MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
 //! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
 //! * [`files`]: cargo-openvm's files of keys, executables and proofs.
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
@@ -18,7 +18,7 @@
 //! proofs are compared with.
 
 mod aggregation;
-pub mod app;
+mod app;
 mod builder;
 pub mod devices;
 pub mod engine;
@@ -40,9 +40,10 @@ mod slot;
 pub mod system;
 pub mod tasks;
 mod verification;
-pub mod vm;
+mod vm;
 
 pub use aggregation::{aggregate, Aggregated, AggregationKeys};
+pub use app::{AppKey, AppProver, CommittedExe, MeteredRun};
 pub use builder::SdkBuilder;
 pub use devices::DeviceList;
 pub use engine::SdkEngine;
@@ -54,3 +55,4 @@ pub use report::{DeviceReport, Report};
 pub use row_order::RowOrder;
 pub use sdk::{MetalSdk, Proved, Sdk};
 pub use verification::{public_values, verify, verify_app};
+pub use vm::{MetalVmBuilder, Uploader};

@@ -1,7 +1,7 @@
 //! What happens while a program is proved, for those who watch.
 
-/// Is told what happens. Calls come from several threads, in the order in which things end, which differs
-/// from run to run; the proof does not.
+/// Receives events. Several threads call, in the order in which steps end: it differs from run to run, the proof does
+/// not.
 pub trait Progress: Send + Sync {
     /// Something was done.
     fn event(&self, event: Event<'_>);

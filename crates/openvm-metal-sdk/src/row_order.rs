@@ -1,6 +1,6 @@
 //! `RowOrder`: in which order traces have those rows whose order the constraints leave open.
 
-/// Order of the rows of traces that OpenVM's libraries make in an order of chance.
+/// Order of rows that OpenVM's libraries make in another order in every run.
 ///
 /// Some traces are written in the order of a hash map, or of threads that add to one list: Poseidon2's of a
 /// segment, two of an aggregation node. Any order satisfies the constraints, but proofs differ with it.

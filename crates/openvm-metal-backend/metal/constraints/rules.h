@@ -1,8 +1,8 @@
 #pragma once
 // What kernels that are written for the rules of one AIR call (src/constraints/generated/text.rs): values, loads, sums.
 //
-// A rule is one shape of expression, met many times with other columns: its text stands once, and what differs is a
-// row of operands, the same for all threads. `W` is a value at the points of a thread.
+// A rule is an expression that is met many times with other columns: its text stands once, and each use has operands of
+// its own, the same for all threads. `W` is a value at the points of a thread.
 #include "../field/lane_ops.h"
 #include "points.h"
 
@@ -16,11 +16,11 @@ struct RuleParams {
     uint column_stride;  // words between columns of the arena
     uint plane_stride;   // words between planes of the results
     uint threads;        // of the grid
-    uint log_unit;       // threads that stay together
+    uint log_group;       // threads that stay together
     uint log_threads;    // threads of a section of a job
     uint jobs;           // cosets
     uint sections;
-    uint table;          // first word of the sections in the table of runs
+    uint table;          // first word of the kernel's sections among the tables
     uint operands;       // first word of the program's operands
     uint coefficients;   // first entry of the coefficient table
     uint uniforms;       // first entry of the uniform table
@@ -33,13 +33,13 @@ struct RuleShare {
     index_l place;   // among the threads of its section and job
 };
 inline RuleShare rule_share(constant RuleParams& p, index_l i) {
-    uint unit = uint(lane_div_pow2(i, p.log_unit));
-    uint rest = unit / p.jobs;
+    uint group = uint(lane_div_pow2(i, p.log_group));
+    uint rest = group / p.jobs;
     RuleShare s;
-    s.job = unit - rest * p.jobs;
+    s.job = group - rest * p.jobs;
     uint block = rest / p.sections;
     s.section = rest - block * p.sections;
-    s.place = lane_mod_pow2(i, p.log_unit) + (ulong(block) << p.log_unit);
+    s.place = lane_mod_pow2(i, p.log_group) + (ulong(block) << p.log_group);
     return s;
 }
 /// Whether there is such a thread: on GPUs those that stay together may be more than there are. Vectors are whole.
@@ -93,7 +93,7 @@ template <uint V> inline RulePoints<V> operator*(RulePoints<V> a, FpL b) {
     return a;
 }
 
-/// Sums of products below p 2^32, one for each part of an extension element at each point: a product of reduced
+/// Sums of products below p 2^32, one for each coefficient of an extension element at each point: a product of reduced
 /// words is smaller than that, so nothing is reduced before the end.
 template <uint V> struct RuleBaseSum {
     typename FpAccOf<uint_l>::T part[4u * V];

@@ -1,4 +1,4 @@
-// The transcript by itself: what the phases' own kernels do between their sums.
+// The sponge of the GKR kernels by itself, for its check in the self test.
 #include "sponge.h"
 
 constant constexpr uint TRANSCRIPT_CHUNK = 64u;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::generated::{RuleBuffers, RuleLaunch, RunTables};
+use super::generated::{RuleBuffers, RuleLaunch, SectionTables};
 use crate::{
     gkr::FracLayer,
     kernels,
@@ -92,7 +92,7 @@ pub struct EvalPlan {
     passes: Vec<EvalDispatch>,
     jobs: MetalBuffer<ConstraintEvalJob>,
     groups: MetalBuffer<u32>,
-    runs: MetalBuffer<u32>,
+    use_ranges: MetalBuffer<u32>,
     spill_words: usize,
 }
 
@@ -114,7 +114,7 @@ impl EvalPlan {
         s: &CommandStream,
         passes: Vec<EvalPass>,
         field: EvalField,
-        tables: &RunTables,
+        tables: &SectionTables,
     ) -> Result<Self, MetalError> {
         let (mut jobs, mut groups) = (Vec::new(), Vec::new());
         let mut plan = Vec::with_capacity(passes.len());
@@ -156,7 +156,7 @@ impl EvalPlan {
             passes: plan,
             jobs: MetalBuffer::from_host(s, &jobs)?,
             groups: MetalBuffer::from_host(s, &groups)?,
-            runs: tables.upload(s)?,
+            use_ranges: tables.upload(s)?,
             spill_words,
         })
     }
@@ -208,7 +208,7 @@ impl Interpreter {
         let buffers = RuleBuffers {
             coefficients,
             uniforms: &self.uniforms,
-            runs: &plan.runs,
+            use_ranges: &plan.use_ranges,
             operands: &self.operands,
         };
         for launch in &plan.passes[pass].rules {

@@ -8,12 +8,13 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
     evaluations::Evaluations,
-    generated::RunTables,
+    generated::SectionTables,
     interpreter::{EvalField, EvalPlan},
     next_openings::NextOpenings,
     pass::PassBuilder,
-    plan::{Opening, Plan, ProgramKind, TracePlan},
+    plan::{Plan, ProgramKind},
     sums::{EqTables, SumPlan, Sums},
+    trace_plan::{Opening, TracePlan},
     weights::FirstCoefficient,
 };
 use crate::{
@@ -230,7 +231,7 @@ impl MleRounds {
         Ok(Self {
             arena,
             partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, EvalField::Extension, &RunTables::default())?,
+            evals: EvalPlan::new(s, passes, EvalField::Extension, &SectionTables::default())?,
             sums: sums.upload(s)?,
             slots,
             folds: folds.folds,

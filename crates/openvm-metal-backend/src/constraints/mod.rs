@@ -19,6 +19,7 @@ mod sums;
 mod tail;
 #[cfg(test)]
 pub(crate) mod tests;
+mod trace_plan;
 mod univariate;
 mod weights;
 

@@ -2,7 +2,7 @@
 
 use super::{
     evaluations::Evaluations,
-    generated::RunTables,
+    generated::SectionTables,
     interpreter::EvalPass,
     plan::{Plan, ProgramKind},
 };
@@ -33,7 +33,7 @@ impl PassBuilder {
         t: usize,
         kind: ProgramKind,
         evaluations: Evaluations,
-        tables: Option<&mut RunTables>,
+        tables: Option<&mut SectionTables>,
     ) -> Results {
         let Evaluations { job, count, .. } = evaluations;
         let mut results = Results {

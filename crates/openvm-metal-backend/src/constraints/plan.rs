@@ -1,21 +1,19 @@
 //! Tables of a proof that every step of the phase shares.
 
-use std::collections::HashMap;
-
 use openvm_metal_common::{CommandStream, DeviceKind, DeviceProfile, Execution, MetalBuffer};
 
 use super::{
-    column_set::ColumnSet,
     evaluations::Evaluations,
-    generated::{ReadyPart, RuleLaunch, RulePoints, RunTables},
-    input::{ConstraintInput, Sources, NO_COLUMN},
+    generated::{RuleEvaluation, RuleLaunch, SectionTables},
+    input::{ConstraintInput, Sources},
     interpreter::{Interpreter, Resources},
+    trace_plan::{Tables, TracePlan},
 };
 use crate::{
     config::{ConstraintKernels, MetalProverConfig},
     error::MetalProverError,
     params::{ConstraintColumn, ConstraintEvalJob, RuleParams},
-    programs::{Program, Rules, Variable},
+    programs::{Program, Rules},
 };
 
 /// What a program of an AIR is for.
@@ -27,49 +25,6 @@ pub enum ProgramKind {
     Logup,
     /// Each interaction by itself, for the GKR input layer.
     Leaves,
-}
-
-/// Where the opening of a column is found.
-#[derive(Clone, Copy, Debug)]
-pub enum Opening {
-    /// Column of the folded arena.
-    Folded(u32),
-    /// Position among the columns opened one row ahead.
-    Next(u32),
-}
-
-/// One trace.
-pub struct TracePlan {
-    pub log_height: usize,
-    /// Variables of the hypercube after the skip.
-    pub n_lift: usize,
-    /// First instruction of the AIR's programs, in the order of [`ProgramKind`].
-    code: [u32; 3],
-    /// First uniform.
-    pub uniforms: u32,
-    /// Variables that interactions use, and the others.
-    pub logup_set: ColumnSet,
-    pub zerocheck_set: ColumnSet,
-    /// Everything, to columns of the folded arena.
-    pub fold_set: ColumnSet,
-    /// Columns to open one row ahead that no program reads there, and the position of each entry.
-    pub next_set: ColumnSet,
-    pub next_order: Vec<u32>,
-    /// Columns of the folded arena: the variables, then all others.
-    pub folded_columns: u32,
-    /// Word of column 0 of the folded arena.
-    pub fold_base: u64,
-    /// Kernels of zerocheck and LogUp, if they are ready.
-    rules: [Option<ReadyRules>; 2],
-    /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
-    pub openings: Vec<Vec<Opening>>,
-}
-
-/// A program whose kernels are ready.
-struct ReadyRules {
-    parts: Vec<ReadyPart>,
-    /// First word of its rows.
-    operands: u32,
 }
 
 /// The interpreter's steps (instructions times points) from which on a launch of its own is worth it.
@@ -104,117 +59,24 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, MetalProverError> {
         let mode = config.constraint_kernels.resolved()?;
         let always = mode == ConstraintKernels::Generated;
-        let mut operands = Vec::new();
-        let mut sources = Sources::default();
-        let (mut columns, mut code, mut uniforms) = (Vec::new(), Vec::new(), Vec::new());
+        let mut tables = Tables::default();
         let mut traces = Vec::with_capacity(input.traces.len());
-        let mut fold_words = 0;
         for trace in &input.traces {
-            let programs = trace.air_data.programs();
-            let first = code.len() as u32;
-            code.extend_from_slice(trace.air_data.code());
-            let logup = first + programs.zerocheck.code.len() as u32;
-            let leaves = logup + programs.logup.code.len() as u32;
-            let first_uniform = uniforms.len() as u32;
-            uniforms.extend(programs.uniform_values(trace.public_values));
-            let (with, without) = programs.variables.split_at(programs.logup_variables);
-            let mut set = |variables: &[Variable], first: usize| {
-                ColumnSet::of_variables(&mut columns, &mut sources, trace, variables, first)
-            };
-            let (logup_set, zerocheck_set) = (set(with, 0), set(without, with.len()));
-
-            // Columns of the folded arena.
-            let mut folded_columns = programs.variables.len() as u32;
-            let mut column_of: HashMap<Variable, u32> = programs
-                .variables
-                .iter()
-                .enumerate()
-                .map(|(i, &v)| (v, i as u32))
-                .collect();
-            let mut entries = Vec::new();
-            for &v in &programs.variables {
-                if !matches!(v, Variable::Column { .. }) {
-                    entries.push(sources.column(trace, v, column_of[&v]));
-                }
-            }
-            let (mut openings, mut next_entries) = (Vec::new(), Vec::new());
-            for (part, &width) in programs.part_widths.iter().enumerate() {
-                let mut opened = Vec::new();
-                for column in 0..width as u32 {
-                    let part = part as u32;
-                    let [here, ahead] =
-                        [false, true].map(|next| Variable::Column { part, column, next });
-                    let local = *column_of.entry(here).or_insert_with(|| {
-                        folded_columns += 1;
-                        folded_columns - 1
-                    });
-                    let next = column_of.get(&ahead).copied();
-                    let (group, mut entry) = sources.column(trace, here, local);
-                    entry.next_column = next.unwrap_or(NO_COLUMN);
-                    entries.push((group, entry));
-                    opened.push(Opening::Folded(local));
-                    if programs.need_rot {
-                        opened.push(next.map_or_else(
-                            || {
-                                let position = next_entries.len() as u32;
-                                next_entries.push(sources.column(trace, ahead, position));
-                                Opening::Next(position)
-                            },
-                            Opening::Folded,
-                        ));
-                    }
-                }
-                openings.push(opened);
-            }
-            openings.rotate_right(1); // common main comes first
-            let n_lift = trace.n_lift(input.l_skip);
-            let next_set = ColumnSet::new(&mut columns, next_entries);
-            let next_order = next_set
-                .ranges()
-                .flat_map(|(_, entries)| entries)
-                .map(|entry| columns[entry as usize].column)
-                .collect();
-            let mut ready = |k: usize| {
-                let kernels = trace.air_data.kernels()[k].as_ref();
-                let kernels = kernels.filter(|_| mode != ConstraintKernels::Interpreted)?;
-                let parts = kernels.ready(always)?;
-                let first = operands.len() as u32;
-                operands.extend_from_slice(&programs.rules()[k].operands);
-                Some(ReadyRules {
-                    parts,
-                    operands: first,
-                })
-            };
-            traces.push(TracePlan {
-                rules: [ready(0), ready(1)],
-                log_height: trace.log_height,
-                n_lift,
-                code: [first, logup, leaves],
-                uniforms: first_uniform,
-                logup_set,
-                zerocheck_set,
-                next_set,
-                next_order,
-                fold_set: ColumnSet::new(&mut columns, entries),
-                folded_columns,
-                fold_base: fold_words,
-                openings,
-            });
-            fold_words += (4 * u64::from(folded_columns)) << n_lift;
+            traces.push(tables.add(trace, input.l_skip, mode));
         }
         let interpreter = Interpreter {
-            code: MetalBuffer::from_host(s, &code)?,
-            uniforms: MetalBuffer::from_host(s, &uniforms)?,
-            operands: MetalBuffer::from_host(s, &operands)?,
+            code: MetalBuffer::from_host(s, &tables.code)?,
+            uniforms: MetalBuffer::from_host(s, &tables.uniforms)?,
+            operands: MetalBuffer::from_host(s, &tables.operands)?,
         };
         let (target_points, max_sections) = target_points(s.context().device_profile());
         Ok(Self {
             input,
             traces,
-            sources,
-            columns: MetalBuffer::from_host(s, &columns)?,
+            sources: tables.sources,
+            columns: MetalBuffer::from_host(s, &tables.columns)?,
             interpreter,
-            fold_words,
+            fold_words: tables.fold_words,
             max_sections,
             target_points,
             profile: s.context().device_profile().clone(),
@@ -241,7 +103,7 @@ impl<'a> Plan<'a> {
         kind: ProgramKind,
         partials: u64,
         evaluations: &Evaluations,
-        tables: &mut RunTables,
+        tables: &mut SectionTables,
     ) -> Option<(Vec<RuleLaunch>, u32)> {
         let k = match kind {
             ProgramKind::Zerocheck => 0,
@@ -256,7 +118,7 @@ impl<'a> Plan<'a> {
         if (!self.always && steps < WORTH_A_LAUNCH) || job.accumulators != rules.accumulators {
             return None;
         }
-        let points = RulePoints {
+        let evaluation = RuleEvaluation {
             params: RuleParams {
                 arena: job.arena,
                 arena_stride: evaluations.arena_stride,
@@ -271,7 +133,7 @@ impl<'a> Plan<'a> {
             points: job.points,
             vectors: self.vectors,
         };
-        points.launches(&self.profile, tables, rules, &ready.parts)
+        evaluation.launches(&self.profile, tables, rules, &ready.kernels)
     }
 
     /// Registers and spill slots of a program.

@@ -6,11 +6,12 @@ use openvm_metal_common::{CommandStream, MetalBuffer};
 use super::{
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan},
     evaluations::Evaluations,
-    generated::RunTables,
+    generated::SectionTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
     pass::PassBuilder,
-    plan::{Plan, ProgramKind, TracePlan},
+    plan::{Plan, ProgramKind},
     sums::{EqTables, SumPlan},
+    trace_plan::TracePlan,
     weights::Weights,
 };
 use crate::{
@@ -48,7 +49,7 @@ struct Round0<'a> {
     passes: Vec<(ColumnPass, EvalPass)>,
     columns: ColumnPass,
     evals: PassBuilder,
-    tables: RunTables,
+    tables: SectionTables,
     sums: SumPlan,
     /// Words of extended columns of this pass, and of the largest.
     used: u64,
@@ -75,7 +76,7 @@ pub fn round0_sums(
         passes: Vec::new(),
         columns: ColumnPass::default(),
         evals: PassBuilder::default(),
-        tables: RunTables::default(),
+        tables: SectionTables::default(),
         sums: SumPlan::default(),
         used: 0,
         arena_words: 0,

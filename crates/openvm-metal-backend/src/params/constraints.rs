@@ -94,7 +94,7 @@ pub struct RuleParams {
     pub column_stride: u32,
     pub plane_stride: u32,
     pub threads: u32,
-    pub log_unit: u32,
+    pub log_group: u32,
     pub log_threads: u32,
     pub jobs: u32,
     pub sections: u32,

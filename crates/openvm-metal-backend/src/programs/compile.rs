@@ -1,7 +1,7 @@
 //! The programs of one AIR over shared variables and uniforms.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     iter,
 };
 
@@ -9,8 +9,9 @@ use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
 use super::{
     allocate::allocate,
-    graph::{AirShape, Graph, Node, NodeId, Variable},
-    program::{Program, Sink, MAX_REGISTERS},
+    graph::{AirShape, Graph, Node, Variable},
+    program::{Program, MAX_REGISTERS},
+    roots::{LogupTerm, Roots},
     rules::Rules,
     select::{reach, select, Marks, Root},
 };
@@ -23,13 +24,6 @@ pub enum Uniform {
     Constant(F),
     /// Public value with this index.
     Public(u32),
-}
-
-/// One summand `eq_3b[interaction] * beta^power` of a coefficient of the LogUp program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogupTerm {
-    pub interaction: u32,
-    pub power: u32,
 }
 
 /// Why an AIR's symbolic constraints cannot be compiled.
@@ -155,95 +149,16 @@ impl AirPrograms {
         };
         let symbolic = &vk.symbolic_constraints;
         let mut graph = Graph::new(&symbolic.constraints, &shape)?;
-        let mut node = |what: &dyn Fn() -> String, node: usize| {
-            graph.root(node).ok_or_else(|| ProgramError::NoNode {
-                air: air.to_string(),
-                what: what(),
-                node,
-            })
-        };
-
-        let mut zerocheck_roots = Vec::new();
-        for (k, &idx) in symbolic.constraints.constraint_idx.iter().enumerate() {
-            let root = node(&|| format!("constraint {k}"), idx)?;
-            zerocheck_roots.push(vec![Root {
-                node: root,
-                sink: Sink::Accumulate0(k as u32),
-            }]);
-        }
-        let mut leaf_roots = Vec::new();
-        let mut messages: BTreeMap<NodeId, Vec<LogupTerm>> = BTreeMap::new();
-        let mut counts: BTreeMap<NodeId, Vec<LogupTerm>> = BTreeMap::new();
-        for (i, interaction) in symbolic.interactions.iter().enumerate() {
-            let what = || format!("interaction {i}");
-            let i = i as u32;
-            let mut group = Vec::new();
-            for (j, &field) in interaction.message.iter().enumerate() {
-                let root = node(&what, field)?;
-                messages.entry(root).or_default().push(LogupTerm {
-                    interaction: i,
-                    power: j as u32,
-                });
-                group.push(Root {
-                    node: root,
-                    sink: Sink::Accumulate0(j as u32),
-                });
-            }
-            let root = node(&what, interaction.count)?;
-            counts.entry(root).or_default().push(LogupTerm {
-                interaction: i,
-                power: 0,
-            });
-            group.push(Root {
-                node: root,
-                sink: Sink::Emit(i),
-            });
-            leaf_roots.push(group);
-        }
-        let mut logup_roots = Vec::new();
-        let mut logup_coefficients = Vec::new();
-        let mut logup_nodes: BTreeSet<NodeId> = messages.keys().copied().collect();
-        logup_nodes.extend(counts.keys());
-        for id in logup_nodes {
-            let mut group = Vec::new();
-            if let Some(terms) = messages.remove(&id) {
-                let sink = Sink::Accumulate0(logup_coefficients.len() as u32);
-                group.push(Root { node: id, sink });
-                logup_coefficients.push(terms);
-            }
-            if let Some(terms) = counts.remove(&id) {
-                let sink = Sink::Accumulate1(logup_coefficients.len() as u32);
-                group.push(Root { node: id, sink });
-                logup_coefficients.push(terms);
-            }
-            logup_roots.push(group);
-        }
-
-        let logup_variables = variables(&graph, &logup_roots);
+        let roots = Roots::new(&mut graph, air, symbolic)?;
+        let logup_variables = variables(&graph, &roots.logup);
         let mut all = logup_variables.clone();
         let known: BTreeSet<Variable> = all.iter().copied().collect();
         all.extend(
-            variables(&graph, &zerocheck_roots)
+            variables(&graph, &roots.zerocheck)
                 .into_iter()
                 .filter(|v| !known.contains(v)),
         );
-        for (what, count, limit) in [
-            ("constraints", zerocheck_roots.len(), MAX_SINKS),
-            ("interaction fields", logup_coefficients.len(), MAX_SINKS),
-            ("interactions", leaf_roots.len(), MAX_SINKS),
-            ("variables", all.len(), MAX_OPERANDS),
-            ("constants", graph.uniforms.len(), MAX_OPERANDS),
-            ("nodes", graph.nodes.len(), MAX_OPERANDS),
-        ] {
-            if count > limit {
-                return Err(ProgramError::TooLarge {
-                    air: air.to_string(),
-                    what,
-                    count,
-                    limit,
-                });
-            }
-        }
+        check_sizes(air, &graph, &roots, all.len())?;
         let columns: HashMap<Variable, u32> = all
             .iter()
             .enumerate()
@@ -255,18 +170,18 @@ impl AirPrograms {
             let most = program.code.len() + program.code.len() / 4 + 64;
             Rules::new(&graph, &columns, groups, most)
         };
-        let (zerocheck, logup) = (program(&zerocheck_roots), program(&logup_roots));
+        let (zerocheck, logup) = (program(&roots.zerocheck), program(&roots.logup));
         Ok(Self {
-            zerocheck_rules: rules(&zerocheck_roots, &zerocheck),
-            logup_rules: rules(&logup_roots, &logup),
+            zerocheck_rules: rules(&roots.zerocheck, &zerocheck),
+            logup_rules: rules(&roots.logup, &logup),
             zerocheck,
             logup,
-            leaves: program(&leaf_roots),
+            leaves: program(&roots.leaves),
             logup_variables: logup_variables.len(),
             variables: all,
             uniforms: graph.uniforms.clone(),
-            logup_coefficients,
-            constraints: zerocheck_roots.len(),
+            constraints: roots.zerocheck.len(),
+            logup_coefficients: roots.logup_coefficients,
             interactions: symbolic
                 .interactions
                 .iter()
@@ -295,6 +210,37 @@ impl AirPrograms {
             })
             .collect()
     }
+}
+
+/// Nothing exceeds what instructions and kernels can number.
+fn check_sizes(
+    air: &str,
+    graph: &Graph,
+    roots: &Roots,
+    variables: usize,
+) -> Result<(), ProgramError> {
+    for (what, count, limit) in [
+        ("constraints", roots.zerocheck.len(), MAX_SINKS),
+        (
+            "interaction fields",
+            roots.logup_coefficients.len(),
+            MAX_SINKS,
+        ),
+        ("interactions", roots.leaves.len(), MAX_SINKS),
+        ("variables", variables, MAX_OPERANDS),
+        ("constants", graph.uniforms.len(), MAX_OPERANDS),
+        ("nodes", graph.nodes.len(), MAX_OPERANDS),
+    ] {
+        if count > limit {
+            return Err(ProgramError::TooLarge {
+                air: air.to_string(),
+                what,
+                count,
+                limit,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The variables that `groups` read, in order.

@@ -4,7 +4,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use super::{
     program::{Operand, Operation, Program, Sink},
-    rules::{Place, Rules, Run, Target},
+    rules::{Place, Rules, Target, UseRange},
 };
 use crate::prelude::{EF, F};
 
@@ -44,29 +44,29 @@ impl Operation {
 }
 
 impl Rules {
-    /// The accumulators of some runs at one point.
+    /// The accumulators of some uses at one point.
     pub fn evaluate<V: Value>(
         &self,
-        runs: &[Run],
+        ranges: &[UseRange],
         variable: impl Fn(u32) -> V,
         uniforms: &[F],
         coefficients: &[EF],
     ) -> [EF; 2] {
         let mut accumulators = [EF::from(F::default()); 2];
-        for run in runs {
-            let shape = &self.shapes[run.shape as usize];
-            for row in run.rows.clone() {
-                let first = (shape.first + row * shape.words) as usize;
-                let row = &self.operands[first..first + shape.words as usize];
-                let (variables, rest) = row.split_at(shape.variables as usize);
-                let (constants, weights) = rest.split_at(shape.uniforms.len());
+        for range in ranges {
+            let rule = &self.list[range.rule as usize];
+            for k in range.uses.clone() {
+                let first = (rule.first + k * rule.words) as usize;
+                let operands = &self.operands[first..first + rule.words as usize];
+                let (variables, rest) = operands.split_at(rule.variables as usize);
+                let (constants, weights) = rest.split_at(rule.uniforms.len());
                 let mut values: Vec<V> = Vec::new();
-                for statement in &shape.statements {
+                for statement in &rule.statements {
                     let load = |place: Place| match place {
                         Place::Value(i) => values[i as usize],
                         Place::Variable(i) => variable(variables[i as usize]),
                         Place::Uniform(i) => V::from(
-                            shape.uniforms[i as usize]
+                            rule.uniforms[i as usize]
                                 .unwrap_or_else(|| uniforms[constants[i as usize] as usize]),
                         ),
                     };

@@ -1,11 +1,11 @@
 //! Constraint programs: an AIR's constraints and interactions compiled from the symbolic DAG into
 //! straight-line programs.
 //!
-//! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `select` chooses
-//! instructions for a group of roots (fused multiply-add forms, evaluation order by register need),
-//! `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
-//! `program` holds the encoded result. `rules` has the same as shapes that repeat, `clusters` says which roots share
-//! one; kernels are written from them. `compile` puts the programs of one AIR together;
+//! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `roots` says which of its nodes each
+//! program delivers, `select` chooses instructions for a group of roots (fused multiply-add forms, evaluation order by
+//! register need), `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
+//! `program` holds the encoded result. `rules` has the same as expressions that repeat, `clusters` says which
+//! roots are one expression; kernels are written from them. `compile` puts the programs of one AIR together;
 //! `interpret` runs them on the host, which is the reference for the kernels.
 
 mod allocate;
@@ -14,14 +14,16 @@ mod compile;
 mod graph;
 mod interpret;
 mod program;
+mod roots;
 mod rules;
 mod select;
 #[cfg(test)]
 mod tests;
 
 pub use self::{
-    compile::{AirPrograms, LogupTerm, ProgramError, Uniform},
+    compile::{AirPrograms, ProgramError, Uniform},
     graph::Variable,
     program::{Instruction, Operation, Program},
-    rules::{Place, Rules, Run, Shape, Statement, Target},
+    roots::LogupTerm,
+    rules::{Place, Rule, Rules, Statement, Target, UseRange},
 };

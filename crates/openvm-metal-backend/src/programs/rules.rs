@@ -1,5 +1,5 @@
-//! Programs as rules: expressions of the same shape over other columns stand once, with a row of operands for each
-//! time that they are met. Kernels are written from the shapes; the rows are data.
+//! Programs as rules: an expression that constraints repeat over other columns is one rule, and each time that it is met
+//! is a *use* with operands of its own. Kernels are written from the rules; the operands are data.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::prelude::F;
 
-/// Where a statement of a shape reads an operand.
+/// Where a statement of a rule reads an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The value of an earlier statement.
     Value(u32),
-    /// The variable that the row names in this place among its variables.
+    /// The variable that the use names in this place among its variables.
     Variable(u32),
-    /// The uniform that the row names in this place among its uniforms.
+    /// The uniform that the use names in this place among its uniforms.
     Uniform(u32),
 }
 
@@ -31,7 +31,7 @@ pub enum Place {
 pub enum Target {
     /// It is this value.
     Value(u32),
-    /// To an accumulator, times the coefficient that the row names in this place among its coefficients.
+    /// To an accumulator, times the coefficient that the use names in this place among its coefficients.
     Accumulator(u32, u32),
 }
 
@@ -43,24 +43,24 @@ pub struct Statement {
     pub target: Target,
 }
 
-/// A rule without what it reads.
+/// An expression that constraints repeat over other columns, without what each use reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct Rule {
     pub statements: Vec<Statement>,
     pub variables: u32,
-    /// For each uniform its value, if it is a constant and the same in all rows.
+    /// For each uniform its value, if it is a constant and the same in all uses.
     pub uniforms: Vec<Option<F>>,
     pub coefficients: u32,
-    /// Words of a row: variables, uniforms, coefficients.
+    /// Words of the operands of a use: variables, uniforms, coefficients.
     pub words: u32,
-    /// First word of row 0.
+    /// First word of the operands of use 0.
     pub first: u32,
     /// How often the rule is met.
-    pub rows: u32,
+    pub uses: u32,
 }
 
-impl Shape {
-    /// Base-field products of a row at a point.
+impl Rule {
+    /// Base-field products of a use at a point.
     pub fn products(&self) -> u64 {
         let of = |s: &Statement| {
             let product = !matches!(
@@ -73,7 +73,7 @@ impl Shape {
         self.statements.iter().map(of).sum()
     }
 
-    /// What a row costs beside another: statements and loads.
+    /// What a use costs beside one of another rule: statements and loads.
     pub fn weight(&self) -> u64 {
         self.statements.len() as u64 + u64::from(self.variables) + 2 * u64::from(self.coefficients)
     }
@@ -82,22 +82,22 @@ impl Shape {
 /// The rules of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    pub shapes: Vec<Shape>,
-    /// The rows of all shapes.
+    pub list: Vec<Rule>,
+    /// The operands of all uses.
     pub operands: Vec<u32>,
     /// Accumulators that are used: 1 or 2.
     pub accumulators: u32,
 }
 
-/// Some rows of a shape.
+/// Some uses of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    pub shape: u32,
-    pub rows: Range<u32>,
+pub struct UseRange {
+    pub rule: u32,
+    pub uses: Range<u32>,
 }
 
-/// A shape as a key, and what one of its rows names.
-struct Row {
+/// A use: the statements of its rule, which are the rule's key, and what it reads.
+struct Operands {
     statements: Vec<Statement>,
     variables: Vec<u32>,
     uniforms: Vec<u32>,
@@ -117,7 +117,7 @@ impl Rules {
             return Self::default();
         };
         let mut marks = [Marks::new(graph), Marks::new(graph), Marks::new(graph)];
-        let mut shapes: BTreeMap<usize, Vec<Row>> = BTreeMap::new();
+        let mut uses_of: BTreeMap<usize, Vec<Operands>> = BTreeMap::new();
         let mut known: HashMap<Vec<Statement>, usize> = HashMap::new();
         let mut accumulators = 1;
         for cluster in clusters {
@@ -125,80 +125,80 @@ impl Rules {
                 .iter()
                 .flat_map(|&g| groups[g].iter().copied())
                 .collect();
-            let row = Row::new(&select(graph, columns, &roots, &mut marks));
-            for statement in &row.statements {
+            let operands = Operands::new(&select(graph, columns, &roots, &mut marks));
+            for statement in &operands.statements {
                 if let Target::Accumulator(accumulator, _) = statement.target {
                     accumulators = accumulators.max(accumulator + 1);
                 }
             }
             let next = known.len();
-            let shape = *known.entry(row.statements.clone()).or_insert(next);
-            shapes.entry(shape).or_default().push(row);
+            let rule = *known.entry(operands.statements.clone()).or_insert(next);
+            uses_of.entry(rule).or_default().push(operands);
         }
         let mut rules = Self {
             accumulators,
             ..Self::default()
         };
-        for rows in shapes.into_values() {
-            rules.add(graph, rows);
+        for uses in uses_of.into_values() {
+            rules.add(graph, uses);
         }
         rules
     }
 
-    fn add(&mut self, graph: &Graph, rows: Vec<Row>) {
-        let one = &rows[0];
+    fn add(&mut self, graph: &Graph, uses: Vec<Operands>) {
+        let one = &uses[0];
         let constant = |slot: usize| {
             let index = one.uniforms[slot];
-            let same = rows.iter().all(|row| row.uniforms[slot] == index);
+            let same = uses.iter().all(|of| of.uniforms[slot] == index);
             match graph.uniforms[index as usize] {
                 Uniform::Constant(c) if same => Some(c),
                 _ => None,
             }
         };
-        self.shapes.push(Shape {
+        self.list.push(Rule {
             variables: one.variables.len() as u32,
             uniforms: (0..one.uniforms.len()).map(constant).collect(),
             coefficients: one.coefficients.len() as u32,
             words: (one.variables.len() + one.uniforms.len() + one.coefficients.len()) as u32,
             first: self.operands.len() as u32,
-            rows: rows.len() as u32,
+            uses: uses.len() as u32,
             statements: one.statements.clone(),
         });
-        for row in rows {
-            self.operands.extend(row.variables);
-            self.operands.extend(row.uniforms);
-            self.operands.extend(row.coefficients);
+        for of in uses {
+            self.operands.extend(of.variables);
+            self.operands.extend(of.uniforms);
+            self.operands.extend(of.coefficients);
         }
     }
 
     /// True if there is nothing to evaluate.
     pub fn is_empty(&self) -> bool {
-        self.shapes.is_empty()
+        self.list.is_empty()
     }
 
-    /// Most statements of a shape.
+    /// Most statements of a rule.
     pub fn longest(&self) -> usize {
-        let lengths = self.shapes.iter().map(|shape| shape.statements.len());
+        let lengths = self.list.iter().map(|rule| rule.statements.len());
         lengths.max().unwrap_or(0)
     }
 
-    /// Cuts the rows of some shapes into at most `most` sections of about equal weight, none empty.
-    pub fn sections(&self, shapes: Range<usize>, most: usize) -> Vec<Vec<Run>> {
-        let chosen = || self.shapes[shapes.clone()].iter().zip(shapes.clone());
-        let total: u64 = chosen().map(|(s, _)| u64::from(s.rows) * s.weight()).sum();
+    /// Cuts the uses of some rules into at most `most` sections of about equal weight, none empty.
+    pub fn sections(&self, members: Range<usize>, most: usize) -> Vec<Vec<UseRange>> {
+        let chosen = || self.list[members.clone()].iter().zip(members.clone());
+        let total: u64 = chosen().map(|(r, _)| u64::from(r.uses) * r.weight()).sum();
         let target = total.div_ceil(most.max(1) as u64).max(1);
         let (mut sections, mut section, mut room) = (Vec::new(), Vec::new(), target);
-        for (shape, index) in chosen() {
+        for (rule, index) in chosen() {
             let mut done = 0;
-            while done < shape.rows {
-                let take = room.div_ceil(shape.weight());
-                let take = take.min(u64::from(shape.rows - done)) as u32;
-                section.push(Run {
-                    shape: index as u32,
-                    rows: done..done + take,
+            while done < rule.uses {
+                let take = room.div_ceil(rule.weight());
+                let take = take.min(u64::from(rule.uses - done)) as u32;
+                section.push(UseRange {
+                    rule: index as u32,
+                    uses: done..done + take,
                 });
                 done += take;
-                room = room.saturating_sub(u64::from(take) * shape.weight());
+                room = room.saturating_sub(u64::from(take) * rule.weight());
                 if room == 0 {
                     sections.push(std::mem::take(&mut section));
                     room = target;
@@ -211,26 +211,27 @@ impl Rules {
         sections
     }
 
-    /// Cuts the shapes into neighbours of at most `most` statements together, but for single shapes that have more.
-    pub fn parts(&self, most: usize) -> Vec<Range<usize>> {
-        let (mut parts, mut begin, mut statements) = (Vec::new(), 0, 0);
-        for (i, shape) in self.shapes.iter().enumerate() {
-            if i > begin && statements + shape.statements.len() > most {
-                parts.push(begin..i);
+    /// Cuts the rules into neighbours of at most `most` statements together, but for single rules that have more: each group
+    /// is one kernel.
+    pub fn kernel_groups(&self, most: usize) -> Vec<Range<usize>> {
+        let (mut groups, mut begin, mut statements) = (Vec::new(), 0, 0);
+        for (i, rule) in self.list.iter().enumerate() {
+            if i > begin && statements + rule.statements.len() > most {
+                groups.push(begin..i);
                 (begin, statements) = (i, 0);
             }
-            statements += shape.statements.len();
+            statements += rule.statements.len();
         }
-        if begin < self.shapes.len() {
-            parts.push(begin..self.shapes.len());
+        if begin < self.list.len() {
+            groups.push(begin..self.list.len());
         }
-        parts
+        groups
     }
 }
 
-impl Row {
+impl Operands {
     fn new(code: &[Virtual]) -> Self {
-        let mut row = Self {
+        let mut of = Self {
             statements: Vec::with_capacity(code.len()),
             variables: Vec::new(),
             uniforms: Vec::new(),
@@ -239,24 +240,24 @@ impl Row {
         for v in code {
             let mut operands = [Place::Value(0); 3];
             for (place, operand) in operands.iter_mut().zip(v.operands) {
-                *place = row.place(operand);
+                *place = of.place(operand);
             }
             for k in v.operation.arity()..3 {
                 operands[k] = operands[0];
             }
             let target = match v.sink {
                 Sink::Register(value) => Target::Value(value),
-                Sink::Accumulate1(c) => Target::Accumulator(1, slot(&mut row.coefficients, c)),
-                Sink::Accumulate0(c) => Target::Accumulator(0, slot(&mut row.coefficients, c)),
+                Sink::Accumulate1(c) => Target::Accumulator(1, slot(&mut of.coefficients, c)),
+                Sink::Accumulate0(c) => Target::Accumulator(0, slot(&mut of.coefficients, c)),
                 Sink::Emit(_) | Sink::Spill(_) => unreachable!("rules are sums over few values"),
             };
-            row.statements.push(Statement {
+            of.statements.push(Statement {
                 operation: v.operation,
                 operands,
                 target,
             });
         }
-        row
+        of
     }
 
     fn place(&mut self, operand: Operand) -> Place {

@@ -59,12 +59,6 @@ impl Builder {
         self
     }
 
-    /// The module where structs without a mapping are looked up instead of `crate::params`.
-    pub fn params_module(mut self, module: &str) -> Self {
-        self.types.set_fallback(module);
-        self
-    }
-
     /// Builds everything and tells cargo what to link and when to run again.
     pub fn build(self) -> Result<(), BuildError> {
         let var = |name: &str| env::var(name).unwrap_or_default();

@@ -28,77 +28,133 @@ pub(super) fn read(
     pending: &mut Vec<Pending>,
 ) {
     let start = scope::statement_start(t, at);
-    let mut attrs = Vec::new();
-    let mut template = None;
-    let mut i = start;
-    let explicit = t.at(start) == "template" && t.at(start + 1) != "<";
-    let doc = t.tokens[start].doc.clone();
-    // The head: attributes, `template <...>`, return type, name, then `(`.
-    let mut open = None;
-    while i < t.len() && t.at(i) != ";" && t.at(i) != "{" {
-        if t.is_attribute(i) {
-            let end = t.matching(i);
-            signature::attributes(t, i + 2, end - 1, &mut attrs);
-            i = end + 1;
-        } else if t.at(i) == "template" && t.at(i + 1) == "<" {
-            let Some(end) = t.matching_angle(i + 1) else {
-                return;
-            };
-            template = Some((i + 1, end));
-            i = end + 1;
-        } else if t.at(i) == "decltype" || t.at(i) == "__attribute__" {
-            i = t.matching(i + 1) + 1;
-        } else if t.at(i) == "<" && explicit {
-            // Arguments may have parentheses: `gemv<float, (bool)1>`.
-            i = t.matching_angle(i).unwrap_or(i) + 1;
-        } else if t.at(i) == "(" {
-            open = Some(i);
-            break;
-        } else {
-            i += 1;
-        }
-    }
-    let host_name = attrs
-        .iter()
-        .find(|a| a.0 == "host_name")
-        // Adjacent literals are one string.
-        .map(|a| a.1.split('"').skip(1).step_by(2).collect::<String>());
-    if explicit {
-        let end = (i..t.len()).find(|&k| t.at(k) == ";").unwrap_or(i);
-        out.instantiations.push((start, end + 1));
-        let stop = open.unwrap_or(end);
-        match template_id(t, stop) {
-            Some((name, args)) => pending.push((start, name, args, host_name, doc)),
-            None => out.findings.push(Finding {
-                file: t.tokens[start].file.to_string(),
-                line: t.tokens[start].line,
-                rule: "kernel-instantiation",
-                message: "an instantiation without template arguments".into(),
-                remedy:
-                    "write them: `template [[host_name(\"f_float\")]] kernel void f<float>(...);`",
-            }),
-        }
+    let Some(head) = Head::read(t, start) else {
+        return;
+    };
+    if head.explicit {
+        instantiation(t, head, out, pending);
         return;
     }
-    let Some(open) = open else { return };
+    let namespaces = scopes[at].namespaces.join("::");
+    function(t, head, &namespaces, barriers, out);
+}
+
+/// Attributes, `template <...>`, return type, name, up to `(`.
+struct Head {
+    start: usize,
+    /// An explicit instantiation: `template` without parameters.
+    explicit: bool,
+    attributes: Vec<(String, String)>,
+    /// Where the template's parameters begin and end.
+    template: Option<(usize, usize)>,
+    /// The parenthesis that opens the parameters, if there is one.
+    open: Option<usize>,
+    /// The first token that is not of the head.
+    end: usize,
+}
+
+impl Head {
+    fn read(t: &Tokens, start: usize) -> Option<Self> {
+        let explicit = t.at(start) == "template" && t.at(start + 1) != "<";
+        let (mut attributes, mut template, mut open) = (Vec::new(), None, None);
+        let mut i = start;
+        while i < t.len() && t.at(i) != ";" && t.at(i) != "{" {
+            if t.is_attribute(i) {
+                let end = t.matching(i);
+                signature::attributes(t, i + 2, end - 1, &mut attributes);
+                i = end + 1;
+            } else if t.at(i) == "template" && t.at(i + 1) == "<" {
+                let end = t.matching_angle(i + 1)?;
+                template = Some((i + 1, end));
+                i = end + 1;
+            } else if t.at(i) == "decltype" || t.at(i) == "__attribute__" {
+                i = t.matching(i + 1) + 1;
+            } else if t.at(i) == "<" && explicit {
+                // Arguments may have parentheses: `gemv<float, (bool)1>`.
+                i = t.matching_angle(i).unwrap_or(i) + 1;
+            } else if t.at(i) == "(" {
+                open = Some(i);
+                break;
+            } else {
+                i += 1;
+            }
+        }
+        Some(Self {
+            start,
+            explicit,
+            attributes,
+            template,
+            open,
+            end: i,
+        })
+    }
+
+    fn host_name(&self) -> Option<String> {
+        let attribute = self.attributes.iter().find(|a| a.0 == "host_name")?;
+        // Adjacent literals are one string.
+        Some(attribute.1.split('"').skip(1).step_by(2).collect())
+    }
+
+    /// 1024 without the attribute.
+    fn max_threads(&self) -> u32 {
+        self.attributes
+            .iter()
+            .find(|a| a.0 == "max_total_threads_per_threadgroup")
+            .and_then(|a| a.1.trim_end_matches(['u', 'U']).parse().ok())
+            .unwrap_or(1024)
+    }
+}
+
+fn finding(
+    t: &Tokens,
+    at: usize,
+    rule: &'static str,
+    message: String,
+    remedy: &'static str,
+) -> Finding {
+    Finding {
+        file: t.tokens[at].file.to_string(),
+        line: t.tokens[at].line,
+        rule,
+        message,
+        remedy,
+    }
+}
+
+fn instantiation(t: &Tokens, head: Head, out: &mut Scan, pending: &mut Vec<Pending>) {
+    let start = head.start;
+    let end = (head.end..t.len())
+        .find(|&k| t.at(k) == ";")
+        .unwrap_or(head.end);
+    out.instantiations.push((start, end + 1));
+    match template_id(t, head.open.unwrap_or(end)) {
+        Some((name, args)) => {
+            let doc = t.tokens[start].doc.clone();
+            pending.push((start, name, args, head.host_name(), doc));
+        }
+        None => out.findings.push(finding(
+            t,
+            start,
+            "kernel-instantiation",
+            "an instantiation without template arguments".into(),
+            "write them: `template [[host_name(\"f_float\")]] kernel void f<float>(...);`",
+        )),
+    }
+}
+
+fn function(t: &Tokens, head: Head, namespaces: &str, barriers: &HashSet<String>, out: &mut Scan) {
+    let Some(open) = head.open else { return };
     let close = t.matching(open);
     let body = close + 1;
     if t.at(body) != "{" {
         return;
     }
     let name_at = open - 1;
-    let finding = |line_at: usize, rule, message, remedy| Finding {
-        file: t.tokens[line_at].file.to_string(),
-        line: t.tokens[line_at].line,
-        rule,
-        message,
-        remedy,
-    };
     let params = match signature::parse(t, open) {
         Ok(p) => p,
         Err((at, rule, message, remedy)) => {
             let message = format!("kernel `{}`: {message}", t.at(name_at));
-            out.findings.push(finding(at, rule, message, remedy));
+            out.findings.push(finding(t, at, rule, message, remedy));
             return;
         }
     };
@@ -111,6 +167,7 @@ pub(super) fn read(
         && (body + 2..t.matching(body + 2)).any(|k| t.at(k) == ">" && t.at(k + 1) == "=");
     if lane_guard_missing {
         out.findings.push(finding(
+            t,
             body + 1,
             "lane-guard",
             format!(
@@ -120,31 +177,24 @@ pub(super) fn read(
             "begin with exactly `if (gid >= EXPRESSION_OF_PARAMETERS) return;`",
         ));
     }
-    let mut name = scopes[at].namespaces.join("::");
-    if !name.is_empty() {
-        name.push_str("::");
-    }
-    name.push_str(t.at(name_at));
-    let max_threads = attrs
-        .iter()
-        .find(|a| a.0 == "max_total_threads_per_threadgroup")
-        .and_then(|a| a.1.trim_end_matches(['u', 'U']).parse().ok())
-        .unwrap_or(1024);
+    let separator = if namespaces.is_empty() { "" } else { "::" };
+    let name = format!("{namespaces}{separator}{}", t.at(name_at));
+    let (host_name, first) = (head.host_name(), &t.tokens[head.start]);
     let mut function = KernelFn {
         name: name.clone(),
         params,
-        template: template.map(|(a, b)| template_params(t, a, b)),
-        template_tokens: template,
+        template: head.template.map(|(a, b)| template_params(t, a, b)),
+        template_tokens: head.template,
         params_tokens: (open, close + 1),
-        range: (start, end + 1),
+        range: (head.start, end + 1),
         guard,
         kind,
         matrices: false,
         host_name: host_name.clone(),
-        max_threads,
-        doc: doc.unwrap_or_default(),
-        doc_file: t.tokens[start].file.to_string(),
-        doc_end: t.tokens[start].line,
+        max_threads: head.max_threads(),
+        doc: first.doc.clone().unwrap_or_default(),
+        doc_file: first.file.to_string(),
+        doc_end: first.line,
         clauses: clauses::Clauses::default(),
         file: t.tokens[name_at].file.to_string(),
         line: t.tokens[name_at].line,

@@ -13,7 +13,7 @@ pub const EXT_BYTES: f64 = 16.0;
 /// Bytes of a base element.
 pub const BASE_BYTES: f64 = 4.0;
 
-/// The least work a launch can be: what any implementation must compute and move.
+/// The least work of a launch: what any implementation must compute and move.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
     /// Things done, for the rate.

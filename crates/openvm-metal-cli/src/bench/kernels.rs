@@ -43,7 +43,7 @@ impl KernelsArgs {
 pub struct Row {
     /// Phase and name.
     pub kernel: String,
-    /// Of its input.
+    /// Size of its input.
     pub size: String,
     /// Median.
     pub seconds: f64,

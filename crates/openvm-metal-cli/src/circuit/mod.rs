@@ -253,7 +253,7 @@ fn cannot_write(path: &Path, source: io::Error) -> CliError {
     }
 }
 
-/// Refuses what would fail after minutes of work, or take the machine down.
+/// Refuses sizes that would fail after minutes of work or exhaust the machine's memory.
 fn check(args: &CircuitArgs) -> Result<()> {
     if args.engine != EngineName::Metal && args.device.is_given() {
         return Err(CliError::Usage("--device is for --engine metal"));

@@ -89,7 +89,7 @@ impl Report {
     }
 }
 
-/// How far the kernels are that are written for constraints.
+/// State of the compilation of the kernels for constraints.
 fn kernels_line(kernels: &KernelReport) -> String {
     let KernelReport {
         ready,
@@ -107,7 +107,7 @@ fn kernels_line(kernels: &KernelReport) -> String {
     line
 }
 
-/// What the host did by decision, and what because the device could not.
+/// Work of the host: planned, and in place of a device that could not do it.
 fn host_work(counters: &StreamCounters) -> String {
     let total = counters.total();
     let list = |works: &BTreeMap<&str, HostWork>| match works.is_empty() {

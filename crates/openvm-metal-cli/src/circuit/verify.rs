@@ -41,7 +41,7 @@ pub fn run(args: &VerifyCircuitArgs) -> Result<()> {
     let vk = key(&args.vk, &read(&args.vk)?, version)?;
     let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(vk.inner.params.clone());
 
-    // The verifier trusts its key, and may panic on one that was made to hurt.
+    // The verifier trusts its key, and may panic on a malicious one.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let outcome = catch_unwind(AssertUnwindSafe(|| engine.verify(&vk, &proof)));

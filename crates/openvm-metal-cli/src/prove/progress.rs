@@ -14,7 +14,7 @@ use crate::table;
 pub struct Bar {
     line: ProgressBar,
     quiet: bool,
-    /// Whether it is said on which device something was done.
+    /// Whether lines name the device.
     names_devices: bool,
     state: Mutex<State>,
 }
@@ -73,7 +73,7 @@ impl Bar {
         self.line.set_message(text.to_owned());
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub fn finish(&self) {
         self.line.finish_and_clear();
     }

@@ -22,7 +22,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// True for what should not be.
+    /// True for a fault.
     pub fn is_bad(self) -> bool {
         !matches!(self, Self::Passed | Self::Skipped)
     }

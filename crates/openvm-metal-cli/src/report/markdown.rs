@@ -18,7 +18,7 @@ pub fn render(report: &Report, json: &str) -> String {
     out
 }
 
-/// What came out, in one line.
+/// The result in one line.
 pub fn verdict(report: &Report) -> String {
     let (all, bad) = report.count();
     let machine = ["chip", "system"].into_iter();

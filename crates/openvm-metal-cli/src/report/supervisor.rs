@@ -17,7 +17,7 @@ const MOST_RESTARTS: usize = 12;
 const LOG_LINES: usize = 80;
 /// Longest line that is kept.
 const LOG_WIDTH: usize = 2000;
-/// How often limits and Ctrl-C are looked at.
+/// Time between two checks of limits and Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 /// Changes within this time are told together.
 const PAUSE: Duration = Duration::from_secs(2);

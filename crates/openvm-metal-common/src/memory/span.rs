@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// A piece of memory obtained from a driver, later cut into allocations by the pool.
+/// A segment: memory obtained from a driver, later cut into allocations by the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Host address (CPU, Metal) or device address (CUDA) of the first byte.

@@ -19,7 +19,7 @@ use crate::{
 /// A child's verifying key. Its constraints are the cached trace of a node.
 pub(super) struct Child {
     pub vk: Arc<MultiStarkVerifyingKey<SC>>,
-    /// The trace with a commitment of its own, for OpenVM's trace generation, which passes it through.
+    /// The trace committed on the host: OpenVM's trace generation asks for it and passes it through.
     pub trace: CommittedTraceData<CpuBackend<SC>>,
 }
 

@@ -24,7 +24,7 @@ use crate::{
 
 /// The aggregation circuits above the proofs of one application key, with their keys on a device.
 pub struct AggregationKeys<E: SdkEngine> {
-    /// What the device is called.
+    /// The device's name in messages.
     pub(super) device: String,
     pub(super) leaf: Layer<E, MAX_NUM_CHILDREN_LEAF>,
     pub(super) internal_for_leaf: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,

@@ -50,7 +50,7 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
     /// The same layer on another device.
     ///
     /// # Errors
-    /// What that device refuses, or that it commits to a key otherwise.
+    /// What that device refuses, or [`SdkError::Disagreement`] if its commitment to the key is another one.
     pub fn on(&self, station: &Station<E>) -> Result<Self, SdkError> {
         let engine = station.engine(self.circuit.key.params.clone())?;
         let layer = Self::bring(station, engine, self.circuit.clone())?;

@@ -20,7 +20,7 @@ use crate::{
 /// A node that was proved.
 pub(crate) struct ProvedNode {
     pub proof: Proof<SC>,
-    /// What it took, without waiting for a device.
+    /// Time for traces and proof, without the wait for a device.
     pub time: Duration,
     /// Where it was proved.
     pub device: usize,
@@ -62,8 +62,7 @@ struct Job<'a, E: SdkEngine> {
 }
 
 impl<'a, E: SdkEngine> Job<'a, E> {
-    /// The host makes the traces; then a device is chosen, and given the traces while it may still prove
-    /// something else.
+    /// The host makes the traces, then chooses a device. It receives them while it may still prove something else.
     fn prove<const N: usize>(
         self,
         layer: impl Fn(&'a AggregationKeys<E>) -> &'a Layer<E, N>,

@@ -1,7 +1,7 @@
 //! Traces of a node with their rows in order.
 //!
-//! OpenVM's verifier circuit has two AIRs whose traces are written in an order of chance: one from a hash map, one from
-//! a list that several threads add to. What their constraints leave open is sorted here.
+//! OpenVM's verifier circuit has two AIRs whose rows come in another order in every run: one reads a hash map, one a
+//! list that several threads add to. Rows are sorted here as far as constraints leave their order open.
 
 use std::borrow::Borrow;
 

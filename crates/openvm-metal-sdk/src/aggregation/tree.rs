@@ -78,7 +78,7 @@ struct Level<P> {
     proofs: BTreeMap<usize, P>,
     /// How many the level has in all, once that is known.
     total: Option<usize>,
-    /// Nodes of the next level up to this one were taken up, and so were those in `taken`.
+    /// Nodes of the next level below this number were begun, and so were those in `taken`.
     next: usize,
     taken: BTreeSet<usize>,
 }
@@ -132,7 +132,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         self.changed.notify_all();
     }
 
-    /// Makes every [`work`](Self::work) return after the node that it is at.
+    /// Makes every [`work`](Self::work) return after its current node.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
@@ -194,7 +194,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Proves a node, and says what that took without waiting for a device.
+    /// Proves a node; gives its time without the wait for a device.
     fn prove(&self, node: &Node<Proof<SC>>) -> Result<(Proof<SC>, Duration), SdkError> {
         self.options.check_cancelled()?;
         let place = (node.level, node.index);
@@ -233,11 +233,11 @@ impl<P> State<P> {
         &mut self.levels[level]
     }
 
-    /// There are so many segments.
+    /// Sets the number of segments, and with it those of all levels.
     fn close(&mut self, segments: usize, shape: &Shape) {
         self.level(0).total = Some(segments);
         let levels = shape.levels(segments);
-        // The wrapping node is not of a level.
+        // The wrapping node belongs to no level.
         let levels = levels.split_last().map_or(&[][..], |(_, levels)| levels);
         for (level, &total) in levels.iter().enumerate() {
             self.level(level).total = Some(total);
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(leaves([Some(0), None], 1), [0]);
     }
 
-    /// Works a whole tree off, taking nodes of a list of those that can be proved from both ends.
+    /// Proves a whole tree: of the nodes that can be proved always the first, or always the last.
     fn whole(segments: usize, from_the_end: bool) -> Vec<(usize, usize, Vec<String>)> {
         let mut state = State::default();
         for index in 0..segments {

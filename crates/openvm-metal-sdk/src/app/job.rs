@@ -45,7 +45,7 @@ impl<E: SdkEngine> Job<'_, E> {
         Machine::new(&self.keys[0], self.exes[0].clone())
     }
 
-    /// Cuts the execution into segments and says so.
+    /// Cuts the execution into segments and reports each as an event.
     pub fn execute_metered(
         &self,
         machine: &Machine<E>,

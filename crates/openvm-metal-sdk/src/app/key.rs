@@ -61,7 +61,7 @@ impl<E: SdkEngine> AppKey<E> {
         Ok(keys.collect())
     }
 
-    /// What the device is called.
+    /// The device's name in messages.
     pub fn device(&self) -> &str {
         self.station.name()
     }

@@ -21,9 +21,9 @@ struct State {
     /// Number of segments that were handed out.
     taken: usize,
     in_flight: usize,
-    /// No more come.
+    /// All segments were added.
     ended: bool,
-    /// Nothing is handed out any more.
+    /// The plan was stopped.
     stopped: bool,
 }
 
@@ -36,7 +36,7 @@ impl Plan {
         }
     }
 
-    /// The next segment. False if nobody takes it any more.
+    /// Adds the next segment. False if the plan was stopped.
     pub fn add(&self, segment: Segment) -> bool {
         let mut state = self.lock();
         state.waiting.push_back(segment);
@@ -44,13 +44,13 @@ impl Plan {
         !state.stopped
     }
 
-    /// There are no more segments.
+    /// Says that all segments were added.
     pub fn end(&self) {
         self.lock().ended = true;
         self.changed.notify_all();
     }
 
-    /// Those who take segments get none any more.
+    /// Hands out no more segments.
     pub fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
@@ -61,8 +61,8 @@ impl Plan {
         self.lock().stopped
     }
 
-    /// The next segment and its number, once there is one and few enough are in flight; nothing after the last one
-    /// and after a stop.
+    /// The next segment and its number. Waits until there is one and the number in flight allows it; `None` after the
+    /// last one and after a stop.
     pub fn take(&self) -> Option<(usize, Segment)> {
         let mut state = self.lock();
         loop {

@@ -24,7 +24,7 @@ use crate::{
     system::exe_commit,
 };
 
-/// The exit code of the rows that pad a program: reaching one is a failure.
+/// Exit code of the instructions that pad a program: a guest that reaches one has failed.
 const EXIT_CODE_FAIL: usize = 1;
 
 /// An executable, and its program's trace committed on the device.

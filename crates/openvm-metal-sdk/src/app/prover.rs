@@ -129,7 +129,7 @@ impl<E: SdkEngine> AppProver<E> {
         Ok((proof, report))
     }
 
-    /// Notes the devices and what they did in a job that began at `start` and ends now.
+    /// Adds the devices and their shares of a job that began at `start` and ends now to a report.
     pub(crate) fn finish(&self, report: &mut Report, fleet: &Fleet<'_>, start: Instant) {
         let engines = || self.keys.iter().map(|key| &key.engine);
         let names: Vec<String> = engines().filter_map(E::device_name).collect();
@@ -139,7 +139,7 @@ impl<E: SdkEngine> AppProver<E> {
         report.devices = fleet.report(report.total);
     }
 
-    /// Gives memory of the devices that no buffer uses back.
+    /// Returns unused memory of the devices to the system.
     pub(crate) fn trim(&self) {
         for key in self.keys() {
             key.engine.trim();

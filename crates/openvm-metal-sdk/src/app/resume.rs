@@ -25,7 +25,7 @@ use sha2::{Digest as _, Sha256};
 use super::{AppKey, CommittedExe};
 use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder};
 
-/// SHA-256 of what makes a job, or a part of it, itself.
+/// SHA-256 of everything that determines a job, or a part of it.
 pub(crate) type Id = [u8; 32];
 
 /// Proofs of the segments of one job.
@@ -100,7 +100,7 @@ impl ResumeFolder {
         }
     }
 
-    /// What was stored of a part of the job under a file's name.
+    /// The part of the job that was stored under a file's name.
     ///
     /// # Errors
     /// [`SdkError::Resume`] if the file is damaged or of another part.

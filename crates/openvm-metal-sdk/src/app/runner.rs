@@ -70,8 +70,8 @@ pub(crate) fn execute(
                 bound,
             });
         }
-        // Either it ended here, or the next instruction ends it: the last one is run again for its
-        // exit code.
+        // Either the program ended here, or the next instruction ends it. The last one is run again for its exit
+        // code.
         run_on(&instance, state, None).map_err(failed)
     })??;
     Ok(extract_public_values(

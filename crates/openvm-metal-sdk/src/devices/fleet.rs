@@ -44,7 +44,7 @@ impl<'a> Fleet<'a> {
         self.names.len()
     }
 
-    /// What a device is called.
+    /// A device's name in messages.
     pub fn name(&self, device: usize) -> &str {
         &self.names[device]
     }
@@ -54,8 +54,8 @@ impl<'a> Fleet<'a> {
         self.turns.reserve(work, &self.room)
     }
 
-    /// Makes a proof on the reserved device, of which `engine`, `key` and `ctx` are, when its turn comes. Errors
-    /// name the device.
+    /// Makes a proof on the reserved device when its turn comes. `engine`, `key` and `ctx` belong to that device. Errors
+    /// name it.
     pub fn prove<E: SdkEngine>(
         &self,
         reservation: Reservation<'_>,

@@ -17,7 +17,7 @@ pub enum DeviceList {
 }
 
 impl DeviceList {
-    /// The devices. For `auto` this looks for GPUs, and tells `say` why others are missing if there is none.
+    /// The devices. For `auto` this looks for GPUs; if there is none, `say` gets the reasons.
     pub fn resolve(&self, say: impl FnOnce(&str)) -> Vec<Device> {
         match self {
             Self::Named(devices) => devices.clone(),

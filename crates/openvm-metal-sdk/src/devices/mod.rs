@@ -1,4 +1,4 @@
-//! The devices that programs are proved on: which they are, how they are opened, and which of them proves what when.
+//! The devices of a proof: their names, how they are opened, and which of them makes which proof when.
 
 mod fleet;
 mod list;

@@ -36,7 +36,8 @@ impl<E: SdkEngine> Station<E> {
     /// Opens devices, all at the same time. What is named several times gets numbers: `cpu #1`, `cpu #2`.
     ///
     /// # Errors
-    /// [`SdkError::Config`] if there is none, or these cannot be used together; or one cannot be used.
+    /// [`SdkError::Config`] if the list is empty or these devices cannot prove together; else the error of a device that
+    /// cannot be opened.
     pub fn open_all(devices: &[E::Device]) -> Result<Vec<Self>, SdkError> {
         if devices.is_empty() {
             return Err(SdkError::Config("no device is named".into()));
@@ -67,7 +68,7 @@ impl<E: SdkEngine> Station<E> {
         })
     }
 
-    /// What the device is called.
+    /// The device's name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -46,7 +46,7 @@ struct Device {
     reserved: [usize; 2],
     /// Bytes of the traces of segments that are reserved.
     trace_bytes: u64,
-    /// Tickets of the proofs that were asked for and have not ended; the first one's turn it is.
+    /// Tickets of the proofs that were asked for and have not ended; the first one has its turn.
     line: VecDeque<u64>,
     next_ticket: u64,
     /// When the proof that is made now began, and its kind.
@@ -71,7 +71,7 @@ impl Device {
         waiting.sum::<Duration>() + self.time(kind)
     }
 
-    /// True if the traces have a place: two segments always do, more as long as there is `room`.
+    /// True if the traces may be brought: those of two segments always, of more as long as there is `room`.
     fn has_room(&self, trace_bytes: u64, room: u64) -> bool {
         self.reserved[0] < 2 || self.trace_bytes.saturating_add(trace_bytes) <= room
     }

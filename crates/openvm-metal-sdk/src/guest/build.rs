@@ -123,7 +123,7 @@ pub fn build(
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines() {
             let line = line.map_err(GuestError::io(&folder))?;
-            // Macros print here too.
+            // Procedural macros of the guest may print to the same stream.
             if let Ok(artifact) = serde_json::from_str::<Artifact>(&line) {
                 elf = artifact.executable_of(&program).or(elf);
             }
@@ -170,7 +170,7 @@ fn cargo_home() -> PathBuf {
     home.canonicalize().unwrap_or(home)
 }
 
-/// Leaves a file alone that has these contents, so that cargo sees nothing new.
+/// Writes a file unless it has these contents, so that cargo does not build again.
 fn write_if_other(path: &Path, contents: &str) -> Result<(), GuestError> {
     if fs::read_to_string(path).is_ok_and(|present| present == contents) {
         return Ok(());

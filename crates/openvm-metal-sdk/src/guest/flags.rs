@@ -1,4 +1,5 @@
-//! What rustc and cargo are told: openvm-build's settings, and that no path of the machine enters the executable.
+//! Flags for rustc and cargo: openvm-build's settings, and maps of paths, so that none of this machine's enters the
+//! executable.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +65,7 @@ pub fn renamed_paths(
     registries.sort();
     renamed.extend(registries.into_iter().map(|folder| (folder, "/registry")));
     renamed.push((cargo_home.join("git/checkouts"), "/git"));
-    // rustc takes the last that fits, and a workspace may lie in any of the others.
+    // rustc takes the last map that fits, and the workspace may lie below any of the other folders.
     renamed.push((workspace.to_owned(), "/guest"));
     renamed
 }

@@ -57,7 +57,7 @@ impl Toolchain {
         &self.name
     }
 
-    /// The toolchain's cargo, in an environment that does not depend on who calls.
+    /// The toolchain's cargo, without the caller's cargo and rustup variables.
     pub fn cargo(&self) -> Command {
         let mut command = clean("rustup");
         command.args(["run", self.name(), "cargo"]);

@@ -3,11 +3,7 @@
 mod keys;
 mod proving;
 
-use std::{
-    fs,
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use openvm_circuit::arch::{
     execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof,
@@ -58,9 +54,9 @@ pub struct Sdk<E: SdkEngine> {
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
-    /// A device makes one proof at a time: one needs all the memory that it can get.
+    /// A device makes one proof at a time: a proof may need all of its memory.
     turns: Arc<Turns>,
-    /// The most recently used last, each on every device.
+    /// Committed programs, each on every device; the most recently used is last.
     programs: Mutex<Vec<Vec<Arc<CommittedExe<E>>>>>,
 }
 
@@ -122,20 +118,6 @@ impl<E: SdkEngine> Sdk<E> {
         Self::builder(device)
             .vm_config(SdkVmConfig::standard())
             .build()
-    }
-
-    /// With the configuration of an `openvm.toml`.
-    ///
-    /// # Errors
-    /// If the file cannot be read or does not parse; see [`SdkBuilder::build`].
-    pub fn from_toml_file(path: impl AsRef<Path>, device: E::Device) -> Result<Self, SdkError> {
-        let path = path.as_ref();
-        let text = fs::read_to_string(path).map_err(|error| SdkError::File {
-            path: path.to_owned(),
-            what: "a configuration",
-            reason: error.to_string(),
-        })?;
-        Self::builder(device).toml(&text)?.build()
     }
 
     /// The configuration of the application.

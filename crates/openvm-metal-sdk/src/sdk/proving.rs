@@ -126,7 +126,7 @@ impl<E: SdkEngine> Sdk<E> {
                     .into_iter()
                     .map(|worker| worker.join().expect("panics are errors"))
                     .collect();
-                // If a node failed, that is why the segments were stopped.
+                // A node that failed stopped the segments: its error is the cause.
                 work.into_iter().collect::<Result<(), _>>()?;
                 app
             })?

@@ -12,7 +12,7 @@
 //! * [`TaskVerifier`]: whether what somebody else made is the proof of the task, and not only a valid proof.
 //! * [`JobFolder`]: finished tasks in files, shared with `openvm-metal prove --resume`.
 //!
-//! The grouping is that of `aggregation`. Which process does what when is nobody's business here.
+//! The grouping is that of `aggregation`. Scheduling is left to the caller.
 
 mod folder;
 mod nodes;

@@ -41,7 +41,7 @@ impl<E: SdkEngine> Sdk<E> {
         let keys: Vec<_> = keys.iter().map(Arc::as_ref).collect();
         let stations = self.stations()?;
         let names = stations.iter().map(|station| station.name().to_owned());
-        // Segments take their room elsewhere.
+        // No room for traces of segments: only nodes are proved here.
         let fleet = Fleet::new(names.collect(), vec![0; keys.len()], self.turns());
         let proved = guard(Stage::Pipeline, || {
             prove_node(&keys, &fleet, (level, index), below)
@@ -51,8 +51,8 @@ impl<E: SdkEngine> Sdk<E> {
 }
 
 impl<E: SdkEngine> TaskVerifier<E> {
-    /// The proof of the whole execution, of the node that ends the aggregation and what the guest revealed. OpenVM's verifier has
-    /// accepted it when this returns.
+    /// Makes the proof of the whole execution from the last node and the public values. OpenVM's verifier has accepted it when
+    /// this returns.
     ///
     /// # Errors
     /// [`SdkError::Rejected`].

@@ -42,7 +42,7 @@ impl fmt::Display for Task {
     }
 }
 
-/// SHA-256 of everything that a task's proof is determined by.
+/// SHA-256 of everything that determines a task's proof.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(pub [u8; 32]);
 

@@ -45,7 +45,7 @@ pub struct TaskVerifier<E: SdkEngine> {
 }
 
 impl<E: SdkEngine> Sdk<E> {
-    /// What verifies single tasks of proofs of a program.
+    /// A verifier for the tasks of one program.
     ///
     /// # Errors
     /// Those of keys and of committing the program.
@@ -157,7 +157,7 @@ impl<E: SdkEngine> TaskVerifier<E> {
         }
     }
 
-    /// Whether a node says that what is below it was made with these keys. Its own verifying key does not tell.
+    /// True if a node's public values name these keys for the proofs below it: its own verifying key does not fix them.
     fn has_keys_below(&self, level: usize, proof: &Proof<SC>) -> bool {
         let values = proof.public_values.get(VERIFIER_PVS_AIR_ID);
         let Some(values) = values.and_then(|v| v.get(..size_of::<VerifierBasePvs<u8>>())) else {

@@ -27,7 +27,7 @@ pub(super) struct Walk<'a, E: SdkEngine> {
 
 struct Position<E: SdkEngine> {
     machine: Machine<E>,
-    /// The segment that it stands in front of.
+    /// The next segment of the machine.
     next: usize,
 }
 
@@ -53,7 +53,7 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         })
     }
 
-    /// The next step begins with a new machine.
+    /// Drops the machine: the next step begins with a new one.
     pub fn forget(&mut self) {
         self.at = None;
     }

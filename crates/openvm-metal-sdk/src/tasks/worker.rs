@@ -25,10 +25,10 @@ use crate::{
     slot::lock,
 };
 
-/// Proves segments of a plan in any order; cheapest in theirs.
+/// Proves segments of a plan in any order. Ascending is cheapest: for an earlier segment the program is executed from the
+/// start again.
 ///
-/// A thread of its own has the virtual machine. It goes on from where it stands if a later segment is asked for, and starts
-/// again for an earlier one. Several threads may call at once: traces of one segment are then made while another is proved.
+/// A thread of its own has the virtual machine. Several threads may call at once: traces of one segment are then made while another is proved.
 /// Keys and committed programs are the SDK's and shared with its other workers; so are its devices.
 pub struct SegmentWorker<E: SdkEngine> {
     prover: Arc<AppProver<E>>,
@@ -164,7 +164,7 @@ impl<E: SdkEngine> Drop for SegmentWorker<E> {
     fn drop(&mut self) {
         lock(&self.requests).take();
         if let Some(thread) = self.thread.take() {
-            // Its panics were errors of the requests.
+            // A panic of the thread was answered as an error of its request.
             let _ = thread.join();
         }
     }
@@ -178,7 +178,7 @@ fn serve<E: SdkEngine>(
     ready: &SyncSender<Result<(), SdkError>>,
     requests: Receiver<Request<E>>,
 ) {
-    // Whoever waits for the answer is there: the worker is made after it.
+    // The receiver exists: the worker is returned only after this answer.
     let failed = |error| drop(ready.send(Err(error)));
     let executor = match executor(&prover.keys()[0].config) {
         Ok(executor) => executor,
@@ -194,7 +194,7 @@ fn serve<E: SdkEngine>(
     };
     let _ = ready.send(Ok(()));
     for request in requests {
-        // An asker that went away does not want the answer.
+        // The caller may have given up; then nobody needs the answer.
         match request {
             Request::Traces(index, device, reply) => {
                 let _ = reply.send(settle(&mut walk, Stage::Traces(index), |walk| {

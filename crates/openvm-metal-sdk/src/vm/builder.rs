@@ -23,7 +23,7 @@ type SystemChips<E> = SparseSystem<<E as StarkEngine>::PB, Uploader<E>>;
 /// deferral.
 ///
 /// Traces are made by OpenVM's CPU chips, but for those of the memory ([`SparseSystem`]), and uploaded once each, see
-/// [`TransportedChip`]. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
+/// `TransportedChip`. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
 pub struct MetalVmBuilder<E: SdkEngine> {
     uploader: Uploader<E>,
     order: RowOrder,

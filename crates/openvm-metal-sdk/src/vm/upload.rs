@@ -56,7 +56,7 @@ impl<E: SdkEngine> Uploader<E> {
         *lock(&self.device) = engine.device().clone();
     }
 
-    /// Time that [`matrix`](Self::matrix) took so far, and bytes that it was given.
+    /// Time in [`matrix`](Self::matrix) so far, and bytes that it uploaded.
     pub fn spent(&self) -> (Duration, u64) {
         let nanos = self.counts.nanos.load(Ordering::Relaxed);
         let bytes = self.counts.bytes.load(Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::DeviceKind;
 
-use super::text::Part;
+use super::text::KernelGroup;
 use crate::programs::AirPrograms;
 
 /// Most statements of a kernel, but for single rules that have more.
@@ -24,8 +24,8 @@ fn points(kind: DeviceKind, accumulators: u32) -> u32 {
 /// An AIR, and which of its programs: zerocheck, LogUp.
 pub type Owner = (usize, usize);
 
-/// Parts that are compiled together.
-pub type Batch<'a> = Vec<(Owner, Part<'a>)>;
+/// Groups of rules that are compiled together.
+pub type Batch<'a> = Vec<(Owner, KernelGroup<'a>)>;
 
 /// All programs that kernels are made for, batch by batch.
 pub fn batches<'a>(
@@ -38,21 +38,21 @@ pub fn batches<'a>(
             if rules.is_empty() || rules.longest() > LONGEST_RULE {
                 continue;
             }
-            for shapes in rules.parts(KERNEL_STATEMENTS) {
-                let of_part = rules.shapes[shapes.clone()].iter();
-                let statements: usize = of_part.map(|s| s.statements.len()).sum();
+            for members in rules.kernel_groups(KERNEL_STATEMENTS) {
+                let of_group = rules.list[members.clone()].iter();
+                let statements: usize = of_group.map(|rule| rule.statements.len()).sum();
                 if !open.is_empty() && open_statements + statements > UNIT_STATEMENTS {
                     done.push(std::mem::take(&mut open));
                     open_statements = 0;
                 }
                 open_statements += statements;
                 let points = points(kind, rules.accumulators);
-                let part = Part {
+                let group = KernelGroup {
                     rules,
-                    shapes,
+                    members,
                     points,
                 };
-                open.push(((a, k), part));
+                open.push(((a, k), group));
             }
         }
     }

@@ -92,7 +92,8 @@ impl Compiler {
     }
 }
 
-/// Whole or not there, whoever else writes it. A folder that cannot be written is no error.
+/// Writes under another name and renames, so that nobody reads half a file. If writing fails, the text is compiled again
+/// next time.
 fn keep(path: &Path, text: &str) {
     let part = path.with_extension(format!("{}.part", std::process::id()));
     if fs::write(&part, text).is_ok() {
@@ -114,21 +115,21 @@ pub fn key(text: &str) -> String {
 }
 
 /// A kernel of rules as the run time sees it, without native code.
-fn describe(part: usize) -> RuntimeKernel {
+fn describe(group: usize) -> RuntimeKernel {
     let arg = |name: &str, index, kind| RuntimeArg {
         name: name.into(),
         index,
         kind,
     };
     let read = |elem| ArgKind::BufferRead { elem };
-    let name = text::kernel_name(part);
+    let name = text::kernel_name(group);
     RuntimeKernel {
         args: vec![
             arg("arena", 0, read(4)),
             arg("partials", 1, ArgKind::BufferWrite { elem: 4 }),
             arg("coefficients", 2, read(16)),
             arg("uniforms", 3, read(4)),
-            arg("runs", 4, read(4)),
+            arg("use_ranges", 4, read(4)),
             arg("operands", 5, read(4)),
             arg(
                 "p",

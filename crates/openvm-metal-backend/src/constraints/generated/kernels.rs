@@ -7,73 +7,77 @@ use openvm_metal_common::RuntimeUnit;
 use super::{pool::Unit, sections::PlannedSections};
 use crate::programs::Rules;
 
-/// The kernels of a program: those of its parts, compiled or on their way.
+/// The kernels of a program, one for each group of its rules, compiled or on their way.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramKernels {
-    parts: Vec<PendingPart>,
+    kernels: Vec<PendingKernel>,
 }
 
 #[derive(Clone, Debug)]
-struct PendingPart {
-    shapes: Range<usize>,
+struct PendingKernel {
+    members: Range<usize>,
     points: u32,
     unit: Arc<Unit>,
-    kernel: usize,
+    number: usize,
 }
 
-/// Shapes of a program with their kernel.
+/// A kernel with the rules of a program that it evaluates.
 #[derive(Clone)]
-pub struct ReadyPart {
-    pub shapes: Range<usize>,
+pub struct ReadyKernel {
+    pub members: Range<usize>,
     /// Points of a thread.
     pub points: u32,
     pub unit: Arc<RuntimeUnit>,
-    /// Number of the kernel in the unit.
-    pub kernel: usize,
+    /// Of the kernel in the unit.
+    pub number: usize,
 }
 
 impl ProgramKernels {
-    /// Adds some shapes, whose kernel is number `kernel` of `unit`.
+    /// Adds a group of rules, whose kernel has this number in `unit`.
     pub(super) fn push(
         &mut self,
-        shapes: Range<usize>,
+        members: Range<usize>,
         points: u32,
         unit: Arc<Unit>,
-        kernel: usize,
+        number: usize,
     ) {
-        self.parts.push(PendingPart {
-            shapes,
+        self.kernels.push(PendingKernel {
+            members,
             points,
             unit,
-            kernel,
+            number,
         });
     }
 
-    /// All parts, if they are compiled; with `wait` when they are. `None` where one is not there (yet).
-    pub fn ready(&self, wait: bool) -> Option<Vec<ReadyPart>> {
-        let ready = |part: &PendingPart| {
-            Some(ReadyPart {
-                shapes: part.shapes.clone(),
-                points: part.points,
-                unit: part.unit.get(wait)?,
-                kernel: part.kernel,
+    /// All kernels, if they are compiled; with `wait` when they are. `None` where one is not there (yet).
+    pub fn ready(&self, wait: bool) -> Option<Vec<ReadyKernel>> {
+        let ready = |kernel: &PendingKernel| {
+            Some(ReadyKernel {
+                members: kernel.members.clone(),
+                points: kernel.points,
+                unit: kernel.unit.get(wait)?,
+                number: kernel.number,
             })
         };
-        self.parts.iter().map(ready).collect()
+        self.kernels.iter().map(ready).collect()
     }
 
     /// What the kernels' sections take at most.
     pub fn planned(&self, rules: &Rules) -> PlannedSections {
-        let rows = |part: &PendingPart| {
-            let shapes = rules.shapes[part.shapes.clone()].iter();
-            shapes.map(|s| u64::from(s.rows)).sum()
+        let uses = |kernel: &PendingKernel| {
+            let members = rules.list[kernel.members.clone()].iter();
+            members.map(|rule| u64::from(rule.uses)).sum()
         };
-        let parts = self.parts.iter();
-        PlannedSections(parts.map(|part| (rows(part), part.points)).collect())
+        let kernels = self.kernels.iter();
+        PlannedSections(
+            kernels
+                .map(|kernel| (uses(kernel), kernel.points))
+                .collect(),
+        )
     }
 
-    /// The unit of each part.
+    /// The unit of each kernel.
     pub fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
-        self.parts.iter().map(|part| &part.unit)
+        self.kernels.iter().map(|kernel| &kernel.unit)
     }
 }

@@ -7,17 +7,17 @@ use openvm_metal_common::{
 };
 
 use super::{
-    kernels::ReadyPart,
-    sections::{log_unit, sections, threads},
+    kernels::ReadyKernel,
+    sections::{log_group, sections, threads},
     text::MAX_THREADS,
 };
 use crate::{
     params::RuleParams,
     prelude::{EF, F},
-    programs::{Rules, Run, Shape},
+    programs::{Rule, Rules, UseRange},
 };
 
-/// No vector of a CPU has more threads, nor any that stays together.
+/// Log2 of the most threads that run as one vector or stay together.
 const LOG_VECTOR: u32 = 5;
 
 /// One launch of a kernel of rules.
@@ -32,38 +32,42 @@ pub struct RuleLaunch {
     cost: Cost,
 }
 
-/// Tables of the sections of programs, each once.
+/// Tables of the sections of programs, each once: where each section's ranges of uses begin, then the ranges.
 #[derive(Default)]
-pub struct RunTables {
+pub struct SectionTables {
     words: Vec<u32>,
     known: HashMap<(usize, usize, usize), (u32, u32)>,
 }
 
-impl RunTables {
-    /// The table of some sections of a part of `rules`: where it begins, and how many sections there are.
-    fn of(&mut self, rules: &Rules, part: &ReadyPart, most: usize) -> (u32, u32) {
-        let key = (std::ptr::from_ref(rules) as usize, part.shapes.start, most);
+impl SectionTables {
+    /// The table of at most `most` sections of a kernel of `rules`: where it begins, and how many sections there are.
+    fn of(&mut self, rules: &Rules, kernel: &ReadyKernel, most: usize) -> (u32, u32) {
+        let key = (
+            std::ptr::from_ref(rules) as usize,
+            kernel.members.start,
+            most,
+        );
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let sections = rules.sections(part.shapes.clone(), most);
+        let sections = rules.sections(kernel.members.clone(), most);
         let (table, count) = (self.words.len() as u32, sections.len() as u32);
         let mut next = table + count + 1;
-        let mut runs = Vec::new();
+        let mut ranges = Vec::new();
         for section in sections {
             self.words.push(next);
-            for Run { shape, rows } in section {
-                let of = &rules.shapes[shape as usize];
-                runs.extend([
-                    shape,
-                    of.first + rows.start * of.words,
-                    rows.end - rows.start,
+            for UseRange { rule, uses } in section {
+                let of = &rules.list[rule as usize];
+                ranges.extend([
+                    rule,
+                    of.first + uses.start * of.words,
+                    uses.end - uses.start,
                 ]);
                 next += 3;
             }
         }
         self.words.push(next);
-        self.words.append(&mut runs);
+        self.words.append(&mut ranges);
         self.known.insert(key, (table, count));
         (table, count)
     }
@@ -76,7 +80,7 @@ impl RunTables {
 
 /// What a program is evaluated at.
 #[derive(Clone, Copy, Debug)]
-pub struct RulePoints {
+pub struct RuleEvaluation {
     /// With everything but threads, sections and tables.
     pub params: RuleParams,
     /// Points of a job.
@@ -85,23 +89,23 @@ pub struct RulePoints {
     pub vectors: bool,
 }
 
-impl RulePoints {
-    /// The launches of a program's parts, the sections of all, and the words between them. `None` where there are fewer
+impl RuleEvaluation {
+    /// The launches of a program's kernels, the sections of all, and the words between them. `None` where there are fewer
     /// points than a thread takes, or more threads than a grid has.
     pub fn launches(
         mut self,
         profile: &DeviceProfile,
-        tables: &mut RunTables,
+        tables: &mut SectionTables,
         rules: &Rules,
-        parts: &[ReadyPart],
+        kernels: &[ReadyKernel],
     ) -> Option<(Vec<RuleLaunch>, u32)> {
         let accumulators = u64::from(rules.accumulators);
         let section_words = 4 * accumulators * u64::from(self.points);
         let jobs = self.params.jobs;
         let mut planned = Vec::new();
         let mut all = 0;
-        for part in parts {
-            let points = part.points;
+        for kernel in kernels {
+            let points = kernel.points;
             if !self.points.is_power_of_two() || self.points < points {
                 return None;
             }
@@ -109,33 +113,45 @@ impl RulePoints {
             if self.vectors && log_threads < LOG_VECTOR {
                 return None;
             }
-            let log_unit = log_unit(profile, log_threads);
+            let log_group = log_group(profile, log_threads);
             let threads = threads(profile, log_threads, u64::from(jobs));
-            let (table, sections) = tables.of(rules, part, sections(profile, threads));
+            let (table, sections) = tables.of(rules, kernel, sections(profile, threads));
             let threads = u32::try_from(threads * u64::from(sections)).ok()?;
-            planned.push((part, table, sections, threads, log_unit, log_threads, all));
+            planned.push((
+                kernel,
+                table,
+                sections,
+                threads,
+                log_group,
+                log_threads,
+                all,
+            ));
             all += sections;
         }
         self.params.section_stride = section_words;
         self.params.partials_stride = section_words * u64::from(all);
         self.params.plane_stride = self.points;
         let launches = planned.into_iter().map(
-            |(part, table, sections, threads, log_unit, log_threads, before)| {
+            |(kernel, table, sections, threads, log_group, log_threads, before)| {
                 let evaluated = u64::from(self.points) * u64::from(jobs);
-                let shapes = &rules.shapes[part.shapes.clone()];
-                let of = |f: &dyn Fn(&Shape) -> u64| {
-                    evaluated * shapes.iter().map(|s| u64::from(s.rows) * f(s)).sum::<u64>()
+                let members = &rules.list[kernel.members.clone()];
+                let of = |f: &dyn Fn(&Rule) -> u64| {
+                    evaluated
+                        * members
+                            .iter()
+                            .map(|r| u64::from(r.uses) * f(r))
+                            .sum::<u64>()
                 };
-                let (products, loads) = (of(&|s| s.products()), of(&|s| u64::from(s.variables)));
+                let (products, loads) = (of(&|r| r.products()), of(&|r| u64::from(r.variables)));
                 let results = evaluated * 16 * accumulators * u64::from(sections);
                 RuleLaunch {
-                    unit: part.unit.clone(),
-                    kernel: part.kernel,
+                    unit: kernel.unit.clone(),
+                    kernel: kernel.number,
                     params: RuleParams {
                         table,
                         sections,
                         threads,
-                        log_unit,
+                        log_group,
                         log_threads,
                         partials: u64::from(before) * section_words,
                         ..self.params
@@ -157,7 +173,7 @@ impl RulePoints {
 pub struct RuleBuffers<'a> {
     pub coefficients: &'a MetalBuffer<EF>,
     pub uniforms: &'a MetalBuffer<F>,
-    pub runs: &'a MetalBuffer<u32>,
+    pub use_ranges: &'a MetalBuffer<u32>,
     pub operands: &'a MetalBuffer<u32>,
 }
 
@@ -180,11 +196,11 @@ impl RuleLaunch {
             .buffer_mut(1, &mut results)
             .buffer(2, &buffers.coefficients)
             .buffer(3, &buffers.uniforms)
-            .buffer(4, &buffers.runs)
+            .buffer(4, &buffers.use_ranges)
             .buffer(5, &buffers.operands)
             .value(6, &self.params)
             .cost(self.cost);
-        // SAFETY: the table has a run for each section, whose rows lie in `operands`; these name columns, uniforms
+        // SAFETY: the table has ranges of uses for each section, whose operands lie in `operands`; these name columns, uniforms
         // and coefficients of the program, for which the plan of the jobs gave room at every point, as for the
         // results of each section.
         unsafe { call.dispatch_unchecked() }

@@ -17,8 +17,8 @@ mod tests;
 mod text;
 
 pub use self::{
-    kernels::{ProgramKernels, ReadyPart},
-    launch::{RuleBuffers, RuleLaunch, RulePoints, RunTables},
+    kernels::{ProgramKernels, ReadyKernel},
+    launch::{RuleBuffers, RuleEvaluation, RuleLaunch, SectionTables},
     pool::{KernelReport, Unit},
     sections::PlannedSections,
     start::{compile_ahead, start},

@@ -37,7 +37,7 @@ impl std::fmt::Debug for Unit {
     }
 }
 
-/// How far the kernels of a key are.
+/// State of the compilation of a key's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KernelReport {
     /// Units that are ready, and those that are still compiled.

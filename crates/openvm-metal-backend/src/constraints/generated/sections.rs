@@ -2,8 +2,8 @@
 
 use openvm_metal_common::{DeviceProfile, Execution};
 
-/// Threads that read one section's rows together: some vectors on CPUs, a SIMD-group on GPUs.
-const LOG_UNIT: [u32; 2] = [6, 5];
+/// Threads that read one section's operands together: some vectors on CPUs, a SIMD-group on GPUs.
+const LOG_GROUP: [u32; 2] = [6, 5];
 /// Most sections of a program.
 const MAX_SECTIONS: usize = 512;
 
@@ -18,30 +18,30 @@ pub fn sections(profile: &DeviceProfile, threads: u64) -> usize {
 }
 
 /// Log2 of the threads that stay together, of `2^log_threads` in a section of a job.
-pub fn log_unit(profile: &DeviceProfile, log_threads: u32) -> u32 {
+pub fn log_group(profile: &DeviceProfile, log_threads: u32) -> u32 {
     match profile.execution {
-        Execution::MultiCore => LOG_UNIT[0].min(log_threads),
-        Execution::ManyCore => LOG_UNIT[1],
+        Execution::MultiCore => LOG_GROUP[0].min(log_threads),
+        Execution::ManyCore => LOG_GROUP[1],
     }
 }
 
 /// Threads of a section in all `jobs`, of which each has `2^log_threads`.
 pub fn threads(profile: &DeviceProfile, log_threads: u32, jobs: u64) -> u64 {
-    jobs << log_threads.max(log_unit(profile, log_threads))
+    jobs << log_threads.max(log_group(profile, log_threads))
 }
 
-/// What the sections of a program's kernels take, as the plan of a proof's memory needs it: rows and points of a thread
-/// for each part.
+/// What the sections of a program's kernels take, as the plan of a proof's memory needs it: uses and points of a thread
+/// for each kernel.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedSections(pub(super) Vec<(u64, u32)>);
 
 impl PlannedSections {
     /// Most sections at `points` points of each of `jobs` evaluations.
     pub fn most(&self, profile: &DeviceProfile, points: u64, jobs: u64) -> u64 {
-        let of = |&(rows, of_thread): &(u64, u32)| {
+        let of = |&(uses, of_thread): &(u64, u32)| {
             let log_threads = (points / u64::from(of_thread)).max(1).ilog2();
             let threads = threads(profile, log_threads, jobs);
-            rows.min(sections(profile, threads) as u64)
+            uses.min(sections(profile, threads) as u64)
         };
         self.0.iter().map(of).sum()
     }

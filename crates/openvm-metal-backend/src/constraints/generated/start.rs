@@ -10,7 +10,7 @@ use super::{
     folder,
     kernels::ProgramKernels,
     pool,
-    text::{self, Part},
+    text::{self, KernelGroup},
 };
 use crate::{
     config::{ConstraintKernels, MetalProverConfig},
@@ -64,20 +64,20 @@ pub fn start<'a>(
     };
     let mut missing = Vec::new();
     for batch in batches(kind, airs) {
-        let parts: Vec<Part<'_>> = batch.iter().map(|(_, part)| part.clone()).collect();
+        let groups: Vec<KernelGroup<'_>> = batch.iter().map(|(_, group)| group.clone()).collect();
         let compiler = folder.clone().map(|folder| Compiler::new(kind, folder));
-        let text = text::for_device(kind, &parts);
+        let text = text::for_device(kind, &groups);
         if origin == Origin::Found && !compiler.as_ref().is_ok_and(|c| c.has(&text)) {
             missing.extend(batch.into_iter().map(|(owner, _)| owner));
             continue;
         }
-        let unit = pool::unit(context, compiler, text, parts.len());
-        for (number, ((a, k), part)) in batch.into_iter().enumerate() {
+        let unit = pool::unit(context, compiler, text, groups.len());
+        for (number, ((a, k), group)) in batch.into_iter().enumerate() {
             let program = kernels[a][k].get_or_insert_with(ProgramKernels::default);
-            program.push(part.shapes, part.points, unit.clone(), number);
+            program.push(group.members, group.points, unit.clone(), number);
         }
     }
-    // A program is evaluated by the kernels of all its parts, or interpreted.
+    // A program is evaluated by all its kernels, or interpreted.
     for (a, k) in missing {
         kernels[a][k] = None;
     }
@@ -102,9 +102,9 @@ pub fn compile_ahead<'a>(
     let compiler = Compiler::new(kind, folder::open(Some(folder)).map_err(failed)?);
     let batches = batches(kind, airs);
     for batch in &batches {
-        let parts: Vec<Part<'_>> = batch.iter().map(|(_, part)| part.clone()).collect();
-        let text = text::for_device(kind, &parts);
-        let compiled = compiler.compile(&text, parts.len());
+        let groups: Vec<KernelGroup<'_>> = batch.iter().map(|(_, group)| group.clone()).collect();
+        let text = text::for_device(kind, &groups);
+        let compiled = compiler.compile(&text, groups.len());
         compiled.map_err(failed)?;
     }
     Ok(batches.len())

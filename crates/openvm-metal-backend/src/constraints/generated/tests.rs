@@ -8,7 +8,7 @@ use openvm_metal_builder::{
 };
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
-use super::text::{apple_unit, unit, Part};
+use super::text::{apple_unit, unit, KernelGroup};
 use crate::{
     constraints::tests::{keccak_key, random_keys, scratch},
     prelude::{Digest, F},
@@ -25,13 +25,13 @@ fn programs() -> Vec<AirPrograms> {
     all
 }
 
-fn parts(programs: &AirPrograms, points: u32) -> Vec<Part<'_>> {
+fn groups(programs: &AirPrograms, points: u32) -> Vec<KernelGroup<'_>> {
     let mut all = Vec::new();
     for rules in programs.rules() {
-        let shapes = rules.parts(1000).into_iter();
-        all.extend(shapes.map(|shapes| Part {
+        let members = rules.kernel_groups(1000).into_iter();
+        all.extend(members.map(|members| KernelGroup {
             rules,
-            shapes,
+            members,
             points,
         }));
     }
@@ -43,11 +43,11 @@ fn emitted_kernels_keep_the_rules() -> Outcome {
     let tools = Toolchain::new(scratch("rules-text"))?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (i, programs) in programs().iter().enumerate() {
-        let parts = parts(programs, [1, 2, 4][i % 3]);
-        let text = apple_unit(&parts);
+        let groups = groups(programs, [1, 2, 4][i % 3]);
+        let text = apple_unit(&groups);
         let p = tools.apple_text_of(root, &text)?;
         let mut scan = scan::scan(&p.tokens);
-        assert_eq!(scan.entries.len(), parts.len());
+        assert_eq!(scan.entries.len(), groups.len());
         scan.findings.extend(p.findings.iter().cloned());
         let found = lint::tokens(&p.tokens, &scan);
         assert!(found.is_empty(), "{found:#?}");
@@ -64,9 +64,9 @@ fn emitted_kernels_have_no_construct_without_a_proof() -> Outcome {
         return Ok(());
     }
     let programs = programs();
-    let all: Vec<Part<'_>> = programs[..programs.len() - 1]
+    let all: Vec<KernelGroup<'_>> = programs[..programs.len() - 1]
         .iter()
-        .flat_map(|programs| parts(programs, 2))
+        .flat_map(|programs| groups(programs, 2))
         .collect();
     let text = apple_unit(&all);
     let name = "rules".to_owned();
@@ -82,14 +82,14 @@ fn there_is_one_text() -> Outcome {
     let tools = Toolchain::new(scratch("rules-one"))?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let programs = programs();
-    let parts = parts(&programs[0], 4);
+    let groups = groups(&programs[0], 4);
     let words = |text: &str| {
         let t = openvm_metal_builder::lexer::Tokens::new(text.to_owned());
         let all = (0..t.len()).map(|i| t.at(i).to_string());
         all.filter(|w| !w.starts_with('#')).collect::<Vec<_>>()
     };
-    let p = tools.apple_text_of(root, &unit(&parts))?;
+    let p = tools.apple_text_of(root, &unit(&groups))?;
     let flat = target_apple::embedded(&p.tokens);
-    assert_eq!(words(&apple_unit(&parts)), words(&flat));
+    assert_eq!(words(&apple_unit(&groups)), words(&flat));
     Ok(())
 }

@@ -7,7 +7,7 @@ use openvm_metal_common::DeviceKind;
 
 use crate::{
     prelude::montgomery,
-    programs::{Operation, Place, Rules, Shape, Statement, Target},
+    programs::{Operation, Place, Rule, Rules, Statement, Target},
 };
 
 /// What the kernels call, in the order of inclusion.
@@ -21,30 +21,30 @@ const HEADERS: [&str; 5] = [
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_HEADERS: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.h"));
 
-/// Shapes of a program that are one kernel.
+/// Rules of a program that are one kernel.
 #[derive(Clone, Debug)]
-pub struct Part<'a> {
+pub struct KernelGroup<'a> {
     pub rules: &'a Rules,
-    pub shapes: Range<usize>,
+    pub members: Range<usize>,
     /// Points of a thread.
     pub points: u32,
 }
 
-/// Name of the kernel of a part.
-pub fn kernel_name(part: usize) -> String {
-    format!("rules_{part}")
+/// Name of the kernel of a group.
+pub fn kernel_name(group: usize) -> String {
+    format!("rules_{group}")
 }
 
-/// The unit of some parts for a kind of device.
-pub fn for_device(kind: DeviceKind, parts: &[Part<'_>]) -> String {
+/// The unit of some groups for a kind of device.
+pub fn for_device(kind: DeviceKind, groups: &[KernelGroup<'_>]) -> String {
     match kind {
-        DeviceKind::Metal => apple_unit(parts),
-        DeviceKind::Cuda | DeviceKind::Cpu => unit(parts),
+        DeviceKind::Metal => apple_unit(groups),
+        DeviceKind::Cuda | DeviceKind::Cpu => unit(groups),
     }
 }
 
-/// A unit with the kernels of some parts, for the toolchain.
-pub fn unit(parts: &[Part<'_>]) -> String {
+/// A unit with the kernels of some groups, for the toolchain.
+pub fn unit(groups: &[KernelGroup<'_>]) -> String {
     let mut text = String::new();
     for line in HEADERS.iter().flat_map(|header| header.lines()) {
         // Headers come one after another here, each once.
@@ -53,24 +53,24 @@ pub fn unit(parts: &[Part<'_>]) -> String {
             text.push('\n');
         }
     }
-    with_kernels(text, parts)
+    with_kernels(text, groups)
 }
 
 /// The same as Apple's compiler gets it; kernels take the place of a slice in their grid.
-pub fn apple_unit(parts: &[Part<'_>]) -> String {
+pub fn apple_unit(groups: &[KernelGroup<'_>]) -> String {
     let headers = format!("{APPLE_HEADERS}#line 1 \"rules\"\n");
-    let tokens = Tokens::new(with_kernels(headers, parts));
+    let tokens = Tokens::new(with_kernels(headers, groups));
     slices::with_slices(&tokens, &scan::scan(&tokens))
 }
 
-fn with_kernels(mut text: String, parts: &[Part<'_>]) -> String {
-    for (k, part) in parts.iter().enumerate() {
-        for index in part.shapes.clone() {
-            rule(&mut text, k, index, &part.rules.shapes[index]);
+fn with_kernels(mut text: String, groups: &[KernelGroup<'_>]) -> String {
+    for (k, group) in groups.iter().enumerate() {
+        for index in group.members.clone() {
+            function(&mut text, k, index, &group.rules.list[index]);
         }
     }
-    for (k, part) in parts.iter().enumerate() {
-        kernel(&mut text, k, part);
+    for (k, group) in groups.iter().enumerate() {
+        kernel(&mut text, k, group);
     }
     text
 }
@@ -80,23 +80,23 @@ macro_rules! put {
     ($text:expr, $($arg:tt)*) => { let _ = writeln!($text, $($arg)*); };
 }
 
-/// The function of a shape: one row of operands at the points of a thread.
-fn rule(text: &mut String, part: usize, index: usize, shape: &Shape) {
-    put!(text, "template <typename C> inline void rule_{part}_{index}(C c, device const uint* o, thread typename C::Sum* sums) {{");
+/// The function of a rule: one use at the points of a thread.
+fn function(text: &mut String, group: usize, index: usize, rule: &Rule) {
+    put!(text, "template <typename C> inline void rule_{group}_{index}(C c, device const uint* o, thread typename C::Sum* sums) {{");
     put!(text, "    typedef typename C::Value W;");
     let mut known = Known {
-        variables: vec![false; shape.variables as usize],
-        uniforms: vec![false; shape.uniforms.len()],
+        variables: vec![false; rule.variables as usize],
+        uniforms: vec![false; rule.uniforms.len()],
     };
-    for statement in &shape.statements {
-        known.load(text, shape, statement);
+    for statement in &rule.statements {
+        known.load(text, rule, statement);
         let value = expression(statement);
         match statement.target {
             Target::Value(v) => {
                 put!(text, "    W t{v} = {value};");
             }
             Target::Accumulator(a, c) => {
-                let word = shape.variables + shape.uniforms.len() as u32 + c;
+                let word = rule.variables + rule.uniforms.len() as u32 + c;
                 put!(
                     text,
                     "    sums[{a}] = rule_add(c, o[{word}], {value}, sums[{a}]);"
@@ -115,20 +115,20 @@ struct Known {
 
 impl Known {
     /// Loads what a statement reads for the first time.
-    fn load(&mut self, text: &mut String, shape: &Shape, statement: &Statement) {
+    fn load(&mut self, text: &mut String, rule: &Rule, statement: &Statement) {
         for &place in &statement.operands[..statement.operation.arity()] {
             match place {
                 Place::Variable(v) if !std::mem::replace(&mut self.variables[v as usize], true) => {
                     put!(text, "    W x{v} = rule_load(c, o[{v}]);");
                 }
                 Place::Uniform(u) if !std::mem::replace(&mut self.uniforms[u as usize], true) => {
-                    match shape.uniforms[u as usize] {
+                    match rule.uniforms[u as usize] {
                         Some(constant) => {
                             let word = montgomery(constant);
                             put!(text, "    FpL u{u} = fp_lanes(Fp{{{word}u}});");
                         }
                         None => {
-                            let word = shape.variables + u;
+                            let word = rule.variables + u;
                             put!(text, "    FpL u{u} = rule_uniform(c, o[{word}]);");
                         }
                     }
@@ -176,18 +176,18 @@ fn expression(statement: &Statement) -> String {
     }
 }
 
-/// The kernel over some shapes.
-fn kernel(text: &mut String, number: usize, part: &Part<'_>) {
-    let (rules, shapes, points) = (part.rules, part.shapes.clone(), part.points);
+/// The kernel of a group.
+fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
+    let (rules, members, points) = (group.rules, group.members.clone(), group.points);
     let accumulators = rules.accumulators;
-    let (products, loads): (u64, u64) = rules.shapes[shapes.clone()]
+    let (products, loads): (u64, u64) = rules.list[members.clone()]
         .iter()
-        .map(|s| {
-            let rows = u64::from(s.rows);
-            (rows * s.products(), rows * u64::from(s.variables))
+        .map(|rule| {
+            let uses = u64::from(rule.uses);
+            (uses * rule.products(), uses * u64::from(rule.variables))
         })
         .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    put!(text, "/// Rules {shapes:?} at {points} points of each thread: reads the columns that its section names, writes its sums.");
+    put!(text, "/// Rules {members:?} at {points} points of each thread: reads the columns that its section names, writes its sums.");
     put!(
         text,
         "/// Cost: {} * (p.jobs << p.log_threads) products, {} * (p.jobs << p.log_threads) + {} * p.threads bytes per launch.",
@@ -197,14 +197,14 @@ fn kernel(text: &mut String, number: usize, part: &Part<'_>) {
     );
     put!(
         text,
-        "/// Safety: runs, rows and the columns, uniforms and coefficients that they name lie in their buffers, and so do the results."
+        "/// Safety: ranges, operands and the columns, uniforms and coefficients that they name lie in their buffers, and so do the results."
     );
     put!(text, "[[max_total_threads_per_threadgroup({MAX_THREADS})]]");
     put!(
         text,
         "kernel void {}(device const Fp* arena [[buffer(0)]], device Fp* partials [[buffer(1)]], \
          device const FpExt* coefficients [[buffer(2)]], device const Fp* uniforms [[buffer(3)]], \
-         device const uint* runs [[buffer(4)]], device const uint* operands [[buffer(5)]], \
+         device const uint* use_ranges [[buffer(4)]], device const uint* operands [[buffer(5)]], \
          constant RuleParams& p [[buffer(6)]], gid_l gid [[thread_position_in_grid]]) {{",
         kernel_name(number)
     );
@@ -219,20 +219,23 @@ fn kernel(text: &mut String, number: usize, part: &Part<'_>) {
     for a in 0..accumulators {
         put!(text, "        sums[{a}] = rule_sum(c);");
     }
-    put!(text, "        uint end = runs[p.table + at.section + 1u];");
     put!(
         text,
-        "        for (uint r = runs[p.table + at.section]; r < end; r += 3u) {{"
+        "        uint end = use_ranges[p.table + at.section + 1u];"
     );
     put!(
         text,
-        "            device const uint* o = operands + p.operands + runs[r + 1u];"
+        "        for (uint r = use_ranges[p.table + at.section]; r < end; r += 3u) {{"
     );
-    put!(text, "            uint rows = runs[r + 2u];");
-    put!(text, "            switch (runs[r]) {{");
-    for index in shapes {
-        let words = rules.shapes[index].words;
-        put!(text, "            case {index}u: for (uint k = 0; k < rows; k++) rule_{number}_{index}(c, o + k * {words}u, sums); break;");
+    put!(
+        text,
+        "            device const uint* o = operands + p.operands + use_ranges[r + 1u];"
+    );
+    put!(text, "            uint uses = use_ranges[r + 2u];");
+    put!(text, "            switch (use_ranges[r]) {{");
+    for index in members {
+        let words = rules.list[index].words;
+        put!(text, "            case {index}u: for (uint k = 0; k < uses; k++) rule_{number}_{index}(c, o + k * {words}u, sums); break;");
     }
     put!(text, "            default: break;");
     put!(text, "            }}");

@@ -71,21 +71,21 @@ fn programs_are_compact() {
 fn few_rules_stand_for_all_constraints() {
     let programs = crate::programs::AirPrograms::new("keccak", &keccak_key()).unwrap();
     let [rules, _] = programs.rules();
-    for shape in &rules.shapes {
+    for rule in &rules.list {
         println!(
-            "{} rows, {} statements, {} variables, {} uniforms",
-            shape.rows,
-            shape.statements.len(),
-            shape.variables,
-            shape.uniforms.len()
+            "{} uses, {} statements, {} variables, {} uniforms",
+            rule.uses,
+            rule.statements.len(),
+            rule.variables,
+            rule.uniforms.len()
         );
     }
-    let shapes = || rules.shapes.iter();
-    let statements: usize = shapes().map(|shape| shape.statements.len()).sum();
-    let products: u64 = shapes().map(|s| u64::from(s.rows) * s.products()).sum();
-    let loads: u32 = shapes().map(|s| s.rows * s.variables).sum();
+    let all = || rules.list.iter();
+    let statements: usize = all().map(|rule| rule.statements.len()).sum();
+    let products: u64 = all().map(|r| u64::from(r.uses) * r.products()).sum();
+    let loads: u32 = all().map(|r| r.uses * r.variables).sum();
     println!("{statements} statements, {products} products, {loads} loads");
-    assert!(rules.shapes.len() < 100, "{} shapes", rules.shapes.len());
+    assert!(rules.list.len() < 100, "{} rules", rules.list.len());
     assert!(statements < 3000, "{statements} statements");
 }
 

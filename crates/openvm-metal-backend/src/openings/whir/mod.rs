@@ -6,6 +6,7 @@
 mod first_round;
 mod queries;
 mod state;
+mod sumcheck;
 mod weights;
 
 pub(crate) use self::queries::columns_encoded_again;
@@ -16,8 +17,9 @@ use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
 use self::{
     first_round::FirstRound,
-    queries::GatheredQueries,
+    queries::{GatheredQueries, QueryProofs},
     state::{State, Table},
+    sumcheck::{Folded, Sumcheck},
     weights::WeightUpdate,
 };
 use super::contract::Contraction;
@@ -27,7 +29,7 @@ use crate::{
     hash::MerkleTreeMetal,
     matrix::MetalMatrix,
     ntt::rs_encode_ext,
-    prelude::{EF, F, SC},
+    prelude::{Digest, EF, F, SC},
     stacked::StackedRange,
     tensor,
 };
@@ -68,128 +70,178 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
         log_height: log_len,
         log_blowup,
     };
+    let mut prover = Prover {
+        s,
+        transcript,
+        config,
+        sent: Sent::default(),
+    };
+    let mu_pow_witness = prover.grind(config.mu_pow_bits)?;
+    let mu = prover.transcript.sample_ext();
 
-    let mu_pow_witness = transcript.grind(config.mu_pow_bits);
-    s.alive()?;
-    let mu = transcript.sample_ext();
-
-    let mut whir_sumcheck_polys = Vec::with_capacity(config.num_sumcheck_rounds());
-    let mut folding_pow_witnesses = Vec::with_capacity(config.num_sumcheck_rounds());
-    let mut query_phase_pow_witnesses = Vec::with_capacity(config.num_whir_rounds());
-    let mut codeword_commits = Vec::new();
-    let mut ood_values = Vec::new();
-    let mut final_poly = None;
     let mut queries = GatheredQueries::default();
     let mut codeword_tree: Option<MerkleTreeMetal<EF>> = None;
-    let mut state = None;
-    let mut first_round = Some(FirstRound::new(s, l_skip, k, commits, log_len, mu, u)?);
-
+    let first = FirstRound::new(s, l_skip, k, commits, log_len, mu, u)?;
+    let mut sumcheck = Some(Sumcheck::First(first));
     for (round, round_config) in config.rounds.iter().enumerate() {
         let is_last = round + 1 == config.rounds.len();
-        for _ in 0..k {
-            let evals = match (&first_round, &mut state) {
-                (Some(first), _) => first.round_evals(),
-                (None, Some(state)) => State::round_evals(state, s)?,
-                (None, None) => return Err(internal("no table to sum over")),
-            };
-            for &eval in &evals {
-                transcript.observe_ext(eval);
-            }
-            whir_sumcheck_polys.push(evals);
-            folding_pow_witnesses.push(transcript.grind(config.folding_pow_bits));
-            s.alive()?;
-            let alpha = transcript.sample_ext();
-            match (&mut first_round, &mut state) {
-                (Some(first), _) => first.fold(alpha),
-                (None, Some(state)) => state.fold(s, alpha)?,
-                (None, None) => {}
-            }
-        }
-        // `g = f(alpha, .)`: its coefficients, and what its weights are so far.
-        let mut terms = Vec::new();
-        let (c, w) = match (first_round.take(), state.take()) {
-            (Some(first), _) => {
-                let (c, scale) = first.finish(s)?;
-                terms.push((tensor::eq_bits(&u[k..]), scale));
-                (Table::Device(c), None)
-            }
-            (None, Some(state)) => {
-                let (c, w) = State::into_tables(state, s)?;
-                (c, Some(w))
-            }
-            (None, None) => return Err(internal("no table to fold")),
-        };
+        let mut tables = sumcheck
+            .take()
+            .ok_or_else(|| internal("no table to sum over"))?;
+        prover.sumcheck(&mut tables)?;
+        let Folded {
+            coefficients,
+            weights,
+            mut terms,
+        } = tables.finish(s, &u[k..])?;
         log_len -= k;
 
         let mut next_tree = None;
         if is_last {
-            let coeffs = match &c {
-                Table::Device(c) => c.to_host(s)?,
-                Table::Host(c) => c.clone(),
-            };
-            for &coeff in &coeffs {
-                transcript.observe_ext(coeff);
-            }
-            final_poly = Some(coeffs);
+            prover.send_coefficients(&coefficients)?;
         } else {
-            let (tree, root) = commit_codeword(s, &c, log_len, log_domain - 1, k)?;
-            transcript.observe_commit(root);
-            codeword_commits.push(root);
+            let (tree, z) = prover.commit(&coefficients, log_len, log_domain - 1)?;
             next_tree = Some(tree);
-            let z = transcript.sample_ext();
-            let value = evaluate(s, &c, z, log_len)?;
-            transcript.observe_ext(value);
-            ood_values.push(value);
             terms.push((tensor::power_bits(z, log_len), EF::ONE));
         }
 
-        query_phase_pow_witnesses.push(transcript.grind(config.query_phase_pow_bits));
-        s.alive()?;
-        let indices: Vec<usize> = (0..round_config.num_queries)
-            .map(|_| transcript.sample_bits(log_domain - k) as usize)
-            .collect();
+        let indices = prover.queries(round_config.num_queries, log_domain - k)?;
         match &codeword_tree {
             None => queries.open_initial(s, commits, shape, &indices)?,
             Some(tree) => queries.open_codeword(s, tree, &indices)?,
         }
         codeword_tree = next_tree;
 
-        let gamma = transcript.sample_ext();
+        let gamma = prover.transcript.sample_ext();
         if !is_last {
             if let Some((_, scale)) = terms.last_mut() {
                 *scale = gamma;
             }
-            let omega = F::two_adic_generator(log_domain - k);
-            let points = indices
-                .iter()
-                .zip(gamma.powers().skip(2))
-                .map(|(&index, gamma)| (omega.exp_u64(index as u64), gamma))
-                .collect();
-            let w = WeightUpdate {
-                terms,
-                queries: points,
-            }
-            .apply(s, w, log_len)?;
-            state = Some(State::new(s, c, w, host_log_rows)?);
+            let queries = query_points(&indices, log_domain - k, gamma);
+            let weights = WeightUpdate { terms, queries }.apply(s, weights, log_len)?;
+            let state = State::new(s, coefficients, weights, host_log_rows)?;
+            sumcheck = Some(Sumcheck::Later(state));
         }
         log_domain -= 1;
     }
+    prover.sent.into_proof(mu_pow_witness, queries.read(s)?)
+}
 
-    let proofs = queries.read(s)?;
-    Ok(WhirProof {
-        mu_pow_witness,
-        whir_sumcheck_polys,
-        codeword_commits,
-        ood_values,
-        folding_pow_witnesses,
-        query_phase_pow_witnesses,
-        initial_round_opened_rows: proofs.initial_rows,
-        initial_round_merkle_proofs: proofs.initial_paths,
-        codeword_opened_values: proofs.codeword_values,
-        codeword_merkle_proofs: proofs.codeword_paths,
-        final_poly: final_poly
-            .ok_or_else(|| MetalProverError::Parameters("WHIR needs at least one round".into()))?,
-    })
+/// What the prover has sent so far, but for openings, which are read at the end.
+#[derive(Default)]
+struct Sent {
+    sumcheck_polys: Vec<[EF; 2]>,
+    codeword_commits: Vec<Digest>,
+    ood_values: Vec<EF>,
+    folding_witnesses: Vec<F>,
+    query_witnesses: Vec<F>,
+    final_poly: Option<Vec<EF>>,
+}
+
+impl Sent {
+    fn into_proof(
+        self,
+        mu_pow_witness: F,
+        opened: QueryProofs,
+    ) -> Result<WhirProof<SC>, MetalProverError> {
+        Ok(WhirProof {
+            mu_pow_witness,
+            whir_sumcheck_polys: self.sumcheck_polys,
+            codeword_commits: self.codeword_commits,
+            ood_values: self.ood_values,
+            folding_pow_witnesses: self.folding_witnesses,
+            query_phase_pow_witnesses: self.query_witnesses,
+            initial_round_opened_rows: opened.initial_rows,
+            initial_round_merkle_proofs: opened.initial_paths,
+            codeword_opened_values: opened.codeword_values,
+            codeword_merkle_proofs: opened.codeword_paths,
+            final_poly: self.final_poly.ok_or_else(|| {
+                MetalProverError::Parameters("WHIR needs at least one round".into())
+            })?,
+        })
+    }
+}
+
+/// The steps of a round, each with its messages and challenges.
+struct Prover<'a, TS> {
+    s: &'a CommandStream,
+    transcript: &'a mut TS,
+    config: &'a WhirConfig,
+    sent: Sent,
+}
+
+impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
+    /// A proof-of-work witness, which the transcript has absorbed.
+    fn grind(&mut self, bits: usize) -> Result<F, MetalProverError> {
+        let witness = self.transcript.grind(bits);
+        self.s.alive()?;
+        Ok(witness)
+    }
+
+    /// Binds `k` variables: a message, a witness and a challenge for each.
+    fn sumcheck(&mut self, tables: &mut Sumcheck) -> Result<(), MetalProverError> {
+        for _ in 0..self.config.k {
+            let evals = tables.round_evals(self.s)?;
+            for &eval in &evals {
+                self.transcript.observe_ext(eval);
+            }
+            self.sent.sumcheck_polys.push(evals);
+            let witness = self.grind(self.config.folding_pow_bits)?;
+            self.sent.folding_witnesses.push(witness);
+            tables.fold(self.s, self.transcript.sample_ext())?;
+        }
+        Ok(())
+    }
+
+    /// Sends the coefficients themselves, after the last sumcheck.
+    fn send_coefficients(&mut self, coefficients: &Table) -> Result<(), MetalProverError> {
+        let coefficients = match coefficients {
+            Table::Device(c) => c.to_host(self.s)?,
+            Table::Host(c) => c.clone(),
+        };
+        for &coefficient in &coefficients {
+            self.transcript.observe_ext(coefficient);
+        }
+        self.sent.final_poly = Some(coefficients);
+        Ok(())
+    }
+
+    /// Commits to the codeword on `2^log_domain` points and sends its out-of-domain value: the tree and the point.
+    fn commit(
+        &mut self,
+        coefficients: &Table,
+        log_len: usize,
+        log_domain: usize,
+    ) -> Result<(MerkleTreeMetal<EF>, EF), MetalProverError> {
+        let (tree, root) =
+            commit_codeword(self.s, coefficients, log_len, log_domain, self.config.k)?;
+        self.transcript.observe_commit(root);
+        self.sent.codeword_commits.push(root);
+        let z = self.transcript.sample_ext();
+        let value = evaluate(self.s, coefficients, z, log_len)?;
+        self.transcript.observe_ext(value);
+        self.sent.ood_values.push(value);
+        Ok((tree, z))
+    }
+
+    /// Leaves to open, of `2^log_leaves`.
+    fn queries(&mut self, count: usize, log_leaves: usize) -> Result<Vec<usize>, MetalProverError> {
+        let witness = self.grind(self.config.query_phase_pow_bits)?;
+        self.sent.query_witnesses.push(witness);
+        Ok((0..count)
+            .map(|_| self.transcript.sample_bits(log_leaves) as usize)
+            .collect())
+    }
+}
+
+/// The points of queries, with their factors `gamma^2, gamma^3, ...`.
+fn query_points(indices: &[usize], log_leaves: usize, gamma: EF) -> Vec<(F, EF)> {
+    let omega = F::two_adic_generator(log_leaves);
+    indices
+        .iter()
+        .zip(gamma.powers().skip(2))
+        .map(|(&index, gamma)| (omega.exp_u64(index as u64), gamma))
+        .collect()
 }
 
 /// Encodes the `2^log_len` coefficients on a domain of `2^log_domain` points and commits to the codeword,
@@ -200,7 +252,7 @@ fn commit_codeword(
     log_len: usize,
     log_domain: usize,
     k: usize,
-) -> Result<(MerkleTreeMetal<EF>, crate::prelude::Digest), MetalProverError> {
+) -> Result<(MerkleTreeMetal<EF>, Digest), MetalProverError> {
     let mut codeword = MetalBuffer::<EF>::uninit(s.context(), 1 << log_domain)?;
     let message = codeword.slice_mut(0..1 << log_len);
     match coeffs {

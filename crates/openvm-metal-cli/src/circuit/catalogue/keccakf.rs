@@ -29,7 +29,7 @@ impl<AB: AirBuilder> Air<AB> for Keccakf {
     }
 }
 
-/// Rows and columns of the trace; nothing if there is no such number.
+/// Rows and columns of the trace; `None` if the number of rows overflows.
 pub(super) fn dimensions(permutations: usize) -> Option<(usize, usize)> {
     let rows = permutations.checked_mul(NUM_ROUNDS)?;
     Some((rows.checked_next_power_of_two()?, NUM_KECCAK_COLS))

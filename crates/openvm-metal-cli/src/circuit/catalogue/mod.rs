@@ -63,7 +63,7 @@ impl Dimensions {
     }
 }
 
-/// Sizes of a circuit of `size` permutations or rows; nothing if there are no such numbers.
+/// Sizes of a circuit of `size` permutations or rows; `None` if a number overflows.
 pub fn dimensions(name: CircuitName, size: usize) -> Option<Dimensions> {
     let (rows, columns) = match name {
         CircuitName::Keccakf => keccakf::dimensions(size)?,

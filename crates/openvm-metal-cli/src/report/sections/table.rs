@@ -47,7 +47,7 @@ pub fn hologram_backend(context: &MetalContext) -> Result<MetalBackend, BackendE
     MetalBackend::on(context, MetalBackend::default_folder(), Effort::Least)
 }
 
-/// A missing compiler is no fault of the device.
+/// Says of a missing compiler that it is no fault of the device.
 pub fn unsupported(error: BackendError) -> Problem {
     match error {
         BackendError::NoCompiler(_) => Problem::Skipped(error.to_string()),

@@ -1,4 +1,4 @@
-//! The device, its context and stream, and what the driver's error codes mean.
+//! The device, its context and its streams.
 
 use std::ffi::{c_int, CStr};
 
@@ -7,9 +7,11 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use crate::device::DeviceInfo;
 use crate::device_kind::DeviceKind;
 use crate::device_profile::{DeviceProfile, Execution, KEPT_CODEWORDS};
-use crate::driver::{DriverResult, Fault};
+use crate::driver::DriverResult;
 use crate::error::{MetalError, Result};
 use crate::order::MAX_QUEUES;
+
+use super::status::{call, text};
 
 /// Device memory left to the driver and to others, in bytes.
 const RESERVE: u64 = 512 << 20;
@@ -17,57 +19,6 @@ const RESERVE: u64 = 512 << 20;
 const PRODUCTS_PER_CORE: u64 = 21_200_000_000;
 /// Bytes a second of a device that does not tell its memory's clock.
 const BYTES_IF_UNKNOWN: u64 = 200_000_000_000;
-
-/// Turns the status of a driver call into a result.
-pub(super) fn call(name: &'static str, status: CUresult) -> DriverResult {
-    use CUresult::*;
-    let reason = || format!("{name}: {}", text(status));
-    Err(match status {
-        CUDA_SUCCESS => return Ok(()),
-        CUDA_ERROR_OUT_OF_MEMORY => Fault::OutOfMemory,
-        CUDA_ERROR_DEINITIALIZED
-        | CUDA_ERROR_NO_DEVICE
-        | CUDA_ERROR_DEVICE_UNAVAILABLE
-        | CUDA_ERROR_CONTEXT_IS_DESTROYED
-        | CUDA_ERROR_ECC_UNCORRECTABLE
-        | CUDA_ERROR_NVLINK_UNCORRECTABLE
-        | CUDA_ERROR_SYSTEM_NOT_READY
-        | CUDA_ERROR_MPS_SERVER_NOT_READY
-        | CUDA_ERROR_UNKNOWN => Fault::Lost(reason()),
-        CUDA_ERROR_ILLEGAL_ADDRESS
-        | CUDA_ERROR_LAUNCH_TIMEOUT
-        | CUDA_ERROR_LAUNCH_FAILED
-        | CUDA_ERROR_HARDWARE_STACK_ERROR
-        | CUDA_ERROR_ILLEGAL_INSTRUCTION
-        | CUDA_ERROR_MISALIGNED_ADDRESS
-        | CUDA_ERROR_INVALID_ADDRESS_SPACE
-        | CUDA_ERROR_INVALID_PC
-        | CUDA_ERROR_ASSERT => Fault::Failed(reason()),
-        _ => Fault::Error(MetalError::Driver {
-            device: DeviceKind::Cuda,
-            call: name,
-            message: text(status),
-        }),
-    })
-}
-
-/// The driver's own words for a status.
-pub(super) fn text(status: CUresult) -> String {
-    let (mut name, mut detail) = (std::ptr::null(), std::ptr::null());
-    // SAFETY: both calls store a pointer to a constant string or leave null.
-    unsafe {
-        sys::cuGetErrorName(status, &mut name);
-        sys::cuGetErrorString(status, &mut detail);
-        let read = |s: *const std::ffi::c_char| {
-            if s.is_null() {
-                "unknown".into()
-            } else {
-                CStr::from_ptr(s).to_string_lossy()
-            }
-        };
-        format!("{} ({})", read(name), read(detail))
-    }
-}
 
 fn unavailable(reason: impl Into<String>) -> MetalError {
     MetalError::DeviceUnavailable {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cudarc::driver::sys::{self, CUresult};
 
-use super::api::call;
+use super::status::call;
 use crate::driver::DriverResult;
 use crate::lock;
 

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use cudarc::driver::sys;
 
-use super::api::call;
 use super::modules::{Function, Modules};
+use super::status::call;
 use crate::driver::{Dispatch, DriverResult};
 use crate::error::{MetalError, Result};
 use crate::kernel::{PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};

@@ -7,6 +7,7 @@ mod events;
 mod launch;
 mod modules;
 mod staging;
+mod status;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,11 +15,12 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys;
 
 pub(crate) use self::api::device_count;
-use self::api::{call, Device};
+use self::api::Device;
 use self::events::{Event, EventPool};
 use self::launch::{function, launch};
 use self::modules::Modules;
 use self::staging::Staging;
+use self::status::call;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
 use crate::error::Result;
@@ -167,8 +169,7 @@ impl CudaDriver {
                 std::thread::sleep(NAP);
                 continue;
             }
-            // Questions without pause took time from other threads of the process: a job of 43 segments was 10% slower on
-            // one H200 and 7% on two (docs/performance.md).
+            // Pauses between questions leave the processor to threads that make traces (docs/performance.md).
             let next = waited + (waited / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
             while since.elapsed() < next {
                 std::hint::spin_loop();

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_enum as Jit};
 
-use super::api::{text, Device};
+use super::api::Device;
 use super::cache;
+use super::status::text;
 use crate::device_kind::DeviceKind;
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::loading::Loading;

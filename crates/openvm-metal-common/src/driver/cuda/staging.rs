@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
 
-use super::api::call;
 use super::events::Event;
+use super::status::call;
 use super::CudaDriver;
 use crate::driver::cpu::copy_bytes;
 use crate::driver::DriverResult;

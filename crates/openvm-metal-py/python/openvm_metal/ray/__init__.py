@@ -5,7 +5,7 @@ it counts, and keeps what is finished in the job's folder. `docs/cluster.md` of 
 """
 
 from .events import Events, JsonLines
-from .job import Result
 from .pool import Pool, prove
+from .result import Result
 
 __all__ = ["Events", "JsonLines", "Pool", "Result", "prove"]

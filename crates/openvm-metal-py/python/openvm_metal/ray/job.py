@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import JobFolder, Plan, Proof, Span, Verifier, VerifyingKey
+from .. import JobFolder, Plan, Proof, Span, Verifier
 from ..errors import (
     ConfigError,
     DataError,
@@ -25,6 +25,7 @@ from ..tasks import END, Task, task_name
 from .board import Board
 from .crew import Attempt, Crew, Member
 from .events import Teller
+from .neighbours import Neighbours
 from .rates import expected, kind_of, too_slow, worth_a_second
 
 # What would go wrong on every device.
@@ -33,30 +34,6 @@ _OF_THE_JOB = (ConfigError, ForeignKeyError, GuestError, InputError, Instruction
 _SOON, _LATER = 0.02, 0.5
 # Seconds between two tellings of rates.
 _RATES = 2.0
-# Most conflicts of neighbours before the job is given up.
-_CONFLICTS = 8
-
-
-@dataclass(frozen=True)
-class Result:
-    """A proof of a whole execution, which OpenVM's verifier has accepted, and how it was made."""
-
-    proof: Proof
-    verifying_key: VerifyingKey
-    public_values: bytes
-    segments: int
-    instructions: int
-    made: dict[str, int]
-    """Tasks that each device made."""
-    resumed: int
-    """Tasks found in the job's folder."""
-    twice: int
-    """Tasks that were begun again, or done by two devices: lost or wrong, or a slow device was overtaken."""
-    removed: dict[str, str]
-    """Devices that were taken out, and why."""
-    bytes_placed: dict[str, int]
-    """What went through the object store to every node once: program and keys."""
-    seconds: float
 
 
 @dataclass
@@ -88,11 +65,10 @@ class Job:
     task_timeout: float
     done: dict[Task, Done] = field(default_factory=dict)
     avoid: dict[Task, set[str]] = field(default_factory=dict)
-    suspects: dict[Task, tuple[Span, str]] = field(default_factory=dict)
     checks: dict[Future[tuple[bytes, Span | None]], tuple[Member, Attempt]] = field(default_factory=dict)
     begun: Counter[Task] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
-    conflicts: int = 0
+    neighbours: Neighbours = field(default_factory=Neighbours)
     resumed: int = 0
 
     def __post_init__(self) -> None:
@@ -351,35 +327,25 @@ class Job:
         )
 
     def _joins_neighbours(self, task: Task, done: Done) -> bool:
-        """Whether a segment begins where the one before ends, and ends where the next one begins. If not, one of the two is a valid proof of
-        something else: both are made again, with all that was made of them. The device whose first proof differs from the second then has a
-        strike."""
+        """Whether a segment joins both neighbours. If not, both of the two that do not join are made again, with all that was made of them."""
         if task[0] != 0 or done.span is None:
             return True
-        suspect = self.suspects.pop(task, None)
-        if suspect is not None and suspect[0] != done.span:
-            for member in list(self.crew.members):
-                if member.name == suspect[1]:
-                    self.crew.strike(member, f"{task_name(task)}: a valid proof of another part of an execution")
         index = task[1]
+        wrong = self.neighbours.wrong(index, done.span)
+        for member in list(self.crew.members):
+            if member.name == wrong:
+                self.crew.strike(member, f"{task_name(task)}: a valid proof of another part of an execution")
         before, behind = self.done.get((0, index - 1)), self.done.get((0, index + 1))
-        for neighbour, other, joins in (
-            (index - 1, before, before is None or before.span is None or before.span.joins(done.span)),
-            (index + 1, behind, behind is None or behind.span is None or done.span.joins(behind.span)),
-        ):
-            if joins or other is None:
-                continue
-            self.conflicts += 1
-            if self.conflicts > _CONFLICTS:
-                raise ProveError(f"segments {index} and {neighbour} do not join, whoever proves them")
-            self.tell("conflict", level=0, index=index, neighbour=neighbour)
-            for number, found in ((index, done), (neighbour, other)):
-                if found.span is not None and found.maker is not None:
-                    self.suspects[(0, number)] = (found.span, found.maker)
-                    self.avoid.setdefault((0, number), set()).add(found.maker)
-                self._undo((0, number))
-            return False
-        return True
+        neighbour = self.neighbours.conflict(index, done.span, before and before.span, behind and behind.span)
+        if neighbour is None:
+            return True
+        self.tell("conflict", level=0, index=index, neighbour=neighbour)
+        for number, found in ((index, done), (neighbour, self.done[0, neighbour])):
+            if found.span is not None and found.maker is not None:
+                self.neighbours.suspect(number, found.span, found.maker)
+                self.avoid.setdefault((0, number), set()).add(found.maker)
+            self._undo((0, number))
+        return False
 
     def _undo(self, task: Task) -> None:
         """Has a task done again, with everything above it, and with what that needs and was given away."""

@@ -14,7 +14,8 @@ from ..errors import StoreFullError
 from .cluster import connected
 from .crew import Crew
 from .events import Events, Teller
-from .job import Job, Result
+from .job import Job
+from .result import Result
 from .seats import wanted
 from .worker import Worker
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use openvm_metal_common::{CommandStream, DeviceKind, DeviceProfile, Execution, MetalBuffer};
+use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer};
 
 use super::{
     column_set::ColumnSet,
@@ -91,8 +91,6 @@ pub struct Plan<'a> {
     profile: DeviceProfile,
     /// Kernels run whatever there is to evaluate.
     always: bool,
-    /// The device runs vectors of threads.
-    vectors: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -219,7 +217,6 @@ impl<'a> Plan<'a> {
             target_points,
             profile: s.context().device_profile().clone(),
             always,
-            vectors: s.context().info().kind == DeviceKind::Cpu,
         })
     }
 
@@ -269,7 +266,7 @@ impl<'a> Plan<'a> {
                 ..Default::default()
             },
             points: job.points,
-            vectors: self.vectors,
+            vectors: self.profile.vectors,
         };
         points.launches(&self.profile, tables, rules, &ready.parts)
     }

@@ -300,6 +300,19 @@ optimize(nir_shader *nir)
    } while (progress);
 }
 
+/* Addresses in scratch memory have 32 bits on the device. */
+static bool
+narrow_scratch(nir_builder *b, nir_intrinsic_instr *instr, void *data)
+{
+   bool load = instr->intrinsic == nir_intrinsic_load_scratch;
+   if (!load && instr->intrinsic != nir_intrinsic_store_scratch) return false;
+   nir_src *offset = &instr->src[load ? 0 : 1];
+   if (offset->ssa->bit_size == 32) return false;
+   b->cursor = nir_before_instr(&instr->instr);
+   nir_src_rewrite(offset, nir_u2u32(b, offset->ssa));
+   return true;
+}
+
 static nir_shader *
 translate(const uint32_t *words, size_t count, const char *kernel)
 {
@@ -332,6 +345,9 @@ translate(const uint32_t *words, size_t count, const char *kernel)
    nir->scratch_size = SCRATCH_START;
    NIR_PASS(_, nir, nir_lower_vars_to_scratch, nir_var_function_temp, 16, glsl_get_natural_size_align_bytes,
             glsl_get_word_size_align_bytes);
+   // What is read of them as one vector: at another address, at the same cost.
+   NIR_PASS(_, nir, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset_as_64bit);
+   NIR_PASS(_, nir, nir_shader_intrinsics_pass, narrow_scratch, nir_metadata_control_flow, NULL);
    NIR_PASS(_, nir, nir_lower_convert_alu_types, NULL);
    optimize(nir);
    NIR_PASS(_, nir, nir_shader_intrinsics_pass, arguments_to_uniforms, nir_metadata_control_flow, NULL);

@@ -29,6 +29,7 @@ size_t get_group_id(uint);
 size_t get_local_size(uint);
 void barrier(uint);
 uint mul_hi(uint, uint);
+uint __spirv_GroupNonUniformShuffle(uint, uint, uint);
 uint __spirv_GroupNonUniformShuffleXor(uint, uint, uint);
 uint __spirv_BitReverse(uint);
 uint atomic_min(volatile __global uint*, uint);
@@ -44,6 +45,7 @@ template <class T> inline T select(T a, T b, bool c) { return c ? b : a; }
 inline uint mulhi(uint a, uint b) { return mul_hi(a, b); }
 inline uint reverse_bits(uint x) { return __spirv_BitReverse(x); }
 inline uint clz(uint x) { return x == 0u ? 32u : uint(__builtin_clz(x)); }
+inline uint simd_shuffle(uint v, ushort lane) { return __spirv_GroupNonUniformShuffle(3u, v, lane); }
 inline uint simd_shuffle_xor(uint v, ushort mask) { return __spirv_GroupNonUniformShuffleXor(3u, v, mask); }
 #define atomic_uint msl_atomic_uint
 struct atomic_uint { uint v; };

@@ -8,6 +8,7 @@ use hologram_backends::table;
 use hologram_backends::translate::{apple_unit, translate, Options, Plan};
 use hologram_backends::{BackendError, Instruction, Program, Ty};
 use openvm_metal_builder::census::{self, Input};
+use openvm_metal_builder::lexer::Tokens;
 use openvm_metal_builder::{lint, scan, target_apple, Toolchain};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -123,13 +124,52 @@ fn emitted_programs_keep_the_rules() -> Outcome {
 
 /// Tokens of a text, without lines and comments.
 fn words(text: &str) -> Vec<String> {
-    let t = openvm_metal_builder::lexer::Tokens::new(
-        text.replace("_Pragma(\"clang loop unroll(full)\")", ""),
-    );
+    let t = Tokens::new(text.replace("_Pragma(\"clang loop unroll(full)\")", ""));
     (0..t.len())
         .map(|i| t.at(i).to_string())
         .filter(|w| !w.starts_with("#include"))
         .collect()
+}
+
+/// A long reduction in one expression, as it once was: a bracket is open for each of its terms.
+#[test]
+fn a_reduction_in_one_expression_is_refused_with_its_line() -> Outcome {
+    let text = "reduce_add.u32 r7, r0, 200\nstg.u32 r7, [buf1 + 8]\n";
+    let program: Program = text.parse().map_err(BackendError::from)?;
+    let options = Options {
+        apple: true,
+        ..Options::default()
+    };
+    let plan = translate(&program, &options)?;
+    let text = apple_unit([("program", &plan)]);
+    let mut part = text.lines().filter(|l| l.contains("uint part = "));
+    let (Some(line), None) = (part.next(), part.next()) else {
+        return Err("not one long reduction".into());
+    };
+    let (target, sum) = line
+        .trim_end_matches(';')
+        .split_once(" = ")
+        .ok_or("no sum")?;
+    let deep = (0..64).fold(sum.to_owned(), |sum, _| {
+        format!("(uint)((uint){sum} + (uint)1)")
+    });
+    let found = |text: String| {
+        let t = Tokens::new(text);
+        lint::tokens(&t, &scan::scan(&t))
+    };
+    let whole = found(text.clone());
+    assert!(whole.is_empty(), "{whole:#?}");
+    let refused = found(text.replace(line, &format!("{target} = {deep};")));
+    // Lines of a program are counted behind the library that it calls.
+    let before = text.split(line).next().unwrap_or_default();
+    let of_program = before.rsplit("#line 1 \"program\"\n").next();
+    let at = of_program.map_or(0, |lines| lines.matches('\n').count() as u32 + 1);
+    let [finding] = &refused[..] else {
+        return Err(format!("{refused:#?}").into());
+    };
+    assert_eq!((finding.rule, finding.line), ("nesting", at), "{finding}");
+    assert_eq!(finding.file, "program");
+    Ok(())
 }
 
 /// What each instruction of a kernel looks like: its words with their types, its kind of address, and the kind of kernel.

@@ -55,3 +55,21 @@ fn launches_stay_within_the_required_lengths() {
 fn launches_on_fibers_stay_within_the_required_lengths() {
     check(Device::CpuConformance, 4);
 }
+
+/// What each kernel costs on Apple GPUs is written down: one row for each, and no row for one that is gone.
+#[test]
+fn every_kernel_has_a_row_in_the_documentation() {
+    let page = include_str!("../../../docs/apple.md");
+    let table = page.split("\n## ").find(|s| s.starts_with("Kernels\n"));
+    let rows = table.expect("a table").lines();
+    let mut rows: Vec<&str> = rows
+        .filter_map(|l| l.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let units = LIBRARY.units.iter();
+    let mut kernels: Vec<&str> = units
+        .flat_map(|u| u.kernels.iter().map(|k| k.name))
+        .collect();
+    rows.sort_unstable();
+    kernels.sort_unstable();
+    assert_eq!(rows, kernels, "scripts/apple-static --markdown");
+}

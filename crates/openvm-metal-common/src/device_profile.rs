@@ -65,6 +65,11 @@ pub struct DeviceProfile {
     /// A wait costs more than the transcript's work on the device: challenges are sampled there, and a phase is waited for
     /// once. False where dispatches are waited for anyway.
     pub transcript_on_device: bool,
+    /// Kernels that were written for the constraints of an AIR and are found compiled are used, unless the caller says
+    /// otherwise. False where nobody has measured that they pay.
+    pub found_kernels: bool,
+    /// Threads run as vectors of `simd_width` that stay together. On the CPU device always true, as its kernels are.
+    pub vectors: bool,
     /// Montgomery products of 31-bit words a second with all cores busy. Modelled from clock rates and costs
     /// of instructions, see `docs/runtime.md`; good to a factor of two.
     pub products_per_second: u64,
@@ -88,11 +93,12 @@ impl DeviceProfile {
         bytes <= self.max_buffer && rounded(bytes) <= self.max_buffer
     }
 
-    /// What a device with this profile is on the CPU: the kernels' own SIMD width, and no more threads and
+    /// What a device with this profile is on the CPU: the kernels' own vectors and SIMD width, and no more threads and
     /// memory in a threadgroup than the processor's kernels take.
     pub(crate) fn on_cpu(self, cpu: &Self) -> Self {
         Self {
             simd_width: cpu.simd_width,
+            vectors: cpu.vectors,
             max_threads_per_threadgroup: self
                 .max_threads_per_threadgroup
                 .min(cpu.max_threads_per_threadgroup),

@@ -43,6 +43,8 @@ const APPLE: DeviceProfile = DeviceProfile {
     cache: 0,
     max_kept_codewords: KEPT_CODEWORDS,
     transcript_on_device: true,
+    found_kernels: false,
+    vectors: false,
     products_per_second: 0,
     bytes_per_second: 0,
 };
@@ -79,6 +81,7 @@ const H100: DeviceProfile = DeviceProfile {
     max_buffer: 79 * GIB,
     unified: false,
     double_precision: true,
+    found_kernels: true,
     products_per_second: 2_800 * GIGA,
     bytes_per_second: 2_370 * GIGA,
     ..APPLE

@@ -1,6 +1,6 @@
 //! Tables of a proof that every step of the phase shares.
 
-use openvm_metal_common::{CommandStream, DeviceKind, DeviceProfile, Execution, MetalBuffer};
+use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer};
 
 use super::{
     evaluations::Evaluations,
@@ -46,8 +46,6 @@ pub struct Plan<'a> {
     profile: DeviceProfile,
     /// Kernels run whatever there is to evaluate.
     always: bool,
-    /// The device runs vectors of threads.
-    vectors: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -81,7 +79,6 @@ impl<'a> Plan<'a> {
             target_points,
             profile: s.context().device_profile().clone(),
             always,
-            vectors: s.context().info().kind == DeviceKind::Cpu,
         })
     }
 
@@ -131,7 +128,7 @@ impl<'a> Plan<'a> {
                 ..Default::default()
             },
             points: job.points,
-            vectors: self.vectors,
+            vectors: self.profile.vectors,
         };
         evaluation.launches(&self.profile, tables, rules, &ready.kernels)
     }

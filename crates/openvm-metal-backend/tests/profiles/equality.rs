@@ -68,7 +68,13 @@ fn tall_stacked_matrix() {
     compare(4, Device::Cpu, &["m1-8gb", "h100-80gb"]);
 }
 
+/// The profiles of a small and of a large GPU; all of them in a campaign (docs/testing.md).
 #[test]
 fn conformance_mode() {
-    compare(0, Device::CpuConformance, &["m1-8gb"]);
+    let campaign = std::env::var_os("OPENVM_METAL_TEST_CAMPAIGN").is_some_and(|v| v == "1");
+    let names = match campaign {
+        true => DeviceProfile::names(),
+        false => vec!["m1-8gb", "h100-80gb"],
+    };
+    compare(0, Device::CpuConformance, &names);
 }

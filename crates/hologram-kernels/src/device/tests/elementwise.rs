@@ -79,6 +79,60 @@ fn elementwise() {
     }
 }
 
+/// Quotients of the largest dividends: drivers that divide by a reciprocal have been seen to be one off there.
+#[test]
+fn quotients_of_the_largest_dividends() {
+    for (ty, bits) in [(Ty::U32, 32), (Ty::U64, 64), (Ty::I32, 31), (Ty::I64, 63)] {
+        let top = u64::MAX >> (64 - bits);
+        let divisors = (1..40)
+            .chain((1..bits).flat_map(|k| [(1 << k) - 1, 1 << k, (1 << k) + 1]))
+            .chain((0..6).map(|k| top - k))
+            .filter(|&b: &u64| 0 < b && b <= top);
+        let dividends = |b: u64| {
+            // Multiples of the divisor near the top, and their neighbours: where a quotient changes.
+            let most = top / b * b;
+            [
+                top,
+                top - 1,
+                top - 2,
+                most,
+                most - 1,
+                most - b,
+                most - b / 2,
+            ]
+        };
+        let pairs: Vec<(u64, u64)> = divisors
+            .flat_map(|b| dividends(b).map(|a| (a, b)))
+            .collect();
+        let bytes = |values: Vec<u64>| -> Vec<u8> {
+            let bytes = values.iter().map(|v| v.to_le_bytes());
+            bytes.flat_map(|b| b[..ty.size()].to_vec()).collect()
+        };
+        let a = bytes(pairs.iter().map(|p| p.0).collect());
+        let b = bytes(pairs.iter().map(|p| p.1).collect());
+        let expected = bytes(pairs.iter().map(|p| p.0 / p.1).collect());
+        let (op, count) = (BinaryOp::Div, pairs.len() as u64);
+        let by_operand = Operation::MapBinary { op, ty, count };
+        let read = [a.clone(), b];
+        assert_eq!(on_host(&by_operand, &read).expect("no fault"), expected);
+        for context in [context(), conformance()] {
+            let (out, divided) = on_device(&context, &by_operand, &read, 0);
+            assert!(!divided && out == expected, "{ty:?}");
+            for value in [1, 2, 3, 7, top / 2 + 1, top - 1, top] {
+                let by_value = Operation::MapScalar {
+                    op,
+                    ty,
+                    value,
+                    count,
+                };
+                let (out, _) = on_device(&context, &by_value, std::slice::from_ref(&a), 0);
+                let quotients = bytes(pairs.iter().map(|p| p.0 / value).collect());
+                assert!(out == quotients, "{ty:?} by {value}");
+            }
+        }
+    }
+}
+
 #[test]
 fn half_floats_are_filled() {
     let operation = Operation::Fill {

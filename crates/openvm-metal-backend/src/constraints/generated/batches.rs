@@ -1,6 +1,8 @@
 //! Which rules are compiled together.
 
-use openvm_metal_common::DeviceKind;
+use std::collections::BTreeSet;
+
+use openvm_metal_common::{DeviceProfile, Execution};
 
 use super::text::KernelGroup;
 use crate::programs::AirPrograms;
@@ -13,9 +15,9 @@ const UNIT_STATEMENTS: usize = 3000;
 const LONGEST_RULE: usize = 4000;
 
 /// Points of a thread, by the number of accumulators.
-fn points(kind: DeviceKind, accumulators: u32) -> u32 {
-    match (kind, accumulators) {
-        (DeviceKind::Cpu, _) => 1,
+fn points(profile: &DeviceProfile, accumulators: u32) -> u32 {
+    match (profile.execution, accumulators) {
+        (Execution::MultiCore, _) => 1,
         (_, 1) => 4,
         _ => 2,
     }
@@ -29,7 +31,7 @@ pub type Batch<'a> = Vec<(Owner, KernelGroup<'a>)>;
 
 /// All programs that kernels are made for, batch by batch.
 pub fn batches<'a>(
-    kind: DeviceKind,
+    profile: &DeviceProfile,
     airs: impl IntoIterator<Item = &'a AirPrograms>,
 ) -> Vec<Batch<'a>> {
     let (mut done, mut open, mut open_statements) = (Vec::new(), Vec::new(), 0);
@@ -46,7 +48,7 @@ pub fn batches<'a>(
                     open_statements = 0;
                 }
                 open_statements += statements;
-                let points = points(kind, rules.accumulators);
+                let points = points(profile, rules.accumulators);
                 let group = KernelGroup {
                     rules,
                     members,
@@ -60,4 +62,16 @@ pub fn batches<'a>(
         done.push(open);
     }
     done
+}
+
+/// The programs of which every group is in a batch that is there. The others are interpreted: a program is evaluated by
+/// all its kernels, or by none.
+pub fn complete(batches: &[Batch<'_>], there: &[bool]) -> BTreeSet<Owner> {
+    let owners = |wanted: bool| {
+        let batches = batches.iter().zip(there);
+        let batches = batches.filter(move |(_, &there)| there == wanted);
+        batches.flat_map(|(batch, _)| batch.iter().map(|&(owner, _)| owner))
+    };
+    let missing: BTreeSet<Owner> = owners(false).collect();
+    owners(true).filter(|o| !missing.contains(o)).collect()
 }

@@ -48,13 +48,20 @@ impl Compiler {
         Ok(source)
     }
 
-    /// Whether PTX of this text was kept.
+    /// Whether code of this text was kept: PTX, or a library of this processor.
     pub fn has(&self, text: &str) -> bool {
-        self.kept(text).is_file()
+        match self.kind {
+            DeviceKind::Metal => false,
+            DeviceKind::Cuda => self.kept(text, "ptx").is_file(),
+            DeviceKind::Cpu => {
+                let library = fs::read_to_string(self.kept(text, "native"));
+                library.is_ok_and(|path| Path::new(&path).is_file())
+            }
+        }
     }
 
-    fn kept(&self, text: &str) -> PathBuf {
-        self.folder.join(format!("{}.ptx", key(text)))
+    fn kept(&self, text: &str, kind: &str) -> PathBuf {
+        self.folder.join(format!("{}.{kind}", key(text)))
     }
 
     fn tools(&self) -> Result<Toolchain, BuildError> {
@@ -63,7 +70,7 @@ impl Compiler {
 
     /// PTX of a unit, from the folder if it was compiled before, here or elsewhere.
     fn ptx(&self, text: &str) -> Result<String, String> {
-        let path = self.kept(text);
+        let path = self.kept(text, "ptx");
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
@@ -86,6 +93,10 @@ impl Compiler {
                 run: k.run.clone(),
                 fiber: None,
             });
+        }
+        // The toolchain names its library by more than the text.
+        if let Some(path) = library.path.to_str() {
+            keep(&self.kept(text, "native"), path);
         }
         source.cpu = Some(library.path);
         Ok(())

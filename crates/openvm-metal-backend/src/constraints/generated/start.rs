@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use openvm_metal_common::{DeviceKind, MetalContext, MetalError};
+use openvm_metal_common::{DeviceKind, DeviceProfile, MetalContext, MetalError};
 
 use super::{
-    batches::batches,
+    batches::{batches, complete, Batch},
     compile::{Compiler, UNIT},
     folder,
     kernels::ProgramKernels,
@@ -27,16 +27,14 @@ enum Origin {
 
 /// Where the kernels of rules come from; `None` if there are to be none.
 fn origin(
-    kind: DeviceKind,
+    profile: &DeviceProfile,
     config: &MetalProverConfig,
 ) -> Result<Option<Origin>, MetalProverError> {
-    Ok(match (config.constraint_kernels.resolved()?, kind) {
-        (ConstraintKernels::Generated, _) => Some(Origin::Compiled),
+    Ok(match config.constraint_kernels.resolved()? {
+        ConstraintKernels::Generated => Some(Origin::Compiled),
         // Compilers take seconds to minutes of processors that are needed for traces.
-        (ConstraintKernels::Auto, DeviceKind::Cuda) => Some(Origin::Found),
-        // Not measured there yet.
-        (ConstraintKernels::Auto, DeviceKind::Cpu | DeviceKind::Metal) => None,
-        (ConstraintKernels::Interpreted, _) => None,
+        ConstraintKernels::Auto => profile.found_kernels.then_some(Origin::Found),
+        ConstraintKernels::Interpreted => None,
     })
 }
 
@@ -49,10 +47,10 @@ pub fn start<'a>(
     config: &MetalProverConfig,
     airs: impl IntoIterator<Item = &'a AirPrograms>,
 ) -> Result<Vec<[Option<ProgramKernels>; 2]>, MetalProverError> {
-    let kind = context.info().kind;
+    let (kind, profile) = (context.info().kind, context.device_profile());
     let airs: Vec<&AirPrograms> = airs.into_iter().collect();
     let mut kernels = vec![[None, None]; airs.len()];
-    let Some(origin) = origin(kind, config)? else {
+    let Some(origin) = origin(profile, config)? else {
         return Ok(kernels);
     };
     let folder = match origin {
@@ -62,26 +60,34 @@ pub fn start<'a>(
             None => return Ok(kernels),
         },
     };
-    let mut missing = Vec::new();
-    for batch in batches(kind, airs) {
-        let groups: Vec<KernelGroup<'_>> = batch.iter().map(|(_, group)| group.clone()).collect();
-        let compiler = folder.clone().map(|folder| Compiler::new(kind, folder));
-        let text = text::for_device(kind, &groups);
-        if origin == Origin::Found && !compiler.as_ref().is_ok_and(|c| c.has(&text)) {
-            missing.extend(batch.into_iter().map(|(owner, _)| owner));
+    let compiler = folder.map(|folder| Compiler::new(kind, folder));
+    let batches = batches(profile, airs);
+    let text = |batch: &Batch<'_>| text::for_device(kind, &groups(batch));
+    let texts: Vec<String> = batches.iter().map(text).collect();
+    let there = |text: &String| match origin {
+        Origin::Compiled => true,
+        Origin::Found => compiler.as_ref().is_ok_and(|c| c.has(text)),
+    };
+    let there: Vec<bool> = texts.iter().map(there).collect();
+    let complete = complete(&batches, &there);
+    for (batch, text) in batches.into_iter().zip(texts) {
+        if !batch.iter().any(|(owner, _)| complete.contains(owner)) {
             continue;
         }
-        let unit = pool::unit(context, compiler, text, groups.len());
-        for (number, ((a, k), group)) in batch.into_iter().enumerate() {
-            let program = kernels[a][k].get_or_insert_with(ProgramKernels::default);
-            program.push(group.members, group.points, unit.clone(), number);
+        let unit = pool::unit(context, compiler.clone(), text, batch.len());
+        for (number, (owner, group)) in batch.into_iter().enumerate() {
+            if complete.contains(&owner) {
+                let (a, k) = owner;
+                let program = kernels[a][k].get_or_insert_with(ProgramKernels::default);
+                program.push(group.members, group.points, unit.clone(), number);
+            }
         }
     }
-    // A program is evaluated by all its kernels, or interpreted.
-    for (a, k) in missing {
-        kernels[a][k] = None;
-    }
     Ok(kernels)
+}
+
+fn groups<'a>(batch: &Batch<'a>) -> Vec<KernelGroup<'a>> {
+    batch.iter().map(|(_, group)| group.clone()).collect()
 }
 
 /// Compiles the kernels of a key for devices of a kind into a folder, for machines without a compiler: the number of
@@ -100,9 +106,9 @@ pub fn compile_ahead<'a>(
         message,
     };
     let compiler = Compiler::new(kind, folder::open(Some(folder)).map_err(failed)?);
-    let batches = batches(kind, airs);
+    let batches = batches(&DeviceProfile::typical(kind), airs);
     for batch in &batches {
-        let groups: Vec<KernelGroup<'_>> = batch.iter().map(|(_, group)| group.clone()).collect();
+        let groups = groups(batch);
         let text = text::for_device(kind, &groups);
         let compiled = compiler.compile(&text, groups.len());
         compiled.map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Kernels of rules: their text is what Apple's compiler takes, and what they compute is what the interpreter computes.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use openvm_metal_builder::{
     census::{self, Input},
@@ -8,7 +8,10 @@ use openvm_metal_builder::{
 };
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
-use super::text::{apple_unit, unit, KernelGroup};
+use super::{
+    batches::{complete, Batch, Owner},
+    text::{apple_unit, unit, KernelGroup},
+};
 use crate::{
     constraints::tests::{keccak_key, random_keys, scratch},
     prelude::{Digest, F},
@@ -92,4 +95,52 @@ fn there_is_one_text() -> Outcome {
     let flat = target_apple::embedded(&p.tokens);
     assert_eq!(words(&apple_unit(&groups)), words(&flat));
     Ok(())
+}
+
+/// A program of which one kernel is missing is interpreted, whatever else is found; all others have their kernels.
+#[test]
+fn programs_that_are_found_in_part_are_interpreted() {
+    let programs = programs();
+    // Small groups, so that programs lie in several batches and batches hold several programs.
+    let mut all_groups: Batch<'_> = Vec::new();
+    for (a, air) in programs.iter().enumerate() {
+        for (k, rules) in air.rules().into_iter().enumerate() {
+            let group = |members| KernelGroup {
+                rules,
+                members,
+                points: 4,
+            };
+            let members = rules.kernel_groups(10).into_iter();
+            all_groups.extend(members.map(|members| ((a, k), group(members))));
+        }
+    }
+    let batches: Vec<Batch<'_>> = all_groups.chunks(3).map(<[_]>::to_vec).collect();
+    let owners = |n: usize| -> BTreeSet<Owner> { batches[n].iter().map(|b| b.0).collect() };
+    let all: BTreeSet<Owner> = (0..batches.len()).flat_map(owners).collect();
+    assert!(batches.len() > 10 && all.len() > 10);
+    assert_eq!(complete(&batches, &vec![true; batches.len()]), all);
+    assert!(complete(&batches, &vec![false; batches.len()]).is_empty());
+    let mut state = 1u64;
+    let mut interpreted = 0;
+    for round in 0..200 {
+        let mut there = vec![true; batches.len()];
+        let mut missing = BTreeSet::new();
+        for (n, there) in there.iter_mut().enumerate() {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            // One that is missing, then a sixteenth of them.
+            *there = match round < batches.len() {
+                true => n != round,
+                false => state >> 60 != 0,
+            };
+            if !*there {
+                missing.extend(owners(n));
+            }
+        }
+        interpreted += missing.len();
+        let expected: BTreeSet<Owner> = all.difference(&missing).copied().collect();
+        assert_eq!(complete(&batches, &there), expected, "{there:?}");
+    }
+    assert!(interpreted > 0);
 }

@@ -9,9 +9,11 @@ mod random_input;
 
 use random_input::{random_input, Limits};
 
-use openvm_stark_backend::keygen::types::StarkVerifyingKey;
+use openvm_metal_common::DeviceProfile;
+use openvm_stark_backend::keygen::types::{StarkProvingKey, StarkVerifyingKey};
 
 use super::{CpuContext as HostContext, *};
+use crate::programs::AirPrograms;
 
 /// AIRs and traces of one proof, on the host.
 struct Input {
@@ -104,4 +106,62 @@ fn random_inputs_in_conformance_mode() {
             compare_on(&s, &config, params.clone(), airs, ctx);
         }
     }
+}
+
+/// The plan of a GPU on the CPU device: several points of a thread, and kernels that are taken where they are found.
+#[test]
+fn found_kernels_under_the_profile_of_a_gpu() {
+    let on = |profile: &str| {
+        let context = MetalContext::builder(Device::Cpu)
+            .libraries(&[&kernels::LIBRARY])
+            .profile(DeviceProfile::named(profile).expect("a profile"))
+            .open();
+        context.expect("the CPU").stream()
+    };
+    let gpu = on("h100-80gb");
+    let folder = scratch(&format!("rules-found-{}", std::process::id()));
+    let config = |constraint_kernels| MetalProverConfig {
+        constraint_kernels,
+        kernel_folder: Some(folder.clone()),
+        ..Default::default()
+    };
+    let params = test_system_params_small(1, 10, 3);
+    let limits = Limits {
+        max_airs: 1,
+        max_log_height: 8,
+        max_width: 6,
+        degree: 3,
+        buses: 5,
+    };
+    let again = || input(0, &params, limits);
+    let (pk, _) = Engine::new(params.clone()).keygen(&again().airs);
+    let programs = |air: &StarkProvingKey<SC>| AirPrograms::new("test", &air.vk).unwrap();
+    let programs: Vec<AirPrograms> = pk.per_air.iter().map(programs).collect();
+    let with_rules = |air: &AirPrograms| air.rules().map(|rules| !rules.is_empty());
+    let all: Vec<[bool; 2]> = programs.iter().map(with_rules).collect();
+    assert!(all.as_flattened().contains(&true));
+    let found = |s: &CommandStream| -> Vec<[bool; 2]> {
+        let config = config(ConstraintKernels::Auto);
+        let kernels = generated::start(s.context(), &config, &programs).unwrap();
+        let ready = |k: &Option<_>| {
+            k.as_ref()
+                .is_some_and(|k: &generated::ProgramKernels| k.ready(true).is_some())
+        };
+        kernels
+            .iter()
+            .map(|air| [ready(&air[0]), ready(&air[1])])
+            .collect()
+    };
+    let none = vec![[false; 2]; all.len()];
+    assert_eq!(found(&gpu), none, "no folder");
+    let prove = |mode| {
+        let Input { airs, ctx } = again();
+        compare_on(&gpu, &config(mode), params.clone(), airs, ctx);
+    };
+    prove(ConstraintKernels::Generated);
+    assert_eq!(found(&gpu), all, "prepared");
+    prove(ConstraintKernels::Auto);
+    // A profile that does not ask for them.
+    assert_eq!(found(&on("m1-8gb")), none);
+    std::fs::remove_dir_all(&folder).expect("ours");
 }

@@ -65,7 +65,7 @@ fn word_key(c: &mut Collector<'_>, t: &Tokens, i: usize) -> usize {
         word @ ("METAL_FUNC" | "METAL_CONST" | "inline" | "constexpr" | "explicit" | "mutable"
         | "volatile" | "extern" | "alignas" | "decltype" | "restrict" | "noexcept"
         | "register" | "thread_local") => {
-            c.add_at(format!("specifier: {word}"), i);
+            c.add_at(format!("specifier: {}", specifier(t, i, word)), i);
         }
         "typename" if t.at(i + 2) == "::" || t.at(i + 2) == "<" => {
             c.add_at("name: typename of a dependent type".into(), i);
@@ -86,6 +86,20 @@ fn word_key(c: &mut Collector<'_>, t: &Tokens, i: usize) -> usize {
         _ => {}
     }
     i
+}
+
+/// The word, or the form of its use that nobody has shown to compile.
+fn specifier<'a>(t: &Tokens, i: usize, word: &'a str) -> &'a str {
+    if !matches!(word, "alignas" | "decltype") || t.at(i + 1) != "(" {
+        return word;
+    }
+    let end = t.matching(i + 1);
+    let named = (i + 2..end).any(|k| t.tokens[k].kind == TokenKind::Ident);
+    match word {
+        "alignas" if t.at(end + 1) == "alignas" => "alignas twice",
+        "decltype" if !named => "decltype of a literal",
+        word => word,
+    }
 }
 
 /// Attributes behind a name belong to its declaration; those here stand before one.

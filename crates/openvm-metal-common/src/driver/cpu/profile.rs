@@ -35,6 +35,8 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         cache: CACHE,
         max_kept_codewords: u64::MAX,
         transcript_on_device: false,
+        found_kernels: false,
+        vectors: true,
         products_per_second: u64::from(threads * lanes) * PRODUCTS_PER_LANE,
         bytes_per_second: u64::from(threads) * BYTES_PER_THREAD,
     }

@@ -189,6 +189,8 @@ impl Device {
             cache: 0,
             max_kept_codewords: KEPT_CODEWORDS,
             transcript_on_device: true,
+            found_kernels: true,
+            vectors: false,
             products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
             bytes_per_second: match bytes_per_second / 10 * 7 {
                 0 => BYTES_IF_UNKNOWN,

@@ -14,7 +14,7 @@ use objc2_metal::{
 
 use super::pipeline::LANGUAGE_NAME;
 use super::{device, Device};
-use crate::driver::apple::archive::{place, Archives, Key, System, CACHE_VARIABLE};
+use crate::driver::apple::archive::{place, Archives, CacheProblem, Key, System, CACHE_VARIABLE};
 use crate::driver::apple::validation::Validation;
 use crate::kernel::KernelUnit;
 use crate::report::CacheReport;
@@ -23,7 +23,7 @@ type Archive = Retained<ProtocolObject<dyn MTLBinaryArchive>>;
 
 /// The archives of earlier starts, or why there are none.
 pub(super) struct Cache {
-    archives: std::result::Result<Archives, String>,
+    archives: std::result::Result<Archives, CacheProblem>,
     /// Of the device and of the options of the compiler, for the keys.
     kind: String,
 }
@@ -46,7 +46,7 @@ impl Cache {
             architecture(device)
         );
         let archives = if validation.kernels {
-            Err("checked kernels (MTL_SHADER_VALIDATION) cannot come from archives".into())
+            Err(CacheProblem::CheckedKernels)
         } else {
             let user_cache = etcetera::base_strategy::choose_native_strategy()
                 .ok()
@@ -122,8 +122,8 @@ impl Cache {
     pub fn report(&self) -> CacheReport {
         match &self.archives {
             Ok(archives) => archives.report(),
-            Err(reason) => CacheReport {
-                notes: vec![reason.clone()],
+            Err(problem) => CacheReport {
+                notes: vec![problem.to_string()],
                 ..CacheReport::default()
             },
         }

@@ -118,6 +118,8 @@ pub(super) fn info(
         cache: 0,
         max_kept_codewords: KEPT_CODEWORDS,
         transcript_on_device: true,
+        found_kernels: false,
+        vectors: false,
         products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
         bytes_per_second: u64::from(cores) * BYTES_PER_CORE,
     };

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::name::{plain, FileName};
-use super::System;
+use super::{CacheProblem, System};
 
 /// Everything stands below this, so that other files in a folder of the user's are left alone.
 const ARCHIVES: &str = "metal-archives";
@@ -15,8 +15,8 @@ const TEMPORARY: &str = "temporary-";
 /// A temporary file of this age has no writer any more.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// The folder of a system, made if it is not there, with notes about others that were removed.
-pub(super) fn open(root: &Path, system: &System) -> io::Result<(PathBuf, Vec<String>)> {
+/// The folder of a system, made if it is not there, with the others that were removed.
+pub(super) fn open(root: &Path, system: &System) -> io::Result<(PathBuf, Vec<CacheProblem>)> {
     let all = root.join(ARCHIVES);
     make(&all)?;
     check(&all)?;
@@ -24,20 +24,21 @@ pub(super) fn open(root: &Path, system: &System) -> io::Result<(PathBuf, Vec<Str
     let build = plain(&system.build);
     let folder = all.join(format!("{device}-{build}"));
     make(&folder)?;
-    let mut notes = Vec::new();
+    let mut removed = Vec::new();
     for other in fs::read_dir(&all)?.flatten() {
         let name = other.file_name().to_string_lossy().into_owned();
         let of_device = name.strip_prefix(&device).and_then(|n| n.strip_prefix('-'));
         if let Some(old) = of_device.filter(|old| *old != build) {
             // Another process may be at it too.
             if fs::remove_dir_all(other.path()).is_ok() {
-                notes.push(format!(
-                    "archives of system {old} removed, this is system {build}"
-                ));
+                removed.push(CacheProblem::OtherSystem {
+                    found: old.to_owned(),
+                    here: build.clone(),
+                });
             }
         }
     }
-    Ok((folder, notes))
+    Ok((folder, removed))
 }
 
 /// The archives in a folder. Those that were not used for longest go until the rest has at most `most` bytes.

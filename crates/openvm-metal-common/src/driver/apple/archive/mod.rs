@@ -3,6 +3,7 @@
 
 mod folder;
 mod name;
+mod problem;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::time::{Instant, SystemTime};
 
 pub(crate) use self::name::Key;
 use self::name::{checksum, FileName};
+pub(crate) use self::problem::CacheProblem;
 use crate::lock;
 use crate::report::CacheReport;
 
@@ -29,16 +31,13 @@ const MOST_BYTES: u64 = 256 << 20;
 pub(crate) fn place(
     value: Option<OsString>,
     user_cache: Option<PathBuf>,
-) -> std::result::Result<PathBuf, String> {
+) -> std::result::Result<PathBuf, CacheProblem> {
     match value {
-        Some(value) if value == "0" => Err(format!("{CACHE_VARIABLE}=0")),
+        Some(value) if value == "0" => Err(CacheProblem::Off),
         Some(value) if !value.is_empty() => Ok(value.into()),
-        _ => match user_cache {
-            Some(folder) => Ok(folder.join("openvm-metal")),
-            None => Err(format!(
-                "there is no home folder; {CACHE_VARIABLE} names another"
-            )),
-        },
+        _ => user_cache
+            .map(|folder| folder.join("openvm-metal"))
+            .ok_or(CacheProblem::NoHome),
     }
 }
 
@@ -65,14 +64,22 @@ pub(crate) struct Archives {
 
 impl Archives {
     /// Opens or makes the folder and looks what is there. Archives of this device from other systems go.
-    pub fn open(root: &Path, system: &System) -> std::result::Result<Self, String> {
+    pub fn open(root: &Path, system: &System) -> std::result::Result<Self, CacheProblem> {
         Self::with_limit(root, system, MOST_BYTES)
     }
 
-    fn with_limit(root: &Path, system: &System, most: u64) -> std::result::Result<Self, String> {
-        let refused = |error: io::Error| format!("{} cannot be used: {error}", root.display());
-        let (folder, notes) = folder::open(root, system).map_err(refused)?;
+    fn with_limit(
+        root: &Path,
+        system: &System,
+        most: u64,
+    ) -> std::result::Result<Self, CacheProblem> {
+        let refused = |error: io::Error| CacheProblem::Unusable {
+            folder: root.to_owned(),
+            error,
+        };
+        let (folder, removed) = folder::open(root, system).map_err(refused)?;
         let files = folder::list(&folder, most).map_err(refused)?;
+        let notes: Vec<String> = removed.iter().map(CacheProblem::to_string).collect();
         for note in &notes {
             tracing::info!("{note}");
         }

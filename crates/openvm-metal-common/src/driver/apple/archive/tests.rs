@@ -146,8 +146,14 @@ fn a_folder_that_cannot_be_written() {
     let file = scratch.0.join("file");
     fs::write(&file, b"").expect("a file");
     let refused = Archives::open(&file.join("cache"), &system("24B83"));
-    let reason = refused.err().expect("a file is no folder");
+    let problem = refused.err().expect("a file is no folder");
+    let reason = problem.to_string();
     assert!(reason.contains("file/cache cannot be used"), "{reason}");
+    let CacheProblem::Unusable { folder, error } = problem else {
+        panic!("{reason}");
+    };
+    assert_eq!(folder, file.join("cache"));
+    assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
 }
 
 #[cfg(unix)]
@@ -159,8 +165,13 @@ fn a_folder_that_others_can_write_to() {
     let all = scratch.0.join("metal-archives");
     fs::set_permissions(&all, fs::Permissions::from_mode(0o777)).expect("ours");
     let refused = Archives::open(&scratch.0, &system("24B83"));
-    let reason = refused.err().expect("open to all");
+    let problem = refused.err().expect("open to all");
+    let reason = problem.to_string();
     assert!(reason.contains("other users may write"), "{reason}");
+    let CacheProblem::Unusable { error, .. } = problem else {
+        panic!("{reason}");
+    };
+    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
 }
 
 #[test]
@@ -261,20 +272,16 @@ fn what_is_not_ours_stays() {
 #[test]
 fn which_folder() {
     let user = || Some(PathBuf::from("/home/ada/.cache"));
-    assert_eq!(
-        place(None, user()),
-        Ok("/home/ada/.cache/openvm-metal".into())
-    );
-    assert_eq!(
-        place(Some("".into()), user()),
-        Ok("/home/ada/.cache/openvm-metal".into())
-    );
-    assert_eq!(place(Some("/c".into()), user()), Ok("/c".into()));
-    assert_eq!(
-        place(Some("0".into()), user()),
-        Err("OPENVM_METAL_CACHE=0".into())
-    );
-    assert!(place(None, None)
-        .expect_err("no home")
-        .contains("home folder"));
+    let default = PathBuf::from("/home/ada/.cache/openvm-metal");
+    assert_eq!(place(None, user()).ok(), Some(default.clone()));
+    assert_eq!(place(Some("".into()), user()).ok(), Some(default));
+    assert_eq!(place(Some("/c".into()), user()).ok(), Some("/c".into()));
+    let off = place(Some("0".into()), user());
+    assert!(matches!(&off, Err(CacheProblem::Off)), "{off:?}");
+    assert_eq!(CacheProblem::Off.to_string(), "OPENVM_METAL_CACHE=0");
+    let nowhere = place(None, None);
+    assert!(matches!(&nowhere, Err(CacheProblem::NoHome)), "{nowhere:?}");
+    assert!(CacheProblem::NoHome.to_string().contains("home folder"));
+    let checked = CacheProblem::CheckedKernels.to_string();
+    assert!(checked.contains("MTL_SHADER_VALIDATION"), "{checked}");
 }

@@ -1,0 +1,39 @@
+//! Why machine code is not kept, or not used: warnings, for everything runs without.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::CACHE_VARIABLE;
+
+/// What is wrong with the cache.
+#[derive(Debug, Error)]
+pub(crate) enum CacheProblem {
+    /// Nobody wants one.
+    #[error("{CACHE_VARIABLE}=0")]
+    Off,
+    /// There is no place for it.
+    #[error("there is no home folder; {CACHE_VARIABLE} names another")]
+    NoHome,
+    /// Metal compiles kernels with checks, which no archive has.
+    #[error("checked kernels (MTL_SHADER_VALIDATION) cannot come from archives")]
+    CheckedKernels,
+    /// The folder cannot be made, read or written, or others may write to it.
+    #[error("{} cannot be used: {error}", folder.display())]
+    Unusable {
+        /// That was asked for.
+        folder: PathBuf,
+        /// The system's reason.
+        #[source]
+        error: io::Error,
+    },
+    /// Archives of this device that another system has made: its code does not load here.
+    #[error("archives of system {found} removed, this is system {here}")]
+    OtherSystem {
+        /// Build of the system that made them.
+        found: String,
+        /// Build of this one.
+        here: String,
+    },
+}

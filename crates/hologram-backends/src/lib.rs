@@ -25,6 +25,7 @@ pub mod program;
 mod program_error;
 pub mod random;
 pub mod semantics;
+mod stop;
 pub mod table;
 pub mod translate;
 pub mod validate;
@@ -42,4 +43,5 @@ pub use isa::{
 pub use program::builder::ProgramBuilder;
 pub use program::Program;
 pub use program_error::ProgramError;
+pub use stop::Stop;
 pub use validate::{ValidationError, ValidationErrorKind};

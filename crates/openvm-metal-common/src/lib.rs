@@ -41,6 +41,7 @@ mod plan;
 mod profile;
 mod report;
 mod runtime;
+mod signal;
 mod slice;
 mod stage;
 mod stream;
@@ -75,6 +76,7 @@ pub use report::{
     CacheReport, CodeSource, KernelLimits, KernelReport, KernelState, StartReport, UnitReport,
 };
 pub use runtime::{RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, RuntimeUnit};
+pub use signal::Signal;
 pub use slice::{MetalSlice, MetalSliceMut};
 pub use stream::{CommandStream, StageGuard};
 

@@ -2,9 +2,12 @@
 
 use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hologram_kernels::device::LIBRARY;
-use openvm_metal_common::{CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext};
+use openvm_metal_common::{
+    CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext, Signal,
+};
 
 use super::device_error;
 use super::fallback::Fallback;
@@ -40,6 +43,10 @@ pub struct MetalBackend {
     table_version: u64,
     pub(super) tickets: Tickets<Pending>,
     pub(super) idle_faults: Vec<FaultBuffer>,
+    /// What ends a program, of those that have ended.
+    pub(super) idle_signals: Vec<Arc<Signal>>,
+    /// The same for programs that nothing ends.
+    pub(super) never: Signal,
     pub(super) fallback: Fallback,
     /// Seconds of processor time for a kernel, if they are set.
     compile_limit: Option<u32>,
@@ -100,6 +107,8 @@ impl MetalBackend {
             table_version: 0,
             tickets: Tickets::default(),
             idle_faults: Vec::new(),
+            idle_signals: Vec::new(),
+            never: Signal::new(context).map_err(device_error)?,
             fallback: Fallback::Never,
             compile_limit: None,
             interpreter: Interpreter::default(),

@@ -4,8 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::BackendError;
-use crate::isa::Instruction;
-use crate::program::Program;
 
 /// When a [`MetalBackend`](super::MetalBackend) lets the interpreter run a program, on the processor but on the
 /// backend's own buffers and pools. Each time is counted in [`MetalStats::interpreted`](super::MetalStats::interpreted).
@@ -106,17 +104,4 @@ pub(super) fn with_remedy(mut error: BackendError) -> BackendError {
         text.push_str("; with the fallback policy `when-unsupported` the interpreter runs it");
     }
     error
-}
-
-/// Whether no instruction runs twice: jumps go forward, and there are no calls.
-pub(super) fn runs_forward(program: &Program) -> bool {
-    use Instruction as I;
-    let mut instructions = program.instructions().iter().enumerate();
-    instructions.all(|(pc, instruction)| match instruction {
-        I::Call { .. } | I::Ret {} => false,
-        _ => instruction.target().is_none_or(|label| {
-            let at = program.resolve_label(label.name());
-            at.is_some_and(|at| at > pc)
-        }),
-    })
 }

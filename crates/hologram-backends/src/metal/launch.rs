@@ -1,16 +1,19 @@
 //! Encoding one launch: parameters, grid, fault records.
 
-use openvm_metal_common::{CommandStream, Grid, MemCopyD2H, MetalBuffer};
+use openvm_metal_common::{CommandStream, Cost, Grid, MemCopyD2H, MetalBuffer, MetalError, Signal};
 
 use super::device_error;
 use super::memory::{Memory, Range, TableShape};
 use super::pipeline::Pipeline;
-use super::unit::{ARENA, FAULTS, PARAMETERS, TABLE};
+use super::unit::{ARENA, FAULTS, PARAMETERS, STOP, TABLE};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET, MAX_SHARED_BYTES};
 use crate::error::{BackendError, Fault, Result};
 use crate::handle::BufferHandle;
 use crate::program::Program;
 use crate::translate::{fault, immediate, initial_bits, Plan, Slot, CONTROL_BYTES, SCRATCH};
+
+/// Products that a lane is thought to compute at least.
+const LEAST_PRODUCTS: u64 = 64;
 
 /// Fault records of one launch; the header says that there are none.
 pub type FaultBuffer = MetalBuffer<u8>;
@@ -67,6 +70,17 @@ pub fn read_fault(
     }
 }
 
+/// How much of a launch was encoded.
+pub enum Encoded {
+    /// All of it.
+    Whole,
+    /// It was stopped when so many lanes had begun.
+    Stopped {
+        /// Lanes.
+        begun: u64,
+    },
+}
+
 /// What a launch is encoded from.
 pub struct Launch<'a> {
     /// The program.
@@ -83,6 +97,10 @@ pub struct Launch<'a> {
     pub scratch: Option<Range>,
     /// Gets the faults.
     pub faults: &'a mut FaultBuffer,
+    /// Ends the program when it is set.
+    pub stop: &'a Signal,
+    /// It may be: slices are waited for.
+    pub watched: bool,
 }
 
 impl Launch<'_> {
@@ -91,7 +109,7 @@ impl Launch<'_> {
     /// # Errors
     /// Out of memory for the boundary pool, more lanes or shared memory than kernels can have, and
     /// failures of the device.
-    pub fn encode(self, stream: &CommandStream, memory: &mut Memory) -> Result<()> {
+    pub fn encode(self, stream: &CommandStream, memory: &mut Memory) -> Result<Encoded> {
         let plan = &self.pipeline.plan;
         let launch = &self.params.launch;
         let (blocks, block) = self.lanes;
@@ -124,13 +142,29 @@ impl Launch<'_> {
             .buffer_range(ARENA, memory.arena.all())
             .value_bytes(PARAMETERS, &words)
             .buffer_range(FAULTS, self.faults.as_slice())
-            .buffer_range(TABLE, self.table.as_slice());
+            .buffer_range(TABLE, self.table.as_slice())
+            .signal(STOP, self.stop)
+            .cost(self.cost(total));
+        if self.watched {
+            call = call.stop(self.stop);
+        }
         if plan.cooperative {
             call = call.threadgroup(0, (shared + CONTROL_BYTES) as u32);
         }
         // SAFETY: translated programs check every access against the table of buffers and the sizes among
         // the parameters, which lie inside the arena; fault records beyond the buffer's are not written.
-        unsafe { call.dispatch_unchecked() }.map_err(device_error)
+        match unsafe { call.dispatch_unchecked() } {
+            Err(MetalError::Stopped { begun, .. }) => Ok(Encoded::Stopped { begun }),
+            done => done.map(|()| Encoded::Whole).map_err(device_error),
+        }
+    }
+
+    /// What slices are made by: every instruction once by each lane. Loops are ended by the kernel itself.
+    fn cost(&self, lanes: u64) -> Cost {
+        let instructions = self.pipeline.program.instructions();
+        let accesses = instructions.iter().filter(|i| i.is_memory_access()).count();
+        let products = (instructions.len() as u64).max(LEAST_PRODUCTS);
+        Cost::of_threads(lanes, products, 8 * accesses as u64)
     }
 
     fn parameters(&self, stream: &CommandStream, memory: &mut Memory) -> Result<Vec<u8>> {

@@ -15,6 +15,7 @@ mod rerolled;
 mod stats;
 mod submit;
 pub mod unit;
+mod watched;
 
 pub use ahead::Ahead;
 pub use backend::MetalBackend;

@@ -6,6 +6,7 @@ use hologram_kernels::device::Launched;
 
 use super::launch::{read_fault, FaultBuffer};
 use super::pipeline::Pipeline;
+use super::watched::Watched;
 use super::{device_error, MetalBackend};
 use crate::backend::tickets::Waited;
 use crate::error::{Fault, Result};
@@ -21,6 +22,8 @@ pub enum Pending {
         faults: FaultBuffer,
         /// Steps of a lane.
         budget: u64,
+        /// What may end it, if something may.
+        watched: Option<Watched>,
     },
     /// Whole-buffer operations, or a program that the interpreter ran.
     Operations {
@@ -70,10 +73,11 @@ impl MetalBackend {
                 pipeline,
                 mut faults,
                 budget,
+                watched,
             } => {
                 let fault = read_fault(&mut faults, &self.stream, &pipeline.program, budget)?;
                 self.idle_faults.push(faults);
-                fault
+                self.settled(fault, watched)
             }
         };
         match fault {

@@ -2,10 +2,12 @@
 
 use super::pending::Pending;
 use super::pipeline::options;
+use super::watched::counted;
 use super::MetalBackend;
 use crate::backend::launch::ExecutionParams;
 use crate::error::Result;
 use crate::handle::BufferHandle;
+use crate::isa::Instruction;
 use crate::program::Program;
 use crate::translate::{self, Options};
 use crate::validate::validate;
@@ -52,10 +54,29 @@ impl MetalBackend {
         let mut last = None;
         for (pipeline, params) in ready {
             // Stages cannot fault: the record of one serves the next.
-            if let Some(Pending::Running { faults, .. }) = last.take() {
+            if let Some(Pending::Running {
+                faults, watched, ..
+            }) = last.take()
+            {
+                self.settled(None, watched);
                 self.idle_faults.push(faults);
             }
-            last = Some(self.encode(pipeline, params, scratch)?);
+            let mut encoded = self.encode(pipeline, params, scratch)?;
+            if let Pending::Operations {
+                ended: Some(fault), ..
+            } = &mut encoded
+            {
+                // Stopped in the middle of the loop, which the program's one lane is in.
+                let pc = program
+                    .instructions()
+                    .iter()
+                    .position(|i| matches!(i, Instruction::Loop { .. }));
+                fault.lane = 0;
+                fault.pc = pc.unwrap_or(0);
+                fault.instruction = program.instructions()[fault.pc].to_string();
+                return Ok(Some(encoded));
+            }
+            last = Some(encoded);
         }
         self.stats.rerolled += 1;
         self.stats.reduced += u64::from(rerolled.folded);
@@ -72,6 +93,7 @@ impl MetalBackend {
         let size_of = |handle| memory.buffer_size(BufferHandle::from_raw(handle));
         let mut out = Vec::new();
         for &(program, params) in programs {
+            let params = &*counted(params);
             let shape = options(&self.base, program, params);
             let valid = validate(program, &shape.initial).is_ok();
             match translate::reroll(program, params, size_of, lanes).filter(|_| valid) {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hologram_kernels::device::Launched;
 
-use super::fallback::{is_unsupported, runs_forward, with_remedy, Fallback};
+use super::fallback::{is_unsupported, with_remedy, Fallback};
 use super::intrinsic::launch_intrinsic;
-use super::launch::{fault_buffer, Launch};
+use super::launch::{fault_buffer, read_fault, Encoded, Launch};
 use super::memory::Range;
 use super::operations::is_operations;
 use super::pending::Pending;
 use super::pipeline::{options, Pipeline};
+use super::watched::{counted, not_begun};
 use super::MetalBackend;
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::cpu::run_call;
@@ -28,6 +29,8 @@ impl MetalBackend {
         program: &Program,
         params: &ExecutionParams,
     ) -> Result<Pending> {
+        let params = &*counted(params);
+        self.before_watched(params)?;
         if self.prefers_interpreter(program, params) {
             return self.interpret(program, params);
         }
@@ -82,7 +85,7 @@ impl MetalBackend {
         let instructions = (blocks * u64::from(lanes)).checked_mul(length);
         instructions.is_some_and(|instructions| instructions <= work)
             && self.stream.context().device_profile().unified
-            && runs_forward(program)
+            && program.runs_forward()
             && !is_operations(program)
             && !self
                 .pipelines
@@ -133,7 +136,8 @@ impl MetalBackend {
             Some(buffer) => buffer,
             None => fault_buffer(&self.stream)?,
         };
-        Launch {
+        let watched = self.watch(params)?;
+        let encoded = Launch {
             pipeline: &pipeline,
             params,
             lanes,
@@ -141,13 +145,30 @@ impl MetalBackend {
             shape: self.table_shape,
             scratch,
             faults: &mut faults,
+            stop: watched.as_ref().map_or(&self.never, |w| &*w.signal),
+            watched: watched.is_some(),
         }
         .encode(&self.stream, &mut self.memory)?;
         self.stats.launches += 1;
-        Ok(Pending::Running {
-            pipeline,
-            faults,
-            budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
+        let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
+        let begun = match encoded {
+            Encoded::Whole => {
+                return Ok(Pending::Running {
+                    pipeline,
+                    faults,
+                    budget,
+                    watched,
+                })
+            }
+            Encoded::Stopped { begun } => begun,
+        };
+        let program = &pipeline.program;
+        let fault = read_fault(&mut faults, &self.stream, program, budget)?;
+        self.idle_faults.push(faults);
+        let fault = fault.unwrap_or_else(|| not_begun(program, begun));
+        Ok(Pending::Operations {
+            uncertain: Vec::new(),
+            ended: self.settled(Some(fault), watched),
         })
     }
 }

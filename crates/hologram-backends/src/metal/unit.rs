@@ -18,6 +18,8 @@ pub const PARAMETERS: u8 = 1;
 pub const FAULTS: u8 = 2;
 /// Buffer index of the table of handles.
 pub const TABLE: u8 = 3;
+/// Buffer index of the word that ends the program.
+pub const STOP: u8 = 4;
 
 /// How much work compilers put into kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -207,6 +209,7 @@ pub fn describe(name: &str, plan: &Plan) -> RuntimeKernel {
         arg("parameters", PARAMETERS, ArgKind::Value { size }),
         arg("faults", FAULTS, ArgKind::BufferWrite { elem: 4 }),
         arg("table", TABLE, ArgKind::BufferRead { elem: 8 }),
+        arg("stop", STOP, ArgKind::BufferRead { elem: 4 }),
     ];
     if plan.cooperative {
         args.push(arg("shared", 0, ArgKind::Threadgroup { elem: 1 }));

@@ -209,10 +209,15 @@ impl<'a> Emitter<'a> {
         }
         self.pc = end - 1;
         if self.counted {
+            // Both are looked at when the steps pass a mark, which then is moved on.
             out.push_str(&format!(
-                "n += {len}ul; if (n > B) {{ hg_fault(F, lane, {}u, {start}u + (uint)(B + {len}ul - n), 0ul, 0ul, 0ul); {} }}\n",
-                fault::BUDGET,
-                self.leave_fault,
+                "n += {len}ul; if (n > L) {{ if (n > B) {{ hg_fault(F, lane, {budget}u, {start}u + (uint)(B + {len}ul - n), 0ul, 0ul, 0ul); {leave} }}\n\
+                 if (hg_stopped(Q)) {{ hg_fault(F, lane, {stopped}u, {last}u, 0ul, 0ul, 0ul); {leave} }}\n\
+                 L = hg_mark(n, B, 65536ul); }}\n",
+                budget = fault::BUDGET,
+                stopped = fault::STOPPED,
+                leave = self.leave_fault,
+                last = end - 1,
                 len = end - start
             ));
         }

@@ -1,7 +1,7 @@
 //! `hologram run`.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use hologram_backends::metal::{Fallback, MetalBackend};
@@ -45,6 +45,9 @@ pub struct RunArgs {
     /// Most instructions a lane may execute.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
+    /// Most seconds the program may run; compiling does not count.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<Duration>,
     /// A lane's class is its block's x index mod 96 instead of 0.
     #[arg(long)]
     class_from_block: bool,
@@ -54,6 +57,15 @@ pub struct RunArgs {
     /// Say nothing on standard error.
     #[arg(long, short)]
     quiet: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let limit = text
+        .parse()
+        .ok()
+        .and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let limit = limit.filter(|limit| !limit.is_zero());
+    limit.ok_or_else(|| format!("`{text}` is no number of seconds above 0"))
 }
 
 impl RunArgs {
@@ -162,6 +174,7 @@ fn unknown(name: &str, arrays: &[(String, Array)]) -> CliError {
 fn params(args: &RunArgs, buffers: &[Named]) -> Result<ExecutionParams> {
     let mut params = args.launch.params();
     params.step_budget = args.steps;
+    params.time_limit = args.time_limit;
     params.class_from_block = args.class_from_block;
     params.allow_reassociation = args.reassociate;
     for spec in &args.launch.registers {

@@ -72,17 +72,19 @@ class Executor:
         shared_memory: int = 0,
         registers: Mapping[int | str, Buffer | int | tuple[DTypeLike, float]] | None = None,
         step_budget: int | None = None,
+        time_limit: float | None = None,
         class_from_block: bool = False,
         allow_reassociation: bool = False,
     ) -> None:
-        """Runs a program and waits for it.
+        """Runs a program and waits for it. Ctrl-C ends the program; the `KeyboardInterrupt` comes when it has ended.
 
         Args:
             grid: blocks; one by default.
             block: lanes of a block; one by default.
             shared_memory: bytes of each block.
             registers: what registers begin with: a buffer is its handle, an integer is uint64.
-            step_budget: most instructions of a lane.
+            step_budget: most instructions of a lane; 2**30 by default.
+            time_limit: most seconds that it may run, from when it begins; compiling does not count.
             class_from_block: a lane's class is its block mod 96.
             allow_reassociation: sums and products of floats that a loop of one lane collects may be computed in any
                 order, which changes their last bits.
@@ -90,6 +92,8 @@ class Executor:
         Raises:
             ProgramError: the program is not valid.
             FaultError: a lane's fault, with `lane`, `pc` and `instruction`.
+            TimeLimitError: it was still running at its time limit; these say where a lane was then.
+            KeyboardInterrupt: Ctrl-C was pressed.
             LaunchError: a launch over the limits.
         """
     def allocate_unset(self, size: int, dtype: str) -> Buffer:

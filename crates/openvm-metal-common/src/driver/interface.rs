@@ -108,6 +108,14 @@ pub(crate) trait Driver: Send + Sync {
     /// Gives a segment back; work encoded before the call may still use it.
     fn release(&self, segment: Segment);
 
+    /// Memory of the host that kernels reach while they run, zeroed or not; `None` where the device's own is the host's.
+    fn pin(&self, _: u64) -> DriverResult<Option<Segment>> {
+        Ok(None)
+    }
+
+    /// Gives back what `pin` gave; no kernel may use it any more.
+    fn unpin(&self, _: Segment) {}
+
     /// The grid as this device runs it: threadgroups of a grid given in threads may have to be smaller.
     fn shape(&self, _: &'static KernelSpec, shape: Shape) -> DriverResult<Shape> {
         Ok(shape)

@@ -251,6 +251,17 @@ impl Driver for CudaDriver {
         }
     }
 
+    fn pin(&self, bytes: u64) -> DriverResult<Option<Segment>> {
+        self.device.enter()?;
+        staging::pinned(bytes as usize).map(Some)
+    }
+
+    fn unpin(&self, segment: Segment) {
+        if self.device.enter().is_ok() {
+            staging::unpinned(segment);
+        }
+    }
+
     fn can_cut(&self, kernel: &'static KernelSpec) -> bool {
         kernel.slices
     }

@@ -21,6 +21,7 @@ pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;
+pub mod native;
 pub mod program;
 mod program_error;
 pub mod random;

@@ -5,7 +5,7 @@ use hologram_backends::{
     Backend, BackendError, BufferHandle, Dim3, ExecutionParams, Fault, FaultKind, LaunchConfig,
     Program, Register, Ticket,
 };
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, Execution};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -62,8 +62,12 @@ fn lanes_add_vectors() -> Outcome {
                 backend.free_buffer(handle)?;
             }
         }
-        assert_eq!(backend.stats().kernels_compiled, 1, "one shape");
-        assert_eq!(backend.stats().pipeline_hits, 2);
+        // One shape; on processors another for many lanes that stay inside their buffers.
+        let apart = backend.context().device_profile().execution == Execution::MultiCore;
+        let stats = backend.stats();
+        assert_eq!(stats.in_bounds, u64::from(apart));
+        assert_eq!(stats.kernels_compiled, 1 + stats.in_bounds);
+        assert_eq!(stats.pipeline_hits, 2 - stats.in_bounds);
     }
     Ok(())
 }

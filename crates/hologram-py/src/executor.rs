@@ -79,7 +79,7 @@ impl PyExecutor {
         })
     }
 
-    /// Where it runs: "cpu", "metal" or "cuda".
+    /// Where it runs: "cpu", "interpreter", "metal" or "cuda".
     #[getter]
     fn backend(&self) -> &'static str {
         self.backend.name()

@@ -52,6 +52,11 @@ impl Fallback {
         }
     }
 
+    /// Whether the interpreter runs a program that the device refused with this error.
+    pub(crate) fn takes(self, error: &BackendError) -> bool {
+        self.allows() && is_unsupported(error)
+    }
+
     /// Whether the interpreter runs what the device cannot.
     pub(super) fn allows(self) -> bool {
         self != Self::Never

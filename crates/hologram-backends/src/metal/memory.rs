@@ -2,13 +2,14 @@
 
 use openvm_metal_common::CommandStream;
 
+use super::adopted::Adopted;
 use super::arena::Arena;
 use crate::atlas::{BOUNDARY_BYTES, CLASS_BYTES};
 use crate::backend::slots::Slots;
 use crate::error::{BackendError, Result};
 use crate::handle::{BufferHandle, PoolHandle};
 
-/// Bytes of the arena.
+/// Bytes of the arena, or of the host's memory seen from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// First byte.
@@ -23,8 +24,10 @@ pub struct Memory {
     pub arena: Arena,
     pub(super) buffers: Slots<Range>,
     pub(super) pools: Slots<Range>,
-    boundary: Option<usize>,
+    pub(super) boundary: Option<usize>,
     scratch: Option<Range>,
+    /// The host's memory in place of the arena.
+    pub(super) adopted: Option<Adopted>,
     /// Changes whenever a handle's bytes do.
     pub(super) version: u64,
 }
@@ -52,6 +55,7 @@ impl Memory {
             pools: Slots::default(),
             boundary: None,
             scratch: None,
+            adopted: None,
             version: 1,
         })
     }
@@ -140,7 +144,8 @@ impl Memory {
             }));
         }
         if let Some(class) = handle.as_class() {
-            let at = self.boundary(stream)? + usize::from(class) * CLASS_BYTES;
+            let boundary = self.boundary(stream)?;
+            let at = boundary.wrapping_add(usize::from(class) * CLASS_BYTES);
             return Ok(Some(Range {
                 at,
                 size: CLASS_BYTES,
@@ -202,6 +207,9 @@ impl Memory {
     pub fn scratch(&mut self, stream: &CommandStream, size: usize) -> Result<Option<Range>> {
         if size == 0 {
             return Ok(None);
+        }
+        if let Some(adopted) = &mut self.adopted {
+            return adopted.scratch(size).map(Some);
         }
         if self.scratch.is_none_or(|range| range.size < size) {
             if let Some(old) = self.scratch.take() {

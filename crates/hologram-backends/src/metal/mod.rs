@@ -1,10 +1,12 @@
 //! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
 
+mod adopted;
 mod ahead;
 mod arena;
 mod backend;
 mod fallback;
 mod host;
+mod in_bounds;
 mod intrinsic;
 mod launch;
 mod memory;

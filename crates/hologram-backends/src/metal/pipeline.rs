@@ -271,17 +271,22 @@ impl Pipelines {
     }
 }
 
-/// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet apart from the
-/// others, because the CPU's are compiled differently.
+/// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet, and those of vectors, apart
+/// from the others, because the CPU's are compiled differently.
 pub fn groups<'a>(
     plans: impl Iterator<Item = &'a Arc<Plan>>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<Vec<&'a Arc<Plan>>> {
     let mut seen = std::collections::HashSet::new();
-    let mut parts = [Vec::new(), Vec::new()];
+    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
     for plan in plans {
         if !known(&plan.text) && seen.insert(plan.text.as_str()) {
-            parts[usize::from(plan.cooperative)].push(plan);
+            let part = if plan.vectors {
+                2
+            } else {
+                usize::from(plan.cooperative)
+            };
+            parts[part].push(plan);
         }
     }
     let chunks = parts.iter().flat_map(|part| part.chunks(KERNELS_PER_UNIT));

@@ -13,7 +13,7 @@ use crate::translate::{self, Options};
 use crate::validate::validate;
 
 /// Most words of parameters: 4 KiB.
-const MAX_WORDS: usize = 512;
+pub(super) const MAX_WORDS: usize = 512;
 
 impl MetalBackend {
     /// Launches what [`translate::reroll`] makes of a program; `None` if it makes nothing of it, or something that
@@ -103,7 +103,10 @@ impl MetalBackend {
                         (program, shape)
                     }))
                 }
-                None => out.push((program.clone(), shape)),
+                None => match self.in_bounds(program, params).filter(|_| valid) {
+                    Some((program, _, shape)) => out.push((program, shape)),
+                    None => out.push((program.clone(), shape)),
+                },
             }
         }
         out

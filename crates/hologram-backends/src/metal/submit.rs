@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hologram_kernels::device::Launched;
 
-use super::fallback::{is_unsupported, with_remedy, Fallback};
+use super::fallback::{with_remedy, Fallback};
 use super::intrinsic::launch_intrinsic;
 use super::launch::{fault_buffer, read_fault, Encoded, Launch};
 use super::memory::Range;
@@ -31,7 +31,7 @@ impl MetalBackend {
     ) -> Result<Pending> {
         let params = &*counted(params);
         self.before_watched(params)?;
-        if self.prefers_interpreter(program, params) {
+        if self.is_for_the_interpreter(self.fallback, program, params) {
             return self.interpret(program, params);
         }
         let launched = if is_operations(program) {
@@ -40,9 +40,7 @@ impl MetalBackend {
             self.launch_kernel(program, params)
         };
         match launched {
-            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
-                self.interpret(program, params)
-            }
+            Err(error) if self.fallback.takes(&error) => self.interpret(program, params),
             Err(error) => Err(with_remedy(error)),
             launched => launched,
         }
@@ -58,7 +56,7 @@ impl MetalBackend {
                 self.stats.intrinsics += 1;
                 Ok(pending(launched, call))
             }
-            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
+            Err(error) if self.fallback.takes(&error) => {
                 let operands = call.operands();
                 let wanted = |raw| {
                     let mut used = operands.all().iter();
@@ -73,9 +71,14 @@ impl MetalBackend {
         }
     }
 
-    /// Whether the policy prefers the interpreter to compiling the program.
-    fn prefers_interpreter(&mut self, program: &Program, params: &ExecutionParams) -> bool {
-        let Fallback::Adaptive { work } = self.fallback else {
+    /// Whether a policy prefers the interpreter to compiling the program.
+    pub(crate) fn is_for_the_interpreter(
+        &self,
+        policy: Fallback,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> bool {
+        let Fallback::Adaptive { work } = policy else {
             return false;
         };
         let Ok((blocks, lanes)) = params.launch.check() else {
@@ -105,7 +108,10 @@ impl MetalBackend {
     }
 
     fn launch_kernel(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        match self.launch_rerolled(program, params)? {
+        if let Some(pending) = self.launch_rerolled(program, params)? {
+            return Ok(pending);
+        }
+        match self.launch_in_bounds(program, params)? {
             Some(pending) => Ok(pending),
             None => self.launch_as_is(program, params),
         }

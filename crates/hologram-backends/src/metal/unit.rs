@@ -51,16 +51,12 @@ impl UnitCompiler {
             DeviceKind::Cuda => Effort::Usual,
             _ => effort,
         };
-        let level = match effort {
-            Effort::Least => "-O0",
-            Effort::Usual => "-O1",
-        };
         let tools = match kind {
             DeviceKind::Metal => Err(BackendError::NoCompiler(
                 "Metal devices compile the text themselves".into(),
             )),
             _ => Toolchain::new(&scratch)
-                .map(|tools| tools.with_options(&["-ffp-contract=off", level]))
+                .map(|tools| tools.with_options(&["-ffp-contract=off"]))
                 .map_err(|error| failure(&error, error.to_string())),
         };
         Self {
@@ -89,7 +85,7 @@ impl UnitCompiler {
     pub fn check(&self) -> Result<()> {
         match self.kind {
             DeviceKind::Metal => Ok(()),
-            _ => self.tools(1).map(|_| ()),
+            _ => self.tools(1, false).map(|_| ()),
         }
     }
 
@@ -115,14 +111,22 @@ impl UnitCompiler {
         match self.kind {
             DeviceKind::Metal => source.msl = text,
             DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, kernels.len())?),
-            DeviceKind::Cpu => self.native(name, &text, &mut source)?,
+            DeviceKind::Cpu => {
+                let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
+                self.native(name, &text, vectors, &mut source)?
+            }
         }
         Ok(source)
     }
 
-    /// The tools for a unit of so many kernels.
-    fn tools(&self, kernels: usize) -> Result<Toolchain> {
-        let tools = self.tools.clone()?;
+    /// The tools for a unit of so many kernels, vector code or not.
+    fn tools(&self, kernels: usize, vectors: bool) -> Result<Toolchain> {
+        let level = match (self.effort, vectors) {
+            (Effort::Least, _) => "-O0",
+            (Effort::Usual, false) => "-O1",
+            (Effort::Usual, true) => "-O3",
+        };
+        let tools = self.tools.clone()?.with_options(&[level]);
         let all = |seconds: u32| seconds.saturating_mul(kernels as u32);
         Ok(match self.limit.map(all) {
             Some(seconds) => tools.with_time_limit(seconds),
@@ -137,7 +141,7 @@ impl UnitCompiler {
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
-        let tools = self.tools(kernels).map_err(|mut error| {
+        let tools = self.tools(kernels, false).map_err(|mut error| {
             if let BackendError::NoCompiler(text) = &mut error {
                 text.push_str(&format!("; nor is there {}", path.display()));
             }
@@ -154,9 +158,15 @@ impl UnitCompiler {
         Ok(ptx)
     }
 
-    fn native(&self, name: &str, text: &str, source: &mut RuntimeSource) -> Result<()> {
+    fn native(
+        &self,
+        name: &str,
+        text: &str,
+        vectors: bool,
+        source: &mut RuntimeSource,
+    ) -> Result<()> {
         let library = self
-            .tools(source.kernels.len())?
+            .tools(source.kernels.len(), vectors)?
             .compile_cpu_shared(&self.scratch, text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         for kernel in &mut source.kernels {

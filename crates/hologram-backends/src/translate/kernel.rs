@@ -46,6 +46,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
         .any(|i| matches!(i, Instruction::Lds { .. } | Instruction::Sts { .. }));
     let cooperative = barriers || shared;
     let mut emitter = Emitter::new(program, &graph, FIXED_SLOTS.to_vec());
+    emitter.in_bounds = options.in_bounds;
     emitter.handles = handles::sources(program, &graph, &options.initial);
     let repeats = || {
         graph.sequence.iter().any(|&b| {
@@ -118,6 +119,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
         boundary,
         cooperative,
         switched,
+        vectors: options.in_bounds,
     }
 }
 

@@ -78,6 +78,10 @@ impl Emitter<'_> {
             );
             return format!("{missing}\n");
         }
+        if self.in_bounds {
+            let access = self.access(ty, "", &format!("mem, {at} + o"), store, dst);
+            return format!("{{ {find}const ulong o = {offset}; {access}}}\n");
+        }
         let code = format!(
             "({at} == ~0ul ? {}u : {}u)",
             fault::INVALID_HANDLE,

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, BufferHandle, ExecutionParams};
 
 use super::{load, put};
@@ -118,9 +119,15 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if !args.quiet {
         let (grid, block) = (params.launch.grid, params.launch.block);
         let lanes = grid.count().unwrap_or(0) * block.count().unwrap_or(0);
-        let metal = backend.as_any().downcast_ref::<MetalBackend>();
-        let by = match metal {
-            Some(metal) if metal.stats().interpreted > 0 => ", by the interpreter",
+        let any = backend.as_any();
+        let metal = any.downcast_ref::<MetalBackend>();
+        let native = any.downcast_ref::<NativeBackend>().map(|b| b.stats());
+        let by = match (metal, native) {
+            (Some(metal), _) if metal.stats().interpreted > 0 => ", by the interpreter",
+            (_, Some(native)) if native.without_compiler > 0 => {
+                ", by the interpreter: there is no C++ compiler"
+            }
+            (_, Some(native)) if native.interpreted > 0 => ", by the interpreter",
             _ => "",
         };
         eprintln!(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer as SupportsBuffer
 
-_BackendName = Literal["auto", "cpu", "metal", "cuda"]
+_BackendName = Literal["auto", "cpu", "interpreter", "metal", "cuda"]
 _Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
 
 def backends() -> list[tuple[str, bool, str]]:
@@ -27,6 +27,9 @@ class Executor:
     ) -> Self:
         """
         Args:
+            backend: "auto" is metal, else cuda, else cpu. On "cpu" programs are compiled kernels; the reference interpreter runs
+                those that no kernel can, small ones instead of compiling them, and all where there is no C++ compiler:
+                `stats()["backend_interpreted"]` and `["backend_without_compiler"]` count. "interpreter" interprets all.
             fallback: when programs that a Metal or CUDA device cannot run are interpreted on the processor, on the
                 device's buffers; "adaptive": also small ones instead of compiling them. Each time counts in
                 `stats()["backend_interpreted"]`.
@@ -38,7 +41,7 @@ class Executor:
             ArgumentError: no backend or policy has this name.
         """
     @property
-    def backend(self) -> Literal["cpu", "metal", "cuda"]:
+    def backend(self) -> Literal["cpu", "interpreter", "metal", "cuda"]:
         """Where it runs."""
     @property
     def device(self) -> str:

@@ -38,6 +38,7 @@ pub struct KernelCall<'a> {
     given: [u64; MAX_GIVEN],
     cost: Option<Cost>,
     stop: Option<&'a Signal>,
+    reached: Vec<Span>,
     mistake: Option<MetalError>,
 }
 
@@ -73,6 +74,7 @@ impl<'a> KernelCall<'a> {
             given: [0; MAX_GIVEN],
             cost: None,
             stop: None,
+            reached: Vec::new(),
             mistake: None,
         }
     }
@@ -167,6 +169,19 @@ impl<'a> KernelCall<'a> {
         self
     }
 
+    /// Says that the kernel may read and write a range through its [address](MetalSlice::address), for the order of operations.
+    pub fn reaches(mut self, range: MetalSlice<'a, u8>) -> Self {
+        let bound = KernelArg::<u8>::bound(&range);
+        if bound.allocation.context.same_as(self.stream.context()) {
+            self.reached.push(bound.span());
+        } else {
+            let what = self.kernel.name;
+            self.mistake
+                .get_or_insert(MetalError::WrongContext { what });
+        }
+        self
+    }
+
     /// Ends the dispatch between two of its slices when the signal is set: [`MetalError::Stopped`]. A slice is then waited
     /// for before the next is encoded.
     pub fn stop(mut self, signal: &'a Signal) -> Self {
@@ -222,6 +237,7 @@ impl<'a> KernelCall<'a> {
                 values: &self.values,
                 threadgroup_bytes: &threadgroup_bytes,
                 stop: self.stop,
+                reached: &self.reached,
             },
             self.bound_bytes,
         )

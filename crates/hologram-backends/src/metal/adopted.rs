@@ -7,14 +7,14 @@ use crate::error::{BackendError, Result};
 
 /// Where the host's memory is seen from.
 pub(super) struct Adopted {
-    /// Address that offsets count from.
+    /// Address of the store's place 0.
     base: usize,
     /// What launches use for themselves.
     scratch: Option<Block>,
 }
 
 impl Adopted {
-    /// A place of the host's memory as an offset from the base; sums wrap.
+    /// A part of the host's memory as the store would have it; sums wrap.
     fn range(&self, block: &Block) -> Range {
         let span = block.span();
         Range {
@@ -57,10 +57,7 @@ impl Memory {
         host: &mut HostMemory,
     ) -> Result<()> {
         host.boundary()?;
-        let base = self
-            .arena
-            .host(stream)?
-            .map(|bytes| bytes.as_ptr() as usize);
+        let base = self.store.host(stream)?;
         let base = base.ok_or_else(|| {
             BackendError::UnsupportedOperation("the device has memory of its own".into())
         })?;
@@ -68,7 +65,7 @@ impl Memory {
             base,
             scratch: None,
         });
-        // Nothing is taken from the arena any more, so it stays where it is.
+        // Nothing is taken from the store any more, so it stays where it is.
         debug_assert_eq!(adopted.base, base);
         self.buffers = host.buffers.map(|_, block| Some(adopted.range(block)));
         self.pools = host.pools.map(|_, block| Some(adopted.range(block)));

@@ -158,9 +158,11 @@ impl MetalBackend {
         self.stats
     }
 
-    /// Bytes held by buffers and pools (rounded up to 256 each), and bytes of device memory that hold them.
+    /// Bytes held by buffers and pools, and bytes of device memory that are reserved for them. What is freed is kept for later while it is
+    /// less than what is in use and 64 MiB; the rest goes back to the device.
     pub fn memory_use(&self) -> (usize, usize) {
-        (self.memory.arena.in_use(), self.memory.arena.capacity())
+        let store = &self.memory.store;
+        (store.in_use(), store.capacity(&self.stream))
     }
 
     /// Compiles programs before they are launched, many with one call of the compiler; gives how many are new.
@@ -245,7 +247,7 @@ impl Backend for MetalBackend {
         let at = self
             .memory
             .buffer_range(&self.stream, handle, offset, data.len())?;
-        self.memory.arena.write(&self.stream, at, data)
+        self.memory.store.write(&self.stream, at, data)
     }
 
     fn copy_from_buffer_at(
@@ -257,7 +259,7 @@ impl Backend for MetalBackend {
         let at = self
             .memory
             .buffer_range(&self.stream, handle, offset, data.len())?;
-        self.memory.arena.read(&self.stream, at, data)
+        self.memory.store.read(&self.stream, at, data)
     }
 
     fn copy_buffer(
@@ -285,7 +287,7 @@ impl Backend for MetalBackend {
                 len,
             });
         }
-        self.memory.arena.copy(&self.stream, from, to, len)
+        self.memory.store.copy(&self.stream, from, to, len)
     }
 
     fn allocate_pool(&mut self, size: usize) -> Result<PoolHandle> {
@@ -307,12 +309,12 @@ impl Backend for MetalBackend {
 
     fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()> {
         let at = self.memory.pool_range(handle, offset, data.len())?;
-        self.memory.arena.write(&self.stream, at, data)
+        self.memory.store.write(&self.stream, at, data)
     }
 
     fn copy_from_pool(&mut self, handle: PoolHandle, offset: usize, data: &mut [u8]) -> Result<()> {
         let at = self.memory.pool_range(handle, offset, data.len())?;
-        self.memory.arena.read(&self.stream, at, data)
+        self.memory.store.read(&self.stream, at, data)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,6 +1,8 @@
 //! Encoding one launch: parameters, grid, fault records.
 
-use openvm_metal_common::{CommandStream, Cost, Grid, MemCopyD2H, MetalBuffer, MetalError, Signal};
+use openvm_metal_common::{
+    CommandStream, Cost, Grid, MemCopyD2H, MetalBuffer, MetalError, MetalSlice, Signal,
+};
 
 use super::device_error;
 use super::memory::{Memory, Range, TableShape};
@@ -127,7 +129,8 @@ impl Launch<'_> {
                 available: MAX_SHARED_BYTES - CONTROL_BYTES,
             });
         }
-        let words = self.parameters(stream, memory)?;
+        let mut places = Vec::new();
+        let words = self.parameters(stream, memory, &mut places)?;
         let grid = if self.pipeline.options.linear && !plan.cooperative {
             Grid::threads(total as usize)
         } else {
@@ -139,7 +142,7 @@ impl Launch<'_> {
             .unit
             .encode(stream, self.pipeline.index, grid)
             .map_err(device_error)?
-            .buffer_range(ARENA, memory.arena.all())
+            .buffer_range(ARENA, memory.store.base())
             .value_bytes(PARAMETERS, &words)
             .buffer_range(FAULTS, self.faults.as_slice())
             .buffer_range(TABLE, self.table.as_slice())
@@ -148,11 +151,14 @@ impl Launch<'_> {
         if self.watched {
             call = call.stop(self.stop);
         }
+        for slice in self.reached(memory, &places) {
+            call = call.reaches(slice);
+        }
         if plan.cooperative {
             call = call.threadgroup(0, (shared + CONTROL_BYTES) as u32);
         }
         // SAFETY: translated programs check every access against the table of buffers and the sizes among
-        // the parameters, which lie inside the arena; fault records beyond the buffer's are not written.
+        // the parameters, which lie in the store's memory, or in the host's that was adopted; fault records beyond the buffer's are not written.
         match unsafe { call.dispatch_unchecked() } {
             Err(MetalError::Stopped { begun, .. }) => Ok(Encoded::Stopped { begun }),
             done => done.map(|()| Encoded::Whole).map_err(device_error),
@@ -167,11 +173,33 @@ impl Launch<'_> {
         Cost::of_threads(lanes, products, 8 * accesses as u64)
     }
 
-    fn parameters(&self, stream: &CommandStream, memory: &mut Memory) -> Result<Vec<u8>> {
+    /// Memory that the kernel touches: that around the places among its parameters, or all if it looks handles up.
+    fn reached<'m>(&self, memory: &'m Memory, places: &[usize]) -> Vec<MetalSlice<'m, u8>> {
+        if memory.adopted.is_some() {
+            return Vec::new();
+        }
+        let mut all = memory.store.beside();
+        if !self.pipeline.plan.table && !all.is_empty() {
+            all.clear();
+            let around = places.iter().filter_map(|&at| memory.store.around(at));
+            all.extend(around.map(|(slice, _)| slice));
+        }
+        all
+    }
+
+    /// The words of the parameters; `places` gets where what they name lies.
+    fn parameters(
+        &self,
+        stream: &CommandStream,
+        memory: &mut Memory,
+        places: &mut Vec<usize>,
+    ) -> Result<Vec<u8>> {
         let (plan, program) = (&self.pipeline.plan, &self.pipeline.program);
         let initial = &self.params.initial_registers;
         let boundary = if plan.boundary {
-            memory.boundary(stream)? as u64
+            let at = memory.boundary(stream)?;
+            places.push(at);
+            memory.store.offset(at) as u64
         } else {
             u64::MAX
         };
@@ -196,7 +224,13 @@ impl Launch<'_> {
                 Slot::BlockX => u64::from(self.params.launch.block.x),
                 Slot::Immediate(pc) => immediate(program, pc),
                 Slot::Initial(register) => initial_bits(initial, register),
-                Slot::At(source) => find(source)?.map_or(u64::MAX, |range| range.at as u64),
+                Slot::At(source) => match find(source)? {
+                    Some(range) => {
+                        places.push(range.at);
+                        memory.store.offset(range.at) as u64
+                    }
+                    None => u64::MAX,
+                },
                 Slot::Size(source) => find(source)?.map_or(0, |range| range.size as u64),
                 Slot::Handle(source) => Plan::handle(program, initial, source),
             };

@@ -2,6 +2,7 @@
 
 mod adopted;
 mod ahead;
+mod apart;
 mod arena;
 mod backend;
 mod fallback;
@@ -15,6 +16,7 @@ mod pending;
 pub(crate) mod pipeline;
 mod rerolled;
 mod stats;
+mod store;
 mod submit;
 pub mod unit;
 mod watched;

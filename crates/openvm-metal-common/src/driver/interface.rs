@@ -31,12 +31,14 @@ pub(crate) struct Dispatch<'a> {
     pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
     /// Bytes by `[[threadgroup(n)]]` index.
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
+    /// What the kernel reads and writes beside its buffers.
+    pub reached: &'a [Span],
 }
 
 impl Dispatch<'_> {
-    /// The memory that the kernel is given.
+    /// The memory that the kernel is given, or reaches otherwise.
     pub fn accesses(&self) -> impl Iterator<Item = Access> + Clone + '_ {
-        self.kernel.args.iter().filter_map(|arg| {
+        let given = self.kernel.args.iter().filter_map(|arg| {
             let writes = match arg.kind {
                 ArgKind::BufferRead { .. } => false,
                 ArgKind::BufferWrite { .. } => true,
@@ -44,7 +46,9 @@ impl Dispatch<'_> {
             };
             let span = self.buffers.get(arg.index as usize)?.as_ref()?;
             (span.bytes > 0).then(|| Access::of(span, writes))
-        })
+        });
+        let reached = self.reached.iter().filter(|span| span.bytes > 0);
+        given.chain(reached.map(Access::write))
     }
 }
 

@@ -49,6 +49,8 @@ pub(crate) struct Call<'a> {
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
     /// Ends it between slices.
     pub stop: Option<&'a Signal>,
+    /// What it reads and writes beside its buffers.
+    pub reached: &'a [Span],
 }
 
 impl CommandStream {
@@ -126,6 +128,7 @@ impl CommandStream {
                 buffers: call.buffers,
                 values: call.values,
                 threadgroup_bytes: call.threadgroup_bytes,
+                reached: call.reached,
             };
             self.run(op, |driver, tag| driver.dispatch(&dispatch, tag))?;
             if step.submit_after {

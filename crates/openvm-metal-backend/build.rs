@@ -1,7 +1,10 @@
 //! Compiles the kernels under `metal/` and generates their launchers.
 
 fn main() {
-    if let Err(e) = openvm_metal_builder::Builder::new("metal").build() {
+    let built = openvm_metal_builder::Builder::new("metal").build();
+    // What kernels call that are written while a program runs.
+    let embedded = || openvm_metal_builder::embed("metal/constraints", "rules.h");
+    if let Err(e) = built.and_then(|()| embedded()) {
         openvm_metal_builder::fail(&e);
     }
 }

@@ -52,6 +52,16 @@ impl<T> Transported<T> {
         Self(result.map_err(Arc::new))
     }
 
+    /// Why they were not brought there.
+    pub(crate) fn failed(error: Arc<MetalProverError>) -> Self {
+        Self(Err(error))
+    }
+
+    /// The data, if they are on the device.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_mut().ok()
+    }
+
     /// The data, if they are on the device.
     pub fn get(&self) -> Option<&T> {
         self.0.as_ref().ok()

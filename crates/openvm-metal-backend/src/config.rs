@@ -1,5 +1,47 @@
 //! `MetalProverConfig`: size gates and limits of the prover.
 
+use std::path::PathBuf;
+
+use openvm_metal_common::MetalError;
+
+/// Environment variable that decides where the configuration does not: `auto`, `interpreted`, `generated`.
+pub const CONSTRAINT_KERNELS_VARIABLE: &str = "OPENVM_METAL_CONSTRAINT_KERNELS";
+
+/// How constraints and interactions are evaluated. The proof is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConstraintKernels {
+    /// As the environment says, else: on CUDA devices by the kernels that were written for an AIR and are found in the
+    /// folder, if they are ready and there is enough to evaluate; the rest is interpreted. Nothing is compiled.
+    #[default]
+    Auto,
+    /// Programs are interpreted, nothing is compiled.
+    Interpreted,
+    /// By kernels written for each AIR wherever they can be compiled, and proofs wait for them.
+    Generated,
+}
+
+impl ConstraintKernels {
+    /// With what the environment says in place of [`Auto`](Self::Auto).
+    ///
+    /// # Errors
+    /// For a word that it does not know.
+    pub fn resolved(self) -> Result<Self, MetalError> {
+        let value = std::env::var(CONSTRAINT_KERNELS_VARIABLE).unwrap_or_default();
+        Ok(match (self, value.as_str()) {
+            (Self::Auto, "interpreted") => Self::Interpreted,
+            (Self::Auto, "generated") => Self::Generated,
+            (Self::Auto, value) if !matches!(value, "" | "auto") => {
+                return Err(MetalError::InvalidSetting {
+                    variable: CONSTRAINT_KERNELS_VARIABLE,
+                    value: value.to_owned(),
+                    expected: "auto, interpreted or generated",
+                })
+            }
+            (chosen, _) => chosen,
+        })
+    }
+}
+
 /// Decisions that change how a proof is made, never the proof.
 ///
 /// A *host gate* is a size below which work is finished on the host, because the round trip to the
@@ -19,6 +61,11 @@ pub struct MetalProverConfig {
     /// encoded again for the queries. `None`: true up to what the device's profile keeps
     /// (`DeviceProfile::max_kept_codewords`: all on a CPU, 256 MiB on GPUs).
     pub keep_codewords: Option<bool>,
+    /// Whether constraints are evaluated by kernels that are written for each AIR.
+    pub constraint_kernels: ConstraintKernels,
+    /// Where such kernels are kept, and found if they were compiled elsewhere; `None`: below the folder that
+    /// `OPENVM_METAL_CACHE` names, else in the user's cache.
+    pub kernel_folder: Option<PathBuf>,
     /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: as the device's
     /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a
     /// [`DuplexSpongeMetal`](crate::DuplexSpongeMetal) or the SDK's `DuplexSponge` can; the others stay on the host.
@@ -34,6 +81,8 @@ impl Default for MetalProverConfig {
             mle_host_log_rows: 6,
             constraint_scratch_bytes: 128 << 20,
             keep_codewords: None,
+            constraint_kernels: ConstraintKernels::Auto,
+            kernel_folder: None,
             transcript_on_device: None,
             memory_budget: None,
         }

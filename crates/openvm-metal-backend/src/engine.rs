@@ -14,6 +14,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 use crate::{
     backend::MetalBackend,
     config::MetalProverConfig,
+    constraints::{AirDataMetal, KernelReport},
     debug::check_traces,
     device::MetalDevice,
     error::MetalProverError,
@@ -89,6 +90,16 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<(), MetalProverError> {
         check_traces(&self.device, pk, ctx)
+    }
+
+    /// How far the kernels are that are written for the constraints of a key, and why others will never be: what they
+    /// would compute is interpreted. Without any, nothing was to be compiled.
+    pub fn constraint_kernels(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ) -> KernelReport {
+        let airs = pk.per_air.iter().filter_map(|air| air.other_data.get());
+        KernelReport::of(airs.flat_map(AirDataMetal::kernel_units))
     }
 
     /// The same engine with other decisions of the prover.

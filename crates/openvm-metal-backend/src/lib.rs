@@ -42,8 +42,8 @@ mod transport;
 mod validate;
 
 pub use backend::{MetalBackend, Transported};
-pub use config::MetalProverConfig;
-pub use constraints::AirDataMetal;
+pub use config::{ConstraintKernels, MetalProverConfig, CONSTRAINT_KERNELS_VARIABLE};
+pub use constraints::{AirDataMetal, KernelReport};
 pub use device::MetalDevice;
 pub use engine::BabyBearPoseidon2MetalEngine;
 pub use error::MetalProverError;
@@ -52,3 +52,4 @@ pub use memory::{BufferLimit, MemoryEstimate, PlannedBuffer};
 pub use programs::ProgramError;
 pub use stacked::{StackedPcsDataMetal, StackedRange};
 pub use transcript::DuplexSpongeMetal;
+pub use transport::compile_kernels;

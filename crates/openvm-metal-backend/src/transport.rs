@@ -4,9 +4,9 @@
 //! where the layout allows. Codewords and digests are computed again on the device, which costs less
 //! than moving them, and the root is compared with the commitment.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use openvm_metal_common::MetalBuffer;
+use openvm_metal_common::{DeviceKind, MetalBuffer};
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, StarkProvingKey},
     p3_matrix::dense::RowMajorMatrix,
@@ -19,7 +19,7 @@ use openvm_stark_backend::{
 use crate::{
     backend::{MetalBackend, Transported},
     commit::{commit_stacked, CommitParams},
-    constraints::AirDataMetal,
+    constraints::{generated, AirDataMetal},
     device::MetalDevice,
     error::MetalProverError,
     matrix::{MetalMatrix, MetalSliceOwned},
@@ -142,6 +142,40 @@ impl MetalDevice {
             other_data: Transported::from_result(air_data),
         }
     }
+
+    /// Begins to compile kernels for the constraints of all AIRs.
+    fn start_kernels(
+        &self,
+        per_air: &mut [DeviceStarkProvingKey<MetalBackend>],
+    ) -> Result<(), MetalProverError> {
+        let Ok(s) = self.queue() else {
+            return Ok(());
+        };
+        let airs = per_air.iter().filter_map(|air| air.other_data.get());
+        let programs = airs.map(AirDataMetal::programs);
+        let kernels = generated::start(s.context(), self.prover_config(), programs)?;
+        let airs = per_air.iter_mut();
+        for (air, kernels) in airs.filter_map(|air| air.other_data.get_mut()).zip(kernels) {
+            air.set_kernels(kernels);
+        }
+        Ok(())
+    }
+}
+
+/// Compiles the kernels that proofs with a key find in `folder` on devices of a kind, for machines without a compiler:
+/// the number of units.
+///
+/// # Errors
+/// Constraints that cannot be read, no compiler, or its words.
+pub fn compile_kernels(
+    kind: DeviceKind,
+    folder: &Path,
+    mpk: &MultiStarkProvingKey<SC>,
+) -> Result<usize, MetalProverError> {
+    let airs = mpk.per_air.iter();
+    let airs = airs.map(|pk| AirDataMetal::compile(&pk.air_name, &pk.vk));
+    let airs = airs.collect::<Result<Vec<_>, _>>()?;
+    generated::compile_ahead(kind, folder, airs.iter().map(AirDataMetal::programs))
 }
 
 fn trace_buffer(height: usize, width: usize) -> PlannedBuffer {
@@ -176,7 +210,13 @@ impl DeviceDataTransporter<SC, MetalBackend> for MetalDevice {
         mpk: &MultiStarkProvingKey<SC>,
     ) -> DeviceMultiStarkProvingKey<MetalBackend> {
         let _span = tracing::info_span!("transport_pk_to_device").entered();
-        let per_air = mpk.per_air.iter().map(|pk| self.upload_air(pk)).collect();
+        let mut per_air: Vec<_> = mpk.per_air.iter().map(|pk| self.upload_air(pk)).collect();
+        if let Err(error) = self.start_kernels(&mut per_air) {
+            let error = Arc::new(error);
+            for air in &mut per_air {
+                air.other_data = Transported::failed(error.clone());
+            }
+        }
         DeviceMultiStarkProvingKey::new(
             per_air,
             mpk.trace_height_constraints.clone(),

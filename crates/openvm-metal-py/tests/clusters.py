@@ -44,9 +44,7 @@ def cluster(nodes, notes, *, store=78 * 1024 * 1024):
 
 
 def add_node(made, store=78 * 1024 * 1024):
-    return made.add_node(
-        num_cpus=1, node_ip_address=LOOPBACK, include_dashboard=False, object_store_memory=store
-    )
+    return made.add_node(num_cpus=1, node_ip_address=LOOPBACK, include_dashboard=False, object_store_memory=store)
 
 
 def python(script, **more):

@@ -62,17 +62,19 @@ def elf(code):
     return head + struct.pack("<IIIIIIII", 1, 84, TEXT, TEXT, len(text), len(text), 5, 4) + text
 
 
-def sums(n):
-    """Adds n, n - 1, ... 1 through memory, 5 instructions a round; reveals the sum and an input of 4 bytes."""
-    assert 0 < n < 2047
+def sums(n, times=1):
+    """Adds n, n - 1, ... 1 through memory as many times as told, 5 instructions a round; reveals the sum and an input of 4 bytes."""
+    assert 0 < n < 2047 and 0 < times < 2047
     loop = [lw(12, 11, 0), add(12, 12, 10), sw(12, 11, 0), addi(10, 10, -1)]
+    loop.append(bne(10, 0, -4 * len(loop)))
+    again = [addi(10, 0, n), *loop]
+    if times > 1:
+        again = [addi(15, 0, times), *again, addi(15, 15, -1), bne(15, 0, -4 * (len(again) + 1))]
     return elf(
         [
-            addi(10, 0, n),
             addi(11, 0, DATA),
             sw(0, 11, 0),
-            *loop,
-            bne(10, 0, -4 * len(loop)),
+            *again,
             lw(12, 11, 0),
             reveal(12, 0),
             hint_input(),

@@ -142,6 +142,10 @@ def test_simulate_is_a_command(tmp_path, capsys):
         ["--measured", str(tmp_path / "none")],
         ["--kind", "segment=1,node=1", "--devices", "x"],
         ["--kind", "segment=1,node=1", "--segments", "0"],
+        ["--kind", "segment=1,node=1", "--driver-cores", "0"],
+        ["--kind", "segment=1,node=1", "--driver-link", "0"],
+        ["--kind", "segment=1,node=1", "--latency", "nan"],
+        ["--kind", "segment=1,node=1", "--verify", "-1"],
     ):
         assert command.main(["simulate", *bad]) == 1
         assert capsys.readouterr().err.startswith("error: ")

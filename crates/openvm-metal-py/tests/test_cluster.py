@@ -59,14 +59,18 @@ def test_the_proof_is_that_of_one_process_and_faults_do_not_change_it(tmp_path, 
         folder = tmp_path / "job"
         settings = {"segment_max_memory": 1, "children": SETTINGS["children"], "devices": "cpu:1"}
         with Pool(program, made.address, keys=keys, worker=faulty.KilledInSegment, events=log, **settings) as pool:
-            first = pool.prove(INPUT, job_folder=folder)
+            mine = Log()
+            first = pool.prove(INPUT, job_folder=folder, events=mine)
             proved(first, whole, twice=(1, 6))
             plan = pool._driver().plan(INPUT)
             kept = om.JobFolder(folder, plan)
             # Byte for byte, whoever made them.
             assert [kept.load((0, index)) for index in range(plan.levels[0])] == whole.segments
-            assert len(first.made) == 2 and sum(first.made.values()) == sum(plan.levels) + 1
-            assert log.of("died") and not first.removed
+            # On a busy machine the killed worker may come back when nothing is left to prove.
+            assert 1 <= len(first.made) <= 2 and sum(first.made.values()) == sum(plan.levels) + 1
+            assert set(first.made) <= {event["device"] for event in mine.of("ready") + log.of("ready")}
+            # A call's events are told to that call, its devices' too.
+            assert mine.of("died") and mine.of("proved") and not log.of("died") and not first.removed
             again = pool.prove(INPUT, job_folder=folder)
             proved(again, whole, twice=(0, 0))
             assert again.made == {} and again.resumed == sum(first.made.values())
@@ -77,9 +81,7 @@ def test_the_proof_is_that_of_one_process_and_faults_do_not_change_it(tmp_path, 
             with pytest.raises(errors.InputError):
                 pool.prove()
         (placed,) = log.of("placed")
-        assert placed["app_pk"] > 1000 and first.bytes_placed == {
-            name: placed[name] for name in ("program", "app_pk", "agg_pk")
-        }
+        assert placed["app_pk"] > 1000 and first.bytes_placed == {name: placed[name] for name in ("program", "app_pk", "agg_pk")}
 
 
 def test_bad_requests_are_refused_before_work(tmp_path, program, keys, monkeypatch):

@@ -134,11 +134,12 @@ def test_the_interpreters_lock_is_let_go(prover):
     assert ticks > 20
 
 
+# Takes minutes when it is not interrupted, so that a busy machine cannot prove it before the signal.
 INTERRUPTED = """
 import sys
 sys.path.insert(0, {tests!r})
 import conftest, guests, openvm_metal as om
-program = om.Program.from_bytes(guests.sums(2000), guests.CONFIG)
+program = om.Program.from_bytes(guests.sums(2000, times=100), guests.CONFIG)
 prover = om.Prover(program, device="cpu", toy=conftest.TOY, **conftest.SETTINGS)
 def say(name, **_):
     print(name, flush=True)

@@ -1,7 +1,10 @@
 //! What is prepared once per AIR when the proving key is brought to the device.
 
+use std::sync::Arc;
+
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
+use super::generated::{PlannedSections, ProgramKernels, Unit};
 use crate::{
     params::ConstraintInstruction,
     prelude::{Digest, F},
@@ -14,6 +17,8 @@ use crate::{
 pub struct AirDataMetal {
     programs: AirPrograms,
     code: Vec<ConstraintInstruction>,
+    /// Kernels of zerocheck and LogUp, where the device has any.
+    kernels: [Option<ProgramKernels>; 2],
 }
 
 impl AirDataMetal {
@@ -35,12 +40,44 @@ impl AirDataMetal {
                 ConstraintInstruction { head, a, b, c }
             })
             .collect();
-        Self { programs, code }
+        Self {
+            programs,
+            code,
+            kernels: [None, None],
+        }
     }
 
     /// The programs.
     pub fn programs(&self) -> &AirPrograms {
         &self.programs
+    }
+
+    /// Kernels that are compiled, or on their way.
+    pub(super) fn kernels(&self) -> &[Option<ProgramKernels>; 2] {
+        &self.kernels
+    }
+
+    /// What the kernels' sections take.
+    pub(crate) fn planned_sections(&self) -> [PlannedSections; 2] {
+        let rules = self.programs.rules();
+        [0, 1].map(|k| {
+            let kernels = self.kernels[k].as_ref();
+            kernels.map_or_else(PlannedSections::default, |kernels| {
+                kernels.planned(rules[k])
+            })
+        })
+    }
+
+    /// The units of all kernels.
+    pub(crate) fn kernel_units(&self) -> impl Iterator<Item = &Arc<Unit>> {
+        self.kernels
+            .iter()
+            .flatten()
+            .flat_map(ProgramKernels::units)
+    }
+
+    pub(crate) fn set_kernels(&mut self, kernels: [Option<ProgramKernels>; 2]) {
+        self.kernels = kernels;
     }
 
     /// The encoded programs: zerocheck, LogUp, leaves.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
+use super::generated::{RuleBuffers, RuleLaunch, RunTables};
 use crate::{
     gkr::FracLayer,
     kernels,
@@ -63,10 +64,12 @@ impl Resources {
 }
 
 /// The jobs of one pass.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct EvalPass {
     pub jobs: Vec<ConstraintEvalJob>,
     pub resources: Resources,
+    /// What kernels of rules evaluate instead.
+    pub rules: Vec<RuleLaunch>,
 }
 
 struct EvalDispatch {
@@ -80,6 +83,7 @@ struct EvalDispatch {
     single: bool,
     /// Instructions times points.
     steps: u64,
+    rules: Vec<RuleLaunch>,
 }
 
 /// The uploaded jobs of several passes, with memory for spilled values.
@@ -88,6 +92,7 @@ pub struct EvalPlan {
     passes: Vec<EvalDispatch>,
     jobs: MetalBuffer<ConstraintEvalJob>,
     groups: MetalBuffer<u32>,
+    runs: MetalBuffer<u32>,
     spill_words: usize,
 }
 
@@ -109,6 +114,7 @@ impl EvalPlan {
         s: &CommandStream,
         passes: Vec<EvalPass>,
         field: EvalField,
+        tables: &RunTables,
     ) -> Result<Self, MetalError> {
         let (mut jobs, mut groups) = (Vec::new(), Vec::new());
         let mut plan = Vec::with_capacity(passes.len());
@@ -139,6 +145,7 @@ impl EvalPlan {
                 resources: pass.resources,
                 single,
                 steps,
+                rules: pass.rules,
             };
             let slots = (pass.resources.spills * words * block) as usize;
             spill_words = spill_words.max(slots * dispatch.groups.len());
@@ -149,6 +156,7 @@ impl EvalPlan {
             passes: plan,
             jobs: MetalBuffer::from_host(s, &jobs)?,
             groups: MetalBuffer::from_host(s, &groups)?,
+            runs: tables.upload(s)?,
             spill_words,
         })
     }
@@ -176,10 +184,13 @@ impl EvalPlan {
     }
 }
 
-/// Runs the encoded programs of a proof: one register file per point in threadgroup memory.
+/// Runs the encoded programs of a proof: one register file per point in threadgroup memory. Passes may have launches
+/// of kernels of rules beside them.
 pub struct Interpreter {
     pub code: MetalBuffer<ConstraintInstruction>,
     pub uniforms: MetalBuffer<F>,
+    /// Rows of the rules that have kernels.
+    pub operands: MetalBuffer<u32>,
 }
 
 impl Interpreter {
@@ -194,6 +205,15 @@ impl Interpreter {
         arena: &MetalBuffer<F>,
         partials: &mut MetalBuffer<F>,
     ) -> Result<(), MetalError> {
+        let buffers = RuleBuffers {
+            coefficients,
+            uniforms: &self.uniforms,
+            runs: &plan.runs,
+            operands: &self.operands,
+        };
+        for launch in &plan.passes[pass].rules {
+            launch.encode(s, &buffers, arena, partials)?;
+        }
         let Some(mut l) = plan.launch(s, pass)? else {
             return Ok(());
         };

@@ -6,6 +6,7 @@ use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    generated::RunTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
     plan::{Plan, ProgramKind},
 };
@@ -110,7 +111,7 @@ pub fn interaction_leaves(
     let mut layer = FracLayer::uninit(s.context(), log_len)?;
     let passes = eval_passes.len();
     let column_plan = ColumnPlan::new(s, column_passes)?;
-    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base)?;
+    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base, &RunTables::default())?;
     let powers = MetalBuffer::from_host(s, beta_powers)?;
     let table = MetalBuffer::from_host(s, &table)?;
     let mut arena = MetalBuffer::uninit(s.context(), (arena_words as usize).max(1))?;

@@ -7,6 +7,8 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    evaluations::Evaluations,
+    generated::RunTables,
     interpreter::{EvalField, EvalPlan},
     next_openings::NextOpenings,
     pass::PassBuilder,
@@ -134,8 +136,8 @@ impl RoundPlan<'_> {
             }
             let first = self.num_slots;
             let count = steps.clone().count();
-            for (k, step) in steps.clone().enumerate() {
-                let job = ConstraintEvalJob {
+            let evaluations = Evaluations {
+                job: ConstraintEvalJob {
                     arena: trace.fold_base,
                     points,
                     column_stride: 1 << n,
@@ -144,13 +146,20 @@ impl RoundPlan<'_> {
                         _ => self.first[t].logup,
                     },
                     accumulators,
-                    step: step as u32,
+                    step: *steps.start() as u32,
                     half_rows: points,
                     ..Default::default()
-                };
-                let results = self.evals.evaluate(self.plan, t, kind, self.sections, job);
+                },
+                count: count as u32,
+                arena_stride: 0,
+                step_stride: 1,
+                sections: self.sections,
+            };
+            // Kernels of rules over the extension field were slower: their values do not fit the registers.
+            let results = self.evals.evaluate(self.plan, t, kind, evaluations, None);
+            for k in 0..count {
                 for accumulator in 0..accumulators as usize {
-                    let sum = results.sum(accumulator as u64, 0, points, weights);
+                    let sum = results.sum(k as u32, accumulator as u64, 0, points, weights);
                     sums.push(first + accumulator * count + k, sum);
                 }
             }
@@ -221,7 +230,7 @@ impl MleRounds {
         Ok(Self {
             arena,
             partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, EvalField::Extension)?,
+            evals: EvalPlan::new(s, passes, EvalField::Extension, &RunTables::default())?,
             sums: sums.upload(s)?,
             slots,
             folds: folds.folds,

@@ -3,6 +3,8 @@
 mod air_data;
 mod column_set;
 mod columns;
+mod evaluations;
+pub mod generated;
 mod input;
 mod interpreter;
 mod leaves;
@@ -16,13 +18,14 @@ mod round0;
 mod sums;
 mod tail;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod univariate;
 mod weights;
 
 pub(crate) use self::plan::target_points;
 pub use self::{
     air_data::AirDataMetal,
+    generated::{KernelReport, PlannedSections},
     input::{ConstraintInput, PartInput, TraceInput},
     prover::{prove_constraints, ConstraintOutput},
 };

@@ -1,6 +1,8 @@
 //! The evaluations of one pass, and where their results lie.
 
 use super::{
+    evaluations::Evaluations,
+    generated::RunTables,
     interpreter::EvalPass,
     plan::{Plan, ProgramKind},
 };
@@ -14,7 +16,7 @@ pub struct PassBuilder {
     pub partials: u64,
 }
 
-/// Results of a program at some points: for each section its accumulators, each as four planes.
+/// Results of evaluations: for each of them its sections' accumulators, each as four planes.
 pub struct Results {
     partials: u64,
     points: u32,
@@ -23,40 +25,67 @@ pub struct Results {
 }
 
 impl PassBuilder {
-    /// Evaluates a program of trace `t` in at most `sections`; `job` holds everything but the program and its results.
+    /// Evaluates a program of trace `t`: by kernels of its rules if there are `tables` for them and they are ready, else
+    /// by the interpreter.
     pub fn evaluate(
         &mut self,
         plan: &Plan<'_>,
         t: usize,
         kind: ProgramKind,
-        sections: usize,
-        job: ConstraintEvalJob,
+        evaluations: Evaluations,
+        tables: Option<&mut RunTables>,
     ) -> Results {
-        let job = ConstraintEvalJob {
-            partials: self.partials,
-            plane_stride: job.points,
-            ..job
-        };
-        let jobs = plan.jobs(t, kind, sections, job);
-        let results = Results {
+        let Evaluations { job, count, .. } = evaluations;
+        let mut results = Results {
             partials: self.partials,
             points: job.points,
-            sections: jobs.len() as u32,
+            sections: 0,
             section_stride: 4 * job.accumulators * job.points,
         };
-        self.partials += u64::from(results.sections) * u64::from(results.section_stride);
-        self.evals.jobs.extend(jobs);
-        self.evals.resources = self.evals.resources.max(plan.resources(t, kind));
+        let rules =
+            tables.and_then(|tables| plan.rules(t, kind, self.partials, &evaluations, tables));
+        if let Some((mut launches, sections)) = rules {
+            self.evals.rules.append(&mut launches);
+            results.sections = sections;
+        } else {
+            for k in 0..count {
+                let job = ConstraintEvalJob {
+                    arena: job.arena + u64::from(k) * evaluations.arena_stride,
+                    step: job.step + k * evaluations.step_stride,
+                    partials: self.partials + u64::from(k) * results.words(),
+                    plane_stride: job.points,
+                    ..job
+                };
+                let jobs = plan.jobs(t, kind, evaluations.sections, job);
+                results.sections = jobs.len() as u32;
+                self.evals.jobs.extend(jobs);
+            }
+            self.evals.resources = self.evals.resources.max(plan.resources(t, kind));
+        }
+        self.partials += u64::from(count) * results.words();
         results
     }
 }
 
 impl Results {
-    /// The sum of an accumulator over `length` points from `first` on, weighted with the entries of the eq tables from
-    /// `weights` on.
-    pub fn sum(&self, accumulator: u64, first: u64, length: u32, weights: u32) -> ConstraintSumJob {
+    /// Words of an evaluation.
+    fn words(&self) -> u64 {
+        u64::from(self.sections) * u64::from(self.section_stride)
+    }
+
+    /// The sum of an accumulator of evaluation `k` over `length` points from `first` on, weighted with the entries of
+    /// the eq tables from `weights` on.
+    pub fn sum(
+        &self,
+        k: u32,
+        accumulator: u64,
+        first: u64,
+        length: u32,
+        weights: u32,
+    ) -> ConstraintSumJob {
+        let evaluation = self.partials + u64::from(k) * self.words();
         ConstraintSumJob {
-            partials: self.partials + 4 * accumulator * u64::from(self.points) + first,
+            partials: evaluation + 4 * accumulator * u64::from(self.points) + first,
             plane_stride: self.points,
             length,
             sections: self.sections,

@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 
-use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, DeviceKind, DeviceProfile, Execution, MetalBuffer};
 
 use super::{
     column_set::ColumnSet,
+    evaluations::Evaluations,
+    generated::{ReadyPart, RuleLaunch, RulePoints, RunTables},
     input::{ConstraintInput, Sources, NO_COLUMN},
     interpreter::{Interpreter, Resources},
 };
 use crate::{
-    params::{ConstraintColumn, ConstraintEvalJob},
-    programs::{Program, Variable},
+    config::{ConstraintKernels, MetalProverConfig},
+    error::MetalProverError,
+    params::{ConstraintColumn, ConstraintEvalJob, RuleParams},
+    programs::{Program, Rules, Variable},
 };
 
 /// What a program of an AIR is for.
@@ -55,9 +59,21 @@ pub struct TracePlan {
     pub folded_columns: u32,
     /// Word of column 0 of the folded arena.
     pub fold_base: u64,
+    /// Kernels of zerocheck and LogUp, if they are ready.
+    rules: [Option<ReadyRules>; 2],
     /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
     pub openings: Vec<Vec<Opening>>,
 }
+
+/// A program whose kernels are ready.
+struct ReadyRules {
+    parts: Vec<ReadyPart>,
+    /// First word of its rows.
+    operands: u32,
+}
+
+/// The interpreter's steps (instructions times points) from which on a launch of its own is worth it.
+const WORTH_A_LAUNCH: u64 = 1 << 24;
 
 /// All traces and the shared tables.
 pub struct Plan<'a> {
@@ -72,11 +88,23 @@ pub struct Plan<'a> {
     pub target_points: usize,
     /// Most sections of a program: each costs an accumulator per point.
     pub max_sections: usize,
+    profile: DeviceProfile,
+    /// Kernels run whatever there is to evaluate.
+    always: bool,
+    /// The device runs vectors of threads.
+    vectors: bool,
 }
 
 impl<'a> Plan<'a> {
     /// Lays out columns, programs and uniforms, and uploads them: three copies.
-    pub fn new(s: &CommandStream, input: &'a ConstraintInput<'a>) -> Result<Self, MetalError> {
+    pub fn new(
+        s: &CommandStream,
+        config: &MetalProverConfig,
+        input: &'a ConstraintInput<'a>,
+    ) -> Result<Self, MetalProverError> {
+        let mode = config.constraint_kernels.resolved()?;
+        let always = mode == ConstraintKernels::Generated;
+        let mut operands = Vec::new();
         let mut sources = Sources::default();
         let (mut columns, mut code, mut uniforms) = (Vec::new(), Vec::new(), Vec::new());
         let mut traces = Vec::with_capacity(input.traces.len());
@@ -146,7 +174,19 @@ impl<'a> Plan<'a> {
                 .flat_map(|(_, entries)| entries)
                 .map(|entry| columns[entry as usize].column)
                 .collect();
+            let mut ready = |k: usize| {
+                let kernels = trace.air_data.kernels()[k].as_ref();
+                let kernels = kernels.filter(|_| mode != ConstraintKernels::Interpreted)?;
+                let parts = kernels.ready(always)?;
+                let first = operands.len() as u32;
+                operands.extend_from_slice(&programs.rules()[k].operands);
+                Some(ReadyRules {
+                    parts,
+                    operands: first,
+                })
+            };
             traces.push(TracePlan {
+                rules: [ready(0), ready(1)],
                 log_height: trace.log_height,
                 n_lift,
                 code: [first, logup, leaves],
@@ -165,6 +205,7 @@ impl<'a> Plan<'a> {
         let interpreter = Interpreter {
             code: MetalBuffer::from_host(s, &code)?,
             uniforms: MetalBuffer::from_host(s, &uniforms)?,
+            operands: MetalBuffer::from_host(s, &operands)?,
         };
         let (target_points, max_sections) = target_points(s.context().device_profile());
         Ok(Self {
@@ -176,6 +217,9 @@ impl<'a> Plan<'a> {
             fold_words,
             max_sections,
             target_points,
+            profile: s.context().device_profile().clone(),
+            always,
+            vectors: s.context().info().kind == DeviceKind::Cpu,
         })
     }
 
@@ -187,6 +231,47 @@ impl<'a> Plan<'a> {
             ProgramKind::Logup => &programs.logup,
             ProgramKind::Leaves => &programs.leaves,
         }
+    }
+
+    /// Launches of the kernels of a program's rules with results from word `partials` on, and their sections; `None` if
+    /// it is interpreted.
+    pub fn rules(
+        &self,
+        t: usize,
+        kind: ProgramKind,
+        partials: u64,
+        evaluations: &Evaluations,
+        tables: &mut RunTables,
+    ) -> Option<(Vec<RuleLaunch>, u32)> {
+        let k = match kind {
+            ProgramKind::Zerocheck => 0,
+            ProgramKind::Logup => 1,
+            ProgramKind::Leaves => return None,
+        };
+        let ready = self.traces[t].rules[k].as_ref()?;
+        let rules: &Rules = self.input.traces[t].air_data.programs().rules()[k];
+        let Evaluations { job, count, .. } = *evaluations;
+        let steps = u64::from(job.points) * u64::from(count);
+        let steps = steps * self.program(t, kind).code.len() as u64;
+        if (!self.always && steps < WORTH_A_LAUNCH) || job.accumulators != rules.accumulators {
+            return None;
+        }
+        let points = RulePoints {
+            params: RuleParams {
+                arena: job.arena,
+                arena_stride: evaluations.arena_stride,
+                partials,
+                column_stride: job.column_stride,
+                jobs: count,
+                operands: ready.operands,
+                coefficients: job.coefficients,
+                uniforms: self.traces[t].uniforms,
+                ..Default::default()
+            },
+            points: job.points,
+            vectors: self.vectors,
+        };
+        points.launches(&self.profile, tables, rules, &ready.parts)
     }
 
     /// Registers and spill slots of a program.

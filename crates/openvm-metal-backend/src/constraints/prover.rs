@@ -44,7 +44,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
 ) -> Result<ConstraintOutput, MetalProverError> {
     let _stage = s.stage("prover.rap_constraints");
     let l_skip = input.l_skip;
-    let plan = Plan::new(s, input)?;
+    let plan = Plan::new(s, config, input)?;
     // The folded traces are not there yet: round 0 may use their memory.
     let scratch_words = (config.constraint_scratch_bytes / 4).max(plan.fold_words);
     let logup = prove_logup_gkr(s, config, transcript, &plan, scratch_words)?;

@@ -5,6 +5,8 @@ use openvm_metal_common::{CommandStream, MetalBuffer};
 
 use super::{
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan},
+    evaluations::Evaluations,
+    generated::RunTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
     pass::PassBuilder,
     plan::{Plan, ProgramKind, TracePlan},
@@ -46,6 +48,7 @@ struct Round0<'a> {
     passes: Vec<(ColumnPass, EvalPass)>,
     columns: ColumnPass,
     evals: PassBuilder,
+    tables: RunTables,
     sums: SumPlan,
     /// Words of extended columns of this pass, and of the largest.
     used: u64,
@@ -72,6 +75,7 @@ pub fn round0_sums(
         passes: Vec::new(),
         columns: ColumnPass::default(),
         evals: PassBuilder::default(),
+        tables: RunTables::default(),
         sums: SumPlan::default(),
         used: 0,
         arena_words: 0,
@@ -92,7 +96,7 @@ pub fn round0_sums(
     let (column_passes, eval_passes): (Vec<_>, Vec<_>) = round.passes.into_iter().unzip();
     let num_passes = eval_passes.len();
     let column_plan = ColumnPlan::new(s, column_passes)?;
-    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base)?;
+    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base, &round.tables)?;
     let mut sums = round.sums.upload(s)?;
     let words = |words: u64| (words as usize).max(1);
     let mut arena = MetalBuffer::uninit(s.context(), words(round.arena_words))?;
@@ -231,22 +235,33 @@ impl Round0<'_> {
                 &logup[..],
             ),
         ] {
-            for c in 0..cosets {
-                let job = ConstraintEvalJob {
-                    arena: self.used + c as u64 * coset_stride,
+            if cosets == 0 {
+                continue;
+            }
+            let evaluations = Evaluations {
+                job: ConstraintEvalJob {
+                    arena: self.used,
                     points,
                     column_stride: points,
                     coefficients: first,
                     accumulators: slots.len() as u32,
                     ..Default::default()
-                };
-                let results = self.evals.evaluate(self.plan, t, kind, sections, job);
+                },
+                count: cosets as u32,
+                arena_stride: coset_stride,
+                step_stride: 0,
+                sections,
+            };
+            let tables = Some(&mut self.tables);
+            let results = self.evals.evaluate(self.plan, t, kind, evaluations, tables);
+            for c in 0..cosets {
                 let weights = self.eq.level(trace.n_lift, 0) + first_point;
                 for (accumulator, slot) in slots.iter().enumerate() {
                     for z in 0..1usize << l_skip {
                         let first = (z as u64) << log_chunk;
-                        let sum = results.sum(accumulator as u64, first, 1 << log_chunk, weights);
-                        self.sums.push(slot + z * cosets + c, sum);
+                        let (c, accumulator) = (c as u32, accumulator as u64);
+                        let sum = results.sum(c, accumulator, first, 1 << log_chunk, weights);
+                        self.sums.push(slot + z * cosets + c as usize, sum);
                     }
                 }
             }

@@ -3,7 +3,10 @@
 mod keccak;
 mod random;
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use openvm_metal_common::{CommandStream, Device, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
@@ -20,10 +23,36 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{
 };
 
 use super::*;
-use crate::{config::MetalProverConfig, kernels, prelude::*};
+use crate::{
+    config::{ConstraintKernels, MetalProverConfig},
+    kernels,
+    prelude::*,
+};
 
 type Engine = BabyBearPoseidon2RefEngine<DuplexSponge>;
 type CpuContext = ProvingContext<CpuColMajorBackend<SC>>;
+
+pub use self::{keccak::keccak_key, random::random_keys};
+
+/// A folder for compiled kernels.
+pub fn scratch(name: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp");
+    target.join(name)
+}
+
+/// Whether all is tested that takes minutes, docs/testing.md.
+fn campaign() -> bool {
+    std::env::var_os("OPENVM_METAL_TEST_CAMPAIGN").is_some_and(|value| value == "1")
+}
+
+/// Kernels of rules are compiled and used wherever they can be.
+fn generated() -> MetalProverConfig {
+    MetalProverConfig {
+        constraint_kernels: ConstraintKernels::Generated,
+        kernel_folder: Some(scratch("rules")),
+        ..Default::default()
+    }
+}
 
 fn stream_on(device: Device) -> CommandStream {
     MetalContext::shared_on(device, &[&kernels::LIBRARY])
@@ -100,11 +129,22 @@ pub(crate) fn prove(
     pk: &MultiStarkProvingKey<SC>,
     ctx: &CpuContext,
 ) -> (ConstraintOutput, DuplexSponge) {
-    let data: Vec<AirDataMetal> = pk
+    let mut data: Vec<AirDataMetal> = pk
         .per_air
         .iter()
         .map(|air| AirDataMetal::compile(&air.air_name, &air.vk).unwrap())
         .collect();
+    let programs = data.iter().map(AirDataMetal::programs);
+    let kernels = generated::start(s.context(), config, programs).unwrap();
+    for (data, kernels) in data.iter_mut().zip(kernels) {
+        if config.constraint_kernels == ConstraintKernels::Generated {
+            for (rules, kernels) in data.programs().rules().into_iter().zip(&kernels) {
+                let ready = kernels.as_ref().and_then(|kernels| kernels.ready(true));
+                assert_eq!(ready.is_some(), !rules.is_empty());
+            }
+        }
+        data.set_kernels(kernels);
+    }
     let part = |values: &[F], height: usize, log_row_stride: u32| PartInput {
         buffer: upload(s, values),
         offset: 0,

@@ -97,7 +97,10 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
         let sections = shape.sections(cosets * points);
-        let sections = [0, 1].map(|k| trace.cosets[k] * trace.blocks[k].min(sections));
+        let sections = [0, 1].map(|k| {
+            let cosets = trace.cosets[k];
+            cosets * shape.sections_of(trace, k, sections, [points, cosets])
+        });
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
                 (used, results, section_points) = (0, 0, 0);

@@ -12,12 +12,12 @@ use super::codeword_bytes_to_drop;
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
-    constraints::target_points,
+    constraints::{target_points, AirDataMetal, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
     hash::digests_below_leaves,
     memory::{MemoryEstimate, BASE, DIGEST},
-    programs::{AirPrograms, Variable},
+    programs::Variable,
 };
 
 /// What the programs of an AIR need memory for.
@@ -37,12 +37,15 @@ pub(super) struct TracePrograms {
     pub blocks: [u64; 3],
     /// Values that those programs have no registers for.
     pub spills: [u64; 3],
+    /// Sections of the kernels that are written for constraints and interactions.
+    pub kernels: [PlannedSections; 2],
     /// There are interactions.
     pub interacts: bool,
 }
 
 impl TracePrograms {
-    fn new(programs: &AirPrograms, n_lift: usize) -> Self {
+    fn new(air_data: &AirDataMetal, n_lift: usize) -> Self {
+        let programs = air_data.programs();
         let local = |v: &&Variable| matches!(v, Variable::Column { next: false, .. });
         let variables = programs.variables.len() as u64;
         let read = programs.variables.iter().filter(local).count() as u64;
@@ -63,6 +66,7 @@ impl TracePrograms {
             ],
             blocks: each.map(|program| (program.blocks.len() as u64).max(1)),
             spills: each.map(|program| u64::from(program.spills)),
+            kernels: air_data.planned_sections(),
             interacts: !programs.interactions.is_empty(),
         }
     }
@@ -146,8 +150,9 @@ impl ProofShape {
                     shape.trace_cells += part.trace.num_cells() as u64;
                 }
             }
-            let programs = pk.other_data.checked()?.programs();
-            let trace = TracePrograms::new(programs, log_height.saturating_sub(l_skip));
+            let air_data = pk.other_data.checked()?;
+            let programs = air_data.programs();
+            let trace = TracePrograms::new(air_data, log_height.saturating_sub(l_skip));
             let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
             let code: usize = each.iter().map(|program| program.code.len()).sum();
             shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.folded_columns);
@@ -218,6 +223,19 @@ impl ProofShape {
             true => bytes,
             false => 0,
         }
+    }
+
+    /// Sections in round 0 of program `k` of a trace (constraints, interactions) at `points` points of each of `jobs` evaluations,
+    /// if programs are cut into `sections`: the more of the interpreter's and those of its kernels.
+    pub fn sections_of(
+        &self,
+        trace: &TracePrograms,
+        k: usize,
+        sections: u64,
+        [points, jobs]: [u64; 2],
+    ) -> u64 {
+        let kernels = trace.kernels[k].most(&self.profile, points, jobs);
+        trace.blocks[k].min(sections).max(kernels)
     }
 
     /// Into how many sections programs are cut at most when `points` points are to be evaluated.

@@ -82,6 +82,29 @@ pub struct ConstraintEvalParams {
     pub spill_slots: u32,
 }
 
+/// Where a kernel of rules reads and writes; see `metal/constraints/rules.h`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct RuleParams {
+    pub arena: u64,
+    pub arena_stride: u64,
+    pub partials: u64,
+    pub partials_stride: u64,
+    pub section_stride: u64,
+    pub column_stride: u32,
+    pub plane_stride: u32,
+    pub threads: u32,
+    pub log_unit: u32,
+    pub log_threads: u32,
+    pub jobs: u32,
+    pub sections: u32,
+    pub table: u32,
+    pub operands: u32,
+    pub coefficients: u32,
+    pub uniforms: u32,
+    pub unused: u32,
+}
+
 /// One interaction of the GKR input layer.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]

@@ -11,6 +11,7 @@ use super::{
     allocate::allocate,
     graph::{AirShape, Graph, Node, NodeId, Variable},
     program::{Program, Sink, MAX_REGISTERS},
+    rules::Rules,
     select::{reach, select, Marks, Root},
 };
 use crate::prelude::{Digest, F};
@@ -104,6 +105,9 @@ pub struct AirPrograms {
     pub logup: Program,
     /// What each coefficient of `logup` is made of.
     pub logup_coefficients: Vec<Vec<LogupTerm>>,
+    /// `zerocheck` and `logup` as rules.
+    zerocheck_rules: Rules,
+    logup_rules: Rules,
     /// Emits each interaction in turn; coefficient `j` is `beta^j`.
     pub leaves: Program,
     /// Number of constraints.
@@ -246,9 +250,17 @@ impl AirPrograms {
             .map(|(column, &v)| (v, column as u32))
             .collect();
         let program = |groups: &[Vec<Root>]| assemble(&graph, &columns, groups, registers);
+        // Rules that compute much more than the program are no gain, but for programs of few instructions.
+        let rules = |groups: &[Vec<Root>], program: &Program| {
+            let most = program.code.len() + program.code.len() / 4 + 64;
+            Rules::new(&graph, &columns, groups, most)
+        };
+        let (zerocheck, logup) = (program(&zerocheck_roots), program(&logup_roots));
         Ok(Self {
-            zerocheck: program(&zerocheck_roots),
-            logup: program(&logup_roots),
+            zerocheck_rules: rules(&zerocheck_roots, &zerocheck),
+            logup_rules: rules(&logup_roots, &logup),
+            zerocheck,
+            logup,
             leaves: program(&leaf_roots),
             logup_variables: logup_variables.len(),
             variables: all,
@@ -266,6 +278,11 @@ impl AirPrograms {
             has_preprocessed,
             public_values: vk.params.num_public_values,
         })
+    }
+
+    /// The rules of zerocheck and LogUp.
+    pub fn rules(&self) -> [&Rules; 2] {
+        [&self.zerocheck_rules, &self.logup_rules]
     }
 
     /// The uniform table of a proof.

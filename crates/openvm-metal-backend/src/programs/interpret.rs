@@ -2,7 +2,10 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use super::program::{Operand, Operation, Program, Sink};
+use super::{
+    program::{Operand, Operation, Program, Sink},
+    rules::{Place, Rules, Run, Target},
+};
 use crate::prelude::{EF, F};
 
 /// Values a program runs over: `F` (round 0) or `EF` (MLE rounds).
@@ -24,6 +27,63 @@ impl Value for EF {}
 pub struct Evaluation<V> {
     pub accumulators: [EF; 2],
     pub fractions: Vec<(u32, V, EF)>,
+}
+
+impl Operation {
+    fn of<V: Value>(self, a: V, b: V, c: V) -> V {
+        match self {
+            Self::Copy => a,
+            Self::Add => a + b,
+            Self::Sub => a - b,
+            Self::Mul | Self::MulU => a * b,
+            Self::MulAdd | Self::MulAddU => a * b + c,
+            Self::MulSub | Self::MulSubU => a * b - c,
+            Self::NegMulAdd | Self::NegMulAddU => c - a * b,
+        }
+    }
+}
+
+impl Rules {
+    /// The accumulators of some runs at one point.
+    pub fn evaluate<V: Value>(
+        &self,
+        runs: &[Run],
+        variable: impl Fn(u32) -> V,
+        uniforms: &[F],
+        coefficients: &[EF],
+    ) -> [EF; 2] {
+        let mut accumulators = [EF::from(F::default()); 2];
+        for run in runs {
+            let shape = &self.shapes[run.shape as usize];
+            for row in run.rows.clone() {
+                let first = (shape.first + row * shape.words) as usize;
+                let row = &self.operands[first..first + shape.words as usize];
+                let (variables, rest) = row.split_at(shape.variables as usize);
+                let (constants, weights) = rest.split_at(shape.uniforms.len());
+                let mut values: Vec<V> = Vec::new();
+                for statement in &shape.statements {
+                    let load = |place: Place| match place {
+                        Place::Value(i) => values[i as usize],
+                        Place::Variable(i) => variable(variables[i as usize]),
+                        Place::Uniform(i) => V::from(
+                            shape.uniforms[i as usize]
+                                .unwrap_or_else(|| uniforms[constants[i as usize] as usize]),
+                        ),
+                    };
+                    let [a, b, c] = statement.operands.map(load);
+                    let value = statement.operation.of(a, b, c);
+                    match statement.target {
+                        Target::Value(_) => values.push(value),
+                        Target::Accumulator(a, weight) => {
+                            let weight = coefficients[weights[weight as usize] as usize];
+                            accumulators[a as usize] += weight * value.into();
+                        }
+                    }
+                }
+            }
+        }
+        accumulators
+    }
 }
 
 impl Program {
@@ -48,15 +108,7 @@ impl Program {
                 Operand::Spill(i) => spills[i as usize],
             };
             let [a, b, c] = instruction.operands.map(load);
-            let value = match instruction.operation {
-                Operation::Copy => a,
-                Operation::Add => a + b,
-                Operation::Sub => a - b,
-                Operation::Mul | Operation::MulU => a * b,
-                Operation::MulAdd | Operation::MulAddU => a * b + c,
-                Operation::MulSub | Operation::MulSubU => a * b - c,
-                Operation::NegMulAdd | Operation::NegMulAddU => c - a * b,
-            };
+            let value = instruction.operation.of(a, b, c);
             match instruction.sink {
                 Sink::Register(i) => registers[i as usize] = value,
                 Sink::Spill(i) => spills[i as usize] = value,

@@ -4,14 +4,17 @@
 //! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `select` chooses
 //! instructions for a group of roots (fused multiply-add forms, evaluation order by register need),
 //! `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
-//! `program` holds the encoded result. `compile` puts the programs of one AIR together;
+//! `program` holds the encoded result. `rules` has the same as shapes that repeat, `clusters` says which roots share
+//! one; kernels are written from them. `compile` puts the programs of one AIR together;
 //! `interpret` runs them on the host, which is the reference for the kernels.
 
 mod allocate;
+mod clusters;
 mod compile;
 mod graph;
 mod interpret;
 mod program;
+mod rules;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -19,5 +22,6 @@ mod tests;
 pub use self::{
     compile::{AirPrograms, LogupTerm, ProgramError, Uniform},
     graph::Variable,
-    program::{Instruction, Program},
+    program::{Instruction, Operation, Program},
+    rules::{Place, Rules, Run, Shape, Statement, Target},
 };

@@ -14,6 +14,16 @@ pub struct Root {
     pub sink: Sink,
 }
 
+impl Root {
+    /// A node alone, to count what it needs.
+    pub fn of(node: NodeId) -> Self {
+        Self {
+            node,
+            sink: Sink::Accumulate0(0),
+        }
+    }
+}
+
 /// An instruction over virtual registers: `Operand::Register` and `Sink::Register` hold the index of
 /// the value, each written once.
 #[derive(Clone, Copy, Debug)]

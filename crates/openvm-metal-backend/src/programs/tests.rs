@@ -201,7 +201,7 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
     vk: &StarkVerifyingKey<F, Digest>,
     registers: u32,
     random: fn(&mut StdRng) -> V,
-) {
+) -> bool {
     let programs = AirPrograms::with_registers("test", vk, registers).unwrap();
     let row: Vec<V> = programs.variables.iter().map(|_| random(rng)).collect();
     let public_values: Vec<F> = (0..PUBLIC).map(|_| F::from_u32(rng.random())).collect();
@@ -236,6 +236,16 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
             })
             .sum();
         assert_eq!(sum, expected, "{most} sections, {registers} registers");
+    }
+
+    // The same as rules, cut and in one piece.
+    let rules = programs.rules()[0];
+    for (most, statements) in [(1, usize::MAX), (4, 50), (1000, 1)] {
+        if rules.is_empty() {
+            break;
+        }
+        let sum = sum_of(rules, statements, most, fetch, &uniforms, &lambdas);
+        assert_eq!(sum, [expected, EF::ZERO], "{most} sections of rules");
     }
 
     // Interactions: batched, and one by one.
@@ -273,6 +283,12 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
         .logup
         .evaluate(0..len, fetch, &uniforms, &coefficients);
     assert_eq!(logup.accumulators, expected);
+    let rules = programs.rules()[1];
+    if !rules.is_empty() {
+        let sum = sum_of(rules, 50, 3, fetch, &uniforms, &coefficients);
+        assert_eq!(sum, expected);
+    }
+    let ruled = programs.rules().iter().all(|rules| !rules.is_empty());
     let powers: Vec<EF> = beta.powers().take(8).collect();
     let mut emitted = Vec::new();
     for run in programs.leaves.sections(3) {
@@ -290,18 +306,49 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
             assert_eq!(Instruction::decode(instruction.encode()), *instruction);
         }
     }
+    ruled
+}
+
+/// The accumulators of rules in parts of at most `statements`, each cut into at most `most` sections.
+fn sum_of<V: Value>(
+    rules: &Rules,
+    statements: usize,
+    most: usize,
+    fetch: impl Fn(u32) -> V + Copy,
+    uniforms: &[F],
+    coefficients: &[EF],
+) -> [EF; 2] {
+    let mut sum = [EF::ZERO; 2];
+    let mut rows = 0;
+    for part in rules.parts(statements) {
+        let sections = rules.sections(part, most);
+        assert!(sections.len() <= most);
+        for section in sections {
+            assert!(!section.is_empty());
+            rows += section.iter().map(|run| run.rows.len()).sum::<usize>();
+            let of = rules.evaluate(&section, fetch, uniforms, coefficients);
+            sum = [sum[0] + of[0], sum[1] + of[1]];
+        }
+    }
+    let all: u32 = rules.shapes.iter().map(|shape| shape.rows).sum();
+    assert_eq!(rows, all as usize);
+    sum
 }
 
 #[test]
 fn random_dags_evaluate_as_the_dag_itself() {
     let mut rng = StdRng::seed_from_u64(7);
+    let mut ruled = 0;
     for case in 0..120 {
         let size = [20, 60, 300, 2000][case % 4];
         let vk = random_key(&mut rng, size, [4, 40, 400][case % 3]);
         let registers = [1, 2, 3, 8, MAX_REGISTERS][case % 5];
-        check::<F>(&mut rng, &vk, registers, |rng| F::from_u32(rng.random()));
+        let with_rules = check::<F>(&mut rng, &vk, registers, |rng| F::from_u32(rng.random()));
         check::<EF>(&mut rng, &vk, registers, random_ext);
+        ruled += usize::from(with_rules);
     }
+    // Where everything is shared by everything there are no rules.
+    assert!(ruled > 20, "{ruled} of 120 have rules");
 }
 
 #[test]

@@ -12,14 +12,16 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
-use openvm_metal_common::{host_memory, StreamCounters};
+use openvm_metal_backend::{
+    compile_kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalProverConfig,
+};
+use openvm_metal_common::{host_memory, DeviceKind, StreamCounters};
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::{DeviceDataTransporter, Prover},
-    StarkEngine,
+    prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey, Prover},
+    StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
@@ -67,6 +69,13 @@ pub struct CircuitArgs {
     /// Proofs to make; medians leave the first one out.
     #[arg(long, value_name = "RUNS", default_value = "1")]
     runs: NonZeroUsize,
+    /// Folder of kernels that are written for the circuit's constraints. CUDA devices use those that they find there;
+    /// OPENVM_METAL_CONSTRAINT_KERNELS=generated makes them on any device, and keeps them.
+    #[arg(long, value_name = "DIR")]
+    kernels: Option<PathBuf>,
+    /// Make such kernels for CUDA devices into this folder, and no proof: for machines without a compiler.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kernels", "out", "vk", "json"])]
+    emit_kernels: Option<PathBuf>,
     /// Write the proof to this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -109,11 +118,15 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
             eprintln!("{what}");
         }
     };
+    if let Some(folder) = &args.emit_kernels {
+        let circuit = Circuit::new(args.circuit, 1, reference.config());
+        let (pk, _) = reference.keygen(&circuit.airs);
+        let units = compile_kernels(DeviceKind::Cuda, folder, &pk)?;
+        println!("{units} units in {}", folder.display());
+        return Ok(());
+    }
     let engine = match args.engine {
-        EngineName::Metal => Some(BabyBearPoseidon2MetalEngine::try_new(
-            params.clone(),
-            args.device.device()?,
-        )?),
+        EngineName::Metal => Some(metal_engine(args, params.clone())?),
         EngineName::Reference | EngineName::Cpu => None,
     };
     note("generating the trace and the keys");
@@ -123,12 +136,15 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         Some(engine) => engine.device().stream()?.context().info().to_string(),
         None => String::from("host"),
     };
+    let device_pk = engine
+        .as_ref()
+        .map(|engine| engine.device().transport_pk_to_device(&pk));
     let mut runs = Vec::new();
     for i in 1..=args.runs.get() {
         note(&format!("proof {i} of {}", args.runs));
         let progress = Progress::start(args.json);
-        let run = match (&engine, args.engine) {
-            (Some(engine), _) => metal(engine, &pk, &circuit)?,
+        let run = match (engine.as_ref().zip(device_pk.as_ref()), args.engine) {
+            (Some((engine, pk)), _) => metal(engine, pk, &circuit)?,
             (None, EngineName::Cpu) => {
                 let engine = BabyBearPoseidon2CpuEngine::<DuplexSponge>::new(params.clone());
                 published("cpu", &engine, &pk, &circuit)?
@@ -148,7 +164,19 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         runs.push(run);
     }
     write_files(args, &vk, &runs)?;
-    Report::new(args, device, &runs)?.print(args.json)
+    let kernels = engine
+        .as_ref()
+        .zip(device_pk.as_ref())
+        .map(|(engine, pk)| engine.constraint_kernels(pk));
+    Report::new(args, device, kernels, &runs)?.print(args.json)
+}
+
+/// The engine on the device that is asked for.
+fn metal_engine(args: &CircuitArgs, params: SystemParams) -> Result<BabyBearPoseidon2MetalEngine> {
+    let engine = BabyBearPoseidon2MetalEngine::try_new(params, args.device.device()?)?;
+    let mut config = MetalProverConfig::default();
+    config.kernel_folder = args.kernels.clone();
+    Ok(engine.with_prover_config(config))
 }
 
 /// Makes one proof on the device.
@@ -157,16 +185,15 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
 /// If the device or the prover refuses it.
 pub fn metal(
     engine: &BabyBearPoseidon2MetalEngine,
-    pk: &MultiStarkProvingKey<SC>,
+    device_pk: &DeviceMultiStarkProvingKey<MetalBackend>,
     circuit: &Circuit,
 ) -> Result<Run> {
     let device = engine.device();
-    let device_pk = device.transport_pk_to_device(pk);
     let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
-    engine.check_input(&device_pk, &ctx)?;
+    engine.check_input(device_pk, &ctx)?;
     let mut prover = engine.prover();
     let start = Instant::now();
-    let proof = prover.prove(&device_pk, ctx)?;
+    let proof = prover.prove(device_pk, ctx)?;
     let time = start.elapsed();
     let counters = Some(prover.device.stream()?.counters());
     Ok(Run {

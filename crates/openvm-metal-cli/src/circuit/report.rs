@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use openvm_metal_backend::KernelReport;
 use openvm_metal_common::{HostWork, StreamCounters};
 use openvm_stark_backend::codec::Encode;
 use serde::Serialize;
@@ -23,12 +24,19 @@ pub(super) struct Report {
     /// Median without the first proof (of the first if it is the only one).
     median_ms: f64,
     runs_ms: Vec<f64>,
+    /// Kernels written for the circuit's constraints, after the last proof; absent for the published engines.
+    constraint_kernels: Option<KernelReport>,
     /// Of the last proof; absent for the published engines.
     counters: Option<StreamCounters>,
 }
 
 impl Report {
-    pub fn new(args: &CircuitArgs, device: String, runs: &[Run]) -> Result<Self> {
+    pub fn new(
+        args: &CircuitArgs,
+        device: String,
+        constraint_kernels: Option<KernelReport>,
+        runs: &[Run],
+    ) -> Result<Self> {
         let ms = |run: &Run| run.time.as_secs_f64() * 1e3;
         let runs_ms: Vec<f64> = runs.iter().map(ms).collect();
         let mut warm = runs_ms[usize::from(runs.len() > 1)..].to_vec();
@@ -49,6 +57,7 @@ impl Report {
             first_ms: runs_ms.first().copied().unwrap_or_default(),
             median_ms: warm.get(warm.len() / 2).copied().unwrap_or_default(),
             runs_ms,
+            constraint_kernels,
             counters: last.and_then(|run| run.counters.clone()),
         })
     }
@@ -63,6 +72,9 @@ impl Report {
         if let Some(counters) = &self.counters {
             table::line(host_work(counters))?;
         }
+        if let Some(kernels) = &self.constraint_kernels {
+            table::line(kernels_line(kernels))?;
+        }
         let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
         table::line(format!(
             "{} proved by engine {} on {}",
@@ -75,6 +87,24 @@ impl Report {
             table::bytes(self.proof_bytes as u64)
         ))
     }
+}
+
+/// How far the kernels are that are written for constraints.
+fn kernels_line(kernels: &KernelReport) -> String {
+    let KernelReport {
+        ready,
+        pending,
+        failed,
+    } = kernels;
+    let mut line = format!("units of constraint kernels: {ready} ready, {pending} on their way");
+    match failed.first() {
+        Some(reason) => {
+            line += &format!(", {} failed and interpreted: {reason}", failed.len());
+        }
+        None if ready + pending == 0 => line += "; constraints are interpreted",
+        None => {}
+    }
+    line
 }
 
 /// What the host did by decision, and what because the device could not.

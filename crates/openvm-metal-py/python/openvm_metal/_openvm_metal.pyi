@@ -211,9 +211,7 @@ class Verifier:
 
     def segment(self, plan: Plan, index: int, proof: bytes) -> Span:
         """Verifies the proof of a segment. Its neighbours decide whether its ends are right."""
-    def node(
-        self, plan: Plan, level: int, index: int, below: Sequence[Span], proof: bytes
-    ) -> Span:
+    def node(self, plan: Plan, level: int, index: int, below: Sequence[Span], proof: bytes) -> Span:
         """Verifies the proof of a node whose children have these spans."""
     def end(self, plan: Plan, last: Span, values: bytes) -> None:
         """Verifies what the guest revealed against the last segment."""

@@ -15,9 +15,7 @@ def execute(program: Program, input: "Input" = None, *, max_instructions: int | 
     return Prover(program, device="cpu").execute(input, max_instructions=max_instructions)
 
 
-def prove(
-    program: Program, input: "Input" = None, *, device: str = "auto", **settings: Any
-) -> tuple[Proof, VerifyingKey]:
+def prove(program: Program, input: "Input" = None, *, device: str = "auto", **settings: Any) -> tuple[Proof, VerifyingKey]:
     """Proves an execution: one proof of the whole, and what verifies it. `settings` are those of `Prover`."""
     prover = Prover(program, device=device, **settings)
     proof, _ = prover.prove(input)

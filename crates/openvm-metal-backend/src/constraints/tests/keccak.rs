@@ -1,6 +1,7 @@
 //! The phase on keccakf, at a small height.
 
 use openvm_stark_backend::{
+    keygen::types::StarkVerifyingKey,
     p3_matrix::Matrix,
     prover::{AirProvingContext, ColMajorMatrix},
     PartitionedBaseAir,
@@ -39,6 +40,13 @@ fn keccak(permutations: usize) -> (Vec<AirRef<SC>>, CpuContext) {
     (vec![Arc::new(Keccak(KeccakAir {}))], ctx)
 }
 
+/// The key of keccakf.
+pub fn keccak_key() -> StarkVerifyingKey<F, Digest> {
+    let engine = Engine::new(test_system_params_small(4, 8, 3));
+    let (pk, _) = engine.keygen(&[Arc::new(Keccak(KeccakAir {})) as AirRef<SC>]);
+    pk.per_air[0].vk.clone()
+}
+
 #[test]
 fn programs_are_compact() {
     let engine = Engine::new(test_system_params_small(4, 8, 3));
@@ -60,7 +68,36 @@ fn programs_are_compact() {
 }
 
 #[test]
+fn few_rules_stand_for_all_constraints() {
+    let programs = crate::programs::AirPrograms::new("keccak", &keccak_key()).unwrap();
+    let [rules, _] = programs.rules();
+    for shape in &rules.shapes {
+        println!(
+            "{} rows, {} statements, {} variables, {} uniforms",
+            shape.rows,
+            shape.statements.len(),
+            shape.variables,
+            shape.uniforms.len()
+        );
+    }
+    let shapes = || rules.shapes.iter();
+    let statements: usize = shapes().map(|shape| shape.statements.len()).sum();
+    let products: u64 = shapes().map(|s| u64::from(s.rows) * s.products()).sum();
+    let loads: u32 = shapes().map(|s| s.rows * s.variables).sum();
+    println!("{statements} statements, {products} products, {loads} loads");
+    assert!(rules.shapes.len() < 100, "{} shapes", rules.shapes.len());
+    assert!(statements < 3000, "{statements} statements");
+}
+
+#[test]
 fn keccak_equals_the_reference() {
     let (airs, ctx) = keccak(2);
     compare(test_system_params_small(4, 14, 3), airs, ctx);
+}
+
+#[test]
+fn keccak_equals_the_reference_with_generated_kernels() {
+    let (airs, ctx) = keccak(2);
+    let params = test_system_params_small(4, 14, 3);
+    compare_on(&stream(), &generated(), params, airs, ctx);
 }

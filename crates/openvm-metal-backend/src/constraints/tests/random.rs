@@ -9,6 +9,8 @@ mod random_input;
 
 use random_input::{random_input, Limits};
 
+use openvm_stark_backend::keygen::types::StarkVerifyingKey;
+
 use super::{CpuContext as HostContext, *};
 
 /// AIRs and traces of one proof, on the host.
@@ -38,6 +40,49 @@ fn random_inputs() {
             let Input { airs, ctx } = input(100 * l_skip as u64 + seed, &params, limits);
             compare(params.clone(), airs, ctx);
         }
+    }
+}
+
+/// Keys of the AIRs of random inputs.
+pub fn random_keys(count: usize) -> Vec<StarkVerifyingKey<F, Digest>> {
+    let params = test_system_params_small(2, 9, 3);
+    let limits = Limits {
+        max_airs: 7,
+        max_log_height: 3,
+        max_width: 9,
+        degree: 3,
+        buses: 5,
+    };
+    let engine = Engine::new(params.clone());
+    let mut keys = Vec::new();
+    for seed in 0.. {
+        let (pk, _) = engine.keygen(&input(seed, &params, limits).airs);
+        keys.extend(pk.per_air.into_iter().map(|air| air.vk));
+        if keys.len() >= count {
+            break;
+        }
+    }
+    keys
+}
+
+/// Kernels of rules in place of the interpreter, wherever there are points enough for a thread.
+#[test]
+fn random_inputs_with_generated_kernels() {
+    let shapes = [(0, 4, 3, 8), (1, 2, 3, 10), (2, 3, 2, 5), (3, 1, 4, 6)];
+    // Compilers take most of the time: a sample has fewer kernels.
+    let (cases, max_airs) = if campaign() { (4, 7) } else { (1, 4) };
+    for (seed, l_skip, degree, max_log_height) in shapes.into_iter().take(cases) {
+        let mut params = test_system_params_small(l_skip, 11 - l_skip, 3);
+        params.max_constraint_degree = degree;
+        let limits = Limits {
+            max_airs,
+            max_log_height,
+            max_width: 6,
+            degree,
+            buses: 5,
+        };
+        let Input { airs, ctx } = input(seed, &params, limits);
+        compare_on(&stream(), &generated(), params, airs, ctx);
     }
 }
 

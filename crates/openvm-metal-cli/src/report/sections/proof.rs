@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
-use openvm_stark_backend::{codec::Encode, StarkEngine};
+use openvm_stark_backend::{codec::Encode, prover::DeviceDataTransporter, StarkEngine};
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
     baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge},
@@ -68,6 +68,7 @@ impl Prover {
     ) -> Result<(Vec<Duration>, usize), Problem> {
         let circuit = Circuit::new(circuit, size, self.reference.config());
         let (pk, vk) = self.reference.keygen(&circuit.airs);
+        let pk = self.engine.device().transport_pk_to_device(&pk);
         let (mut times, mut first) = (Vec::new(), None);
         for number in 0..runs {
             let run = metal(&self.engine, &pk, &circuit).map_err(problem)?;

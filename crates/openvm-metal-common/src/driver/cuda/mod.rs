@@ -167,8 +167,8 @@ impl CudaDriver {
                 std::thread::sleep(NAP);
                 continue;
             }
-            // A question takes a lock that the driver has once for each process: one that is asked without pause
-            // slows down whoever encodes for another device.
+            // Questions without pause took time from other threads of the process: a job of 43 segments was 10% slower on
+            // one H200 and 7% on two (docs/performance.md).
             let next = waited + (waited / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
             while since.elapsed() < next {
                 std::hint::spin_loop();

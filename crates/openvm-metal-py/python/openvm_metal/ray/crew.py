@@ -80,7 +80,7 @@ class Crew:
         self._ray = ray
         self._devices = devices
         self._arguments = arguments
-        self._tell = tell
+        self.tell = tell
         self._expected = expected
         self._class = ray.remote(worker)
         self._looked = 0.0
@@ -115,7 +115,7 @@ class Crew:
             if seat not in self._known:
                 self._known.add(seat)
                 self.members.append(self._hire(seat))
-                self._tell("joined", device=seat.name)
+                self.tell("joined", device=seat.name)
 
     def _hire(self, seat: Seat) -> Member:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -161,11 +161,7 @@ class Crew:
         Raises:
             VersionMismatchError: its versions are not the driver's. A node that joined later is left out instead.
         """
-        differ = [
-            f"{name} {about[name]} instead of {version}"
-            for name, version in self._expected.items()
-            if about[name] != version
-        ]
+        differ = [f"{name} {about[name]} instead of {version}" for name, version in self._expected.items() if about[name] != version]
         if differ:
             reason = f"{member.name} has {', '.join(differ)}: install the same versions on every node"
             self.remove(member, reason)
@@ -173,7 +169,7 @@ class Crew:
                 raise VersionMismatchError(reason)
             return
         member.about = about
-        self._tell("ready", device=member.name, seconds=round(about["loading"], 3), pid=about["pid"])
+        self.tell("ready", device=member.name, seconds=round(about["loading"], 3), pid=about["pid"])
 
     def died(self, member: Member, reason: str) -> None:
         """The process of a member is gone. Ray starts another unless the node is gone too."""
@@ -193,12 +189,12 @@ class Crew:
             member.attempts = []
             member.since = member.asked = time.monotonic()
             member.hello = None
-            self._tell("died", device=member.name, reason=reason.strip().splitlines()[0][:300])
+            self.tell("died", device=member.name, reason=reason.strip().splitlines()[0][:300])
 
     def strike(self, member: Member, reason: str) -> None:
         """A member made something wrong, or failed. The second time it is taken out."""
         member.strikes.append(reason)
-        self._tell("strike", device=member.name, reason=reason, strikes=len(member.strikes))
+        self.tell("strike", device=member.name, reason=reason, strikes=len(member.strikes))
         if len(member.strikes) >= STRIKES:
             self.remove(member, f"{member.name}: taken out after {'; '.join(member.strikes)}")
 
@@ -208,7 +204,7 @@ class Crew:
             self.members.remove(member)
         self.removed[member.name] = reason
         self._ray.kill(member.actor, no_restart=True)
-        self._tell("removed", device=member.name, reason=reason)
+        self.tell("removed", device=member.name, reason=reason)
 
     def check(self, patience: float) -> None:
         """Raises if nobody will do any work.
@@ -225,8 +221,7 @@ class Crew:
         if len(late) == len(self.members):
             names = ", ".join(member.name for member in late)
             raise NoWorkersError(
-                f"no device was ready within {patience:.0f} s; waiting are {names}: their nodes may be busy with other work "
-                "(`ray status` shows it)"
+                f"no device was ready within {patience:.0f} s; waiting are {names}: their nodes may be busy with other work (`ray status` shows it)"
             )
 
     def stop(self) -> None:

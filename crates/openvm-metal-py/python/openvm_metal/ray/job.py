@@ -134,7 +134,9 @@ class Job:
         try:
             span = self._verify(task, proof)
         except (RejectedError, DataError) as error:
-            raise JobFolderError(f"{task_name(task)} in the job's folder is not accepted ({error}): delete its file, and it is proved again") from error
+            raise JobFolderError(
+                f"{task_name(task)} in the job's folder is not accepted ({error}): delete its file, and it is proved again"
+            ) from error
         self.resumed += 1
         self._finish(task, Done(proof, span, None, None))
         self.tell("resumed", level=task[0], index=task[1])
@@ -407,11 +409,7 @@ class Job:
         if now - self.told < _RATES:
             return
         self.told = now
-        rates = {
-            member.name: round(1 / seconds)
-            for member in self.crew.members
-            if (seconds := member.rate.seconds.get("segment"))
-        }
+        rates = {member.name: round(1 / seconds) for member in self.crew.members if (seconds := member.rate.seconds.get("segment"))}
         left = sum(self.work[index] for index in range(len(self.work)) if (0, index) not in self.board.done)
         total = sum(rates.values())
         self.tell("rates", devices=rates, left=round(left / total, 1) if total else None)

@@ -119,9 +119,7 @@ class Pool:
                     if deadline is None and any(ready):
                         deadline = time.monotonic() + min(self._patience, _OTHERS)
                 memory = min(m.about["segment_max_memory"] for m in self._crew.members if m.about)
-            self._prover = Prover(
-                self._program, self._keys, self._driver_device, segment_max_memory=memory, children=self._children
-            )
+            self._prover = Prover(self._program, self._keys, self._driver_device, segment_max_memory=memory, children=self._children)
             self._verifier = self._prover.verifier()
         return self._prover
 
@@ -148,6 +146,7 @@ class Pool:
 
         Args:
             job_folder: finished tasks are kept here and not done again, also by another call or process.
+            events: is called with the events of this proof, in place of the pool's: those of its devices too.
 
         Raises:
             GuestError, InputError, InstructionBoundError: what went wrong in the guest.
@@ -164,8 +163,21 @@ class Pool:
         max_instructions: int | None,
         events: Events | None,
     ) -> Result:
-        clock = time.monotonic()
         tell = Teller(events) if events is not None else self._tell
+        self._crew.tell = tell
+        try:
+            return self._told(input, job_folder, max_instructions, tell)
+        finally:
+            self._crew.tell = self._tell
+
+    def _told(
+        self,
+        input: "Input",
+        job_folder: str | os.PathLike[str] | None,
+        max_instructions: int | None,
+        tell: Teller,
+    ) -> Result:
+        clock = time.monotonic()
         prover = self._driver()
         plan = prover.plan(input, max_instructions=max_instructions)
         tell(

@@ -49,10 +49,7 @@ def expected(own: Rate, all_rates: Iterable[Rate], kind: str, work: float) -> fl
         return None
     mean = sum(rate.seconds[kind] for rate in others) / len(others)
     factors = [
-        own.seconds[other] / rate.seconds[other]
-        for rate in others
-        for other in own.seconds
-        if other in rate.seconds and rate.seconds[other] > 0
+        own.seconds[other] / rate.seconds[other] for rate in others for other in own.seconds if other in rate.seconds and rate.seconds[other] > 0
     ]
     factor = sum(factors) / len(factors) if factors else 1.0
     return mean * factor * work

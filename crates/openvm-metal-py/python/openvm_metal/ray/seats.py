@@ -56,9 +56,7 @@ def wanted(devices: Iterable[str]) -> list[Wanted]:
         elif kind == "cpu" and cores.isdecimal() and int(cores) > 0:
             result.append(Wanted("cpu", int(cores)))
         else:
-            raise ConfigError(
-                f"{text!r} names no devices of a cluster: auto, cuda, metal, cpu, or cpu:N for groups of N cores"
-            )
+            raise ConfigError(f"{text!r} names no devices of a cluster: auto, cuda, metal, cpu, or cpu:N for groups of N cores")
     if not result:
         raise ConfigError("no devices are asked for")
     return result
@@ -83,9 +81,7 @@ def seats(nodes: Sequence[dict[str, Any]], devices: Sequence[Wanted]) -> list[Se
                     result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, gpus=1) for n in range(gpus)]
                 elif kind == "metal":
                     one = {"metal": 1.0}
-                    result += [
-                        Seat(**place, device=kind, number=n, cpus=gpu_cpus, resources=one) for n in range(metal)
-                    ]
+                    result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, resources=one) for n in range(metal)]
                 else:
                     cores = want.cores or int(cpus)
                     count = int(cpus // cores) if cores else 0

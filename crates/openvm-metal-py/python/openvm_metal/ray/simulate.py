@@ -12,13 +12,14 @@ from typing import Any
 from ..errors import ConfigError, FileError
 from .model import Kind, Model, Outcome, simulate
 
+# What times are divided by.
+_RATES = ("driver_link", "driver_cores")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     parser.add_argument("--segments", type=int, default=209, help="segments of the job (default: 209)")
-    parser.add_argument(
-        "--devices", default="10,100,1000,10000", help="how many devices in all, several with commas (default: %(default)s)"
-    )
+    parser.add_argument("--devices", default="10,100,1000,10000", help="how many devices in all, several with commas (default: %(default)s)")
     parser.add_argument(
         "--kind",
         action="append",
@@ -111,6 +112,12 @@ def model_from(arguments: argparse.Namespace) -> Model:
             model = replace(model, **{name: taken[name]})
     names = ("proof_bytes", "placed_bytes", "execution", "planning", "dispatch", "verify", "driver_link", "latency", "driver_cores", "seed")
     given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')} {value}"
+        if name in _RATES and not 0 < value < math.inf:
+            raise ConfigError(f"{option}: a finite number above 0 is needed")
+        if name not in ("seed", *_RATES) and not 0 <= value < math.inf:
+            raise ConfigError(f"{option}: a finite number from 0 on is needed")
     return replace(model, **given)
 
 

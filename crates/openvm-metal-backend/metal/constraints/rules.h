@@ -1,0 +1,170 @@
+#pragma once
+// What kernels that are written for the rules of one AIR call (src/constraints/generated/text.rs): values, loads, sums.
+//
+// A rule is one shape of expression, met many times with other columns: its text stands once, and what differs is a
+// row of operands, the same for all threads. `W` is a value at the points of a thread.
+#include "../field/lane_ops.h"
+#include "points.h"
+
+/// Where a launch reads and writes. "Words" are 4 bytes.
+struct RuleParams {
+    ulong arena;         // word of variable 0 at point 0 of job 0
+    ulong arena_stride;  // words between jobs
+    ulong partials;      // word of plane 0 of accumulator 0 at point 0 of section 0 of job 0
+    ulong partials_stride;  // words between jobs
+    ulong section_stride;   // words
+    uint column_stride;  // words between columns of the arena
+    uint plane_stride;   // words between planes of the results
+    uint threads;        // of the grid
+    uint log_unit;       // threads that stay together
+    uint log_threads;    // threads of a section of a job
+    uint jobs;           // cosets
+    uint sections;
+    uint table;          // first word of the sections in the table of runs
+    uint operands;       // first word of the program's operands
+    uint coefficients;   // first entry of the coefficient table
+    uint uniforms;       // first entry of the uniform table
+    uint unused;
+};
+
+/// What a thread computes: a section of the rules at the points from `first` on.
+struct RuleShare {
+    uint job, section;
+    index_l place;   // among the threads of its section and job
+};
+inline RuleShare rule_share(constant RuleParams& p, index_l i) {
+    uint unit = uint(lane_div_pow2(i, p.log_unit));
+    uint rest = unit / p.jobs;
+    RuleShare s;
+    s.job = unit - rest * p.jobs;
+    uint block = rest / p.sections;
+    s.section = rest - block * p.sections;
+    s.place = lane_mod_pow2(i, p.log_unit) + (ulong(block) << p.log_unit);
+    return s;
+}
+/// Whether there is such a thread: on GPUs those that stay together may be more than there are. Vectors are whole.
+#if LANE_WIDTH > 1
+inline bool rule_inside(constant RuleParams& p, index_l place) { return true; }
+#else
+inline bool rule_inside(constant RuleParams& p, index_l place) { return place < (1ul << p.log_threads); }
+#endif
+/// The first of V points of a thread, and how far it is to the next: neighbours on GPUs, whole vectors on CPUs.
+#if LANE_WIDTH > 1
+inline index_l rule_first(index_l place, uint points) {
+    index_l r = place;
+    r.base = place.base * points;
+    return r;
+}
+#else
+inline index_l rule_first(index_l place, uint points) { return place * points; }
+#endif
+#define RULE_APART uint(LANE_WIDTH)
+
+// ---- V points of a thread ------------------------------------------------------------------------
+template <uint V> struct RulePoints {
+    FpL p[V];
+};
+template <uint V> inline RulePoints<V> operator+(RulePoints<V> a, RulePoints<V> b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] + b.p[j];
+    return a;
+}
+template <uint V> inline RulePoints<V> operator-(RulePoints<V> a, RulePoints<V> b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] - b.p[j];
+    return a;
+}
+template <uint V> inline RulePoints<V> operator*(RulePoints<V> a, RulePoints<V> b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] * b.p[j];
+    return a;
+}
+template <uint V> inline RulePoints<V> operator+(RulePoints<V> a, FpL b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] + b;
+    return a;
+}
+template <uint V> inline RulePoints<V> operator-(RulePoints<V> a, FpL b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] - b;
+    return a;
+}
+template <uint V> inline RulePoints<V> operator-(FpL a, RulePoints<V> b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) b.p[j] = a - b.p[j];
+    return b;
+}
+template <uint V> inline RulePoints<V> operator*(RulePoints<V> a, FpL b) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] * b;
+    return a;
+}
+
+/// Sums of products below p 2^32, one for each part of an extension element at each point: a product of reduced
+/// words is smaller than that, so nothing is reduced before the end.
+template <uint V> struct RuleBaseSum {
+    typename FpAccOf<uint_l>::T part[4u * V];
+};
+/// x - p 2^32 where that is not negative; x < 2 p 2^32.
+inline ulong rule_keep(ulong x) {
+    uint high = uint(x >> 32);
+    high = min(high, high - FP_P);
+    return (ulong(high) << 32) | ulong(uint(x));
+}
+#if LANE_WIDTH > 1
+inline FpAccL rule_keep(FpAccL x) {
+    const msl_wide limit = msl_wide{} + ((ulong)FP_P << 32);
+    msl_wide e = x.e - limit, o = x.o - limit;
+    x.e = x.e < e ? x.e : e;
+    x.o = x.o < o ? x.o : o;
+    return x;
+}
+#endif
+
+/// Rules over base-field variables.
+template <uint V> struct RuleBase {
+    typedef RulePoints<V> Value;
+    typedef RuleBaseSum<V> Sum;
+    device const Fp* arena;
+    ulong column_stride;
+    device const FpExt* coefficients;
+    device const Fp* uniforms;
+    index_l first;
+};
+template <uint V> inline RuleBase<V> rule_base(constant RuleParams& p, RuleShare s, device const Fp* arena,
+                                               device const FpExt* coefficients, device const Fp* uniforms) {
+    RuleBase<V> c;
+    c.arena = arena + p.arena + ulong(s.job) * p.arena_stride;
+    c.column_stride = p.column_stride;
+    c.coefficients = coefficients + p.coefficients;
+    c.uniforms = uniforms + p.uniforms;
+    c.first = rule_first(s.place, V);
+    return c;
+}
+template <uint V> inline RulePoints<V> rule_load(RuleBase<V> c, uint column) {
+    RulePoints<V> r;
+    constraint_load<V>(c.arena + ulong(column) * c.column_stride, c.first, RULE_APART, r.p);
+    return r;
+}
+template <uint V> inline FpL rule_uniform(RuleBase<V> c, uint index) { return fp_lanes(c.uniforms[index]); }
+template <uint V> inline RulePoints<V> rule_value(RuleBase<V> c, FpL u) {
+    RulePoints<V> r;
+    MSL_UNROLL for (uint j = 0; j < V; j++) r.p[j] = u;
+    return r;
+}
+template <uint V> inline RuleBaseSum<V> rule_sum(RuleBase<V> c) {
+    uint_l zero = (uint_l)0u;
+    RuleBaseSum<V> s;
+    MSL_UNROLL for (uint k = 0; k < 4u * V; k++) s.part[k] = fp_acc_mul(zero, zero);
+    return s;
+}
+/// sum += coefficient * value: 4 wide products (2 products) a point.
+template <uint V> inline RuleBaseSum<V> rule_add(RuleBase<V> c, uint coefficient, RulePoints<V> v, RuleBaseSum<V> s) {
+    FpExt w = c.coefficients[coefficient];
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpL wk = fp_lanes(w.c[k]);
+        MSL_UNROLL for (uint j = 0; j < V; j++) s.part[4u * j + k] = rule_keep(fp_acc_mad(s.part[4u * j + k], v.p[j].v, wk.v));
+    }
+    return s;
+}
+/// Stores a sum, in planes.
+template <uint V> inline void rule_store(RuleBase<V> c, device Fp* out, ulong plane_stride, RuleBaseSum<V> s) {
+    FpExtL v[V];
+    MSL_UNROLL for (uint j = 0; j < V; j++) {
+        MSL_UNROLL for (uint k = 0; k < 4u; k++) v[j].c[k] = FpL{fp_acc_reduce(s.part[4u * j + k])};
+    }
+    constraint_store_points<V>(out, plane_stride, c.first, RULE_APART, v);
+}

@@ -1,0 +1,17 @@
+//! A program at all points of some cosets, or of some values of X.
+
+use crate::params::ConstraintEvalJob;
+
+/// Evaluations of a program that differ in little: cosets, or values of X.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluations {
+    /// Everything of the first but the program and its results.
+    pub job: ConstraintEvalJob,
+    pub count: u32,
+    /// Words of the arena from one to the next.
+    pub arena_stride: u64,
+    /// From the X of one to that of the next.
+    pub step_stride: u32,
+    /// Most sections that the interpreter's programs are cut into.
+    pub sections: usize,
+}

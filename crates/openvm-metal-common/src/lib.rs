@@ -51,7 +51,7 @@ pub use argument::{Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
 pub use checks::{device_checks, DeviceCheck, DeviceCheckFailure};
 pub use clause_checks::{check_clauses, ClauseReport};
-pub use context::{ContextBuilder, MetalContext};
+pub use context::{ContextBuilder, LongerWaits, MetalContext};
 pub use copy::{MemCopyD2D, MemCopyD2H, MemCopyH2D};
 pub use cost::Cost;
 pub use counters::{HostWork, StageCounters, StreamCounters};

@@ -16,6 +16,10 @@ const BYTES: u64 = 4;
 /// It lies in memory that host and device both reach: the device's own where that is the host's, else pinned memory of
 /// the host, where reading it takes a kernel a microsecond or two. Kernels that may still read it must have ended when it is
 /// dropped.
+///
+/// When a kernel that runs sees what was set differs: on the processor with its next atomic load; on NVIDIA GPUs with its next
+/// atomic load too, because it is read from the host's memory. Metal promises that kernels which begin later see it; one that runs
+/// already may see it, late or not at all, and then ends with its slice.
 pub struct Signal {
     context: MetalContext,
     place: Place,
@@ -48,9 +52,17 @@ impl Signal {
         Ok(signal)
     }
 
-    /// Sets the word; kernels that read it see it soon, on every device within milliseconds.
+    /// Sets the word.
     pub fn set(&self, value: u32) {
         self.word().store(value, Ordering::Release);
+    }
+
+    /// Sets the word if it is 0, and says whether it was: of several the first counts.
+    pub fn raise(&self, value: u32) -> bool {
+        let raised = self
+            .word()
+            .compare_exchange(0, value, Ordering::AcqRel, Ordering::Acquire);
+        raised.is_ok()
     }
 
     /// The word.
@@ -75,7 +87,7 @@ impl Signal {
 
     fn word(&self) -> &AtomicU32 {
         // SAFETY: four bytes at a multiple of 4 (memory of the pool and pinned memory begin at multiples of 256) that the
-        // host can reach, live as long as `self`, and written by nobody but `set`: kernels only read them.
+        // host can reach, live as long as `self`, and written by `set` and `raise` alone: kernels only read them.
         unsafe { AtomicU32::from_ptr(self.span().address() as *mut u32) }
     }
 }

@@ -144,10 +144,13 @@ fn a_signal_ends_a_dispatch_between_two_slices() {
     ctx.set_longest_submission(Duration::from_nanos(1));
     let signal = Signal::new(&ctx).unwrap();
     assert_eq!(signal.get(), 0);
-    let add = |b: &mut MetalBuffer<u32>| {
+    // Of two the first counts.
+    assert!(signal.raise(5) && !signal.raise(6));
+    assert_eq!(signal.get(), 5);
+    let add = |mut b: &mut MetalBuffer<u32>| {
         s.encode(&KERNELS[0], Grid::threads_per_group(N, 16))
-            .buffer(0, &a)
-            .buffer_mut(1, b)
+            .buffer(0, &&a)
+            .buffer_mut(1, &mut b)
             .value(2, &AddParams { k: 7, n: N as u32 })
             .stop(&signal)
             .dispatch()

@@ -50,6 +50,8 @@ pub(crate) struct CudaDriver {
     measured: Mutex<Vec<(Work, Event, Event)>>,
     /// Held from the placing of an operation to its launch.
     queues: Mutex<Queues>,
+    /// What the last wait was allowed: uploads wait as long for work before them.
+    patience: Mutex<Duration>,
     device: Arc<Device>,
 }
 
@@ -72,6 +74,7 @@ impl CudaDriver {
                 Order::Serial => 1,
                 _ => MAX_QUEUES,
             })),
+            patience: Mutex::default(),
             device,
         }))
     }
@@ -325,6 +328,7 @@ impl Driver for CudaDriver {
 
     fn wait(&self, limit: Duration) -> DriverResult {
         let start = Instant::now();
+        *lock(&self.patience) = limit;
         self.device.enter()?;
         let issued = self.join()?;
         let event = self.events.record(self.main())?;

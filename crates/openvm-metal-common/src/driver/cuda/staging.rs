@@ -19,7 +19,8 @@ use crate::memory::{Segment, Span};
 
 /// Bytes of one half.
 const HALF: usize = 8 << 20;
-/// Longest wait for a half to become free again; the copy before it takes milliseconds.
+/// Longest wait for a half to become free again, unless work before the copy that uses it may take longer; the copy takes
+/// milliseconds.
 const HALF_WAIT: Duration = Duration::from_secs(60);
 
 /// Pinned memory for copies, allocated at the first of its kind.
@@ -150,7 +151,8 @@ impl Staging {
                 pair.busy[pair.half] = Some(driver.events.record(stream)?);
                 pair.half ^= 1;
                 pair.used = 0;
-                pair.free(driver, pair.half, HALF_WAIT)?;
+                let limit = HALF_WAIT.max(*lock(&driver.patience));
+                pair.free(driver, pair.half, limit)?;
             }
             let bytes = (data.len() - done).min(HALF - pair.used);
             // SAFETY: `used + bytes <= HALF`, and nothing in flight uses this part of the half.

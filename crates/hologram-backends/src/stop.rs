@@ -60,9 +60,7 @@ impl Flag for AtomicU32 {
 
 impl Flag for Signal {
     fn raise(&self, why: Why) {
-        if self.get() == 0 {
-            self.set(why as u32);
-        }
+        Self::raise(self, why as u32);
     }
 
     fn raised(&self) -> Option<Why> {

@@ -1,13 +1,15 @@
-//! Programs that are ended before their end, on the interpreter and on the device in `OPENVM_METAL_DEVICE`, else the CPU.
+//! Programs that are ended before their end, on the interpreter, on kernels beside it, and on the device in `OPENVM_METAL_DEVICE`,
+//! else the CPU.
 
 use std::time::{Duration, Instant};
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::MetalBackend;
+use hologram_backends::metal::{Effort, MetalBackend, MetalStats, LIBRARY};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::{
     Backend, BackendError, ExecutionParams, Fault, FaultKind, LaunchConfig, Program, Register, Stop,
 };
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, InjectedFault, MetalContext, Order};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -20,11 +22,38 @@ const ENDLESS: &str = "mov_imm.u32 r1, 3\n@again:\nadd.u32 r1, r1, r1\nbra @agai
 fn backends() -> Result<Vec<Box<dyn Backend>>, Box<dyn std::error::Error>> {
     let name = std::env::var("OPENVM_METAL_DEVICE");
     let device = name.map_or(Ok(Device::Cpu), |name| name.parse())?;
-    let scratch = std::env::temp_dir().join("hologram-stop-test");
     Ok(vec![
         Box::new(CpuBackend::new()),
-        Box::new(MetalBackend::with_scratch(device, scratch)?),
+        Box::new(MetalBackend::with_scratch(device, folder())?),
+        Box::new(NativeBackend::with_scratch(folder())),
     ])
+}
+
+fn folder() -> std::path::PathBuf {
+    std::env::temp_dir().join("hologram-stop-test")
+}
+
+/// What kernels did, where there are any.
+fn kernels(backend: &dyn Backend) -> Option<MetalStats> {
+    let metal = backend.as_any().downcast_ref().map(MetalBackend::stats);
+    let native = backend.as_any().downcast_ref();
+    metal.or(native.map(|native: &NativeBackend| native.stats().kernels))
+}
+
+/// Compiles a program, so that this does not count when times do.
+fn prepare(
+    backend: &mut dyn Backend,
+    program: &Program,
+    params: &ExecutionParams,
+) -> hologram_backends::Result<usize> {
+    let programs = [(program, params)];
+    if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
+        return metal.prepare(&programs);
+    }
+    match backend.as_any_mut().downcast_mut::<NativeBackend>() {
+        Some(native) => native.prepare(&programs),
+        None => Ok(0),
+    }
 }
 
 fn launch(grid: u32, block: u32) -> ExecutionParams {
@@ -42,10 +71,7 @@ fn fault(
     program: &Program,
     params: &ExecutionParams,
 ) -> Result<Fault, Box<dyn std::error::Error>> {
-    // Compiled before the time counts.
-    if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
-        metal.prepare(&[(program, params)])?;
-    }
+    prepare(backend, program, params)?;
     let begin = Instant::now();
     let ended = backend.execute_program_with_params(program, params);
     assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
@@ -154,5 +180,139 @@ fn whole_buffer_instructions_end_between_two() -> Outcome {
         assert_eq!(ended.kind, FaultKind::TimeLimitExceeded { limit: LIMIT });
         assert!(ended.pc > 0, "{ended}");
     }
+    Ok(())
+}
+
+/// Two loops of `count` iterations in one lane that run with many: one that collects a value, one of independent iterations. Each
+/// stores the value it ends with to the buffer in `r1`.
+fn loops(count: u32) -> Result<[Program; 2], hologram_backends::ProgramError> {
+    // Long iterations: nobody has finished two billion of them when the time is up.
+    let sines = "sin.f64 r6, r6\n".repeat(40);
+    let text = |step: &str| {
+        format!(
+            "mov_imm.u64 r5, 0\nmov_imm.u64 r8, 1\nmov_imm.u64 r12, 0\nmov_imm.u32 r9, {}\nmov_imm.f64 r10, 1e9\n@body:\n\
+             cvt.f64.u64 r6, r5\n{sines}mul.f64 r6, r6, r10\ncvt.i64.f64 r7, r6\ncvt.u64.i64 r7, r7\n{step}\
+             add.u64 r5, r5, r8\nloop r9, @body\nstg.u64 r12, [r1 + 0]",
+            count - 1
+        )
+    };
+    let collected = text("xor.u64 r12, r12, r7\n").parse()?;
+    Ok([collected, text("mov.u64 r12, r7\n").parse()?])
+}
+
+#[test]
+fn loops_that_run_with_many_lanes_end_too() -> Outcome {
+    for (reduced, program) in loops((1 << 31) - 1)?.into_iter().enumerate() {
+        for mut backend in backends()? {
+            let buffer = backend.allocate_buffer(8)?;
+            let params = launch(1, 1).with_u64(Register::new(1), buffer.raw());
+            let begin = Instant::now();
+            let limited = params.clone().with_time_limit(LIMIT);
+            let ended = fault(&mut *backend, &program, &limited)?;
+            assert_eq!(ended.kind, FaultKind::TimeLimitExceeded { limit: LIMIT });
+            assert!(begin.elapsed() >= LIMIT);
+            let stop = Stop::new();
+            let asked = stop.clone();
+            let other = std::thread::spawn(move || {
+                std::thread::sleep(LIMIT);
+                asked.request();
+            });
+            let stopped = fault(&mut *backend, &program, &params.with_stop(stop))?;
+            assert_eq!(stopped.kind, FaultKind::Stopped);
+            assert!(other.join().is_ok());
+            for fault in [ended, stopped] {
+                let place = &program.instructions()[fault.pc];
+                assert_eq!(fault.lane, 0, "{fault}");
+                assert_eq!(fault.instruction, place.to_string());
+                assert!(fault.pc >= 5, "{fault}");
+            }
+            if let Some(stats) = kernels(&*backend) {
+                let folded = if reduced == 0 { 2 } else { 0 };
+                assert_eq!((stats.rerolled, stats.reduced), (2, folded), "{stats:?}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_limit_that_is_not_reached_changes_no_result() -> Outcome {
+    for program in loops(5000)? {
+        let mut results = Vec::new();
+        for mut backend in backends()? {
+            for watched in [false, true] {
+                let buffer = backend.allocate_buffer(8)?;
+                let mut params = launch(1, 1).with_u64(Register::new(1), buffer.raw());
+                if watched {
+                    params = params.with_time_limit(PATIENCE).with_stop(Stop::new());
+                }
+                backend.execute_program_with_params(&program, &params)?;
+                let mut bytes = [0; 8];
+                backend.copy_from_buffer(buffer, &mut bytes)?;
+                results.push(u64::from_le_bytes(bytes));
+            }
+            if let Some(stats) = kernels(&*backend) {
+                assert_eq!(stats.rerolled, 2, "{stats:?}");
+            }
+        }
+        // Sines of other devices differ in the last bits.
+        let equal = results.chunks(2).all(|pair| pair[0] == pair[1]);
+        assert!(equal && results[0] != 0, "{results:?}");
+        assert_eq!(results[0], results[4], "{results:?}");
+    }
+    Ok(())
+}
+
+/// A backend on a device that begins with its work when it is waited for.
+fn later() -> Result<(MetalContext, MetalBackend), Box<dyn std::error::Error>> {
+    let order = Order::Shuffled(7);
+    let context = MetalContext::with_order(Device::Cpu, &[&LIBRARY], order)?;
+    let backend = MetalBackend::on(&context, folder(), Effort::Usual)?;
+    Ok((context, backend))
+}
+
+#[test]
+fn a_backend_that_goes_ends_its_programs() -> Outcome {
+    let program: Program = ENDLESS.parse()?;
+    let (context, mut backend) = later()?;
+    let day = Duration::from_secs(24 * 3600);
+    let params = launch(1, 4).with_time_limit(day);
+    prepare(&mut backend, &program, &params)?;
+    let begin = Instant::now();
+    let _ = backend.submit(&program, &params)?;
+    drop(backend);
+    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    // The device has nothing left to do.
+    context.stream().wait()?;
+    assert!(begin.elapsed() < PATIENCE, "{:?}", begin.elapsed());
+    Ok(())
+}
+
+#[test]
+fn waits_last_as_long_as_the_limit() -> Outcome {
+    let program: Program = ENDLESS.parse()?;
+    let (context, mut backend) = later()?;
+    let usual = Duration::from_millis(50);
+    context.set_wait_limit(usual);
+    let params = launch(1, 4).with_time_limit(LIMIT);
+    prepare(&mut backend, &program, &params)?;
+    let ticket = backend.submit(&program, &params)?;
+    assert_eq!(context.wait_limit(), usual + LIMIT);
+    match backend.wait(ticket) {
+        Err(BackendError::Fault(fault)) => {
+            assert_eq!(fault.kind, FaultKind::TimeLimitExceeded { limit: LIMIT });
+        }
+        other => return Err(format!("{other:?}").into()),
+    }
+    assert_eq!(context.wait_limit(), usual);
+    // A device that never ends.
+    let ticket = backend.submit(&program, &params)?;
+    context.inject_fault(InjectedFault::EndlessWait);
+    let begin = Instant::now();
+    match backend.wait(ticket) {
+        Err(BackendError::Device(text)) => assert!(text.contains("200ms"), "{text}"),
+        other => return Err(format!("{other:?}").into()),
+    }
+    assert!(begin.elapsed() >= usual + LIMIT);
     Ok(())
 }

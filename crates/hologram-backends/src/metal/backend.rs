@@ -170,8 +170,8 @@ impl MetalBackend {
     /// they were launched now, the kernels for that.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`] unless the policy lets the interpreter run them; [`BackendError::Compilation`]. Kernels that
-    /// take too long are left out as well.
+    /// [`BackendError::NoCompiler`] and [`BackendError::KernelFolder`] unless the policy lets the interpreter run them;
+    /// [`BackendError::Compilation`]. Kernels that take too long are left out as well.
     pub fn prepare(&mut self, programs: &[(&Program, &ExecutionParams)]) -> Result<usize> {
         let launched = self.launched(programs);
         let shapes: Vec<_> = launched
@@ -181,7 +181,7 @@ impl MetalBackend {
         let context = self.stream.context().clone();
         let stats = &mut self.stats;
         match self.pipelines.prepare(&context, &shapes, stats) {
-            Err(BackendError::NoCompiler(_)) if self.fallback.allows() => Ok(0),
+            Err(error) if self.fallback.takes(&error) => Ok(0),
             prepared => prepared,
         }
     }
@@ -207,6 +207,27 @@ pub(crate) fn base_options(profile: &DeviceProfile) -> Options {
     Options {
         apple: !profile.double_precision,
         ..Options::default()
+    }
+}
+
+impl Drop for MetalBackend {
+    /// Ends the programs that may be ended: what they use goes when they do not run any more.
+    fn drop(&mut self) {
+        let mut ended = false;
+        for pending in self.tickets.open() {
+            if let Pending::Running {
+                watched: Some(watched),
+                ..
+            } = pending
+            {
+                watched.end();
+                ended = true;
+            }
+        }
+        if ended {
+            // Nobody is there to be told of a failure.
+            let _ = self.stream.wait();
+        }
     }
 }
 

@@ -5,9 +5,10 @@ use openvm_metal_common::Execution;
 use super::pending::Pending;
 use super::pipeline::options;
 use super::rerolled::MAX_WORDS;
+use super::watched::Place;
 use super::MetalBackend;
 use crate::backend::launch::ExecutionParams;
-use crate::error::Result;
+use crate::error::{BackendError, Result};
 use crate::handle::BufferHandle;
 use crate::program::Program;
 use crate::translate::{self, Options};
@@ -48,22 +49,20 @@ impl MetalBackend {
         params.launch.check()?;
         validate(program, &options(&self.base, program, params).initial)?;
         let context = self.stream.context().clone();
-        let pipeline = self
+        let found = self
             .pipelines
-            .get(&context, &lanes, &shape, &mut self.stats)?;
+            .get(&context, &lanes, &shape, &mut self.stats);
+        let pipeline = match found {
+            // Vector code takes longer to compile than that of the program as it is.
+            Err(BackendError::CompilationLimit(_)) => return Ok(None),
+            found => found?,
+        };
         if pipeline.plan.slots.len() > MAX_WORDS {
             return Ok(None);
         }
-        let mut encoded = self.encode(pipeline, &launch, None)?;
-        if let Pending::Operations {
-            ended: Some(fault), ..
-        } = &mut encoded
-        {
-            // Of the lanes that work; the instruction is the program's own.
-            let first = program.instructions().first();
-            fault.instruction = first.map_or_else(String::new, ToString::to_string);
-        }
+        let place = Place::of(program, 0, None);
+        let pending = self.encode(&[(pipeline, &launch)], None, Some(place))?;
         self.stats.in_bounds += 1;
-        Ok(Some(encoded))
+        Ok(Some(pending))
     }
 }

@@ -35,6 +35,10 @@ impl MetalBackend {
         params: &ExecutionParams,
     ) -> Result<Pending> {
         self.check_operations(program)?;
+        if params.is_watched() {
+            // Its time is its own.
+            self.stream.wait().map_err(device_error)?;
+        }
         let Self {
             interpreter,
             memory,

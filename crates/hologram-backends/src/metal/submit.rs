@@ -11,7 +11,7 @@ use super::memory::Range;
 use super::operations::is_operations;
 use super::pending::Pending;
 use super::pipeline::{options, Pipeline};
-use super::watched::{counted, not_begun};
+use super::watched::{counted, not_begun, Place};
 use super::MetalBackend;
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::cpu::run_call;
@@ -30,7 +30,6 @@ impl MetalBackend {
         params: &ExecutionParams,
     ) -> Result<Pending> {
         let params = &*counted(params);
-        self.before_watched(params)?;
         if self.is_for_the_interpreter(self.fallback, program, params) {
             return self.interpret(program, params);
         }
@@ -84,15 +83,14 @@ impl MetalBackend {
         let Ok((blocks, lanes)) = params.launch.check() else {
             return false;
         };
+        let params = &*counted(params);
         let length = program.len() as u64;
         let instructions = (blocks * u64::from(lanes)).checked_mul(length);
         instructions.is_some_and(|instructions| instructions <= work)
             && self.stream.context().device_profile().unified
             && program.runs_forward()
             && !is_operations(program)
-            && !self
-                .pipelines
-                .is_known(program, &options(&self.base, program, params))
+            && !self.is_compiled(program, params)
     }
 
     /// Runs a program by the interpreter on this backend's memory.
@@ -124,57 +122,65 @@ impl MetalBackend {
         let pipeline = self
             .pipelines
             .get(&context, program, &shape, &mut self.stats)?;
-        self.encode(pipeline, params, None)
+        self.encode(&[(pipeline, params)], None, None)
     }
 
-    /// Encodes a launch of a pipeline; `scratch` is what stages of one program share.
+    /// Encodes launches of one program, one after another: of all but the last nothing but being ended can be the fault. They share
+    /// `scratch`, the record of faults and what may end them; `place` is where the program is then said to be.
     pub(super) fn encode(
         &mut self,
-        pipeline: Arc<Pipeline>,
-        params: &ExecutionParams,
+        stages: &[(Arc<Pipeline>, &ExecutionParams)],
         scratch: Option<Range>,
+        place: Option<Place>,
     ) -> Result<Pending> {
-        let lanes = params.launch.check()?;
-        if pipeline.plan.table {
-            self.refresh_table()?;
-        }
+        let Some((last, params)) = stages.last() else {
+            return Ok(Pending::Done(Ok(())));
+        };
+        let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
         let mut faults = match self.idle_faults.pop() {
             Some(buffer) => buffer,
             None => fault_buffer(&self.stream)?,
         };
         let watched = self.watch(params)?;
-        let encoded = Launch {
-            pipeline: &pipeline,
-            params,
-            lanes,
-            table: &self.table,
-            shape: self.table_shape,
-            scratch,
-            faults: &mut faults,
-            stop: watched.as_ref().map_or(&self.never, |w| &*w.signal),
-            watched: watched.is_some(),
-        }
-        .encode(&self.stream, &mut self.memory)?;
-        self.stats.launches += 1;
-        let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
-        let begun = match encoded {
-            Encoded::Whole => {
-                return Ok(Pending::Running {
-                    pipeline,
-                    faults,
-                    budget,
-                    watched,
-                })
+        for (pipeline, params) in stages {
+            let lanes = params.launch.check()?;
+            if pipeline.plan.table {
+                self.refresh_table()?;
             }
-            Encoded::Stopped { begun } => begun,
-        };
-        let program = &pipeline.program;
-        let fault = read_fault(&mut faults, &self.stream, program, budget)?;
-        self.idle_faults.push(faults);
-        let fault = fault.unwrap_or_else(|| not_begun(program, begun));
-        Ok(Pending::Operations {
-            uncertain: Vec::new(),
-            ended: self.settled(Some(fault), watched),
+            let encoded = Launch {
+                pipeline,
+                params,
+                lanes,
+                table: &self.table,
+                shape: self.table_shape,
+                scratch,
+                faults: &mut faults,
+                stop: watched.as_ref().map_or(&self.never, |w| &*w.signal),
+                watched: watched.is_some(),
+            }
+            .encode(&self.stream, &mut self.memory)?;
+            self.stats.launches += 1;
+            if let Encoded::Stopped { begun } = encoded {
+                let program = &pipeline.program;
+                let fault = read_fault(&mut faults, &self.stream, program, budget)?;
+                self.idle_faults.push(faults);
+                let fault = fault.unwrap_or_else(|| not_begun(program, begun));
+                let fault = match &place {
+                    Some(place) => place.fault(fault),
+                    None => fault,
+                };
+                return Ok(Pending::Operations {
+                    uncertain: Vec::new(),
+                    ended: self.settled(Some(fault), watched),
+                });
+            }
+        }
+        Ok(Pending::Running {
+            pipeline: last.clone(),
+            faults,
+            budget,
+            watched,
+            place,
         })
     }
 }

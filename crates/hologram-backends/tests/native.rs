@@ -68,10 +68,10 @@ fn elementwise_programs_need_no_tests() -> Outcome {
         "mov_imm.u32 r8, 2\nshl.u64 r5, r255, r8",
     );
     // Some of the lanes do less.
-    let parts = format!(
+    let parts =
         "set.ge.u64 p0, r255, r3\nbra @end, p0\nmul.u64 r5, r255, r4\nldg.f32 r6, [r1 + r5]\nmov_imm.f32 r8, 0\n\
          set.lt.f32 p1, r6, r8\nbra @less, p1\nadd.f32 r6, r6, r6\n@less:\nstg.f32 r6, [r2 + r5]\n@end:"
-    );
+        .to_string();
     for text in [&skip, &skip_exit, &keep, &shift, &parts] {
         let (native, left) = both(text, &params(N))?;
         let stats = native.stats();
@@ -183,5 +183,71 @@ fn without_a_step_left_the_program_ends() -> Outcome {
         other => return Err(format!("{other:?}").into()),
     }
     assert_eq!(native.stats().kernels.launches, 1);
+    Ok(())
+}
+
+#[test]
+fn kernels_that_are_ready_are_used_however_small_the_program() -> Outcome {
+    let mut native = NativeBackend::with_scratch(folder());
+    let buffer = native.allocate_buffer(4 * 512)?;
+    let launch = ExecutionParams::new(LaunchConfig::linear(512, 256))
+        .with_u64(Register::new(1), buffer.raw())
+        .with_u64(Register::new(4), 4);
+    let square =
+        "mul.u64 r5, r255, r4\ncvt.u32.u64 r6, r255\nmul.u32 r6, r6, r6\nstg.u32 r6, [r1 + r5]";
+    let square: Program = square.parse()?;
+    let other: Program =
+        "mul.u64 r5, r255, r4\ncvt.u32.u64 r6, r5\nstg.u32 r6, [r1 + r5]".parse()?;
+    assert_eq!(native.prepare(&[(&square, &launch)])?, 1);
+    native.execute_program_with_params(&square, &launch)?;
+    let mut bytes = [0; 4];
+    native.copy_from_buffer_at(buffer, 4 * 511, &mut bytes)?;
+    assert_eq!(u32::from_le_bytes(bytes), 511 * 511);
+    native.execute_program_with_params(&other, &launch)?;
+    let stats = native.stats();
+    assert_eq!(
+        (stats.kernels.in_bounds, stats.interpreted),
+        (1, 1),
+        "{stats:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn without_a_folder_for_kernels_programs_are_interpreted() -> Outcome {
+    let own = std::env::temp_dir().join(format!("hologram-folder-{}", std::process::id()));
+    std::fs::create_dir_all(&own)?;
+    let file = own.join("file");
+    std::fs::write(&file, "no folder")?;
+    // One kernel: what reads its lane's number is run by no other lanes.
+    let text = "mov.u64 r6, r255\nmov_imm.u32 r2, 99\nmov_imm.u64 r4, 0\nmov_imm.u64 r3, 1\n\
+                @again:\nadd.u64 r4, r4, r3\nloop r2, @again\nstg.u64 r4, [r1 + 0]";
+    let program: Program = text.parse()?;
+    let run = |folder: PathBuf| {
+        let mut native = NativeBackend::with_scratch(folder);
+        let buffer = native.allocate_buffer(8)?;
+        let launch = ExecutionParams::default().with_u64(Register::new(1), buffer.raw());
+        native.execute_program_with_params(&program, &launch)?;
+        let mut bytes = [0; 8];
+        native.copy_from_buffer(buffer, &mut bytes)?;
+        assert_eq!(u64::from_le_bytes(bytes), 100);
+        let stats = native.stats();
+        Ok::<_, BackendError>((stats.kernels.launches, stats.without_compiler))
+    };
+    // One that cannot be made.
+    assert_eq!(run(file.join("kernels"))?, (0, 1));
+    // One with files that cannot be loaded, as on a disk that was full.
+    let folder = own.join("kernels");
+    assert_eq!(run(folder.clone())?, (1, 0));
+    for entry in std::fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|kind| kind == "so") {
+            // Another file of the name: the process may still use the one that it loaded.
+            std::fs::remove_file(&path)?;
+            std::fs::write(&path, "")?;
+        }
+    }
+    assert_eq!(run(folder)?, (0, 1));
+    std::fs::remove_dir_all(&own)?;
     Ok(())
 }

@@ -130,6 +130,9 @@ pub enum BackendError {
     /// Run-time compilation failed, with the compiler's message.
     #[error("compilation: {0}")]
     Compilation(String),
+    /// The folder of compiled kernels cannot be written, or nothing be loaded from it.
+    #[error("kernel folder: {0}")]
+    KernelFolder(String),
     /// Run-time compilation was ended because it took too long.
     #[error("compilation: {0}")]
     CompilationLimit(String),

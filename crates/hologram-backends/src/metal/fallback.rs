@@ -16,8 +16,8 @@ pub enum Fallback {
     #[default]
     Never,
     /// When the device cannot run the program: instructions, sizes and types that kernels do not have, no compiler on
-    /// this machine, one that takes too long (`MetalBackend::set_compile_limit`). A kernel that the compiler rejects is still
-    /// an error.
+    /// this machine, no folder to keep kernels in, a compiler that takes too long (`MetalBackend::set_compile_limit`). A kernel
+    /// that the compiler rejects is still an error.
     WhenUnsupported,
     /// Then, and for small programs whose kernel is not compiled yet: without jumps back or calls, of at most `work`
     /// instructions times lanes, on devices that share the host's memory.
@@ -94,6 +94,7 @@ pub(super) fn is_unsupported(error: &BackendError) -> bool {
             | B::UnsupportedOperation(_)
             | B::SharedMemoryAllocationFailed { .. }
             | B::NoCompiler(_)
+            | B::KernelFolder(_)
             | B::CompilationLimit(_)
     )
 }
@@ -104,6 +105,7 @@ pub(super) fn with_remedy(mut error: BackendError) -> BackendError {
     if let B::UnsupportedInstruction { reason: text, .. }
     | B::UnsupportedOperation(text)
     | B::NoCompiler(text)
+    | B::KernelFolder(text)
     | B::CompilationLimit(text) = &mut error
     {
         text.push_str("; with the fallback policy `when-unsupported` the interpreter runs it");

@@ -21,6 +21,10 @@ pub const TABLE: u8 = 3;
 /// Buffer index of the word that ends the program.
 pub const STOP: u8 = 4;
 
+/// Options for all kernels. Products and sums stay apart, and sums of addresses wrap: buffers lie before or behind what kernels
+/// are given.
+const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
+
 /// How much work compilers put into kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
@@ -56,7 +60,7 @@ impl UnitCompiler {
                 "Metal devices compile the text themselves".into(),
             )),
             _ => Toolchain::new(&scratch)
-                .map(|tools| tools.with_options(&["-ffp-contract=off"]))
+                .map(|tools| tools.with_options(&OPTIONS))
                 .map_err(|error| failure(&error, error.to_string())),
         };
         Self {
@@ -81,7 +85,7 @@ impl UnitCompiler {
     /// Whether units can be compiled.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`], [`BackendError::Compilation`] that say why not.
+    /// [`BackendError::NoCompiler`], [`BackendError::KernelFolder`], [`BackendError::Compilation`] that say why not.
     pub fn check(&self) -> Result<()> {
         match self.kind {
             DeviceKind::Metal => Ok(()),
@@ -93,7 +97,7 @@ impl UnitCompiler {
     ///
     /// # Errors
     /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message;
-    /// [`BackendError::CompilationLimit`].
+    /// [`BackendError::CompilationLimit`]; [`BackendError::KernelFolder`].
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
         let text = match self.kind {
             DeviceKind::Metal => translate::apple_unit(kernels.iter().copied()),
@@ -136,7 +140,7 @@ impl UnitCompiler {
 
     /// PTX of a unit, from the folder if it was compiled before.
     fn ptx(&self, name: &str, text: &str, kernels: usize) -> Result<String> {
-        let key = hash(&[text, &format!("{:?} {PTX_ABI}", self.effort)]);
+        let key = hash(&[text, &format!("{:?} {PTX_ABI} {OPTIONS:?}", self.effort)]);
         let path = self.scratch.join(format!("{name}-{key}.ptx"));
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
@@ -181,12 +185,15 @@ impl UnitCompiler {
     }
 }
 
-/// What a failure of the tools is here: a missing tool or a compilation that failed.
+/// What a failure of the tools is here: a missing tool, a folder that cannot be written, or a compilation that failed.
 fn failure(error: &BuildError, text: String) -> BackendError {
     match error {
         BuildError::NoCompiler { .. }
         | BuildError::OldCompiler { .. }
         | BuildError::Tool { .. } => BackendError::NoCompiler(text),
+        BuildError::Io { .. } => {
+            BackendError::KernelFolder(format!("{text}; HOLOGRAM_CACHE names another folder"))
+        }
         BuildError::TooLong { seconds, .. } => BackendError::CompilationLimit(format!(
             "more than {seconds} s of processor time; `set_compile_limit` sets the limit"
         )),

@@ -20,12 +20,13 @@ use crate::program::Program;
 /// those of [`CpuBackend`], whose interpreter runs what no kernel can, and small programs whose kernel is not compiled yet
 /// ([`Fallback::ADAPTIVE`]); [`NativeStats`] says how often.
 ///
-/// Programs have run when `submit` returns. The compiler is looked for at the first program; without one the interpreter
-/// runs all of them, which [`NativeStats::without_compiler`] counts.
+/// Programs have run when `submit` returns. The compiler is looked for at the first program; without one, or without a folder to
+/// keep kernels in, the interpreter runs all of them, which [`NativeStats::without_compiler`] counts.
 pub struct NativeBackend {
+    // Dropped first: it uses the host's memory.
+    kernels: Option<Box<MetalBackend>>,
     host: CpuBackend,
     folder: PathBuf,
-    kernels: Option<Box<MetalBackend>>,
     /// Seconds of processor time for a kernel, if they are set.
     compile_limit: Option<u32>,
     /// Buffers or pools were made or freed since kernels were told where they are.
@@ -39,7 +40,8 @@ pub struct NativeBackend {
 pub struct NativeStats {
     /// Programs that the interpreter ran.
     pub interpreted: u64,
-    /// Of these, programs that are no kernels because there is no C++ compiler.
+    /// Of these, programs that are no kernels because there is no C++ compiler, or no folder that kernels can be written to and
+    /// loaded from.
     pub without_compiler: u64,
     /// Programs that the interpreter validated and decoded.
     pub programs_prepared: u64,
@@ -62,9 +64,9 @@ impl NativeBackend {
     /// The same; compiled kernels are kept in `folder` and used again by later processes.
     pub fn with_scratch(folder: PathBuf) -> Self {
         Self {
+            kernels: None,
             host: CpuBackend::new(),
             folder,
-            kernels: None,
             compile_limit: None,
             moved: true,
             interpreted: 0,
@@ -104,7 +106,9 @@ impl NativeBackend {
             Ok(false) => self.interpret(program, params),
             Err(BackendError::Fault(fault)) => Ok(Some(fault)),
             Err(error) if Fallback::WhenUnsupported.takes(&error) => {
-                self.without_compiler += u64::from(matches!(error, BackendError::NoCompiler(_)));
+                use BackendError::{KernelFolder, NoCompiler};
+                let cannot = matches!(error, NoCompiler(_) | KernelFolder(_));
+                self.without_compiler += u64::from(cannot);
                 self.interpret(program, params)
             }
             Err(error) => Err(error),

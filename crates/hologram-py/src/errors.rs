@@ -107,7 +107,9 @@ fn class_of_backend(error: &BackendError) -> &'static str {
         B::BufferOutOfBounds { .. } | B::PoolOutOfBounds { .. } | B::OverlappingCopy { .. } => {
             "ShapeError"
         }
-        B::NoCompiler(_) | B::Compilation(_) | B::CompilationLimit(_) => "CompilationError",
+        B::NoCompiler(_) | B::KernelFolder(_) | B::Compilation(_) | B::CompilationLimit(_) => {
+            "CompilationError"
+        }
         _ => "DeviceError",
     }
 }

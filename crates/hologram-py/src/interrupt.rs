@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// Between two questions whether there was a signal.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Between two questions whether there was a signal: what Ctrl-C takes before the program is asked to end. A question costs
+/// about a microsecond, when no other thread of Python runs.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Instructions times lanes of a program that ends before anybody could press a key.
 const SHORT: u64 = 1 << 24;
 
@@ -26,8 +27,18 @@ pub fn is_short(program: &Program, params: &ExecutionParams) -> bool {
         && !program.instructions().iter().any(|i| i.is_intrinsic())
 }
 
-/// Does some work that ends when `stop` is asked for, which a signal with a handler that raises does: Ctrl-C. The work is done by
-/// another thread, because Python's handlers run in this one, if it is the main thread.
+/// Whether this thread is the one that Python's handlers of signals run in.
+fn is_main(py: Python<'_>) -> PyResult<bool> {
+    let threading = py.import("threading")?;
+    let main = threading.call_method0("main_thread")?.getattr("ident")?;
+    main.eq(threading.call_method0("get_ident")?)
+}
+
+/// Does some work that ends when `stop` is asked for, which a signal with a handler that raises does: Ctrl-C. In the main thread
+/// the work is done by another one, because Python's handlers run in this; in others there are no handlers, and it is done as it is.
+///
+/// A handler that raises is what counts, also if the work ends by itself meanwhile. A signal that comes behind the last question
+/// is Python's own matter, as between any two calls.
 ///
 /// # Errors
 /// What the handler raises, when the work has ended.
@@ -36,6 +47,9 @@ pub fn interruptible<T: Send>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
+    if !is_main(py)? {
+        return Ok(py.detach(work));
+    }
     py.detach(|| {
         thread::scope(|scope| {
             // Ends with the work, because the thread drops it then.

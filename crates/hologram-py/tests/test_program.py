@@ -256,7 +256,8 @@ def test_ctrl_c_ends_a_program(ex):
         ex.run(program, block=4, step_budget=NO_STEPS)
     ended = time.monotonic()
     timer.join()
-    # A second on a machine of its own.
+    # Some hundredths of a second, and a second at most is wanted. Where other tests keep all processors busy, threads of this one
+    # may wait for seconds until they run.
     assert ended - pressed[0] < 10
     # The executor lives on.
     out = ex.allocate(1, "uint32")

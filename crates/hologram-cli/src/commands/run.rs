@@ -125,7 +125,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
         let by = match (metal, native) {
             (Some(metal), _) if metal.stats().interpreted > 0 => ", by the interpreter",
             (_, Some(native)) if native.without_compiler > 0 => {
-                ", by the interpreter: there is no C++ compiler"
+                ", by the interpreter: there is no C++ compiler, or no folder for kernels"
             }
             (_, Some(native)) if native.interpreted > 0 => ", by the interpreter",
             _ => "",

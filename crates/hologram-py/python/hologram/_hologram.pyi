@@ -28,7 +28,8 @@ class Executor:
         """
         Args:
             backend: "auto" is metal, else cuda, else cpu. On "cpu" programs are compiled kernels; the reference interpreter runs
-                those that no kernel can, small ones instead of compiling them, and all where there is no C++ compiler:
+                those that no kernel can, small ones instead of compiling them, and all where there is no C++ compiler or no folder
+                for kernels (`HOLOGRAM_CACHE`):
                 `stats()["backend_interpreted"]` and `["backend_without_compiler"]` count. "interpreter" interprets all.
             fallback: when programs that a Metal or CUDA device cannot run are interpreted on the processor, on the
                 device's buffers; "adaptive": also small ones instead of compiling them. Each time counts in

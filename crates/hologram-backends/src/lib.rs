@@ -21,10 +21,12 @@ pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;
+pub mod native;
 pub mod program;
 mod program_error;
 pub mod random;
 pub mod semantics;
+mod stop;
 pub mod table;
 pub mod translate;
 pub mod validate;
@@ -42,4 +44,5 @@ pub use isa::{
 pub use program::builder::ProgramBuilder;
 pub use program::Program;
 pub use program_error::ProgramError;
+pub use stop::Stop;
 pub use validate::{ValidationError, ValidationErrorKind};

@@ -63,6 +63,7 @@ fn emitted() -> Result<Vec<Emitted>, BackendError> {
             linear: n % 2 == 0,
             tight_budget: n % 3 == 0,
             unlimited: n % 5 == 0,
+            in_bounds: false,
             initial,
         };
         let plan = translate(&program, &options)?;

@@ -1,11 +1,11 @@
 //! Programs on devices of `openvm-metal-common`: the one in `OPENVM_METAL_DEVICE`, else the CPU in both modes.
 
-use hologram_backends::metal::MetalBackend;
+use hologram_backends::metal::{Effort, MetalBackend, LIBRARY};
 use hologram_backends::{
     Backend, BackendError, BufferHandle, Dim3, ExecutionParams, Fault, FaultKind, LaunchConfig,
     Program, Register, Ticket,
 };
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, DeviceProfile, Execution, MetalContext};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -62,8 +62,12 @@ fn lanes_add_vectors() -> Outcome {
                 backend.free_buffer(handle)?;
             }
         }
-        assert_eq!(backend.stats().kernels_compiled, 1, "one shape");
-        assert_eq!(backend.stats().pipeline_hits, 2);
+        // One shape; on processors another for many lanes that stay inside their buffers.
+        let apart = backend.context().device_profile().execution == Execution::MultiCore;
+        let stats = backend.stats();
+        assert_eq!(stats.in_bounds, u64::from(apart));
+        assert_eq!(stats.kernels_compiled, 1 + stats.in_bounds);
+        assert_eq!(stats.pipeline_hits, 2 - stats.in_bounds);
     }
     Ok(())
 }
@@ -274,7 +278,7 @@ fn memory_is_recycled_grows_and_checks() -> Outcome {
                 );
             }
         }
-        assert_eq!(backend.memory_use(), (before, 1 << 20));
+        assert_eq!(backend.memory_use().0, before);
         let large = backend.allocate_buffer(3 << 20)?;
         backend.copy_buffer(keep, 0, large, 2 << 20, 1000)?;
         let mut data = vec![0; 1000];
@@ -370,5 +374,72 @@ fn tickets_are_waited_for_once() -> Outcome {
         let none = LaunchConfig::new(Dim3::new(0, 1, 1), Dim3::linear(1));
         assert!(backend.execute_program(&good, &none).is_err());
     }
+    Ok(())
+}
+
+/// Makes six buffers of 48 MiB, looks whether all keep what is written, and frees them.
+fn make_and_free(backend: &mut MetalBackend) -> Outcome {
+    const SIZE: usize = 48 << 20;
+    let mut made = Vec::new();
+    for number in 0..6u8 {
+        let buffer = backend.allocate_buffer(SIZE)?;
+        backend.copy_to_buffer_at(buffer, SIZE - 5, &[number + 1; 5])?;
+        made.push(buffer);
+    }
+    assert_eq!(backend.memory_use().0, 6 * SIZE);
+    for (number, buffer) in made.into_iter().enumerate() {
+        let mut bytes = [0; 6];
+        backend.copy_from_buffer_at(buffer, SIZE - 6, &mut bytes)?;
+        let last = number as u8 + 1;
+        assert_eq!(bytes, [0, last, last, last, last, last]);
+        backend.free_buffer(buffer)?;
+    }
+    assert_eq!(backend.memory_use().0, 0);
+    Ok(())
+}
+
+#[test]
+fn memory_grows_without_a_copy_and_goes_back() -> Outcome {
+    for mut backend in backends()? {
+        let before = backend.context().memory().reserved;
+        make_and_free(&mut backend)?;
+        let memory = backend.context().memory();
+        // A segment of the pool holds one of them: at no time was there room for the old and the new.
+        let added = memory.peak_reserved - before;
+        assert!(added <= 6 * (64 << 20), "{added}");
+        assert!(memory.reserved <= before + (64 << 20), "{memory:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn an_arena_is_small_again_without_buffers() -> Outcome {
+    // Kernels of Apple GPUs reach only what they are given.
+    let profile = DeviceProfile::named("m1-8gb")?;
+    let context = MetalContext::builder(Device::Cpu)
+        .libraries(&[&LIBRARY])
+        .profile(profile)
+        .open()?;
+    let scratch = std::env::temp_dir().join("hologram-metal-test");
+    let mut backend = MetalBackend::on(&context, scratch, Effort::Usual)?;
+    let (_, before) = backend.memory_use();
+    make_and_free(&mut backend)?;
+    assert_eq!(backend.memory_use(), (0, before));
+    // Programs run on it.
+    let buffers = [
+        backend.allocate_buffer(8)?,
+        backend.allocate_buffer(8 << 20)?,
+    ];
+    let program: Program =
+        "ldg.u32 r3, [r1 + 4]\nadd.u32 r3, r3, r3\nmov_imm.u64 r4, 8388604\nstg.u32 r3, [r2 + r4]"
+            .parse()?;
+    backend.copy_to_buffer(buffers[0], &[0, 0, 0, 0, 21, 0, 0, 0])?;
+    let params = linear(1, 1)
+        .with_u64(Register::new(1), buffers[0].raw())
+        .with_u64(Register::new(2), buffers[1].raw());
+    backend.execute_program_with_params(&program, &params)?;
+    let mut bytes = [0; 4];
+    backend.copy_from_buffer_at(buffers[1], (8 << 20) - 4, &mut bytes)?;
+    assert_eq!(bytes, [42, 0, 0, 0]);
     Ok(())
 }

@@ -3,8 +3,9 @@
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::hostile::attempt;
 use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::random::{Comparison, Features};
-use hologram_backends::{Backend, BackendError, LaunchConfig, Program};
+use hologram_backends::{Backend, BackendError, ExecutionParams, LaunchConfig, Program, Register};
 use openvm_metal_common::Device;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -75,5 +76,32 @@ fn programs_are_refused_or_interpreted() -> Outcome {
         matches!(error, Err(BackendError::Validation(_))),
         "{error:?}"
     );
+    Ok(())
+}
+
+#[test]
+fn the_processor_interprets_and_says_so() -> Outcome {
+    // Sets the environment.
+    open()?;
+    let folder = std::env::temp_dir().join(format!("hologram-none-{}", std::process::id()));
+    let mut backend = NativeBackend::with_scratch(folder);
+    let buffer = backend.allocate_buffer(8 * 1000)?;
+    let text = "mov_imm.u64 r2, 8\nmul.u64 r3, r255, r2\nstg.u64 r255, [r1 + r3]";
+    let program: Program = text.parse()?;
+    // Too many lanes for a program that is better interpreted than compiled.
+    let wide = "mov_imm.u64 r2, 8\n".to_owned() + &"mul.u64 r3, r255, r2\n".repeat(100);
+    let wide: Program = format!("{wide}stg.u64 r255, [r1 + r3]").parse()?;
+    let launch = ExecutionParams::new(LaunchConfig::linear(1000, 1000))
+        .with_u64(Register::new(1), buffer.raw());
+    backend.execute_program_with_params(&program, &launch)?;
+    let stats = backend.stats();
+    assert_eq!((stats.interpreted, stats.without_compiler), (1, 0));
+    backend.execute_program_with_params(&wide, &launch)?;
+    let mut bytes = [0; 8];
+    backend.copy_from_buffer_at(buffer, 8 * 999, &mut bytes)?;
+    assert_eq!(u64::from_le_bytes(bytes), 999);
+    let stats = backend.stats();
+    assert_eq!((stats.interpreted, stats.without_compiler), (2, 1));
+    assert_eq!(stats.kernels.launches, 0);
     Ok(())
 }

@@ -3,21 +3,24 @@
 use clap::ValueEnum;
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, Result};
 use openvm_metal_common::Device;
 
 /// What runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
-    /// An Apple GPU, else an NVIDIA GPU, else the interpreter.
+    /// An Apple GPU, else an NVIDIA GPU, else the processor.
     Auto,
     /// Fused kernels on an Apple GPU.
     Metal,
     /// Fused kernels on an NVIDIA GPU.
     Cuda,
-    /// The interpreter.
+    /// The processor: fused kernels, compiled by the C++ compiler, and the interpreter for what no kernel can run.
     Cpu,
-    /// Fused kernels on the processor, compiled by the C++ compiler.
+    /// The interpreter.
+    Interpreter,
+    /// Fused kernels on the processor and nothing else, as on a GPU.
     CpuKernels,
 }
 
@@ -31,7 +34,10 @@ impl BackendName {
             Self::Metal => Device::Metal,
             Self::Cuda => Device::Cuda(0),
             Self::CpuKernels => Device::Cpu,
-            Self::Cpu => return Ok((Box::new(CpuBackend::new()), "the interpreter".to_owned())),
+            Self::Cpu => return Ok((Box::new(NativeBackend::new()), "the processor".to_owned())),
+            Self::Interpreter => {
+                return Ok((Box::new(CpuBackend::new()), "the interpreter".to_owned()))
+            }
             Self::Auto => {
                 return Self::Metal
                     .open(fallback)

@@ -83,6 +83,9 @@ impl CliError {
             },
             Self::Backend(BackendError::Fault(fault)) => match fault.kind {
                 FaultKind::StepBudgetExceeded { .. } => Some("`--steps N` allows more steps"),
+                FaultKind::TimeLimitExceeded { .. } => {
+                    Some("`--time-limit SECONDS` allows more time")
+                }
                 FaultKind::InvalidBufferHandle { .. } => {
                     Some("the buffers of --buffer have the handles 1, 2, 3, ... in their order")
                 }

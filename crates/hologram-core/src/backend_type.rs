@@ -5,8 +5,10 @@ use std::fmt;
 /// Where an executor runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackendType {
-    /// The processor.
+    /// The processor: programs as compiled kernels.
     Cpu,
+    /// The processor: programs by the reference interpreter.
+    Interpreter,
     /// An Apple GPU.
     Metal,
     /// An NVIDIA GPU.
@@ -15,15 +17,21 @@ pub enum BackendType {
 
 impl BackendType {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Cpu, Self::Metal, Self::Cuda];
+    pub const ALL: [Self; 4] = [Self::Cpu, Self::Interpreter, Self::Metal, Self::Cuda];
 
-    /// `cpu`, `metal` or `cuda`.
+    /// `cpu`, `interpreter`, `metal` or `cuda`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::Interpreter => "interpreter",
             Self::Metal => "metal",
             Self::Cuda => "cuda",
         }
+    }
+
+    /// Whether programs and operations run on the host's memory, and have run when the call returns.
+    pub const fn is_host(self) -> bool {
+        matches!(self, Self::Cpu | Self::Interpreter)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::metal::{Fallback, MetalBackend, MetalStats};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::Backend;
 use openvm_metal_common::{Device, DeviceKind};
 
@@ -19,7 +20,7 @@ impl FromStr for BackendType {
             .find(|backend| backend.name() == name)
             .ok_or_else(|| Error::InvalidArgument {
                 argument: "backend",
-                reason: format!("`{name}` is none of cpu, metal, cuda"),
+                reason: format!("`{name}` is none of cpu, interpreter, metal, cuda"),
             })
     }
 }
@@ -40,6 +41,7 @@ fn cpu_name() -> String {
 pub fn find(backend: BackendType) -> Result<String> {
     let kind = match backend {
         BackendType::Cpu => return Ok(cpu_name()),
+        BackendType::Interpreter => return Ok(format!("{}, interpreter", cpu_name())),
         BackendType::Metal => DeviceKind::Metal,
         BackendType::Cuda => DeviceKind::Cuda,
     };
@@ -61,7 +63,8 @@ pub fn find(backend: BackendType) -> Result<String> {
 pub(crate) fn open(backend: BackendType) -> Result<Opened> {
     let name = find(backend)?;
     let made: Box<dyn Backend> = match backend {
-        BackendType::Cpu => Box::new(CpuBackend::new()),
+        BackendType::Cpu => Box::new(NativeBackend::new()),
+        BackendType::Interpreter => Box::new(CpuBackend::new()),
         BackendType::Metal => Box::new(MetalBackend::new(Device::Metal)?),
         BackendType::Cuda => Box::new(MetalBackend::new(Device::Cuda(0))?),
     };
@@ -82,46 +85,63 @@ pub(crate) fn open_auto() -> Result<(Opened, BackendType)> {
     Ok((open(BackendType::Cpu)?, BackendType::Cpu))
 }
 
-/// Sets when a backend lets the interpreter run what its device cannot; the others run everything anyway.
+/// Sets when a backend lets the interpreter run what its device cannot; those of the processor run everything anyway.
 pub(crate) fn set_fallback(backend: &mut dyn Backend, policy: Fallback) {
     if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
         metal.set_fallback(policy);
     }
 }
 
-/// Sets how long a backend may compile a kernel; the interpreter compiles nothing.
+/// Sets how long a backend may compile a kernel; the interpreter alone compiles nothing.
 pub(crate) fn set_compile_limit(backend: &mut dyn Backend, seconds: Option<u32>) {
     if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
         metal.set_compile_limit(seconds);
+    } else if let Some(native) = backend.as_any_mut().downcast_mut::<NativeBackend>() {
+        native.set_compile_limit(seconds);
     }
 }
 
 /// What a backend of ours counts; nothing of another.
 pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
     if let Some(metal) = backend.as_any().downcast_ref::<MetalBackend>() {
-        let stats = metal.stats();
-        let compiling = u64::try_from(stats.compile_time.as_micros()).unwrap_or(u64::MAX);
-        return vec![
-            ("launches", stats.launches),
-            ("interpreted", stats.interpreted),
-            ("intrinsics", stats.intrinsics),
-            ("operation_programs", stats.operation_programs),
-            ("rerolled", stats.rerolled),
-            ("reduced", stats.reduced),
-            ("pipeline_hits", stats.pipeline_hits),
-            ("kernel_hits", stats.kernel_hits),
-            ("units_compiled", stats.units_compiled),
-            ("kernels_compiled", stats.kernels_compiled),
-            ("compile_time_us", compiling),
-            ("faults", stats.faults),
-        ];
+        return of_kernels(&metal.stats()).to_vec();
+    }
+    if let Some(native) = backend.as_any().downcast_ref::<NativeBackend>() {
+        let stats = native.stats();
+        let mut kernels = stats.kernels;
+        kernels.interpreted = stats.interpreted;
+        let mut all = of_kernels(&kernels).to_vec();
+        all.push(("without_compiler", stats.without_compiler));
+        all.push(("programs_prepared", stats.programs_prepared));
+        return all;
     }
     if let Some(cpu) = backend.as_any().downcast_ref::<CpuBackend>() {
         let stats = cpu.stats();
         return vec![
+            ("interpreted", stats.launches),
             ("launches", stats.launches),
             ("programs_prepared", stats.programs_prepared),
         ];
     }
     Vec::new()
+}
+
+/// What kernels count.
+fn of_kernels(stats: &MetalStats) -> [(&'static str, u64); 13] {
+    let compiling = u64::try_from(stats.compile_time.as_micros()).unwrap_or(u64::MAX);
+    [
+        ("launches", stats.launches),
+        ("interpreted", stats.interpreted),
+        ("intrinsics", stats.intrinsics),
+        ("operation_programs", stats.operation_programs),
+        ("rerolled", stats.rerolled),
+        ("reduced", stats.reduced),
+        ("in_bounds", stats.in_bounds),
+        ("pipeline_hits", stats.pipeline_hits),
+        ("kernel_hits", stats.kernel_hits),
+        ("units_compiled", stats.units_compiled),
+        ("kernels_compiled", stats.kernels_compiled),
+        ("compile_time_us", compiling),
+        ("faults", stats.faults),
+    ]
 }

@@ -70,12 +70,13 @@ impl Executor {
     }
 
     /// Sets what happens to programs and operations that a Metal or CUDA device cannot run:
-    /// [`Fallback::Never`] unless set. The CPU's interpreter runs everything.
+    /// [`Fallback::Never`] unless set. On the CPU the interpreter runs what no kernel can, always: see
+    /// [`NativeBackend`](hologram_backends::native::NativeBackend).
     pub fn set_fallback(&self, policy: Fallback) {
         device::set_fallback(self.shared.lock().backend.as_mut(), policy);
     }
 
-    /// Sets the most seconds of processor time that compiling a kernel for a Metal or CUDA device may take, `None` for the usual
+    /// Sets the most seconds of processor time that compiling a kernel may take, `None` for the usual
     /// limit: see [`MetalBackend::set_compile_limit`](hologram_backends::metal::MetalBackend::set_compile_limit).
     pub fn set_compile_limit(&self, seconds: Option<u32>) {
         device::set_compile_limit(self.shared.lock().backend.as_mut(), seconds);

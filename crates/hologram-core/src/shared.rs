@@ -48,7 +48,7 @@ impl Shared {
                 stats: Stats::default(),
                 pending: Vec::new(),
                 classes: 0,
-                eager: kind == BackendType::Cpu,
+                eager: kind.is_host(),
                 fence: None,
             }),
             orphans: Mutex::new(Vec::new()),

@@ -1,5 +1,7 @@
 //! Sizes as Python gives them, with errors that name the argument, its value and the limit.
 
+use std::time::Duration;
+
 use hologram_backends::Dim3;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -29,6 +31,24 @@ pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
 /// Those of [`size`].
 pub fn optional_size(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<usize>> {
     value.map(|value| size(name, value)).transpose()
+}
+
+/// Seconds, of an argument that may be left out.
+///
+/// # Errors
+/// `TypeError` for what is no number, `ArgumentError` for one that is not above 0, or beyond what clocks count.
+pub fn optional_seconds(
+    name: &str,
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Duration>> {
+    let Some(value) = value else { return Ok(None) };
+    let seconds: f64 = value.extract()?;
+    let found = Duration::try_from_secs_f64(seconds).ok();
+    let found = found.filter(|limit| !limit.is_zero());
+    found.map(Some).ok_or_else(|| {
+        let message = format!("{name}: {value}, must be a number of seconds above 0");
+        exception("ArgumentError", message)
+    })
 }
 
 /// `None`, `x`, `(x,)`, `(x, y)` or `(x, y, z)`.

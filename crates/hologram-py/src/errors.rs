@@ -1,6 +1,6 @@
 //! Errors of the core as the exceptions of `hologram.errors`.
 
-use hologram_backends::BackendError;
+use hologram_backends::{BackendError, FaultKind};
 use hologram_core::Error;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -97,14 +97,19 @@ fn class_of_backend(error: &BackendError) -> &'static str {
     match error {
         B::OutOfMemory { .. } => "OutOfMemoryError",
         B::Program(_) | B::Validation(_) => "ProgramError",
-        B::Fault(_) => "FaultError",
+        B::Fault(fault) => match fault.kind {
+            FaultKind::TimeLimitExceeded { .. } => "TimeLimitError",
+            _ => "FaultError",
+        },
         B::InvalidLaunchConfig { .. } | B::SharedMemoryAllocationFailed { .. } => "LaunchError",
         B::UnsupportedInstruction { .. } | B::UnsupportedOperation(_) => "UnsupportedError",
         B::InvalidIntrinsic { .. } => "DTypeError",
         B::BufferOutOfBounds { .. } | B::PoolOutOfBounds { .. } | B::OverlappingCopy { .. } => {
             "ShapeError"
         }
-        B::NoCompiler(_) | B::Compilation(_) | B::CompilationLimit(_) => "CompilationError",
+        B::NoCompiler(_) | B::KernelFolder(_) | B::Compilation(_) | B::CompilationLimit(_) => {
+            "CompilationError"
+        }
         _ => "DeviceError",
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use hologram_backends::metal::{Fallback, UnknownFallback};
-use hologram_backends::{ExecutionParams, LaunchConfig, Register, Ty};
+use hologram_backends::{ExecutionParams, LaunchConfig, Register, Stop, Ty};
 use hologram_core::{device, BackendType, Executor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -12,6 +12,7 @@ use crate::arguments;
 use crate::buffer::PyBuffer;
 use crate::dtype;
 use crate::errors::{exception, OrRaise};
+use crate::interrupt;
 use crate::names;
 use crate::process::{self, Own};
 use crate::program::PyProgram;
@@ -78,7 +79,7 @@ impl PyExecutor {
         })
     }
 
-    /// Where it runs: "cpu", "metal" or "cuda".
+    /// Where it runs: "cpu", "interpreter", "metal" or "cuda".
     #[getter]
     fn backend(&self) -> &'static str {
         self.backend.name()
@@ -194,8 +195,8 @@ impl PyExecutor {
         Ok(buffer)
     }
 
-    /// Runs a program and waits for it.
-    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = None, registers = None, step_budget = None, class_from_block = false, allow_reassociation = false))]
+    /// Runs a program and waits for it; Ctrl-C ends it.
+    #[pyo3(signature = (program, *, grid = None, block = None, shared_memory = None, registers = None, step_budget = None, time_limit = None, class_from_block = false, allow_reassociation = false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn run(
         &self,
@@ -206,6 +207,7 @@ impl PyExecutor {
         shared_memory: Option<&Bound<'_, PyAny>>,
         registers: Option<&Bound<'_, PyDict>>,
         step_budget: Option<&Bound<'_, PyAny>>,
+        time_limit: Option<&Bound<'_, PyAny>>,
         class_from_block: bool,
         allow_reassociation: bool,
     ) -> PyResult<()> {
@@ -217,6 +219,7 @@ impl PyExecutor {
         let mut params = ExecutionParams::new(launch);
         params.step_budget =
             arguments::optional_size("step_budget", step_budget)?.map(|steps| steps as u64);
+        params.time_limit = arguments::optional_seconds("time_limit", time_limit)?;
         params.class_from_block = class_from_block;
         params.allow_reassociation = allow_reassociation;
         // Clones keep the buffers alive while the program runs.
@@ -239,11 +242,16 @@ impl PyExecutor {
                 params = params.with_u64(register, dtype::to_bits(Ty::U64, &value)?);
             }
         }
-        let result = py
-            .detach(|| executor.run(program.inner(), &params))
-            .or_raise();
+        let program = program.inner();
+        let result = if interrupt::is_short(program, &params) {
+            py.detach(|| executor.run(program, &params))
+        } else {
+            let stop = Stop::new();
+            let params = params.with_stop(stop.clone());
+            interrupt::interruptible(py, &stop, || executor.run(program, &params))?
+        };
         drop(used);
-        result
+        result.or_raise()
     }
 
     /// Ends its use; memory goes with the last of its buffers.

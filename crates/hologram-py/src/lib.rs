@@ -8,6 +8,7 @@ mod dtype;
 mod errors;
 mod executor;
 mod expression;
+mod interrupt;
 mod names;
 mod ops;
 mod process;

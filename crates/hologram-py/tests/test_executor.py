@@ -35,7 +35,7 @@ def test_cpu():
 
 def test_backends_are_listed_with_reasons():
     listed = {name: (there, text) for name, there, text in hologram.backends()}
-    assert set(listed) == {"cpu", "metal", "cuda"}
+    assert set(listed) == {"cpu", "interpreter", "metal", "cuda"}
     assert listed["cpu"][0]
     assert all(text for _, text in listed.values())
     assert listed["metal"][0] == is_metal_available()
@@ -54,7 +54,7 @@ def test_a_named_device_is_never_another(name):
 
 @pytest.mark.parametrize("name", ["tpu", "", "CPU", "cpu "])
 def test_unknown_names(name):
-    with pytest.raises(ValueError, match="cpu, metal, cuda"):
+    with pytest.raises(ValueError, match="cpu, interpreter, metal, cuda"):
         hologram.Executor(name)
     with pytest.raises(ValueError):
         validate_backend(name)

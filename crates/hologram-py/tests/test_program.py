@@ -1,5 +1,9 @@
 """Programs: text, bytes, runs, faults."""
 
+import signal
+import threading
+import time
+
 import numpy as np
 import pytest
 
@@ -213,3 +217,49 @@ def test_classes_of_blocks(ex):
     assert out.to_numpy().tolist() == [i % 96 for i in range(100)]
     ex.run(program, grid=100, registers={1: out})
     assert not out.to_numpy().any()
+
+
+ENDLESS = "mov_imm.u32 r1, 3\n@again:\nadd.u32 r1, r1, r1\nbra @again"
+NO_STEPS = 2**62
+
+
+def test_time_limit(ex):
+    program = hologram.Program(ENDLESS)
+    for lanes in (1, 200):
+        begin = time.monotonic()
+        with pytest.raises(errors.TimeLimitError, match=r"time limit of 0\.2 s") as caught:
+            ex.run(program, block=lanes, step_budget=NO_STEPS, time_limit=0.2)
+        assert 0.2 <= time.monotonic() - begin < 30
+        assert isinstance(caught.value, errors.FaultError) and isinstance(caught.value, TimeoutError)
+        assert caught.value.pc in (1, 2) and caught.value.instruction
+    # The next program has nothing of it.
+    ex.run(hologram.Program("mov_imm.u32 r1, 3"), time_limit=30)
+    for wrong in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(errors.ArgumentError, match="time_limit"):
+            ex.run(program, time_limit=wrong)
+
+
+def test_ctrl_c_ends_a_program(ex):
+    program = hologram.Program(ENDLESS)
+    # Compiled before the time counts.
+    with pytest.raises(errors.FaultError):
+        ex.run(program, block=4, step_budget=NO_STEPS, time_limit=0.01)
+    pressed = []
+
+    def press():
+        pressed.append(time.monotonic())
+        signal.raise_signal(signal.SIGINT)
+
+    timer = threading.Timer(0.3, press)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ex.run(program, block=4, step_budget=NO_STEPS)
+    ended = time.monotonic()
+    timer.join()
+    # Some hundredths of a second, and a second at most is wanted. Where other tests keep all processors busy, threads of this one
+    # may wait for seconds until they run.
+    assert ended - pressed[0] < 10
+    # The executor lives on.
+    out = ex.allocate(1, "uint32")
+    ex.run(hologram.Program("mov_imm.u32 r2, 7\nstg.u32 r2, [r1 + 0]"), registers={1: out})
+    assert out.to_numpy().tolist() == [7]

@@ -188,6 +188,14 @@ pub enum MetalError {
         after: Duration,
         kernels: RecentKernels,
     },
+    /// A dispatch was ended between two of its slices by the signal given to [`KernelCall::stop`](crate::KernelCall::stop).
+    #[error("kernel {kernel} was stopped: {begun} of {threads} threads were begun")]
+    Stopped {
+        kernel: &'static str,
+        /// Threads of the slices that ran, the first in the order of the threadgroups.
+        begun: u64,
+        threads: u64,
+    },
     /// Threads of one threadgroup reached different barriers (found in conformance mode).
     #[error("kernel {kernel}: divergent barrier in threadgroup {threadgroup:?}: {detail}")]
     DivergentBarrier {

@@ -8,6 +8,7 @@ use crate::error::{MetalError, Result};
 use crate::grid::{Grid, Shape};
 use crate::kernel::{ArgKind, KernelSpec, MAX_BUFFERS, MAX_GIVEN, MAX_THREADGROUP_ARGS};
 use crate::memory::Span;
+use crate::signal::Signal;
 use crate::slice::MetalSlice;
 use crate::stream::{Call, CommandStream};
 
@@ -36,6 +37,8 @@ pub struct KernelCall<'a> {
     bound_bytes: u64,
     given: [u64; MAX_GIVEN],
     cost: Option<Cost>,
+    stop: Option<&'a Signal>,
+    reached: Vec<Span>,
     mistake: Option<MetalError>,
 }
 
@@ -70,6 +73,8 @@ impl<'a> KernelCall<'a> {
             bound_bytes: 0,
             given: [0; MAX_GIVEN],
             cost: None,
+            stop: None,
+            reached: Vec::new(),
             mistake: None,
         }
     }
@@ -146,6 +151,44 @@ impl<'a> KernelCall<'a> {
         self
     }
 
+    /// Binds a signal to `[[buffer(index)]]`: a kernel that reads something else than 0 there should end.
+    pub fn signal(mut self, index: u8, signal: &'a Signal) -> Self {
+        if !signal.context().same_as(self.stream.context()) {
+            let what = self.kernel.name;
+            self.mistake
+                .get_or_insert(MetalError::WrongContext { what });
+            return self;
+        }
+        match self.buffers.get_mut(index as usize) {
+            Some(slot) => {
+                *slot = Some(signal.span());
+                self.access[index as usize] = Access::Read;
+            }
+            None => self.note_no_such_argument(index),
+        }
+        self
+    }
+
+    /// Says that the kernel may read and write a range through its [address](MetalSlice::address), for the order of operations.
+    pub fn reaches(mut self, range: MetalSlice<'a, u8>) -> Self {
+        let bound = KernelArg::<u8>::bound(&range);
+        if bound.allocation.context.same_as(self.stream.context()) {
+            self.reached.push(bound.span());
+        } else {
+            let what = self.kernel.name;
+            self.mistake
+                .get_or_insert(MetalError::WrongContext { what });
+        }
+        self
+    }
+
+    /// Ends the dispatch between two of its slices when the signal is set: [`MetalError::Stopped`]. A slice is then waited
+    /// for before the next is encoded.
+    pub fn stop(mut self, signal: &'a Signal) -> Self {
+        self.stop = Some(signal);
+        self
+    }
+
     /// Checks everything, the clauses of the kernel among it, and encodes the kernel.
     ///
     /// # Errors
@@ -193,6 +236,8 @@ impl<'a> KernelCall<'a> {
                 buffers: &self.buffers,
                 values: &self.values,
                 threadgroup_bytes: &threadgroup_bytes,
+                stop: self.stop,
+                reached: &self.reached,
             },
             self.bound_bytes,
         )

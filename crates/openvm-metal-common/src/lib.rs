@@ -41,6 +41,7 @@ mod plan;
 mod profile;
 mod report;
 mod runtime;
+mod signal;
 mod slice;
 mod stage;
 mod stream;
@@ -50,7 +51,7 @@ pub use argument::{Bound, KernelArg, KernelArgMut};
 pub use buffer::MetalBuffer;
 pub use checks::{device_checks, DeviceCheck, DeviceCheckFailure};
 pub use clause_checks::{check_clauses, ClauseReport};
-pub use context::{ContextBuilder, MetalContext};
+pub use context::{ContextBuilder, LongerWaits, MetalContext};
 pub use copy::{MemCopyD2D, MemCopyD2H, MemCopyH2D};
 pub use cost::Cost;
 pub use counters::{HostWork, StageCounters, StreamCounters};
@@ -75,6 +76,7 @@ pub use report::{
     CacheReport, CodeSource, KernelLimits, KernelReport, KernelState, StartReport, UnitReport,
 };
 pub use runtime::{RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, RuntimeUnit};
+pub use signal::Signal;
 pub use slice::{MetalSlice, MetalSliceMut};
 pub use stream::{CommandStream, StageGuard};
 

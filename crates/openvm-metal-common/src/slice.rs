@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::allocation::Allocation;
 use crate::context::MetalContext;
+use crate::device_kind::DeviceKind;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::memory::Span;
@@ -56,6 +57,15 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
     pub(crate) fn span(&self) -> Span {
         self.allocation
             .span(self.offset, (self.len * size_of::<T>()) as u64)
+    }
+
+    /// Address of the first byte, where a kernel that has it reaches the memory, whatever it was given: on processors and NVIDIA
+    /// GPUs. A kernel that does so says with [`KernelCall::reaches`](crate::KernelCall::reaches) what it touches.
+    pub fn address(&self) -> Option<u64> {
+        match self.context().info().kind {
+            DeviceKind::Metal => None,
+            DeviceKind::Cpu | DeviceKind::Cuda => Some(self.span().address()),
+        }
     }
 
     /// A range of it.

@@ -177,3 +177,30 @@ fn failed_submissions_and_endless_waits() {
     assert!(matches!(error, MetalError::WaitTimeout { .. }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
 }
+
+#[test]
+fn waits_take_longer_where_work_may() {
+    let ctx = context(Device::Cpu);
+    let ms = Duration::from_millis;
+    ctx.set_wait_limit(ms(50));
+    let short = ctx.wait_longer(ms(10));
+    let long = ctx.wait_longer(ms(100));
+    let again = ctx.wait_longer(ms(100));
+    assert_eq!(ctx.wait_limit(), ms(150));
+    drop(long);
+    assert_eq!(ctx.wait_limit(), ms(150));
+    ctx.inject_fault(InjectedFault::EndlessWait);
+    let start = Instant::now();
+    match ctx.stream().wait() {
+        Err(MetalError::WaitTimeout { after, .. }) => assert_eq!(after, ms(150)),
+        other => panic!("{other:?}"),
+    }
+    assert!(start.elapsed() >= ms(150));
+    drop(again);
+    assert_eq!(ctx.wait_limit(), ms(60));
+    drop(short);
+    assert_eq!(ctx.wait_limit(), ms(50));
+    // More than clocks count.
+    let _endless = ctx.wait_longer(Duration::MAX);
+    assert_eq!(ctx.wait_limit(), Duration::MAX);
+}

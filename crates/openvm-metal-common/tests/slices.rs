@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use openvm_metal_common::{
     Cost, Device, Grid, InjectedFault, KernelArg, KernelArgMut, MetalBuffer, MetalContext,
-    MetalError,
+    MetalError, Signal,
 };
 use support::{add, context, reverse, AddParams, KERNELS};
 
@@ -131,4 +131,59 @@ fn positions_beyond_2_to_the_32_are_refused_before_the_first_slice() {
     }
     assert_eq!(ctx.submissions().slices, 0);
     assert!(b.to_host(&s).unwrap().iter().all(|&x| x == 0));
+}
+
+#[test]
+fn a_signal_ends_a_dispatch_between_two_slices() {
+    let ctx = context(Device::Cpu);
+    let s = ctx.stream();
+    let input: Vec<u32> = (0..N as u32).collect();
+    let a = MetalBuffer::from_host(&s, &input).unwrap();
+    let mut b = MetalBuffer::zeroed(&s, N).unwrap();
+    // A slice for each threadgroup.
+    ctx.set_longest_submission(Duration::from_nanos(1));
+    let signal = Signal::new(&ctx).unwrap();
+    assert_eq!(signal.get(), 0);
+    // Of two the first counts.
+    assert!(signal.raise(5) && !signal.raise(6));
+    assert_eq!(signal.get(), 5);
+    let add = |mut b: &mut MetalBuffer<u32>| {
+        s.encode(&KERNELS[0], Grid::threads_per_group(N, 16))
+            .buffer(0, &&a)
+            .buffer_mut(1, &mut b)
+            .value(2, &AddParams { k: 7, n: N as u32 })
+            .stop(&signal)
+            .dispatch()
+    };
+    let begun = |result: Result<(), MetalError>| match result {
+        Err(MetalError::Stopped { begun, threads, .. }) => {
+            assert_eq!(threads, N as u64);
+            begun as usize
+        }
+        other => panic!("{other:?}"),
+    };
+    signal.set(1);
+    assert_eq!(begun(add(&mut b)), 0);
+    assert!(b.to_host(&s).unwrap().iter().all(|&x| x == 0));
+    // From another thread, sooner or later: what was begun is whole.
+    signal.set(0);
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            signal.set(3);
+        });
+        loop {
+            match add(&mut b) {
+                Ok(()) => b.fill_zero(&s).unwrap(),
+                stopped => break begun(stopped),
+            }
+        }
+    });
+    let out = b.to_host(&s).unwrap();
+    let done = |(i, &x): (usize, &u32)| x == if i < ended { i as u32 + 7 } else { 0 };
+    assert!(ended < N && out.iter().enumerate().all(done), "{ended}");
+    signal.set(0);
+    add(&mut b).unwrap();
+    let out = b.to_host(&s).unwrap();
+    assert!(out.iter().enumerate().all(|(i, &x)| x == i as u32 + 7));
 }

@@ -1,7 +1,11 @@
 //! How many lanes run a program, and what they begin with.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use crate::error::{BackendError, Result};
 use crate::isa::{Register, Ty};
+use crate::stop::{Flag, Stop, Watch};
 
 /// Most lanes of a block.
 pub const MAX_BLOCK_LANES: u64 = 1024;
@@ -146,6 +150,11 @@ pub struct ExecutionParams {
     pub initial_registers: Vec<(Register, Ty, u64)>,
     /// Most instructions a lane may execute; [`DEFAULT_STEP_BUDGET`] when `None`.
     pub step_budget: Option<u64>,
+    /// How long the program may run, whatever its steps; from when it begins, which then is when everything submitted before has
+    /// ended. Compiling does not count. Beyond: [`FaultKind::TimeLimitExceeded`](crate::FaultKind::TimeLimitExceeded).
+    pub time_limit: Option<Duration>,
+    /// Ends the program when it is asked for.
+    pub stop: Option<Stop>,
     /// A lane's class is its block's x index mod 96 instead of 0.
     pub class_from_block: bool,
     /// Sums and products of floats that a loop of a one-lane program collects may be computed in another order, which
@@ -177,6 +186,33 @@ impl ExecutionParams {
     pub const fn with_reassociation(mut self) -> Self {
         self.allow_reassociation = true;
         self
+    }
+
+    /// With a time limit.
+    pub const fn with_time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
+        self
+    }
+
+    /// With a way to end it from another thread.
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Whether it may be ended before its end.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.stop.is_some() || self.time_limit.is_some()
+    }
+
+    /// Begins to watch a run, if it may be ended: its time begins now.
+    ///
+    /// # Errors
+    /// The system gives no thread for the time limit.
+    pub(crate) fn watch(&self, flag: Arc<dyn Flag>) -> Result<Option<Watch>> {
+        self.is_watched()
+            .then(|| Watch::start(self.time_limit, self.stop.as_ref(), flag))
+            .transpose()
     }
 
     /// With a step budget.

@@ -59,6 +59,11 @@ impl<P> Tickets<P> {
         Ticket::from_raw(self.backend << COUNT_BITS | number)
     }
 
+    /// Submissions that were not waited for.
+    pub fn open(&self) -> impl Iterator<Item = &P> {
+        self.open.values()
+    }
+
     /// Takes the submission of a ticket out.
     pub fn take(&mut self, ticket: &Ticket) -> Waited<P> {
         let raw = ticket.raw();

@@ -60,7 +60,17 @@ impl CpuBackend {
         }
     }
 
-    fn execute(&mut self, program: &Program, params: &ExecutionParams) -> Result<Option<Fault>> {
+    /// Its memory.
+    pub(crate) fn memory(&mut self) -> &mut HostMemory {
+        &mut self.memory
+    }
+
+    /// Runs a program; gives its fault.
+    pub(crate) fn execute(
+        &mut self,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> Result<Option<Fault>> {
         let fault = self
             .interpreter
             .run(program, params, &mut self.memory, None)?;
@@ -69,7 +79,7 @@ impl CpuBackend {
     }
 
     /// A ticket for what has run.
-    fn issue(&mut self, outcome: Option<Fault>) -> Ticket {
+    pub(crate) fn issue(&mut self, outcome: Option<Fault>) -> Ticket {
         let ticket = self.tickets.issue(outcome);
         while let Some((number, outcome)) = self.tickets.overdue() {
             self.tickets.settle(number, ended(outcome));

@@ -1,12 +1,15 @@
 //! Running programs and whole-buffer operations on host memory, whoever owns it.
 
+use std::sync::atomic::AtomicU32;
+use std::sync::Arc;
+
 use super::cache::Cache;
 use super::intrinsic;
 use super::launch::launch;
 use super::memory::{find_buffer, HostMemory, Span};
 use super::step::Enqueue;
 use crate::backend::launch::ExecutionParams;
-use crate::error::{Fault, Result};
+use crate::error::{Fault, FaultKind, Result};
 use crate::handle::BufferHandle;
 use crate::intrinsics::{IntrinsicCall, OperandUse};
 use crate::program::Program;
@@ -40,7 +43,15 @@ impl Interpreter {
         if !prepared.intrinsics.is_empty() && blocks * u64::from(lanes) > 1 {
             validate_launch(program, params)?;
         }
-        launch(&prepared, params, blocks, lanes, memory, enqueue)
+        let flag = Arc::new(AtomicU32::new(0));
+        let watch = params.watch(flag.clone())?;
+        let mut fault = launch(&prepared, params, blocks, lanes, memory, enqueue, &flag)?;
+        if let (Some(Fault { kind, .. }), Some(watch)) = (&mut fault, watch) {
+            if *kind == FaultKind::Stopped {
+                *kind = watch.kind();
+            }
+        }
+        Ok(fault)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Launches: strips of lanes over all cores.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -31,6 +31,8 @@ struct Launch<'a> {
     total: u64,
     strip: u64,
     budget: u64,
+    /// Set when the launch is to end.
+    stop: &'a AtomicU32,
 }
 
 /// Runs a launch that was checked; gives the fault of the smallest lane.
@@ -41,6 +43,7 @@ pub(super) fn launch(
     block: u32,
     memory: &mut HostMemory,
     enqueue: Option<&mut Enqueue<'_>>,
+    stop: &AtomicU32,
 ) -> Result<Option<Fault>> {
     let block = u64::from(block);
     let total = blocks * block;
@@ -56,6 +59,7 @@ pub(super) fn launch(
         total,
         strip,
         budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
+        stop,
     };
     let boundary = memory.boundary()?;
     let HostMemory { buffers, pools, .. } = memory;
@@ -184,7 +188,7 @@ impl Launch<'_> {
         shared.iter().for_each(|word| word.set(0));
         machine.lanes.activate_range(0, count);
         self.preset(machine, start, count);
-        machine.run(self.program, memory, count, self.budget)
+        machine.run(self.program, memory, count, self.budget, self.stop)
     }
 
     /// Sets special and initial registers, class and phase.

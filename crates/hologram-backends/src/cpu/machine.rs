@@ -1,11 +1,15 @@
 //! Runs the lanes of a strip: those of a block, or any that do not meet.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use super::lanes::Lanes;
 use super::prepare::Prepared;
 use super::step::{Flow, Memory};
 use crate::backend::launch::MAX_CALL_DEPTH;
 use crate::error::FaultKind;
 
+/// Most steps of a strip between two looks at what ends the program: some milliseconds.
+const UNSEEN: u64 = 1 << 12;
 /// Where a lane is that has ended.
 const DONE: u32 = u32::MAX;
 
@@ -52,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// Runs `count` lanes from pc 0 to their ends; gives the fault of the smallest lane that has one, of
+    /// Runs `count` lanes from pc 0 to their ends, or until `stop` is set; gives the fault of the smallest lane that has one, of
     /// the first interval between barriers that has any.
     pub fn run(
         &mut self,
@@ -60,6 +64,7 @@ impl Machine {
         memory: &mut Memory<'_>,
         count: usize,
         budget: u64,
+        stop: &AtomicU32,
     ) -> Option<LaneFault> {
         (self.count, self.limit, self.fault) = (count, count, None);
         self.pcs[..count].fill(0);
@@ -68,7 +73,12 @@ impl Machine {
         self.depth[..count].fill(0);
         loop {
             while let Some(pc) = self.schedule() {
-                self.advance(program, memory, pc, budget);
+                // Behind the last instruction lanes only end.
+                if stop.load(Relaxed) != 0 && (pc as usize) < program.steps.len() {
+                    self.stop(pc);
+                } else {
+                    self.advance(program, memory, pc, budget);
+                }
             }
             if self.fault.is_some() || !self.release() {
                 return self.fault;
@@ -118,6 +128,13 @@ impl Machine {
         let mut most = 0;
         self.lanes.each(|i| most = most.max(self.steps[i]));
         let allowed = budget - most;
+        // Whole-buffer instructions take long, each for itself.
+        let unseen = if program.intrinsics.is_empty() {
+            UNSEEN
+        } else {
+            1
+        };
+        let pause = allowed.min(unseen);
         let (mut pc, mut taken) = (start, 0u64);
         loop {
             if pc >= self.yield_at {
@@ -126,8 +143,11 @@ impl Machine {
             let Some(step) = program.steps.get(pc as usize) else {
                 return self.park(DONE, taken);
             };
-            if taken == allowed {
-                return self.exhaust(pc, taken, budget);
+            if taken == pause {
+                return match taken == allowed {
+                    true => self.exhaust(pc, taken, budget),
+                    false => self.park(pc, taken),
+                };
             }
             taken += 1;
             match step.flow {
@@ -221,6 +241,20 @@ impl Machine {
     fn give_up(&mut self, lane: usize, pc: u32, kind: FaultKind) {
         self.limit = lane;
         self.fault = Some((lane as u32, pc, kind));
+    }
+
+    /// The first active lane is where the program was stopped.
+    #[cold]
+    fn stop(&mut self, pc: u32) {
+        let mut first = None;
+        self.lanes.each_while(|i| {
+            first = Some(i);
+            false
+        });
+        if let Some(lane) = first {
+            self.give_up(lane, pc, FaultKind::Stopped);
+        }
+        self.park(DONE, 0);
     }
 
     /// The first active lane without steps left fails.

@@ -3,6 +3,7 @@
 pub mod validation;
 
 use std::fmt;
+use std::time::Duration;
 
 use self::validation::ValidationError;
 use crate::handle::{BufferHandle, PoolHandle};
@@ -129,6 +130,9 @@ pub enum BackendError {
     /// Run-time compilation failed, with the compiler's message.
     #[error("compilation: {0}")]
     Compilation(String),
+    /// The folder of compiled kernels cannot be written, or nothing be loaded from it.
+    #[error("kernel folder: {0}")]
+    KernelFolder(String),
     /// Run-time compilation was ended because it took too long.
     #[error("compilation: {0}")]
     CompilationLimit(String),
@@ -255,6 +259,13 @@ pub enum FaultKind {
         /// The budget.
         budget: u64,
     },
+    /// The program ran for longer than its time limit. Which lane was where then is not defined.
+    TimeLimitExceeded {
+        /// The limit.
+        limit: Duration,
+    },
+    /// [`Stop`](crate::Stop) was asked for. Which lane was where then is not defined.
+    Stopped,
 }
 
 impl fmt::Display for FaultKind {
@@ -314,6 +325,14 @@ impl fmt::Display for FaultKind {
             ),
             Self::UnsupportedType { ty } => write!(f, "type {ty} is not allowed"),
             Self::StepBudgetExceeded { budget } => write!(f, "more than {budget} steps"),
+            Self::TimeLimitExceeded { limit } => {
+                write!(
+                    f,
+                    "the program was still running at its time limit of {} s",
+                    limit.as_secs_f64()
+                )
+            }
+            Self::Stopped => f.write_str("the program was stopped on request"),
         }
     }
 }

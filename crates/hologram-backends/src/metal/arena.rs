@@ -1,7 +1,7 @@
-//! One range of device memory from which buffers and pools are cut.
+//! One range of device memory from which buffers and pools are cut, for devices whose kernels reach only what they are given.
 //!
-//! Kernels are given the whole arena, so that a program may use any number of buffers. It grows by
-//! doubling: its contents are copied on the device, offsets stay.
+//! Kernels are given the whole arena, so that a program may use any number of buffers. It grows by a quarter at least:
+//! its contents are copied on the device, offsets stay. Without buffers it is small again.
 
 use std::collections::BTreeMap;
 
@@ -104,6 +104,19 @@ impl Arena {
         let len = size.next_multiple_of(GRAIN);
         self.in_use -= len;
         self.insert(at, len);
+        if self.in_use == 0 && self.memory.len() > FIRST {
+            self.shrink();
+        }
+    }
+
+    /// Gives the memory back; without any for a small arena it stays.
+    fn shrink(&mut self) {
+        let context = self.memory.context().clone();
+        if let Ok(memory) = MetalBuffer::uninit(&context, FIRST) {
+            self.memory = memory;
+            self.free = BTreeMap::from([(0, FIRST)]);
+            context.trim();
+        }
     }
 
     fn insert(&mut self, mut at: usize, mut len: usize) {
@@ -120,13 +133,13 @@ impl Arena {
         self.free.insert(at, len);
     }
 
-    /// At least `wanted` bytes more; twice the size where the device has that much.
+    /// At least `wanted` bytes more; a quarter where the device has that much.
     fn grow(&mut self, stream: &CommandStream, wanted: usize, size: usize) -> Result<()> {
         let old = self.memory.len();
         let over = BackendError::OutOfMemory { requested: size };
         let least = old.checked_add(wanted).ok_or(over.clone())?;
         let context = stream.context();
-        let sizes = [least.max(old.saturating_mul(2)), least];
+        let sizes = [least.max(old.saturating_add(old / 4)), least];
         let made = sizes
             .iter()
             .find_map(|&len| MetalBuffer::<u8>::uninit(context, len).ok());
@@ -166,20 +179,6 @@ impl Arena {
         dst: usize,
         len: usize,
     ) -> Result<()> {
-        let middle = src.max(dst);
-        let (mut low, mut high) = self.memory.split_at_mut(middle);
-        let low = low
-            .reborrow()
-            .try_into_slice(src.min(dst)..src.min(dst) + len);
-        let high = high.reborrow().try_into_slice(..len);
-        let done = low.and_then(|low| {
-            let high = high?;
-            if src < dst {
-                low.copy_to(high, stream)
-            } else {
-                high.copy_to(low, stream)
-            }
-        });
-        done.map_err(device_error)
+        super::apart::within(stream, &mut self.memory, src, dst, len).map_err(device_error)
     }
 }

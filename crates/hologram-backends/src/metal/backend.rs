@@ -2,9 +2,12 @@
 
 use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use hologram_kernels::device::LIBRARY;
-use openvm_metal_common::{CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext};
+use openvm_metal_common::{
+    CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext, Signal,
+};
 
 use super::device_error;
 use super::fallback::Fallback;
@@ -40,6 +43,10 @@ pub struct MetalBackend {
     table_version: u64,
     pub(super) tickets: Tickets<Pending>,
     pub(super) idle_faults: Vec<FaultBuffer>,
+    /// What ends a program, of those that have ended.
+    pub(super) idle_signals: Vec<Arc<Signal>>,
+    /// The same for programs that nothing ends.
+    pub(super) never: Signal,
     pub(super) fallback: Fallback,
     /// Seconds of processor time for a kernel, if they are set.
     compile_limit: Option<u32>,
@@ -100,6 +107,8 @@ impl MetalBackend {
             table_version: 0,
             tickets: Tickets::default(),
             idle_faults: Vec::new(),
+            idle_signals: Vec::new(),
+            never: Signal::new(context).map_err(device_error)?,
             fallback: Fallback::Never,
             compile_limit: None,
             interpreter: Interpreter::default(),
@@ -149,9 +158,11 @@ impl MetalBackend {
         self.stats
     }
 
-    /// Bytes held by buffers and pools (rounded up to 256 each), and bytes of device memory that hold them.
+    /// Bytes held by buffers and pools, and bytes of device memory that are reserved for them. What is freed is kept for later while it is
+    /// less than what is in use and 64 MiB; the rest goes back to the device.
     pub fn memory_use(&self) -> (usize, usize) {
-        (self.memory.arena.in_use(), self.memory.arena.capacity())
+        let store = &self.memory.store;
+        (store.in_use(), store.capacity(&self.stream))
     }
 
     /// Compiles programs before they are launched, many with one call of the compiler; gives how many are new.
@@ -159,8 +170,8 @@ impl MetalBackend {
     /// they were launched now, the kernels for that.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`] unless the policy lets the interpreter run them; [`BackendError::Compilation`]. Kernels that
-    /// take too long are left out as well.
+    /// [`BackendError::NoCompiler`] and [`BackendError::KernelFolder`] unless the policy lets the interpreter run them;
+    /// [`BackendError::Compilation`]. Kernels that take too long are left out as well.
     pub fn prepare(&mut self, programs: &[(&Program, &ExecutionParams)]) -> Result<usize> {
         let launched = self.launched(programs);
         let shapes: Vec<_> = launched
@@ -170,7 +181,7 @@ impl MetalBackend {
         let context = self.stream.context().clone();
         let stats = &mut self.stats;
         match self.pipelines.prepare(&context, &shapes, stats) {
-            Err(BackendError::NoCompiler(_)) if self.fallback.allows() => Ok(0),
+            Err(error) if self.fallback.takes(&error) => Ok(0),
             prepared => prepared,
         }
     }
@@ -196,6 +207,27 @@ pub(crate) fn base_options(profile: &DeviceProfile) -> Options {
     Options {
         apple: !profile.double_precision,
         ..Options::default()
+    }
+}
+
+impl Drop for MetalBackend {
+    /// Ends the programs that may be ended: what they use goes when they do not run any more.
+    fn drop(&mut self) {
+        let mut ended = false;
+        for pending in self.tickets.open() {
+            if let Pending::Running {
+                watched: Some(watched),
+                ..
+            } = pending
+            {
+                watched.end();
+                ended = true;
+            }
+        }
+        if ended {
+            // Nobody is there to be told of a failure.
+            let _ = self.stream.wait();
+        }
     }
 }
 
@@ -236,7 +268,7 @@ impl Backend for MetalBackend {
         let at = self
             .memory
             .buffer_range(&self.stream, handle, offset, data.len())?;
-        self.memory.arena.write(&self.stream, at, data)
+        self.memory.store.write(&self.stream, at, data)
     }
 
     fn copy_from_buffer_at(
@@ -248,7 +280,7 @@ impl Backend for MetalBackend {
         let at = self
             .memory
             .buffer_range(&self.stream, handle, offset, data.len())?;
-        self.memory.arena.read(&self.stream, at, data)
+        self.memory.store.read(&self.stream, at, data)
     }
 
     fn copy_buffer(
@@ -276,7 +308,7 @@ impl Backend for MetalBackend {
                 len,
             });
         }
-        self.memory.arena.copy(&self.stream, from, to, len)
+        self.memory.store.copy(&self.stream, from, to, len)
     }
 
     fn allocate_pool(&mut self, size: usize) -> Result<PoolHandle> {
@@ -298,12 +330,12 @@ impl Backend for MetalBackend {
 
     fn copy_to_pool(&mut self, handle: PoolHandle, offset: usize, data: &[u8]) -> Result<()> {
         let at = self.memory.pool_range(handle, offset, data.len())?;
-        self.memory.arena.write(&self.stream, at, data)
+        self.memory.store.write(&self.stream, at, data)
     }
 
     fn copy_from_pool(&mut self, handle: PoolHandle, offset: usize, data: &mut [u8]) -> Result<()> {
         let at = self.memory.pool_range(handle, offset, data.len())?;
-        self.memory.arena.read(&self.stream, at, data)
+        self.memory.store.read(&self.stream, at, data)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -4,8 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::BackendError;
-use crate::isa::Instruction;
-use crate::program::Program;
 
 /// When a [`MetalBackend`](super::MetalBackend) lets the interpreter run a program, on the processor but on the
 /// backend's own buffers and pools. Each time is counted in [`MetalStats::interpreted`](super::MetalStats::interpreted).
@@ -18,8 +16,8 @@ pub enum Fallback {
     #[default]
     Never,
     /// When the device cannot run the program: instructions, sizes and types that kernels do not have, no compiler on
-    /// this machine, one that takes too long (`MetalBackend::set_compile_limit`). A kernel that the compiler rejects is still
-    /// an error.
+    /// this machine, no folder to keep kernels in, a compiler that takes too long (`MetalBackend::set_compile_limit`). A kernel
+    /// that the compiler rejects is still an error.
     WhenUnsupported,
     /// Then, and for small programs whose kernel is not compiled yet: without jumps back or calls, of at most `work`
     /// instructions times lanes, on devices that share the host's memory.
@@ -52,6 +50,11 @@ impl Fallback {
             Self::Never => 60,
             Self::WhenUnsupported | Self::Adaptive { .. } => 5,
         }
+    }
+
+    /// Whether the interpreter runs a program that the device refused with this error.
+    pub(crate) fn takes(self, error: &BackendError) -> bool {
+        self.allows() && is_unsupported(error)
     }
 
     /// Whether the interpreter runs what the device cannot.
@@ -91,6 +94,7 @@ pub(super) fn is_unsupported(error: &BackendError) -> bool {
             | B::UnsupportedOperation(_)
             | B::SharedMemoryAllocationFailed { .. }
             | B::NoCompiler(_)
+            | B::KernelFolder(_)
             | B::CompilationLimit(_)
     )
 }
@@ -101,22 +105,10 @@ pub(super) fn with_remedy(mut error: BackendError) -> BackendError {
     if let B::UnsupportedInstruction { reason: text, .. }
     | B::UnsupportedOperation(text)
     | B::NoCompiler(text)
+    | B::KernelFolder(text)
     | B::CompilationLimit(text) = &mut error
     {
         text.push_str("; with the fallback policy `when-unsupported` the interpreter runs it");
     }
     error
-}
-
-/// Whether no instruction runs twice: jumps go forward, and there are no calls.
-pub(super) fn runs_forward(program: &Program) -> bool {
-    use Instruction as I;
-    let mut instructions = program.instructions().iter().enumerate();
-    instructions.all(|(pc, instruction)| match instruction {
-        I::Call { .. } | I::Ret {} => false,
-        _ => instruction.target().is_none_or(|label| {
-            let at = program.resolve_label(label.name());
-            at.is_some_and(|at| at > pc)
-        }),
-    })
 }

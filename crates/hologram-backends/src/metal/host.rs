@@ -23,17 +23,17 @@ impl Memory {
         wanted: impl Fn(u64) -> bool,
         work: impl FnOnce(&mut HostMemory) -> Result<T>,
     ) -> Result<T> {
-        // The boundary pool comes first: making it may move the arena.
+        // The boundary pool comes first: making it may move others.
         let at = self.boundary(stream)?;
-        let base = self.arena.host(stream)?.map(|bytes| bytes.as_mut_ptr());
+        let base = self.store.host(stream)?;
         self.lend(stream, base, at, wanted, work)
     }
 
-    /// The same with the host's address of the arena, `None` for copies, and the boundary pool's offset.
+    /// The same with the host's address of place 0, `None` for copies, and the boundary pool's offset.
     fn lend<T>(
         &mut self,
         stream: &CommandStream,
-        base: Option<*mut u8>,
+        base: Option<usize>,
         boundary: usize,
         wanted: impl Fn(u64) -> bool,
         work: impl FnOnce(&mut HostMemory) -> Result<T>,
@@ -43,16 +43,19 @@ impl Memory {
             size: BOUNDARY_BYTES,
         };
         let mut failed = Ok(());
-        let arena = &self.arena;
+        let store = &self.store;
         let mut block = |range: &Range| match base {
-            // SAFETY: the range lies in the arena, which is live and used by nobody else until `on_host` returns, or
-            // `settle` is done with the blocks.
-            Some(base) => Some(unsafe { Block::borrowed(base.add(range.at), range.size) }),
+            // SAFETY: the range lies in the store's memory, which is live and used by nobody else until `on_host` returns, or
+            // `settle` is done with the blocks; places begin at `base`.
+            Some(base) => Some(unsafe {
+                let first = std::ptr::with_exposed_provenance_mut(base.wrapping_add(range.at));
+                Block::borrowed(first, range.size)
+            }),
             None => {
                 let mut copy = Block::zeroed(range.size);
                 match &mut copy {
                     Some(copy) => {
-                        let read = arena.read(stream, range.at, copy.bytes_mut());
+                        let read = store.read(stream, range.at, copy.bytes_mut());
                         failed = failed.clone().and(read);
                     }
                     None => {
@@ -75,11 +78,11 @@ impl Memory {
         if base.is_none() {
             for (raw, range) in self.buffers.iter() {
                 if let Some(block) = host.buffers.get(raw) {
-                    self.arena.write(stream, range.at, block.bytes())?;
+                    self.store.write(stream, range.at, block.bytes())?;
                 }
             }
             if let Some(block) = &host.boundary {
-                self.arena.write(stream, boundary.at, block.bytes())?;
+                self.store.write(stream, boundary.at, block.bytes())?;
             }
         }
         self.settle(stream, &host.pools, base.is_none())?;
@@ -89,14 +92,14 @@ impl Memory {
     /// Makes the pools here what they are on the host.
     fn settle(&mut self, stream: &CommandStream, pools: &Blocks, copied: bool) -> Result<()> {
         let Self {
-            arena,
+            store,
             pools: before,
             version,
             ..
         } = self;
         for (raw, range) in before.iter() {
             if pools.get(raw).is_none() {
-                arena.release(range.at, range.size);
+                store.release(range.at, range.size);
                 *version += 1;
             }
         }
@@ -108,13 +111,13 @@ impl Memory {
                 || {
                     *version += 1;
                     let size = bytes.len();
-                    arena.allocate(stream, size).map(|at| Range { at, size })
+                    store.allocate(stream, size).map(|at| Range { at, size })
                 },
                 Ok,
             );
             let written = range.and_then(|range| {
                 if copied || kept.is_none() {
-                    arena.write(stream, range.at, bytes)?;
+                    store.write(stream, range.at, bytes)?;
                 }
                 Ok(range)
             });
@@ -143,7 +146,7 @@ mod tests {
         let kept = memory.allocate_pool(&stream, 40)?;
         let gone = memory.allocate_pool(&stream, 50)?;
         let at = memory.boundary(&stream)?;
-        let base = memory.arena.host(&stream)?.map(|bytes| bytes.as_mut_ptr());
+        let base = memory.store.host(&stream)?;
         let version = memory.version();
         let wanted = |raw| raw == buffer.raw();
         let made = memory.lend(&stream, base.filter(|_| in_place), at, wanted, |host| {
@@ -174,12 +177,12 @@ mod tests {
         let class = BufferHandle::class(2).unwrap_or(buffer);
         for (i, (handle, offset)) in [(buffer, 299), (class, 12_287)].into_iter().enumerate() {
             let at = memory.buffer_range(&stream, handle, offset, 1)?;
-            memory.arena.read(&stream, at, &mut seen[i..=i])?;
+            memory.store.read(&stream, at, &mut seen[i..=i])?;
         }
         let new = crate::handle::PoolHandle::from_raw((1 << 32) + 2);
         for (i, (handle, offset)) in [(kept, 39), (new, 69)].into_iter().enumerate() {
             let at = memory.pool_range(handle, offset, 1)?;
-            memory.arena.read(&stream, at, &mut seen[2 + i..=2 + i])?;
+            memory.store.read(&stream, at, &mut seen[2 + i..=2 + i])?;
         }
         seen[4] = u8::try_from(memory.pools.charged()).unwrap_or(0);
         memory.free_pool(new)?;

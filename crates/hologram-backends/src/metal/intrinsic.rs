@@ -20,19 +20,20 @@ pub(super) fn launch_intrinsic(
 ) -> Result<Launched> {
     call.check(|handle| memory.buffer_size(handle).map(|size| size as u64))?;
     let operands = call.operands();
-    let mut offsets = [0; 4];
-    for (offset, used) in offsets.iter_mut().zip(operands.all()) {
+    let mut places = [0; 4];
+    for (place, used) in places.iter_mut().zip(operands.all()) {
         let operand = used.operand;
         let range = memory
             .find(stream, operand.buffer)?
             .ok_or(BackendError::InvalidBufferHandle(operand.buffer))?;
         // The check found the operand inside its buffer.
-        *offset = range.at + operand.offset as usize;
+        *place = range.at + operand.offset as usize;
     }
-    let arena = memory.arena.all();
-    let spans = offsets.map(|offset| DeviceSpan {
-        memory: arena,
-        offset,
+    // Empty buffers have no memory.
+    let nothing = (memory.store.base(), 0);
+    let spans = places.map(|place| {
+        let (memory, offset) = memory.store.around(place).unwrap_or(nothing);
+        DeviceSpan { memory, offset }
     });
     device::run(&call.operation(), stream, &spans[..operands.all().len()])
         .map_err(|error| refused(call, error))

@@ -1,16 +1,21 @@
 //! Encoding one launch: parameters, grid, fault records.
 
-use openvm_metal_common::{CommandStream, Grid, MemCopyD2H, MetalBuffer};
+use openvm_metal_common::{
+    CommandStream, Cost, Grid, MemCopyD2H, MetalBuffer, MetalError, MetalSlice, Signal,
+};
 
 use super::device_error;
 use super::memory::{Memory, Range, TableShape};
 use super::pipeline::Pipeline;
-use super::unit::{ARENA, FAULTS, PARAMETERS, TABLE};
+use super::unit::{ARENA, FAULTS, PARAMETERS, STOP, TABLE};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET, MAX_SHARED_BYTES};
 use crate::error::{BackendError, Fault, Result};
 use crate::handle::BufferHandle;
 use crate::program::Program;
 use crate::translate::{fault, immediate, initial_bits, Plan, Slot, CONTROL_BYTES, SCRATCH};
+
+/// Products that a lane is thought to compute at least.
+const LEAST_PRODUCTS: u64 = 64;
 
 /// Fault records of one launch; the header says that there are none.
 pub type FaultBuffer = MetalBuffer<u8>;
@@ -67,6 +72,17 @@ pub fn read_fault(
     }
 }
 
+/// How much of a launch was encoded.
+pub enum Encoded {
+    /// All of it.
+    Whole,
+    /// It was stopped when so many lanes had begun.
+    Stopped {
+        /// Lanes.
+        begun: u64,
+    },
+}
+
 /// What a launch is encoded from.
 pub struct Launch<'a> {
     /// The program.
@@ -83,6 +99,10 @@ pub struct Launch<'a> {
     pub scratch: Option<Range>,
     /// Gets the faults.
     pub faults: &'a mut FaultBuffer,
+    /// Ends the program when it is set.
+    pub stop: &'a Signal,
+    /// It may be: slices are waited for.
+    pub watched: bool,
 }
 
 impl Launch<'_> {
@@ -91,7 +111,7 @@ impl Launch<'_> {
     /// # Errors
     /// Out of memory for the boundary pool, more lanes or shared memory than kernels can have, and
     /// failures of the device.
-    pub fn encode(self, stream: &CommandStream, memory: &mut Memory) -> Result<()> {
+    pub fn encode(self, stream: &CommandStream, memory: &mut Memory) -> Result<Encoded> {
         let plan = &self.pipeline.plan;
         let launch = &self.params.launch;
         let (blocks, block) = self.lanes;
@@ -109,7 +129,8 @@ impl Launch<'_> {
                 available: MAX_SHARED_BYTES - CONTROL_BYTES,
             });
         }
-        let words = self.parameters(stream, memory)?;
+        let mut places = Vec::new();
+        let words = self.parameters(stream, memory, &mut places)?;
         let grid = if self.pipeline.options.linear && !plan.cooperative {
             Grid::threads(total as usize)
         } else {
@@ -121,23 +142,64 @@ impl Launch<'_> {
             .unit
             .encode(stream, self.pipeline.index, grid)
             .map_err(device_error)?
-            .buffer_range(ARENA, memory.arena.all())
+            .buffer_range(ARENA, memory.store.base())
             .value_bytes(PARAMETERS, &words)
             .buffer_range(FAULTS, self.faults.as_slice())
-            .buffer_range(TABLE, self.table.as_slice());
+            .buffer_range(TABLE, self.table.as_slice())
+            .signal(STOP, self.stop)
+            .cost(self.cost(total));
+        if self.watched {
+            call = call.stop(self.stop);
+        }
+        for slice in self.reached(memory, &places) {
+            call = call.reaches(slice);
+        }
         if plan.cooperative {
             call = call.threadgroup(0, (shared + CONTROL_BYTES) as u32);
         }
         // SAFETY: translated programs check every access against the table of buffers and the sizes among
-        // the parameters, which lie inside the arena; fault records beyond the buffer's are not written.
-        unsafe { call.dispatch_unchecked() }.map_err(device_error)
+        // the parameters, which lie in the store's memory, or in the host's that was adopted; fault records beyond the buffer's are not written.
+        match unsafe { call.dispatch_unchecked() } {
+            Err(MetalError::Stopped { begun, .. }) => Ok(Encoded::Stopped { begun }),
+            done => done.map(|()| Encoded::Whole).map_err(device_error),
+        }
     }
 
-    fn parameters(&self, stream: &CommandStream, memory: &mut Memory) -> Result<Vec<u8>> {
+    /// What slices are made by: every instruction once by each lane. Loops are ended by the kernel itself.
+    fn cost(&self, lanes: u64) -> Cost {
+        let instructions = self.pipeline.program.instructions();
+        let accesses = instructions.iter().filter(|i| i.is_memory_access()).count();
+        let products = (instructions.len() as u64).max(LEAST_PRODUCTS);
+        Cost::of_threads(lanes, products, 8 * accesses as u64)
+    }
+
+    /// Memory that the kernel touches: that around the places among its parameters, or all if it looks handles up.
+    fn reached<'m>(&self, memory: &'m Memory, places: &[usize]) -> Vec<MetalSlice<'m, u8>> {
+        if memory.adopted.is_some() {
+            return Vec::new();
+        }
+        let mut all = memory.store.beside();
+        if !self.pipeline.plan.table && !all.is_empty() {
+            all.clear();
+            let around = places.iter().filter_map(|&at| memory.store.around(at));
+            all.extend(around.map(|(slice, _)| slice));
+        }
+        all
+    }
+
+    /// The words of the parameters; `places` gets where what they name lies.
+    fn parameters(
+        &self,
+        stream: &CommandStream,
+        memory: &mut Memory,
+        places: &mut Vec<usize>,
+    ) -> Result<Vec<u8>> {
         let (plan, program) = (&self.pipeline.plan, &self.pipeline.program);
         let initial = &self.params.initial_registers;
         let boundary = if plan.boundary {
-            memory.boundary(stream)? as u64
+            let at = memory.boundary(stream)?;
+            places.push(at);
+            memory.store.offset(at) as u64
         } else {
             u64::MAX
         };
@@ -162,7 +224,13 @@ impl Launch<'_> {
                 Slot::BlockX => u64::from(self.params.launch.block.x),
                 Slot::Immediate(pc) => immediate(program, pc),
                 Slot::Initial(register) => initial_bits(initial, register),
-                Slot::At(source) => find(source)?.map_or(u64::MAX, |range| range.at as u64),
+                Slot::At(source) => match find(source)? {
+                    Some(range) => {
+                        places.push(range.at);
+                        memory.store.offset(range.at) as u64
+                    }
+                    None => u64::MAX,
+                },
                 Slot::Size(source) => find(source)?.map_or(0, |range| range.size as u64),
                 Slot::Handle(source) => Plan::handle(program, initial, source),
             };

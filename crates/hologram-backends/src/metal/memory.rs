@@ -2,16 +2,17 @@
 
 use openvm_metal_common::CommandStream;
 
-use super::arena::Arena;
+use super::adopted::Adopted;
+use super::store::Store;
 use crate::atlas::{BOUNDARY_BYTES, CLASS_BYTES};
 use crate::backend::slots::Slots;
 use crate::error::{BackendError, Result};
 use crate::handle::{BufferHandle, PoolHandle};
 
-/// Bytes of the arena.
+/// Bytes of the store, or of the host's memory in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// First byte.
+    /// Place of the first byte in the [`Store`].
     pub at: usize,
     /// Number of bytes.
     pub size: usize,
@@ -20,11 +21,13 @@ pub struct Range {
 /// Handles and where their bytes are; handles are numbered as those of [`CpuBackend`](crate::cpu::CpuBackend) are.
 pub struct Memory {
     /// Device memory.
-    pub arena: Arena,
+    pub store: Store,
     pub(super) buffers: Slots<Range>,
     pub(super) pools: Slots<Range>,
-    boundary: Option<usize>,
+    pub(super) boundary: Option<usize>,
     scratch: Option<Range>,
+    /// The host's memory in place of the store.
+    pub(super) adopted: Option<Adopted>,
     /// Changes whenever a handle's bytes do.
     pub(super) version: u64,
 }
@@ -47,11 +50,12 @@ impl Memory {
     /// No buffers.
     pub fn new(stream: &CommandStream) -> Result<Self> {
         Ok(Self {
-            arena: Arena::new(stream)?,
+            store: Store::new(stream)?,
             buffers: Slots::default(),
             pools: Slots::default(),
             boundary: None,
             scratch: None,
+            adopted: None,
             version: 1,
         })
     }
@@ -62,23 +66,23 @@ impl Memory {
     }
 
     fn allocate(
-        arena: &mut Arena,
+        store: &mut Store,
         slots: &mut Slots<Range>,
         stream: &CommandStream,
         size: usize,
     ) -> Result<u64> {
-        let at = arena.allocate(stream, size)?;
+        let at = store.allocate(stream, size)?;
         slots
             .insert(Range { at, size }, size as u64, 0)
             .ok_or_else(|| {
-                arena.release(at, size);
+                store.release(at, size);
                 BackendError::OutOfMemory { requested: size }
             })
     }
 
     /// A new zeroed buffer.
     pub fn allocate_buffer(&mut self, stream: &CommandStream, size: usize) -> Result<BufferHandle> {
-        let raw = Self::allocate(&mut self.arena, &mut self.buffers, stream, size)?;
+        let raw = Self::allocate(&mut self.store, &mut self.buffers, stream, size)?;
         self.version += 1;
         Ok(BufferHandle::from_raw(raw))
     }
@@ -90,13 +94,13 @@ impl Memory {
             .remove(handle.raw())
             .ok_or(BackendError::InvalidBufferHandle(handle))?;
         self.version += 1;
-        self.arena.release(range.at, range.size);
+        self.store.release(range.at, range.size);
         Ok(())
     }
 
     /// A new zeroed pool.
     pub fn allocate_pool(&mut self, stream: &CommandStream, size: usize) -> Result<PoolHandle> {
-        let raw = Self::allocate(&mut self.arena, &mut self.pools, stream, size)?;
+        let raw = Self::allocate(&mut self.store, &mut self.pools, stream, size)?;
         self.version += 1;
         Ok(PoolHandle::from_raw(raw))
     }
@@ -108,7 +112,7 @@ impl Memory {
             .remove(handle.raw())
             .ok_or(BackendError::InvalidPoolHandle(handle))?;
         self.version += 1;
-        self.arena.release(range.at, range.size);
+        self.store.release(range.at, range.size);
         Ok(())
     }
 
@@ -140,7 +144,8 @@ impl Memory {
             }));
         }
         if let Some(class) = handle.as_class() {
-            let at = self.boundary(stream)? + usize::from(class) * CLASS_BYTES;
+            let boundary = self.boundary(stream)?;
+            let at = boundary.wrapping_add(usize::from(class) * CLASS_BYTES);
             return Ok(Some(Range {
                 at,
                 size: CLASS_BYTES,
@@ -190,7 +195,7 @@ impl Memory {
         if let Some(at) = self.boundary {
             return Ok(at);
         }
-        let at = self.arena.allocate(stream, BOUNDARY_BYTES)?;
+        let at = self.store.allocate(stream, BOUNDARY_BYTES)?;
         self.boundary = Some(at);
         Ok(at)
     }
@@ -203,17 +208,20 @@ impl Memory {
         if size == 0 {
             return Ok(None);
         }
+        if let Some(adopted) = &mut self.adopted {
+            return adopted.scratch(size).map(Some);
+        }
         if self.scratch.is_none_or(|range| range.size < size) {
             if let Some(old) = self.scratch.take() {
-                self.arena.release(old.at, old.size);
+                self.store.release(old.at, old.size);
             }
-            let at = self.arena.allocate(stream, size)?;
+            let at = self.store.allocate(stream, size)?;
             self.scratch = Some(Range { at, size });
         }
         Ok(self.scratch)
     }
 
-    /// The table of all handles, three words each: offset (`u64::MAX` if freed), size and handle.
+    /// The table of all handles, three words each: offset from the store's base (`u64::MAX` if freed), size and handle.
     pub fn table(&self) -> (TableShape, Vec<u8>) {
         let mut out = Vec::new();
         let mut entries = |slots: &Slots<Range>| {
@@ -232,7 +240,11 @@ impl Memory {
                     put([u64::MAX, 0, 0]);
                     count += 1;
                 }
-                put([range.at as u64, range.size as u64, handle]);
+                put([
+                    self.store.offset(range.at) as u64,
+                    range.size as u64,
+                    handle,
+                ]);
                 count += 1;
             }
             (first, count)

@@ -1,10 +1,13 @@
 //! Running translated programs on Metal, CUDA and CPU devices of `openvm-metal-common`.
 
+mod adopted;
 mod ahead;
+mod apart;
 mod arena;
 mod backend;
 mod fallback;
 mod host;
+mod in_bounds;
 mod intrinsic;
 mod launch;
 mod memory;
@@ -13,8 +16,10 @@ mod pending;
 pub(crate) mod pipeline;
 mod rerolled;
 mod stats;
+mod store;
 mod submit;
 pub mod unit;
+mod watched;
 
 pub use ahead::Ahead;
 pub use backend::MetalBackend;

@@ -4,7 +4,7 @@ use hologram_kernels::device;
 
 use super::intrinsic::launch_intrinsic;
 use super::pending::Pending;
-use super::{fallback, MetalBackend};
+use super::{device_error, MetalBackend};
 use crate::backend::launch::ExecutionParams;
 use crate::cpu::HostMemory;
 use crate::error::{BackendError, Fault, FaultKind, Result};
@@ -20,7 +20,7 @@ pub(super) fn is_operations(program: &Program) -> bool {
     let memory = |i: &I| i.is_memory_access() || i.is_pool_operation();
     instructions.iter().any(I::is_intrinsic)
         && !instructions.iter().any(memory)
-        && fallback::runs_forward(program)
+        && program.runs_forward()
 }
 
 impl MetalBackend {
@@ -35,6 +35,10 @@ impl MetalBackend {
         params: &ExecutionParams,
     ) -> Result<Pending> {
         self.check_operations(program)?;
+        if params.is_watched() {
+            // Its time is its own.
+            self.stream.wait().map_err(device_error)?;
+        }
         let Self {
             interpreter,
             memory,
@@ -50,14 +54,22 @@ impl MetalBackend {
         };
         let mut uncertain = Vec::new();
         let mut failed = None;
+        let watched = params.is_watched();
         let mut enqueue = |pc: usize, call: &IntrinsicCall| {
             match launch_intrinsic(call, stream, memory) {
                 Ok(launched) => {
                     stats.intrinsics += 1;
+                    // Between two instructions the program may be ended: then this one has run.
+                    if watched {
+                        failed = stream.wait().map_err(device_error).err();
+                    }
                     if !launched.is_certain() {
                         uncertain.push((launched, fault(pc, FaultKind::DivisionByZero)));
                     }
-                    Ok(())
+                    match failed {
+                        None => Ok(()),
+                        Some(_) => Err(FaultKind::DivisionByZero),
+                    }
                 }
                 Err(BackendError::Fault(fault)) => Err(fault.kind),
                 Err(error) => {

@@ -6,6 +6,7 @@ use hologram_kernels::device::Launched;
 
 use super::launch::{read_fault, FaultBuffer};
 use super::pipeline::Pipeline;
+use super::watched::{Place, Watched};
 use super::{device_error, MetalBackend};
 use crate::backend::tickets::Waited;
 use crate::error::{Fault, Result};
@@ -15,12 +16,16 @@ use crate::handle::Ticket;
 pub enum Pending {
     /// A program as a kernel.
     Running {
+        /// What may end it, if something may; it is dropped before what the kernel uses.
+        watched: Option<Watched>,
         /// The kernel.
         pipeline: Arc<Pipeline>,
         /// Gets its faults.
         faults: FaultBuffer,
         /// Steps of a lane.
         budget: u64,
+        /// Where it then is said to be, if the kernel is not the program's own.
+        place: Option<Place>,
     },
     /// Whole-buffer operations, or a program that the interpreter ran.
     Operations {
@@ -70,10 +75,16 @@ impl MetalBackend {
                 pipeline,
                 mut faults,
                 budget,
+                watched,
+                place,
             } => {
                 let fault = read_fault(&mut faults, &self.stream, &pipeline.program, budget)?;
                 self.idle_faults.push(faults);
-                fault
+                let fault = match place {
+                    Some(place) => fault.map(|fault| place.fault(fault)),
+                    None => fault,
+                };
+                self.settled(fault, watched)
             }
         };
         match fault {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use openvm_metal_common::{MetalContext, RuntimeSource, RuntimeUnit};
+use openvm_metal_common::{DeviceKind, MetalContext, MetalError, RuntimeSource, RuntimeUnit};
 
 use super::unit::UnitCompiler;
 use super::{device_error, MetalStats};
@@ -258,7 +258,7 @@ impl Pipelines {
         stats.compile_time += start.elapsed();
         let source = source?;
         let start = std::time::Instant::now();
-        let unit = Arc::new(context.load_unit(&source).map_err(device_error)?);
+        let unit = Arc::new(context.load_unit(&source).map_err(not_loaded)?);
         stats.units_compiled += 1;
         stats.kernels_compiled += new.len() as u64;
         stats.compile_time += start.elapsed();
@@ -271,17 +271,22 @@ impl Pipelines {
     }
 }
 
-/// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet apart from the
-/// others, because the CPU's are compiled differently.
+/// Plans of texts that are not known, in groups that are compiled together; those whose lanes meet, and those of vectors, apart
+/// from the others, because the CPU's are compiled differently.
 pub fn groups<'a>(
     plans: impl Iterator<Item = &'a Arc<Plan>>,
     known: impl Fn(&str) -> bool,
 ) -> Vec<Vec<&'a Arc<Plan>>> {
     let mut seen = std::collections::HashSet::new();
-    let mut parts = [Vec::new(), Vec::new()];
+    let mut parts = [Vec::new(), Vec::new(), Vec::new()];
     for plan in plans {
         if !known(&plan.text) && seen.insert(plan.text.as_str()) {
-            parts[usize::from(plan.cooperative)].push(plan);
+            let part = if plan.vectors {
+                2
+            } else {
+                usize::from(plan.cooperative)
+            };
+            parts[part].push(plan);
         }
     }
     let chunks = parts.iter().flat_map(|part| part.chunks(KERNELS_PER_UNIT));
@@ -300,6 +305,18 @@ pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<Ru
         .map(|(name, plan)| (name.as_str(), &***plan))
         .collect();
     compiler.compile("hologram", &kernels)
+}
+
+/// What it means that a unit was not loaded: on processors it is a file that is damaged, or in a folder without native code.
+fn not_loaded(error: MetalError) -> BackendError {
+    match error {
+        MetalError::KernelCompile {
+            device: DeviceKind::Cpu,
+            message,
+            ..
+        } => BackendError::KernelFolder(message),
+        other => device_error(other),
+    }
 }
 
 fn text_hash(text: &str) -> u64 {

@@ -17,6 +17,8 @@ pub struct MetalStats {
     pub rerolled: u64,
     /// Of these, programs whose repetitions were folded by a tree; each has two launches.
     pub reduced: u64,
+    /// Programs whose accesses were not tested, because all lie inside their buffers: vector code of the processor.
+    pub in_bounds: u64,
     /// Programs that were ready.
     pub pipeline_hits: u64,
     /// New programs of a known shape.

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hologram_kernels::device::Launched;
 
-use super::fallback::{is_unsupported, runs_forward, with_remedy, Fallback};
+use super::fallback::{with_remedy, Fallback};
 use super::intrinsic::launch_intrinsic;
-use super::launch::{fault_buffer, Launch};
+use super::launch::{fault_buffer, read_fault, Encoded, Launch};
 use super::memory::Range;
 use super::operations::is_operations;
 use super::pending::Pending;
 use super::pipeline::{options, Pipeline};
+use super::watched::{counted, not_begun, Place};
 use super::MetalBackend;
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::cpu::run_call;
@@ -28,7 +29,8 @@ impl MetalBackend {
         program: &Program,
         params: &ExecutionParams,
     ) -> Result<Pending> {
-        if self.prefers_interpreter(program, params) {
+        let params = &*counted(params);
+        if self.is_for_the_interpreter(self.fallback, program, params) {
             return self.interpret(program, params);
         }
         let launched = if is_operations(program) {
@@ -37,9 +39,7 @@ impl MetalBackend {
             self.launch_kernel(program, params)
         };
         match launched {
-            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
-                self.interpret(program, params)
-            }
+            Err(error) if self.fallback.takes(&error) => self.interpret(program, params),
             Err(error) => Err(with_remedy(error)),
             launched => launched,
         }
@@ -55,7 +55,7 @@ impl MetalBackend {
                 self.stats.intrinsics += 1;
                 Ok(pending(launched, call))
             }
-            Err(error) if is_unsupported(&error) && self.fallback.allows() => {
+            Err(error) if self.fallback.takes(&error) => {
                 let operands = call.operands();
                 let wanted = |raw| {
                     let mut used = operands.all().iter();
@@ -70,23 +70,27 @@ impl MetalBackend {
         }
     }
 
-    /// Whether the policy prefers the interpreter to compiling the program.
-    fn prefers_interpreter(&mut self, program: &Program, params: &ExecutionParams) -> bool {
-        let Fallback::Adaptive { work } = self.fallback else {
+    /// Whether a policy prefers the interpreter to compiling the program.
+    pub(crate) fn is_for_the_interpreter(
+        &self,
+        policy: Fallback,
+        program: &Program,
+        params: &ExecutionParams,
+    ) -> bool {
+        let Fallback::Adaptive { work } = policy else {
             return false;
         };
         let Ok((blocks, lanes)) = params.launch.check() else {
             return false;
         };
+        let params = &*counted(params);
         let length = program.len() as u64;
         let instructions = (blocks * u64::from(lanes)).checked_mul(length);
         instructions.is_some_and(|instructions| instructions <= work)
             && self.stream.context().device_profile().unified
-            && runs_forward(program)
+            && program.runs_forward()
             && !is_operations(program)
-            && !self
-                .pipelines
-                .is_known(program, &options(&self.base, program, params))
+            && !self.is_compiled(program, params)
     }
 
     /// Runs a program by the interpreter on this backend's memory.
@@ -102,7 +106,10 @@ impl MetalBackend {
     }
 
     fn launch_kernel(&mut self, program: &Program, params: &ExecutionParams) -> Result<Pending> {
-        match self.launch_rerolled(program, params)? {
+        if let Some(pending) = self.launch_rerolled(program, params)? {
+            return Ok(pending);
+        }
+        match self.launch_in_bounds(program, params)? {
             Some(pending) => Ok(pending),
             None => self.launch_as_is(program, params),
         }
@@ -115,39 +122,65 @@ impl MetalBackend {
         let pipeline = self
             .pipelines
             .get(&context, program, &shape, &mut self.stats)?;
-        self.encode(pipeline, params, None)
+        self.encode(&[(pipeline, params)], None, None)
     }
 
-    /// Encodes a launch of a pipeline; `scratch` is what stages of one program share.
+    /// Encodes launches of one program, one after another: of all but the last nothing but being ended can be the fault. They share
+    /// `scratch`, the record of faults and what may end them; `place` is where the program is then said to be.
     pub(super) fn encode(
         &mut self,
-        pipeline: Arc<Pipeline>,
-        params: &ExecutionParams,
+        stages: &[(Arc<Pipeline>, &ExecutionParams)],
         scratch: Option<Range>,
+        place: Option<Place>,
     ) -> Result<Pending> {
-        let lanes = params.launch.check()?;
-        if pipeline.plan.table {
-            self.refresh_table()?;
-        }
+        let Some((last, params)) = stages.last() else {
+            return Ok(Pending::Done(Ok(())));
+        };
+        let budget = params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET);
         let mut faults = match self.idle_faults.pop() {
             Some(buffer) => buffer,
             None => fault_buffer(&self.stream)?,
         };
-        Launch {
-            pipeline: &pipeline,
-            params,
-            lanes,
-            table: &self.table,
-            shape: self.table_shape,
-            scratch,
-            faults: &mut faults,
+        let watched = self.watch(params)?;
+        for (pipeline, params) in stages {
+            let lanes = params.launch.check()?;
+            if pipeline.plan.table {
+                self.refresh_table()?;
+            }
+            let encoded = Launch {
+                pipeline,
+                params,
+                lanes,
+                table: &self.table,
+                shape: self.table_shape,
+                scratch,
+                faults: &mut faults,
+                stop: watched.as_ref().map_or(&self.never, |w| &*w.signal),
+                watched: watched.is_some(),
+            }
+            .encode(&self.stream, &mut self.memory)?;
+            self.stats.launches += 1;
+            if let Encoded::Stopped { begun } = encoded {
+                let program = &pipeline.program;
+                let fault = read_fault(&mut faults, &self.stream, program, budget)?;
+                self.idle_faults.push(faults);
+                let fault = fault.unwrap_or_else(|| not_begun(program, begun));
+                let fault = match &place {
+                    Some(place) => place.fault(fault),
+                    None => fault,
+                };
+                return Ok(Pending::Operations {
+                    uncertain: Vec::new(),
+                    ended: self.settled(Some(fault), watched),
+                });
+            }
         }
-        .encode(&self.stream, &mut self.memory)?;
-        self.stats.launches += 1;
         Ok(Pending::Running {
-            pipeline,
+            pipeline: last.clone(),
             faults,
-            budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
+            budget,
+            watched,
+            place,
         })
     }
 }

@@ -18,6 +18,12 @@ pub const PARAMETERS: u8 = 1;
 pub const FAULTS: u8 = 2;
 /// Buffer index of the table of handles.
 pub const TABLE: u8 = 3;
+/// Buffer index of the word that ends the program.
+pub const STOP: u8 = 4;
+
+/// Options for all kernels. Products and sums stay apart, and sums of addresses wrap: buffers lie before or behind what kernels
+/// are given.
+const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
 
 /// How much work compilers put into kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,16 +55,12 @@ impl UnitCompiler {
             DeviceKind::Cuda => Effort::Usual,
             _ => effort,
         };
-        let level = match effort {
-            Effort::Least => "-O0",
-            Effort::Usual => "-O1",
-        };
         let tools = match kind {
             DeviceKind::Metal => Err(BackendError::NoCompiler(
                 "Metal devices compile the text themselves".into(),
             )),
             _ => Toolchain::new(&scratch)
-                .map(|tools| tools.with_options(&["-ffp-contract=off", level]))
+                .map(|tools| tools.with_options(&OPTIONS))
                 .map_err(|error| failure(&error, error.to_string())),
         };
         Self {
@@ -83,11 +85,11 @@ impl UnitCompiler {
     /// Whether units can be compiled.
     ///
     /// # Errors
-    /// [`BackendError::NoCompiler`], [`BackendError::Compilation`] that say why not.
+    /// [`BackendError::NoCompiler`], [`BackendError::KernelFolder`], [`BackendError::Compilation`] that say why not.
     pub fn check(&self) -> Result<()> {
         match self.kind {
             DeviceKind::Metal => Ok(()),
-            _ => self.tools(1).map(|_| ()),
+            _ => self.tools(1, false).map(|_| ()),
         }
     }
 
@@ -95,7 +97,7 @@ impl UnitCompiler {
     ///
     /// # Errors
     /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message;
-    /// [`BackendError::CompilationLimit`].
+    /// [`BackendError::CompilationLimit`]; [`BackendError::KernelFolder`].
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
         let text = match self.kind {
             DeviceKind::Metal => translate::apple_unit(kernels.iter().copied()),
@@ -113,14 +115,22 @@ impl UnitCompiler {
         match self.kind {
             DeviceKind::Metal => source.msl = text,
             DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, kernels.len())?),
-            DeviceKind::Cpu => self.native(name, &text, &mut source)?,
+            DeviceKind::Cpu => {
+                let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
+                self.native(name, &text, vectors, &mut source)?
+            }
         }
         Ok(source)
     }
 
-    /// The tools for a unit of so many kernels.
-    fn tools(&self, kernels: usize) -> Result<Toolchain> {
-        let tools = self.tools.clone()?;
+    /// The tools for a unit of so many kernels, vector code or not.
+    fn tools(&self, kernels: usize, vectors: bool) -> Result<Toolchain> {
+        let level = match (self.effort, vectors) {
+            (Effort::Least, _) => "-O0",
+            (Effort::Usual, false) => "-O1",
+            (Effort::Usual, true) => "-O3",
+        };
+        let tools = self.tools.clone()?.with_options(&[level]);
         let all = |seconds: u32| seconds.saturating_mul(kernels as u32);
         Ok(match self.limit.map(all) {
             Some(seconds) => tools.with_time_limit(seconds),
@@ -130,12 +140,12 @@ impl UnitCompiler {
 
     /// PTX of a unit, from the folder if it was compiled before.
     fn ptx(&self, name: &str, text: &str, kernels: usize) -> Result<String> {
-        let key = hash(&[text, &format!("{:?} {PTX_ABI}", self.effort)]);
+        let key = hash(&[text, &format!("{:?} {PTX_ABI} {OPTIONS:?}", self.effort)]);
         let path = self.scratch.join(format!("{name}-{key}.ptx"));
         if let Ok(ptx) = fs::read_to_string(&path) {
             return Ok(ptx);
         }
-        let tools = self.tools(kernels).map_err(|mut error| {
+        let tools = self.tools(kernels, false).map_err(|mut error| {
             if let BackendError::NoCompiler(text) = &mut error {
                 text.push_str(&format!("; nor is there {}", path.display()));
             }
@@ -152,9 +162,15 @@ impl UnitCompiler {
         Ok(ptx)
     }
 
-    fn native(&self, name: &str, text: &str, source: &mut RuntimeSource) -> Result<()> {
+    fn native(
+        &self,
+        name: &str,
+        text: &str,
+        vectors: bool,
+        source: &mut RuntimeSource,
+    ) -> Result<()> {
         let library = self
-            .tools(source.kernels.len())?
+            .tools(source.kernels.len(), vectors)?
             .compile_cpu_shared(&self.scratch, text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         for kernel in &mut source.kernels {
@@ -169,12 +185,15 @@ impl UnitCompiler {
     }
 }
 
-/// What a failure of the tools is here: a missing tool or a compilation that failed.
+/// What a failure of the tools is here: a missing tool, a folder that cannot be written, or a compilation that failed.
 fn failure(error: &BuildError, text: String) -> BackendError {
     match error {
         BuildError::NoCompiler { .. }
         | BuildError::OldCompiler { .. }
         | BuildError::Tool { .. } => BackendError::NoCompiler(text),
+        BuildError::Io { .. } => {
+            BackendError::KernelFolder(format!("{text}; HOLOGRAM_CACHE names another folder"))
+        }
         BuildError::TooLong { seconds, .. } => BackendError::CompilationLimit(format!(
             "more than {seconds} s of processor time; `set_compile_limit` sets the limit"
         )),
@@ -207,6 +226,7 @@ pub fn describe(name: &str, plan: &Plan) -> RuntimeKernel {
         arg("parameters", PARAMETERS, ArgKind::Value { size }),
         arg("faults", FAULTS, ArgKind::BufferWrite { elem: 4 }),
         arg("table", TABLE, ArgKind::BufferRead { elem: 8 }),
+        arg("stop", STOP, ArgKind::BufferRead { elem: 4 }),
     ];
     if plan.cooperative {
         args.push(arg("shared", 0, ArgKind::Threadgroup { elem: 1 }));

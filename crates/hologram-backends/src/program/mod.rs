@@ -101,6 +101,18 @@ impl Program {
         self.instructions.is_empty()
     }
 
+    /// Whether no instruction runs twice in a lane: jumps go forward, and there are no calls. Such a program ends.
+    pub fn runs_forward(&self) -> bool {
+        let mut instructions = self.instructions.iter().enumerate();
+        instructions.all(|(pc, instruction)| match instruction {
+            Instruction::Call { .. } | Instruction::Ret {} => false,
+            _ => instruction.target().is_none_or(|label| {
+                let at = self.resolve_label(label.name());
+                at.is_some_and(|at| at > pc)
+            }),
+        })
+    }
+
     /// Checks that every label lies within the program and every jump's label is bound.
     ///
     /// # Errors

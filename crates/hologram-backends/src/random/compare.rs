@@ -13,6 +13,7 @@ use crate::error::{BackendError, Result};
 use crate::handle::{BufferHandle, PoolHandle};
 use crate::isa::Ty;
 use crate::metal::MetalBackend;
+use crate::native::NativeBackend;
 
 /// ULP that transcendental functions of `f32` may differ by.
 const LOOSE_F32: u64 = 4;
@@ -163,6 +164,8 @@ impl<'a> Comparison<'a> {
             for backend in [&mut *self.reference, &mut *self.device] {
                 if let Some(metal) = backend.as_any_mut().downcast_mut::<MetalBackend>() {
                     metal.prepare(&programs)?;
+                } else if let Some(native) = backend.as_any_mut().downcast_mut::<NativeBackend>() {
+                    native.prepare(&programs)?;
                 }
             }
             for case in &cases {

@@ -25,6 +25,8 @@ pub struct Emitter<'a> {
     pub slots: Vec<Slot>,
     /// Steps are counted.
     pub counted: bool,
+    /// Accesses and divisors are not tested.
+    pub in_bounds: bool,
     /// How a lane leaves after a fault, and at its end.
     pub leave_fault: &'static str,
     pub leave: &'static str,
@@ -42,6 +44,7 @@ impl<'a> Emitter<'a> {
             handles: Vec::new(),
             slots,
             counted: false,
+            in_bounds: false,
             leave_fault: "return;",
             leave: "return;",
             table: false,
@@ -120,7 +123,7 @@ impl<'a> Emitter<'a> {
                 let text = word.map_or_else(|| constant(ty, value), |w| from_bits(ty, &w));
                 format!("{} = {text};\n", local(dst, ty))
             }
-            I::Div { ty, src2, .. } if ty.is_int() => {
+            I::Div { ty, src2, .. } if ty.is_int() && !self.in_bounds => {
                 let zero = self.plain_fault(fault::DIVISION_BY_ZERO);
                 format!(
                     "if ({} == 0) {zero}\n{}",
@@ -209,10 +212,15 @@ impl<'a> Emitter<'a> {
         }
         self.pc = end - 1;
         if self.counted {
+            // Both are looked at when the steps pass a mark, which then is moved on.
             out.push_str(&format!(
-                "n += {len}ul; if (n > B) {{ hg_fault(F, lane, {}u, {start}u + (uint)(B + {len}ul - n), 0ul, 0ul, 0ul); {} }}\n",
-                fault::BUDGET,
-                self.leave_fault,
+                "n += {len}ul; if (n > L) {{ if (n > B) {{ hg_fault(F, lane, {budget}u, {start}u + (uint)(B + {len}ul - n), 0ul, 0ul, 0ul); {leave} }}\n\
+                 if (hg_stopped(Q)) {{ hg_fault(F, lane, {stopped}u, {last}u, 0ul, 0ul, 0ul); {leave} }}\n\
+                 L = hg_mark(n, B, 65536ul); }}\n",
+                budget = fault::BUDGET,
+                stopped = fault::STOPPED,
+                leave = self.leave_fault,
+                last = end - 1,
                 len = end - start
             ));
         }

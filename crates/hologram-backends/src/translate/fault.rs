@@ -39,6 +39,8 @@ pub const INVALID_PAGE: u32 = 11;
 pub const DIVERGENCE: u32 = 12;
 /// Too many steps.
 pub const BUDGET: u32 = 13;
+/// The program was to end.
+pub const STOPPED: u32 = 14;
 
 /// One record of a fault buffer.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +104,7 @@ impl Record {
                 byte: b as u8,
             },
             DIVERGENCE => FaultKind::BarrierDivergence,
+            STOPPED => FaultKind::Stopped,
             _ => FaultKind::StepBudgetExceeded { budget },
         };
         Fault {

@@ -46,6 +46,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
         .any(|i| matches!(i, Instruction::Lds { .. } | Instruction::Sts { .. }));
     let cooperative = barriers || shared;
     let mut emitter = Emitter::new(program, &graph, FIXED_SLOTS.to_vec());
+    emitter.in_bounds = options.in_bounds;
     emitter.handles = handles::sources(program, &graph, &options.initial);
     let repeats = || {
         graph.sequence.iter().any(|&b| {
@@ -77,7 +78,8 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
     let linear = options.linear && !cooperative;
     let specials = specials(&locals, options, linear, &mut emitter.slots);
     let counter = if emitter.counted {
-        "    ulong n = 0;\n"
+        // A lane that takes few steps does not look at what ends the program.
+        "    ulong n = 0, L = hg_mark(0ul, B, 256ul);\n"
     } else {
         ""
     };
@@ -85,7 +87,8 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
     let slots = emitter.slots;
     let mut text = format!(
         "struct $K_p {{ ulong v[{}]; }};\n[[max_total_threads_per_threadgroup(1024)]] kernel void $K(device uchar* mem [[buffer(0)]], \
-         constant $K_p& P [[buffer(1)]], device atomic_uint* F [[buffer(2)]], device const ulong* T [[buffer(3)]]",
+         constant $K_p& P [[buffer(1)]], device atomic_uint* F [[buffer(2)]], device const ulong* T [[buffer(3)]], \
+         device const atomic_uint* Q [[buffer(4)]]",
         slots.len()
     );
     if cooperative {
@@ -93,7 +96,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
     }
     text.push_str(&position(linear));
     text.push_str(
-        "    const ulong B = P.v[0]; (void)B; (void)F; (void)T; (void)mem; (void)lane;\n",
+        "    const ulong B = P.v[0]; (void)B; (void)F; (void)T; (void)Q; (void)mem; (void)lane;\n",
     );
     text.push_str(&declared);
     text.push_str(&specials);
@@ -116,6 +119,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
         boundary,
         cooperative,
         switched,
+        vectors: options.in_bounds,
     }
 }
 

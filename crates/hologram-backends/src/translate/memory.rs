@@ -78,6 +78,11 @@ impl Emitter<'_> {
             );
             return format!("{missing}\n");
         }
+        // The sum of place and offset wraps where each buffer lies for itself.
+        if self.in_bounds {
+            let access = self.access(ty, "", &format!("mem, {at} + o"), store, dst);
+            return format!("{{ {find}const ulong o = {offset}; {access}}}\n");
+        }
         let code = format!(
             "({at} == ~0ul ? {}u : {}u)",
             fault::INVALID_HANDLE,

@@ -7,6 +7,7 @@ mod emit;
 pub mod fault;
 mod graph;
 mod handles;
+mod in_bounds;
 mod kernel;
 mod memory;
 mod plan;
@@ -15,6 +16,7 @@ mod structure;
 mod types;
 mod value;
 
+pub use in_bounds::in_bounds;
 pub use kernel::CONTROL_BYTES;
 pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
 pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};

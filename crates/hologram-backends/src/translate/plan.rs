@@ -73,6 +73,8 @@ pub struct Options {
     pub tight_budget: bool,
     /// Steps are not counted: the budget is `u64::MAX`.
     pub unlimited: bool,
+    /// Every access lies inside its buffer, and no divisor is 0: nothing is tested.
+    pub in_bounds: bool,
     /// Types of the initial registers, by register.
     pub initial: Vec<(Register, Ty)>,
 }
@@ -92,6 +94,8 @@ pub struct Plan {
     pub cooperative: bool,
     /// The kernel's flow has the form of a switch.
     pub switched: bool,
+    /// Neighbouring lanes do the same: compilers make vector code of them.
+    pub vectors: bool,
 }
 
 impl Plan {

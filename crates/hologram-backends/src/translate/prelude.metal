@@ -32,6 +32,10 @@ HG_FAR void hg_fault_at(device atomic_uint* f, uint lane, ulong n, ulong B, uint
     else hg_fault(f, lane, code, start + j, a, b, c);
 }
 
+// Whether the host wants the program to end, and the steps at which a lane of n looks again: at most the budget.
+METAL_FUNC bool hg_stopped(device const atomic_uint* q) { return atomic_load_explicit(q, memory_order_relaxed) != 0u; }
+METAL_FUNC ulong hg_mark(ulong n, ulong B, ulong steps) { return B > n && B - n > steps ? n + steps : B; }
+
 METAL_FUNC bool hg_out(ulong o, ulong size, ulong width) { return o > size || size - o < width; }
 
 // Loads and stores of `m[o]` and the bytes behind it. What is aligned goes at once: `place` says so, the address in device memory

@@ -1,10 +1,11 @@
 //! `hologram run`.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use hologram_backends::metal::{Fallback, MetalBackend};
+use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, BufferHandle, ExecutionParams};
 
 use super::{load, put};
@@ -45,6 +46,9 @@ pub struct RunArgs {
     /// Most instructions a lane may execute.
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
+    /// Most seconds the program may run; compiling does not count.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time_limit: Option<Duration>,
     /// A lane's class is its block's x index mod 96 instead of 0.
     #[arg(long)]
     class_from_block: bool,
@@ -54,6 +58,15 @@ pub struct RunArgs {
     /// Say nothing on standard error.
     #[arg(long, short)]
     quiet: bool,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let limit = text
+        .parse()
+        .ok()
+        .and_then(|s| Duration::try_from_secs_f64(s).ok());
+    let limit = limit.filter(|limit| !limit.is_zero());
+    limit.ok_or_else(|| format!("`{text}` is no number of seconds above 0"))
 }
 
 impl RunArgs {
@@ -106,9 +119,15 @@ pub fn run(args: &RunArgs) -> Result<()> {
     if !args.quiet {
         let (grid, block) = (params.launch.grid, params.launch.block);
         let lanes = grid.count().unwrap_or(0) * block.count().unwrap_or(0);
-        let metal = backend.as_any().downcast_ref::<MetalBackend>();
-        let by = match metal {
-            Some(metal) if metal.stats().interpreted > 0 => ", by the interpreter",
+        let any = backend.as_any();
+        let metal = any.downcast_ref::<MetalBackend>();
+        let native = any.downcast_ref::<NativeBackend>().map(|b| b.stats());
+        let by = match (metal, native) {
+            (Some(metal), _) if metal.stats().interpreted > 0 => ", by the interpreter",
+            (_, Some(native)) if native.without_compiler > 0 => {
+                ", by the interpreter: there is no C++ compiler, or no folder for kernels"
+            }
+            (_, Some(native)) if native.interpreted > 0 => ", by the interpreter",
             _ => "",
         };
         eprintln!(
@@ -162,6 +181,7 @@ fn unknown(name: &str, arrays: &[(String, Array)]) -> CliError {
 fn params(args: &RunArgs, buffers: &[Named]) -> Result<ExecutionParams> {
     let mut params = args.launch.params();
     params.step_budget = args.steps;
+    params.time_limit = args.time_limit;
     params.class_from_block = args.class_from_block;
     params.allow_reassociation = args.reassociate;
     for spec in &args.launch.registers {

@@ -15,7 +15,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-const BACKENDS: &[&str] = &["cpu", "cpu-kernels"];
+const BACKENDS: &[&str] = &["cpu", "interpreter", "cpu-kernels"];
 
 #[test]
 fn a_program_runs_on_arrays() {

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use hologram_backends::{ExecutionParams, LaunchConfig, Program, Register, Ty};
 
 use super::raw;
-use crate::backend_type::BackendType;
 use crate::buffer::DynBuffer;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
@@ -40,7 +39,7 @@ pub fn gather(exec: &Executor, src: &DynBuffer, layout: &Layout, dst: &DynBuffer
     if merged.is_contiguous() {
         return raw::copy(exec, src.slice(merged.offset(), n)?, dst.span(), n);
     }
-    if exec.backend_type() == BackendType::Cpu {
+    if exec.backend_type().is_host() {
         return gather_on_host(exec, src, &merged, dst);
     }
     let (program, params) = lane_program(src, &merged, dst)?;
@@ -72,10 +71,7 @@ pub fn cast(exec: &Executor, src: &DynBuffer, dst: &DynBuffer, n: usize) -> Resu
         return Ok(());
     }
     let (from, to) = (src.ty(), dst.ty());
-    if let (true, Some(steps)) = (
-        exec.backend_type() == BackendType::Cpu,
-        cast_steps(from, to),
-    ) {
+    if let (true, Some(steps)) = (exec.backend_type().is_host(), cast_steps(from, to)) {
         let last = steps.len();
         return in_one_pass(exec, steps, last, (src, 0, &[1]), dst, &[n]);
     }

@@ -3,7 +3,6 @@
 
 use super::element::Element;
 use super::loss::loss;
-use super::math::Float;
 use super::operand::{HostError, HostSpan};
 use super::{gemm, map, reduce, rows, unary, zip};
 use crate::{BinaryOp, MapOp, Operation, ReduceOp};
@@ -133,7 +132,10 @@ pub(super) unsafe fn run<T: Table>(
 
 /// # Safety
 /// As [`super::run`], after [`super::check`].
-unsafe fn float<T: Float>(operation: &Operation, spans: &[HostSpan]) -> Result<(), HostError> {
+unsafe fn float<T: gemm::Product>(
+    operation: &Operation,
+    spans: &[HostSpan],
+) -> Result<(), HostError> {
     let at = |index: usize| spans[index].ptr.cast::<T>();
     match *operation {
         Operation::Map { op, count, .. } => {

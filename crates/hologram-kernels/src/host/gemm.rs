@@ -13,7 +13,7 @@ const STEP: usize = 32;
 const MAX_COLUMNS: usize = 512;
 
 /// `c` (m x n) = `a` (m x k) times `b` (k x n), all row-major; no overlap.
-pub(super) fn gemm<T: Float>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize; 3]) {
+pub(super) fn gemm<T: Product>(c: *mut T, a: *mut T, b: *mut T, [m, n, k]: [usize; 3]) {
     if m == 0 || n == 0 {
         return;
     }
@@ -66,39 +66,62 @@ fn piece(m: usize, n: usize, pieces: usize) -> [usize; 2] {
 ///
 /// # Safety
 /// The parts are valid for reads, that of `c` for writes, and it overlaps no other.
-unsafe fn part<T: Float>(
+unsafe fn part<T: Product>(
     c: *mut T,
     a: *mut T,
     b: *mut T,
     [m, n, k]: [usize; 3],
     columns: [usize; 2],
 ) {
-    let [a_stride, stride] = columns.map(|columns| columns as isize);
-    // SAFETY: the caller's promises; the crate asks for an uninterpreted type that is `f32` or `f64`.
-    unsafe {
-        gemm::gemm(
-            m,
-            n,
-            k,
-            c,
-            1,
-            stride,
-            false,
-            a.cast_const(),
-            1,
-            a_stride,
-            b.cast_const(),
-            1,
-            stride,
-            T::ZERO,
-            T::ONE,
-            false,
-            false,
-            false,
-            gemm::Parallelism::None,
-        );
-    }
+    // The library works column by column: to it a row-major matrix is the transposed one, so that it gets the factors in
+    // the other order.
+    let [a_columns, columns] = columns.map(|columns| columns as isize);
+    // SAFETY: the caller's promises.
+    unsafe { T::product([n, m, k], c, columns, b, columns, a, a_columns) }
 }
+
+/// Floats of which the library has products.
+pub(super) trait Product: Float {
+    /// `c` (m x n) = `a` (m x k) times `b` (k x n), column-major, each with the elements from one column to the next.
+    ///
+    /// # Safety
+    /// The matrices are valid for reads, `c` for writes, and it overlaps no other.
+    unsafe fn product(
+        size: [usize; 3],
+        c: *mut Self,
+        c_columns: isize,
+        a: *const Self,
+        a_columns: isize,
+        b: *const Self,
+        b_columns: isize,
+    );
+}
+
+macro_rules! products {
+    ($($float:ident $library:ident),*) => {$(
+        impl Product for $float {
+            unsafe fn product(
+                [m, n, k]: [usize; 3],
+                c: *mut Self,
+                c_columns: isize,
+                a: *const Self,
+                a_columns: isize,
+                b: *const Self,
+                b_columns: isize,
+            ) {
+                let one = gemm_common::Parallelism::None;
+                // SAFETY: the caller's promises; strides are not negative.
+                unsafe {
+                    $library::gemm::$float::get_gemm_fn()(
+                        m, n, k, c, c_columns, 1, false, a, a_columns, 1, b, b_columns, 1, 0.0, 1.0,
+                        false, false, false, one,
+                    );
+                }
+            }
+        }
+    )*};
+}
+products!(f32 gemm_f32, f64 gemm_f64);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer as SupportsBuffer
 
-_BackendName = Literal["auto", "cpu", "metal", "cuda"]
+_BackendName = Literal["auto", "cpu", "interpreter", "metal", "cuda"]
 _Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
 
 def backends() -> list[tuple[str, bool, str]]:
@@ -27,6 +27,10 @@ class Executor:
     ) -> Self:
         """
         Args:
+            backend: "auto" is metal, else cuda, else cpu. On "cpu" programs are compiled kernels; the reference interpreter runs
+                those that no kernel can, small ones instead of compiling them, and all where there is no C++ compiler or no folder
+                for kernels (`HOLOGRAM_CACHE`):
+                `stats()["backend_interpreted"]` and `["backend_without_compiler"]` count. "interpreter" interprets all.
             fallback: when programs that a Metal or CUDA device cannot run are interpreted on the processor, on the
                 device's buffers; "adaptive": also small ones instead of compiling them. Each time counts in
                 `stats()["backend_interpreted"]`.
@@ -38,7 +42,7 @@ class Executor:
             ArgumentError: no backend or policy has this name.
         """
     @property
-    def backend(self) -> Literal["cpu", "metal", "cuda"]:
+    def backend(self) -> Literal["cpu", "interpreter", "metal", "cuda"]:
         """Where it runs."""
     @property
     def device(self) -> str:
@@ -72,17 +76,19 @@ class Executor:
         shared_memory: int = 0,
         registers: Mapping[int | str, Buffer | int | tuple[DTypeLike, float]] | None = None,
         step_budget: int | None = None,
+        time_limit: float | None = None,
         class_from_block: bool = False,
         allow_reassociation: bool = False,
     ) -> None:
-        """Runs a program and waits for it.
+        """Runs a program and waits for it. Ctrl-C ends the program; the `KeyboardInterrupt` comes when it has ended.
 
         Args:
             grid: blocks; one by default.
             block: lanes of a block; one by default.
             shared_memory: bytes of each block.
             registers: what registers begin with: a buffer is its handle, an integer is uint64.
-            step_budget: most instructions of a lane.
+            step_budget: most instructions of a lane; 2**30 by default.
+            time_limit: most seconds that it may run, from when it begins; compiling does not count.
             class_from_block: a lane's class is its block mod 96.
             allow_reassociation: sums and products of floats that a loop of one lane collects may be computed in any
                 order, which changes their last bits.
@@ -90,6 +96,8 @@ class Executor:
         Raises:
             ProgramError: the program is not valid.
             FaultError: a lane's fault, with `lane`, `pc` and `instruction`.
+            TimeLimitError: it was still running at its time limit; these say where a lane was then.
+            KeyboardInterrupt: Ctrl-C was pressed.
             LaunchError: a launch over the limits.
         """
     def allocate_unset(self, size: int, dtype: str) -> Buffer:

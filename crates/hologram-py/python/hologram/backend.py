@@ -19,6 +19,7 @@ class BackendType(StrEnum):
 
     AUTO = "auto"
     CPU = "cpu"
+    INTERPRETER = "interpreter"
     METAL = "metal"
     CUDA = "cuda"
 

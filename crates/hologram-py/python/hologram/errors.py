@@ -62,3 +62,7 @@ class UnsupportedError(HologramError, NotImplementedError):
 
 class FaultError(HologramError, ArithmeticError):
     """A lane's fault: `lane`, `pc` and `instruction` say where."""
+
+
+class TimeLimitError(FaultError, TimeoutError):
+    """A program that was still running at its time limit."""

@@ -1,10 +1,11 @@
 //! What all handles of a context share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use super::faults::InjectedFaults;
+use super::waits::WaitLimit;
 use crate::device::Device;
 use crate::device_kind::DeviceKind;
 use crate::device_profile::DeviceProfile;
@@ -37,8 +38,7 @@ pub(crate) struct Inner {
     pub views: Views,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
-    /// In milliseconds.
-    wait_limit: AtomicU64,
+    pub(super) wait_limit: WaitLimit,
     recent: Mutex<Recent>,
     /// Set once by the first fatal error; every later request returns it.
     dead: OnceLock<MetalError>,
@@ -81,7 +81,7 @@ impl Inner {
             order,
             views: Views::default(),
             pending: AtomicBool::new(false),
-            wait_limit: AtomicU64::new(wait_limit.as_millis() as u64),
+            wait_limit: WaitLimit::new(wait_limit),
             recent: Mutex::default(),
             dead: OnceLock::new(),
             injected: InjectedFaults::default(),
@@ -184,15 +184,14 @@ impl Inner {
         recent.next = (slot + 1) % RECENT_KERNELS;
     }
 
-    /// Sets the longest time that a wait may take.
+    /// Sets the longest time that a wait usually may take.
     pub fn set_wait_limit(&self, limit: Duration) {
-        let milliseconds = limit.as_millis() as u64;
-        self.wait_limit.store(milliseconds, Ordering::Relaxed);
+        self.wait_limit.set(limit);
     }
 
-    /// The longest time that a wait may take.
+    /// The longest time that a wait may take now.
     pub fn wait_limit(&self) -> Duration {
-        Duration::from_millis(self.wait_limit.load(Ordering::Relaxed))
+        self.wait_limit.get()
     }
 }
 

@@ -4,6 +4,7 @@ mod allocate;
 mod builder;
 mod faults;
 mod inner;
+mod waits;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 pub use self::builder::ContextBuilder;
 pub(crate) use self::inner::Inner;
+pub use self::waits::LongerWaits;
 use crate::device::DeviceInfo;
 use crate::device_profile::DeviceProfile;
 use crate::diagnostic::Diagnostic;
@@ -51,12 +53,13 @@ impl MetalContext {
         self.inner.release_unused();
     }
 
-    /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`](crate::MetalError::WaitTimeout).
+    /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`](crate::MetalError::WaitTimeout), with what
+    /// [`MetalContext::wait_longer`] adds.
     pub fn wait_limit(&self) -> Duration {
         self.inner.wait_limit()
     }
 
-    /// Sets the longest time that a wait may take (also: `OPENVM_METAL_WAIT_TIMEOUT` in seconds).
+    /// Sets the longest time that a wait may take where nothing is added (also: `OPENVM_METAL_WAIT_TIMEOUT` in seconds).
     pub fn set_wait_limit(&self, limit: Duration) {
         self.inner.set_wait_limit(limit);
     }

@@ -31,12 +31,14 @@ pub(crate) struct Dispatch<'a> {
     pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
     /// Bytes by `[[threadgroup(n)]]` index.
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
+    /// What the kernel reads and writes beside its buffers.
+    pub reached: &'a [Span],
 }
 
 impl Dispatch<'_> {
-    /// The memory that the kernel is given.
+    /// The memory that the kernel is given, or reaches otherwise.
     pub fn accesses(&self) -> impl Iterator<Item = Access> + Clone + '_ {
-        self.kernel.args.iter().filter_map(|arg| {
+        let given = self.kernel.args.iter().filter_map(|arg| {
             let writes = match arg.kind {
                 ArgKind::BufferRead { .. } => false,
                 ArgKind::BufferWrite { .. } => true,
@@ -44,7 +46,9 @@ impl Dispatch<'_> {
             };
             let span = self.buffers.get(arg.index as usize)?.as_ref()?;
             (span.bytes > 0).then(|| Access::of(span, writes))
-        })
+        });
+        let reached = self.reached.iter().filter(|span| span.bytes > 0);
+        given.chain(reached.map(Access::write))
     }
 }
 
@@ -107,6 +111,14 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Gives a segment back; work encoded before the call may still use it.
     fn release(&self, segment: Segment);
+
+    /// Memory of the host that kernels reach while they run, zeroed or not; `None` where the device's own is the host's.
+    fn pin(&self, _: u64) -> DriverResult<Option<Segment>> {
+        Ok(None)
+    }
+
+    /// Gives back what `pin` gave; no kernel may use it any more.
+    fn unpin(&self, _: Segment) {}
 
     /// The grid as this device runs it: threadgroups of a grid given in threads may have to be smaller.
     fn shape(&self, _: &'static KernelSpec, shape: Shape) -> DriverResult<Shape> {

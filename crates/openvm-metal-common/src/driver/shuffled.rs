@@ -203,6 +203,8 @@ impl ShuffledDriver {
                     buffers,
                     values: &values,
                     threadgroup_bytes,
+                    // The order is found.
+                    reached: &[],
                 };
                 self.cpu.dispatch(&dispatch, 0)
             }

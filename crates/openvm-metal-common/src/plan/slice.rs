@@ -87,6 +87,11 @@ impl Cutter {
         self.total - self.next
     }
 
+    /// Threadgroups in the slices so far.
+    pub fn begun(&self) -> u64 {
+        self.next
+    }
+
     /// True before the first slice.
     pub fn is_whole(&self) -> bool {
         self.next == 0

@@ -15,6 +15,7 @@ use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 use crate::lock;
 use crate::memory::Span;
 use crate::plan::{Cutter, KernelKey, Slice, Work};
+use crate::signal::Signal;
 
 /// What an operation is in the profile, and what is expected of it.
 struct Operation {
@@ -46,6 +47,10 @@ pub(crate) struct Call<'a> {
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
     pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
+    /// Ends it between slices.
+    pub stop: Option<&'a Signal>,
+    /// What it reads and writes beside its buffers.
+    pub reached: &'a [Span],
 }
 
 impl CommandStream {
@@ -99,7 +104,12 @@ impl CommandStream {
         let groups = cutter.left();
         let key = KernelKey::of(kernel);
         let each = lock(&inner.planner).rates().modelled(cost) / groups as f64;
-        while let Some(step) = inner.next_slice(&mut cutter, key, kernel.name, each, can_cut) {
+        loop {
+            if let Some(signal) = call.stop {
+                self.stop_before_slice(signal, kernel.name, &shape, &cutter)?;
+            }
+            let next = inner.next_slice(&mut cutter, key, kernel.name, each, can_cut);
+            let Some(step) = next else { break };
             if step.submit_before {
                 inner.checked(inner.driver.submit())?;
             }
@@ -118,6 +128,7 @@ impl CommandStream {
                 buffers: call.buffers,
                 values: call.values,
                 threadgroup_bytes: call.threadgroup_bytes,
+                reached: call.reached,
             };
             self.run(op, |driver, tag| driver.dispatch(&dispatch, tag))?;
             if step.submit_after {
@@ -131,6 +142,35 @@ impl CommandStream {
         stage.products = stage.products.saturating_add(cost.products);
         stage.kernel_bytes = stage.kernel_bytes.saturating_add(cost.bytes);
         Ok(())
+    }
+
+    /// Waits for the slice before the next one, which is not encoded if the signal is set.
+    fn stop_before_slice(
+        &self,
+        signal: &Signal,
+        kernel: &'static str,
+        shape: &Shape,
+        cutter: &Cutter,
+    ) -> Result<()> {
+        if cutter.left() == 0 {
+            return Ok(());
+        }
+        if !cutter.is_whole() {
+            self.wait()?;
+        }
+        if signal.get() == 0 {
+            return Ok(());
+        }
+        let each: u64 = shape
+            .threads_per_group
+            .iter()
+            .map(|&n| u64::from(n))
+            .product();
+        Err(MetalError::Stopped {
+            kernel,
+            begun: (cutter.begun() * each).min(shape.total_threads()),
+            threads: shape.total_threads(),
+        })
     }
 
     /// Runs an operation on bytes, some at a time if it would keep the device busy for too long; `each`

@@ -9,12 +9,12 @@
 mod access;
 mod accumulate;
 mod affine;
-mod code;
+pub(super) mod code;
 mod counted;
-mod line;
+pub(super) mod line;
 mod reduce;
 mod unrolled;
-mod walk;
+pub(super) mod walk;
 
 use openvm_metal_common::Execution;
 

@@ -91,4 +91,4 @@ def device_of(device: str | Device | None) -> Device:
 
 def all_devices() -> list[Device]:
     """Every device of this machine."""
-    return [Device(name) for name, there, _ in backends() if there]
+    return [Device(name) for name, there, _ in backends() if there and name in _NAMES]

@@ -52,6 +52,8 @@ pub(crate) struct CudaDriver {
     measured: Mutex<Vec<(Work, Event, Event)>>,
     /// Held from the placing of an operation to its launch.
     queues: Mutex<Queues>,
+    /// What the last wait was allowed: uploads wait as long for work before them.
+    patience: Mutex<Duration>,
     device: Arc<Device>,
 }
 
@@ -74,6 +76,7 @@ impl CudaDriver {
                 Order::Serial => 1,
                 _ => MAX_QUEUES,
             })),
+            patience: Mutex::default(),
             device,
         }))
     }
@@ -252,6 +255,17 @@ impl Driver for CudaDriver {
         }
     }
 
+    fn pin(&self, bytes: u64) -> DriverResult<Option<Segment>> {
+        self.device.enter()?;
+        staging::pinned(bytes as usize).map(Some)
+    }
+
+    fn unpin(&self, segment: Segment) {
+        if self.device.enter().is_ok() {
+            staging::unpinned(segment);
+        }
+    }
+
     fn can_cut(&self, kernel: &'static KernelSpec) -> bool {
         kernel.slices
     }
@@ -315,6 +329,7 @@ impl Driver for CudaDriver {
 
     fn wait(&self, limit: Duration) -> DriverResult {
         let start = Instant::now();
+        *lock(&self.patience) = limit;
         self.device.enter()?;
         let issued = self.join()?;
         let event = self.events.record(self.main())?;

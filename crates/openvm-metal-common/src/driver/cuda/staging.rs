@@ -10,14 +10,17 @@ use cudarc::driver::sys;
 use super::events::Event;
 use super::status::call;
 use super::CudaDriver;
+use crate::device_kind::DeviceKind;
 use crate::driver::cpu::copy_bytes;
-use crate::driver::DriverResult;
+use crate::driver::{DriverResult, Fault};
+use crate::error::MetalError;
 use crate::lock;
-use crate::memory::Span;
+use crate::memory::{Segment, Span};
 
 /// Bytes of one half.
 const HALF: usize = 8 << 20;
-/// Longest wait for a half to become free again; the copy before it takes milliseconds.
+/// Longest wait for a half to become free again, unless work before the copy that uses it may take longer; the copy takes
+/// milliseconds.
 const HALF_WAIT: Duration = Duration::from_secs(60);
 
 /// Pinned memory for copies, allocated at the first of its kind.
@@ -28,6 +31,44 @@ pub(super) struct Staging {
     /// Uploads in another.
     bulk: Mutex<Option<Pair>>,
     down: Mutex<Option<Pair>>,
+}
+
+/// Pinned memory with the same address on host and device, as addresses of 64-bit systems are.
+pub(super) fn pinned(bytes: usize) -> DriverResult<Segment> {
+    let mut start: *mut c_void = std::ptr::null_mut();
+    let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+    // SAFETY: the context is current and the pointer is to a local.
+    call("cuMemHostAlloc", unsafe {
+        sys::cuMemHostAlloc(&mut start, bytes, flags)
+    })?;
+    let mut address = 0;
+    // SAFETY: as above; the memory was just made and is mapped.
+    let status = unsafe { sys::cuMemHostGetDevicePointer_v2(&mut address, start, 0) };
+    if let Err(fault) = call("cuMemHostGetDevicePointer", status) {
+        // SAFETY: made above, and used by nothing.
+        unsafe { sys::cuMemFreeHost(start) };
+        return Err(fault);
+    }
+    if address != start as u64 {
+        // SAFETY: as above.
+        unsafe { sys::cuMemFreeHost(start) };
+        return Err(Fault::Error(MetalError::Driver {
+            device: DeviceKind::Cuda,
+            call: "cuMemHostGetDevicePointer",
+            message: "host and device have different addresses for pinned memory".into(),
+        }));
+    }
+    Ok(Segment {
+        address,
+        object: 0,
+        bytes: bytes as u64,
+    })
+}
+
+/// Frees what [`pinned`] gave.
+pub(super) fn unpinned(segment: Segment) {
+    // SAFETY: allocated by `pinned`, freed once, and no kernel uses it.
+    unsafe { sys::cuMemFreeHost(segment.address as *mut c_void) };
 }
 
 struct Pair {
@@ -110,7 +151,8 @@ impl Staging {
                 pair.busy[pair.half] = Some(driver.events.record(stream)?);
                 pair.half ^= 1;
                 pair.used = 0;
-                pair.free(driver, pair.half, HALF_WAIT)?;
+                let limit = HALF_WAIT.max(*lock(&driver.patience));
+                pair.free(driver, pair.half, limit)?;
             }
             let bytes = (data.len() - done).min(HALF - pair.used);
             // SAFETY: `used + bytes <= HALF`, and nothing in flight uses this part of the half.

@@ -1,0 +1,183 @@
+//! Buffers and pools each in memory of its own, for devices on which any kernel reaches all memory: processors and NVIDIA GPUs.
+//!
+//! Kernels are given a small buffer, the origin, and add the distance to what they access. The context's pool shares
+//! segments between small blocks, uses freed memory again, and gives unused segments back to the device.
+
+use std::collections::BTreeMap;
+
+use openvm_metal_common::{CommandStream, MemCopyD2D, MetalBuffer, MetalContext, MetalSlice};
+
+use super::device_error;
+use crate::error::{BackendError, Result};
+
+/// Bytes of the origin.
+const ORIGIN: usize = 256;
+/// Bytes that the pool may hold beyond what is in use, or as much again as that: what is freed is often wanted again.
+const SLACK: u64 = 64 << 20;
+
+/// Blocks by the address of their first byte; none are empty.
+pub struct Apart {
+    origin: MetalBuffer<u8>,
+    blocks: BTreeMap<usize, MetalBuffer<u8>>,
+    in_use: usize,
+}
+
+/// The address of the first byte.
+fn address(slice: MetalSlice<'_, u8>) -> Result<usize> {
+    let address = slice.address().and_then(|at| usize::try_from(at).ok());
+    let none = || BackendError::UnsupportedOperation("the device's memory has no addresses".into());
+    address.ok_or_else(none)
+}
+
+impl Apart {
+    /// No blocks.
+    ///
+    /// # Errors
+    /// Out of memory; a device without addresses.
+    pub fn new(context: &MetalContext) -> Result<Self> {
+        let origin = MetalBuffer::uninit(context, ORIGIN).map_err(device_error)?;
+        address(origin.as_slice())?;
+        Ok(Self {
+            origin,
+            blocks: BTreeMap::new(),
+            in_use: 0,
+        })
+    }
+
+    /// Bytes of all blocks.
+    pub fn in_use(&self) -> usize {
+        self.in_use
+    }
+
+    /// What kernels are given.
+    pub fn origin(&self) -> MetalSlice<'_, u8> {
+        self.origin.as_slice()
+    }
+
+    /// The address as kernels take it; sums wrap.
+    pub fn offset(&self, at: usize) -> usize {
+        // It was found when the origin was made.
+        at.wrapping_sub(address(self.origin.as_slice()).unwrap_or(0))
+    }
+
+    /// Address of `size` zeroed bytes; at least 1.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfMemory`].
+    pub fn allocate(&mut self, stream: &CommandStream, size: usize) -> Result<usize> {
+        let made = MetalBuffer::<u8>::uninit(stream.context(), size);
+        let mut block = made.map_err(|_| BackendError::OutOfMemory { requested: size })?;
+        block
+            .as_slice_mut()
+            .fill_zero(stream)
+            .map_err(device_error)?;
+        let at = address(block.as_slice())?;
+        self.in_use += size;
+        self.blocks.insert(at, block);
+        Ok(at)
+    }
+
+    /// Frees a block.
+    pub fn release(&mut self, at: usize) {
+        let Some(block) = self.blocks.remove(&at) else {
+            return;
+        };
+        self.in_use -= block.len();
+        let context = block.context().clone();
+        drop(block);
+        let memory = context.memory();
+        if memory.reserved > memory.live.saturating_mul(2).saturating_add(SLACK) {
+            context.trim();
+        }
+    }
+
+    /// The block that holds a byte, and the place of the byte in it.
+    pub fn block(&self, at: usize) -> Option<(&MetalBuffer<u8>, usize)> {
+        let (&first, block) = self.blocks.range(..=at).next_back()?;
+        Some((block, at - first))
+    }
+
+    fn block_mut(&mut self, at: usize) -> Option<(&mut MetalBuffer<u8>, usize)> {
+        let (&first, block) = self.blocks.range_mut(..=at).next_back()?;
+        Some((block, at - first))
+    }
+
+    /// All blocks.
+    pub fn blocks(&self) -> impl Iterator<Item = &MetalBuffer<u8>> {
+        self.blocks.values()
+    }
+
+    /// Writes host bytes that lie in one block.
+    pub fn write(&mut self, stream: &CommandStream, at: usize, data: &[u8]) -> Result<()> {
+        use openvm_metal_common::MemCopyH2D;
+        let (block, from) = self.block_mut(at).ok_or_else(lost)?;
+        let range = block.try_slice_mut(from..from + data.len());
+        range
+            .and_then(|range| data.copy_to(range, stream))
+            .map_err(device_error)
+    }
+
+    /// Reads bytes of one block to the host, after the work before.
+    pub fn read(&self, stream: &CommandStream, at: usize, data: &mut [u8]) -> Result<()> {
+        use openvm_metal_common::MemCopyD2H;
+        let (block, from) = self.block(at).ok_or_else(lost)?;
+        let range = block.try_slice(from..from + data.len());
+        range
+            .and_then(|range| range.copy_to_host(data, stream))
+            .map_err(device_error)
+    }
+
+    /// Copies between ranges that do not overlap, each in one block.
+    pub fn copy(
+        &mut self,
+        stream: &CommandStream,
+        src: usize,
+        dst: usize,
+        len: usize,
+    ) -> Result<()> {
+        let (first, _) = self.block(dst).ok_or_else(lost)?;
+        let target = address(first.as_slice())?;
+        // The target is taken out while the source is looked at; they may be one block.
+        let mut block = self.blocks.remove(&target).ok_or_else(lost)?;
+        let to = dst - target;
+        let done = if (target..target + block.len()).contains(&src) {
+            within(stream, &mut block, src - target, to, len)
+        } else {
+            match self.block(src) {
+                Some((source, from)) => source
+                    .try_slice(from..from + len)
+                    .and_then(|source| source.copy_to(block.try_slice_mut(to..to + len)?, stream)),
+                None => {
+                    self.blocks.insert(target, block);
+                    return Err(lost());
+                }
+            }
+        };
+        self.blocks.insert(target, block);
+        done.map_err(device_error)
+    }
+}
+
+/// Copies within one block.
+pub(super) fn within(
+    stream: &CommandStream,
+    block: &mut MetalBuffer<u8>,
+    src: usize,
+    dst: usize,
+    len: usize,
+) -> openvm_metal_common::Result<()> {
+    let (mut low, mut high) = block.split_at_mut(src.max(dst));
+    let low = low
+        .reborrow()
+        .try_into_slice(src.min(dst)..src.min(dst) + len)?;
+    let high = high.reborrow().try_into_slice(..len)?;
+    match src < dst {
+        true => low.copy_to(high, stream),
+        false => high.copy_to(low, stream),
+    }
+}
+
+/// The callers ask for bytes of live blocks only.
+fn lost() -> BackendError {
+    BackendError::Device("no block at this address".into())
+}

@@ -1,0 +1,149 @@
+//! Device memory of buffers and pools: each apart where kernels reach all memory, else cut from one arena.
+
+use openvm_metal_common::{CommandStream, MetalSlice};
+
+use super::apart::Apart;
+use super::arena::Arena;
+use crate::error::Result;
+
+/// Memory by places: addresses, or offsets in the arena.
+pub enum Store {
+    /// Each block for itself.
+    Apart(Apart),
+    /// One range for all.
+    Arena(Arena),
+}
+
+impl Store {
+    /// No memory in use; an arena for Apple GPUs, whose kernels reach only what they are given.
+    ///
+    /// # Errors
+    /// Out of memory.
+    pub fn new(stream: &CommandStream) -> Result<Self> {
+        let context = stream.context();
+        // The processor with a profile of an Apple GPU does as that would.
+        match context.device_profile().double_precision {
+            true => Apart::new(context).map(Self::Apart),
+            false => Arena::new(stream).map(Self::Arena),
+        }
+    }
+
+    /// Bytes held by buffers and pools.
+    pub fn in_use(&self) -> usize {
+        match self {
+            Self::Apart(apart) => apart.in_use(),
+            Self::Arena(arena) => arena.in_use(),
+        }
+    }
+
+    /// Bytes of device memory that hold them, those of the context's other buffers included where they share segments.
+    pub fn capacity(&self, stream: &CommandStream) -> usize {
+        match self {
+            Self::Apart(_) => stream.context().memory().reserved as usize,
+            Self::Arena(arena) => arena.capacity(),
+        }
+    }
+
+    /// What kernels are given; places are seen from here as [`Store::offset`] says.
+    pub fn base(&self) -> MetalSlice<'_, u8> {
+        match self {
+            Self::Apart(apart) => apart.origin(),
+            Self::Arena(arena) => arena.all(),
+        }
+    }
+
+    /// A place as kernels take it.
+    pub fn offset(&self, at: usize) -> usize {
+        match self {
+            Self::Apart(apart) => apart.offset(at),
+            Self::Arena(_) => at,
+        }
+    }
+
+    /// The memory around a place, and where in it the place is.
+    pub fn around(&self, at: usize) -> Option<(MetalSlice<'_, u8>, usize)> {
+        match self {
+            Self::Apart(apart) => apart
+                .block(at)
+                .map(|(block, offset)| (block.as_slice(), offset)),
+            Self::Arena(arena) => Some((arena.all(), at)),
+        }
+    }
+
+    /// Memory that kernels may reach beside what they are given.
+    pub fn beside(&self) -> Vec<MetalSlice<'_, u8>> {
+        match self {
+            Self::Apart(apart) => apart.blocks().map(|block| block.as_slice()).collect(),
+            Self::Arena(_) => Vec::new(),
+        }
+    }
+
+    /// Address on the host of place 0, after the work before; `None` on devices with memory of their own.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn host(&mut self, stream: &CommandStream) -> Result<Option<usize>> {
+        match self {
+            Self::Apart(_) if !stream.context().device_profile().unified => Ok(None),
+            Self::Apart(_) => {
+                stream.wait().map_err(super::device_error)?;
+                Ok(Some(0))
+            }
+            Self::Arena(arena) => Ok(arena.host(stream)?.map(|bytes| bytes.as_mut_ptr() as usize)),
+        }
+    }
+
+    /// Place of `size` zeroed bytes.
+    ///
+    /// # Errors
+    /// [`BackendError::OutOfMemory`](crate::BackendError::OutOfMemory).
+    pub fn allocate(&mut self, stream: &CommandStream, size: usize) -> Result<usize> {
+        match self {
+            _ if size == 0 => Ok(0),
+            Self::Apart(apart) => apart.allocate(stream, size),
+            Self::Arena(arena) => arena.allocate(stream, size),
+        }
+    }
+
+    /// Gives back what [`Store::allocate`] gave.
+    pub fn release(&mut self, at: usize, size: usize) {
+        match self {
+            _ if size == 0 => {}
+            Self::Apart(apart) => apart.release(at),
+            Self::Arena(arena) => arena.release(at, size),
+        }
+    }
+
+    /// Writes host bytes.
+    pub fn write(&mut self, stream: &CommandStream, at: usize, data: &[u8]) -> Result<()> {
+        match self {
+            _ if data.is_empty() => Ok(()),
+            Self::Apart(apart) => apart.write(stream, at, data),
+            Self::Arena(arena) => arena.write(stream, at, data),
+        }
+    }
+
+    /// Reads bytes to the host, after the work before.
+    pub fn read(&self, stream: &CommandStream, at: usize, data: &mut [u8]) -> Result<()> {
+        match self {
+            _ if data.is_empty() => Ok(()),
+            Self::Apart(apart) => apart.read(stream, at, data),
+            Self::Arena(arena) => arena.read(stream, at, data),
+        }
+    }
+
+    /// Copies between ranges that do not overlap.
+    pub fn copy(
+        &mut self,
+        stream: &CommandStream,
+        src: usize,
+        dst: usize,
+        len: usize,
+    ) -> Result<()> {
+        match self {
+            _ if len == 0 => Ok(()),
+            Self::Apart(apart) => apart.copy(stream, src, dst, len),
+            Self::Arena(arena) => arena.copy(stream, src, dst, len),
+        }
+    }
+}

@@ -136,7 +136,9 @@ def test_the_interpreters_lock_is_let_go(prover):
 
 # Takes minutes when it is not interrupted, so that a busy machine cannot prove it before the signal.
 INTERRUPTED = """
-import sys
+import signal, sys
+# A shell that starts the tests in the background lets its children ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {tests!r})
 import conftest, guests, openvm_metal as om
 program = om.Program.from_bytes(guests.sums(2000, times=100), guests.CONFIG)

@@ -31,10 +31,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
     let input = StdIn::from_bytes(&decode(value)?);
     for setting in settings {
-        let mut numbers = setting.split(',').map(|n| n.parse().ok());
+        let number = |n: &str| match n {
+            "" | "-" => Ok(None),
+            n => n.parse().map(Some),
+        };
+        let (machines, in_flight) = setting.split_once(',').unwrap_or((&setting, ""));
         let mut options = ProveOptions::default();
-        options.machines = numbers.next().flatten();
-        options.in_flight = numbers.next().flatten();
+        options.machines = number(machines)?;
+        options.in_flight = number(in_flight)?;
         for _ in 0..proofs.parse::<usize>()? {
             let (_, app) = sdk.prove_app(exe.clone(), input.clone(), &options)?;
             let app = serde_json::to_string(&app)?;

@@ -327,7 +327,7 @@ class Job:
         )
 
     def _joins_neighbours(self, task: Task, done: Done) -> bool:
-        """Whether a segment joins both neighbours. If not, both of the two that do not join are made again, with all that was made of them."""
+        """Whether a segment joins both neighbours. If not, it and that neighbour are made again, with all that was made of them."""
         if task[0] != 0 or done.span is None:
             return True
         index = task[1]

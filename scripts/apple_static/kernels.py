@@ -44,7 +44,7 @@ def compile_all(compiler, folder, only=""):
     """Numbers of every kernel of the units under `folder`, and those that failed with a message."""
     units = _units(folder)
     if not units:
-        raise mesa.Missing(f"{folder} has no */flat.metal")
+        raise mesa.Missing(f"{folder} has neither */flat.metal nor other .metal files")
     found, failed = [], []
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [pool.submit(_unit, compiler, u, Path(scratch), only) for u in units]
@@ -56,9 +56,12 @@ def compile_all(compiler, folder, only=""):
 
 
 def _units(folder):
-    """Texts of the units. A build leaves those of kernels that are gone by now: what it made names the others."""
+    """Texts of the units: those of a build, or the files that `openvm-metal kernels --write` wrote. A build leaves those of
+    kernels that are gone by now: what it made names the others."""
     made = folder.parent / "kernels.rs"
     files = sorted(folder.glob("*/flat.metal"))
+    if not files:
+        return sorted(folder.rglob("*.metal"))
     if not made.exists():
         return files
     current = set(re.findall(r"/metal/([^/\"]+)/flat\.metal", made.read_text()))
@@ -66,7 +69,8 @@ def _units(folder):
 
 
 def _unit(compiler, file, scratch, only):
-    name = file.parent.name
+    built = file.stem == "flat"
+    name = file.parent.name if built else file.stem
     text = file.read_text()
     names = [k for k in opencl.kernels(text) if only in k]
     if not names:
@@ -82,7 +86,10 @@ def _unit(compiler, file, scratch, only):
         argument = f"{kernel}:{opencl.constant_arguments(source, kernel)}"
         done = subprocess.run([compiler.driver, spirv, argument], capture_output=True, text=True)
         if done.returncode == 0:
-            found.append(dict(json.loads(done.stdout), unit=name))
+            numbers = json.loads(done.stdout)
+            # Units of rules name their kernels alike.
+            label = kernel if built else f"{name}: {kernel}"
+            found.append(dict(numbers, unit=name, kernel=label))
         else:
             failed.append((kernel, (done.stderr or f"ended by signal {-done.returncode}").strip()))
     return found, failed

@@ -52,4 +52,4 @@ pub use memory::{BufferLimit, MemoryEstimate, PlannedBuffer};
 pub use programs::ProgramError;
 pub use stacked::{StackedPcsDataMetal, StackedRange};
 pub use transcript::DuplexSpongeMetal;
-pub use transport::compile_kernels;
+pub use transport::{compile_kernels, kernel_texts};

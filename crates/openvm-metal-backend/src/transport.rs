@@ -172,10 +172,29 @@ pub fn compile_kernels(
     folder: &Path,
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<usize, MetalProverError> {
+    let airs = compiled_airs(mpk)?;
+    generated::compile_ahead(kind, folder, airs.iter().map(AirDataMetal::programs))
+}
+
+/// The texts of these kernels, a unit each.
+///
+/// # Errors
+/// Constraints that cannot be read.
+pub fn kernel_texts(
+    kind: DeviceKind,
+    mpk: &MultiStarkProvingKey<SC>,
+) -> Result<Vec<String>, MetalProverError> {
+    let airs = compiled_airs(mpk)?;
+    Ok(generated::texts(
+        kind,
+        airs.iter().map(AirDataMetal::programs),
+    ))
+}
+
+fn compiled_airs(mpk: &MultiStarkProvingKey<SC>) -> Result<Vec<AirDataMetal>, MetalProverError> {
     let airs = mpk.per_air.iter();
     let airs = airs.map(|pk| AirDataMetal::compile(&pk.air_name, &pk.vk));
-    let airs = airs.collect::<Result<Vec<_>, _>>()?;
-    generated::compile_ahead(kind, folder, airs.iter().map(AirDataMetal::programs))
+    airs.map(|air| air.map_err(Into::into)).collect()
 }
 
 fn trace_buffer(height: usize, width: usize) -> PlannedBuffer {

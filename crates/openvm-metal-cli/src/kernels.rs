@@ -3,12 +3,19 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hologram_backends::random::{generate, Features};
 use hologram_backends::table::cases;
 use hologram_backends::translate::{emit_msl, Options};
-use openvm_metal_common::kernel::KernelLibrary;
+use openvm_metal_backend::kernel_texts;
+use openvm_metal_common::{kernel::KernelLibrary, DeviceKind};
+use openvm_stark_backend::StarkEngine;
+use openvm_stark_sdk::config::{
+    app_params_with_100_bits_security,
+    baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge},
+};
 
+use crate::circuit::catalogue::{Circuit, CircuitName};
 use crate::error::{CliError, Result};
 use crate::table;
 
@@ -17,6 +24,9 @@ const LIBRARIES: [&KernelLibrary; 2] = [
     &openvm_metal_backend::kernels::LIBRARY,
     &hologram_backends::metal::LIBRARY,
 ];
+
+/// log2 of the stacked height of the circuits; their constraints do not depend on it.
+const LOG_STACKED: usize = 21;
 
 /// Options of `openvm-metal kernels`.
 #[derive(Args)]
@@ -27,6 +37,9 @@ pub struct KernelsArgs {
     /// Write so many of hologram's translated programs too: first those of the instruction table, then random ones.
     #[arg(long, value_name = "N", requires = "write", default_value_t = 0)]
     programs: usize,
+    /// Write the kernels that are written for the constraints of the built-in circuits too.
+    #[arg(long, requires = "write")]
+    circuits: bool,
 }
 
 /// Lists the units, or writes them.
@@ -47,11 +60,12 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
             written += 1;
         }
     }
-    for (name, text) in programs(args.programs)? {
-        write(
-            &folder.join("programs").join(format!("{name}.metal")),
-            &text,
-        )?;
+    let mut made = programs(args.programs)?;
+    if args.circuits {
+        made.extend(constraint_kernels()?);
+    }
+    for (path, text) in made {
+        write(&folder.join(format!("{path}.metal")), &text)?;
         written += 1;
     }
     table::line(format!("{written} files in {}", folder.display()))
@@ -72,7 +86,25 @@ fn list() -> Result<()> {
     table::line(rows)
 }
 
-/// Translated programs for Apple GPUs, with a name for each.
+/// Kernels for the constraints of the built-in circuits on Apple GPUs, with a path for each unit.
+fn constraint_kernels() -> Result<Vec<(String, String)>> {
+    let params = app_params_with_100_bits_security(LOG_STACKED);
+    let reference = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params);
+    let mut all = Vec::new();
+    for &name in CircuitName::value_variants() {
+        let circuit = Circuit::new(name, 1, reference.config());
+        let (pk, _) = reference.keygen(&circuit.airs);
+        for (i, text) in kernel_texts(DeviceKind::Metal, &pk)?
+            .into_iter()
+            .enumerate()
+        {
+            all.push((format!("constraints/{name}-{i}"), text));
+        }
+    }
+    Ok(all)
+}
+
+/// Translated programs for Apple GPUs, with a path for each.
 fn programs(count: usize) -> Result<Vec<(String, String)>> {
     let mut all = Vec::with_capacity(count);
     for case in cases(false).iter().take(count) {
@@ -83,7 +115,7 @@ fn programs(count: usize) -> Result<Vec<(String, String)>> {
         };
         let name = case.name().replace(' ', "-");
         all.push((
-            format!("table-{name}"),
+            format!("programs/table-{name}"),
             emit_msl(&case.program()?, &options)?,
         ));
     }
@@ -99,7 +131,8 @@ fn programs(count: usize) -> Result<Vec<(String, String)>> {
             initial: registers.map(|&(register, ty, _)| (register, ty)).collect(),
             ..Options::default()
         };
-        all.push((format!("random-{seed}"), emit_msl(&case.program, &options)?));
+        let text = emit_msl(&case.program, &options)?;
+        all.push((format!("programs/random-{seed}"), text));
     }
     Ok(all)
 }

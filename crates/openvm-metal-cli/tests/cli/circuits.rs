@@ -1,33 +1,11 @@
 //! Proofs of circuits.
 
 use serde_json::Value;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use crate::folder::Folder;
 use crate::support::{fails, run, stderr, stdout};
-
-/// A folder of this test, empty at first and removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("openvm-metal-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 const SMALL: [&str; 4] = ["--permutations", "2", "--log-stacked", "14"];
 

@@ -2,4 +2,6 @@
 
 mod circuits;
 mod devices;
+mod folder;
+mod kernels;
 mod support;

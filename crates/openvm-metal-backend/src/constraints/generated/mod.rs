@@ -21,5 +21,5 @@ pub use self::{
     launch::{RuleBuffers, RuleEvaluation, RuleLaunch, SectionTables},
     pool::{KernelReport, Unit},
     sections::PlannedSections,
-    start::{compile_ahead, start},
+    start::{compile_ahead, start, texts},
 };

@@ -115,3 +115,10 @@ pub fn compile_ahead<'a>(
     }
     Ok(batches.len())
 }
+
+/// The texts that [`compile_ahead`] compiles.
+pub fn texts<'a>(kind: DeviceKind, airs: impl IntoIterator<Item = &'a AirPrograms>) -> Vec<String> {
+    let batches = batches(&DeviceProfile::typical(kind), airs);
+    let text = |batch: &Batch<'_>| text::for_device(kind, &groups(batch));
+    batches.iter().map(text).collect()
+}

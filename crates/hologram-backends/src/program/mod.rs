@@ -2,8 +2,6 @@
 
 pub mod assembly;
 pub mod builder;
-#[cfg(test)]
-mod round_trip;
 pub mod serial;
 
 use std::collections::BTreeMap;

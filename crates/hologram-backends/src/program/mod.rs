@@ -74,11 +74,6 @@ impl Program {
         self.labels.get(name).copied()
     }
 
-    /// Whether `name` is bound.
-    pub fn has_label(&self, name: &str) -> bool {
-        self.labels.contains_key(name)
-    }
-
     /// All labels with their indices, by name.
     pub fn labels(&self) -> &BTreeMap<Label, usize> {
         &self.labels

@@ -7,7 +7,6 @@
 //! * [`IntrinsicCall`]: operations on whole buffers, in programs and by themselves.
 //! * [`translate`]: the kernel that a program becomes.
 //! * [`BackendError`], [`Fault`], [`ProgramError`], [`ValidationError`]: what can go wrong.
-//! * [`random`], [`hostile`], [`table`]: programs that tests and the command make, and what they must give.
 #![warn(missing_docs)]
 
 pub mod atlas;
@@ -17,17 +16,14 @@ pub mod cpu;
 mod documented;
 pub mod error;
 pub mod handle;
-pub mod hostile;
 pub mod intrinsics;
 pub mod isa;
 pub mod metal;
 pub mod native;
 pub mod program;
 mod program_error;
-pub mod random;
 pub mod semantics;
 mod stop;
-pub mod table;
 pub mod translate;
 pub mod validate;
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::native::NativeBackend;
-use hologram_backends::random::{Comparison, Features};
 use hologram_backends::{
     Backend, BackendError, BufferHandle, ExecutionParams, FaultKind, LaunchConfig, Program,
     Register,
@@ -154,17 +153,6 @@ fn memory_is_the_hosts_whatever_runs_on_it() -> Outcome {
     let mut bytes = [0; 8];
     backend.copy_from_pool(handle, 8, &mut bytes)?;
     assert_eq!(u64::from_le_bytes(bytes), 100);
-    Ok(())
-}
-
-#[test]
-fn random_programs_end_as_on_the_interpreter() -> Outcome {
-    let (mut reference, mut native) = (CpuBackend::new(), NativeBackend::with_scratch(folder()));
-    let mut comparison = Comparison::new(&mut reference, &mut native)?;
-    let done = comparison.campaign(90_000, 64, &Features::default(), |_| ())?;
-    assert_eq!(done.programs, 64);
-    let stats = native.stats();
-    assert!(stats.kernels.launches > 32, "{stats:?}");
     Ok(())
 }
 

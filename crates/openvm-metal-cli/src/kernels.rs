@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use hologram_backends::random::{generate, Features};
-use hologram_backends::table::cases;
 use hologram_backends::translate::{emit_msl, Options};
+use hologram_conformance::random::{generate, Features};
+use hologram_conformance::table::cases;
 use openvm_metal_backend::kernel_texts;
 use openvm_metal_common::{kernel::KernelLibrary, DeviceKind};
 use openvm_stark_backend::StarkEngine;

@@ -2,8 +2,6 @@
 
 pub mod assembly;
 pub mod builder;
-#[cfg(test)]
-mod round_trip;
 pub mod serial;
 
 use std::collections::BTreeMap;
@@ -74,11 +72,6 @@ impl Program {
     /// The index that `name` is bound to.
     pub fn resolve_label(&self, name: &str) -> Option<usize> {
         self.labels.get(name).copied()
-    }
-
-    /// Whether `name` is bound.
-    pub fn has_label(&self, name: &str) -> bool {
-        self.labels.contains_key(name)
     }
 
     /// All labels with their indices, by name.

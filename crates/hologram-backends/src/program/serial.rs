@@ -95,6 +95,23 @@ impl Program {
     }
 }
 
+impl Instruction {
+    /// Reads the serialised instruction that `bytes` begin with, and says how many of them it has.
+    ///
+    /// # Errors
+    /// [`ProgramError::Malformed`] with the offset.
+    pub fn read_from_prefix(bytes: &[u8]) -> Result<(Self, usize), ProgramError> {
+        let mut input = Reader::new(bytes);
+        match Self::decode(&mut input) {
+            Ok(instruction) => Ok((instruction, input.position())),
+            Err(message) => Err(ProgramError::Malformed {
+                offset: input.position(),
+                message,
+            }),
+        }
+    }
+}
+
 fn file_error(path: &Path, error: &std::io::Error) -> ProgramError {
     ProgramError::File {
         path: path.display().to_string(),

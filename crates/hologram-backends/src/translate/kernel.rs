@@ -144,11 +144,11 @@ fn specials(
     linear: bool,
     slots: &mut Vec<Slot>,
 ) -> String {
-    let pick = |a: &'static str, b: &'static str| if linear { a } else { b };
+    let by_grid = |a: &'static str, b: &'static str| if linear { a } else { b };
     let values = [
-        (Register::LANE_X, Ty::U32, pick("lane % bx", "tid.x")),
-        (Register::BLOCK_X, Ty::U32, pick("lane / bx", "bid.x")),
-        (Register::BLOCK_DIM_X, Ty::U32, pick("bx", "bdim.x")),
+        (Register::LANE_X, Ty::U32, by_grid("lane % bx", "tid.x")),
+        (Register::BLOCK_X, Ty::U32, by_grid("lane / bx", "bid.x")),
+        (Register::BLOCK_DIM_X, Ty::U32, by_grid("bx", "bdim.x")),
         (Register::GLOBAL_LANE, Ty::U64, "lane"),
     ];
     let mut out = String::new();
@@ -174,7 +174,7 @@ fn specials(
     }
     out.push_str(&format!(
         "    const uint hg_class = P.v[6] != 0 ? ({}) % 96u : 0u; (void)hg_class;\n    uint phase = 0u; (void)phase;\n",
-        pick("lane / bx", "bid.x")
+        by_grid("lane / bx", "bid.x")
     ));
     out
 }

@@ -1,7 +1,6 @@
 //! Programs of one lane that run with many: results, faults and when it happens.
 
 mod affine;
-mod random;
 mod reduce;
 mod unrolled;
 

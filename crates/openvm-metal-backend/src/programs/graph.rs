@@ -8,7 +8,7 @@ use openvm_stark_backend::air_builders::symbolic::{
 };
 use p3_field::PrimeCharacteristicRing;
 
-use super::{ProgramError, Uniform};
+use super::error::ProgramError;
 use crate::prelude::F;
 
 /// A trace value that varies over the points of evaluation.
@@ -23,6 +23,15 @@ pub enum Variable {
     IsTransition,
     /// 1 in the last row, else 0.
     IsLastRow,
+}
+
+/// A value that is the same at all points: an entry of the uniform table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Uniform {
+    /// Fixed by the key.
+    Constant(F),
+    /// Public value with this index.
+    Public(u32),
 }
 
 /// Index of a node of the [`Graph`].

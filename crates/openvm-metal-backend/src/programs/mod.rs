@@ -11,6 +11,7 @@
 mod allocate;
 mod clusters;
 mod compile;
+mod error;
 mod graph;
 mod interpret;
 mod program;
@@ -21,8 +22,9 @@ mod select;
 mod tests;
 
 pub use self::{
-    compile::{AirPrograms, ProgramError, Uniform},
-    graph::Variable,
+    compile::AirPrograms,
+    error::ProgramError,
+    graph::{Uniform, Variable},
     program::{Instruction, Operation, Program},
     roots::LogupTerm,
     rules::{Place, Rule, Rules, Statement, Target, UseRange},

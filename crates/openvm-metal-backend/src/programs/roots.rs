@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use openvm_stark_backend::air_builders::symbolic::SymbolicConstraintsDag;
 
 use super::{
+    error::ProgramError,
     graph::{Graph, NodeId},
     program::Sink,
     select::Root,
-    ProgramError,
 };
 use crate::prelude::F;
 

@@ -8,10 +8,9 @@ use std::{
 
 use super::{
     clusters::clusters,
-    graph::{Graph, Variable},
+    graph::{Graph, Uniform, Variable},
     program::{Operand, Operation, Sink},
     select::{select, Marks, Root, Virtual},
-    Uniform,
 };
 use crate::prelude::F;
 

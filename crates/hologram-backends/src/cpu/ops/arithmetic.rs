@@ -19,7 +19,7 @@ pub(in crate::cpu) enum Binary {
 
 /// `d` = `a` op `b`.
 pub(in crate::cpu) fn binary(op: Binary, ty: Ty) -> Option<Step> {
-    fn pick<T: Arithmetic>(op: Binary) -> Handler {
+    fn handler<T: Arithmetic>(op: Binary) -> Handler {
         match op {
             Binary::Add => |l, s, _| l.map2([s.d, s.a, s.b], T::add),
             Binary::Sub => |l, s, _| l.map2([s.d, s.a, s.b], T::sub),
@@ -28,7 +28,7 @@ pub(in crate::cpu) fn binary(op: Binary, ty: Ty) -> Option<Step> {
             Binary::Max => |l, s, _| l.map2([s.d, s.a, s.b], T::max),
         }
     }
-    typed!(ty, computable, T => Step::plain(pick::<T>(op)))
+    typed!(ty, computable, T => Step::plain(handler::<T>(op)))
 }
 
 /// `d` = `a` / `b`.

@@ -23,7 +23,7 @@ pub(in crate::cpu) enum Function {
 
 /// `d` = function of `a`.
 pub(in crate::cpu) fn function(function: Function, ty: Ty) -> Option<Step> {
-    fn pick<T: Float>(function: Function) -> Handler {
+    fn handler<T: Float>(function: Function) -> Handler {
         match function {
             Function::Exp => |l, s, _| l.map1(s.d, s.a, T::exp),
             Function::Log => |l, s, _| l.map1(s.d, s.a, T::log),
@@ -38,7 +38,7 @@ pub(in crate::cpu) fn function(function: Function, ty: Ty) -> Option<Step> {
             Function::Sigmoid => |l, s, _| l.map1(s.d, s.a, T::sigmoid),
         }
     }
-    typed!(ty, floats, T => Step::plain(pick::<T>(function)))
+    typed!(ty, floats, T => Step::plain(handler::<T>(function)))
 }
 
 /// `d` = `a` * `b` + `c`, rounded once.

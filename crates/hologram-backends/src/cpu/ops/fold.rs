@@ -17,7 +17,7 @@ pub(in crate::cpu) enum Fold {
 
 /// `d` = the identity: the fold of no registers.
 pub(in crate::cpu) fn identity(op: Fold, ty: Ty) -> Option<Step> {
-    fn pick<T: Arithmetic>(op: Fold) -> u64 {
+    fn bits<T: Arithmetic>(op: Fold) -> u64 {
         let value = match op {
             Fold::Add => T::ZERO,
             Fold::Min => T::HIGHEST,
@@ -26,13 +26,13 @@ pub(in crate::cpu) fn identity(op: Fold, ty: Ty) -> Option<Step> {
         };
         value.to_bits()
     }
-    let bits = typed!(ty, folds, T => pick::<T>(op))?;
+    let bits = typed!(ty, folds, T => bits::<T>(op))?;
     Some(super::logic::immediate(ty, bits))
 }
 
 /// `d` = fold from the left of `value` adjacent columns from `a` on; at least one.
 pub(in crate::cpu) fn fold(op: Fold, ty: Ty) -> Option<Step> {
-    fn pick<T: Arithmetic>(op: Fold) -> Handler {
+    fn handler<T: Arithmetic>(op: Fold) -> Handler {
         match op {
             Fold::Add => |l, s, _| run::<T>(l, s, T::add),
             Fold::Min => |l, s, _| run::<T>(l, s, T::min),
@@ -40,7 +40,7 @@ pub(in crate::cpu) fn fold(op: Fold, ty: Ty) -> Option<Step> {
             Fold::Mul => |l, s, _| run::<T>(l, s, T::mul),
         }
     }
-    typed!(ty, folds, T => Step::plain(pick::<T>(op)))
+    typed!(ty, folds, T => Step::plain(handler::<T>(op)))
 }
 
 fn run<T: Arithmetic>(l: &Lanes, s: &Step, f: impl Fn(T, T) -> T) {

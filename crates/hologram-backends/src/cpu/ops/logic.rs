@@ -15,7 +15,7 @@ pub(in crate::cpu) enum Bitwise {
 
 /// `d` = `a` op `b`.
 pub(in crate::cpu) fn bitwise(op: Bitwise, ty: Ty) -> Option<Step> {
-    fn pick<T: Integer>(op: Bitwise) -> Handler {
+    fn handler<T: Integer>(op: Bitwise) -> Handler {
         match op {
             Bitwise::And => |l, s, _| l.map2([s.d, s.a, s.b], T::and),
             Bitwise::Or => |l, s, _| l.map2([s.d, s.a, s.b], T::or),
@@ -24,7 +24,7 @@ pub(in crate::cpu) fn bitwise(op: Bitwise, ty: Ty) -> Option<Step> {
     }
     // The bits of signed and unsigned integers are the same.
     ty.is_int()
-        .then(|| by_width!(ty, T => Step::plain(pick::<T>(op))))
+        .then(|| by_width!(ty, T => Step::plain(handler::<T>(op))))
 }
 
 /// `d` = !`a`.
@@ -45,7 +45,7 @@ pub(in crate::cpu) fn shr(ty: Ty) -> Option<Step> {
 
 /// Predicate `d` = `a` compared with `b`.
 pub(in crate::cpu) fn set(condition: Condition, ty: Ty) -> Option<Step> {
-    fn pick<T: Arithmetic>(condition: Condition) -> Handler {
+    fn handler<T: Arithmetic>(condition: Condition) -> Handler {
         macro_rules! each {
             ($($c:ident)*) => {
                 match condition {
@@ -60,7 +60,7 @@ pub(in crate::cpu) fn set(condition: Condition, ty: Ty) -> Option<Step> {
     if condition.is_unsigned() && ty.is_float() {
         return None;
     }
-    typed!(ty, computable, T => Step::plain(pick::<T>(condition)))
+    typed!(ty, computable, T => Step::plain(handler::<T>(condition)))
 }
 
 /// `d` = predicate `c` ? `a` : `b`.

@@ -9,8 +9,10 @@ use std::time::Instant;
 
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::{Effort, Fallback, MetalBackend, LIBRARY};
-use hologram_backends::random::{compile_ahead, shrink, Campaign, Comparison, Features, Mismatch};
 use hologram_backends::BackendError;
+use hologram_conformance::random::{
+    compile_ahead, shrink, Campaign, Comparison, Features, Mismatch,
+};
 use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
 use super::FuzzArgs;

@@ -3,7 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::hostile::{attempt, Outcome};
+use hologram_conformance::hostile::{attempt, Outcome};
 
 use crate::commands::put;
 use crate::error::{CliError, Result};

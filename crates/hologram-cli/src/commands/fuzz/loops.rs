@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use hologram_backends::metal::{Effort, MetalBackend};
-use hologram_backends::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
 use hologram_backends::BackendError;
+use hologram_conformance::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
 use openvm_metal_common::{DeviceProfile, MetalContext};
 
 use super::compare::{kind, Scratch};

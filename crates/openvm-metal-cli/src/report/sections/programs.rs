@@ -1,7 +1,7 @@
 //! hologram's random programs: the same memory and the same faults as the interpreter's.
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::random::{generate, Case, Comparison, Features};
+use hologram_conformance::random::{generate, Case, Comparison, Features};
 
 use super::table::{hologram_backend, unsupported};
 use super::{Job, Problem, Worker};

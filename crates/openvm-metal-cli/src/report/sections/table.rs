@@ -1,8 +1,8 @@
 //! hologram's instruction table: each instruction and type at edge values, as one kernel for each case.
 
 use hologram_backends::metal::{Effort, MetalBackend};
-use hologram_backends::table::{cases, prepare};
 use hologram_backends::BackendError;
+use hologram_conformance::table::{cases, prepare};
 use openvm_metal_common::MetalContext;
 
 use super::{Job, Problem, Worker};

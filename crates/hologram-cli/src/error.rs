@@ -38,6 +38,9 @@ pub enum CliError {
     /// A random program did what none may.
     #[error("program of seed {seed}: {what}")]
     Found { seed: u64, what: String },
+    /// Something of the self test did not pass; it was said before.
+    #[error("{failed} of {total} checks failed")]
+    SelftestFailed { failed: usize, total: usize },
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
@@ -94,6 +97,9 @@ impl CliError {
                 }
                 _ => None,
             },
+            Self::SelftestFailed { .. } => {
+                Some("`selftest --json` is a report to post; `fuzz --seed N --programs 1` shows a program made small")
+            }
             _ => None,
         }
     }

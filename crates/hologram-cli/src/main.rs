@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{asm, check, disasm, emit_msl, fuzz, run};
+use crate::commands::{asm, check, disasm, emit_msl, fuzz, run, selftest};
 use crate::device::BackendName;
 use crate::error::{CliError, Result};
 
@@ -47,6 +47,8 @@ enum Command {
     EmitMsl(emit_msl::EmitMslArgs),
     /// Try random programs.
     Fuzz(fuzz::FuzzArgs),
+    /// Test every instruction and operation, and random programs, on a device.
+    Selftest(selftest::SelftestArgs),
 }
 
 fn main() -> ExitCode {
@@ -78,5 +80,6 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Asm(args) => asm::run(&args),
         Command::EmitMsl(args) => emit_msl::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Selftest(args) => selftest::run(&args),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ## In this crate
 //! * [`table`]: the instruction table.
+//! * [`operations`]: whole-buffer operations on a device and on the host.
 //! * [`random`]: random programs, random loops, and the comparison of two backends on them.
 //! * [`hostile`]: wrong and damaged programs.
 //! * [`Numbers`]: the random numbers that all of them are drawn from.
@@ -9,6 +10,7 @@
 
 pub mod hostile;
 mod numbers;
+pub mod operations;
 pub mod random;
 pub mod table;
 

@@ -32,7 +32,7 @@ pub struct FuzzArgs {
     #[arg(long, conflicts_with_all = ["hostile", "loops"])]
     fallback: bool,
     /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
-    #[arg(long, default_value = "cpu", value_parser = device)]
+    #[arg(long, default_value = "cpu", value_parser = super::device)]
     device: Device,
     /// Programs are compiled and compared by so many threads; default: one for each core, one for GPUs.
     #[arg(long)]
@@ -47,10 +47,6 @@ pub struct FuzzArgs {
     /// needs no compiler if it is given the folder as `--kernels`.
     #[arg(long, conflicts_with_all = ["kernels", "jobs"])]
     emit_dir: Option<PathBuf>,
-}
-
-fn device(name: &str) -> Result<Device, String> {
-    name.parse::<Device>().map_err(|e| e.to_string())
 }
 
 /// Tries random programs.

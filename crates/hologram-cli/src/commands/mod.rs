@@ -6,13 +6,20 @@ pub mod disasm;
 pub mod emit_msl;
 pub mod fuzz;
 pub mod run;
+pub mod selftest;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use hologram_backends::Program;
+use openvm_metal_common::Device;
 
 use crate::error::{CliError, Result};
+
+/// A device as arguments name it.
+fn device(name: &str) -> Result<Device, String> {
+    name.parse::<Device>().map_err(|e| e.to_string())
+}
 
 /// Reads a program, serialised or assembly text.
 fn load(path: &Path) -> Result<Program> {

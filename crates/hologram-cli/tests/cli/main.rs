@@ -2,4 +2,5 @@
 
 mod programs;
 mod running;
+mod selftest;
 mod support;

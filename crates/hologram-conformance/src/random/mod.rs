@@ -8,6 +8,7 @@
 //! [`generate_loop`] and [`LoopComparison`] do the same for loops that run with many lanes.
 
 mod ahead;
+mod batch;
 mod compare;
 mod control;
 mod interpreted;
@@ -19,6 +20,7 @@ mod state;
 mod values;
 
 pub use ahead::{compile_ahead, compile_loops_ahead};
+pub use batch::{compare_batch, BatchOutcome};
 pub use compare::{Campaign, Comparison, Mismatch};
 pub use loops::{generate_loop, Expected, LoopCampaign, LoopCase, LoopComparison, LoopMismatch};
 pub use shrink::shrink;

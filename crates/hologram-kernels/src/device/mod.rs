@@ -7,8 +7,6 @@ mod fold;
 mod gemm;
 mod launch;
 mod rows;
-#[cfg(test)]
-mod tests;
 
 use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, MetalError, MetalSlice};
 

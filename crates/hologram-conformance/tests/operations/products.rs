@@ -1,6 +1,11 @@
 //! Products of matrices.
 
-use super::*;
+use hologram_conformance::operations::product;
+use hologram_kernels::device::{run, DeviceError, DeviceSpan, LIBRARY};
+use hologram_kernels::{Operation, Ty};
+use openvm_metal_common::{Device, InjectedFault, MetalBuffer, MetalContext};
+
+use crate::{conformance, context, same, FLOATS};
 
 fn products(context: &MetalContext, shapes: &[[u32; 3]]) {
     for ty in FLOATS {
@@ -11,16 +16,10 @@ fn products(context: &MetalContext, shapes: &[[u32; 3]]) {
                 continue;
             }
             let shifts = if half && m >= 600 { 1 } else { 2 };
-            for shift in 0..shifts {
-                let operation = Operation::Gemm { ty, m, n, k };
-                let read = [
-                    random(ty, m as usize * k as usize, 7),
-                    random(ty, k as usize * n as usize, 8),
-                ];
-                let (device, _) = on_device(context, &operation, &read, shift);
-                let host = on_host(&operation, &read).expect("no fault");
-                same(&operation, &device, &host, 1e-5, 2e-6 * f64::from(k));
-            }
+            same(
+                context,
+                (0..shifts).map(|shift| product(ty, [m, n, k], shift)),
+            );
         }
     }
 }
@@ -53,25 +52,14 @@ fn gemm_with_barriers() {
 #[test]
 fn products_without_the_largest_tiles() {
     let context = MetalContext::new(Device::Cpu, &[&LIBRARY]).expect("the CPU device");
-    let product = |ty, [m, n, k]: [u32; 3]| {
-        let operation = Operation::Gemm { ty, m, n, k };
-        let read = [
-            random(ty, m as usize * k as usize, 7),
-            random(ty, k as usize * n as usize, 8),
-        ];
-        let (device, _) = on_device(&context, &operation, &read, 0);
-        let host = on_host(&operation, &read).expect("no fault");
-        same(&operation, &device, &host, 1e-5, 2e-6 * f64::from(k));
-    };
     // As under Metal's shader validation, which leaves no room for 32 KiB of tiles.
     for kernel in ["gemm_f32_128", "gemm_f16_128", "gemm_bf16_128"] {
         context.inject_fault(InjectedFault::Refused(kernel));
     }
-    for ty in [Ty::F32, Ty::F16, Ty::Bf16] {
-        product(ty, [1408, 1536, 3]);
-    }
+    let types = [Ty::F32, Ty::F16, Ty::Bf16];
+    same(&context, types.map(|ty| product(ty, [1408, 1536, 3], 0)));
     context.inject_fault(InjectedFault::Refused("gemm_f32_64"));
-    product(Ty::F32, [1408, 1536, 3]);
+    same(&context, [product(Ty::F32, [1408, 1536, 3], 0)]);
     context.inject_fault(InjectedFault::Refused("gemm_f32_32"));
     let stream = context.stream();
     let buffer = MetalBuffer::<u8>::zeroed(&stream, 64).expect("memory");

@@ -1,7 +1,11 @@
 //! Operands that are the result; what is refused.
 
-use super::*;
-use crate::{BinaryOp, MapOp};
+use hologram_conformance::operations::{elements, random};
+use hologram_kernels::device::{run, DeviceError, DeviceSpan};
+use hologram_kernels::{host, BinaryOp, MapOp, Operation, Ty};
+use openvm_metal_common::MetalBuffer;
+
+use crate::context;
 
 #[test]
 fn in_place() {

@@ -1,0 +1,96 @@
+//! The self test.
+
+use std::process::Command;
+
+use crate::support::{fails, hologram, succeeds, text, Folder};
+
+#[test]
+fn sections_pass_on_the_processor() {
+    let out = succeeds(&[
+        "selftest",
+        "--device",
+        "cpu",
+        "--only",
+        "operations",
+        "--only",
+        "programs",
+        "--programs",
+        "30",
+    ]);
+    // Elementwise operations and reductions of 12 types, three families of 4; two batches of programs.
+    assert!(out.contains("operations    36 passed, 0 failed"), "{out}");
+    assert!(out.contains("programs      2 passed, 0 failed"), "{out}");
+    assert!(out.contains("38 passed, 0 failed, 0 skipped"), "{out}");
+    assert!(!out.contains("instructions"), "{out}");
+}
+
+#[test]
+fn the_report_is_json() {
+    let args = [
+        "selftest",
+        "--device",
+        "cpu-conformance",
+        "--only",
+        "programs",
+        "--programs",
+        "3",
+        "--seed",
+        "7",
+        "--json",
+    ];
+    let report: serde_json::Value = serde_json::from_str(&succeeds(&args)).expect("JSON");
+    assert_eq!(report["seed"], 7);
+    assert_eq!(report["items"][0]["section"], "programs");
+    assert_eq!(report["items"][0]["item"], "seeds 7 to 9");
+    assert_eq!(report["items"][0]["outcome"], "passed");
+    assert!(report["items"][0]["details"]
+        .as_str()
+        .expect("words")
+        .contains("kernels"));
+    assert!(report["device"]["name"].is_string(), "{report}");
+}
+
+#[test]
+fn the_list_names_every_item() {
+    let out = succeeds(&["selftest", "--device", "cpu", "--list"]);
+    for part in [
+        "instructions/compile all together\n",
+        "operations/gemm bf16\n",
+        "programs/seeds 275 to 299\n",
+    ] {
+        assert!(out.contains(part), "{part} is not in {out}");
+    }
+}
+
+/// Without a compiler programs cannot become kernels: that is said, and is no failure.
+#[test]
+fn no_compiler_skips_programs() {
+    let folder = Folder::new("selftest-no-compiler");
+    let output = Command::new(env!("CARGO_BIN_EXE_hologram"))
+        .args([
+            "selftest",
+            "--device",
+            "cpu",
+            "--only",
+            "programs",
+            "--programs",
+            "1",
+        ])
+        .env("OPENVM_METAL_CXX", "hologram-no-such-compiler")
+        .env("HOLOGRAM_CACHE", folder.path("cache"))
+        .output()
+        .expect("the binary runs");
+    let out = text(&output.stdout);
+    assert!(output.status.success(), "{out}{}", text(&output.stderr));
+    assert!(out.contains("1 skipped: "), "{out}");
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    fails(&["selftest", "--device", "abacus"], 2, "abacus");
+    fails(&["selftest", "--only", "everything"], 2, "everything");
+    fails(&["selftest", "--programs", "-1"], 2, "-1");
+    fails(&["selftest", "--device", "cuda:77"], 1, "cuda");
+    let output = hologram(&["selftest", "--help"]);
+    assert!(text(&output.stdout).contains("--programs"));
+}

@@ -1,0 +1,51 @@
+//! Some random programs on one device, compiled together.
+
+use std::ops::Range;
+
+use hologram_backends::cpu::CpuBackend;
+use hologram_backends::metal::MetalBackend;
+use hologram_backends::Result;
+
+use super::{generate, Case, Comparison, Features};
+
+/// What became of the programs of [`compare_batch`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BatchOutcome {
+    /// Programs.
+    pub programs: usize,
+    /// Kernels that were compiled for them.
+    pub kernels: usize,
+    /// Programs that ended with the same fault on both sides.
+    pub equal_faults: usize,
+    /// Seed of each program that differs, and what does.
+    pub different: Vec<(u64, String)>,
+}
+
+/// Runs the programs of some seeds on a backend that holds no memory yet, and on the interpreter.
+///
+/// # Errors
+/// Those of the backend's memory and compiler.
+pub fn compare_batch(
+    device: &mut MetalBackend,
+    seeds: Range<u64>,
+    features: &Features,
+) -> Result<BatchOutcome> {
+    let cases = seeds.map(|seed| generate(seed, features));
+    let cases: Vec<Case> = cases.collect::<Result<_>>()?;
+    let programs: Vec<_> = cases.iter().map(|c| (&c.program, &c.params)).collect();
+    let kernels = device.prepare(&programs)?;
+    let mut reference = CpuBackend::new();
+    let mut comparison = Comparison::new(&mut reference, device)?;
+    let mut outcome = BatchOutcome {
+        programs: cases.len(),
+        kernels,
+        ..BatchOutcome::default()
+    };
+    for case in &cases {
+        match comparison.check(case) {
+            Ok(fault) => outcome.equal_faults += usize::from(fault.is_some()),
+            Err(mismatch) => outcome.different.push((case.seed, mismatch.what)),
+        }
+    }
+    Ok(outcome)
+}

@@ -14,15 +14,15 @@ pub mod backend;
 pub mod cpu;
 #[cfg(test)]
 mod documented;
-pub mod error;
-pub mod handle;
-pub mod intrinsics;
+mod error;
+mod handle;
+mod intrinsics;
 pub mod isa;
 pub mod metal;
 pub mod native;
 pub mod program;
 mod program_error;
-pub mod semantics;
+mod semantics;
 mod stop;
 pub mod translate;
 pub mod validate;
@@ -32,7 +32,7 @@ pub use backend::Backend;
 pub use error::{BackendError, Fault, FaultKind, Result};
 pub use handle::{BufferHandle, PoolHandle, Ticket};
 pub use hologram_kernels::host::expression;
-pub use intrinsics::{IntrinsicCall, Operand};
+pub use intrinsics::{IntrinsicCall, Operand, OperandUse, Operands};
 pub use isa::{
     Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, LossOp, MapOp,
     MemoryScope, Predicate, ReduceOp, Register, Ty,

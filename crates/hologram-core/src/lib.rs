@@ -9,17 +9,17 @@
 #![warn(missing_docs)]
 
 mod backend_type;
-pub mod buffer;
+mod buffer;
 pub mod device;
-pub mod element;
-pub mod error;
-pub mod executor;
+mod element;
+mod error;
+mod executor;
 pub mod expression;
-pub mod layout;
+mod layout;
 pub mod ops;
 mod shared;
-pub mod stats;
-pub mod tensor;
+mod stats;
+mod tensor;
 
 pub use backend_type::BackendType;
 pub use buffer::{Buffer, DynBuffer, Span};

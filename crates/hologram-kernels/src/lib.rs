@@ -11,7 +11,7 @@ pub mod host;
 pub mod kernels;
 pub mod legality;
 mod operation;
-pub mod ops;
+mod ops;
 pub mod params;
 mod ty;
 

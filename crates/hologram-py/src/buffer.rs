@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hologram_backends::Ty;
 use hologram_core::{ops::raw, strided, DynBuffer, Error, Executor};
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use crate::dense::Dense;
 use crate::errors::{exception, OrRaise};
 use crate::process::{self, Own};
 use crate::{dlpack, dtype, names, view};
@@ -95,16 +95,7 @@ impl PyBuffer {
         let dense = dtype::numpy(py)?
             .getattr("ascontiguousarray")?
             .call1((array,))?;
-        let bytes = host_bytes(&dense)?;
-        let data = (bytes.buf_ptr() as usize, bytes.len_bytes());
-        py.detach(|| {
-            // SAFETY: `bytes` is dense and holds the array's memory until it is dropped, below.
-            let data = unsafe { slice(data) };
-            buffer.write_bytes(0, data)
-        })
-        .or_raise()?;
-        drop(bytes);
-        Ok(())
+        Dense::of_array(&dense)?.write_to(py, &buffer)
     }
 }
 
@@ -135,28 +126,6 @@ impl BufferBytes {
         unsafe { view::release(view) };
         self.0.get().exports.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-/// A slice of a place and a length, which is made where there is no Python to look at it.
-///
-/// # Safety
-/// As of `std::slice::from_raw_parts`, but the place may be null if the length is 0.
-unsafe fn slice<'a>((place, len): (usize, usize)) -> &'a [u8] {
-    if len == 0 {
-        return &[];
-    }
-    // SAFETY: as promised by the caller.
-    unsafe { std::slice::from_raw_parts(place as *const u8, len) }
-}
-
-/// The memory of a dense array as bytes; not all element types have a format of their own.
-fn host_bytes(dense: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
-    let flat = dense.call_method1("reshape", (-1,))?;
-    let bytes = PyUntypedBuffer::get(&flat.call_method1("view", ("u1",))?)?;
-    if !bytes.is_c_contiguous() {
-        return Err(PyBufferError::new_err("the array is not dense"));
-    }
-    Ok(bytes)
 }
 
 #[pymethods]
@@ -218,18 +187,8 @@ impl PyBuffer {
         let array = dtype::numpy(py)?
             .getattr("empty")?
             .call1((buffer.len(), dtype))?;
-        let bytes = host_bytes(&array)?;
-        let (place, len) = (bytes.buf_ptr() as usize, bytes.len_bytes());
-        py.detach(|| {
-            if len == 0 {
-                return buffer.read_bytes(0, &mut []);
-            }
-            // SAFETY: the array is new, dense, writable and ours alone; `bytes` holds it.
-            let data = unsafe { std::slice::from_raw_parts_mut(place as *mut u8, len) };
-            buffer.read_bytes(0, data)
-        })
-        .or_raise()?;
-        drop(bytes);
+        // SAFETY: the array is new, so it is writable and ours alone.
+        unsafe { Dense::of_array(&array)?.read_from(py, &buffer) }?;
         Ok(array)
     }
 
@@ -237,27 +196,13 @@ impl PyBuffer {
     #[pyo3(name = "from_bytes")]
     fn take_bytes(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let buffer = self.get()?;
-        let bytes = PyUntypedBuffer::get(data)?;
-        if !bytes.is_c_contiguous() {
-            return Err(PyBufferError::new_err("the bytes are not dense"));
-        }
-        if bytes.len_bytes() != buffer.size_bytes() {
-            let message = format!(
-                "data: {} bytes given, {} expected",
-                bytes.len_bytes(),
-                buffer.size_bytes()
-            );
+        let bytes = Dense::of(data)?;
+        let (given, expected) = (bytes.len(), buffer.size_bytes());
+        if given != expected {
+            let message = format!("data: {given} bytes given, {expected} expected");
             return Err(exception("ShapeError", message));
         }
-        let data = (bytes.buf_ptr() as usize, bytes.len_bytes());
-        py.detach(|| {
-            // SAFETY: `bytes` is dense and holds the memory until it is dropped, below.
-            let data = unsafe { slice(data) };
-            buffer.write_bytes(0, data)
-        })
-        .or_raise()?;
-        drop(bytes);
-        Ok(())
+        bytes.write_to(py, &buffer)
     }
 
     /// All elements as bytes.
@@ -435,7 +380,7 @@ impl PyBuffer {
 
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        // What a `with` of another process holds is not this one's to free.
+        // After a fork the child leaves a `with` block of its parent, too: only the parent frees the buffer.
         if process::check().is_err() || self.freed()? {
             return Ok(());
         }

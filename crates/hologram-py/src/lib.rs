@@ -1,8 +1,12 @@
-//! The native half of the Python package `hologram`; the other half, under `python/`, documents it.
+#![doc = include_str!("../README.md")]
+//!
+//! ## In this crate
+//! The native half of the package, the module `hologram._hologram`; the other half, under `python/`, documents its functions.
 #![warn(missing_docs)]
 
 mod arguments;
 mod buffer;
+mod dense;
 mod dlpack;
 mod dtype;
 mod errors;

@@ -6,7 +6,7 @@ use crate::error::FaultKind;
 use crate::intrinsics::IntrinsicCall;
 use crate::isa::{Instruction, Register};
 
-/// Starts the whole-buffer instruction at a pc elsewhere; its fault, if it certainly has one.
+/// Starts the whole-buffer instruction at a pc on a device. The error is its fault, where it is known before it runs.
 pub(crate) type Enqueue<'a> = dyn FnMut(usize, &IntrinsicCall) -> Result<(), FaultKind> + 'a;
 
 /// A whole-buffer instruction with the columns of its registers.
@@ -24,11 +24,11 @@ pub(super) struct Memory<'a> {
     pub shared: Span,
     /// Whole-buffer instructions of the program.
     pub intrinsics: &'a [Intrinsic],
-    /// What runs them instead, for a program of one lane.
+    /// Takes the whole-buffer instructions over, if there is one: they are then not run here. Only for a program of one lane.
     pub enqueue: Option<&'a mut Enqueue<'a>>,
 }
 
-/// Pools: of programs that make or free some, which run their blocks in order, or of others.
+/// The pools of a backend. A program that makes or frees pools has them for itself, and its blocks run in order.
 pub(super) enum Pools<'a> {
     Shared(&'a Blocks),
     Own(&'a mut Blocks),

@@ -1,11 +1,12 @@
 //! What can go wrong with memory, programs and launches.
 
-pub mod validation;
+pub(crate) mod validation;
+
+pub use validation::{ValidationError, ValidationErrorKind};
 
 use std::fmt;
 use std::time::Duration;
 
-use self::validation::ValidationError;
 use crate::handle::{BufferHandle, PoolHandle};
 use crate::isa::Ty;
 use crate::program_error::ProgramError;

@@ -8,6 +8,7 @@ impl Instruction {
     /// Registers of a reduction past `r255` are left out: the validator reports them.
     pub fn for_each_use(&self, mut f: impl FnMut(Register, Ty)) {
         use Instruction as I;
+        let mut each = |ty: Ty, read: &[Register]| read.iter().for_each(|&r| f(r, ty));
         match *self {
             I::Ldg { addr, .. } => address_uses(addr, f),
             I::Stg { ty, src, addr } => {
@@ -19,8 +20,6 @@ impl Instruction {
                 f(src, ty);
                 shared_uses(addr, f);
             }
-            I::Mov { ty, src, .. } | I::Abs { ty, src, .. } | I::Neg { ty, src, .. } => f(src, ty),
-            I::Not { ty, src, .. } => f(src, ty),
             I::Cvt { src_ty, src, .. } => f(src, src_ty),
             I::Add { ty, src1, src2, .. }
             | I::Sub { ty, src1, src2, .. }
@@ -32,15 +31,8 @@ impl Instruction {
             | I::Or { ty, src1, src2, .. }
             | I::Xor { ty, src1, src2, .. }
             | I::Pow { ty, src1, src2, .. }
-            | I::SetCc { ty, src1, src2, .. } => {
-                f(src1, ty);
-                f(src2, ty);
-            }
-            I::Mad { ty, a, b, c, .. } | I::Fma { ty, a, b, c, .. } => {
-                f(a, ty);
-                f(b, ty);
-                f(c, ty);
-            }
+            | I::SetCc { ty, src1, src2, .. } => each(ty, &[src1, src2]),
+            I::Mad { ty, a, b, c, .. } | I::Fma { ty, a, b, c, .. } => each(ty, &[a, b, c]),
             I::Shl {
                 ty, src, amount, ..
             }
@@ -55,10 +47,7 @@ impl Instruction {
                 src_true,
                 src_false,
                 ..
-            } => {
-                f(src_true, ty);
-                f(src_false, ty);
-            }
+            } => each(ty, &[src_true, src_false]),
             I::Loop { count, .. } => f(count, Ty::U32),
             I::Mirror { src, .. } => f(src, Ty::U8),
             I::NbrCount { class, .. } | I::NbrGet { class, .. } => f(class, Ty::U8),
@@ -68,41 +57,16 @@ impl Instruction {
             }
             I::BoundMap {
                 class, page, byte, ..
-            } => {
-                f(class, Ty::U8);
-                f(page, Ty::U8);
-                f(byte, Ty::U8);
-            }
-            I::ReduceAdd {
-                ty,
-                src_base,
-                count,
-                ..
-            }
-            | I::ReduceMin {
-                ty,
-                src_base,
-                count,
-                ..
-            }
-            | I::ReduceMax {
-                ty,
-                src_base,
-                count,
-                ..
-            }
-            | I::ReduceMul {
-                ty,
-                src_base,
-                count,
-                ..
-            } => {
-                let first = u32::from(src_base.index());
-                for index in first..first.saturating_add(count).min(256) {
-                    f(Register::new(index as u8), ty);
-                }
-            }
-            I::Exp { ty, src, .. }
+            } => each(Ty::U8, &[class, page, byte]),
+            I::ReduceAdd { .. }
+            | I::ReduceMin { .. }
+            | I::ReduceMax { .. }
+            | I::ReduceMul { .. } => self.for_each_folded(f),
+            I::Mov { ty, src, .. }
+            | I::Abs { ty, src, .. }
+            | I::Neg { ty, src, .. }
+            | I::Not { ty, src, .. }
+            | I::Exp { ty, src, .. }
             | I::Log { ty, src, .. }
             | I::Log2 { ty, src, .. }
             | I::Log10 { ty, src, .. }
@@ -114,49 +78,26 @@ impl Instruction {
             | I::Tanh { ty, src, .. }
             | I::Sigmoid { ty, src, .. } => f(src, ty),
             I::PoolFree { handle } => f(handle, Ty::U64),
-            I::PoolLoad { pool, offset, .. } => {
-                f(pool, Ty::U64);
-                f(offset, Ty::U64);
-            }
+            I::PoolLoad { pool, offset, .. } => each(Ty::U64, &[pool, offset]),
             I::PoolStore {
                 ty,
                 src,
                 pool,
                 offset,
             } => {
-                f(src, ty);
-                f(pool, Ty::U64);
-                f(offset, Ty::U64);
+                each(ty, &[src]);
+                each(Ty::U64, &[pool, offset]);
             }
-            I::Gemm { a, b, c, .. } => [a, b, c].into_iter().for_each(|r| f(r, Ty::U64)),
-            I::ParallelMapBinary { dst, a, b, .. } => {
-                [dst, a, b].into_iter().for_each(|r| f(r, Ty::U64));
-            }
-            I::ParallelMap { dst, src, .. }
-            | I::ParallelReduce { dst, src, .. }
-            | I::ParallelMapScalar { dst, src, .. }
-            | I::Clip { dst, src, .. }
-            | I::Softmax { dst, src, .. } => [dst, src].into_iter().for_each(|r| f(r, Ty::U64)),
-            I::Fill { dst, .. } => f(dst, Ty::U64),
-            I::Loss {
-                dst,
-                predicted,
-                target,
-                ..
-            } => [dst, predicted, target]
-                .into_iter()
-                .for_each(|r| f(r, Ty::U64)),
-            I::LayerNorm {
-                dst,
-                src,
-                gamma,
-                beta,
-                ..
-            } => {
-                [dst, src, gamma, beta]
-                    .into_iter()
-                    .for_each(|r| f(r, Ty::U64));
-            }
+            I::Gemm { .. }
+            | I::ParallelMapBinary { .. }
+            | I::ParallelMap { .. }
+            | I::ParallelReduce { .. }
+            | I::ParallelMapScalar { .. }
+            | I::Clip { .. }
+            | I::Softmax { .. }
+            | I::Fill { .. }
+            | I::Loss { .. }
+            | I::LayerNorm { .. } => self.for_each_handle(f),
             I::MovImm { .. }
             | I::Bra { .. }
             | I::Call { .. }
@@ -169,6 +110,71 @@ impl Instruction {
             | I::PhaseGet { .. }
             | I::PhaseAdv { .. }
             | I::PoolAlloc { .. } => {}
+        }
+    }
+
+    /// Calls `f` with every register that a reduction folds, up to `r255`.
+    fn for_each_folded(&self, mut f: impl FnMut(Register, Ty)) {
+        use Instruction as I;
+        if let I::ReduceAdd {
+            ty,
+            src_base,
+            count,
+            ..
+        }
+        | I::ReduceMin {
+            ty,
+            src_base,
+            count,
+            ..
+        }
+        | I::ReduceMax {
+            ty,
+            src_base,
+            count,
+            ..
+        }
+        | I::ReduceMul {
+            ty,
+            src_base,
+            count,
+            ..
+        } = *self
+        {
+            let first = u32::from(src_base.index());
+            for index in first..first.saturating_add(count).min(256) {
+                f(Register::new(index as u8), ty);
+            }
+        }
+    }
+
+    /// Calls `f` with every register of a whole-buffer operation: each holds the handle of a buffer.
+    fn for_each_handle(&self, mut f: impl FnMut(Register, Ty)) {
+        use Instruction as I;
+        let mut handles = |registers: &[Register]| registers.iter().for_each(|&r| f(r, Ty::U64));
+        match *self {
+            I::Fill { dst, .. } => handles(&[dst]),
+            I::ParallelMap { dst, src, .. }
+            | I::ParallelReduce { dst, src, .. }
+            | I::ParallelMapScalar { dst, src, .. }
+            | I::Clip { dst, src, .. }
+            | I::Softmax { dst, src, .. } => handles(&[dst, src]),
+            I::ParallelMapBinary { dst, a, b, .. } => handles(&[dst, a, b]),
+            I::Gemm { a, b, c, .. } => handles(&[a, b, c]),
+            I::Loss {
+                dst,
+                predicted,
+                target,
+                ..
+            } => handles(&[dst, predicted, target]),
+            I::LayerNorm {
+                dst,
+                src,
+                gamma,
+                beta,
+                ..
+            } => handles(&[dst, src, gamma, beta]),
+            _ => {}
         }
     }
 

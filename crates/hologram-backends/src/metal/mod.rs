@@ -18,7 +18,7 @@ mod rerolled;
 mod stats;
 mod store;
 mod submit;
-pub mod unit;
+pub(crate) mod unit;
 mod watched;
 
 pub use ahead::Ahead;
@@ -26,7 +26,7 @@ pub use backend::MetalBackend;
 pub use fallback::{Fallback, UnknownFallback};
 pub use hologram_kernels::device::LIBRARY;
 pub use stats::MetalStats;
-pub use unit::Effort;
+pub use unit::{Effort, UnitCompiler};
 
 use openvm_metal_common::MetalError;
 

@@ -2,8 +2,6 @@
 
 use half::{bf16, f16};
 
-use crate::isa::Ty;
-
 /// A value without loss of any type's: what conversions go through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wide {
@@ -17,12 +15,9 @@ pub enum Wide {
     F64(f64),
 }
 
-/// A Rust type that holds the values of one [`Ty`].
+/// A Rust type that holds the values of one [`Ty`](crate::Ty).
 pub trait Scalar: Copy + Default + Send + Sync + 'static {
-    /// The type.
-    const TY: Ty;
-
-    /// The value of the low [`Ty::bits`] bits.
+    /// The value of the low bits; the higher ones are ignored.
     fn from_bits(bits: u64) -> Self;
 
     /// The bits, the higher ones zero.
@@ -75,9 +70,8 @@ pub trait Signed: Arithmetic {
 }
 
 macro_rules! integers {
-    ($($t:ident $bits:ident $ty:ident $wide:ident $as:ident;)*) => {$(
+    ($($t:ident $bits:ident $wide:ident $as:ident;)*) => {$(
         impl Scalar for $t {
-            const TY: Ty = Ty::$ty;
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 bits as $t
@@ -135,14 +129,14 @@ macro_rules! integers {
 }
 
 integers! {
-    i8 u8 I8 Int i64;
-    i16 u16 I16 Int i64;
-    i32 u32 I32 Int i64;
-    i64 u64 I64 Int i64;
-    u8 u8 U8 Uint u64;
-    u16 u16 U16 Uint u64;
-    u32 u32 U32 Uint u64;
-    u64 u64 U64 Uint u64;
+    i8 u8 Int i64;
+    i16 u16 Int i64;
+    i32 u32 Int i64;
+    i64 u64 Int i64;
+    u8 u8 Uint u64;
+    u16 u16 Uint u64;
+    u32 u32 Uint u64;
+    u64 u64 Uint u64;
 }
 
 macro_rules! signed_integers {
@@ -163,9 +157,8 @@ macro_rules! signed_integers {
 signed_integers!(i8 i16 i32 i64);
 
 macro_rules! floats {
-    ($($t:ident $bits:ident $ty:ident $wide:ident $sign:expr;)*) => {$(
+    ($($t:ident $bits:ident $wide:ident $sign:expr;)*) => {$(
         impl Scalar for $t {
-            const TY: Ty = Ty::$ty;
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 $t::from_bits(bits as $bits)
@@ -234,14 +227,13 @@ macro_rules! floats {
 }
 
 floats! {
-    f32 u32 F32 F32 (1u32 << 31);
-    f64 u64 F64 F64 (1u64 << 63);
+    f32 u32 F32 (1u32 << 31);
+    f64 u64 F64 (1u64 << 63);
 }
 
 macro_rules! halves {
-    ($($t:ident $ty:ident $convert:path;)*) => {$(
+    ($($t:ident $convert:path;)*) => {$(
         impl Scalar for $t {
-            const TY: Ty = Ty::$ty;
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 $t::from_bits(bits as u16)
@@ -263,6 +255,6 @@ macro_rules! halves {
 }
 
 halves! {
-    f16 F16 f16::from_f32;
-    bf16 Bf16 bf16::from_f32;
+    f16 f16::from_f32;
+    bf16 bf16::from_f32;
 }

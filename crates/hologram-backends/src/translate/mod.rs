@@ -4,7 +4,7 @@
 //! what fills its parameters. [`unit()`] puts the kernels of several plans behind one prelude.
 
 mod emit;
-pub mod fault;
+pub(crate) mod fault;
 mod graph;
 mod handles;
 mod in_bounds;

@@ -30,15 +30,31 @@ pub fn is_computed(instruction: &Instruction) -> bool {
 /// Expression of the value that an instruction writes, but for long reductions.
 fn expression(instruction: &Instruction) -> Option<String> {
     use Instruction as I;
-    let v = |r: Register, ty: Ty| local(r, ty);
     Some(match *instruction {
-        I::Mov { ty, src, .. } => v(src, ty),
+        I::Mov { ty, src, .. } => local(src, ty),
         I::Cvt {
             dst_ty,
             src_ty,
             src,
             ..
-        } => convert(dst_ty, src_ty, &v(src, src_ty)),
+        } => convert(dst_ty, src_ty, &local(src, src_ty)),
+        I::ReduceAdd { .. } | I::ReduceMul { .. } | I::ReduceMin { .. } | I::ReduceMax { .. } => {
+            reduction(instruction)?.swap_remove(0)
+        }
+        I::Mirror { src, .. } => format!("hg_mirror({})", local(src, Ty::U8)),
+        _ => {
+            return arithmetic(instruction)
+                .or_else(|| logic(instruction))
+                .or_else(|| function(instruction))
+        }
+    })
+}
+
+/// Sums, products and their kin.
+fn arithmetic(instruction: &Instruction) -> Option<String> {
+    use Instruction as I;
+    let v = local;
+    Some(match *instruction {
         I::Add { ty, src1, src2, .. } => infix(ty, "+", &v(src1, ty), &v(src2, ty)),
         I::Sub { ty, src1, src2, .. } => infix(ty, "-", &v(src1, ty), &v(src2, ty)),
         I::Mul { ty, src1, src2, .. } => infix(ty, "*", &v(src1, ty), &v(src2, ty)),
@@ -72,6 +88,15 @@ fn expression(instruction: &Instruction) -> Option<String> {
                 format!("({})(0 - ({}){x})", msl(ty), wide(ty))
             }
         }
+        _ => return None,
+    })
+}
+
+/// Bits, shifts, comparisons, selection.
+fn logic(instruction: &Instruction) -> Option<String> {
+    use Instruction as I;
+    let v = local;
+    Some(match *instruction {
         I::And { ty, src1, src2, .. } => infix(ty, "&", &v(src1, ty), &v(src2, ty)),
         I::Or { ty, src1, src2, .. } => infix(ty, "|", &v(src1, ty), &v(src2, ty)),
         I::Xor { ty, src1, src2, .. } => infix(ty, "^", &v(src1, ty), &v(src2, ty)),
@@ -114,9 +139,15 @@ fn expression(instruction: &Instruction) -> Option<String> {
             v(src_true, ty),
             v(src_false, ty)
         ),
-        I::ReduceAdd { .. } | I::ReduceMul { .. } | I::ReduceMin { .. } | I::ReduceMax { .. } => {
-            reduction(instruction)?.swap_remove(0)
-        }
+        _ => return None,
+    })
+}
+
+/// Exponentials, logarithms, roots, circular functions.
+fn function(instruction: &Instruction) -> Option<String> {
+    use Instruction as I;
+    let v = local;
+    Some(match *instruction {
         I::Rsqrt { ty, src, .. } => {
             format!(
                 "({m})1 / hg_sqrt_{}({})",
@@ -150,7 +181,6 @@ fn expression(instruction: &Instruction) -> Option<String> {
                 v(src, ty)
             )
         }
-        I::Mirror { src, .. } => format!("hg_mirror({})", v(src, Ty::U8)),
         _ => return None,
     })
 }

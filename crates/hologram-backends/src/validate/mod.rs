@@ -10,7 +10,7 @@ mod flow;
 mod local;
 mod state;
 
-pub use crate::error::validation::{ValidationError, ValidationErrorKind};
+pub use crate::error::{ValidationError, ValidationErrorKind};
 pub use cfg::{BasicBlock, ControlFlow, Terminator};
 
 use crate::backend::launch::ExecutionParams;

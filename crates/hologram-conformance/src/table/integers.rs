@@ -72,127 +72,188 @@ fn near_the_top(ty: Ty) -> Case {
 
 fn case(ty: Ty) -> Case {
     let edges = edges(ty);
-    let pairs: Vec<(u64, u64)> = edges
-        .iter()
-        .flat_map(|&a| edges.iter().map(move |&b| (a, b)))
-        .collect();
-    let a: Vec<u64> = pairs.iter().map(|p| p.0).collect();
-    let b: Vec<u64> = pairs.iter().map(|p| p.1).collect();
-    let c: Vec<u64> = (0..pairs.len())
-        .map(|i| edges[i * 5 % edges.len()])
-        .collect();
-    let divisor: Vec<u64> = b.iter().map(|&b| if b == 0 { 3 } else { b }).collect();
-    let amount: Vec<u64> = (0..pairs.len())
-        .map(|i| {
-            [
-                0,
-                1,
-                5,
-                7,
-                8,
-                15,
-                16,
-                31,
-                32,
-                33,
-                63,
-                64,
-                65,
-                255,
-                1 << 31,
-                u64::from(u32::MAX),
-            ][i % 16]
-        })
-        .collect();
-    let mut case = Case::new(format!("{ty}"), pairs.len());
-    for (register, values) in [(10, &a), (11, &b), (12, &c), (13, &divisor)] {
-        case.load(register, ty, values);
-    }
-    case.load(14, Ty::U32, &amount);
-
-    let v = |bits: u64| value(ty, bits);
-    // Instructions of values, which wrap.
-    let mut values = |line: &str, f: &dyn Fn(usize) -> i128| {
-        let expected = (0..pairs.len()).map(|i| Expected::Bits(wrap(ty, f(i))));
-        case.check(&line.replace('T', ty.name()), ty, expected);
-    };
-    values("add.T r20, r10, r11", &|i| v(a[i]) + v(b[i]));
-    values("sub.T r20, r10, r11", &|i| v(a[i]) - v(b[i]));
-    values("mul.T r20, r10, r11", &|i| v(a[i]).wrapping_mul(v(b[i])));
-    values("div.T r20, r10, r13", &|i| v(a[i]) / v(divisor[i]));
-    values("mad.T r20, r10, r11, r12", &|i| {
-        v(a[i]).wrapping_mul(v(b[i])).wrapping_add(v(c[i]))
-    });
-    values("min.T r20, r10, r11", &|i| v(a[i]).min(v(b[i])));
-    values("max.T r20, r10, r11", &|i| v(a[i]).max(v(b[i])));
-    if ty.is_signed_int() {
-        values("abs.T r20, r10", &|i| v(a[i]).abs());
-        values("neg.T r20, r10", &|i| -v(a[i]));
-    }
-    values("and.T r20, r10, r11", &|i| (a[i] & b[i]).into());
-    values("or.T r20, r10, r11", &|i| (a[i] | b[i]).into());
-    values("xor.T r20, r10, r11", &|i| (a[i] ^ b[i]).into());
-    values("not.T r20, r10", &|i| i128::from(ty.mask() - a[i]));
-    let by = |i: usize| (amount[i] % u64::from(ty.bits())) as u32;
-    values("shl.T r20, r10, r14", &|i| v(a[i]).wrapping_mul(1 << by(i)));
-    values("shr.T r20, r10, r14", &|i| v(a[i]).div_euclid(1 << by(i)));
-    values("mov.T r20, r12", &|i| v(c[i]));
+    let rows = Rows::new(ty, &edges);
+    let mut case = rows.loaded();
+    rows.arithmetic(&mut case);
+    rows.bits(&mut case);
+    rows.check(&mut case, "mov.T r20, r12", |i| rows.c(i));
     if ty.size() >= 4 {
-        let fold = |i: usize| [v(a[i]), v(b[i]), v(c[i])];
-        values("reduce_add.T r20, r10, 3", &|i| fold(i).iter().sum());
-        values("reduce_min.T r20, r10, 3", &|i| {
-            fold(i).into_iter().fold(v(a[i]), i128::min)
-        });
-        values("reduce_max.T r20, r10, 3", &|i| {
-            fold(i).into_iter().fold(v(a[i]), i128::max)
-        });
-        values("reduce_mul.T r20, r10, 3", &|i| {
-            v(wrap(ty, v(a[i]).wrapping_mul(v(b[i])))).wrapping_mul(v(c[i]))
-        });
-        values("reduce_mul.T r20, r11, 1", &|i| v(b[i]));
-        let least = value(
-            ty,
-            if ty.is_signed_int() {
-                1 << (ty.bits() - 1)
-            } else {
-                0
-            },
-        );
-        let most = value(
-            ty,
-            if ty.is_signed_int() {
-                ty.mask() >> 1
-            } else {
-                ty.mask()
-            },
-        );
-        values("reduce_add.T r20, r255, 0", &|_| 0);
-        values("reduce_mul.T r20, r255, 0", &|_| 1);
-        values("reduce_min.T r20, r255, 0", &|_| most);
-        values("reduce_max.T r20, r255, 0", &|_| least);
+        rows.folds(&mut case);
     }
-    for &edge in &edges {
+    for edge in edges {
         // Bits beyond the type are cut off.
         let wide = edge | 0xa5a5_a5a5_a5a5_a5a5 & !ty.mask();
-        values(&format!("mov_imm.T r20, {wide:#x}"), &|_| edge.into());
+        let line = format!("mov_imm.T r20, {wide:#x}");
+        rows.check(&mut case, &line, |_| edge.into());
+    }
+    rows.comparisons(&mut case);
+    case
+}
+
+/// Operands of the rows, as bits.
+struct Rows {
+    ty: Ty,
+    /// r10 and r11: every pair of edges.
+    a: Vec<u64>,
+    b: Vec<u64>,
+    /// r12: other edges.
+    c: Vec<u64>,
+    /// r13: r11, or 3 where that is 0.
+    divisor: Vec<u64>,
+    /// r14, `u32`: how far to shift.
+    amount: Vec<u64>,
+}
+
+/// Distances to shift by, up to the width of every type and past it.
+const AMOUNTS: [u64; 16] = [
+    0,
+    1,
+    5,
+    7,
+    8,
+    15,
+    16,
+    31,
+    32,
+    33,
+    63,
+    64,
+    65,
+    255,
+    1 << 31,
+    u32::MAX as u64,
+];
+
+impl Rows {
+    fn new(ty: Ty, edges: &[u64]) -> Self {
+        let pairs = edges
+            .iter()
+            .flat_map(|&a| edges.iter().map(move |&b| (a, b)));
+        let (a, b): (Vec<u64>, Vec<u64>) = pairs.unzip();
+        let rows = 0..a.len();
+        Self {
+            ty,
+            c: rows.clone().map(|i| edges[i * 5 % edges.len()]).collect(),
+            divisor: b.iter().map(|&b| if b == 0 { 3 } else { b }).collect(),
+            amount: rows.map(|i| AMOUNTS[i % 16]).collect(),
+            a,
+            b,
+        }
     }
 
-    let comparisons: [(&str, &dyn Fn(usize) -> bool); 10] = [
-        ("eq", &|i| a[i] == b[i]),
-        ("ne", &|i| a[i] != b[i]),
-        ("lt", &|i| v(a[i]) < v(b[i])),
-        ("le", &|i| v(a[i]) <= v(b[i])),
-        ("gt", &|i| v(a[i]) > v(b[i])),
-        ("ge", &|i| v(a[i]) >= v(b[i])),
-        ("ltu", &|i| a[i] < b[i]),
-        ("leu", &|i| a[i] <= b[i]),
-        ("gtu", &|i| a[i] > b[i]),
-        ("geu", &|i| a[i] >= b[i]),
-    ];
-    for (condition, holds) in comparisons {
-        case.line(&format!("set.{condition}.{ty} p3, r10, r11"));
-        let expected = (0..pairs.len()).map(|i| Expected::Bits(if holds(i) { c[i] } else { b[i] }));
-        case.check(&format!("sel.{ty} r20, p3, r12, r11"), ty, expected);
+    /// A case whose registers hold the operands.
+    fn loaded(&self) -> Case {
+        let mut case = Case::new(self.ty.name(), self.a.len());
+        for (register, values) in [
+            (10, &self.a),
+            (11, &self.b),
+            (12, &self.c),
+            (13, &self.divisor),
+        ] {
+            case.load(register, self.ty, values);
+        }
+        case.load(14, Ty::U32, &self.amount);
+        case
     }
-    case
+
+    /// An instruction of type `T` gives the value of each row, which wraps.
+    fn check(&self, case: &mut Case, line: &str, value: impl Fn(usize) -> i128) {
+        let ty = self.ty;
+        let expected = (0..self.a.len()).map(|i| Expected::Bits(wrap(ty, value(i))));
+        case.check(&line.replace('T', ty.name()), ty, expected);
+    }
+
+    fn a(&self, row: usize) -> i128 {
+        value(self.ty, self.a[row])
+    }
+
+    fn b(&self, row: usize) -> i128 {
+        value(self.ty, self.b[row])
+    }
+
+    fn c(&self, row: usize) -> i128 {
+        value(self.ty, self.c[row])
+    }
+
+    fn arithmetic(&self, case: &mut Case) {
+        let (a, b, c) = (|i| self.a(i), |i| self.b(i), |i| self.c(i));
+        self.check(case, "add.T r20, r10, r11", |i| a(i) + b(i));
+        self.check(case, "sub.T r20, r10, r11", |i| a(i) - b(i));
+        self.check(case, "mul.T r20, r10, r11", |i| a(i).wrapping_mul(b(i)));
+        self.check(case, "div.T r20, r10, r13", |i| {
+            a(i) / value(self.ty, self.divisor[i])
+        });
+        self.check(case, "mad.T r20, r10, r11, r12", |i| {
+            a(i).wrapping_mul(b(i)).wrapping_add(c(i))
+        });
+        self.check(case, "min.T r20, r10, r11", |i| a(i).min(b(i)));
+        self.check(case, "max.T r20, r10, r11", |i| a(i).max(b(i)));
+        if self.ty.is_signed_int() {
+            self.check(case, "abs.T r20, r10", |i| a(i).abs());
+            self.check(case, "neg.T r20, r10", |i| -a(i));
+        }
+    }
+
+    fn bits(&self, case: &mut Case) {
+        let Self { ty, a, b, .. } = self;
+        self.check(case, "and.T r20, r10, r11", |i| (a[i] & b[i]).into());
+        self.check(case, "or.T r20, r10, r11", |i| (a[i] | b[i]).into());
+        self.check(case, "xor.T r20, r10, r11", |i| (a[i] ^ b[i]).into());
+        self.check(case, "not.T r20, r10", |i| i128::from(ty.mask() - a[i]));
+        let by = |i: usize| (self.amount[i] % u64::from(ty.bits())) as u32;
+        self.check(case, "shl.T r20, r10, r14", |i| {
+            self.a(i).wrapping_mul(1 << by(i))
+        });
+        self.check(case, "shr.T r20, r10, r14", |i| {
+            self.a(i).div_euclid(1 << by(i))
+        });
+    }
+
+    /// Folds of three registers, of one and of none.
+    fn folds(&self, case: &mut Case) {
+        let ty = self.ty;
+        let (a, b, c) = (|i| self.a(i), |i| self.b(i), |i| self.c(i));
+        self.check(case, "reduce_add.T r20, r10, 3", |i| a(i) + b(i) + c(i));
+        self.check(case, "reduce_min.T r20, r10, 3", |i| {
+            a(i).min(b(i)).min(c(i))
+        });
+        self.check(case, "reduce_max.T r20, r10, 3", |i| {
+            a(i).max(b(i)).max(c(i))
+        });
+        self.check(case, "reduce_mul.T r20, r10, 3", |i| {
+            value(ty, wrap(ty, a(i).wrapping_mul(b(i)))).wrapping_mul(c(i))
+        });
+        self.check(case, "reduce_mul.T r20, r11, 1", b);
+        let (least, most) = match ty.is_signed_int() {
+            true => (1 << (ty.bits() - 1), ty.mask() >> 1),
+            false => (0, ty.mask()),
+        };
+        self.check(case, "reduce_add.T r20, r255, 0", |_| 0);
+        self.check(case, "reduce_mul.T r20, r255, 0", |_| 1);
+        self.check(case, "reduce_min.T r20, r255, 0", |_| value(ty, most));
+        self.check(case, "reduce_max.T r20, r255, 0", |_| value(ty, least));
+    }
+
+    /// A predicate chooses between r12 and r11.
+    fn comparisons(&self, case: &mut Case) {
+        let (ty, a, b) = (self.ty, &self.a, &self.b);
+        let comparisons: [(&str, &dyn Fn(usize) -> bool); 10] = [
+            ("eq", &|i| a[i] == b[i]),
+            ("ne", &|i| a[i] != b[i]),
+            ("lt", &|i| self.a(i) < self.b(i)),
+            ("le", &|i| self.a(i) <= self.b(i)),
+            ("gt", &|i| self.a(i) > self.b(i)),
+            ("ge", &|i| self.a(i) >= self.b(i)),
+            ("ltu", &|i| a[i] < b[i]),
+            ("leu", &|i| a[i] <= b[i]),
+            ("gtu", &|i| a[i] > b[i]),
+            ("geu", &|i| a[i] >= b[i]),
+        ];
+        for (condition, holds) in comparisons {
+            case.line(&format!("set.{condition}.{ty} p3, r10, r11"));
+            let chosen = |i: usize| if holds(i) { self.c[i] } else { b[i] };
+            let expected = (0..a.len()).map(|i| Expected::Bits(chosen(i)));
+            case.check(&format!("sel.{ty} r20, p3, r12, r11"), ty, expected);
+        }
+    }
 }

@@ -13,7 +13,7 @@ const PART_BYTES: u64 = 1 << 14;
 /// Most threadgroups: they fill any device.
 const MAX_PARTS: u64 = 1024;
 
-/// Parts of `count` elements, and elements of a part.
+/// In how many parts `count` elements are folded, and how many elements each has.
 fn plan(ty: Ty, count: u64) -> (u64, u64) {
     let size = ty.size() as u64;
     let wanted = (count.saturating_mul(size) / PART_BYTES).clamp(1, MAX_PARTS);
@@ -25,7 +25,7 @@ fn plan(ty: Ty, count: u64) -> (u64, u64) {
     (count.div_ceil(part).max(1), part)
 }
 
-/// Bits of the result of nothing; of halves, those of `f32`.
+/// What a fold of no elements gives, as bits. Halves are folded as `f32`: theirs are bits of `f32`.
 fn identity(op: ReduceOp, ty: Ty) -> u64 {
     let ty = ty.calculated();
     let float = |single: f32, double: f64| match ty {
@@ -68,7 +68,7 @@ impl Call<'_> {
         Ok(MetalBuffer::uninit(self.stream.context(), bytes)?)
     }
 
-    /// Folds the values of `parts` parts to operand 0, with a factor.
+    /// Folds one value of each part to operand 0, and multiplies the result by `factor` if there is one.
     fn finish(
         &self,
         op: ReduceOp,
@@ -113,7 +113,7 @@ impl Call<'_> {
         }
     }
 
-    /// Folds parts of `source` to `out`, or to operand 0 with a factor.
+    /// Folds each part of `source` to a value in `out`, or all of it to operand 0, times `factor` if there is one.
     #[allow(clippy::too_many_arguments)]
     fn reduce_part(
         &self,
@@ -127,7 +127,7 @@ impl Call<'_> {
     ) -> Result<(), DeviceError> {
         let params = self.params(op, count, part, aligned, factor);
         let out = out.unwrap_or(self.operand(0));
-        // Nothing is read of nothing, but something must be bound.
+        // Of no elements nothing is read, but a buffer must be bound.
         let source = if count == 0 { out } else { source };
         self.stream
             .encode(self.kernel("reduce")?, Grid::groups(parts as u32, THREADS))

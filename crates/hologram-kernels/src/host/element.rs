@@ -90,7 +90,8 @@ macro_rules! integer {
     (@ signed $value:ident) => { $value.wrapping_abs() };
     (@ unsigned $value:ident) => { $value };
     (@ hardware $name:ident $a:ident $b:ident) => { $a.checked_div($b).unwrap_or($a) };
-    // Exact: a quotient of 32 bits differs from every integer that it is not by more than a double is rounded.
+    // Exact: a quotient that is no integer is at least 1 / |divisor| away from the next one, and rounding to a double moves
+    // it by less than that.
     (@ double $name:ident $a:ident $b:ident) => {{
         let divisor = if $b == 0 { 1.0 } else { f64::from($b) };
         // SAFETY: at most 2^32 in magnitude.

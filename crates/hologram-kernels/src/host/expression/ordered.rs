@@ -45,7 +45,8 @@ macro_rules! ordered_integer {
             }
         }
     )*};
-    // Exact: a quotient of 32 bits differs from every integer that it is not by more than a double is rounded.
+    // Exact: a quotient that is no integer is at least 1 / |divisor| away from the next one, and rounding to a double moves
+    // it by less than that.
     (@ double $t:ident $a:ident $b:ident) => {{
         let quotient = (f64::from($a) / f64::from($b)).floor();
         // SAFETY: at most 2^32 in magnitude.
@@ -68,7 +69,7 @@ macro_rules! ordered_float {
                 let sign = if self > 0.0 { 1.0 } else { -1.0 };
                 if self == 0.0 || self != self { self } else { sign }
             }
-            // As Python's: the quotient is what fits the remainder, so that both belong together.
+            // As in Python: quotient and remainder belong together, `self` is `quotient * by + remainder`.
             #[inline(always)]
             fn floor_div(self, by: Self) -> Self {
                 if by == 0.0 {
@@ -120,7 +121,7 @@ macro_rules! wide {
             }
             #[inline(always)]
             fn floor_div_small(self, by: Self) -> Self {
-                // Exact: a quotient differs from every integer that it is not by more than a double is rounded.
+                // Exact, by the same reason: rounding moves a quotient below 2^53 / |by| by less than 1 / |by|.
                 let divisor = if by == 0 { 1.0 } else { by as f64 };
                 let quotient = (self as f64 / divisor).floor();
                 // SAFETY: below 2^53 in magnitude.

@@ -16,9 +16,10 @@ mod structure;
 mod types;
 mod value;
 
-pub use in_bounds::in_bounds;
-pub use kernel::CONTROL_BYTES;
-pub use plan::{immediate, initial_bits, Options, Plan, Slot, Source};
+pub(crate) use in_bounds::in_bounds;
+pub(crate) use kernel::CONTROL_BYTES;
+pub(crate) use plan::{immediate, initial_bits};
+pub use plan::{Options, Plan, Slot, Source};
 pub use reroll::{reroll, Lanes, Rerolled, SCRATCH};
 
 use hologram_kernels::device::POWER;

@@ -209,3 +209,38 @@ impl Sums {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long sum is cut into neighbouring parts that are added to one slot.
+    #[test]
+    fn long_sums_are_cut() {
+        for length in [0, 1, MAX_LENGTH, MAX_LENGTH + 1, 3 * MAX_LENGTH + 5] {
+            let mut plan = SumPlan::default();
+            let (partials, weights) = (1 << 33, 77);
+            plan.push(
+                9,
+                ConstraintSumJob {
+                    partials,
+                    weights,
+                    length,
+                    sections: 3,
+                    ..ConstraintSumJob::default()
+                },
+            );
+            let mut done = 0;
+            for job in &plan.jobs {
+                assert_eq!(job.partials, partials + u64::from(done));
+                assert_eq!(job.weights, weights + done);
+                assert!((1..=MAX_LENGTH).contains(&job.length));
+                assert_eq!(job.sections, 3);
+                done += job.length;
+            }
+            assert_eq!(done, length);
+            assert_eq!(plan.jobs.len() as u32, length.div_ceil(MAX_LENGTH));
+            assert_eq!(plan.slots, vec![9; plan.jobs.len()]);
+        }
+    }
+}

@@ -149,3 +149,63 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
 pub(super) fn mle_rounds(shape: &ProofShape) -> u64 {
     mle_words(shape).bytes() + 2 * eq_tables(shape) + shape.tables
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use openvm_metal_common::{DeviceKind, DeviceProfile};
+
+    use super::*;
+    use crate::constraints::PlannedSections;
+
+    fn shape(cosets: [u64; 2]) -> ProofShape {
+        let trace = TracePrograms {
+            n_lift: 10,
+            variables: 5,
+            logup_variables: 3,
+            folded_columns: 7,
+            cosets,
+            blocks: [1; 3],
+            spills: [2, 5, 1],
+            kernels: [PlannedSections::default(), PlannedSections::default()],
+            interacts: cosets[1] > 0,
+        };
+        ProofShape {
+            l_skip: 4,
+            log_height: 14,
+            log_blowup: 1,
+            k_whir: 4,
+            whir_rounds: 2,
+            degree: 3,
+            profile: DeviceProfile::typical(DeviceKind::Cpu),
+            trace_cells: 0,
+            common_cells: 0,
+            copied_cells: 0,
+            committed_cells: 0,
+            committed_parts: 0,
+            dropped_bytes: 0,
+            fractions: 0,
+            traces: vec![trace],
+            tables: 0,
+            heights: BTreeMap::new(),
+        }
+    }
+
+    /// An AIR without constraints or without interactions is given no memory for them.
+    #[test]
+    fn programs_that_are_not_there_need_nothing() {
+        // Four words for constraints and eight for interactions, at three points of 2^9 pairs, in one section.
+        let constraints = 4 * 3 << 9;
+        let interactions = 8 * 3 << 9;
+        let results = |cosets| mle_words(&shape(cosets)).results;
+        assert_eq!(results([2, 3]), constraints + interactions);
+        assert_eq!(results([2, 0]), constraints);
+        assert_eq!(results([0, 3]), interactions);
+        assert_eq!(results([0, 0]), 0);
+        let spills = |cosets| mle_words(&shape(cosets)).spills;
+        assert!(spills([2, 3]) > spills([0, 3]));
+        assert!(spills([0, 3]) > spills([2, 0]));
+        assert_eq!(spills([0, 0]), 0);
+    }
+}

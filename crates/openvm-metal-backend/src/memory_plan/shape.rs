@@ -82,7 +82,7 @@ pub(super) struct ProofShape {
     pub whir_rounds: usize,
     /// Over all AIRs of the key.
     pub degree: u64,
-    profile: DeviceProfile,
+    pub profile: DeviceProfile,
     /// Cells of all traces that are not views of a stacked matrix.
     pub trace_cells: u64,
     /// Cells of the stacked common main matrix.

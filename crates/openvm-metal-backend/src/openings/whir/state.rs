@@ -174,3 +174,34 @@ fn host_evals(c: &[EF], w: &[EF]) -> [EF; 2] {
     }
     evals
 }
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, MetalContext};
+
+    use super::*;
+
+    /// Tables of at most `2^host_log` elements are read, longer ones stay.
+    #[test]
+    fn short_tables_move_to_the_host() -> Result<(), MetalProverError> {
+        let context = MetalContext::shared_on(Device::Cpu, &[&kernels::LIBRARY])?;
+        let s = context.stream();
+        for (log_len, on_host) in [(2, true), (3, true), (4, false)] {
+            let values = |first: u32| -> Vec<EF> {
+                (first..).map(EF::from_u32).take(1 << log_len).collect()
+            };
+            let table = |first| MetalBuffer::from_host(&s, &values(first)).map(Table::Device);
+            let state = State::new(&s, table(1)?, table(100)?, 3)?;
+            assert_eq!(matches!(state, State::Host { .. }), on_host, "{log_len}");
+            let (c, w) = state.into_tables(&s)?;
+            for (table, first) in [(c, 1), (w, 100)] {
+                let found = match table {
+                    Table::Host(values) => values,
+                    Table::Device(buffer) => buffer.to_host(&s)?,
+                };
+                assert_eq!(found, values(first));
+            }
+        }
+        Ok(())
+    }
+}

@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn programs_that_are_not_there_need_nothing() {
         // Four words for constraints and eight for interactions, at three points of 2^9 pairs, in one section.
-        let constraints = 4 * 3 << 9;
-        let interactions = 8 * 3 << 9;
+        let constraints = (4 * 3) << 9;
+        let interactions = (8 * 3) << 9;
         let results = |cosets| mle_words(&shape(cosets)).results;
         assert_eq!(results([2, 3]), constraints + interactions);
         assert_eq!(results([2, 0]), constraints);

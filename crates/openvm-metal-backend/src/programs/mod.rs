@@ -24,7 +24,7 @@ mod tests;
 pub use self::{
     compile::AirPrograms,
     error::ProgramError,
-    graph::{Uniform, Variable},
+    graph::Variable,
     program::{Instruction, Operation, Program},
     roots::LogupTerm,
     rules::{Place, Rule, Rules, Statement, Target, UseRange},

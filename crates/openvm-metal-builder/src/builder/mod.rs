@@ -120,8 +120,9 @@ impl Builder {
     }
 }
 
-/// Writes the text of `file` in `folder` that Apple's compiler gets to the same name in `OUT_DIR`: for functions that
-/// kernels made at run time call.
+/// Writes the text of `file` in `folder` that Apple's compiler gets to a file of that name, without its folders, in
+/// `OUT_DIR`: for functions that kernels made at run time call. Headers outside of `folder` would stand in it with their
+/// path on this machine.
 ///
 /// # Errors
 /// [`BuildError::Rules`] and those of preprocessing.
@@ -147,7 +148,8 @@ pub fn embed(folder: &str, file: &str) -> Result<(), BuildError> {
     if !findings.is_empty() {
         return Err(BuildError::Rules(findings).below(&root));
     }
-    write_if_changed(&out.join(file), &target_apple::embedded(&p.tokens))
+    let name = Path::new(file).file_name().unwrap_or_default();
+    write_if_changed(&out.join(name), &target_apple::embedded(&p.tokens))
 }
 
 /// Ends a build script with the error, each line readable in cargo's output.

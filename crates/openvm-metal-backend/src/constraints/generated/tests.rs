@@ -55,6 +55,8 @@ fn emitted_kernels_keep_the_rules() -> Outcome {
         let found = lint::tokens(&p.tokens, &scan);
         assert!(found.is_empty(), "{found:#?}");
         assert!(!text.contains("#if") && !text.contains("#define"));
+        // No path of the machine that built it.
+        assert!(!text.contains("#line") || !text.contains(" \"/"), "{text}");
     }
     Ok(())
 }

@@ -88,16 +88,28 @@ impl Instruction {
                 each(ty, &[src]);
                 each(Ty::U64, &[pool, offset]);
             }
-            I::Gemm { .. }
-            | I::ParallelMapBinary { .. }
-            | I::ParallelMap { .. }
-            | I::ParallelReduce { .. }
-            | I::ParallelMapScalar { .. }
-            | I::Clip { .. }
-            | I::Softmax { .. }
-            | I::Fill { .. }
-            | I::Loss { .. }
-            | I::LayerNorm { .. } => self.for_each_handle(f),
+            // Registers of whole-buffer operations hold handles of buffers.
+            I::Fill { dst, .. } => each(Ty::U64, &[dst]),
+            I::ParallelMap { dst, src, .. }
+            | I::ParallelReduce { dst, src, .. }
+            | I::ParallelMapScalar { dst, src, .. }
+            | I::Clip { dst, src, .. }
+            | I::Softmax { dst, src, .. } => each(Ty::U64, &[dst, src]),
+            I::ParallelMapBinary { dst, a, b, .. } => each(Ty::U64, &[dst, a, b]),
+            I::Gemm { a, b, c, .. } => each(Ty::U64, &[a, b, c]),
+            I::Loss {
+                dst,
+                predicted,
+                target,
+                ..
+            } => each(Ty::U64, &[dst, predicted, target]),
+            I::LayerNorm {
+                dst,
+                src,
+                gamma,
+                beta,
+                ..
+            } => each(Ty::U64, &[dst, src, gamma, beta]),
             I::MovImm { .. }
             | I::Bra { .. }
             | I::Call { .. }
@@ -145,36 +157,6 @@ impl Instruction {
             for index in first..first.saturating_add(count).min(256) {
                 f(Register::new(index as u8), ty);
             }
-        }
-    }
-
-    /// Calls `f` with every register of a whole-buffer operation: each holds the handle of a buffer.
-    fn for_each_handle(&self, mut f: impl FnMut(Register, Ty)) {
-        use Instruction as I;
-        let mut handles = |registers: &[Register]| registers.iter().for_each(|&r| f(r, Ty::U64));
-        match *self {
-            I::Fill { dst, .. } => handles(&[dst]),
-            I::ParallelMap { dst, src, .. }
-            | I::ParallelReduce { dst, src, .. }
-            | I::ParallelMapScalar { dst, src, .. }
-            | I::Clip { dst, src, .. }
-            | I::Softmax { dst, src, .. } => handles(&[dst, src]),
-            I::ParallelMapBinary { dst, a, b, .. } => handles(&[dst, a, b]),
-            I::Gemm { a, b, c, .. } => handles(&[a, b, c]),
-            I::Loss {
-                dst,
-                predicted,
-                target,
-                ..
-            } => handles(&[dst, predicted, target]),
-            I::LayerNorm {
-                dst,
-                src,
-                gamma,
-                beta,
-                ..
-            } => handles(&[dst, src, gamma, beta]),
-            _ => {}
         }
     }
 

@@ -6,6 +6,8 @@ use hologram_kernels::host::{self, HostError, HostSpan};
 use hologram_kernels::{Operation, Ty};
 use openvm_metal_common::{MetalBuffer, MetalContext};
 
+use crate::Numbers;
+
 /// What stands in front of and behind the operands of [`on_device`].
 const AROUND: u8 = 0x5a;
 /// Bytes behind each operand.
@@ -13,14 +15,8 @@ const BEHIND: usize = 40;
 
 /// Bytes of `count` elements that look random; floats are between -4 and 4.
 pub fn random(ty: Ty, count: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    };
-    let mut unit = || (next() >> 11) as f64 / (1u64 << 50) as f64 - 4.0;
+    let mut numbers = Numbers::new(seed);
+    let mut unit = || (numbers.bits() >> 11) as f64 / (1u64 << 50) as f64 - 4.0;
     let bytes = (0..count).flat_map(|_| match ty {
         Ty::F32 => (unit() as f32).to_le_bytes().to_vec(),
         Ty::F64 => unit().to_le_bytes().to_vec(),

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -43,3 +44,9 @@ def test_all_files_have_one_version_of_ray():
     version = yaml.safe_load_all((DEPLOY / "kuberay.yaml").read_text()).__next__()["spec"]["rayVersion"]
     assert f"ray[default]=={version}" in (DEPLOY / "ray-up.yaml").read_text()
     assert f"ARG RAY={version}" in (DEPLOY / "Containerfile").read_text()
+
+
+def test_images_have_a_compiler_that_makes_kernels_for_nvidia():
+    for file in (DEPLOY / "Containerfile", DEPLOY.parent / "docker" / "Dockerfile"):
+        versions = [int(version) for version in re.findall(r"\bclang-(\d+)", file.read_text())]
+        assert versions and min(versions) >= 17, file

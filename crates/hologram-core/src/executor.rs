@@ -1,5 +1,6 @@
 //! One device: its memory, what runs on it, what it did.
 
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use hologram_backends::metal::Fallback;
@@ -84,7 +85,11 @@ impl Executor {
 
     /// Counters since it was made.
     pub fn stats(&self) -> Stats {
-        self.shared.lock().stats
+        let host_operations = self.shared.host_operations.load(Ordering::Relaxed);
+        Stats {
+            host_operations,
+            ..self.shared.lock().stats
+        }
     }
 
     /// Counters of the backend itself, by name; times in microseconds.
@@ -92,9 +97,11 @@ impl Executor {
         device::stats(self.shared.lock().backend.as_ref())
     }
 
-    /// Counts an operation on this device's arrays that the caller computed on the host, for [`Stats::host_operations`].
+    /// Counts an operation on this device's arrays that the caller computed on the host, for [`Stats::host_operations`]. It does
+    /// not wait for a program that runs.
     pub fn count_host_operation(&self) {
-        self.shared.lock().stats.host_operations += 1;
+        let counted = &self.shared.host_operations;
+        counted.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Waits for everything submitted.

@@ -1,5 +1,6 @@
 //! What an executor and its buffers share: the backend behind a lock, and what it owes.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use hologram_backends::{Backend, BufferHandle, ExecutionParams, IntrinsicCall, Program, Ticket};
@@ -16,6 +17,8 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// Memory of dropped buffers that could not be freed at once.
     orphans: Mutex<Vec<Memory>>,
+    /// [`Stats::host_operations`]: counted without the lock, which a program holds while it runs.
+    pub host_operations: AtomicU64,
     backend: BackendType,
     device: String,
 }
@@ -52,6 +55,7 @@ impl Shared {
                 fence: None,
             }),
             orphans: Mutex::new(Vec::new()),
+            host_operations: AtomicU64::new(0),
             backend: kind,
             device,
         }

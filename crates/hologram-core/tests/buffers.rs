@@ -1,6 +1,7 @@
 //! Memory: what is written is read, what is dropped is freed, what is wrong is an error.
 
 use half::{bf16, f16};
+use hologram_backends::metal::MetalBackend;
 use hologram_backends::{BackendError, ExecutionParams, LaunchConfig, Program, Register, Ty};
 use hologram_core::{BackendType, Element, Error, Executor};
 
@@ -191,6 +192,8 @@ fn backends_by_name() {
             }
         }
     }
+    let metal = hologram_core::device::find(BackendType::Metal);
+    assert_eq!(MetalBackend::is_available(), metal.is_ok());
     let auto = Executor::new_auto().unwrap();
     let first = [BackendType::Metal, BackendType::Cuda, BackendType::Cpu]
         .into_iter()

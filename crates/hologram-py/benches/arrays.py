@@ -1,21 +1,22 @@
-"""`hologram.array` against NumPy and numexpr in the same run; prints a Markdown table.
+"""`hologram.array` against NumPy and numexpr, or against CuPy, in the same run; prints a Markdown table.
 
-    python benches/arrays.py [--device cpu|metal|cuda] [--elements 1000000] [--turns 5]
+    python benches/arrays.py [--device cpu|metal|cuda] [--peer numpy|cupy] [--elements 1000000] [--turns 5]
 
 A time is the median over turns of the shortest of each turn; the sides take turns. Results are compared before.
 """
 
 import argparse
+import importlib
 import statistics
 import time
 
-import numexpr
 import numpy as np
 
 import hologram
 from hologram import array as hp
 
-PAUSE = 0.02
+# Threads of a peer's products spin for a while.
+PAUSE = 0.1
 clock = time.perf_counter
 
 
@@ -33,6 +34,43 @@ def medians(works, turns, seconds):
                 turn.append(clock() - start)
             times.append(min(turn))
     return [statistics.median(times) for times in shortest]
+
+
+class NumPy:
+    """NumPy, and numexpr for what it can."""
+
+    def __init__(self):
+        self.numexpr = importlib.import_module("numexpr")
+        self.numexpr.set_num_threads(self.numexpr.detect_number_of_cores())
+        self.module = np
+        self.asarray = np.asarray
+        self.names = f"NumPy {np.__version__}, numexpr {self.numexpr.__version__}"
+
+    def synchronize(self):
+        pass
+
+
+class CuPy:
+    """CuPy by NumPy's names, on the default stream of the first GPU."""
+
+    def __init__(self):
+        self.module = self
+        self.numexpr = None
+        self.cupy = importlib.import_module("cupy")
+        self.names = f"CuPy {self.cupy.__version__}"
+
+    def __getattr__(self, name):
+        older = {"concat": "concatenate", "cumulative_sum": "cumsum"}
+        return getattr(self.cupy, name, None) or getattr(self.cupy, older[name])
+
+    def astype(self, x, dtype):
+        return x.astype(dtype)
+
+    def asarray(self, x, copy=False):
+        return self.cupy.array(x, copy=True) if copy else self.cupy.asarray(x)
+
+    def synchronize(self):
+        self.cupy.cuda.Stream.null.synchronize()
 
 
 def gelu(m, x):
@@ -65,7 +103,7 @@ def rows(n):
     square = x[: side * side].reshape(side, side)
     tall, few = x[: n // 16 * 16].reshape(-1, 16), y[:16]
     mask = x > 0
-    w, v = (rng.random((side, side), dtype=np.float32) for _ in range(2))
+    w, v = (rng.random((side, side), dtype=np.float32) / np.float32(side) for _ in range(2))
     return [
         ("x + y", False, lambda m, x, y: x + y, (x, y), "x + y"),
         ("x * y, float64", False, lambda m, x, y: x * y, (d, d), "x * y"),
@@ -117,6 +155,7 @@ def rows(n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--peer", default="numpy", choices=["numpy", "cupy"])
     parser.add_argument("--elements", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="of each side in each turn")
@@ -127,37 +166,40 @@ def main():
         global clock
         clock = time.thread_time
 
-    numexpr.set_num_threads(numexpr.detect_number_of_cores())
+    peer = NumPy() if options.peer == "numpy" else CuPy()
     with hologram.device(options.device) as device:
         executor = device.executor
-        print(f"{executor.device}; {options.elements:,} elements of float32 unless said otherwise; NumPy {np.__version__},")
-        print(f"numexpr {numexpr.__version__}; microseconds\n")
-        print("| operation | hologram | NumPy | of NumPy's time | numexpr |\n|---|---|---|---|---|")
+        print(f"{executor.device}; {options.elements:,} elements of float32 unless said otherwise; {peer.names};")
+        other = peer.names.split()[0]
+        last = (" numexpr |", "---|") if peer.numexpr else ("", "")
+        print(f"microseconds\n\n| operation | hologram | {other} | of its time |{last[0]}\n|---|---|---|---|{last[1]}")
         for name, fused, work, arrays, text in rows(options.elements):
             if options.only not in name:
                 continue
             ours = [hologram.asarray(a) for a in arrays]
+            theirs = [peer.asarray(a) for a in arrays]
 
             def mine():
                 work(hp, *ours).compute()
                 executor.synchronize()
 
-            def numpys():
-                work(np, *arrays)
+            def peers():
+                work(peer.module, *theirs)
+                peer.synchronize()
 
             expected = np.asarray(work(np, *arrays))
             found = np.array(work(hp, *ours))
             assert found.shape == expected.shape and found.dtype == expected.dtype, name
             scale = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5 * scale, err_msg=name)
-            works = [mine, numpys]
-            if text:
+            works = [mine, peers]
+            if peer.numexpr and text:
                 names = dict(zip("xy", arrays))
-                works.append(lambda: numexpr.evaluate(text, names))
+                works.append(lambda: peer.numexpr.evaluate(text, names))
             a, b, *rest = medians(works, options.turns, options.seconds)
-            third = f"{rest[0] * 1e6:,.0f}" if rest else ""
+            third = (f" {rest[0] * 1e6:,.0f} |" if rest else " |") if peer.numexpr else ""
             mark = " (fused)" if fused else ""
-            print(f"| {name}{mark} | {a * 1e6:,.0f} | {b * 1e6:,.0f} | {a / b:.2f} | {third} |", flush=True)
+            print(f"| {name}{mark} | {a * 1e6:,.0f} | {b * 1e6:,.0f} | {a / b:.2f} |{third}", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import hologram
+from hologram import array as hp
 from hologram import errors
+from hologram.array import core
 
 FORK = pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
 # Python warns of what is tested here.
@@ -108,6 +110,36 @@ def test_children_open_devices_of_their_own(ex, backend):
     assert run_in_child("spawn", sum_in_a_fork, backend) == 2 * SIZE
 
 
+def sum_of_an_array(send):
+    with hologram.device("cpu"):
+        send.send(float(hp.sum(hp.ones(SIZE))))
+
+
+def sum_of_an_array_in_a_fork(send):
+    """Forks while another thread holds the lock of all arrays."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with core._changes:
+            held.set()
+            done.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+    try:
+        send.send(run_in_child("fork", sum_of_an_array))
+    finally:
+        done.set()
+        holder.join()
+
+
+@FORK
+@WARNS
+def test_a_fork_does_not_wait_for_arrays_of_other_threads():
+    assert run_in_child("spawn", sum_of_an_array_in_a_fork) == SIZE
+
+
 @pytest.mark.parametrize(
     "use",
     [
@@ -117,8 +149,9 @@ def test_children_open_devices_of_their_own(ex, backend):
         lambda ex, a: np.from_dlpack(a),
         lambda ex, a: ex.allocate_boundary(3, 48, 256),
         lambda ex, a: a.fill(1),
+        lambda ex, a: ex.count_host_operation(),
     ],
-    ids=["stats", "asarray", "memoryview", "from_dlpack", "allocate_boundary", "fill"],
+    ids=["stats", "asarray", "memoryview", "from_dlpack", "allocate_boundary", "fill", "count_host_operation"],
 )
 def test_other_threads_run_while_one_waits(host, use):
     """One thread runs a program, another waits for the device: a third must not stand still."""

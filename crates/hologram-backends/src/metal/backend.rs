@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hologram_kernels::device::LIBRARY;
 use openvm_metal_common::{
-    CommandStream, Device, DeviceProfile, MetalBuffer, MetalContext, Signal,
+    CommandStream, Device, DeviceKind, DeviceProfile, MetalBuffer, MetalContext, Signal,
 };
 
 use super::device_error;
@@ -46,7 +46,7 @@ pub struct MetalBackend {
     /// What ends a program, of those that have ended.
     pub(super) idle_signals: Vec<Arc<Signal>>,
     /// The same for programs that nothing ends.
-    pub(super) never: Signal,
+    pub(super) never: MetalBuffer<u8>,
     pub(super) fallback: Fallback,
     /// Seconds of processor time for a kernel, if they are set.
     compile_limit: Option<u32>,
@@ -56,6 +56,16 @@ pub struct MetalBackend {
 }
 
 impl MetalBackend {
+    /// Whether this machine has an Apple GPU that kernels can run on. `hologram_core::device::find` says why not, and asks for
+    /// NVIDIA's.
+    pub fn is_available() -> bool {
+        let devices = openvm_metal_common::devices();
+        let metal = devices
+            .into_iter()
+            .find(|found| found.kind == DeviceKind::Metal);
+        metal.is_some_and(|found| found.info.is_some())
+    }
+
     /// Opens a device. Compiled kernels are kept in the folder `HOLOGRAM_CACHE`, else in `hologram` in the user's
     /// cache folder.
     ///
@@ -108,7 +118,7 @@ impl MetalBackend {
             tickets: Tickets::default(),
             idle_faults: Vec::new(),
             idle_signals: Vec::new(),
-            never: Signal::new(context).map_err(device_error)?,
+            never: MetalBuffer::zeroed(&stream, 4).map_err(device_error)?,
             fallback: Fallback::Never,
             compile_limit: None,
             interpreter: Interpreter::default(),

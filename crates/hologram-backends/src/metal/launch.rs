@@ -99,10 +99,10 @@ pub struct Launch<'a> {
     pub scratch: Option<Range>,
     /// Gets the faults.
     pub faults: &'a mut FaultBuffer,
-    /// Ends the program when it is set.
-    pub stop: &'a Signal,
-    /// It may be: slices are waited for.
-    pub watched: bool,
+    /// Ends the program when it is set, if something may set it: slices are then waited for.
+    pub stop: Option<&'a Signal>,
+    /// A zero, which stands for a signal that nothing sets: lanes look at it as often, and a signal lies in the host's memory.
+    pub never: &'a MetalBuffer<u8>,
 }
 
 impl Launch<'_> {
@@ -146,11 +146,11 @@ impl Launch<'_> {
             .value_bytes(PARAMETERS, &words)
             .buffer_range(FAULTS, self.faults.as_slice())
             .buffer_range(TABLE, self.table.as_slice())
-            .signal(STOP, self.stop)
             .cost(self.cost(total));
-        if self.watched {
-            call = call.stop(self.stop);
-        }
+        call = match self.stop {
+            Some(stop) => call.signal(STOP, stop).stop(stop),
+            None => call.buffer_range(STOP, self.never.as_slice()),
+        };
         for slice in self.reached(memory, &places) {
             call = call.reaches(slice);
         }

@@ -155,8 +155,8 @@ impl MetalBackend {
                 shape: self.table_shape,
                 scratch,
                 faults: &mut faults,
-                stop: watched.as_ref().map_or(&self.never, |w| &*w.signal),
-                watched: watched.is_some(),
+                stop: watched.as_ref().map(|w| &*w.signal),
+                never: &self.never,
             }
             .encode(&self.stream, &mut self.memory)?;
             self.stats.launches += 1;

@@ -138,11 +138,48 @@ def test_folds(axis):
     check(lambda x: hp.count_nonzero(x, axis=axis), floats)
 
 
-def test_long_folds_have_parts():
-    x = np.random.default_rng(5).random(100_003)
-    check(lambda x: hp.sum(x * 2), x, ulps=1000)
-    text = emission.program_text((8,), (("float32", 0, (1,)),), (), (("mul", "float32", (0, 0)),), (), ("sum", 1, (True,), ("float32", 0, (0,)), 1))
-    assert "mul.f32 r1, r0, r0" in text and "add.f32 r227, r227, r1" in text
+# Programs of each fold: one of blocks, or rounds of blocks and of lanes.
+@pytest.mark.parametrize(
+    "shape, axis, programs",
+    [((100_003,), None, 2), ((3, 5000), 1, 2), ((40, 70), 1, 1), ((5000, 3), 0, 3), ((300, 40, 3), (0, 2), 1), ((5000, 20), 1, 1)],
+)
+def test_long_folds_have_rounds(shape, axis, programs):
+    x = np.random.default_rng(5).random(shape)
+    check(lambda x: hp.sum(x * 2, axis=axis), x, ulps=1000)
+    check(lambda x: hp.max(x * 2, axis=axis), x)
+    executor = hologram.device(DEVICE).executor
+    with by_programs():
+        x = hologram.asarray(x)
+        before = executor.stats()["programs"]
+        hp.sum(x * 2, axis=axis).compute()
+        assert executor.stats()["programs"] - before == programs
+
+
+def test_zeros_keep_their_signs():
+    x = np.array([1.0, -2.0])
+    for zero in (0.0, -0.0):
+        with by_programs():
+            found = to_numpy((hologram.asarray(x) * zero).compute())
+        assert list(np.signbit(found)) == list(np.signbit(x * zero))
+
+
+def test_dimensions_that_memory_goes_through_as_one_are_one():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    shapes = []
+
+    def noted(expression, fold):
+        shapes.append(expression.shape)
+        return program_text(expression, fold)
+
+    program_text = emission.program_text
+    emission.program_text = noted
+    emission._plan.cache_clear()
+    try:
+        for work in (lambda x: x * 2, lambda x: hp.sum(x, axis=(1, 2)), lambda x: x[:, :2] * 2, lambda x: x.transpose() * 2):
+            check(work, x)
+    finally:
+        emission.program_text = program_text
+    assert shapes == [(24,), (2, 12), (2, 8), (4, 3, 2)]
 
 
 def test_what_lanes_cannot():

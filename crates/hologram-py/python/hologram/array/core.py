@@ -1,5 +1,6 @@
 """`hologram.Array`: a shape over memory, or over operations that are not computed yet."""
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -21,6 +22,16 @@ _R = TypeVar("_R")
 
 # One thread at a time changes graphs and the memory that they read.
 _changes = threading.RLock()
+
+
+def _renew() -> None:
+    """A forked process has no thread that would let go a lock that another one held."""
+    global _changes
+    _changes = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def _alone(function: Callable[_P, _R]) -> Callable[_P, _R]:

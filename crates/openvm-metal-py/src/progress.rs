@@ -74,6 +74,12 @@ fn describe<'py>(
             fields.set_item("instructions", instructions)?;
             "executed"
         }
+        Event::NodeResumed { layer, node, nodes } => {
+            fields.set_item("layer", layer)?;
+            fields.set_item("node", node)?;
+            fields.set_item("nodes", nodes)?;
+            "node_resumed"
+        }
         Event::NodeProved {
             layer,
             node,

@@ -30,6 +30,12 @@ pub enum Event<'a> {
         instructions: u64,
         device: &'a str,
     },
+    /// The proof of node `node` (from 0) of an aggregation layer was found in the resume folder.
+    NodeResumed {
+        layer: &'a str,
+        node: usize,
+        nodes: Option<usize>,
+    },
     /// Node `node` (from 0) of an aggregation layer is proved on a device; of `nodes`, if it is known how many there
     /// will be.
     NodeProved {

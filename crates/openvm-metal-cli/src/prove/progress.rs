@@ -158,6 +158,10 @@ impl Progress for Bar {
                     state.done, state.segments
                 ));
             }
+            Event::NodeResumed { layer, node, .. } => self.done(&format!(
+                "aggregation layer {layer}: node {}, proved before",
+                node + 1
+            )),
             Event::NodeProved {
                 layer,
                 node,

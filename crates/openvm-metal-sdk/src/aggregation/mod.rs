@@ -9,12 +9,14 @@ mod circuit;
 mod keys;
 mod layer;
 mod node;
+mod resume;
 mod rows;
 mod shape;
 mod tree;
 
 pub use keys::AggregationKeys;
 pub(crate) use node::prove_node;
+pub(crate) use resume::NodeFolder;
 pub(crate) use shape::{layer_name, Shape};
 pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

@@ -12,6 +12,7 @@ use openvm_stark_backend::proof::Proof;
 
 use super::{
     node::prove_node,
+    resume::{NodeFile, NodeFolder},
     shape::{layer_name, Shape, RECURSIVE},
     AggregationKeys,
 };
@@ -44,7 +45,7 @@ pub fn aggregate<E: SdkEngine>(
 ) -> Result<Aggregated, SdkError> {
     let turns = Turns::new(1);
     let fleet = Fleet::new(vec![keys.device.clone()], vec![0], &turns);
-    let tree = Tree::new(vec![keys], config, options, &fleet);
+    let tree = Tree::new(vec![keys], config, options, &fleet, None);
     for (index, proof) in segments.iter().enumerate() {
         tree.add_segment(index, proof.clone())?;
     }
@@ -60,6 +61,8 @@ pub(crate) struct Tree<'a, E: SdkEngine> {
     shape: Shape,
     options: &'a ProveOptions<'a>,
     fleet: &'a Fleet<'a>,
+    /// Where proofs are stored and found.
+    folder: Option<NodeFolder>,
     state: Mutex<State<Proof<SC>>>,
     changed: Condvar,
 }
@@ -101,12 +104,14 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         config: &AggregationTreeConfig,
         options: &'a ProveOptions<'a>,
         fleet: &'a Fleet<'a>,
+        folder: Option<NodeFolder>,
     ) -> Self {
         Self {
             keys,
             shape: Shape::new(config),
             options,
             fleet,
+            folder,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -194,11 +199,28 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Proves a node; gives its time without the wait for a device.
+    /// Proves a node, or finds its proof; gives the time of that without the wait for a device.
     fn prove(&self, node: &Node<Proof<SC>>) -> Result<(Proof<SC>, Duration), SdkError> {
         self.options.check_cancelled()?;
         let place = (node.level, node.index);
+        let folder = self.folder.as_ref().and_then(|folder| {
+            let vk = self.keys[0].node_vk(node.level);
+            Some((folder, NodeFile::new(vk, place, &node.below)?))
+        });
+        if let Some((folder, file)) = &folder {
+            if let Some(proof) = folder.load(file)? {
+                self.options.progress.event(Event::NodeResumed {
+                    layer: &layer_name(node.level),
+                    node: node.index,
+                    nodes: node.nodes,
+                });
+                return Ok((proof, Duration::ZERO));
+            }
+        }
         let proved = prove_node(&self.keys, self.fleet, place, &node.below)?;
+        if let Some((folder, file)) = &folder {
+            folder.store(file, &proved.proof)?;
+        }
         self.options.progress.event(Event::NodeProved {
             layer: &layer_name(node.level),
             node: node.index,

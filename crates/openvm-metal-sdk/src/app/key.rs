@@ -26,6 +26,18 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) order: RowOrder,
 }
 
+/// Where segments are cut follows from what is free on a device in steps of so many bytes: a little more or less, as between two
+/// starts, gives the same segments, proofs and job.
+const STEP: usize = 256 << 20;
+
+/// `bytes`, rounded down to steps if there is one.
+fn whole_steps(bytes: usize) -> usize {
+    match bytes / STEP {
+        0 => bytes,
+        steps => steps * STEP,
+    }
+}
+
 impl<E: SdkEngine> AppKey<E> {
     /// Brings the key to devices, all at the same time. With `fit_segments`, segments are cut so that one is
     /// estimated to need at most half of the memory of the smallest device: traces of further ones are there too.
@@ -46,7 +58,7 @@ impl<E: SdkEngine> AppKey<E> {
         let budgets = engines.iter().filter_map(E::memory_budget);
         if let Some(budget) = budgets.min().filter(|_| fit_segments) {
             let system = &mut config.system.config;
-            let half = usize::try_from(budget / 2).unwrap_or(usize::MAX);
+            let half = whole_steps(usize::try_from(budget / 2).unwrap_or(usize::MAX));
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
         let keys = on_each(stations.len(), |i| Ok(transport_key(&engines[i], vm_key)))?;
@@ -128,4 +140,16 @@ fn share_key<E: SdkEngine>(
         key.params.clone(),
         key.vk_pre_hash,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{whole_steps, STEP};
+
+    #[test]
+    fn a_little_more_memory_cuts_the_same_segments() {
+        assert_eq!(whole_steps(5 * STEP + 12_345), whole_steps(5 * STEP));
+        assert_eq!(whole_steps(STEP), STEP);
+        assert_eq!(whole_steps(STEP - 1), STEP - 1);
+    }
 }

@@ -1,7 +1,7 @@
 //! `ResumeFolder`: proofs of segments in files, for a job that is interrupted.
 //!
 //! A job is an executable, an input, a configuration with its parameters, and the rules by which segments are cut.
-//! `job.txt` names it; `segment-N.proof` holds a proof: the segment's identity (32 bytes), the SHA-256 of the
+//! `job.txt` names it and says by how many bytes segments are cut; `segment-N.proof` holds a proof: the segment's identity (32 bytes), the SHA-256 of the
 //! encoded proof (32 bytes), the encoded proof. A file is written under another name and renamed, so that a
 //! killed process leaves whole files only.
 
@@ -28,6 +28,9 @@ use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder
 /// SHA-256 of everything that determines a job, or a part of it.
 pub(crate) type Id = [u8; 32];
 
+/// The first line of `job.txt`; behind it stand the job's identity and the bytes by which segments are cut.
+const FORMAT: &str = "openvm-metal segment proofs 2";
+
 /// Proofs of the segments of one job.
 pub(crate) struct ResumeFolder {
     path: PathBuf,
@@ -46,25 +49,24 @@ impl ResumeFolder {
         input: &StdIn,
     ) -> Result<Self, SdkError> {
         let memory = key.config.system.config.segmentation_max_memory;
-        Self::of_job(path, job_id(key, exe, input, memory))
+        Self::of_job(path, job_id(key, exe, input, memory), memory)
     }
 
-    /// [`open`](Self::open) for the job of this identity.
+    /// [`open`](Self::open) for the job of this identity, whose segments are cut so that each is estimated to need at most
+    /// `segment_max_memory` bytes.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn of_job(path: &Path, job: Id) -> Result<Self, SdkError> {
+    pub fn of_job(path: &Path, job: Id, segment_max_memory: usize) -> Result<Self, SdkError> {
         let folder = Self {
             path: path.to_owned(),
             job,
         };
         let file = path.join("job.txt");
-        let name = format!("openvm-metal segment proofs 1\n{}\n", hex(&job));
+        let name = format!("{FORMAT}\n{}\n{segment_max_memory}\n", hex(&job));
         match fs::read_to_string(&file) {
             Ok(text) if text == name => {}
-            Ok(_) => return folder.bad(
-                "it holds proofs of another program, input or configuration: use another folder",
-            ),
+            Ok(text) => return folder.bad(foreign(&text, segment_max_memory)),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(path)
                     .and_then(|()| write_whole(&file, name.as_bytes()))
@@ -75,7 +77,8 @@ impl ResumeFolder {
         Ok(folder)
     }
 
-    fn bad<T>(&self, reason: impl Into<String>) -> Result<T, SdkError> {
+    /// An error of this folder.
+    pub fn bad<T>(&self, reason: impl Into<String>) -> Result<T, SdkError> {
         Err(SdkError::Resume {
             path: self.path.clone(),
             reason: reason.into(),
@@ -105,31 +108,40 @@ impl ResumeFolder {
     /// # Errors
     /// [`SdkError::Resume`] if the file is damaged or of another part.
     pub fn load_part(&self, name: &str, id: &Id) -> Result<Option<Vec<u8>>, SdkError> {
+        match self.find_part(name)? {
+            Some((found, _)) if found != *id => self.damaged(name, "is of another task"),
+            found => Ok(found.map(|(_, proof)| proof)),
+        }
+    }
+
+    /// What was stored under a file's name, with the identity that it was stored for.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if the file is damaged.
+    pub fn find_part(&self, name: &str) -> Result<Option<(Id, Vec<u8>)>, SdkError> {
         let file = self.path.join(name);
         let bytes = match fs::read(&file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return self.bad(format!("{}: {error}", file.display())),
         };
-        let damaged = |what: &str| {
-            self.bad(format!(
-                "{} {what}: delete it, and it is proved again",
-                file.display()
-            ))
-        };
-        let Some((found, rest)) = bytes.split_first_chunk::<32>() else {
-            return damaged("is cut off");
-        };
-        if found != id {
-            return damaged("is of another task");
-        }
-        let Some((sum, proof)) = rest.split_first_chunk::<32>() else {
-            return damaged("is cut off");
+        let parts = bytes.split_first_chunk::<32>();
+        let Some((id, (sum, proof))) =
+            parts.and_then(|(id, rest)| Some((id, rest.split_first_chunk::<32>()?)))
+        else {
+            return self.damaged(name, "is cut off");
         };
         if *sum != Id::from(Sha256::digest(proof)) {
-            return damaged("is damaged");
+            return self.damaged(name, "is damaged");
         }
-        Ok(Some(proof.to_vec()))
+        Ok(Some((*id, proof.to_vec())))
+    }
+
+    fn damaged<T>(&self, name: &str, what: &str) -> Result<T, SdkError> {
+        self.bad(format!(
+            "{} {what}: delete it, and it is proved again",
+            self.path.join(name).display()
+        ))
     }
 
     /// Stores the proof of a segment.
@@ -158,6 +170,20 @@ impl ResumeFolder {
         bytes.extend(proof);
         let file = self.path.join(name);
         write_whole(&file, &bytes).or_else(|error| self.bad(format!("{}: {error}", file.display())))
+    }
+}
+
+/// Why a folder with this `job.txt` is none of a job whose segments are cut by so many bytes.
+fn foreign(text: &str, segment_max_memory: usize) -> String {
+    let mut lines = text.lines();
+    let (format, cut) = (lines.next(), lines.nth(1));
+    match cut.and_then(|bytes| bytes.parse::<usize>().ok()) {
+        Some(bytes) if format == Some(FORMAT) && bytes != segment_max_memory => format!(
+            "its segments are cut so that one needs {bytes} bytes at most, here by {segment_max_memory}, which follow from the \
+             devices' memory unless they are set: set the segments' memory to {bytes} (`--segment-max-memory {bytes}`), or use \
+             another folder"
+        ),
+        _ => "it holds proofs of another program, input or configuration: use another folder".into(),
     }
 }
 
@@ -213,4 +239,33 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_other_segments_says_how_they_are_cut() {
+        let path = std::env::temp_dir().join(format!("openvm-metal-job-{}", process::id()));
+        let _ = fs::remove_dir_all(&path);
+        let reason = |job, bytes| match ResumeFolder::of_job(&path, job, bytes) {
+            Err(SdkError::Resume { reason, .. }) => Some(reason),
+            Ok(_) => None,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(reason([1; 32], 3 << 30), None);
+        assert_eq!(reason([1; 32], 3 << 30), None);
+        let other = reason([2; 32], 2 << 30).expect("another job");
+        assert!(
+            other.contains("`--segment-max-memory 3221225472`"),
+            "{other}"
+        );
+        let other = reason([2; 32], 3 << 30).expect("another job");
+        assert!(other.contains("another program, input"), "{other}");
+        fs::write(path.join("job.txt"), "openvm-metal segment proofs 1\n00\n").expect("written");
+        let other = reason([1; 32], 3 << 30).expect("another format");
+        assert!(other.contains("another program, input"), "{other}");
+        let _ = fs::remove_dir_all(&path);
+    }
 }

@@ -9,8 +9,8 @@ use openvm_verify_stark_host::VmStarkProof;
 
 use super::{Proved, Sdk};
 use crate::{
-    aggregation::Tree,
-    app::{AppKey, AppProver, CommittedExe, ProofSink},
+    aggregation::{NodeFolder, Tree},
+    app::{AppKey, AppProver, CommittedExe, ProofSink, ResumeFolder},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     executable::digest,
@@ -105,7 +105,11 @@ impl<E: SdkEngine> Sdk<E> {
 
         let fleet = prover.fleet();
         let on_devices = keys.iter().map(Arc::as_ref).collect();
-        let tree = Tree::new(on_devices, &self.tree, options, &fleet);
+        let folder = options.resume.map(|path| {
+            let (key, exe) = (&prover.keys()[0], prover.exe());
+            ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
+        });
+        let tree = Tree::new(on_devices, &self.tree, options, &fleet, folder.transpose()?);
         let segments = || {
             let proved = guard(Stage::Pipeline, || {
                 prover.prove_into(input, options, &fleet, &GrowingTree(&tree))

@@ -16,7 +16,7 @@ impl JobFolder {
     /// # Errors
     /// [`SdkError::Resume`] if it is of another job, or cannot be used.
     pub fn open(path: &Path, plan: &Plan) -> Result<Self, SdkError> {
-        ResumeFolder::of_job(path, plan.job().0).map(Self)
+        ResumeFolder::of_job(path, plan.job().0, plan.segment_max_memory()).map(Self)
     }
 
     /// The bytes of a finished task's proof.

@@ -137,6 +137,84 @@ fn an_interrupted_job_on_one_thread_goes_on() {
     interrupted(1);
 }
 
+/// Notes which nodes were proved and found, by layer and number, and cancels after some.
+#[derive(Default)]
+struct WatchNodes {
+    proved: Mutex<BTreeSet<(String, usize)>>,
+    found: Mutex<BTreeSet<(String, usize)>>,
+    cancel: AtomicBool,
+    cancel_after: Option<usize>,
+}
+
+impl Progress for WatchNodes {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::NodeProved { layer, node, .. } => {
+                let mut proved = self.proved.lock().unwrap();
+                proved.insert((layer.to_owned(), node));
+                if self.cancel_after == Some(proved.len()) {
+                    self.cancel.store(true, Ordering::Relaxed);
+                }
+            }
+            Event::NodeResumed { layer, node, .. } => {
+                self.found.lock().unwrap().insert((layer.to_owned(), node));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An aggregation that is interrupted goes on from the nodes that it has proved.
+#[test]
+fn an_interrupted_aggregation_goes_on() {
+    let folder = Folder::new("resume-nodes");
+    let prove = |watch: &WatchNodes| {
+        let options = ProveOptions::default()
+            .with_progress(watch)
+            .with_cancel(&watch.cancel)
+            .with_resume(&folder.0);
+        sdk().prove(elf(&sums(300)), input(), &options)
+    };
+    let first = WatchNodes {
+        cancel_after: Some(2),
+        ..WatchNodes::default()
+    };
+    let error = prove(&first).err().expect("it was cancelled");
+    assert!(matches!(error, SdkError::Cancelled), "{error}");
+    let done = first.proved.into_inner().unwrap();
+    assert!(done.len() >= 2, "{done:?}");
+
+    let second = WatchNodes::default();
+    let whole = prove(&second).unwrap();
+    assert_eq!(second.found.into_inner().unwrap(), done);
+    let proved = second.proved.into_inner().unwrap();
+    assert!(!proved.is_empty() && proved.is_disjoint(&done));
+
+    let third = WatchNodes::default();
+    let again = prove(&third).unwrap();
+    assert!(third.proved.into_inner().unwrap().is_empty());
+    assert_eq!(third.found.into_inner().unwrap(), &done | &proved);
+    assert_eq!(again.proof.inner, whole.proof.inner);
+
+    // A node over other proofs is none of this job; a damaged one is told.
+    let [leaf, other] = ["aggregated-1-0.proof", "aggregated-2-0.proof"].map(|n| folder.0.join(n));
+    let bytes = fs::read(&leaf).unwrap();
+    fs::copy(&other, &leaf).unwrap();
+    let fourth = WatchNodes::default();
+    assert_eq!(prove(&fourth).unwrap().proof.inner, whole.proof.inner);
+    let proved = fourth.proved.into_inner().unwrap();
+    assert_eq!(proved, BTreeSet::from([("leaf".to_owned(), 0)]));
+    assert_eq!(fs::read(&leaf).unwrap(), bytes);
+    fs::write(&leaf, &bytes[..bytes.len() - 1]).unwrap();
+    let error = prove(&WatchNodes::default()).err().expect("damaged");
+    assert!(
+        error
+            .to_string()
+            .contains("aggregated-1-0.proof is damaged"),
+        "{error}"
+    );
+}
+
 const FOLDER: &str = "OPENVM_METAL_TEST_RESUME";
 
 /// A process that is killed in the middle of a proof leaves whole files.

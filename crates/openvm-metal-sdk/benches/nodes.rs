@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-use openvm_metal_sdk::{decode_elf, tasks::Plan, DeviceList, MetalSdk, ProveOptions};
+use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk, ProveOptions};
 use openvm_sdk::StdIn;
 use openvm_sdk_config::SdkVmConfig;
 use tracing::{

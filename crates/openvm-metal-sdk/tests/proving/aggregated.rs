@@ -98,7 +98,7 @@ fn one_segment_becomes_one_proof() {
 
 #[test]
 fn one_thread_is_enough() {
-    prove(600, 1);
+    prove(300, 1);
 }
 
 /// Sets its flag when the first leaf is proved.

@@ -9,7 +9,7 @@ use crate::{
     setup::{builder_with_keys, input, CAMPAIGN},
 };
 
-const N: u32 = 700;
+const N: u32 = 400;
 
 /// Every byte of the proof of each segment, and of the aggregated one.
 #[derive(PartialEq)]

@@ -67,6 +67,9 @@ enum Command {
     /// Prove an execution of a program and verify the proof.
     #[command(subcommand)]
     Prove(prove::ProveCommand),
+    /// Prove on many machines with Ray, or simulate it: the command of the Python package `openvm-metal`.
+    #[command(disable_help_flag = true)]
+    Cluster(prove::ClusterArgs),
     /// Verify a proof from a file.
     #[command(subcommand)]
     Verify(verify::VerifyCommand),
@@ -101,6 +104,7 @@ impl Command {
             Self::Bench(command) => command.device(),
             Self::Init(_)
             | Self::Build(_)
+            | Self::Cluster(_)
             | Self::Verify(_)
             | Self::Devices(_)
             | Self::ReportSection(_)
@@ -134,6 +138,7 @@ fn run(mut cli: Cli) -> Result<()> {
         Command::Setup(args) => keys::setup(args),
         Command::Commit(args) => keys::commit(args),
         Command::Prove(command) => prove::run(command),
+        Command::Cluster(args) => prove::cluster(args),
         Command::Verify(command) => verify::run(command),
         Command::Circuit(args) => circuit::run(args),
         Command::Devices(args) => devices::run(args),

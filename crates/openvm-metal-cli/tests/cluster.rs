@@ -1,4 +1,4 @@
-//! `prove stark --ray`: the Python package's command gets the same options, and its absence is told.
+//! `cluster` and `prove stark --ray`: the Python package's command gets the same options, and its absence is told.
 #![cfg(unix)]
 
 use std::{
@@ -71,6 +71,21 @@ fn the_command_gets_the_options() {
         lines.contains(&"--toy") && lines.contains(&"--json"),
         "{said}"
     );
+}
+
+#[test]
+fn cluster_gives_its_arguments_on() {
+    let commands = Commands::new("verb", &[("openvm-metal-cluster", PRINTS)]);
+    let given = ["simulate", "--segments", "209", "--help"];
+    let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
+        .arg("cluster")
+        .args(given)
+        .env("PATH", &commands.0)
+        .env_remove("OPENVM_METAL_DEVICE")
+        .output()
+        .expect("the binary runs");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said.lines().collect::<Vec<_>>(), given);
 }
 
 #[test]

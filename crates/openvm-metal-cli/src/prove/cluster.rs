@@ -1,10 +1,12 @@
-//! `openvm-metal prove stark --ray`: the Python package's command with the same options.
+//! `openvm-metal cluster` and `openvm-metal prove stark --ray`: the Python package's command with the same options.
 
 use std::{
     ffi::OsString,
     io::ErrorKind,
     process::{Command, Stdio},
 };
+
+use clap::Args;
 
 use super::ProofArgs;
 use crate::error::{CliError, Result};
@@ -13,15 +15,37 @@ const COMMAND: &str = "openvm-metal-cluster";
 /// The same by Python's name.
 const MODULE: [&str; 2] = ["-m", "openvm_metal.ray"];
 
-/// Proves on a cluster.
+#[derive(Args, Debug)]
+pub struct ClusterArgs {
+    /// What the package's command is given: `prove`, `simulate` and their options, or --help.
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
+    arguments: Vec<OsString>,
+}
+
+/// Runs the package's command.
 ///
 /// # Errors
 /// [`CliError::NoClusterCommand`] if the package is not installed; what the command ended with.
+pub fn run(args: &ClusterArgs) -> Result<()> {
+    start(&args.arguments)
+}
+
+/// Proves on a cluster.
+///
+/// # Errors
+/// As [`run`].
 pub fn prove(args: &ProofArgs, address: &str) -> Result<()> {
-    let options = options(args, address)?;
+    start(&options(args, address)?)
+}
+
+fn start(options: &[OsString]) -> Result<()> {
     let mut command = Command::new(COMMAND);
-    let status = match command.args(&options).status() {
-        Err(error) if error.kind() == ErrorKind::NotFound => by_python()?.args(&options).status(),
+    let status = match command.args(options).status() {
+        Err(error) if error.kind() == ErrorKind::NotFound => by_python()?.args(options).status(),
         status => status,
     };
     let status = status.map_err(CliError::Output)?;

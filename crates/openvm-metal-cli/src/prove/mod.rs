@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions};
 use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
 
+pub use self::cluster::{run as cluster, ClusterArgs};
 use self::{progress::Bar, report::ProofReport};
 use crate::{
     error::{CliError, Result},

@@ -166,3 +166,15 @@ fn the_interpreter_takes_over_only_when_it_may() {
     assert_eq!(text(&output.stdout), "b0: u32 [2] 0 3\n");
     assert!(text(&output.stderr).contains("by the interpreter"));
 }
+
+#[test]
+fn a_program_that_does_not_end_is_ended() {
+    let folder = Folder::new("limit");
+    let program = folder.file("endless.atlas", "mov_imm.u32 r0, 1\n@l:\nbra @l\n");
+    for backend in BACKENDS {
+        let limited = ["run", &program, "--time-limit", "0.2"];
+        let args = [&limited[..], &["--backend", backend]].concat();
+        fails(&args, 1, "`--time-limit SECONDS` allows more time");
+    }
+    fails(&["run", &program, "--time-limit=-1"], 2, "--time-limit");
+}

@@ -1,7 +1,7 @@
 """Expressions as Atlas programs, for devices with memory of their own.
 
-Of elementwise expressions a lane computes an element. Folds are made in rounds, each a program: in a round several lanes, or several
-blocks of lanes, fold parts of each element of the result, and the next round folds the parts, until there is one.
+Of elementwise expressions a lane computes an element. Folds are made in rounds, each a program: in a round several lanes, or
+several blocks of lanes, fold parts of each element of the result, and the next round folds the parts, until there is one.
 
 | a round | when | a part is folded by |
 |---|---|---|
@@ -301,7 +301,8 @@ def _plan(
             return tuple(rounds)
         # The parts: the last dimension, or the first.
         value = 0
-        shape, folded = ((*kept, parts), (*[False] * len(kept), True)) if blocks else ((parts, *kept), (True, *[False] * len(kept)))
+        others = (False,) * len(kept)
+        shape, folded = ((*kept, parts), (*others, True)) if blocks else ((parts, *kept), (True, *others))
         expression = Expression(shape, (View(type, 0, dense_strides(shape)),), (), (), ())
 
 

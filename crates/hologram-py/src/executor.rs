@@ -17,9 +17,6 @@ use crate::names;
 use crate::process::{self, Own};
 use crate::program::PyProgram;
 
-/// The register of the first handle that [`PyExecutor::start`] presets.
-const FIRST_HANDLE: u8 = 160;
-
 /// A device: its memory and what runs on it.
 #[pyclass(name = "Executor", module = "hologram", frozen, weakref)]
 pub struct PyExecutor {
@@ -258,7 +255,8 @@ impl PyExecutor {
     }
 
     /// Starts a program that was written for an expression on arrays, which ends by itself and has no fault: `groups` blocks of
-    /// `block` lanes, whose registers from r160 on hold the handles of `buffers`.
+    /// `block` lanes, whose registers from `first` on hold the handles of `buffers`.
+    #[expect(clippy::too_many_arguments, reason = "arguments of Python")]
     fn start(
         &self,
         py: Python<'_>,
@@ -266,6 +264,7 @@ impl PyExecutor {
         groups: usize,
         block: u32,
         shared_memory: usize,
+        first: u8,
         buffers: Vec<PyRef<'_, PyBuffer>>,
     ) -> PyResult<()> {
         let executor = self.get()?;
@@ -279,7 +278,11 @@ impl PyExecutor {
         let buffers = buffers.iter().map(|buffer| buffer.get());
         // Clones keep the buffers alive until the program is submitted.
         let buffers = buffers.collect::<PyResult<Vec<_>>>()?;
-        for (register, buffer) in (FIRST_HANDLE..).zip(&buffers) {
+        if buffers.len() > usize::from(u8::MAX - first) + 1 {
+            let message = format!("{} buffers from register r{first} on", buffers.len());
+            return Err(exception("ArgumentError", message));
+        }
+        for (register, buffer) in (first..=u8::MAX).zip(&buffers) {
             if !buffer.belongs_to(&executor) {
                 let message = "an array's memory belongs to another executor".into();
                 return Err(exception("ArgumentError", message));

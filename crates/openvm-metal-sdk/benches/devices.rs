@@ -6,11 +6,12 @@
 //! the default. The program gets RV32IM and OpenVM's default parameters. The first proof has keys, kernels and the
 //! commitment of the program in its time.
 
-use std::{env, error::Error, fs};
+mod support;
 
-use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk, ProveOptions};
-use openvm_sdk::StdIn;
-use openvm_sdk_config::SdkVmConfig;
+use std::{env, error::Error};
+
+use openvm_metal_sdk::ProveOptions;
+use support::Job;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -21,15 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if settings.is_empty() {
         settings.push(String::new());
     }
-    let devices: DeviceList = devices.parse()?;
-    let devices = devices.resolve(|missing| eprintln!("{missing}"));
-    let sdk = MetalSdk::builder(devices[0])
-        .devices(devices)
-        .vm_config(SdkVmConfig::riscv32())
-        .segment_max_memory(bytes.parse()?)
-        .build()?;
-    let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
-    let input = StdIn::from_bytes(&decode(value)?);
+    let Job { sdk, exe, input } = Job::new(elf, value, devices, bytes)?;
     for setting in settings {
         let number = |n: &str| match n {
             "" | "-" => Ok(None),
@@ -49,13 +42,4 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
-}
-
-/// Bytes of hexadecimal digits.
-fn decode(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    let digits: Vec<char> = text.chars().collect();
-    digits
-        .chunks(2)
-        .map(|pair| Ok(u8::from_str_radix(&pair.iter().collect::<String>(), 16)?))
-        .collect()
 }

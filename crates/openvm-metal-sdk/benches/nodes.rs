@@ -5,19 +5,19 @@
 //! command takes them. `ms` is the shortest time of the first node of the level; `spans` are the times of the spans that
 //! it opened in that turn, those of several threads added up. Which ones: `RUST_LOG`, by default `info`.
 
+mod support;
+
 use std::{
     collections::BTreeMap,
     env,
     error::Error,
     fmt::{Debug, Write},
-    fs,
     sync::{Mutex, PoisonError},
     time::Instant,
 };
 
-use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk, ProveOptions};
-use openvm_sdk::StdIn;
-use openvm_sdk_config::SdkVmConfig;
+use openvm_metal_sdk::ProveOptions;
+use support::Job;
 use tracing::{
     field::{Field, Visit},
     span::{Attributes, Id},
@@ -47,15 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [elf, value, devices, turns, bytes] = args.as_slice() else {
         return Err("ELF VALUE DEVICES TURNS SEGMENT_BYTES".into());
     };
-    let devices: DeviceList = devices.parse()?;
-    let devices = devices.resolve(|missing| eprintln!("{missing}"));
-    let sdk = MetalSdk::builder(devices[0])
-        .devices(devices)
-        .vm_config(SdkVmConfig::riscv32())
-        .segment_max_memory(bytes.parse()?)
-        .build()?;
-    let exe = sdk.executable(decode_elf(&fs::read(elf)?)?)?;
-    let input = StdIn::from_bytes(&decode(value)?);
+    let Job { sdk, exe, input } = Job::new(elf, value, devices, bytes)?;
     let plan = sdk.plan(exe.clone(), input.clone(), &ProveOptions::default())?;
     let (app, _) = sdk.prove_app(exe, input, &ProveOptions::default())?;
     let mut below = app.per_segment;
@@ -83,15 +75,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         below = proofs;
     }
     Ok(())
-}
-
-/// Bytes of hexadecimal digits.
-fn decode(text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    let digits: Vec<char> = text.chars().collect();
-    digits
-        .chunks(2)
-        .map(|pair| Ok(u8::from_str_radix(&pair.iter().collect::<String>(), 16)?))
-        .collect()
 }
 
 /// Adds up the times of spans.

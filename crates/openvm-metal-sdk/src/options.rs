@@ -40,7 +40,8 @@ pub struct ProveOptions<'a> {
     /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
     /// the guest's memory twice. If absent: one for every two cores, but at most eight for each device.
     pub machines: Option<usize>,
-    /// Proofs of segments and of the nodes of their aggregation are stored in this folder, and taken from it if it is of the same job.
+    /// Proofs of segments and of the nodes of their aggregation are stored in this folder, and taken from it if it is of
+    /// the same job.
     pub resume: Option<&'a Path>,
     /// Stops the proof soon after it is set.
     pub cancel: Option<&'a AtomicBool>,

@@ -45,7 +45,7 @@ pub struct MetalBackend {
     pub(super) idle_faults: Vec<FaultBuffer>,
     /// What ends a program, of those that have ended.
     pub(super) idle_signals: Vec<Arc<Signal>>,
-    /// The same for programs that nothing ends.
+    /// A zero: what programs that nothing ends look at in place of a signal.
     pub(super) never: MetalBuffer<u8>,
     pub(super) fallback: Fallback,
     /// Seconds of processor time for a kernel, if they are set.

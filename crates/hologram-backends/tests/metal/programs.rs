@@ -99,6 +99,47 @@ fn blocks_share_memory_and_meet() -> Outcome {
     Ok(())
 }
 
+/// Programs that Python's arrays write, whose tests hold that the files are what it writes: three times the sums of two rows, each by a
+/// block, or in two parts by a block each, which take turns of 256 elements.
+#[test]
+fn blocks_fold_rows() -> Outcome {
+    let cases = [
+        (include_str!("folds/whole.atlas"), 700, 1),
+        (include_str!("folds/parts.atlas"), 5000, 2),
+    ];
+    for mut backend in backends()? {
+        for (text, length, parts) in cases {
+            let program: Program = text.parse()?;
+            let data: Vec<u32> = (0..2 * length).map(|i: u32| i.wrapping_mul(i)).collect();
+            let mut expected = vec![0u32; 2 * parts];
+            for (row, row_data) in data.chunks(length as usize).enumerate() {
+                for (i, x) in row_data.iter().enumerate() {
+                    let sum = &mut expected[row * parts + i / 256 % parts];
+                    *sum = sum.wrapping_add(x.wrapping_mul(3));
+                }
+            }
+            let from = backend.allocate_buffer(4 * data.len())?;
+            let to = backend.allocate_buffer(4 * expected.len())?;
+            backend.copy_to_buffer(from, &bytes(&data))?;
+            backend.copy_to_buffer(to, &[0xa5; 16][..4 * expected.len()])?;
+            let mut params = linear(2 * parts as u32, 256)
+                .with_u64(Register::new(160), from.raw())
+                .with_u64(Register::new(161), to.raw());
+            params.launch = params.launch.with_shared_memory(4 * (256 + 16));
+            backend.execute_program_with_params(&program, &params)?;
+            assert_eq!(
+                words(&mut backend, to, expected.len())?,
+                expected,
+                "{parts}"
+            );
+            for handle in [from, to] {
+                backend.free_buffer(handle)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn tickets_are_waited_for_once() -> Outcome {
     let good: Program = "stg.u32 r252, [buf1 + 0]".parse()?;

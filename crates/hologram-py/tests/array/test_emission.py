@@ -1,5 +1,6 @@
 """Expressions as Atlas programs, which devices with memory of their own run, against the same expressions on the processor."""
 
+import pathlib
 from contextlib import contextmanager
 
 import numpy as np
@@ -153,6 +154,17 @@ def test_long_folds_have_rounds(shape, axis, programs):
         before = executor.stats()["programs"]
         hp.sum(x * 2, axis=axis).compute()
         assert executor.stats()["programs"] - before == programs
+
+
+@pytest.mark.parametrize("name, length, parts", [("whole", 700, 1), ("parts", 5000, 2)])
+def test_folds_of_blocks_are_those_that_run_in_conformance_mode(name, length, parts):
+    """The programs that hologram-backends runs in its 32-lane mode, with barriers between lanes."""
+    row = emission.View("uint32", 0, (length, 1))
+    three = (("uint32", 3, "3"),)
+    expression = emission.Expression((2, length), (row,), three, (("mul", "uint32", (0, 1)),), ())
+    fold = emission.Fold("sum", 2, (False, True), emission.View("uint32", 0, (1,)), parts, True)
+    file = pathlib.Path(__file__).parents[3] / "hologram-backends/tests/metal/folds" / f"{name}.atlas"
+    assert emission.program_text(expression, fold) + "\n" == file.read_text()
 
 
 def test_zeros_keep_their_signs():

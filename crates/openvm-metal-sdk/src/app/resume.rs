@@ -1,9 +1,9 @@
 //! `ResumeFolder`: proofs of segments in files, for a job that is interrupted.
 //!
 //! A job is an executable, an input, a configuration with its parameters, and the rules by which segments are cut.
-//! `job.txt` names it and says by how many bytes segments are cut; `segment-N.proof` holds a proof: the segment's identity (32 bytes), the SHA-256 of the
-//! encoded proof (32 bytes), the encoded proof. A file is written under another name and renamed, so that a
-//! killed process leaves whole files only.
+//! `job.txt` names it and says by how many bytes segments are cut; `segment-N.proof` holds a proof: the segment's
+//! identity (32 bytes), the SHA-256 of the encoded proof (32 bytes), the encoded proof. A file is written under another
+//! name and renamed, so that a killed process leaves whole files only.
 
 use std::{
     fs,

@@ -13,10 +13,12 @@ from typing import Any
 
 from ..errors import UnsupportedError
 
-__all__ = ["ATLAS", "MOST_VALUES", "Registers", "Writer", "address", "bytes_of", "constant", "empty", "type_of"]
+__all__ = ["ATLAS", "FIRST_HANDLE", "MOST_VALUES", "Registers", "Writer", "address", "bytes_of", "constant", "empty", "type_of"]
 
 # Registers of values; results of steps take them up.
 MOST_VALUES = 150
+# The register of the first handle, and the one behind the last.
+FIRST_HANDLE, _END_OF_HANDLES = 160, 200
 ATLAS = {
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
     "uint64": "u64", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
@@ -27,6 +29,7 @@ _EMPTY = {"sum": "0", "product": "1"}
 
 
 def bytes_of(type: str) -> int:
+    """Bytes of an element."""
     return _SIZE.get(type, 8)
 
 
@@ -137,14 +140,14 @@ class Writer:
 
 
 class Registers:
-    """Where the launch presets what a program is given: one register for each, from r160 on."""
+    """Where the launch presets the handles of buffers: one register for each, from r160 on."""
 
     def __init__(self) -> None:
-        self.next = 160
+        self.next = FIRST_HANDLE
 
     def take(self) -> int:
-        if self.next >= 200:
-            raise UnsupportedError("an expression of too many operands and dimensions for one program")
+        if self.next >= _END_OF_HANDLES:
+            raise UnsupportedError("an expression of too many operands for one program")
         self.next += 1
         return self.next - 1
 
@@ -168,6 +171,7 @@ _NAN = {"float16": "0x7e00", "bfloat16": "0x7fc0", "float32": "0x7fc00000", "flo
 
 
 def constant(type: str, value: Any) -> str:
+    """A number as `mov_imm` takes it."""
     if type in _NAN:
         return repr(float(value)) if value == value else _NAN[type]
     return str(int(value))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .._hologram import Program
 from ..errors import UnsupportedError
-from .atlas import ATLAS, MOST_VALUES, Registers, Writer, address, bytes_of, constant, empty, type_of
+from .atlas import ATLAS, FIRST_HANDLE, MOST_VALUES, Registers, Writer, address, bytes_of, constant, empty, type_of
 from .devices import Device
 from .layout import dense_strides, size_of
 
@@ -196,21 +196,22 @@ def _together(write: Writer, operation: str, type: str) -> None:
     """Folds r227 of the lanes of a block: each lane folds the 16 values of its column of 16, then lane 0 what the columns gave, the
     only one that goes on. Two barriers: each costs as much as some hundred instructions."""
     t, size, combine = ATLAS[type], bytes_of(type), _COMBINE.get(operation, operation)
-    write("mov_imm.u64 r240, 0", f"mov_imm.u64 r226, {size}", "mul.u64 r241, r237, r226", f"sts.{t} r227, [r240 + r241]")
-    write(f"mov_imm.u64 r226, {_SIDE * size - 1}", "and.u64 r241, r241, r226", f"mov_imm.u64 r242, {_SIDE * size}", "bar_sync 0")
 
-    def column() -> None:
-        write(f"lds.{t} r227, [r240 + r241]")
+    def fold_from(step: int) -> None:
+        """r227 from 16 values in shared memory, the first at r241, `step` bytes apart."""
+        write(f"mov_imm.u64 r226, {step}", f"lds.{t} r227, [r240 + r241]")
         for _ in range(_SIDE - 1):
-            write("add.u64 r241, r241, r226", f"lds.{t} r243, [r240 + r241]")
-            write.step(combine, type, 227, (227, 243))
+            write("add.u64 r241, r241, r226", f"lds.{t} r242, [r240 + r241]")
+            write.step(combine, type, 227, (227, 242))
 
-    write("mov.u64 r244, r241", "mov.u64 r226, r242")
-    column()
-    write(f"mov_imm.u64 r226, {_BLOCK * size}", "add.u64 r244, r244, r226", f"sts.{t} r227, [r240 + r244]", "bar_sync 1")
-    write("mov_imm.u64 r226, 0", "set.ne.u64 p0, r237, r226", "bra @end, p0")
-    write(f"mov_imm.u64 r241, {_BLOCK * size}", f"mov_imm.u64 r226, {size}")
-    column()
+    write("mov_imm.u64 r240, 0", f"mov_imm.u64 r226, {size}", "mul.u64 r241, r237, r226", f"sts.{t} r227, [r240 + r241]")
+    # The column begins at the lane's number modulo 16.
+    write(f"mov_imm.u64 r226, {_SIDE * size - 1}", "and.u64 r241, r241, r226", "mov.u64 r243, r241", "bar_sync 0")
+    fold_from(_SIDE * size)
+    # What the columns gave stands behind the values; lanes of one column write the same.
+    write(f"mov_imm.u64 r226, {_BLOCK * size}", "add.u64 r243, r243, r226", f"sts.{t} r227, [r240 + r243]", "bar_sync 1")
+    write("mov_imm.u64 r226, 0", "set.ne.u64 p0, r237, r226", "bra @end, p0", f"mov_imm.u64 r241, {_BLOCK * size}")
+    fold_from(size)
 
 
 @lru_cache(maxsize=512)
@@ -330,5 +331,5 @@ def run(
         if fold:
             into = [executor.allocate_unset(partial, type) if partial else fold[3].storage.buffer]
         if groups:
-            executor.start(program, groups, _BLOCK, shared_memory, buffers + into)
+            executor.start(program, groups, _BLOCK, shared_memory, FIRST_HANDLE, buffers + into)
         buffers = into

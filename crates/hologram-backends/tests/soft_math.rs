@@ -257,3 +257,33 @@ fn angles_and_signs_of_zeros() -> Outcome<()> {
     }
     Ok(())
 }
+
+/// Functions of `float` of their own: with fewer terms than those of `double`.
+#[test]
+fn floats() -> Outcome<()> {
+    let mut x: Vec<f64> = EDGES.iter().map(|&x| f64::from(x as f32)).collect();
+    x.extend(units(10, 40_000).map(|x| f64::from((x * 110.0) as f32)));
+    x.extend(units(11, 40_000).map(|x| f64::from((x * 2.0) as f32)));
+    x.extend(units(12, 10_000).map(|x| f64::from((x * 1e-3) as f32)));
+    let mut next = random(13);
+    x.extend((0..40_000).map(|_| f64::from(f32::from_bits(next() as u32))));
+    let text = format!("#define HG_SOFT_MATH 1\n{}", translate::unit([]));
+    let functions: [(&str, fn(f64) -> f64); 2] = [("exp", f64::exp), ("tanh", f64::tanh)];
+    for (name, exact) in functions {
+        let expression = format!("(decltype(1.0))hg_{name}_f32((float)$v)");
+        let got = run(&text, &expression, &["-ffp-contract=off"], &x, &x)?;
+        let mut worst = 0;
+        for (&x, &got) in x.iter().zip(&got) {
+            let (got, exact) = (got as f32, exact(x) as f32);
+            let far = match (got.is_nan(), exact.is_nan()) {
+                (true, true) => 0,
+                (false, false) => got.to_bits().abs_diff(exact.to_bits()),
+                _ => u32::MAX,
+            };
+            assert!(far <= 1, "{name}({x:e}) = {got:e}, not {exact:e}");
+            worst = worst.max(far);
+        }
+        println!("{name} of float: {worst} ULP at most, {} values", x.len());
+    }
+    Ok(())
+}

@@ -1,5 +1,6 @@
-//! Elementwise expressions and folds of strided views, in one pass over the host's memory.
+//! Elementwise expressions and folds of strided views, in one pass over memory.
 
+use hologram_backends::backend::views::{BufferView, ExpressionViews};
 use hologram_backends::expression::View;
 pub use hologram_backends::expression::{Expression, ExpressionError, FoldOp, Step, StepOp};
 use hologram_backends::Ty;
@@ -8,6 +9,7 @@ use crate::buffer::DynBuffer;
 use crate::error::{Error, Result};
 use crate::executor::Executor;
 use crate::layout::Layout;
+use crate::shared::State;
 
 /// Elements of a buffer: the first one, and elements from one index to the next along each dimension.
 #[derive(Clone, Copy, Debug)]
@@ -69,11 +71,12 @@ pub struct Views<'a> {
     pub target: Option<Strided<'a>>,
 }
 
-/// Computes an expression on an executor whose memory is the host's.
+/// Computes an expression: by vector code where the executor's memory is the host's, else by a kernel of the device, which is
+/// started and not waited for. Kernels are compiled when a structure of steps and views is first seen.
 ///
 /// # Errors
 /// Views of other types or outside their buffers; what is written overlaps what is read, unless it is the very same view and
-/// the only output; another executor's buffers; a device with memory of its own; what went wrong before.
+/// the only output; another executor's buffers; a step or type that the device does not have; what went wrong before.
 pub fn run(exec: &Executor, expression: &Expression, views: &Views<'_>) -> Result<()> {
     let read = (views.operands, expression.operand_types().to_vec());
     let written = (views.outputs, expression.output_types());
@@ -90,22 +93,33 @@ pub fn run(exec: &Executor, expression: &Expression, views: &Views<'_>) -> Resul
     check_apart(views)?;
 
     let mut state = exec.shared().lock();
-    state.synchronize()?;
+    let mut all = views.operands.iter().chain(views.outputs);
+    let Some(any) = all.next().or(views.target.as_ref()) else {
+        return Ok(());
+    };
+    if exec.backend_type().is_host() {
+        state.synchronize()?;
+    }
+    state.stats.expressions += 1;
+    if state.backend.host_pointer(any.buffer.handle())?.is_none() {
+        return on_device(&mut state, expression, views);
+    }
+    on_host(&mut state, expression, views)
+}
+
+/// Computes on the host's memory what was checked.
+fn on_host(state: &mut State, expression: &Expression, views: &Views<'_>) -> Result<()> {
     let mut place = |strided: &Strided<'_>| -> Result<View> {
         let size = strided.buffer.element_size();
         let found = state.backend.host_pointer(strided.buffer.handle())?;
         let ptr = found.ok_or_else(|| Error::InvalidArgument {
             argument: "operands",
-            reason: "expressions run on the host's memory; this device has its own".into(),
+            reason: "some lie in the host's memory, others on a device".into(),
         })?;
         Ok(View {
             // Within the buffer where there is an element, as was checked; else not used.
             ptr: ptr.as_ptr().wrapping_add(strided.offset * size),
-            strides: strided
-                .strides
-                .iter()
-                .map(|s| s.wrapping_mul(size as isize))
-                .collect(),
+            strides: bytes(strided),
         })
     };
     let operands = views
@@ -123,7 +137,6 @@ pub fn run(exec: &Executor, expression: &Expression, views: &Views<'_>) -> Resul
         .iter()
         .map(&mut place)
         .collect::<Result<Vec<_>>>()?;
-    state.stats.expressions += 1;
     // SAFETY: types and reaches of all views were checked, their buffers live, and the lock keeps everything else on this
     // executor from them; what is written overlaps what is read only where it is the same view.
     unsafe {
@@ -137,6 +150,40 @@ pub fn run(exec: &Executor, expression: &Expression, views: &Views<'_>) -> Resul
         );
     }
     Ok(())
+}
+
+/// Starts on the device what was checked.
+fn on_device(state: &mut State, expression: &Expression, views: &Views<'_>) -> Result<()> {
+    let place = |strided: &Strided<'_>| BufferView {
+        buffer: strided.buffer.handle(),
+        offset: strided.offset * strided.buffer.element_size(),
+        strides: bytes(strided),
+    };
+    let given = ExpressionViews {
+        shape: views.shape,
+        views: views
+            .operands
+            .iter()
+            .chain(views.outputs)
+            .map(place)
+            .collect(),
+        scalars: views.scalars,
+        folded: views.folded,
+        target: views.target.as_ref().map(place),
+    };
+    // SAFETY: types and reaches of all views were checked; what is written overlaps what is read only where it is the same view.
+    // Buffers that are dropped are freed behind what was started.
+    Ok(unsafe { state.backend.compute(expression, &given) }?)
+}
+
+/// Bytes along each dimension.
+fn bytes(strided: &Strided<'_>) -> Vec<isize> {
+    let size = strided.buffer.element_size() as isize;
+    strided
+        .strides
+        .iter()
+        .map(|s| s.wrapping_mul(size))
+        .collect()
 }
 
 fn count(argument: &'static str, actual: usize, expected: usize) -> Result<()> {

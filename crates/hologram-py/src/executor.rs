@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use hologram_backends::metal::{Fallback, UnknownFallback};
-use hologram_backends::{Dim3, ExecutionParams, LaunchConfig, Register, Stop, Ty};
+use hologram_backends::{ExecutionParams, LaunchConfig, Register, Stop, Ty};
 use hologram_core::{device, BackendType, Executor};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -252,45 +252,6 @@ impl PyExecutor {
         };
         drop(used);
         result.or_raise()
-    }
-
-    /// Starts a program that was written for an expression on arrays, which ends by itself and has no fault: `groups` blocks of
-    /// `block` lanes, whose registers from `first` on hold the handles of `buffers`.
-    #[expect(clippy::too_many_arguments, reason = "arguments of Python")]
-    fn start(
-        &self,
-        py: Python<'_>,
-        program: &PyProgram,
-        groups: usize,
-        block: u32,
-        shared_memory: usize,
-        first: u8,
-        buffers: Vec<PyRef<'_, PyBuffer>>,
-    ) -> PyResult<()> {
-        let executor = self.get()?;
-        let groups = u32::try_from(groups).map_err(|_| {
-            let message = format!("{groups} blocks of a program, at most {}", u32::MAX);
-            exception("ArgumentError", message)
-        })?;
-        let grid = Dim3::new(groups, 1, 1);
-        let launch = LaunchConfig::new(grid, Dim3::new(block, 1, 1));
-        let mut params = ExecutionParams::new(launch.with_shared_memory(shared_memory));
-        let buffers = buffers.iter().map(|buffer| buffer.get());
-        // Clones keep the buffers alive until the program is submitted.
-        let buffers = buffers.collect::<PyResult<Vec<_>>>()?;
-        if buffers.len() > usize::from(u8::MAX - first) + 1 {
-            let message = format!("{} buffers from register r{first} on", buffers.len());
-            return Err(exception("ArgumentError", message));
-        }
-        for (register, buffer) in (first..=u8::MAX).zip(&buffers) {
-            if !buffer.belongs_to(&executor) {
-                let message = "an array's memory belongs to another executor".into();
-                return Err(exception("ArgumentError", message));
-            }
-            params = params.with_u64(Register::new(register), buffer.handle().raw());
-        }
-        let program = program.inner();
-        py.detach(|| executor.submit(program, &params)).or_raise()
     }
 
     /// Ends its use; memory goes with the last of its buffers.

@@ -3,15 +3,19 @@
 pub mod launch;
 pub(crate) mod slots;
 pub(crate) mod tickets;
+pub mod views;
 
 use std::any::Any;
 use std::ptr::NonNull;
 
-use crate::error::Result;
+use hologram_kernels::host::expression::Expression;
+
+use crate::error::{BackendError, Result};
 use crate::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 use launch::{ExecutionParams, LaunchConfig};
+use views::ExpressionViews;
 
 /// Memory and execution of programs on one device; object-safe.
 ///
@@ -69,6 +73,25 @@ pub trait Backend: Send {
     fn execute_intrinsic(&mut self, call: &IntrinsicCall) -> Result<()> {
         let ticket = self.submit_intrinsic(call)?;
         self.wait(ticket)
+    }
+
+    /// Starts an expression on devices with memory of their own; where [`Backend::host_pointer`] gives places, the host computes it
+    /// there.
+    ///
+    /// # Errors
+    /// A device, step, type or size for which there is no kernel, an unknown handle, the device's own.
+    ///
+    /// # Safety
+    /// Views are as many as the expression has operands and outputs, with a stride for each dimension; they lie inside their
+    /// buffers, aligned to their elements. What is written overlaps nothing but a view that is exactly the same.
+    unsafe fn compute(
+        &mut self,
+        expression: &Expression,
+        views: &ExpressionViews<'_>,
+    ) -> Result<()> {
+        let _ = (expression, views);
+        let message = "expressions are computed on the host's memory here";
+        Err(BackendError::UnsupportedOperation(message.into()))
     }
 
     /// A new zeroed buffer of `size` bytes; 0 is allowed.

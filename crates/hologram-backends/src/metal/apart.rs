@@ -12,8 +12,11 @@ use crate::error::{BackendError, Result};
 
 /// Bytes of the origin.
 const ORIGIN: usize = 256;
-/// Bytes that the pool may hold beyond what is in use, or as much again as that: what is freed is often wanted again.
+/// Bytes that the pool may hold beyond as much again as is in use: what is freed is often wanted again, and to fetch memory takes
+/// longer than to compute on it.
 const SLACK: u64 = 64 << 20;
+/// The part of the device's memory that it may hold in the same way while there are blocks.
+const SHARE: u64 = 8;
 
 /// Blocks by the address of their first byte; none are empty.
 pub struct Apart {
@@ -60,17 +63,17 @@ impl Apart {
         at.wrapping_sub(address(self.origin.as_slice()).unwrap_or(0))
     }
 
-    /// Address of `size` zeroed bytes; at least 1.
+    /// Address of `size` bytes, at least 1, zeroed or what was there before.
     ///
     /// # Errors
     /// [`BackendError::OutOfMemory`].
-    pub fn allocate(&mut self, stream: &CommandStream, size: usize) -> Result<usize> {
+    pub fn allocate(&mut self, stream: &CommandStream, size: usize, zeroed: bool) -> Result<usize> {
         let made = MetalBuffer::<u8>::uninit(stream.context(), size);
         let mut block = made.map_err(|_| BackendError::OutOfMemory { requested: size })?;
-        block
-            .as_slice_mut()
-            .fill_zero(stream)
-            .map_err(device_error)?;
+        if zeroed {
+            let mut all = block.as_slice_mut();
+            all.fill_zero(stream).map_err(device_error)?;
+        }
         let at = address(block.as_slice())?;
         self.in_use += size;
         self.blocks.insert(at, block);
@@ -86,7 +89,11 @@ impl Apart {
         let context = block.context().clone();
         drop(block);
         let memory = context.memory();
-        if memory.reserved > memory.live.saturating_mul(2).saturating_add(SLACK) {
+        let slack = match self.blocks.is_empty() {
+            true => SLACK,
+            false => SLACK.max(memory.budget / SHARE),
+        };
+        if memory.reserved > memory.live.saturating_mul(2).saturating_add(slack) {
             context.trim();
         }
     }

@@ -57,11 +57,11 @@ impl Arena {
         self.memory.host_view_mut(stream).map_err(device_error)
     }
 
-    /// Offset of `size` zeroed bytes, taken from the smallest free range that holds them.
+    /// Offset of `size` bytes, zeroed or what was there before, taken from the smallest free range that holds them.
     ///
     /// # Errors
     /// [`BackendError::OutOfMemory`].
-    pub fn allocate(&mut self, stream: &CommandStream, size: usize) -> Result<usize> {
+    pub fn allocate(&mut self, stream: &CommandStream, size: usize, zeroed: bool) -> Result<usize> {
         if size == 0 {
             return Ok(0);
         }
@@ -85,6 +85,9 @@ impl Arena {
             self.free.insert(at + wanted, len - wanted);
         }
         self.in_use += wanted;
+        if !zeroed {
+            return Ok(at);
+        }
         let zeroed = self
             .memory
             .try_slice_mut(at..at + wanted)

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hologram_kernels::device::LIBRARY;
+use hologram_kernels::host::expression::Expression;
 use openvm_metal_common::{
     CommandStream, Device, DeviceKind, DeviceProfile, MetalBuffer, MetalContext, Signal,
 };
 
 use super::device_error;
+use super::expressions::Expressions;
 use super::fallback::Fallback;
 use super::launch::FaultBuffer;
 use super::memory::{Memory, TableShape};
@@ -19,6 +21,7 @@ use super::stats::MetalStats;
 use super::unit::{Effort, UnitCompiler};
 use crate::backend::launch::ExecutionParams;
 use crate::backend::tickets::Tickets;
+use crate::backend::views::ExpressionViews;
 use crate::backend::Backend;
 use crate::cpu::Interpreter;
 use crate::error::{BackendError, Result};
@@ -36,6 +39,7 @@ use crate::translate::Options;
 /// started one after another. What the device cannot run is an error unless [`Fallback`] allows the interpreter.
 pub struct MetalBackend {
     pub(super) pipelines: Pipelines,
+    pub(super) expressions: Expressions,
     pub(super) base: Options,
     pub(super) memory: Memory,
     pub(super) table: MetalBuffer<u8>,
@@ -110,6 +114,7 @@ impl MetalBackend {
         pipelines.set_limit(Fallback::Never.compile_limit());
         Ok(Self {
             pipelines,
+            expressions: Expressions::default(),
             base: base_options(context.device_profile()),
             memory: Memory::new(&stream)?,
             table: MetalBuffer::uninit(context, 256).map_err(device_error)?,
@@ -169,7 +174,7 @@ impl MetalBackend {
     }
 
     /// Bytes held by buffers and pools, and bytes of device memory that are reserved for them. What is freed is kept for later while it is
-    /// less than what is in use and 64 MiB; the rest goes back to the device.
+    /// less than what is in use and an eighth of the device's memory, or 64 MiB without buffers; the rest goes back to the device.
     pub fn memory_use(&self) -> (usize, usize) {
         let store = &self.memory.store;
         (store.in_use(), store.capacity(&self.stream))
@@ -256,8 +261,21 @@ impl Backend for MetalBackend {
         Ok(self.issue(pending))
     }
 
+    unsafe fn compute(
+        &mut self,
+        expression: &Expression,
+        views: &ExpressionViews<'_>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promises.
+        unsafe { self.launch_expression(expression, views) }
+    }
+
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {
-        self.memory.allocate_buffer(&self.stream, size)
+        self.memory.allocate_buffer(&self.stream, size, true)
+    }
+
+    fn allocate_unset(&mut self, size: usize) -> Result<BufferHandle> {
+        self.memory.allocate_buffer(&self.stream, size, false)
     }
 
     fn free_buffer(&mut self, handle: BufferHandle) -> Result<()> {

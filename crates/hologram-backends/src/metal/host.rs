@@ -111,7 +111,9 @@ impl Memory {
                 || {
                     *version += 1;
                     let size = bytes.len();
-                    store.allocate(stream, size).map(|at| Range { at, size })
+                    store
+                        .allocate(stream, size, true)
+                        .map(|at| Range { at, size })
                 },
                 Ok,
             );
@@ -141,8 +143,8 @@ mod tests {
         let context = MetalContext::new(Device::Cpu, &[]).map_err(super::super::device_error)?;
         let stream = context.stream();
         let mut memory = Memory::new(&stream)?;
-        let buffer = memory.allocate_buffer(&stream, 300)?;
-        let other = memory.allocate_buffer(&stream, 8)?;
+        let buffer = memory.allocate_buffer(&stream, 300, true)?;
+        let other = memory.allocate_buffer(&stream, 8, true)?;
         let kept = memory.allocate_pool(&stream, 40)?;
         let gone = memory.allocate_pool(&stream, 50)?;
         let at = memory.boundary(&stream)?;

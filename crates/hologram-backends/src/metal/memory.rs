@@ -70,8 +70,9 @@ impl Memory {
         slots: &mut Slots<Range>,
         stream: &CommandStream,
         size: usize,
+        zeroed: bool,
     ) -> Result<u64> {
-        let at = store.allocate(stream, size)?;
+        let at = store.allocate(stream, size, zeroed)?;
         slots
             .insert(Range { at, size }, size as u64, 0)
             .ok_or_else(|| {
@@ -80,9 +81,14 @@ impl Memory {
             })
     }
 
-    /// A new zeroed buffer.
-    pub fn allocate_buffer(&mut self, stream: &CommandStream, size: usize) -> Result<BufferHandle> {
-        let raw = Self::allocate(&mut self.store, &mut self.buffers, stream, size)?;
+    /// A new buffer, zeroed or with what was there before.
+    pub fn allocate_buffer(
+        &mut self,
+        stream: &CommandStream,
+        size: usize,
+        zeroed: bool,
+    ) -> Result<BufferHandle> {
+        let raw = Self::allocate(&mut self.store, &mut self.buffers, stream, size, zeroed)?;
         self.version += 1;
         Ok(BufferHandle::from_raw(raw))
     }
@@ -100,7 +106,7 @@ impl Memory {
 
     /// A new zeroed pool.
     pub fn allocate_pool(&mut self, stream: &CommandStream, size: usize) -> Result<PoolHandle> {
-        let raw = Self::allocate(&mut self.store, &mut self.pools, stream, size)?;
+        let raw = Self::allocate(&mut self.store, &mut self.pools, stream, size, true)?;
         self.version += 1;
         Ok(PoolHandle::from_raw(raw))
     }
@@ -195,7 +201,7 @@ impl Memory {
         if let Some(at) = self.boundary {
             return Ok(at);
         }
-        let at = self.store.allocate(stream, BOUNDARY_BYTES)?;
+        let at = self.store.allocate(stream, BOUNDARY_BYTES, true)?;
         self.boundary = Some(at);
         Ok(at)
     }
@@ -215,7 +221,7 @@ impl Memory {
             if let Some(old) = self.scratch.take() {
                 self.store.release(old.at, old.size);
             }
-            let at = self.store.allocate(stream, size)?;
+            let at = self.store.allocate(stream, size, true)?;
             self.scratch = Some(Range { at, size });
         }
         Ok(self.scratch)

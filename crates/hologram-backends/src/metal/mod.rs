@@ -5,6 +5,7 @@ mod ahead;
 mod apart;
 mod arena;
 mod backend;
+mod expressions;
 mod fallback;
 mod host;
 mod in_bounds;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use openvm_metal_common::{DeviceKind, MetalContext, MetalError, RuntimeSource, RuntimeUnit};
+use openvm_metal_common::{
+    DeviceKind, MetalContext, MetalError, RuntimeKernel, RuntimeSource, RuntimeUnit,
+};
 
 use super::unit::UnitCompiler;
 use super::{device_error, MetalStats};
@@ -154,6 +156,23 @@ impl Pipelines {
             self.keep(program, options, plan)?;
         }
         Ok(count)
+    }
+
+    /// Compiles and loads one kernel of text that no program is.
+    ///
+    /// # Errors
+    /// Those of the compiler.
+    pub fn load(
+        &self,
+        context: &MetalContext,
+        text: &str,
+        kernel: RuntimeKernel,
+    ) -> Result<RuntimeUnit> {
+        let name = kernel.name.clone();
+        let source = self
+            .compiler
+            .compile_text(&name, text, vec![kernel], true)?;
+        context.load_unit(&source).map_err(not_loaded)
     }
 
     /// Whether the program's pipeline is ready.

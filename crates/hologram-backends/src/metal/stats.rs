@@ -19,6 +19,8 @@ pub struct MetalStats {
     pub reduced: u64,
     /// Programs whose accesses were not tested, because all lie inside their buffers: vector code of the processor.
     pub in_bounds: u64,
+    /// Expressions, of one launch or more.
+    pub expressions: u64,
     /// Programs that were ready.
     pub pipeline_hits: u64,
     /// New programs of a known shape.

@@ -93,15 +93,15 @@ impl Store {
         }
     }
 
-    /// Place of `size` zeroed bytes.
+    /// Place of `size` bytes, zeroed or what was there before.
     ///
     /// # Errors
     /// [`BackendError::OutOfMemory`](crate::BackendError::OutOfMemory).
-    pub fn allocate(&mut self, stream: &CommandStream, size: usize) -> Result<usize> {
+    pub fn allocate(&mut self, stream: &CommandStream, size: usize, zeroed: bool) -> Result<usize> {
         match self {
             _ if size == 0 => Ok(0),
-            Self::Apart(apart) => apart.allocate(stream, size),
-            Self::Arena(arena) => arena.allocate(stream, size),
+            Self::Apart(apart) => apart.allocate(stream, size, zeroed),
+            Self::Arena(arena) => arena.allocate(stream, size, zeroed),
         }
     }
 

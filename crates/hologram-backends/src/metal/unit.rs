@@ -99,26 +99,37 @@ impl UnitCompiler {
     /// [`BackendError::NoCompiler`]; [`BackendError::Compilation`] with the compiler's message;
     /// [`BackendError::CompilationLimit`]; [`BackendError::KernelFolder`].
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
+        let text = translate::texts(kernels.iter().copied());
+        let described = kernels.iter().map(|(name, plan)| describe(name, plan));
+        let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
+        self.compile_text(name, &text, described.collect(), vectors)
+    }
+
+    /// A loadable unit of kernels' text; `vectors`: neighbouring lanes do the same, and processors get vector code.
+    ///
+    /// # Errors
+    /// Those of [`UnitCompiler::compile`].
+    pub fn compile_text(
+        &self,
+        name: &str,
+        kernels: &str,
+        described: Vec<RuntimeKernel>,
+        vectors: bool,
+    ) -> Result<RuntimeSource> {
         let text = match self.kind {
-            DeviceKind::Metal => translate::apple_unit(kernels.iter().copied()),
-            _ => translate::unit(kernels.iter().copied()),
+            DeviceKind::Metal => translate::apple_unit_of(kernels),
+            _ => translate::unit_of(kernels),
         };
         let mut source = RuntimeSource {
             name: name.into(),
             slices: true,
-            kernels: kernels
-                .iter()
-                .map(|(name, plan)| describe(name, plan))
-                .collect(),
+            kernels: described,
             ..RuntimeSource::default()
         };
         match self.kind {
             DeviceKind::Metal => source.msl = text,
-            DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, kernels.len())?),
-            DeviceKind::Cpu => {
-                let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
-                self.native(name, &text, vectors, &mut source)?
-            }
+            DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, source.kernels.len())?),
+            DeviceKind::Cpu => self.native(name, &text, vectors, &mut source)?,
         }
         Ok(source)
     }

@@ -4,6 +4,7 @@
 //! what fills its parameters. [`unit()`] puts the kernels of several plans behind one prelude.
 
 mod emit;
+pub(crate) mod expression;
 pub(crate) mod fault;
 mod graph;
 mod handles;
@@ -102,26 +103,30 @@ fn unsupported(instruction: &Instruction, options: &Options) -> Option<&'static 
 
 /// A unit with a kernel for each name and plan, for the [`Toolchain`](openvm_metal_builder::Toolchain).
 pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
-    let prelude = [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER].concat();
-    with_kernels(prelude, kernels)
+    unit_of(&texts(kernels))
+}
+
+/// The unit of kernels' text.
+pub(crate) fn unit_of(kernels: &str) -> String {
+    [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER, kernels].concat()
 }
 
 /// The same as Apple's compiler gets it; kernels take the place of a slice in its grid.
 pub fn apple_unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
-    let text = with_kernels(format!("{APPLE_PRELUDE}#line 1 \"program\""), kernels);
-    let tokens = Tokens::new(text);
+    apple_unit_of(&texts(kernels))
+}
+
+/// The same of kernels' text.
+pub(crate) fn apple_unit_of(kernels: &str) -> String {
+    let tokens = Tokens::new(format!("{APPLE_PRELUDE}#line 1 \"program\"{kernels}"));
     slices::with_slices(&tokens, &scan::scan(&tokens))
 }
 
-fn with_kernels<'a>(
-    mut text: String,
-    kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>,
-) -> String {
-    for (name, plan) in kernels {
-        text.push('\n');
-        text.push_str(&plan.kernel(name));
-    }
-    text
+/// The kernels, each on lines of its own.
+pub(crate) fn texts<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> String {
+    let all = kernels.into_iter();
+    all.map(|(name, plan)| format!("\n{}", plan.kernel(name)))
+        .collect()
 }
 
 /// The unit of one program, for people to read.

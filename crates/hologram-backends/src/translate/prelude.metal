@@ -368,8 +368,30 @@ HG_FAR double hg_tanh_f64(double x) {
 }
 // `power`, the text of which stands after this one.
 #define HG_POWER 1
+// What becomes a float needs fewer terms, and no division in double precision. exp(r) - 1 within 2^-31 for |r| < 0.36.
+METAL_FUNC double hg_expm1_near(double r) {
+    double s = 1.0 / 362880.0;
+    s = __builtin_fma(s, r, 1.0 / 40320.0); s = __builtin_fma(s, r, 1.0 / 5040.0); s = __builtin_fma(s, r, 1.0 / 720.0);
+    s = __builtin_fma(s, r, 1.0 / 120.0); s = __builtin_fma(s, r, 1.0 / 24.0); s = __builtin_fma(s, r, 1.0 / 6.0);
+    s = __builtin_fma(s, r, 0.5);
+    return __builtin_fma(s * r, r, r);
+}
+METAL_FUNC double hg_two_to(double k) { return as_type<double>((ulong)((int)k + 1023) << 52); }
+METAL_FUNC float hg_exp_f32(float f) {
+    double x = f < -200.0f ? -200.0 : f > 200.0f ? 200.0 : (double)f, k = __builtin_rint(x * 1.4426950408889634);
+    double s = hg_two_to(k);
+    return f != f ? f : (float)__builtin_fma(hg_expm1_near(__builtin_fma(-k, 0.6931471805599453, x)), s, s);
+}
+// t / (t + 2), t = exp(2 a) - 1.
+METAL_FUNC float hg_tanh_f32(float f) {
+    double a = hg_abs_f64((double)f), x = a < 22.0 ? a + a : 44.0, k = __builtin_rint(x * 1.4426950408889634);
+    double s = hg_two_to(k), t = __builtin_fma(hg_expm1_near(__builtin_fma(-k, 0.6931471805599453, x)), s, s - 1.0), d = t + 2.0;
+    double r = (double)(1.0f / (float)d);
+    r = __builtin_fma(r, __builtin_fma(-d, r, 1.0), r);
+    return f != f ? f : as_type<float>(as_type<uint>((float)(t * r)) | (as_type<uint>(f) & 0x80000000u));
+}
 #define HG_MATH(name) METAL_FUNC float hg_##name##_f32(float x) { return (float)hg_##name##_f64((double)x); }
-HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
+HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan)
 METAL_FUNC float hg_pow_f32(float x, float y) {
     if (y == 0.0f || x == 1.0f) return 1.0f;
     if (x != x || y != y) return x + y;
@@ -391,3 +413,59 @@ METAL_FUNC float hg_pow_f32(float x, float y) {
 HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
 METAL_FUNC float hg_pow_f32(float x, float y) { return precise::pow(x, y); }
 #endif
+
+// Steps of expressions that no instruction is. Of a number and a NaN the NaN.
+template <class T> METAL_FUNC T hg_minimum(T a, T b) { return a != a ? a : b < a || b != b ? b : a; }
+template <class T> METAL_FUNC T hg_maximum(T a, T b) { return a != a ? a : b > a || b != b ? b : a; }
+// Quotient rounded down, and the rest with the divisor's sign; by zero 0.
+template <class T> METAL_FUNC T hg_remainder(T a, T b) {
+    if (b == T(0)) return T(0);
+    T r = T(-1) < T(0) && b == T(-1) ? T(0) : T(a % b);
+    return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
+}
+template <class T> METAL_FUNC T hg_floor_div(T a, T b) {
+    if (b == T(0)) return T(0);
+    if (T(-1) < T(0) && b == T(-1)) return T(0 - (ulong)a);
+    T q = T(a / b), r = T(a % b);
+    return r != T(0) && (r < T(0)) != (b < T(0)) ? T(q - T(1)) : q;
+}
+#if HG_DOUBLE
+#define HG_ROUNDED(name, builtin) \
+    METAL_FUNC float hg_##name##_f32(float x) { return __builtin_##builtin##f(x); } \
+    METAL_FUNC double hg_##name##_f64(double x) { return __builtin_##builtin(x); }
+HG_ROUNDED(ceil, ceil) HG_ROUNDED(floor, floor) HG_ROUNDED(trunc, trunc) HG_ROUNDED(round, rint)
+#else
+METAL_FUNC float hg_ceil_f32(float x) { return ceil(x); }
+METAL_FUNC float hg_floor_f32(float x) { return floor(x); }
+METAL_FUNC float hg_trunc_f32(float x) { return trunc(x); }
+METAL_FUNC float hg_round_f32(float x) { return rint(x); }
+#endif
+// x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3); 0 at minus infinity.
+METAL_FUNC float hg_gelu_f32(float x) {
+    float u = 0.79788456f * x * (1.0f + 0.044715f * x * x);
+    return x < 0.0f && x - x != 0.0f ? -0.0f : x / (1.0f + hg_exp_f32(-2.0f * u));
+}
+#if HG_DOUBLE
+METAL_FUNC double hg_gelu_f64(double x) {
+    double u = 0.79788456080286536 * x * (1.0 + 0.044715 * x * x);
+    return x < 0.0 && x - x != 0.0 ? -0.0 : x / (1.0 + hg_exp_f64(-2.0 * u));
+}
+#endif
+
+// Aligned values of any width at byte `o`.
+template <class T> METAL_FUNC T hg_at(device const uchar* m, ulong o) {
+#if MSL_HOST
+    T v;
+    __builtin_memcpy(&v, m + o, sizeof(T));
+    return v;
+#else
+    return *(device const T*)(m + o);
+#endif
+}
+template <class T> METAL_FUNC void hg_put(device uchar* m, ulong o, T v) {
+#if MSL_HOST
+    __builtin_memcpy(m + o, &v, sizeof(T));
+#else
+    *(device T*)(m + o) = v;
+#endif
+}

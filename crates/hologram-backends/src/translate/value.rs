@@ -228,7 +228,7 @@ fn reduction(instruction: &Instruction) -> Option<Vec<String>> {
     })
 }
 
-fn one(ty: Ty) -> u64 {
+pub fn one(ty: Ty) -> u64 {
     match ty {
         Ty::F32 => u64::from(1f32.to_bits()),
         Ty::F64 => 1f64.to_bits(),
@@ -237,7 +237,7 @@ fn one(ty: Ty) -> u64 {
 }
 
 /// Smallest and largest value, for floats the infinities, as bits.
-fn extremes(ty: Ty) -> (u64, u64) {
+pub fn extremes(ty: Ty) -> (u64, u64) {
     match ty {
         Ty::F32 => (
             u64::from(f32::NEG_INFINITY.to_bits()),
@@ -249,7 +249,7 @@ fn extremes(ty: Ty) -> (u64, u64) {
     }
 }
 
-fn infix(ty: Ty, operator: &str, a: &str, b: &str) -> String {
+pub fn infix(ty: Ty, operator: &str, a: &str, b: &str) -> String {
     if ty.is_float() {
         format!("({a} {operator} {b})")
     } else {
@@ -258,7 +258,7 @@ fn infix(ty: Ty, operator: &str, a: &str, b: &str) -> String {
     }
 }
 
-fn divide(ty: Ty, a: &str, b: &str) -> String {
+pub fn divide(ty: Ty, a: &str, b: &str) -> String {
     if ty.is_float() {
         format!("{a} / {b}")
     } else if ty.is_signed_int() {
@@ -272,7 +272,7 @@ fn divide(ty: Ty, a: &str, b: &str) -> String {
     }
 }
 
-fn least(ty: Ty, which: &str, a: &str, b: &str) -> String {
+pub fn least(ty: Ty, which: &str, a: &str, b: &str) -> String {
     if ty.is_float() {
         format!("hg_{which}_{}({a}, {b})", ty.name())
     } else {
@@ -280,7 +280,7 @@ fn least(ty: Ty, which: &str, a: &str, b: &str) -> String {
     }
 }
 
-fn compare(cond: Condition, ty: Ty, a: &str, b: &str) -> String {
+pub fn compare(cond: Condition, ty: Ty, a: &str, b: &str) -> String {
     let operator = match cond {
         Condition::Eq => "==",
         Condition::Ne => "!=",
@@ -321,7 +321,7 @@ fn fold(
 }
 
 /// Every pair of types: integers truncate or extend, floats truncate and saturate, NaN gives 0.
-fn convert(dst: Ty, src: Ty, x: &str) -> String {
+pub fn convert(dst: Ty, src: Ty, x: &str) -> String {
     if dst == src {
         return x.into();
     }

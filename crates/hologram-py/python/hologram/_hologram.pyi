@@ -104,17 +104,6 @@ class Executor:
         """A buffer whose elements are all written before they are read: until then they are not defined."""
     def count_host_operation(self) -> None:
         """Counts an operation on its arrays that was computed on the host, in `stats()["host_operations"]`."""
-    def start(
-        self, program: Program, groups: int, block: int, shared_memory: int, first: int, buffers: Sequence[Buffer], /
-    ) -> None:
-        """Starts a program that was written for an expression on arrays, and does not wait for it.
-
-        Args:
-            groups: blocks.
-            block: lanes of a block.
-            shared_memory: bytes of each block.
-            first: the register of the handle of the first of `buffers`; the others follow.
-        """
     def close(self) -> None:
         """Ends its use; buffers stay valid until they are freed."""
     def cleanup(self) -> None:

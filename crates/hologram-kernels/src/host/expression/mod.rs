@@ -18,6 +18,8 @@ mod walk;
 
 pub use steps::{FoldOp, Step, StepOp};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::parallel::ranges;
 use crate::Ty;
 use block::Bound;
@@ -80,6 +82,7 @@ pub struct Expression {
     column_count: usize,
     /// Elements that go through all steps together.
     block: usize,
+    id: u64,
 }
 
 impl Expression {
@@ -138,7 +141,9 @@ impl Expression {
         let kept: Vec<usize> = named.collect();
         let (columns, column_count) = plan_columns(&steps, fixed, &kept);
         let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1).max(2);
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
             operands: operands.len(),
             scalars: scalars.len(),
             steps,
@@ -149,6 +154,31 @@ impl Expression {
             column_count,
             block: COLUMN_BYTES / widest,
         })
+    }
+
+    /// A number that no other expression of this process has; clones are the same expression.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The steps.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Types of all values: operands, scalars, results of steps.
+    pub fn types(&self) -> &[Ty] {
+        &self.types
+    }
+
+    /// The values that are written.
+    pub fn outputs(&self) -> &[usize] {
+        &self.outputs
+    }
+
+    /// The fold, and the value that it folds.
+    pub fn fold(&self) -> Option<(FoldOp, usize)> {
+        self.fold
     }
 
     /// Types of the operands.

@@ -1,0 +1,97 @@
+//! What the text of an expression's kernel depends on, and the words of its parameters.
+
+/// How the elements of one thread lie in a view, along the innermost dimension that the thread goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Inner {
+    /// One after the other, aligned to all of them: one access.
+    Vector,
+    /// The same element for all.
+    Same,
+    /// A stride apart, which is a parameter.
+    Apart,
+}
+
+/// How a kernel reaches a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Row-major and dense over all dimensions: an element's place is its number.
+    pub dense: bool,
+    /// Along the innermost dimension.
+    pub inner: Inner,
+}
+
+/// How a fold is shared among threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// So many threads (1, 32 or 256) fold an element of the result together: neighbours in memory are folded.
+    Rows(u32),
+    /// A thread folds neighbouring elements of the result.
+    Columns,
+}
+
+/// The shape of a kernel: kernels of equal expressions and layouts have one text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// Dimensions, those that are kept first.
+    pub rank: usize,
+    /// How many of them are folded.
+    pub folded: usize,
+    /// Elements that a thread takes at once.
+    pub width: usize,
+    /// Indices of 64 bits.
+    pub wide: bool,
+    /// Of operands, then outputs.
+    pub views: Vec<Access>,
+    /// Of a fold.
+    pub sharing: Option<Sharing>,
+    /// The fold goes to parts, which another round folds, instead of its target.
+    pub parts: bool,
+    /// How the target is reached along the innermost kept dimension.
+    pub target: Inner,
+}
+
+impl Layout {
+    /// Dimensions that are kept: all without a fold.
+    pub fn kept(&self) -> usize {
+        self.rank - self.folded
+    }
+}
+
+/// One 64-bit word of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// Elements of the space; of a fold those that are kept.
+    Count,
+    /// Elements that are folded into one.
+    Length,
+    /// Parts of each element of the result.
+    Parts,
+    /// Extent of a dimension.
+    Extent(usize),
+    /// First byte of a view, from the kernel's memory on.
+    View(usize),
+    /// Bytes along a dimension of a view.
+    Stride(usize, usize),
+    /// Bits of a scalar.
+    Scalar(usize),
+    /// First byte of the fold's target, or of the parts.
+    Target,
+    /// Bytes along a kept dimension of the target.
+    TargetStride(usize),
+}
+
+/// Words in the order in which the text first names them.
+#[derive(Debug, Default)]
+pub struct Words(pub Vec<Word>);
+
+impl Words {
+    /// The text of a word.
+    pub fn text(&mut self, word: Word) -> String {
+        let index = self.0.iter().position(|&known| known == word);
+        let index = index.unwrap_or_else(|| {
+            self.0.push(word);
+            self.0.len() - 1
+        });
+        format!("P.v[{index}]")
+    }
+}

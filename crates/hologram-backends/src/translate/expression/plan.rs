@@ -1,0 +1,407 @@
+//! Which kernels compute an expression of views, and with what parameters.
+
+use hologram_kernels::host::expression::Expression;
+
+use super::layout::{Access, Inner, Layout, Sharing, Word};
+use super::GROUP;
+
+/// Bytes of one access.
+const ACCESS: usize = 16;
+/// Most elements that a thread takes at once.
+const MOST_WIDTH: usize = 8;
+/// Threads that keep a device busy, and groups of them.
+const THREADS: usize = 1 << 18;
+const GROUPS: usize = 1 << 11;
+/// Accesses of a thread that folds with others that are worth its part.
+const WORTH: usize = 4;
+/// Rows of so few accesses are folded by one thread, or by 32.
+const SHORT: usize = 16;
+const MEDIUM: usize = 512;
+/// Rows that are enough for threads, or groups of 32, of their own.
+const MANY: usize = 1024;
+/// Of columns: what one thread folds without parts, what a part is at least, and most parts.
+const FEW: usize = 256;
+const PART: usize = 64;
+const MOST_PARTS: usize = 1 << 13;
+/// Indices go as far beyond the last element.
+const BEYOND: usize = 1 << 22;
+
+/// What is computed over which elements; strides in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Space {
+    /// Extents.
+    pub shape: Vec<usize>,
+    /// Of operands, then outputs.
+    pub strides: Vec<Vec<isize>>,
+    /// Whether the first byte of each view is a multiple of 16 in memory.
+    pub aligned: Vec<bool>,
+    /// Which dimensions are folded.
+    pub folded: Vec<bool>,
+    /// Of the fold's target; those along folded dimensions do not count.
+    pub target: Vec<isize>,
+}
+
+/// Where a word of the parameters comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A number.
+    Number(u64),
+    /// First byte of an operand or output.
+    View(usize),
+    /// First byte of the fold's target.
+    Target,
+    /// A byte of the memory for parts.
+    Parts(usize),
+    /// Bits of a scalar.
+    Scalar(usize),
+}
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// Shape of the kernel.
+    pub layout: Layout,
+    /// What is folded are parts: the expression is the fold alone.
+    pub of_parts: bool,
+    /// Threads, or groups of [`GROUP`] if they meet.
+    pub threads: usize,
+    count: usize,
+    length: usize,
+    parts: usize,
+    space: Merged,
+    /// Where views begin.
+    views: Vec<Value>,
+    target: Value,
+}
+
+impl Round {
+    /// What a word of the kernel is.
+    pub fn value(&self, word: Word) -> Value {
+        let number = |n: usize| Value::Number(n as u64);
+        match word {
+            Word::Count => number(self.count),
+            Word::Length => number(self.length),
+            Word::Parts => number(self.parts),
+            Word::Extent(d) => number(self.space.shape[d]),
+            Word::View(view) => self.views[view],
+            Word::Stride(view, d) => Value::Number(self.space.strides[view][d] as u64),
+            Word::Scalar(k) => Value::Scalar(k),
+            Word::Target => self.target,
+            Word::TargetStride(d) => Value::Number(self.space.target[d] as u64),
+        }
+    }
+
+    /// Elements that all threads compute.
+    pub fn elements(&self) -> usize {
+        self.count * self.length.max(1)
+    }
+}
+
+/// The launches of an expression, and bytes of memory for parts between them.
+pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
+    let sizes: Vec<usize> = sizes(expression);
+    let views = (0..sizes.len()).map(Value::View).collect();
+    let mut merged = Merged::new(space);
+    let Some((_, value)) = expression.fold() else {
+        if space.shape.contains(&0) {
+            return (Vec::new(), 0);
+        }
+        return (vec![elementwise(merged, &sizes, &space.aligned, views)], 0);
+    };
+    if merged.count() == 0 {
+        return (Vec::new(), 0);
+    }
+    let size = expression.types()[value].size();
+    let mut all = Vec::new();
+    let (mut sizes, mut aligned, mut views) = (sizes, space.aligned.clone(), views);
+    let mut bytes = 0;
+    loop {
+        let target = merged.target.clone();
+        let mut round = fold(merged, &sizes, &aligned, views, size);
+        round.of_parts = !all.is_empty();
+        let (parts, count) = (round.parts, round.count);
+        let columns = round.layout.sharing == Some(Sharing::Columns);
+        let kept = round.layout.kept();
+        let shape: Vec<usize> = round.space.shape[..kept].to_vec();
+        if parts == 1 {
+            all.push(round);
+            return (all, bytes);
+        }
+        round.target = Value::Parts(bytes);
+        views = vec![Value::Parts(bytes)];
+        bytes += (parts * count * size).next_multiple_of(ACCESS);
+        all.push(round);
+        // The parts of an element stand one behind the other, or one part of all elements behind the other.
+        let part = if columns { count } else { 1 } * size;
+        let mut step = if columns { 1 } else { parts } * size;
+        let mut strides = vec![0; kept];
+        for (stride, &extent) in strides.iter_mut().zip(&shape).rev() {
+            *stride = step as isize;
+            step *= extent;
+        }
+        merged = Merged {
+            shape: [shape, vec![parts]].concat(),
+            strides: vec![[strides, vec![part as isize]].concat()],
+            target,
+            folded: 1,
+        };
+        (sizes, aligned) = (vec![size], vec![true]);
+    }
+}
+
+fn sizes(expression: &Expression) -> Vec<usize> {
+    let outputs = expression.output_types();
+    let all = expression.operand_types().iter().chain(&outputs);
+    all.map(|ty| ty.size()).collect()
+}
+
+/// The same elements with the fewest dimensions: kept ones first, then folded ones, the outermost in memory first.
+#[derive(Clone, Debug)]
+struct Merged {
+    shape: Vec<usize>,
+    strides: Vec<Vec<isize>>,
+    /// Along kept dimensions.
+    target: Vec<isize>,
+    /// How many dimensions are folded.
+    folded: usize,
+}
+
+impl Merged {
+    fn new(space: &Space) -> Self {
+        // The view that tells how far dimensions are apart in memory: what is written, or the one with most elements.
+        let reach = |strides: &&Vec<isize>| strides.iter().filter(|&&stride| stride != 0).count();
+        let leading = match space.target.is_empty() {
+            true => space.strides.last(),
+            false => space.strides.iter().rev().max_by_key(reach),
+        };
+        let far = |d: usize| leading.map_or(0, |strides| strides[d].unsigned_abs());
+        let mut dims: Vec<usize> = (0..space.shape.len())
+            .filter(|&d| space.shape[d] != 1)
+            .collect();
+        dims.sort_by_key(|&d| (space.folded[d], std::cmp::Reverse(far(d))));
+        let mut out = Self {
+            shape: Vec::new(),
+            strides: vec![Vec::new(); space.strides.len()],
+            target: Vec::new(),
+            folded: 0,
+        };
+        let mut last: Option<usize> = None;
+        for d in dims {
+            let extent = space.shape[d];
+            let joins = last.is_some_and(|last| {
+                let continues = |s: &[isize]| s[last] == s[d].wrapping_mul(extent as isize);
+                space.folded[last] == space.folded[d]
+                    && space.strides.iter().all(|s| continues(s))
+                    && (space.folded[d] || space.target.is_empty() || continues(&space.target))
+            });
+            if joins {
+                *out.shape.last_mut().unwrap_or(&mut 0) *= extent;
+                for (merged, strides) in out.strides.iter_mut().zip(&space.strides) {
+                    merged.pop();
+                    merged.push(strides[d]);
+                }
+                if let (false, Some(stride)) = (space.folded[d], out.target.last_mut()) {
+                    *stride = space.target[d];
+                }
+            } else {
+                out.shape.push(extent);
+                for (merged, strides) in out.strides.iter_mut().zip(&space.strides) {
+                    merged.push(strides[d]);
+                }
+                out.folded += usize::from(space.folded[d]);
+                if !space.folded[d] && !space.target.is_empty() {
+                    out.target.push(space.target[d]);
+                }
+            }
+            last = Some(d);
+        }
+        out
+    }
+
+    fn kept(&self) -> usize {
+        self.shape.len() - self.folded
+    }
+
+    /// Elements that are kept.
+    fn count(&self) -> usize {
+        self.shape[..self.kept()].iter().product()
+    }
+
+    /// Elements that are folded into one.
+    fn length(&self) -> usize {
+        self.shape[self.kept()..].iter().product()
+    }
+
+    /// Whether a view is row-major and dense over all dimensions.
+    fn is_dense(&self, view: usize, size: usize) -> bool {
+        let mut step = size as isize;
+        let mut dims = self.strides[view].iter().zip(&self.shape).rev();
+        dims.all(|(&stride, &extent)| {
+            let fits = stride == step;
+            step = step.wrapping_mul(extent as isize);
+            fits
+        })
+    }
+
+    /// Elements that a thread takes along dimension `inner`, of any number if `ragged`, and how it reaches each view.
+    fn accesses(
+        &self,
+        inner: Option<usize>,
+        ragged: bool,
+        sizes: &[usize],
+        aligned: &[bool],
+    ) -> (usize, Vec<Inner>) {
+        let along = |view: usize| inner.map_or(0, |d| self.strides[view][d]);
+        let dense = |view: usize| along(view) == sizes[view] as isize;
+        let widest = (0..sizes.len())
+            .filter(|&v| dense(v))
+            .map(|v| sizes[v])
+            .max();
+        let mut width = widest.map_or(1, |size| (ACCESS / size).min(MOST_WIDTH));
+        let extent = inner.map_or(1, |d| self.shape[d]);
+        while width > 1 && (extent < width || (!ragged && !extent.is_multiple_of(width))) {
+            width /= 2;
+        }
+        let fits = |view: usize| {
+            let bytes = (width * sizes[view]) as isize;
+            let mut others = (0..self.shape.len()).filter(|&d| Some(d) != inner);
+            aligned[view] && others.all(|d| self.strides[view][d] % bytes == 0)
+        };
+        let found = (0..sizes.len()).map(|view| match along(view) {
+            0 => Inner::Same,
+            _ if dense(view) && (width == 1 || fits(view)) => Inner::Vector,
+            _ => Inner::Apart,
+        });
+        let found: Vec<Inner> = found.collect();
+        match found.contains(&Inner::Vector) {
+            true => (width, found),
+            false => (1, found),
+        }
+    }
+}
+
+fn wide(elements: usize) -> bool {
+    elements.saturating_add(BEYOND) > u32::MAX as usize
+}
+
+fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Value>) -> Round {
+    let rank = space.shape.len();
+    let inner = rank.checked_sub(1);
+    let (width, found) = space.accesses(inner, rank == 1, sizes, aligned);
+    let count = space.count();
+    let accesses = found.into_iter().enumerate();
+    let accesses = accesses.map(|(view, inner)| Access {
+        dense: space.is_dense(view, sizes[view]),
+        inner,
+    });
+    Round {
+        layout: Layout {
+            rank,
+            folded: 0,
+            width,
+            wide: wide(count),
+            views: accesses.collect(),
+            sharing: None,
+            parts: false,
+            target: Inner::Same,
+        },
+        of_parts: false,
+        threads: count.div_ceil(width),
+        count,
+        length: 0,
+        parts: 1,
+        space,
+        views,
+        target: Value::Number(0),
+    }
+}
+
+fn fold(
+    mut space: Merged,
+    sizes: &[usize],
+    aligned: &[bool],
+    views: Vec<Value>,
+    size: usize,
+) -> Round {
+    if space.folded == 0 {
+        // One element is folded into each.
+        space.shape.push(1);
+        space.strides.iter_mut().for_each(|strides| strides.push(0));
+        space.folded = 1;
+    }
+    let (count, length, kept, rank) = (
+        space.count(),
+        space.length(),
+        space.kept(),
+        space.shape.len(),
+    );
+    // Which neighbours in memory meet: the dimension with the smallest step of any view.
+    let step = |d: usize| {
+        let steps = space
+            .strides
+            .iter()
+            .map(|strides| strides[d].unsigned_abs());
+        steps.filter(|&step| step != 0).min()
+    };
+    let nearest = (0..rank)
+        .filter_map(|d| step(d).map(|step| (step, d)))
+        .min();
+    let columns = nearest.is_some_and(|(_, d)| d < kept);
+    let inner = if columns { kept - 1 } else { rank - 1 };
+    let ragged = !columns && space.folded == 1;
+    let (width, found) = space.accesses(Some(inner), ragged, sizes, aligned);
+    let accesses = length / width;
+    let (sharing, parts) = if columns {
+        let most = (THREADS / (count / width).max(1))
+            .min(length / PART)
+            .min(MOST_PARTS);
+        (
+            Sharing::Columns,
+            if length <= FEW { 1 } else { most.max(1) },
+        )
+    } else if accesses <= SHORT && (count >= MANY || accesses <= 1) {
+        (Sharing::Rows(1), 1)
+    } else if accesses <= MEDIUM && count >= MANY {
+        (Sharing::Rows(32), 1)
+    } else {
+        let most = accesses / (GROUP as usize * WORTH);
+        (Sharing::Rows(GROUP), (GROUPS / count).clamp(1, most.max(1)))
+    };
+    let threads = match sharing {
+        Sharing::Columns => count / width * parts,
+        Sharing::Rows(1) => count * parts,
+        Sharing::Rows(threads) => (count * parts).div_ceil((GROUP / threads) as usize),
+    };
+    let target_step = space.target.last().copied().unwrap_or(0);
+    let target = if columns && target_step == size as isize && width == 1 {
+        Inner::Vector
+    } else {
+        Inner::Apart
+    };
+    Round {
+        layout: Layout {
+            rank,
+            folded: space.folded,
+            width,
+            wide: wide(count.saturating_mul(length.max(parts))),
+            views: found
+                .into_iter()
+                .map(|inner| Access {
+                    dense: false,
+                    inner,
+                })
+                .collect(),
+            sharing: Some(sharing),
+            parts: parts > 1,
+            target,
+        },
+        of_parts: false,
+        threads,
+        count,
+        length,
+        parts,
+        space,
+        views,
+        target: Value::Target,
+    }
+}

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import hologram
+from hologram import _hologram
 from hologram import array as hp
-from hologram.array import core, emission
+from hologram.array import emission
 
 from standard import DEVICE, FLOATS, SIGNED, UNSIGNED, to_numpy
 
@@ -18,12 +19,11 @@ REALS = [*SIGNED, *UNSIGNED, *FLOATS]
 @contextmanager
 def by_programs():
     """Everything inside runs as programs, on whatever device."""
-    usual = core.fusion.run
-    core.fusion.run = emission.run
+    _hologram.by_programs(True)
     try:
         yield
     finally:
-        core.fusion.run = usual
+        _hologram.by_programs(False)
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .._hologram import Program
+from .._hologram import Buffer, Program
 from ..errors import UnsupportedError
 from .atlas import ATLAS, FIRST_HANDLE, MOST_VALUES, Registers, Writer, address, bytes_of, constant, empty, type_of
 from .devices import Device
@@ -310,26 +310,20 @@ def _plan(
 def run(
     device: Device,
     shape: tuple[int, ...],
-    steps: Any,
-    outputs: Sequence[tuple[int, Any]],
-    fold: tuple[str, int, Sequence[bool], Any] | None = None,
+    leaves: tuple[tuple[str, int, tuple[int, ...]], ...],
+    numbers: tuple[tuple[str, Any, str], ...],
+    steps: tuple[tuple[str, str, tuple[int, ...]], ...],
+    outputs: tuple[tuple[int, int, tuple[int, ...]], ...],
+    fold: tuple[str, int, tuple[bool, ...], int, tuple[int, ...]] | None,
+    buffers: list[Buffer],
+    target: Buffer | None,
 ) -> None:
-    """As `fusion.run`, by programs."""
-    buffers = [leaf.storage.buffer for leaf in steps.leaves] + [place.storage.buffer for _, place in outputs]
-    plan = _plan(
-        shape,
-        tuple([(leaf.type, leaf.offset, leaf.strides) for leaf in steps.leaves]),
-        # Of equal numbers 0.0 and -0.0 are two.
-        tuple([(number.type, number.value, repr(number.value)) for number in steps.numbers]),
-        tuple(steps.steps),
-        tuple([(value, place.offset, place.strides) for value, place in outputs]),
-        fold and (fold[0], fold[1], tuple(fold[2]), fold[3].offset, fold[3].strides),
-    )
+    """Computes an expression by programs, as `_plan` takes it; `buffers` are those of leaves and outputs, `target` the fold's."""
     executor = device.executor
-    for program, groups, shared_memory, partial, type in plan:
-        into = []
-        if fold:
-            into = [executor.allocate_unset(partial, type) if partial else fold[3].storage.buffer]
+    for program, groups, shared_memory, partial, type in _plan(shape, leaves, numbers, steps, outputs, fold):
+        into: list[Buffer] = []
+        if target is not None:
+            into = [executor.allocate_unset(partial, type) if partial else target]
         if groups:
             executor.start(program, groups, _BLOCK, shared_memory, FIRST_HANDLE, buffers + into)
         buffers = into

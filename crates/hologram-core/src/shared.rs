@@ -32,8 +32,6 @@ pub(crate) struct State {
     classes: u128,
     /// Whether submitted work is waited for at once.
     eager: bool,
-    /// A buffer that is read to wait for the device, made when it is first needed.
-    fence: Option<BufferHandle>,
 }
 
 /// Memory that a buffer owns.
@@ -52,7 +50,6 @@ impl Shared {
                 pending: Vec::new(),
                 classes: 0,
                 eager: kind.is_host(),
-                fence: None,
             }),
             orphans: Mutex::new(Vec::new()),
             host_operations: AtomicU64::new(0),
@@ -144,17 +141,12 @@ impl State {
         Ok(())
     }
 
-    /// Waits until the device is idle: a read comes after all that was submitted, and a ticket's wait need
-    /// not where nothing can have failed.
+    /// Waits until the device is idle: a ticket's wait need not where nothing can have failed.
     pub fn drain(&mut self) -> Result<()> {
         if self.eager {
             return Ok(());
         }
-        let fence = match self.fence {
-            Some(fence) => fence,
-            None => *self.fence.insert(self.backend.allocate_buffer(4)?),
-        };
-        Ok(self.backend.copy_from_buffer_at(fence, 0, &mut [0; 4])?)
+        Ok(self.backend.wait_idle()?)
     }
 
     /// Waits for the tickets of everything submitted; of several failures the first counts.

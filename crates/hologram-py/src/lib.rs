@@ -11,7 +11,7 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
-mod expression;
+mod graph;
 mod interrupt;
 mod names;
 mod ops;
@@ -27,7 +27,23 @@ mod _hologram {
     #[pymodule_export]
     use super::executor::{backends, PyExecutor};
     #[pymodule_export]
-    use super::expression::PyExpression;
+    use super::graph::alone::PyAlone;
+    #[pymodule_export]
+    use super::graph::array::{new, over, recorded, value_of, PyArray};
+    #[pymodule_export]
+    use super::graph::assign::{assign, copied, replace};
+    #[pymodule_export]
+    use super::graph::compute::fold;
+    #[pymodule_export]
+    use super::graph::element::set_element_types;
+    #[pymodule_export]
+    use super::graph::elementwise::Elementwise;
+    #[pymodule_export]
+    use super::graph::node::recorded_operations;
+    #[pymodule_export]
+    use super::graph::storage::PyStorage;
+    #[pymodule_export]
+    use super::graph::value::{number, step, PyValue};
     #[pymodule_export]
     use super::ops::{
         binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, reduce, scalar, softmax,
@@ -35,4 +51,9 @@ mod _hologram {
     };
     #[pymodule_export]
     use super::program::PyProgram;
+
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        super::process::count_forks()
+    }
 }

@@ -8,13 +8,42 @@ use pyo3::prelude::*;
 
 use crate::errors::exception;
 
-/// The process that opened a device first; 0 before that.
+/// Forks between the process that loaded the module and this one.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+/// One more than `FORKS` of the process that opened a device first; 0 before that.
 static OPENED: AtomicU32 = AtomicU32::new(0);
+
+/// Counts forks from now on. Asking the system for the process's number instead costs a call of it for every buffer.
+///
+/// # Errors
+/// The system has no memory for it.
+#[cfg(unix)]
+pub fn count_forks() -> PyResult<()> {
+    extern "C" fn forked() {
+        FORKS.fetch_add(1, Ordering::AcqRel);
+    }
+    // SAFETY: the handler only adds to an atomic number, which a child may do at any time; the system forgets it with the module.
+    match unsafe { libc::pthread_atfork(None, None, Some(forked)) } {
+        0 => Ok(()),
+        code => Err(std::io::Error::from_raw_os_error(code).into()),
+    }
+}
+
+/// There are no forks.
+#[cfg(not(unix))]
+pub fn count_forks() -> PyResult<()> {
+    Ok(())
+}
+
+/// Number of forks between the process that loaded the module and this one.
+pub fn forks() -> u32 {
+    FORKS.load(Ordering::Acquire)
+}
 
 /// Whether this process was forked from one that had opened a device.
 fn forked() -> bool {
     let opened = OPENED.load(Ordering::Acquire);
-    opened != 0 && opened != std::process::id()
+    opened != 0 && opened != forks() + 1
 }
 
 /// An error if this process was forked from one that had opened a device.
@@ -33,7 +62,7 @@ pub fn check() -> PyResult<()> {
 /// Those of [`check`].
 pub fn opens() -> PyResult<()> {
     check()?;
-    OPENED.store(std::process::id(), Ordering::Release);
+    OPENED.store(forks() + 1, Ordering::Release);
     Ok(())
 }
 

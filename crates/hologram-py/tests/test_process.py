@@ -140,6 +140,31 @@ def test_a_fork_does_not_wait_for_arrays_of_other_threads():
     assert run_in_child("spawn", sum_of_an_array_in_a_fork) == SIZE
 
 
+@FORK
+@WARNS
+def test_a_forked_process_is_told_so_by_arrays():
+    with hologram.device("cpu"):
+        x = hp.ones(SIZE)
+        recorded, view = x + 1, x[::2]
+        waiting = threading.Thread(target=lambda: [float(hp.sum(x)) for _ in range(50)])
+        waiting.start()
+
+    def work(send):
+        found = [
+            refused(recorded.compute),
+            refused(lambda: hp.sum(x)),
+            refused(lambda: hp.zeros(3)),
+            refused(lambda: view.__setitem__(0, 1)),
+            refused(lambda: hp.add(x, 1, out=x)),
+            (x * 2).pending,
+        ]
+        send.send(found)
+
+    assert run_in_child("fork", work) == [True] * 6
+    waiting.join()
+    assert float(recorded[0]) == 2
+
+
 @pytest.mark.parametrize(
     "use",
     [

@@ -168,6 +168,14 @@ pub trait Backend: Send {
         len: usize,
     ) -> Result<()>;
 
+    /// Waits until everything that was submitted or started has ended.
+    ///
+    /// # Errors
+    /// The device's own; faults of programs are given by [`Backend::wait`] alone.
+    fn wait_idle(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Where a buffer's bytes lie in the host's memory, after everything submitted; `None` on devices
     /// with memory of their own. Valid until the buffer is freed; for zero bytes it may be dangling.
     ///

@@ -270,6 +270,10 @@ impl Backend for MetalBackend {
         unsafe { self.launch_expression(expression, views) }
     }
 
+    fn wait_idle(&mut self) -> Result<()> {
+        self.stream.wait().map_err(device_error)
+    }
+
     fn allocate_buffer(&mut self, size: usize) -> Result<BufferHandle> {
         self.memory.allocate_buffer(&self.stream, size, true)
     }

@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Buffer as SupportsBuffer
 
+from .array.devices import Device
+from .array.dtypes import DType
+
 _BackendName = Literal["auto", "cpu", "interpreter", "metal", "cuda"]
 _Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
 
@@ -208,34 +211,153 @@ class Program:
         """The serialised form."""
     def __len__(self) -> int: ...
 
-_View = tuple[Buffer, int, Sequence[int]]
+@final
+class Storage:
+    """A buffer that arrays and recorded operations share."""
+
+    exported: bool
+    """Whether something outside of this package sees the memory and may change it at any time; operations on it are then
+    computed at once."""
+
+    @property
+    def buffer(self) -> Buffer:
+        """The buffer."""
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+    def host_bytes(self) -> NDArray[np.uint8]:
+        """All bytes: the memory itself where the device's is the host's, else a copy."""
 
 @final
-class Expression:
-    """Elementwise steps of strided views and a fold of them, in one pass over the host's memory."""
+class Array:
+    """Elements of one type in a shape, on a device; made by `hologram.asarray` and the functions of `hologram.array`.
 
-    def __new__(
-        cls,
-        operands: Sequence[str],
-        scalars: Sequence[str],
-        steps: Sequence[tuple[str, str, Sequence[int]]],
-        outputs: Sequence[int],
-        fold: tuple[str, int] | None,
-    ) -> Self:
-        """Types of operands and scalars; steps as (operation, type, values), values being operands, scalars and steps in this
-        order; the values that are written; the fold as (operation, value)."""
-    def run(
+    Elementwise operations are recorded and computed together when a value is needed. Slices, transposes, broadcasts and most
+    reshapes are views: they share memory, and what is written through one is seen through the others.
+    `hologram.array.operators` gives it its operators and further methods.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+    @property
+    def device(self) -> Device:
+        """Where they are."""
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one index to the next along each dimension, as NumPy's; computes the array."""
+    @property
+    def pending(self) -> bool:
+        """Whether operations are recorded that were not computed yet."""
+    def data(self) -> tuple[Storage, int, tuple[int, ...]]:
+        """Memory, offset and strides in elements, computed now if they were not."""
+    def compute(self) -> Self:
+        """Computes what is recorded; the array itself."""
+    def view(self, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
+        """The same memory in another shape; offset and strides in elements."""
+
+@final
+class Value:
+    """Elements in memory, a number, or the result of a step, over the shape of a graph of recorded operations."""
+
+    @property
+    def type(self) -> str:
+        """Type of the elements."""
+
+@final
+class Elementwise:
+    """An elementwise function that is one step on elements of some kinds."""
+
+    def __new__(cls, operation: str, kinds: Sequence[str], truth: bool = False) -> Self: ...
+    def unary(self, x: Any, /) -> Array | None:
+        """Records the step of one array; None where that takes more: another kind, halves."""
+    def binary(self, x1: Any, x2: Any, /) -> Array | None:
+        """Records the step of two arrays of one type and device, or of an array and a number of its kind; None where that takes
+        more: other kinds, halves, types that are promoted, shapes that do not broadcast."""
+    def choice(self, condition: Any, x1: Any, x2: Any, /) -> Array | None:
+        """Records the choice of one of two values by truths, as `binary` does."""
+
+@final
+class Alone:
+    """The lock of all arrays: in a `with`, no other thread computes one or writes its memory."""
+
+    def __enter__(self) -> None: ...
+    def __exit__(
         self,
-        ex: Executor,
-        shape: Sequence[int],
-        operands: Sequence[_View],
-        scalars: Sequence[float],
-        outputs: Sequence[_View],
-        folded: Sequence[bool] | None = None,
-        target: _View | None = None,
-    ) -> None:
-        """Computes it. A view is a buffer, its first element, and elements along each dimension; the target's are 0 along
-        folded ones."""
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+def set_element_types(types: Sequence[DType], /) -> None:
+    """Says which element types there are, once."""
+
+def number(value: float, type: str, /) -> Value:
+    """A number as an element of a type, by the buffer's name."""
+
+def step(operation: str, of: str, args: Sequence[Value], type: str, shape: tuple[int, ...], /) -> Value:
+    """A step: `operation` on elements of type `of`, which gives elements of a type in a shape. Truths are uint8, 0 or 1; the
+    operation "convert.float32" converts to float32."""
+
+def value_of(array: Array, shape: tuple[int, ...], /) -> Value:
+    """The array as part of a graph of a shape: its own graph, if the shape is its own, else its memory, broadcast.
+
+    Raises:
+        ShapeError: it does not broadcast to it.
+    """
+
+def recorded(value: Value, shape: tuple[int, ...], dtype: DType, device: Device, /) -> Array:
+    """An array that shows a value; computed at once where the graph is large or reads memory that may change."""
+
+def over(
+    storage: Storage, shape: tuple[int, ...], dtype: DType, offset: int = 0, strides: tuple[int, ...] | None = None
+) -> Array:
+    """An array over memory; offset and strides in elements, row-major unless strides are given."""
+
+def new(device: Device, shape: tuple[int, ...], dtype: DType, zeroed: bool = False) -> Array:
+    """A new row-major array, whose elements are all written next unless they are `zeroed`.
+
+    Raises:
+        OutOfMemoryError: the device has no such memory.
+    """
+
+def fold(operation: str, value: Value, array: Array, axes: Sequence[int], keepdims: bool, dtype: DType, /) -> Array:
+    """The fold of a value, made from `array`'s graph, along axes of the array's shape. Elements of the result are `dtype`'s
+    buffer type.
+
+    A recorded array is computed on the way and not kept the first time; the second time it is kept.
+    """
+
+def copied(array: Array, /) -> Array:
+    """The elements in memory of their own, row-major."""
+
+def assign(target: Array, source: Array, /) -> None:
+    """Writes the elements of an array of the same type, which broadcasts, into the memory of another. What was recorded before
+    and reads that memory is computed first.
+
+    Raises:
+        ShapeError: the source does not broadcast to the target.
+    """
+
+def replace(target: Array, source: Array, /) -> None:
+    """Makes an array what another of the same shape, type and device is, which nobody else sees: written into its memory, or
+    recorded where both are."""
+
+def recorded_operations() -> int:
+    """Number of recorded operations that something still needs, for tests."""
 
 def gemm_at(
     ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int

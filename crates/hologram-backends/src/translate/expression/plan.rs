@@ -149,6 +149,13 @@ pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
     }
 }
 
+/// Elements of a view over a shape, each once.
+fn elements(strides: &[isize], shape: &[usize]) -> usize {
+    let dims = strides.iter().zip(shape);
+    let own = dims.filter(|(&stride, _)| stride != 0);
+    own.map(|(_, &extent)| extent).product()
+}
+
 fn sizes(expression: &Expression) -> Vec<usize> {
     let outputs = expression.output_types();
     let all = expression.operand_types().iter().chain(&outputs);
@@ -169,10 +176,9 @@ struct Merged {
 impl Merged {
     fn new(space: &Space) -> Self {
         // The view that tells how far dimensions are apart in memory: what is written, or the one with most elements.
-        let reach = |strides: &&Vec<isize>| strides.iter().filter(|&&stride| stride != 0).count();
         let leading = match space.target.is_empty() {
             true => space.strides.last(),
-            false => space.strides.iter().rev().max_by_key(reach),
+            false => space.strides.iter().max_by_key(|strides| elements(strides, &space.shape)),
         };
         let far = |d: usize| leading.map_or(0, |strides| strides[d].unsigned_abs());
         let mut dims: Vec<usize> = (0..space.shape.len())
@@ -335,17 +341,15 @@ fn fold(
         space.kept(),
         space.shape.len(),
     );
-    // Which neighbours in memory meet: the dimension with the smallest step of any view.
+    // Which neighbours in memory meet: the dimension with the smallest step of a view that is read or written whole.
+    let reach = |strides: &Vec<isize>| elements(strides, &space.shape);
+    let most = space.strides.iter().map(reach).max();
     let step = |d: usize| {
-        let steps = space
-            .strides
-            .iter()
-            .map(|strides| strides[d].unsigned_abs());
+        let whole = space.strides.iter().filter(|&strides| Some(reach(strides)) == most);
+        let steps = whole.map(|strides| strides[d].unsigned_abs());
         steps.filter(|&step| step != 0).min()
     };
-    let nearest = (0..rank)
-        .filter_map(|d| step(d).map(|step| (step, d)))
-        .min();
+    let nearest = (0..rank).filter_map(|d| step(d).map(|step| (step, d))).min();
     let columns = nearest.is_some_and(|(_, d)| d < kept);
     let inner = if columns { kept - 1 } else { rank - 1 };
     let ragged = !columns && space.folded == 1;

@@ -11,7 +11,6 @@ from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
 from .elementwise import astype, fitting, where
-from .graph import Number
 from .interchange import from_dlpack
 from .layout import shape_of
 from .manipulation import broadcast_to, expand_dims
@@ -97,7 +96,7 @@ def full(shape: Shape, fill_value: complex, *, dtype: Any = None, device: str | 
         number = float(fill_value)  # type: ignore[arg-type]
     else:
         number = fitting(int(fill_value), to)  # type: ignore[arg-type]
-    return core.recorded(Number(number, to.buffer), extents, to, at)
+    return core.recorded(core.number(number, to.buffer), extents, to, at)
 
 
 def _like(x: Array, dtype: Any, device: str | Device | None) -> dict[str, Any]:

@@ -16,24 +16,36 @@ __all__ = ["Device", "all_devices", "default_device", "device_of", "executor"]
 
 _NAMES = ("cpu", "metal", "cuda")
 _executors: dict[str, Executor] = {}
+_devices: dict[str, "Device"] = {}
 _chosen: ContextVar[tuple["Device", ...]] = ContextVar("hologram_device", default=())
 
 
 class Device:
-    """Where arrays live: `hologram.device("cuda")`. Equal to its name; in a `with`, where arrays are made.
+    """Where arrays live: `hologram.device("cuda")`, one object for each device. Equal to its name; in a `with`, where arrays are
+    made.
 
     >>> with hologram.device("cpu"):
     ...     x = hologram.asarray([1.0, 2.0])
     """
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "on_host")
 
-    def __init__(self, name: "str | Device"):
-        self.name: str = name.name if isinstance(name, Device) else name
-        if self.name == "auto":
-            self.name = get_default_backend()
-        if self.name not in _NAMES:
+    name: str
+    on_host: bool
+    """Whether its memory is the host's."""
+
+    def __new__(cls, name: "str | Device") -> "Device":
+        wanted = name.name if isinstance(name, Device) else name
+        if wanted == "auto":
+            wanted = get_default_backend()
+        if wanted not in _NAMES:
             raise ArgumentError(f"device: {name!r} is none of auto, {', '.join(_NAMES)}")
+        found = _devices.get(wanted)
+        if found is None:
+            made = super().__new__(cls)
+            made.name, made.on_host = wanted, wanted == "cpu"
+            found = _devices.setdefault(wanted, made)
+        return found
 
     @property
     def executor(self) -> Executor:
@@ -49,7 +61,7 @@ class Device:
         _chosen.set(_chosen.get()[:-1])
 
     def __eq__(self, other: object) -> bool:
-        return self.name == (other.name if isinstance(other, Device) else other)
+        return self is other or self.name == other
 
     def __hash__(self) -> int:
         return hash(self.name)

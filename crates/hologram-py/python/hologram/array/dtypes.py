@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._hologram import set_element_types
 from ..errors import DTypeError
 
 __all__ = [
@@ -108,6 +109,7 @@ ALL = (
     bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
     float16, bfloat16, float32, float64, complex64, complex128,
 )  # fmt: skip
+set_element_types(ALL)
 _BY_NAME = {dtype.name: dtype for dtype in ALL}
 _BY_TYPE = {_bool: bool, int: int64, float: float64, complex: complex128}
 

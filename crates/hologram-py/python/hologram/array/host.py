@@ -37,7 +37,7 @@ def from_numpy(values: Any, device: Device, dtype: DType | None = None) -> Array
     storage, _, _ = made.data()
     if made.size == 0:
         return made
-    if device == "cpu":
+    if device.on_host:
         with np.errstate(all="ignore"):
             np.copyto(view(made), values, casting="unsafe")
     else:
@@ -64,7 +64,7 @@ def call(function: Callable[..., Any], *arguments: Any, device: Device, result: 
 
 def ufunc(function: np.ufunc, *arguments: Any, device: Device, shape: tuple[int, ...], dtype: DType) -> Array:
     """Calls an elementwise function of NumPy's; on the processor it writes where the result is to be."""
-    if device != "cpu" or dtype in ("bfloat16",):
+    if not device.on_host or dtype in ("bfloat16",):
         return call(function, *arguments, device=device, result=dtype)
     seen = [view(a) if isinstance(a, Array) else a for a in arguments]
     made = core.new(device, shape, dtype)

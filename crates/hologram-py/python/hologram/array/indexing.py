@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from . import core, host
-from .core import Array
+from .core import Array, into
 from .elementwise import astype, check_kind, common_device
 from .layout import axis_of
 
@@ -96,14 +96,15 @@ def put(x: Array, key: Any, value: Any) -> None:
     core.assign(x, host.from_numpy(changed, x.device, x.dtype))
 
 
-def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | None = None) -> Array:
     """Elements of an axis by their indices, on the host."""
     check_kind("take", indices.dtype, ("int", "uint"))
     if axis is None and x.ndim != 1:
         raise ShapeError(f"axis: name one, the array has {x.ndim} dimensions")
     at = 0 if axis is None else axis_of(axis, x.ndim)
     common_device([x, indices])
-    return host.call(lambda values, at_: np.take(values, at_, axis=at), x, indices, device=x.device, result=x.dtype)
+    found = host.call(lambda values, at_: np.take(values, at_, axis=at), x, indices, device=x.device, result=x.dtype)
+    return into(out, found)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:

@@ -21,7 +21,7 @@ _HOST = (1, 0)
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
     """The elements as NumPy's array: the memory itself on the processor, a copy from elsewhere."""
-    if copy is False and x.device != "cpu":
+    if copy is False and not x.device.on_host:
         raise ArgumentError(f"copy: the memory is {x.device}'s own, it is read by a copy")
     values = host.view(x)
     if dtype is not None and np.dtype(dtype) != values.dtype:
@@ -30,7 +30,7 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
         return values.astype(dtype)
     if copy:
         return values.copy()
-    if x.device == "cpu":
+    if x.device.on_host:
         storage, _, _ = x.data()
         storage.exported = True
     return values
@@ -52,7 +52,7 @@ def dlpack(
         raise BufferError("stream: host memory has none")
     if dl_device is not None and tuple(dl_device) != _HOST:
         raise BufferError(f"dl_device: {dl_device}, only host memory {_HOST} is given")
-    if x.device != "cpu" and (copy is False or copy is None and dl_device is None):
+    if not x.device.on_host and (copy is False or copy is None and dl_device is None):
         raise BufferError(f"the memory is {x.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
     if x.dtype is dtypes.bfloat16:
         storage, offset, strides = x.data()

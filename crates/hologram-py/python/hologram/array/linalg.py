@@ -10,7 +10,7 @@ import numpy as np
 from .. import _hologram as _native
 from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
-from .core import Array
+from .core import Array, into
 from .dtypes import DType
 from .elementwise import abs, astype, check_kind, common_device, conj, multiply, not_equal, pow, sqrt, square, subtract
 from .indexing import basic_view
@@ -35,11 +35,15 @@ def _pair(name: str, x1: Array, x2: Array) -> tuple[Array, Array, DType]:
     return astype(x1, dtype, copy=False), astype(x2, dtype, copy=False), dtype
 
 
-def matmul(x1: Array, x2: Array, /) -> Array:
+def matmul(x1: Array, x2: Array, /, *, out: Array | None = None) -> Array:
     """Products of matrices, of all pairs of a batch; an array of one dimension is a row on the left, a column on the right.
 
     Floats on the device, with sums in float32 for halves; integers and complex numbers on the host.
     """
+    return into(out, _matmul(x1, x2))
+
+
+def _matmul(x1: Array, x2: Array) -> Array:
     if x1.ndim == 0 or x2.ndim == 0:
         raise ShapeError("matmul: a number is no matrix; use multiply")
     a, b, dtype = _pair("matmul", x1, x2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
-from .core import Array
+from .core import Array, into
 from .elementwise import astype, common_device
 from .indexing import basic_view
 from .layout import axes_of, axis_of, broadcast_strides, shape_of, size_of
@@ -29,8 +29,12 @@ def broadcast_arrays(*arrays: Array) -> list[Array]:
     return [broadcast_to(x, shape) for x in arrays]
 
 
-def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, out: Array | None = None) -> Array:
     """Arrays one after the other along an axis; flat if it is None."""
+    return into(out, _concatenated(arrays, axis))
+
+
+def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
     parts = list(arrays)
     if not parts:
         raise ArgumentError("arrays: none given")
@@ -147,13 +151,13 @@ def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
     return basic_view(x, tuple(0 if d in axes else slice(None) for d in range(x.ndim)))
 
 
-def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None) -> Array:
     """Arrays of one shape along a new axis."""
     parts = list(arrays)
     if any(part.shape != parts[0].shape for part in parts):
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
     at = axis_of(axis, parts[0].ndim + 1)
-    return concat([expand_dims(part, axis=at) for part in parts], axis=at)
+    return concat([expand_dims(part, axis=at) for part in parts], axis=at, out=out)
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:

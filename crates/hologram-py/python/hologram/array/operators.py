@@ -13,8 +13,10 @@ from .devices import Device
 from .layout import axes_of
 
 _OTHERS = (Array, bool, int, float, complex)
+# Types of these themselves, which most operands are.
+_EXACT = frozenset(_OTHERS)
 
-_BINARY = {
+_BINARY: dict[str, Callable[..., Array]] = {
     "add": elementwise.add,
     "sub": elementwise.subtract,
     "mul": elementwise.multiply,
@@ -56,6 +58,8 @@ def _operand(other: Any, like: Array) -> Any:
 
 def _forward(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
+        if type(other) in _EXACT:
+            return function(self, other)
         other = _operand(other, self)
         return function(self, other) if isinstance(other, _OTHERS) else NotImplemented
 
@@ -64,6 +68,8 @@ def _forward(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
 
 def _reflected(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
+        if type(other) in _EXACT:
+            return function(other, self)
         other = _operand(other, self)
         return function(other, self) if isinstance(other, _OTHERS) else NotImplemented
 
@@ -72,18 +78,16 @@ def _reflected(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
 
 def _in_place(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
-        other = _operand(other, self)
-        if not isinstance(other, _OTHERS):
-            return NotImplemented
+        if type(other) not in _EXACT:
+            other = _operand(other, self)
+            if not isinstance(other, _OTHERS):
+                return NotImplemented
         result = function(self, other)
         if result.dtype is not self.dtype:
             raise DTypeError(f"in place: the result is {result.dtype.name}, the array {self.dtype.name}")
         if result.shape != self.shape:
             raise ValueError(f"in place: the result has shape {result.shape}, the array {self.shape}")
-        if self.pending:
-            core.adopt(self, result)
-        else:
-            core.assign(self, result, consume=True)
+        core.replace(self, result)
         return self
 
     return method

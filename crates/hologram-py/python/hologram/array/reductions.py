@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import ArgumentError
 from . import core, dtypes, host
-from .core import Array
+from .core import Array, Value, into, step
 from .dtypes import DType
 from .elementwise import as_value, astype, check_kind, computed_in, divide, sqrt, square, subtract
-from .graph import Node, Value
 from .indexing import basic_view
 from .layout import axes_of, axis_of
 from .manipulation import concat
@@ -48,14 +47,14 @@ def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims:
     return _fold(fold, x, axis, keepdims, to)
 
 
-def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Sum along axes; of integers in 64 bits, which wrap."""
-    return _total(np.sum, "sum", x, axis, dtype, keepdims)
+    return into(out, _total(np.sum, "sum", x, axis, dtype, keepdims))
 
 
-def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Product along axes; of integers in 64 bits, which wrap."""
-    return _total(np.prod, "product", x, axis, dtype, keepdims)
+    return into(out, _total(np.prod, "product", x, axis, dtype, keepdims))
 
 
 def _numpy_axis(axis: Axis) -> Any:
@@ -70,14 +69,14 @@ def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
     return _fold("maximum" if name == "max" else "minimum", x, axes, keepdims, x.dtype)
 
 
-def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The largest element along axes; NaN if one is."""
-    return _extreme("max", x, axis, keepdims)
+    return into(out, _extreme("max", x, axis, keepdims))
 
 
-def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The smallest element along axes; NaN if one is."""
-    return _extreme("min", x, axis, keepdims)
+    return into(out, _extreme("min", x, axis, keepdims))
 
 
 def _count(x: Array, axis: Axis) -> int:
@@ -87,17 +86,19 @@ def _count(x: Array, axis: Axis) -> int:
     return count
 
 
-def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Mean along axes, NaN of none; integers are converted to float64."""
     check_kind("mean", x.dtype, _NUMBERS)
     if x.dtype.kind == "complex":
-        return host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device)
+        return into(out, host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device))
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
     total = _fold("sum", x, axis, keepdims, computed_in(dtype))
-    return astype(divide(total, float(_count(x, axis))), dtype, copy=False)
+    return into(out, astype(divide(total, float(_count(x, axis))), dtype, copy=False))
 
 
-def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def var(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None
+) -> Array:
     """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
     check_kind("var", x.dtype, ("int", "uint", "float"))
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
@@ -106,12 +107,12 @@ def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
     total = _fold("sum", deviation, axis, keepdims, wide.dtype)
     count = _count(x, axis) - correction
     # As NumPy: no number of freedoms is below zero.
-    return astype(divide(total, float(count if count > 0 else 0)), dtype, copy=False)
+    return into(out, astype(divide(total, float(count if count > 0 else 0)), dtype, copy=False))
 
 
-def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None) -> Array:
     """Standard deviation along axes: the root of `var`."""
-    return sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+    return into(out, sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims)))
 
 
 def _truth(x: Array) -> Value:
@@ -120,32 +121,32 @@ def _truth(x: Array) -> Value:
     return as_value(x, dtypes.bool, x.shape)
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether all elements along axes are true or not zero; of none they are."""
     found = core.fold("minimum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.uint8)
     # The smallest of none is 255.
-    return astype(found, dtypes.bool)
+    return into(out, astype(found, dtypes.bool))
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether one element along axes is true or not zero; of none none is."""
-    return core.fold("maximum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool)
+    return into(out, core.fold("maximum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool))
 
 
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """How many elements along axes are true or not zero."""
-    number = Node("convert.int64", "uint8", (_truth(x),), "int64", x.shape)
-    return core.fold("sum", number, x, axes_of(axis, x.ndim), keepdims, dtypes.int64)
+    number = step("convert.int64", "uint8", (_truth(x),), "int64", x.shape)
+    return into(out, core.fold("sum", number, x, axes_of(axis, x.ndim), keepdims, dtypes.int64))
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Index of the first largest element along an axis, on the host."""
-    return _arg(np.argmax, "argmax", x, axis, keepdims)
+    return into(out, _arg(np.argmax, "argmax", x, axis, keepdims))
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Index of the first smallest element along an axis, on the host."""
-    return _arg(np.argmin, "argmin", x, axis, keepdims)
+    return into(out, _arg(np.argmin, "argmin", x, axis, keepdims))
 
 
 def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
@@ -155,14 +156,14 @@ def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -
     return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
 
 
-def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:
     """Sums of the elements up to each along an axis, on the host."""
-    return _cumulative(np.cumulative_sum, "cumulative_sum", x, axis, dtype, include_initial)
+    return into(out, _cumulative(np.cumulative_sum, "cumulative_sum", x, axis, dtype, include_initial))
 
 
-def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:
+def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:
     """Products of the elements up to each along an axis, on the host."""
-    return _cumulative(np.cumulative_prod, "cumulative_prod", x, axis, dtype, include_initial)
+    return into(out, _cumulative(np.cumulative_prod, "cumulative_prod", x, axis, dtype, include_initial))
 
 
 def _cumulative(function: Any, name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
@@ -173,7 +174,7 @@ def _cumulative(function: Any, name: str, x: Array, axis: int | None, dtype: Any
     at = 0 if axis is None else axis_of(axis, x.ndim)
     shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
     given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
-    if x.device != "cpu":
+    if not x.device.on_host:
         return host.call(function, x, **given, device=x.device)
     # Into the memory of the result.
     x.device.executor.count_host_operation()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from . import core, dtypes, host
-from .core import Array
+from .core import Array, into
 from .elementwise import check_kind
 from .layout import axis_of
 
@@ -18,17 +18,20 @@ def _kind(stable: bool) -> Any:
     return "stable" if stable else None
 
 
-def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+def sort(
+    x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, out: Array | None = None
+) -> Array:
     """Elements in order along an axis, NaN at the end; zeros of both signs in any order."""
     check_kind("sort", x.dtype, _ORDERED)
     at = axis_of(axis, x.ndim)
 
-    if x.device != "cpu":
-        return host.call(lambda seen: _sorted(seen.copy(), at, descending), x, device=x.device, result=x.dtype)
+    if not x.device.on_host:
+        found = host.call(lambda seen: _sorted(seen.copy(), at, descending), x, device=x.device, result=x.dtype)
+        return into(out, found)
     x.device.executor.count_host_operation()
     made = core.copied(x)
     _sorted(host.view(made), at, descending)
-    return made
+    return into(out, made)
 
 
 def _sorted(values: np.ndarray[Any, Any], axis: int, descending: bool) -> np.ndarray[Any, Any]:

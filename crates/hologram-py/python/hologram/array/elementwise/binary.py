@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core import Array
+from ..core import Array, Elementwise, Value, into
 from .conversion import on_host
-from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, Rule, check_kind, operands, record
+from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, operands, record
 
 
 def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth: bool = False, floats: bool = False) -> Array:
@@ -26,62 +26,71 @@ def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth:
     return record(rule, inputs, dtype, shape, device, result)
 
 
-def add(x1: Any, x2: Any, /) -> Array:
-    """x1 + x2; integers wrap."""
-    return binary("add", x1, x2, lambda t, a, b: t("add", a, b), NUMBERS)
+def of_two(
+    name: str,
+    operation: str,
+    kinds: Sequence[str],
+    meaning: str,
+    truth: bool = False,
+    floats: bool = False,
+    swapped: bool = False,
+) -> OfTwo:
+    """A function that is one step: of arrays of one type, or of an array and a number of its kind, recorded at once. `swapped`:
+    the step is of x2 and x1; the others are `binary`'s."""
+    recorded = Elementwise(operation, kinds, truth).binary
+
+    def rule(t: Typed, a: Value, b: Value) -> Value:
+        if swapped:
+            a, b = b, a
+        return t.truth(operation, a, b) if truth else t(operation, a, b)
+
+    def function(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
+        made = recorded(x2, x1) if swapped else recorded(x1, x2)
+        if made is None:
+            made = binary(name, x1, x2, rule, kinds, truth, floats)
+        return made if out is None else into(out, made)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
 
 
-def subtract(x1: Any, x2: Any, /) -> Array:
-    """x1 - x2; integers wrap."""
-    return binary("subtract", x1, x2, lambda t, a, b: t("sub", a, b), NUMBERS)
+add = of_two("add", "add", NUMBERS, "x1 + x2; integers wrap.")
+subtract = of_two("subtract", "sub", NUMBERS, "x1 - x2; integers wrap.")
+multiply = of_two("multiply", "mul", NUMBERS, "x1 * x2; integers wrap.")
+divide = of_two("divide", "div", ("float", "complex"), "x1 / x2; integers are converted to float64.", floats=True)
 
 
-def multiply(x1: Any, x2: Any, /) -> Array:
-    """x1 * x2; integers wrap."""
-    return binary("multiply", x1, x2, lambda t, a, b: t("mul", a, b), NUMBERS)
-
-
-def divide(x1: Any, x2: Any, /) -> Array:
-    """x1 / x2; integers are converted to float64."""
-    return binary("divide", x1, x2, lambda t, a, b: t("div", a, b), ("float", "complex"), floats=True)
-
-
-def floor_divide(x1: Any, x2: Any, /) -> Array:
+def floor_divide(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """The quotient rounded down; integers divided by zero give 0. Of floats on a GPU on the host."""
-    return _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide)
+    return into(out, _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide))
 
 
-def remainder(x1: Any, x2: Any, /) -> Array:
+def remainder(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """What floor_divide leaves, with the divisor's sign; of integers by zero 0. Of floats on a GPU on the host."""
-    return _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder)
+    return into(out, _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder))
 
 
 def _quotient(name: str, x1: Any, x2: Any, rule: Rule, numpy: np.ufunc) -> Array:
     inputs, dtype, device, shape = operands(name, x1, x2)
     check_kind(name, dtype, REALS)
-    if dtype.kind == "float" and device != "cpu":
+    if dtype.kind == "float" and not device.on_host:
         return on_host(numpy, inputs, dtype, device, shape, dtype)
     return record(rule, inputs, dtype, shape, device, dtype)
 
 
-def maximum(x1: Any, x2: Any, /) -> Array:
-    """The larger one; NaN if one is."""
-    return binary("maximum", x1, x2, lambda t, a, b: t("maximum", a, b), REALS)
+maximum = of_two("maximum", "maximum", REALS, "The larger one; NaN if one is.")
+minimum = of_two("minimum", "minimum", REALS, "The smaller one; NaN if one is.")
 
 
-def minimum(x1: Any, x2: Any, /) -> Array:
-    """The smaller one; NaN if one is."""
-    return binary("minimum", x1, x2, lambda t, a, b: t("minimum", a, b), REALS)
-
-
-def atan2(x1: Any, x2: Any, /) -> Array:
+def atan2(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """Arc tangent of x1 / x2, in the quadrant of both; on the device where that is the processor, else on the host."""
     inputs, dtype, device, shape = operands("atan2", x1, x2)
     dtype = dtypes.float64 if dtype.kind in INTS else dtype
     check_kind("atan2", dtype, FLOATS)
-    if device != "cpu":
-        return on_host(np.arctan2, inputs, dtype, device, shape, dtype)
-    return record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype)
+    if not device.on_host:
+        return into(out, on_host(np.arctan2, inputs, dtype, device, shape, dtype))
+    return into(out, record(lambda t, a, b: t("atan2", a, b), inputs, dtype, shape, device, dtype))
 
 
 def _host_binary(name: str, x1: Any, x2: Any, function: np.ufunc) -> Array:
@@ -91,25 +100,27 @@ def _host_binary(name: str, x1: Any, x2: Any, function: np.ufunc) -> Array:
     return on_host(function, inputs, dtype, device, shape, dtype)
 
 
-def copysign(x1: Any, x2: Any, /) -> Array:
+def copysign(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """Magnitude of x1 with the sign of x2, on the host."""
-    return _host_binary("copysign", x1, x2, np.copysign)
+    return into(out, _host_binary("copysign", x1, x2, np.copysign))
 
 
-def hypot(x1: Any, x2: Any, /) -> Array:
+def hypot(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """Square root of x1^2 + x2^2, on the host."""
-    return _host_binary("hypot", x1, x2, np.hypot)
+    return into(out, _host_binary("hypot", x1, x2, np.hypot))
 
 
-def logaddexp(x1: Any, x2: Any, /) -> Array:
+def logaddexp(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """log(exp(x1) + exp(x2)), on the host."""
-    return _host_binary("logaddexp", x1, x2, np.logaddexp)
+    return into(out, _host_binary("logaddexp", x1, x2, np.logaddexp))
 
 
-def nextafter(x1: Any, x2: Any, /) -> Array:
+def nextafter(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """The number next to x1 towards x2, on the host."""
-    return _host_binary("nextafter", x1, x2, np.nextafter)
+    return into(out, _host_binary("nextafter", x1, x2, np.nextafter))
 
+
+_product = Elementwise("mul", REALS).binary
 
 # Whole powers that are products, for numbers.
 _POWERS: dict[float, Rule] = {
@@ -119,8 +130,15 @@ _POWERS: dict[float, Rule] = {
 }
 
 
-def pow(x1: Any, x2: Any, /) -> Array:
+def pow(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """x1 to the x2; of integers and complex numbers on the host."""
+    return into(out, _power(x1, x2))
+
+
+def _power(x1: Any, x2: Any) -> Array:
+    made = _product(x1, x1) if type(x2) is int and x2 == 2 else None
+    if made is not None:
+        return made
     inputs, dtype, device, shape = operands("pow", x1, x2)
     check_kind("pow", dtype, NUMBERS)
     if dtype.kind == "float":

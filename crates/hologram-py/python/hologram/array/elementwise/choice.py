@@ -6,15 +6,14 @@ import numpy as np
 
 from ...errors import DTypeError
 from .. import core, dtypes, host
-from ..core import Array
+from ..core import Array, Elementwise, Value, into, step
 from ..dtypes import DType
-from ..graph import Node, Value
 from ..layout import broadcast_shapes
 from .conversion import astype
 from .steps import REALS, Typed, as_value, check_kind, common_device, operands, record
 
 
-def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
+def clip(x: Array, /, min: Any = None, max: Any = None, *, out: Array | None = None) -> Array:
     """max where x is greater, else min where it is less, else x; NaN stays. The type is x's."""
     check_kind("clip", x.dtype, REALS)
     bounds = [b for b in (min, max) if b is not None]
@@ -34,11 +33,17 @@ def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
             x = t("minimum", x, next(values))
         return x
 
-    return record(rule, [x, *bounds], x.dtype, shape, device, x.dtype)
+    return into(out, record(rule, [x, *bounds], x.dtype, shape, device, x.dtype))
 
 
-def where(condition: Array, x1: Any, x2: Any, /) -> Array:
+_select = Elementwise("select", ("bool", *REALS)).choice
+
+
+def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """x1 where the condition holds, else x2; arrays or numbers."""
+    made = _select(condition, x1, x2)
+    if made is not None:
+        return into(out, made)
     check_kind("where", condition.dtype, ("bool",))
     if isinstance(x1, Array) or isinstance(x2, Array):
         inputs, dtype, device, _ = operands("where", x1, x2)
@@ -50,10 +55,10 @@ def where(condition: Array, x1: Any, x2: Any, /) -> Array:
     common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
     if dtype.kind == "complex":
-        return host.call(lambda c, a, b: np.where(c, a, b), condition, *inputs, device=device, result=dtype)
+        return into(out, host.call(lambda c, a, b: np.where(c, a, b), condition, *inputs, device=device, result=dtype))
     values = [_chosen(x, dtype, shape) for x in inputs]
-    node = Node("select", dtype.buffer, (core.value_of(condition, shape), *values), dtype.buffer, shape)
-    return core.recorded(node, shape, dtype, device)
+    chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *values), dtype.buffer, shape)
+    return into(out, core.recorded(chosen, shape, dtype, device))
 
 
 def _chosen(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:

@@ -7,14 +7,16 @@ import numpy as np
 
 from ...errors import DTypeError
 from .. import core, dtypes, host
-from ..core import Array
+from ..core import Array, into
 from ..devices import Device
 from ..dtypes import DType
 from .steps import HALVES, converted, same
 
 
-def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, out: Array | None = None) -> Array:
     """The elements converted: integers wrap, floats are rounded to nearest, floats to integers truncated."""
+    if out is not None:
+        return into(out, astype(x, dtype, device=device))
     to = dtypes.of(dtype)
     if device is not None and x.device != device:
         raise DTypeError(f"astype: the array is on {x.device}; move it with to_device")
@@ -31,5 +33,6 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 def on_host(function: np.ufunc, inputs: Sequence[Any], dtype: DType, device: Device, shape: tuple[int, ...], result: DType) -> Array:
     numpys = [x if not isinstance(x, Array) or x.dtype is dtype else astype(x, dtype) for x in inputs]
-    numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
+    with np.errstate(all="ignore"):
+        numpys = [x if isinstance(x, Array) else dtype.numpy.type(x) for x in numpys]
     return host.ufunc(function, *numpys, device=device, shape=shape, dtype=result)

@@ -1,16 +1,15 @@
 """What elementwise functions are made of: inputs, the type they are computed in, and the steps that are recorded."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...errors import DTypeError
 from .. import core, dtypes
-from ..core import Array
+from ..core import Array, Value, number, step
 from ..devices import Device
 from ..dtypes import DType
-from ..graph import Node, Number, Value
 from ..layout import broadcast_shapes
 
 Scalar = bool | int | float | complex
@@ -30,20 +29,38 @@ class Typed:
         self.type = type
         self.shape = shape
 
-    def __call__(self, operation: str, *args: Value) -> Node:
+    def __call__(self, operation: str, *args: Value) -> Value:
         """A step that gives the same type."""
-        return Node(operation, self.type, args, self.type, self.shape)
+        return step(operation, self.type, args, self.type, self.shape)
 
-    def truth(self, operation: str, *args: Value) -> Node:
+    def truth(self, operation: str, *args: Value) -> Value:
         """A step that gives truths."""
-        return Node(operation, self.type, args, "uint8", self.shape)
+        return step(operation, self.type, args, "uint8", self.shape)
 
-    def number(self, value: float) -> Number:
+    def number(self, value: float) -> Value:
         """A number of the type."""
-        return Number(value, self.type)
+        return number(value, self.type)
 
 
 Rule = Callable[..., Value]
+
+
+class OfOne(Protocol):
+    """A function of an array; what it gives is written into `out` where one is given."""
+
+    __name__: str
+    __qualname__: str
+
+    def __call__(self, x: Array, /, *, out: Array | None = None) -> Array: ...
+
+
+class OfTwo(Protocol):
+    """A function of two arrays, or of an array and a number; what it gives is written into `out` where one is given."""
+
+    __name__: str
+    __qualname__: str
+
+    def __call__(self, x1: Any, x2: Any, /, *, out: Array | None = None) -> Array: ...
 
 
 def is_array(x: object) -> bool:
@@ -55,13 +72,10 @@ def converted(value: Value, source: DType, to: DType, shape: tuple[int, ...]) ->
     """A value of one type as another; neither is complex, and no double becomes a half."""
     if source is to:
         return value
-    if isinstance(value, Number):
-        number = bool(value.value) if to.kind == "bool" else value.value
-        return Number(number, to.buffer)
     if to.kind == "bool":
         if source in HALVES:
             value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
-        return Node("ne", source.buffer, (value, Number(0, source.buffer)), "uint8", shape)
+        return step("ne", source.buffer, (value, number(0, source.buffer)), "uint8", shape)
     if source in HALVES and to is not dtypes.float32:
         value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
     elif to in HALVES and source is not dtypes.float32:
@@ -72,7 +86,7 @@ def converted(value: Value, source: DType, to: DType, shape: tuple[int, ...]) ->
 def _convert(value: Value, source: DType, to: DType, shape: tuple[int, ...]) -> Value:
     if source.buffer == to.buffer:
         return value
-    return Node(f"convert.{to.buffer}", source.buffer, (value,), to.buffer, shape)
+    return step(f"convert.{to.buffer}", source.buffer, (value,), to.buffer, shape)
 
 
 def common_device(arrays: Sequence[Array]) -> Device:
@@ -83,7 +97,7 @@ def common_device(arrays: Sequence[Array]) -> Device:
     """
     device = arrays[0].device
     for other in arrays[1:]:
-        if other.device != device:
+        if other.device is not device:
             raise DTypeError(f"arrays on {device} and {other.device}: move one with to_device")
     return device
 
@@ -123,10 +137,10 @@ def as_value(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
     if isinstance(x, Array):
         return converted(core.value_of(x, shape), x.dtype, dtype, shape)
     if dtype.kind == "float":
-        return Number(float(x), dtype.buffer)
+        return number(float(x), dtype.buffer)
     if dtype.kind == "bool":
-        return Number(bool(x), dtype.buffer)
-    return Number(fitting(int(x), dtype), dtype.buffer)
+        return number(bool(x), dtype.buffer)
+    return number(fitting(int(x), dtype), dtype.buffer)
 
 
 def fitting(x: int, dtype: DType) -> int:

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import core, dtypes, host
-from ..core import Array
+from ..core import Array, Elementwise, Value, into
 from ..dtypes import DType
-from ..graph import Number
 from .conversion import on_host
-from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, Rule, check_kind, operands, record, same
+from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, operands, record, same
 
 # Steps of each function: what is made of the values.
 
@@ -56,19 +55,35 @@ def _unary(name: str, x: Array, kinds: Sequence[str], floats: bool = False) -> A
     return record(_UNARY[name], (x,), dtype, shape, device, dtype)
 
 
-def abs(x: Array, /) -> Array:
-    """Magnitude; of complex numbers on the host."""
+def _of_one(name: str, operation: str | None, kinds: Sequence[str], general: Callable[[Array], Array], meaning: str) -> OfOne:
+    """A function that is one step, recorded at once, of elements of some kinds, and else `general`; without an operation always."""
+    recorded = Elementwise(operation, kinds).unary if operation else None
+
+    def function(x: Array, /, *, out: Array | None = None) -> Array:
+        made = recorded(x) if recorded else None
+        if made is None:
+            made = general(x)
+        return made if out is None else into(out, made)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = meaning
+    return function
+
+
+def _magnitude(x: Array) -> Array:
     return same(x) if x.dtype.kind == "uint" else _unary("abs", x, NUMBERS)
 
 
-def _float_function(name: str, meaning: str) -> Callable[[Array], Array]:
-    def function(x: Array, /) -> Array:
+abs = _of_one("abs", "abs", ("int", "float"), _magnitude, "Magnitude; of complex numbers on the host.")
+
+
+def _float_function(name: str, meaning: str) -> OfOne:
+    def general(x: Array) -> Array:
         return _unary(name, x, ("float", "complex"), floats=True)
 
-    function.__name__ = function.__qualname__ = name
     where = "on the host" if name in ON_HOST else "on the device; of complex numbers on the host"
-    function.__doc__ = f"{meaning}, {where}. Integers are converted to float64."
-    return function
+    operation = None if name in ON_HOST else name
+    return _of_one(name, operation, FLOATS, general, f"{meaning}, {where}. Integers are converted to float64.")
 
 
 acos = _float_function("acos", "Arc cosine")
@@ -93,14 +108,12 @@ tan = _float_function("tan", "Tangent")
 tanh = _float_function("tanh", "Hyperbolic tangent")
 
 
-def _rounding(name: str, meaning: str, kinds: Sequence[str] = REALS) -> Callable[[Array], Array]:
-    def function(x: Array, /) -> Array:
+def _rounding(name: str, meaning: str, kinds: Sequence[str] = REALS) -> OfOne:
+    def general(x: Array) -> Array:
         check_kind(name, x.dtype, kinds)
         return same(x) if x.dtype.kind in INTS else _unary(name, x, kinds)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{meaning}; integers stay."
-    return function
+    return _of_one(name, name, FLOATS, general, f"{meaning}; integers stay.")
 
 
 ceil = _rounding("ceil", "Rounded up")
@@ -109,33 +122,33 @@ trunc = _rounding("trunc", "Rounded towards zero")
 round = _rounding("round", "Rounded to the nearest, halves to even", NUMBERS)
 
 
-def negative(x: Array, /) -> Array:
-    """-x; integers wrap."""
-    return _unary("negative", x, NUMBERS)
-
-
-def positive(x: Array, /) -> Array:
-    """x."""
+def _positive(x: Array) -> Array:
     check_kind("positive", x.dtype, NUMBERS)
     return same(x)
 
 
-def sign(x: Array, /) -> Array:
-    """-1, 0 or 1; NaN stays; of complex numbers x / abs(x)."""
-    return _unary("sign", x, NUMBERS)
+_product = Elementwise("mul", REALS).binary
 
 
-def square(x: Array, /) -> Array:
-    """x * x."""
-    return _unary("square", x, NUMBERS)
+def _square(x: Array) -> Array:
+    made = _product(x, x)
+    return _unary("square", x, NUMBERS) if made is None else made
 
 
-def conj(x: Array, /) -> Array:
-    """The complex conjugate, on the host; real numbers stay."""
+def _conjugate(x: Array) -> Array:
     check_kind("conj", x.dtype, NUMBERS)
     if x.dtype.kind != "complex":
         return same(x)
     return host.ufunc(np.conjugate, x, device=x.device, shape=x.shape, dtype=x.dtype)
+
+
+negative = _of_one("negative", "neg", REALS, lambda x: _unary("negative", x, NUMBERS), "-x; integers wrap.")
+positive = _of_one("positive", None, (), _positive, "x.")
+sign = _of_one(
+    "sign", "sign", REALS, lambda x: _unary("sign", x, NUMBERS), "-1, 0 or 1; NaN stays; of complex numbers x / abs(x)."
+)
+square = _of_one("square", None, (), _square, "x * x.")
+conj = _of_one("conj", None, (), _conjugate, "The complex conjugate, on the host; real numbers stay.")
 
 
 def _part(x: Array, lane: int) -> Array:
@@ -144,43 +157,44 @@ def _part(x: Array, lane: int) -> Array:
     return core.over(storage, x.shape, _real_of(x.dtype), 2 * offset + lane, doubled)
 
 
-def real(x: Array, /) -> Array:
+def real(x: Array, /, *, out: Array | None = None) -> Array:
     """The real part of complex numbers, as a view."""
     check_kind("real", x.dtype, NUMBERS)
-    return _part(x, 0) if x.dtype.kind == "complex" else same(x)
+    return into(out, _part(x, 0) if x.dtype.kind == "complex" else same(x))
 
 
-def imag(x: Array, /) -> Array:
+def imag(x: Array, /, *, out: Array | None = None) -> Array:
     """The imaginary part of complex numbers, as a view."""
     check_kind("imag", x.dtype, ("complex",))
-    return _part(x, 1)
+    return into(out, _part(x, 1))
 
 
-def _test(name: str, x: Array, rule: Rule, of_integers: bool, numpy: np.ufunc) -> Array:
-    check_kind(name, x.dtype, NUMBERS)
-    if x.dtype.kind == "complex":
-        return on_host(numpy, (x,), x.dtype, x.device, x.shape, dtypes.bool)
-    if x.dtype.kind in INTS:
-        return core.recorded(Number(of_integers, "uint8"), x.shape, dtypes.bool, x.device)
-    return record(rule, (x,), x.dtype, x.shape, x.device, dtypes.bool)
+def _test(name: str, rule: Rule, of_integers: bool, numpy: np.ufunc, meaning: str) -> OfOne:
+    def general(x: Array) -> Array:
+        check_kind(name, x.dtype, NUMBERS)
+        if x.dtype.kind == "complex":
+            return on_host(numpy, (x,), x.dtype, x.device, x.shape, dtypes.bool)
+        if x.dtype.kind in INTS:
+            return core.recorded(core.number(of_integers, "uint8"), x.shape, dtypes.bool, x.device)
+        return record(rule, (x,), x.dtype, x.shape, x.device, dtypes.bool)
+
+    return _of_one(name, None, (), general, meaning)
 
 
-def isfinite(x: Array, /) -> Array:
-    """Whether an element is neither infinite nor NaN."""
-    return _test("isfinite", x, lambda t, x: t.truth("lt", t("abs", x), t.number(float("inf"))), True, np.isfinite)
+def _less_than_infinity(t: Typed, x: Value) -> Value:
+    return t.truth("lt", t("abs", x), t.number(float("inf")))
 
 
-def isinf(x: Array, /) -> Array:
-    """Whether an element is infinite."""
-    return _test("isinf", x, lambda t, x: t.truth("eq", t("abs", x), t.number(float("inf"))), False, np.isinf)
+def _infinity(t: Typed, x: Value) -> Value:
+    return t.truth("eq", t("abs", x), t.number(float("inf")))
 
 
-def isnan(x: Array, /) -> Array:
-    """Whether an element is NaN."""
-    return _test("isnan", x, lambda t, x: t.truth("ne", x, x), False, np.isnan)
+isfinite = _test("isfinite", _less_than_infinity, True, np.isfinite, "Whether an element is neither infinite nor NaN.")
+isinf = _test("isinf", _infinity, False, np.isinf, "Whether an element is infinite.")
+isnan = _test("isnan", lambda t, x: t.truth("ne", x, x), False, np.isnan, "Whether an element is NaN.")
 
 
-def signbit(x: Array, /) -> Array:
+def signbit(x: Array, /, *, out: Array | None = None) -> Array:
     """Whether the sign bit is set, on the host."""
     check_kind("signbit", x.dtype, FLOATS)
-    return on_host(np.signbit, (x,), x.dtype, x.device, x.shape, dtypes.bool)
+    return into(out, on_host(np.signbit, (x,), x.dtype, x.device, x.shape, dtypes.bool))

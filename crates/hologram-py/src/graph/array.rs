@@ -1,0 +1,342 @@
+//! `hologram.Array`.
+
+use std::mem;
+use std::sync::{Arc, Mutex};
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use pyo3::IntoPyObjectExt;
+
+use super::device::Device;
+use super::element::Element;
+use super::lock;
+use super::node::{Node, Operation};
+use super::shape::{broadcast_strides, Shape};
+use super::storage::{PyStorage, Storage};
+use super::value::{Leaf, PyValue, Value};
+use super::{compute, MOST_STEPS};
+
+/// What an array holds.
+#[derive(Clone)]
+pub enum Content {
+    /// Elements in memory.
+    Memory(Leaf),
+    /// A step that was not computed when it was last looked at.
+    Recorded(Arc<Node>),
+}
+
+/// What an array holds now. The array alone keeps it: a node whose slot is gone is shown by nobody.
+pub struct Slot(Mutex<Content>);
+
+impl Slot {
+    /// A slot that no node knows yet.
+    pub fn new(content: Content) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(content)))
+    }
+
+    /// What it holds.
+    pub fn content(&self) -> Content {
+        lock(&self.0).clone()
+    }
+
+    /// Holds something else from now on.
+    pub fn set(&self, content: Content) {
+        let old = mem::replace(&mut *lock(&self.0), content);
+        // Goes without the lock.
+        drop(old);
+    }
+
+    /// Holds elements in memory from now on.
+    pub fn settle(&self, leaf: Leaf) {
+        self.set(Content::Memory(leaf));
+    }
+}
+
+/// Elements of one type in a shape, on a device; made by `hologram.asarray` and the functions of `hologram.array`.
+///
+/// Elementwise operations are recorded and computed together when a value is needed. Slices, transposes, broadcasts and most
+/// reshapes are views: they share memory, and what is written through one is seen through the others.
+#[pyclass(name = "Array", module = "hologram", frozen, weakref)]
+pub struct PyArray {
+    /// Extents.
+    pub shape: Arc<Shape>,
+    /// Type of the elements.
+    pub element: &'static Element,
+    /// Where they are.
+    pub device: Arc<Device>,
+    /// What it holds.
+    pub slot: Arc<Slot>,
+}
+
+impl PyArray {
+    /// An array over memory.
+    pub fn over(leaf: Leaf, shape: Arc<Shape>, element: &'static Element) -> Self {
+        Self {
+            shape,
+            element,
+            device: leaf.storage.device.clone(),
+            slot: Slot::new(Content::Memory(leaf)),
+        }
+    }
+
+    /// A new row-major array, whose elements are all written next unless they are `zeroed`.
+    ///
+    /// # Errors
+    /// Those of [`Storage::allocate`].
+    pub fn new(
+        py: Python<'_>,
+        device: &Arc<Device>,
+        shape: &Arc<Shape>,
+        element: &'static Element,
+        zeroed: bool,
+    ) -> PyResult<Self> {
+        let count = shape.count()?.saturating_mul(element.lanes);
+        let storage = Storage::allocate(py, device, count, element.ty, zeroed)?;
+        let leaf = Leaf {
+            storage,
+            offset: 0,
+            strides: shape.dense().clone(),
+        };
+        Ok(Self::over(leaf, shape.clone(), element))
+    }
+
+    /// An array that shows a value; computed at once where the graph is large or reads memory that may change.
+    ///
+    /// # Errors
+    /// Those of [`compute::compute`].
+    pub fn recorded(
+        py: Python<'_>,
+        value: Value,
+        shape: &Arc<Shape>,
+        element: &'static Element,
+        device: &Arc<Device>,
+    ) -> PyResult<Self> {
+        let node = match value {
+            Value::Node(node) if !node.is_computed() && !node.is_shown() => node,
+            // A copy of elements or of a number is a step, too.
+            other => {
+                let ty = other.ty();
+                Node::new(Operation::Copy, ty, vec![other], ty, shape.clone())
+            }
+        };
+        let slot = Slot::new(Content::Recorded(node.clone()));
+        node.show_by(Arc::downgrade(&slot));
+        let made = Self {
+            shape: shape.clone(),
+            element,
+            device: device.clone(),
+            slot,
+        };
+        if node.eager || node.steps > MOST_STEPS {
+            compute::compute(py, &made)?;
+        }
+        Ok(made)
+    }
+
+    /// The node that it shows, if it is not computed.
+    pub fn node(&self) -> Option<Arc<Node>> {
+        match self.slot.content() {
+            Content::Recorded(node) => Some(node),
+            Content::Memory(_) => None,
+        }
+    }
+
+    /// Where the elements are, computed now if they were not.
+    ///
+    /// # Errors
+    /// Those of [`compute::compute`].
+    pub fn leaf(&self, py: Python<'_>) -> PyResult<Leaf> {
+        match self.slot.content() {
+            Content::Memory(leaf) => Ok(leaf),
+            Content::Recorded(_) => compute::compute(py, self),
+        }
+    }
+
+    /// The array's memory, broadcast to a shape.
+    ///
+    /// # Errors
+    /// It does not broadcast to it, and those of [`compute::compute`].
+    pub fn leaf_in(&self, py: Python<'_>, shape: &Shape) -> PyResult<Leaf> {
+        let leaf = self.leaf(py)?;
+        if self.has_shape(shape) {
+            return Ok(leaf);
+        }
+        let strides = broadcast_strides(self.shape.extents(), &leaf.strides, shape.extents())?;
+        Ok(Leaf {
+            strides: strides.into(),
+            ..leaf
+        })
+    }
+
+    /// The array as part of a graph of a shape: its own graph, if the shape is its own.
+    ///
+    /// # Errors
+    /// Those of [`PyArray::leaf_in`].
+    pub fn value_in(&self, py: Python<'_>, shape: &Shape) -> PyResult<Value> {
+        if self.has_shape(shape) {
+            if let Some(node) = self.node() {
+                return Ok(Value::Node(node));
+            }
+        }
+        self.leaf_in(py, shape).map(Value::Leaf)
+    }
+
+    /// Whether its shape is this one.
+    pub fn has_shape(&self, shape: &Shape) -> bool {
+        std::ptr::eq(&*self.shape, shape) || self.shape.extents() == shape.extents()
+    }
+}
+
+#[pymethods]
+impl PyArray {
+    #[new]
+    #[pyo3(signature = (*_args, **_named))]
+    fn refused(_args: &Bound<'_, PyTuple>, _named: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let message = "Array: made by hologram.asarray and the functions of hologram.array";
+        Err(PyTypeError::new_err(message))
+    }
+
+    /// Extents.
+    #[getter(shape)]
+    fn shape_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        self.shape.tuple(py)
+    }
+
+    /// Type of the elements.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> Py<PyAny> {
+        self.element.object(py)
+    }
+
+    /// Where they are.
+    #[getter(device)]
+    fn device_object(&self, py: Python<'_>) -> Py<PyAny> {
+        self.device.object(py)
+    }
+
+    /// Number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.extents().len()
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> u128 {
+        self.shape.size()
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> u128 {
+        self.shape
+            .size()
+            .saturating_mul(self.element.size() as u128)
+    }
+
+    /// Bytes from one index to the next along each dimension, as NumPy's; computes the array.
+    #[getter]
+    fn strides<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let leaf = self.leaf(py)?;
+        let size = self.element.size() as isize;
+        PyTuple::new(py, leaf.strides.iter().map(|stride| stride * size))
+    }
+
+    /// Whether operations are recorded that were not computed yet.
+    #[getter]
+    fn pending(&self) -> bool {
+        self.node().is_some()
+    }
+
+    /// Memory, offset and strides in elements, computed now if they were not.
+    fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let leaf = self.leaf(py)?;
+        let strides = PyTuple::new(py, leaf.strides.iter())?;
+        let storage = PyStorage(leaf.storage).into_py_any(py)?;
+        (storage, leaf.offset, strides).into_pyobject(py)
+    }
+
+    /// Computes what is recorded; the array itself.
+    fn compute(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        if let Content::Recorded(_) = slf.get().slot.content() {
+            compute::compute(slf.py(), slf.get())?;
+        }
+        Ok(slf)
+    }
+
+    /// The same memory in another shape; offset and strides in elements.
+    fn view(
+        &self,
+        py: Python<'_>,
+        shape: &Bound<'_, PyTuple>,
+        offset: usize,
+        strides: &Bound<'_, PyTuple>,
+    ) -> PyResult<Self> {
+        let leaf = Leaf {
+            offset,
+            strides: steps(strides)?,
+            ..self.leaf(py)?
+        };
+        Ok(Self::over(leaf, Shape::of(shape)?, self.element))
+    }
+}
+
+fn steps(tuple: &Bound<'_, PyTuple>) -> PyResult<Arc<[isize]>> {
+    tuple.iter().map(|stride| stride.extract()).collect()
+}
+
+/// An array over memory; row-major unless strides are given.
+#[pyfunction]
+#[pyo3(signature = (storage, shape, dtype, offset = 0, strides = None))]
+pub fn over(
+    storage: &PyStorage,
+    shape: &Bound<'_, PyTuple>,
+    dtype: &Bound<'_, PyAny>,
+    offset: usize,
+    strides: Option<&Bound<'_, PyTuple>>,
+) -> PyResult<PyArray> {
+    let shape = Shape::of(shape)?;
+    let strides = strides.map_or_else(|| Ok(shape.dense().clone()), steps)?;
+    let leaf = Leaf {
+        storage: storage.0.clone(),
+        offset,
+        strides,
+    };
+    Ok(PyArray::over(leaf, shape, Element::of(dtype)?))
+}
+
+/// A new row-major array, whose elements are all written next unless they are `zeroed`.
+#[pyfunction]
+#[pyo3(signature = (device, shape, dtype, zeroed = false))]
+pub fn new(
+    device: &Bound<'_, PyAny>,
+    shape: &Bound<'_, PyTuple>,
+    dtype: &Bound<'_, PyAny>,
+    zeroed: bool,
+) -> PyResult<PyArray> {
+    let (at, shape) = (Device::of(device)?, Shape::of(shape)?);
+    PyArray::new(device.py(), &at, &shape, Element::of(dtype)?, zeroed)
+}
+
+/// An array that shows a value; computed at once where the graph is large or reads memory that may change.
+#[pyfunction]
+#[pyo3(signature = (value, shape, dtype, device, /))]
+pub fn recorded(
+    value: &PyValue,
+    shape: &Bound<'_, PyTuple>,
+    dtype: &Bound<'_, PyAny>,
+    device: &Bound<'_, PyAny>,
+) -> PyResult<PyArray> {
+    let (shape, at) = (Shape::of(shape)?, Device::of(device)?);
+    let (value, element) = (value.0.clone(), Element::of(dtype)?);
+    PyArray::recorded(device.py(), value, &shape, element, &at)
+}
+
+/// The array as part of a graph of a shape: its own graph, if the shape is its own.
+#[pyfunction]
+#[pyo3(signature = (array, shape, /))]
+pub fn value_of(array: &PyArray, shape: &Bound<'_, PyTuple>) -> PyResult<PyValue> {
+    let wanted = Shape::of(shape)?;
+    array.value_in(shape.py(), &wanted).map(PyValue)
+}

@@ -1,0 +1,129 @@
+//! Elements that are written into an array.
+
+use std::sync::{Arc, Weak};
+
+use pyo3::prelude::*;
+
+use super::alone::alone;
+use super::array::{Content, PyArray};
+use super::compute::compute_node;
+use super::linearise::linearise;
+use super::node::Node;
+use super::pass::Pass;
+use super::shape::broadcast_strides;
+use super::value::{Leaf, Value};
+
+/// The elements in memory of their own, row-major.
+#[pyfunction]
+#[pyo3(signature = (array, /))]
+pub fn copied(py: Python<'_>, array: &PyArray) -> PyResult<PyArray> {
+    let made = PyArray::new(py, &array.device, &array.shape, array.element, false)?;
+    assign(py, &made, array)?;
+    Ok(made)
+}
+
+/// Writes the elements of an array of the same type, which broadcasts, into the memory of another.
+#[pyfunction]
+#[pyo3(signature = (target, source, /))]
+pub fn assign(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<()> {
+    let _alone = alone(py)?;
+    write(py, &target.leaf(py)?, target, source, None)
+}
+
+/// Makes an array what another of the same shape and type is, which nobody else sees. What is recorded for both stays so: no view
+/// shows such an array, since views compute it.
+#[pyfunction]
+#[pyo3(signature = (target, source, /))]
+pub fn replace(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<()> {
+    let _alone = alone(py)?;
+    match (target.slot.content(), source.slot.content()) {
+        (Content::Recorded(old), Content::Recorded(node)) => {
+            old.show_by(Weak::new());
+            node.show_by(Arc::downgrade(&target.slot));
+            target.slot.set(Content::Recorded(node));
+            Ok(())
+        }
+        (Content::Recorded(_), Content::Memory(_)) => {
+            // All of its elements are written, so the old ones are not needed.
+            let ones = PyArray::new(py, &target.device, &target.shape, target.element, false)?;
+            let leaf = ones.leaf(py)?;
+            write(py, &leaf, target, source, None)?;
+            target.slot.settle(leaf);
+            Ok(())
+        }
+        (Content::Memory(leaf), Content::Recorded(node)) => {
+            write(py, &leaf, target, source, Some(node))
+        }
+        (Content::Memory(leaf), Content::Memory(_)) => write(py, &leaf, target, source, None),
+    }
+}
+
+/// Writes a source to where a target's elements are. `own` is the source's node, where nobody else sees the source: then it need
+/// not be computed apart.
+fn write(
+    py: Python<'_>,
+    at: &Leaf,
+    target: &PyArray,
+    source: &PyArray,
+    own: Option<Arc<Node>>,
+) -> PyResult<()> {
+    let shape = &target.shape;
+    if shape.is_empty() {
+        let none = vec![0; source.shape.extents().len()];
+        broadcast_strides(source.shape.extents(), &none, shape.extents())?;
+        return Ok(());
+    }
+    let value = source.value_in(py, shape)?;
+    // What still has to read the old elements does it now.
+    for reader in at.storage.readers.take() {
+        let is_own = own.as_ref().is_some_and(|own| Arc::ptr_eq(own, &reader));
+        if !reader.is_computed() && !is_own {
+            compute_node(py, &target.device, &reader)?;
+        }
+    }
+    let mut value = value.settled();
+    let (mut steps, mut values) = linearise([&value]);
+    let moved = |leaf: &Leaf| Arc::ptr_eq(&leaf.storage, &at.storage) && !leaf.same_place(at);
+    if steps.leaves.iter().any(moved) {
+        let apart = match value {
+            Value::Leaf(_) => copied(py, source)?.leaf_in(py, shape)?,
+            Value::Number(_) | Value::Node(_) => {
+                source.leaf(py)?;
+                source.leaf_in(py, shape)?
+            }
+        };
+        value = Value::Leaf(apart);
+        (steps, values) = linearise([&value]);
+    }
+    let mut pass = Pass {
+        device: &target.device,
+        shape: shape.extents(),
+        steps: &steps,
+        outputs: vec![(values[0], at.clone())],
+        fold: None,
+    };
+    let Value::Leaf(leaf) = &value else {
+        return pass.run(py);
+    };
+    if target.element.lanes == 1 {
+        return pass.run(py);
+    }
+    // Complex numbers are moved as pairs; they are never recorded.
+    let mut extents = shape.extents().to_vec();
+    extents.push(target.element.lanes);
+    let (steps, values) = linearise([&Value::Leaf(lanes(leaf, target.element.lanes))]);
+    pass.shape = &extents;
+    pass.steps = &steps;
+    pass.outputs = vec![(values[0], lanes(at, target.element.lanes))];
+    pass.run(py)
+}
+
+/// The elements of a buffer of which each element of an array has several, over the array's shape and these.
+fn lanes(leaf: &Leaf, lanes: usize) -> Leaf {
+    let wide = leaf.strides.iter().map(|stride| stride * lanes as isize);
+    Leaf {
+        storage: leaf.storage.clone(),
+        offset: leaf.offset * lanes,
+        strides: wide.chain([1]).collect(),
+    }
+}

@@ -1,0 +1,168 @@
+//! What is computed when a value is needed.
+
+use std::sync::Arc;
+
+use hologram_core::expression::FoldOp;
+use pyo3::prelude::*;
+
+use super::alone::alone;
+use super::array::{Content, PyArray};
+use super::device::Device;
+use super::element::Element;
+use super::linearise::linearise;
+use super::node::Node;
+use super::pass::{place, Fold, Pass};
+use super::shape::Shape;
+use super::value::{Leaf, PyValue, Value};
+use crate::errors::exception;
+
+/// The node and all below it whose arrays are alive: they are computed in the same pass.
+fn kept(root: &Arc<Node>) -> Vec<Arc<Node>> {
+    let mut found = vec![root.clone()];
+    let mut seen = vec![Arc::as_ptr(root)];
+    let mut rest = root.args();
+    while let Some(value) = rest.pop() {
+        let Value::Node(node) = value else { continue };
+        if node.is_computed() || seen.contains(&Arc::as_ptr(&node)) {
+            continue;
+        }
+        seen.push(Arc::as_ptr(&node));
+        rest.extend(node.args());
+        if node.is_shown() {
+            found.push(node);
+        }
+    }
+    found
+}
+
+/// Computes an array, and recorded ones that are alive on the way; where it is.
+///
+/// # Errors
+/// Out of memory, the device, Ctrl-C while another thread computes.
+pub fn compute(py: Python<'_>, array: &PyArray) -> PyResult<Leaf> {
+    let _alone = alone(py)?;
+    let root = match array.slot.content() {
+        Content::Memory(leaf) => return Ok(leaf),
+        Content::Recorded(root) => root,
+    };
+    if let Some(leaf) = root.leaf() {
+        // Computed for another.
+        array.slot.settle(leaf.clone());
+        return Ok(leaf);
+    }
+    let nodes = kept(&root);
+    let roots: Vec<Value> = nodes.iter().cloned().map(Value::Node).collect();
+    let (steps, values) = linearise(&roots);
+    let places = nodes
+        .iter()
+        .map(|node| place(py, &array.device, &array.shape, node.ty))
+        .collect::<PyResult<Vec<_>>>()?;
+    let pass = Pass {
+        device: &array.device,
+        shape: array.shape.extents(),
+        steps: &steps,
+        outputs: values.into_iter().zip(places.iter().cloned()).collect(),
+        fold: None,
+    };
+    pass.run(py)?;
+    for (node, at) in nodes.iter().zip(&places) {
+        node.settle(at);
+    }
+    // The root's array may be shown by another by now.
+    array.slot.settle(places[0].clone());
+    Ok(places[0].clone())
+}
+
+/// Computes one node alone, for what is to be written where it reads.
+///
+/// # Errors
+/// Those of [`compute`].
+pub fn compute_node(py: Python<'_>, device: &Arc<Device>, node: &Arc<Node>) -> PyResult<()> {
+    let (steps, values) = linearise([&Value::Node(node.clone())]);
+    let at = place(py, device, &node.shape, node.ty)?;
+    let pass = Pass {
+        device,
+        shape: node.shape.extents(),
+        steps: &steps,
+        outputs: vec![(values[0], at.clone())],
+        fold: None,
+    };
+    pass.run(py)?;
+    node.settle(&at);
+    Ok(())
+}
+
+/// The fold of a value, made from `array`'s graph, along axes of the array's shape. Elements of the result are `dtype`'s buffer
+/// type.
+///
+/// A recorded array is computed on the way and not kept the first time; the second time it is kept.
+#[pyfunction]
+#[pyo3(signature = (operation, value, array, axes, keepdims, dtype, /))]
+pub fn fold(
+    operation: &str,
+    value: &Bound<'_, PyValue>,
+    array: &PyArray,
+    axes: Vec<usize>,
+    keepdims: bool,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<PyArray> {
+    let py = dtype.py();
+    let unknown = || exception("ArgumentError", format!("no fold `{operation}`"));
+    let op = FoldOp::from_name(operation).ok_or_else(unknown)?;
+    let element = Element::of(dtype)?;
+    let extents = array.shape.extents();
+    let folded: Vec<bool> = (0..extents.len()).map(|d| axes.contains(&d)).collect();
+    let dims = || extents.iter().zip(&folded);
+    let ones: Vec<usize> = dims().map(|(&e, &gone)| if gone { 1 } else { e }).collect();
+    let ones = Shape::new(ones);
+
+    let _alone = alone(py)?;
+    let result = place(py, &array.device, &ones, element.ty)?;
+    let strides = ones.dense().iter().zip(&folded);
+    let strides = strides.map(|(&stride, &gone)| if gone { 0 } else { stride });
+    let target = Leaf {
+        strides: strides.collect(),
+        ..result.clone()
+    };
+    let mut outputs = Vec::new();
+    if let Some(node) = array.node().filter(|node| !node.is_computed()) {
+        outputs = kept(&node);
+        if node.count_fold() == 1 {
+            outputs.remove(0);
+        }
+    }
+    let mut roots = vec![value.get().0.clone()];
+    roots.extend(outputs.iter().cloned().map(Value::Node));
+    let (steps, values) = linearise(&roots);
+    let places = outputs
+        .iter()
+        .map(|node| place(py, &array.device, &array.shape, node.ty))
+        .collect::<PyResult<Vec<_>>>()?;
+    let written = values[1..].iter().copied();
+    let pass = Pass {
+        device: &array.device,
+        shape: extents,
+        steps: &steps,
+        outputs: written.zip(places.iter().cloned()).collect(),
+        fold: Some(Fold {
+            op,
+            value: values[0],
+            folded: folded.clone(),
+            target,
+        }),
+    };
+    pass.run(py)?;
+    for (node, at) in outputs.iter().zip(&places) {
+        node.settle(at);
+    }
+    if keepdims {
+        return Ok(PyArray::over(result, ones, element));
+    }
+    let left: Vec<usize> = dims()
+        .filter(|(_, gone)| !**gone)
+        .map(|(&e, _)| e)
+        .collect();
+    let shape = Shape::new(left);
+    let strides = shape.dense().clone();
+    Ok(PyArray::over(Leaf { strides, ..result }, shape, element))
+}

@@ -1,0 +1,158 @@
+//! The shortest way from an operator to a node: arrays of one type and device, or an array and a number of its kind.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt};
+
+use super::array::PyArray;
+use super::element::{Element, Kind};
+use super::node::{Node, Operation};
+use super::shape::{broadcast, Shape};
+use super::value::{Number, Value};
+use crate::dtype;
+
+/// An elementwise function that is one step on elements of some kinds.
+#[pyclass(name = "Elementwise", module = "hologram", frozen)]
+pub struct Elementwise {
+    operation: Operation,
+    kinds: Vec<Kind>,
+    truth: bool,
+}
+
+/// What a step reads beside elements of its type.
+enum Operand<'a> {
+    Array(&'a PyArray),
+    Number(Number),
+}
+
+impl<'a> Operand<'a> {
+    /// An array of a type on a device, or a number of its kind.
+    fn of(object: &'a Bound<'_, PyAny>, like: &PyArray) -> Option<Self> {
+        let Some(array) = array_of(object) else {
+            return number_of(object, like.element).map(Self::Number);
+        };
+        let fits = array.element.same(like.element) && Arc::ptr_eq(&array.device, &like.device);
+        fits.then_some(Self::Array(array))
+    }
+}
+
+impl Elementwise {
+    /// Whether elements are what the step computes in. Halves are not: they are converted before and behind it.
+    fn takes(&self, element: &Element) -> bool {
+        element.lanes == 1 && !element.is_half() && self.kinds.contains(&element.kind)
+    }
+
+    /// Records the step of operands, whose arrays broadcast to one shape; None if they do not.
+    fn record(
+        &self,
+        py: Python<'_>,
+        like: &PyArray,
+        operands: &[Operand<'_>],
+    ) -> PyResult<Option<PyArray>> {
+        let mut shape = like.shape.clone();
+        for operand in operands {
+            match operand {
+                Operand::Array(array) if !array.has_shape(&shape) => {
+                    let Some(found) = broadcast(shape.extents(), array.shape.extents()) else {
+                        return Ok(None);
+                    };
+                    shape = Shape::new(found);
+                }
+                Operand::Array(_) | Operand::Number(_) => {}
+            }
+        }
+        let args = operands.iter().map(|operand| match operand {
+            Operand::Array(array) => array.value_in(py, &shape),
+            Operand::Number(number) => Ok(Value::Number(*number)),
+        });
+        let args = args.collect::<PyResult<Vec<_>>>()?;
+        let of = like.element;
+        let result = if self.truth { Element::truth(py)? } else { of };
+        let node = Node::new(self.operation, of.ty, args, result.ty, shape.clone());
+        PyArray::recorded(py, Value::Node(node), &shape, result, &like.device).map(Some)
+    }
+}
+
+#[pymethods]
+impl Elementwise {
+    #[new]
+    #[pyo3(signature = (operation, kinds, truth = false))]
+    fn new(operation: &str, kinds: Vec<String>, truth: bool) -> PyResult<Self> {
+        let kinds = kinds.iter().map(|name| Kind::from_name(name));
+        Ok(Self {
+            operation: Operation::from_name(operation)?,
+            kinds: kinds.collect::<PyResult<_>>()?,
+            truth,
+        })
+    }
+
+    /// Records the step of one array; None where that takes more.
+    #[pyo3(signature = (x, /))]
+    fn unary(&self, x: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
+        let found = array_of(x).filter(|array| self.takes(array.element));
+        let Some(array) = found else { return Ok(None) };
+        self.record(x.py(), array, &[Operand::Array(array)])
+    }
+
+    /// Records the step of two arrays, or of an array and a number; None where that takes more.
+    #[pyo3(signature = (x1, x2, /))]
+    fn binary(&self, x1: &Bound<'_, PyAny>, x2: &Bound<'_, PyAny>) -> PyResult<Option<PyArray>> {
+        let found = array_of(x1).or_else(|| array_of(x2));
+        let Some(like) = found.filter(|like| self.takes(like.element)) else {
+            return Ok(None);
+        };
+        let (Some(a), Some(b)) = (Operand::of(x1, like), Operand::of(x2, like)) else {
+            return Ok(None);
+        };
+        self.record(x1.py(), like, &[a, b])
+    }
+
+    /// Records the choice of one of two values by truths; None where that takes more.
+    #[pyo3(signature = (condition, x1, x2, /))]
+    fn choice(
+        &self,
+        condition: &Bound<'_, PyAny>,
+        x1: &Bound<'_, PyAny>,
+        x2: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<PyArray>> {
+        let found = array_of(x1).or_else(|| array_of(x2));
+        let Some(like) = found.filter(|like| self.takes(like.element)) else {
+            return Ok(None);
+        };
+        let truths = array_of(condition).filter(|truths| {
+            truths.element.kind == Kind::Bool && Arc::ptr_eq(&truths.device, &like.device)
+        });
+        let (Some(truths), Some(a), Some(b)) =
+            (truths, Operand::of(x1, like), Operand::of(x2, like))
+        else {
+            return Ok(None);
+        };
+        self.record(x1.py(), like, &[Operand::Array(truths), a, b])
+    }
+}
+
+fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a PyArray> {
+    object.cast::<PyArray>().ok().map(Bound::get)
+}
+
+/// A number of Python as an element, if results keep the array's type with it and the type has it.
+fn number_of(object: &Bound<'_, PyAny>, element: &Element) -> Option<Number> {
+    let kind = if object.is_exact_instance_of::<PyFloat>() {
+        Kind::Float
+    } else if object.is_exact_instance_of::<PyInt>() {
+        Kind::Uint
+    } else if object.is_exact_instance_of::<PyBool>() {
+        Kind::Bool
+    } else {
+        return None;
+    };
+    if kind > element.kind {
+        return None;
+    }
+    let bits = dtype::to_bits(element.ty, object).ok()?;
+    Some(Number {
+        ty: element.ty,
+        bits,
+    })
+}

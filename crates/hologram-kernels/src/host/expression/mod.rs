@@ -15,6 +15,7 @@ mod steps;
 mod tests;
 mod transpose;
 mod walk;
+mod whole;
 
 pub use steps::{FoldOp, Step, StepOp};
 

@@ -12,6 +12,7 @@ mod dtype;
 mod errors;
 mod executor;
 mod expression;
+mod extremes;
 mod interrupt;
 mod names;
 mod ops;
@@ -28,6 +29,8 @@ mod _hologram {
     use super::executor::{backends, PyExecutor};
     #[pymodule_export]
     use super::expression::PyExpression;
+    #[pymodule_export]
+    use super::extremes::extreme_positions;
     #[pymodule_export]
     use super::ops::{
         binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, reduce, scalar, softmax,

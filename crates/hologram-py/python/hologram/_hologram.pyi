@@ -248,6 +248,11 @@ class Expression:
         """Computes it. A view is a buffer, its first element, and elements along each dimension; the target's are 0 along
         folded ones."""
 
+def extreme_positions(
+    ex: Executor, extreme: str, shape: Sequence[int], axis: int | None, source: _View, target: Buffer
+) -> None:
+    """Writes the index of the first "minimum" or "maximum" along an axis, or of all elements in row-major order, to int64s."""
+
 def gemm_at(
     ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int
 ) -> None: ...

@@ -10,6 +10,7 @@ mod fold;
 mod fold_rows;
 mod kernels;
 mod ordered;
+mod position;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod transpose;
 mod walk;
 mod whole;
 
+pub use position::Extreme;
 pub use steps::{FoldOp, Step, StepOp};
 
 use super::parallel::ranges;

@@ -1,6 +1,6 @@
 """Folds along axes: one pass over memory, with the elementwise steps before it.
 
-On the host: `argmax`, `argmin`, `cumulative_sum`, `cumulative_prod`, and everything of complex numbers.
+On the host: `cumulative_sum`, `cumulative_prod`, everything of complex numbers, and `argmax` and `argmin` of a GPU's arrays.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._hologram import extreme_positions
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array
@@ -139,20 +140,30 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> 
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first largest element along an axis, on the host."""
-    return _arg(np.argmax, "argmax", x, axis, keepdims)
+    """Index of the first largest element along an axis, of the first NaN if there is one; of a GPU's array on the host."""
+    return _arg(np.argmax, "maximum", x, axis, keepdims)
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
-    """Index of the first smallest element along an axis, on the host."""
-    return _arg(np.argmin, "argmin", x, axis, keepdims)
+    """Index of the first smallest element along an axis, of the first NaN if there is one; of a GPU's array on the host."""
+    return _arg(np.argmin, "minimum", x, axis, keepdims)
 
 
-def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+    name = function.__name__
     check_kind(name, x.dtype, ("int", "uint", "float"))
-    if (x.size if axis is None else x.shape[axis_of(axis, x.ndim)]) == 0:
+    at = None if axis is None else axis_of(axis, x.ndim)
+    if (x.size if at is None else x.shape[at]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
-    return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+    if x.device != "cpu":
+        return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+    looked = range(x.ndim) if at is None else (at,)
+    shape = [1 if d in looked else extent for d, extent in enumerate(x.shape) if keepdims or d not in looked]
+    made = core.new(x.device, tuple(shape), dtypes.int64)
+    storage, offset, strides = x.data()
+    target = made.data()[0].buffer
+    extreme_positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
+    return made
 
 
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Array:

@@ -170,6 +170,7 @@ fn on_device(state: &mut State, expression: &Expression, views: &Views<'_>) -> R
         scalars: views.scalars,
         folded: views.folded,
         target: views.target.as_ref().map(place),
+        positions: false,
     };
     // SAFETY: types and reaches of all views were checked; what is written overlaps what is read only where it is the same view.
     // Buffers that are dropped are freed behind what was started.

@@ -15,6 +15,7 @@ mod element;
 mod error;
 mod executor;
 pub mod expression;
+pub mod extremes;
 mod layout;
 pub mod ops;
 mod shared;

@@ -5,6 +5,7 @@ use half::{bf16, f16};
 use hologram_backends::metal::MetalBackend;
 use hologram_backends::{BinaryOp, MapOp, Ty};
 use hologram_core::expression::{self, Expression, FoldOp, Step, StepOp, Strided, Views};
+use hologram_core::extremes::{self, Extreme};
 use hologram_core::{BackendType, DynBuffer, Error, Executor};
 use openvm_metal_common::Device;
 
@@ -534,6 +535,58 @@ fn functions() {
             target: None,
         };
         compare(&case, &host, &devices, 4e-6, &format!("functions of {ty}"));
+    }
+}
+
+/// Indices of first extremes along each axis and of all elements, of strided views too.
+#[test]
+fn places_of_extremes() {
+    let (host, devices) = (Executor::new().unwrap(), devices());
+    let mut random = Random(31);
+    let shapes: [&[usize]; 6] = [
+        &[70_001],
+        &[3, 20_001],
+        &[1_100, 300],
+        &[20_001, 3],
+        &[40, 30, 20],
+        &[1],
+    ];
+    let small = TYPES.into_iter().filter(|ty| ty.size() <= 4);
+    for (turn, ty) in small.enumerate() {
+        for (n, shape) in shapes.into_iter().enumerate() {
+            if (turn + n) % 3 != 0 {
+                continue;
+            }
+            let (offset, strides, len) = view(&mut random, shape, false);
+            let bytes = data(&mut random, ty, len);
+            for axis in std::iter::once(None).chain((0..shape.len()).map(Some)) {
+                let kept = shape
+                    .iter()
+                    .enumerate()
+                    .filter(|(d, _)| axis.is_some_and(|axis| axis != *d));
+                let count: usize = kept.map(|(_, &extent)| extent).product();
+                let extreme = random.of(&[Extreme::Minimum, Extreme::Maximum]);
+                let find = |exec: &Executor| {
+                    let source = buffer(exec, ty, &bytes);
+                    let target = buffer(exec, Ty::I64, &vec![0x5a; 8 * count]);
+                    let from = Strided {
+                        buffer: &source,
+                        offset,
+                        strides: &strides,
+                    };
+                    extremes::positions(exec, extreme, shape, axis, &from, &target).unwrap();
+                    target.to_bytes().unwrap()
+                };
+                let expected = find(&host);
+                for device in &devices {
+                    assert_eq!(
+                        find(device),
+                        expected,
+                        "{extreme:?} of {ty} {shape:?} {axis:?} {strides:?}"
+                    );
+                }
+            }
+        }
     }
 }
 

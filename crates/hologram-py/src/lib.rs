@@ -11,6 +11,7 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
+mod extremes;
 mod graph;
 mod interrupt;
 mod names;
@@ -26,6 +27,8 @@ mod _hologram {
     use super::buffer::PyBuffer;
     #[pymodule_export]
     use super::executor::{backends, PyExecutor};
+    #[pymodule_export]
+    use super::extremes::extreme_positions;
     #[pymodule_export]
     use super::graph::alone::PyAlone;
     #[pymodule_export]

@@ -26,4 +26,6 @@ pub struct ExpressionViews<'a> {
     pub folded: &'a [bool],
     /// Where the fold goes; strides along folded dimensions do not count.
     pub target: Option<BufferView>,
+    /// The target gets the indices of the first largest or smallest elements, `i64`, in place of these; of types of up to 32 bits.
+    pub positions: bool,
 }

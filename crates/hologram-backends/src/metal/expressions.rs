@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hologram_kernels::host::expression::Expression;
+use hologram_kernels::host::expression::{Expression, FoldOp};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{Cost, Grid, MetalContext, RuntimeArg, RuntimeKernel, RuntimeUnit};
 
@@ -33,7 +33,7 @@ pub(super) struct Expressions {
     kernels: HashMap<(u64, Layout), Arc<Kernel>>,
     by_text: HashMap<String, Arc<RuntimeUnit>>,
     /// The fold alone of an expression, which folds parts.
-    of_parts: HashMap<u64, Expression>,
+    of_parts: HashMap<(u64, bool), Expression>,
 }
 
 /// One launch of a plan.
@@ -69,7 +69,7 @@ impl Expressions {
             let alone;
             let of = match round.of_parts {
                 true => {
-                    alone = self.fold_alone(expression)?;
+                    alone = self.fold_alone(expression, key.1.positions)?;
                     &alone
                 }
                 false => expression,
@@ -86,18 +86,24 @@ impl Expressions {
     }
 
     /// The fold of an expression as one of its own, of one operand.
-    fn fold_alone(&mut self, expression: &Expression) -> Result<Expression> {
-        if let Some(found) = self.of_parts.get(&expression.id()) {
+    fn fold_alone(&mut self, expression: &Expression, positions: bool) -> Result<Expression> {
+        let key = (expression.id(), positions);
+        if let Some(found) = self.of_parts.get(&key) {
             return Ok(found.clone());
         }
-        let ty = expression.fold_type().unwrap_or(Ty::F32);
-        let fold = expression.fold().map(|(op, _)| (op, 0));
+        let (ty, fold) = match positions {
+            true => (Ty::U64, Some((FoldOp::Maximum, 0))),
+            false => (
+                expression.fold_type().unwrap_or(Ty::F32),
+                expression.fold().map(|(op, _)| (op, 0)),
+            ),
+        };
         let made = Expression::new(&[ty], &[], Vec::new(), Vec::new(), fold)
             .map_err(|error| BackendError::UnsupportedOperation(error.to_string()))?;
         if self.of_parts.len() >= MOST_KNOWN {
             self.of_parts.clear();
         }
-        self.of_parts.insert(expression.id(), made.clone());
+        self.of_parts.insert(key, made.clone());
         Ok(made)
     }
 
@@ -200,6 +206,19 @@ fn described(words: usize, barriers: bool) -> RuntimeKernel {
     }
 }
 
+/// Elements and indices share a word.
+fn check_positions(expression: &Expression, views: &ExpressionViews<'_>) -> Result<()> {
+    let ty = expression.fold_type().unwrap_or(Ty::F64);
+    let dims = views.shape.iter().zip(views.folded);
+    let folded = dims.filter(|(_, &gone)| gone);
+    let length: usize = folded.map(|(&extent, _)| extent).product();
+    if ty.size() > 4 || length > u32::MAX as usize {
+        let message = format!("indices of {length} elements of {ty}: at most 2^32 - 1 of 32 bits");
+        return Err(BackendError::UnsupportedOperation(message));
+    }
+    Ok(())
+}
+
 impl MetalBackend {
     /// Starts an expression.
     ///
@@ -217,6 +236,9 @@ impl MetalBackend {
         if self.base.apple && expression.types().contains(&Ty::F64) {
             let message = "an expression of f64: Apple GPUs have none";
             return Err(BackendError::UnsupportedOperation(message.into()));
+        }
+        if views.positions {
+            check_positions(expression, views)?;
         }
         let mut places = Vec::with_capacity(views.views.len());
         for view in &views.views {
@@ -239,6 +261,7 @@ impl MetalBackend {
             aligned: places.iter().map(|at| at.is_multiple_of(16)).collect(),
             folded: views.folded.to_vec(),
             target: views.target.as_ref().map_or_else(Vec::new, strides),
+            positions: views.positions,
         };
         let context = self.stream.context().clone();
         let plan = self

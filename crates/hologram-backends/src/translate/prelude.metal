@@ -469,3 +469,17 @@ template <class T> METAL_FUNC void hg_put(device uchar* m, ulong o, T v) {
     *(device T*)(m + o) = v;
 #endif
 }
+
+// An element as a number in the order of elements, and with its index in one word: the largest word is the first largest element.
+// A NaN is the largest, and after `hg_lowest` the smallest. Zeros are equal.
+METAL_FUNC uint hg_order(float x) {
+    const uint b = as_type<uint>(x + 0.0f);
+    return x != x ? ~0u : (b >> 31) != 0 ? ~b : b | 0x80000000u;
+}
+METAL_FUNC uint hg_order(int x) { return (uint)x ^ 0x80000000u; }
+METAL_FUNC uint hg_order(uint x) { return x; }
+METAL_FUNC uint hg_lowest(float x) { return x != x ? ~0u : ~hg_order(x); }
+METAL_FUNC uint hg_lowest(int x) { return ~hg_order(x); }
+METAL_FUNC uint hg_lowest(uint x) { return ~x; }
+METAL_FUNC ulong hg_placed(uint order, ulong index) { return ((ulong)order << 32) | (0xfffffffful - index); }
+METAL_FUNC long hg_place(ulong word) { return (long)(0xfffffffful - (word & 0xfffffffful)); }

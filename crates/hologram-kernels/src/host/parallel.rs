@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Elements of a piece; a multiple of the block.
-pub(super) const PIECE: usize = 1 << 15;
+pub(super) const PIECE: usize = 1 << 14;
 /// Work below which one core is faster, in bytes that are read and written (or as much time).
 const SMALL: usize = 1 << 19;
 

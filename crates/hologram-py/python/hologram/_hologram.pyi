@@ -359,6 +359,11 @@ def replace(target: Array, source: Array, /) -> None:
 def recorded_operations() -> int:
     """Number of recorded operations that something still needs, for tests."""
 
+def extreme_positions(
+    ex: Executor, extreme: str, shape: Sequence[int], axis: int | None, source: tuple[Buffer, int, Sequence[int]], target: Buffer
+) -> None:
+    """Writes the index of the first "minimum" or "maximum" along an axis, or of all elements in row-major order, to int64s."""
+
 def gemm_at(
     ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int
 ) -> None: ...

@@ -92,10 +92,29 @@ def test_cumulative(name, data):
 @campaign
 @given(data=st.data())
 def test_arg(name, data):
-    a, a_ = data.draw(arrays(dtypes_of("int", "uint", "float"), tame=True, sides=(1, 5)))
+    # Also NaN, of which the first one is taken.
+    a, a_ = data.draw(arrays(dtypes_of("int", "uint", "float"), sides=(1, 5)))
     axis = data.draw(st.sampled_from([None, *range(-a.ndim, a.ndim)]))
     keepdims = data.draw(st.booleans())
     same(getattr(hp, name)(a, axis=axis, keepdims=keepdims), getattr(xp, name)(a_, axis=axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "bfloat16", "float32", "float64"])
+def test_arg_of_many(dtype):
+    """Large enough for several threads, also transposed; on the processor nothing of it is NumPy's."""
+    # Exact in all types; most are there many times.
+    values = np.random.default_rng(3).integers(0, 120, (301, 701))
+    x = hp.astype(hp.asarray(values), dtype).compute()
+    before = x.device.executor.stats()["host_operations"]
+    for name in ("argmax", "argmin"):
+        for axis in (None, 0, 1):
+            expected = getattr(np, name)(values, axis=axis)
+            found = getattr(hp, name)(x, axis=axis)
+            assert found.shape == expected.shape and found.dtype == hp.int64
+            assert np.array_equal(np.asarray(found), expected)
+            assert np.array_equal(np.asarray(getattr(hp, name)(x.T, axis=axis)), getattr(np, name)(values.T, axis=axis))
+    if x.device == "cpu":
+        assert x.device.executor.stats()["host_operations"] == before
 
 
 @campaign

@@ -20,9 +20,18 @@ const COLUMNS: u32 = 16;
 
 /// Builtins and statements of a fold's kernel, and whether threads of a group meet.
 pub fn body(writer: &mut Writer<'_>, sharing: Sharing, op: FoldOp, value: usize) -> (String, bool) {
-    let fold = Fold {
-        ty: writer.expression.types()[value],
-        op,
+    let ty = writer.expression.types()[value];
+    let fold = match writer.layout.placed {
+        true => Fold {
+            ty: Ty::U64,
+            op: FoldOp::Maximum,
+            placed: Some((ty, op)),
+        },
+        false => Fold {
+            ty,
+            op,
+            placed: None,
+        },
     };
     match sharing {
         Sharing::Rows(threads) => (rows(writer, fold, threads), threads > 1),
@@ -34,11 +43,38 @@ pub fn body(writer: &mut Writer<'_>, sharing: Sharing, op: FoldOp, value: usize)
 struct Fold {
     ty: Ty,
     op: FoldOp,
+    /// Type and operation of the elements whose indices are looked for.
+    placed: Option<(Ty, FoldOp)>,
 }
 
 impl Fold {
     fn of(self, a: &str, b: &str) -> String {
         steps::folded(self.op, self.ty, a, b)
+    }
+
+    /// What is folded of an element, `index` of what goes into one.
+    fn element(self, value: &str, index: &str) -> String {
+        let Some((ty, op)) = self.placed else {
+            return value.into();
+        };
+        let order = match op {
+            FoldOp::Minimum => "hg_lowest",
+            FoldOp::Maximum | FoldOp::Sum | FoldOp::Product => "hg_order",
+        };
+        let held = match ty {
+            _ if ty.is_float() => "float",
+            _ if ty.is_signed_int() => "int",
+            _ => "uint",
+        };
+        format!("hg_placed({order}(({held}){value}), (ulong)({index}))")
+    }
+
+    /// The type of the target, and what goes there.
+    fn end(self, writer: &Writer<'_>, value: &str) -> (Ty, String) {
+        match writer.layout.index {
+            true => (Ty::I64, format!("hg_place({value})")),
+            false => (self.ty, value.into()),
+        }
     }
 
     /// `a = a folded with b;`
@@ -83,6 +119,7 @@ fn walk(
     element: impl Fn(&str) -> String,
 ) -> String {
     let width = writer.layout.width;
+    let columns = writer.layout.sharing == Some(Sharing::Columns);
     let mut pass = |count: usize| {
         let mut loads = String::new();
         let mut works = String::new();
@@ -96,7 +133,12 @@ fn walk(
             let loaded = writer.load(&mut loads, &prefix, &at, width, inner);
             writer.finish(&mut works, &prefix, &loaded, &at, width, inner);
             for i in 0..width {
-                works.push_str(&fold.into(&format!("c{i}"), &format!("{prefix}r{i}.f")));
+                let index = match columns {
+                    true => number.clone(),
+                    false => format!("{} + {i}", element(&number)),
+                };
+                let value = fold.element(&format!("{prefix}r{i}.f"), &index);
+                works.push_str(&fold.into(&format!("c{i}"), &value));
             }
         }
         loads + &works
@@ -138,6 +180,8 @@ fn result(writer: &mut Writer<'_>, fold: Fold, value: &str, group: &str) -> Stri
             fold.ty.size()
         );
     }
+    let (ty, value) = fold.end(writer, value);
+    let m = msl(ty);
     let mut out = String::new();
     let kept = writer.layout.kept();
     writer.indices(&mut out, "k", "t", 0..kept);
@@ -189,7 +233,7 @@ fn rows(writer: &mut Writer<'_>, fold: Fold, threads: u32) -> String {
             .map(|view| format!("b{view}"))
             .collect();
         let (names, rest) = writer.single("e", &firsts, inner);
-        let into = fold.into("c0", "er0.f");
+        let into = fold.into("c0", &fold.element("er0.f", "e"));
         out.push_str(&format!(
             "if (lane == 0 && part == parts - 1) for ({index} e = length * {width}; e < all; e++) {{\n{names}{rest}{into}}}\n"
         ));
@@ -276,13 +320,9 @@ fn columns(writer: &mut Writer<'_>, fold: Fold) -> String {
         Inner::Same | Inner::Apart => writer.word(Word::TargetStride(inner)),
     };
     out.push_str(&format!("const ulong to = {at};\n"));
-    access::store(
-        &mut out,
-        &values,
-        fold.ty,
-        writer.layout.target,
-        "to",
-        &stride,
-    );
+    let ends: Vec<(Ty, String)> = values.iter().map(|value| fold.end(writer, value)).collect();
+    let ty = ends[0].0;
+    let values: Vec<String> = ends.into_iter().map(|(_, value)| value).collect();
+    access::store(&mut out, &values, ty, writer.layout.target, "to", &stride);
     out
 }

@@ -46,6 +46,10 @@ pub struct Layout {
     pub sharing: Option<Sharing>,
     /// The fold goes to parts, which another round folds, instead of its target.
     pub parts: bool,
+    /// What is folded are words of an element and its index.
+    pub placed: bool,
+    /// The fold goes to the target as the index of its word.
+    pub index: bool,
     /// How the target is reached along the innermost kept dimension.
     pub target: Inner,
 }

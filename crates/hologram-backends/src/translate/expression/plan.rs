@@ -39,6 +39,8 @@ pub struct Space {
     pub folded: Vec<bool>,
     /// Of the fold's target; those along folded dimensions do not count.
     pub target: Vec<isize>,
+    /// The target gets the indices of the first largest or smallest elements, as `i64`.
+    pub positions: bool,
 }
 
 /// Where a word of the parameters comes from.
@@ -111,7 +113,10 @@ pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
     if merged.count() == 0 {
         return (Vec::new(), 0);
     }
-    let size = expression.types()[value].size();
+    let size = match space.positions {
+        true => size_of::<u64>(),
+        false => expression.types()[value].size(),
+    };
     let mut all = Vec::new();
     let (mut sizes, mut aligned, mut views) = (sizes, space.aligned.clone(), views);
     let mut bytes = 0;
@@ -119,6 +124,8 @@ pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
         let target = merged.target.clone();
         let mut round = fold(merged, &sizes, &aligned, views, size);
         round.of_parts = !all.is_empty();
+        round.layout.placed = space.positions && !round.of_parts;
+        round.layout.index = space.positions && round.parts == 1;
         let (parts, count) = (round.parts, round.count);
         let columns = round.layout.sharing == Some(Sharing::Columns);
         let kept = round.layout.kept();
@@ -178,13 +185,21 @@ impl Merged {
         // The view that tells how far dimensions are apart in memory: what is written, or the one with most elements.
         let leading = match space.target.is_empty() {
             true => space.strides.last(),
-            false => space.strides.iter().max_by_key(|strides| elements(strides, &space.shape)),
+            false => space
+                .strides
+                .iter()
+                .max_by_key(|strides| elements(strides, &space.shape)),
         };
         let far = |d: usize| leading.map_or(0, |strides| strides[d].unsigned_abs());
         let mut dims: Vec<usize> = (0..space.shape.len())
             .filter(|&d| space.shape[d] != 1)
             .collect();
-        dims.sort_by_key(|&d| (space.folded[d], std::cmp::Reverse(far(d))));
+        // Where indices count, what is folded stays in its order.
+        let order = |d: usize| match space.folded[d] && space.positions {
+            true => 0,
+            false => far(d),
+        };
+        dims.sort_by_key(|&d| (space.folded[d], std::cmp::Reverse(order(d))));
         let mut out = Self {
             shape: Vec::new(),
             strides: vec![Vec::new(); space.strides.len()],
@@ -309,6 +324,8 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
             views: accesses.collect(),
             sharing: None,
             parts: false,
+            placed: false,
+            index: false,
             target: Inner::Same,
         },
         of_parts: false,
@@ -345,11 +362,16 @@ fn fold(
     let reach = |strides: &Vec<isize>| elements(strides, &space.shape);
     let most = space.strides.iter().map(reach).max();
     let step = |d: usize| {
-        let whole = space.strides.iter().filter(|&strides| Some(reach(strides)) == most);
+        let whole = space
+            .strides
+            .iter()
+            .filter(|&strides| Some(reach(strides)) == most);
         let steps = whole.map(|strides| strides[d].unsigned_abs());
         steps.filter(|&step| step != 0).min()
     };
-    let nearest = (0..rank).filter_map(|d| step(d).map(|step| (step, d))).min();
+    let nearest = (0..rank)
+        .filter_map(|d| step(d).map(|step| (step, d)))
+        .min();
     let columns = nearest.is_some_and(|(_, d)| d < kept);
     let inner = if columns { kept - 1 } else { rank - 1 };
     let ragged = !columns && space.folded == 1;
@@ -397,6 +419,8 @@ fn fold(
                 .collect(),
             sharing: Some(sharing),
             parts: parts > 1,
+            placed: false,
+            index: false,
             target,
         },
         of_parts: false,

@@ -275,7 +275,7 @@ impl<F> Folding<'_, F> {
         let parts = if tasks >= MANY_ROWS {
             1
         } else {
-            (work >> 15).clamp(1, 16)
+            (work >> 14).clamp(1, 16)
         };
         let per_part = self.folded.div_ceil(parts).next_multiple_of(together);
         let parts = self.folded.div_ceil(per_part);

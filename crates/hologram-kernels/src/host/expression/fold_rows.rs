@@ -44,6 +44,32 @@ impl<T: Element, F: Fold<T>> Work for Accumulate<T, F> {
     }
 }
 
+/// Elements below which a row has few lanes: more of them wait less for the sums before, but take longer to join.
+const FEW: usize = 256;
+
+/// The fold of one row by `N` lanes, a power of two.
+#[inline(always)]
+fn row_of<T: Element, F: Fold<T>, const N: usize>(from: &[T], op: F) -> T {
+    let mut lanes = [op.empty(); N];
+    let (whole, rest) = from.as_chunks::<N>();
+    for chunk in whole {
+        for (lane, &x) in lanes.iter_mut().zip(chunk) {
+            *lane = op.join(*lane, x);
+        }
+    }
+    for (lane, &x) in lanes.iter_mut().zip(rest) {
+        *lane = op.join(*lane, x);
+    }
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            lanes[i] = op.join(lanes[i], lanes[i + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
 /// `to[row]` = the fold of each short row.
 pub(super) struct ShortRows<T, F>(pub Rows<T, F>);
 
@@ -57,25 +83,13 @@ impl<T: Element, F: Fold<T>> Work for ShortRows<T, F> {
         for row in 0..rows.count {
             // SAFETY: one of the rows.
             let from = unsafe { rows.row(row) };
-            let mut lanes = [rows.op.empty(); 16];
-            let (whole, rest) = from.as_chunks::<16>();
-            for chunk in whole {
-                for (lane, &x) in lanes.iter_mut().zip(chunk) {
-                    *lane = rows.op.join(*lane, x);
-                }
-            }
-            for (lane, &x) in lanes.iter_mut().zip(rest) {
-                *lane = rows.op.join(*lane, x);
-            }
-            let mut half = 8;
-            while half > 0 {
-                for i in 0..half {
-                    lanes[i] = rows.op.join(lanes[i], lanes[i + half]);
-                }
-                half /= 2;
-            }
+            let sum = if rows.width < FEW {
+                row_of::<T, F, 16>(from, rows.op)
+            } else {
+                row_of::<T, F, 64>(from, rows.op)
+            };
             // SAFETY: a result for each row.
-            unsafe { rows.to.add(row).write(lanes[0]) };
+            unsafe { rows.to.add(row).write(sum) };
         }
     }
 }

@@ -7,6 +7,7 @@ use super::super::vector::{self, load, store, Work, BLOCK};
 use super::divide::divide;
 use super::ordered::Ordered;
 use super::steps::{Step, StepOp};
+use super::whole::Whole;
 use crate::host::{unchecked, HostSpan};
 use crate::{Operation, Ty};
 
@@ -274,23 +275,25 @@ fn pick<T: Value>(places: Places) {
     });
 }
 
-/// Conversions of one type to all others but halves.
+/// Conversions of an integer, or of a float where `$how` is `whole`, to all types but halves.
 macro_rules! from {
-    ($a:ident, $to:expr, $places:expr) => {
+    ($a:ident, $to:expr, $places:expr $(, $how:ident)?) => {
         match $to {
-            Ty::I8 => one($places, |x: $a| x as i8),
-            Ty::I16 => one($places, |x: $a| x as i16),
-            Ty::I32 => one($places, |x: $a| x as i32),
-            Ty::I64 => one($places, |x: $a| x as i64),
-            Ty::U8 => one($places, |x: $a| x as u8),
-            Ty::U16 => one($places, |x: $a| x as u16),
-            Ty::U32 => one($places, |x: $a| x as u32),
-            Ty::U64 => one($places, |x: $a| x as u64),
+            Ty::I8 => one($places, |x: $a| -> i8 { from!(@ x as i8 $($how)?) }),
+            Ty::I16 => one($places, |x: $a| -> i16 { from!(@ x as i16 $($how)?) }),
+            Ty::I32 => one($places, |x: $a| -> i32 { from!(@ x as i32 $($how)?) }),
+            Ty::I64 => one($places, |x: $a| -> i64 { from!(@ x as i64 $($how)?) }),
+            Ty::U8 => one($places, |x: $a| -> u8 { from!(@ x as u8 $($how)?) }),
+            Ty::U16 => one($places, |x: $a| -> u16 { from!(@ x as u16 $($how)?) }),
+            Ty::U32 => one($places, |x: $a| -> u32 { from!(@ x as u32 $($how)?) }),
+            Ty::U64 => one($places, |x: $a| -> u64 { from!(@ x as u64 $($how)?) }),
             Ty::F32 => one($places, |x: $a| x as f32),
             Ty::F64 => one($places, |x: $a| x as f64),
             Ty::F16 | Ty::Bf16 => {}
         }
     };
+    (@ $x:ident as $t:ident) => { $x as $t };
+    (@ $x:ident as $t:ident whole) => { Whole::<$t>::whole($x) };
 }
 
 /// # Safety
@@ -324,8 +327,8 @@ unsafe fn convert(from: Ty, to: Ty, places: Places) {
             Ty::U16 => from!(u16, to, places),
             Ty::U32 => from!(u32, to, places),
             Ty::U64 => from!(u64, to, places),
-            Ty::F32 => from!(f32, to, places),
-            Ty::F64 => from!(f64, to, places),
+            Ty::F32 => from!(f32, to, places, whole),
+            Ty::F64 => from!(f64, to, places, whole),
             Ty::F16 | Ty::Bf16 => {}
         },
     }

@@ -10,12 +10,15 @@ mod fold;
 mod fold_rows;
 mod kernels;
 mod ordered;
+mod position;
 mod steps;
 #[cfg(test)]
 mod tests;
 mod transpose;
 mod walk;
+mod whole;
 
+pub use position::Extreme;
 pub use steps::{FoldOp, Step, StepOp};
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -9,8 +9,8 @@ mod rows;
 use super::{run, HostError, HostSpan};
 use crate::Operation;
 
-/// Sizes around the block of 64 and the piece of 32,768 elements.
-const SIZES: [usize; 9] = [0, 1, 3, 63, 64, 65, 1000, 32_769, 140_001];
+/// Sizes around the block of 64 and the piece of 16,384 elements.
+const SIZES: [usize; 10] = [0, 1, 3, 63, 64, 65, 1000, 16_385, 32_769, 140_001];
 
 fn span<T>(data: &[T]) -> HostSpan {
     HostSpan {

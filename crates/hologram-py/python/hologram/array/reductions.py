@@ -1,6 +1,6 @@
 """Folds along axes: one pass over memory, with the elementwise steps before it.
 
-On the host: `argmax`, `argmin`, `cumulative_sum`, `cumulative_prod`, and everything of complex numbers.
+On the host: `cumulative_sum`, `cumulative_prod`, everything of complex numbers, and on GPUs `argmax` and `argmin` of 64 bits.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._hologram import extreme_positions
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array, Value, into, step
@@ -140,20 +141,31 @@ def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out
 
 
 def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out: Array | None = None) -> Array:
-    """Index of the first largest element along an axis, on the host."""
-    return into(out, _arg(np.argmax, "argmax", x, axis, keepdims))
+    """Index of the first largest element along an axis, of the first NaN if there is one."""
+    return into(out, _arg(np.argmax, "maximum", x, axis, keepdims))
 
 
 def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out: Array | None = None) -> Array:
-    """Index of the first smallest element along an axis, on the host."""
-    return into(out, _arg(np.argmin, "argmin", x, axis, keepdims))
+    """Index of the first smallest element along an axis, of the first NaN if there is one."""
+    return into(out, _arg(np.argmin, "minimum", x, axis, keepdims))
 
 
-def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool) -> Array:
+    name = function.__name__
     check_kind(name, x.dtype, ("int", "uint", "float"))
-    if (x.size if axis is None else x.shape[axis_of(axis, x.ndim)]) == 0:
+    at = None if axis is None else axis_of(axis, x.ndim)
+    if (x.size if at is None else x.shape[at]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
-    return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+    if x.device != "cpu" and x.dtype.bits == 64:
+        # Kernels keep an element and its index in one word.
+        return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+    looked = range(x.ndim) if at is None else (at,)
+    shape = [1 if d in looked else extent for d, extent in enumerate(x.shape) if keepdims or d not in looked]
+    made = core.new(x.device, tuple(shape), dtypes.int64)
+    storage, offset, strides = x.data()
+    target = made.data()[0].buffer
+    extreme_positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
+    return made
 
 
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from . import core, dtypes, host
-from .core import Array, Value, into, step
+from .core import Array, Fold, Value, into, step
 from .dtypes import DType
 from .elementwise import as_value, astype, check_kind, computed_in, divide, sqrt, square, subtract
 from .indexing import basic_view
@@ -19,7 +19,11 @@ from .manipulation import concat
 
 Axis = int | Sequence[int] | None
 
-_NUMBERS = ("int", "uint", "float", "complex")
+_REALS = ("int", "uint", "float")
+_NUMBERS = (*_REALS, "complex")
+# Folds that are one pass over elements as they are.
+_SUM, _PRODUCT = Fold("sum", ("float",)).of, Fold("product", ("float",)).of
+_LARGEST, _SMALLEST = Fold("maximum", _REALS).of, Fold("minimum", _REALS).of
 
 
 def _summed_dtype(x: Array, dtype: Any) -> DType:
@@ -49,12 +53,14 @@ def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims:
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Sum along axes; of integers in 64 bits, which wrap."""
-    return into(out, _total(np.sum, "sum", x, axis, dtype, keepdims))
+    made = _SUM(x, axis, keepdims) if dtype is None else None
+    return into(out, _total(np.sum, "sum", x, axis, dtype, keepdims) if made is None else made)
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Product along axes; of integers in 64 bits, which wrap."""
-    return into(out, _total(np.prod, "product", x, axis, dtype, keepdims))
+    made = _PRODUCT(x, axis, keepdims) if dtype is None else None
+    return into(out, _total(np.prod, "product", x, axis, dtype, keepdims) if made is None else made)
 
 
 def _numpy_axis(axis: Axis) -> Any:
@@ -62,7 +68,7 @@ def _numpy_axis(axis: Axis) -> Any:
 
 
 def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
-    check_kind(name, x.dtype, ("int", "uint", "float"))
+    check_kind(name, x.dtype, _REALS)
     axes = axes_of(axis, x.ndim)
     if 0 in [x.shape[d] for d in axes]:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
@@ -71,12 +77,14 @@ def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The largest element along axes; NaN if one is."""
-    return into(out, _extreme("max", x, axis, keepdims))
+    made = _LARGEST(x, axis, keepdims)
+    return into(out, _extreme("max", x, axis, keepdims) if made is None else made)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The smallest element along axes; NaN if one is."""
-    return into(out, _extreme("min", x, axis, keepdims))
+    made = _SMALLEST(x, axis, keepdims)
+    return into(out, _extreme("min", x, axis, keepdims) if made is None else made)
 
 
 def _count(x: Array, axis: Axis) -> int:
@@ -100,7 +108,7 @@ def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None
 ) -> Array:
     """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
-    check_kind("var", x.dtype, ("int", "uint", "float"))
+    check_kind("var", x.dtype, _REALS)
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
     wide = astype(x, computed_in(dtype), copy=False)
     deviation = square(subtract(wide, mean(wide, axis=axis, keepdims=True)))
@@ -150,7 +158,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out:
 
 
 def _arg(function: Any, name: str, x: Array, axis: int | None, keepdims: bool) -> Array:
-    check_kind(name, x.dtype, ("int", "uint", "float"))
+    check_kind(name, x.dtype, _REALS)
     if (x.size if axis is None else x.shape[axis_of(axis, x.ndim)]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
     return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)

@@ -40,7 +40,7 @@ mod _hologram {
     #[pymodule_export]
     use super::graph::element::set_element_types;
     #[pymodule_export]
-    use super::graph::elementwise::Elementwise;
+    use super::graph::elementwise::{Elementwise, Fold};
     #[pymodule_export]
     use super::graph::node::recorded_operations;
     #[pymodule_export]

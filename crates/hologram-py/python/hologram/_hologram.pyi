@@ -290,6 +290,15 @@ class Elementwise:
         """Records the choice of one of two values by truths, as `binary` does."""
 
 @final
+class Fold:
+    """A fold of elements of some kinds that gives their type."""
+
+    def __new__(cls, operation: str, kinds: Sequence[str]) -> Self: ...
+    def of(self, x: Any, axis: Any, keepdims: Any, /) -> Array | None:
+        """The fold of all elements, or along one axis; None where that takes more: another kind, halves, no elements, several
+        axes."""
+
+@final
 class Alone:
     """The lock of all arrays: in a `with`, no other thread computes one or writes its memory."""
 

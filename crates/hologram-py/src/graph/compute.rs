@@ -106,12 +106,37 @@ pub fn fold(
     keepdims: bool,
     dtype: &Bound<'_, PyAny>,
 ) -> PyResult<PyArray> {
-    let py = dtype.py();
-    let unknown = || exception("ArgumentError", format!("no fold `{operation}`"));
-    let op = FoldOp::from_name(operation).ok_or_else(unknown)?;
-    let element = Element::of(dtype)?;
+    let op = fold_op(operation)?;
+    let folded: Vec<bool> = (0..array.shape.extents().len())
+        .map(|d| axes.contains(&d))
+        .collect();
+    let (value, element) = (value.get().0.clone(), Element::of(dtype)?);
+    fold_value(dtype.py(), op, value, array, folded, keepdims, element)
+}
+
+/// The fold called `name`.
+///
+/// # Errors
+/// None is.
+pub fn fold_op(name: &str) -> PyResult<FoldOp> {
+    let unknown = || exception("ArgumentError", format!("no fold `{name}`"));
+    FoldOp::from_name(name).ok_or_else(unknown)
+}
+
+/// As [`fold`]; `folded` says which dimensions it goes along.
+///
+/// # Errors
+/// Those of [`compute`].
+pub fn fold_value(
+    py: Python<'_>,
+    op: FoldOp,
+    value: Value,
+    array: &PyArray,
+    folded: Vec<bool>,
+    keepdims: bool,
+    element: &'static Element,
+) -> PyResult<PyArray> {
     let extents = array.shape.extents();
-    let folded: Vec<bool> = (0..extents.len()).map(|d| axes.contains(&d)).collect();
     let dims = || extents.iter().zip(&folded);
     let ones: Vec<usize> = dims().map(|(&e, &gone)| if gone { 1 } else { e }).collect();
     let ones = Shape::new(ones);
@@ -131,7 +156,7 @@ pub fn fold(
             outputs.remove(0);
         }
     }
-    let mut roots = vec![value.get().0.clone()];
+    let mut roots = vec![value];
     roots.extend(outputs.iter().cloned().map(Value::Node));
     let (steps, values) = linearise(&roots);
     let places = outputs

@@ -1,11 +1,14 @@
-//! The shortest way from an operator to a node: arrays of one type and device, or an array and a number of its kind.
+//! The shortest way from an operator to a node, and from a reduction to its fold: arrays of one type and device, or an array and a
+//! number of its kind.
 
 use std::sync::Arc;
 
+use hologram_core::expression::FoldOp;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 
 use super::array::PyArray;
+use super::compute::{fold_op, fold_value};
 use super::element::{Element, Kind};
 use super::node::{Node, Operation};
 use super::shape::{broadcast, Shape};
@@ -38,9 +41,8 @@ impl<'a> Operand<'a> {
 }
 
 impl Elementwise {
-    /// Whether elements are what the step computes in. Halves are not: they are converted before and behind it.
     fn takes(&self, element: &Element) -> bool {
-        element.lanes == 1 && !element.is_half() && self.kinds.contains(&element.kind)
+        is_plain(element, &self.kinds)
     }
 
     /// Records the step of operands, whose arrays broadcast to one shape; None if they do not.
@@ -130,6 +132,59 @@ impl Elementwise {
         };
         self.record(x1.py(), like, &[Operand::Array(truths), a, b])
     }
+}
+
+/// A fold of elements of some kinds that gives their type.
+#[pyclass(name = "Fold", module = "hologram", frozen)]
+pub struct Fold {
+    op: FoldOp,
+    kinds: Vec<Kind>,
+}
+
+#[pymethods]
+impl Fold {
+    #[new]
+    fn new(operation: &str, kinds: Vec<String>) -> PyResult<Self> {
+        let kinds = kinds.iter().map(|name| Kind::from_name(name));
+        Ok(Self {
+            op: fold_op(operation)?,
+            kinds: kinds.collect::<PyResult<_>>()?,
+        })
+    }
+
+    /// The fold of all elements, or along one axis; None where that takes more.
+    #[pyo3(signature = (x, axis, keepdims, /))]
+    fn of(
+        &self,
+        x: &Bound<'_, PyAny>,
+        axis: &Bound<'_, PyAny>,
+        keepdims: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<PyArray>> {
+        let found = array_of(x).filter(|x| is_plain(x.element, &self.kinds) && !x.shape.is_empty());
+        let (Some(array), Ok(keepdims)) = (found, keepdims.cast_exact::<PyBool>()) else {
+            return Ok(None);
+        };
+        let mut folded = vec![axis.is_none(); array.shape.extents().len()];
+        if !axis.is_none() {
+            let ndim = folded.len() as isize;
+            let at = match axis
+                .cast_exact::<PyInt>()
+                .map(|axis| axis.extract::<isize>())
+            {
+                Ok(Ok(at)) if (-ndim..ndim).contains(&at) => at.rem_euclid(ndim),
+                Ok(_) | Err(_) => return Ok(None),
+            };
+            folded[at as usize] = true;
+        }
+        let value = array.value_in(x.py(), &array.shape)?;
+        let (keepdims, element) = (keepdims.is_true(), array.element);
+        fold_value(x.py(), self.op, value, array, folded, keepdims, element).map(Some)
+    }
+}
+
+/// Whether elements of a type are of some kinds, and steps compute in it. Halves and complex numbers are not.
+fn is_plain(element: &Element, kinds: &[Kind]) -> bool {
+    element.lanes == 1 && !element.is_half() && kinds.contains(&element.kind)
 }
 
 fn array_of<'a>(object: &'a Bound<'_, PyAny>) -> Option<&'a PyArray> {

@@ -1,11 +1,12 @@
 """`hologram.Array` and what is done with its memory: the native module's graph of recorded operations."""
 
-from .._hologram import Alone, Array, Elementwise, Value, assign, copied, fold, new, number, over, recorded, replace, step, value_of
+from .._hologram import Alone, Array, Elementwise, Fold, Value, assign, copied, fold, new, number, over, recorded, replace, step, value_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 __all__ = [
     "Array",
     "Elementwise",
+    "Fold",
     "Value",
     "assign",
     "copied",

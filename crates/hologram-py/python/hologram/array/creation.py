@@ -131,7 +131,7 @@ def arange(
         start, stop = 0, start
     whole = all(isinstance(number, int) for number in (start, stop, step))
     to = (dtypes.int64 if whole else dtypes.float64) if dtype is None else dtypes.of(dtype)
-    return host.from_numpy(np.arange(start, stop, step, dtype=None if to == "bfloat16" else to.numpy), device_of(device), to)
+    return host.from_numpy(np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 else to.numpy), device_of(device), to)
 
 
 def linspace(

@@ -43,7 +43,7 @@ _bool = bool
 class DType:
     """Type of an array's elements: `hologram.array.float32`. Equal to NumPy's type and to its name, too."""
 
-    __slots__ = ("bits", "buffer", "kind", "lanes", "name")
+    __slots__ = ("bits", "buffer", "half", "kind", "lanes", "name")
 
     name: str
     """As NumPy calls it."""
@@ -55,9 +55,12 @@ class DType:
     """Type of the buffer's elements."""
     lanes: int
     """Elements of the buffer for one of the array: 2 of complex numbers."""
+    half: _bool
+    """Whether it is one of the floats of 16 bits, which are calculated in float32."""
 
     def __init__(self, name: str, kind: str, bits: int, buffer: str | None = None, lanes: int = 1):
-        for slot, value in zip(("name", "kind", "bits", "buffer", "lanes"), (name, kind, bits, buffer or name, lanes)):
+        slots = {"name": name, "kind": kind, "bits": bits, "buffer": buffer or name, "lanes": lanes}
+        for slot, value in {**slots, "half": kind == "float" and bits == 16}.items():
             object.__setattr__(self, slot, value)
 
     def __setattr__(self, name: str, value: object) -> None:

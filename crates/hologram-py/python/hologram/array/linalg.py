@@ -205,7 +205,7 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
 def _factor(function: Any, name: str, *xs: Array, square_: bool = False, **named: Any) -> Any:
     for x in xs:
         check_kind(name, x.dtype, _FIELDS)
-    if xs[0].dtype in (dtypes.float16, dtypes.bfloat16):
+    if xs[0].dtype.half:
         raise ArgumentError(f"{name}: of float32, float64 and complex numbers; convert {xs[0].dtype.name} with astype")
     _matrices(name, xs[0], square_)
     try:

@@ -11,7 +11,7 @@ import numpy as np
 from .._hologram import extreme_positions
 from ..errors import ArgumentError
 from . import core, dtypes, host
-from .core import Array, Value, into, step
+from .core import Array, Fold, Value, into, step
 from .dtypes import DType
 from .elementwise import as_value, astype, check_kind, computed_in, divide, sqrt, square, subtract
 from .indexing import basic_view
@@ -20,7 +20,11 @@ from .manipulation import concat
 
 Axis = int | Sequence[int] | None
 
-_NUMBERS = ("int", "uint", "float", "complex")
+_REALS = ("int", "uint", "float")
+_NUMBERS = (*_REALS, "complex")
+# Folds that are one pass over elements as they are.
+_SUM, _PRODUCT = Fold("sum", ("float",)).of, Fold("product", ("float",)).of
+_LARGEST, _SMALLEST = Fold("maximum", _REALS).of, Fold("minimum", _REALS).of
 
 
 def _summed_dtype(x: Array, dtype: Any) -> DType:
@@ -50,12 +54,14 @@ def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims:
 
 def sum(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Sum along axes; of integers in 64 bits, which wrap."""
-    return into(out, _total(np.sum, "sum", x, axis, dtype, keepdims))
+    made = _SUM(x, axis, keepdims) if dtype is None else None
+    return into(out, _total(np.sum, "sum", x, axis, dtype, keepdims) if made is None else made)
 
 
 def prod(x: Array, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Product along axes; of integers in 64 bits, which wrap."""
-    return into(out, _total(np.prod, "product", x, axis, dtype, keepdims))
+    made = _PRODUCT(x, axis, keepdims) if dtype is None else None
+    return into(out, _total(np.prod, "product", x, axis, dtype, keepdims) if made is None else made)
 
 
 def _numpy_axis(axis: Axis) -> Any:
@@ -63,7 +69,7 @@ def _numpy_axis(axis: Axis) -> Any:
 
 
 def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
-    check_kind(name, x.dtype, ("int", "uint", "float"))
+    check_kind(name, x.dtype, _REALS)
     axes = axes_of(axis, x.ndim)
     if 0 in [x.shape[d] for d in axes]:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
@@ -72,12 +78,14 @@ def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
 
 def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The largest element along axes; NaN if one is."""
-    return into(out, _extreme("max", x, axis, keepdims))
+    made = _LARGEST(x, axis, keepdims)
+    return into(out, _extreme("max", x, axis, keepdims) if made is None else made)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """The smallest element along axes; NaN if one is."""
-    return into(out, _extreme("min", x, axis, keepdims))
+    made = _SMALLEST(x, axis, keepdims)
+    return into(out, _extreme("min", x, axis, keepdims) if made is None else made)
 
 
 def _count(x: Array, axis: Axis) -> int:
@@ -101,7 +109,7 @@ def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None
 ) -> Array:
     """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
-    check_kind("var", x.dtype, ("int", "uint", "float"))
+    check_kind("var", x.dtype, _REALS)
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
     wide = astype(x, computed_in(dtype), copy=False)
     deviation = square(subtract(wide, mean(wide, axis=axis, keepdims=True)))
@@ -152,7 +160,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out:
 
 def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     name = function.__name__
-    check_kind(name, x.dtype, ("int", "uint", "float"))
+    check_kind(name, x.dtype, _REALS)
     at = None if axis is None else axis_of(axis, x.ndim)
     if (x.size if at is None else x.shape[at]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")

@@ -10,7 +10,7 @@ from .. import core, dtypes, host
 from ..core import Array, into
 from ..devices import Device
 from ..dtypes import DType
-from .steps import HALVES, converted, same
+from .steps import converted, same
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, out: Array | None = None) -> Array:
@@ -24,7 +24,7 @@ def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, ou
         return same(x) if copy else x
     if x.dtype.kind == "complex" and to.kind not in ("complex", "bool"):
         raise DTypeError(f"astype: {x.dtype.name} to {to.name} loses the imaginary part; take real(x)")
-    rounded_twice = to in HALVES and x.dtype.bits > 32 or to is dtypes.bfloat16 and x.dtype.bits > 16
+    rounded_twice = to.half and x.dtype.bits > 32 or to is dtypes.bfloat16 and x.dtype.bits > 16
     rounded_twice = rounded_twice and x.dtype is not dtypes.float32
     if "complex" in (x.dtype.kind, to.kind) or rounded_twice:
         return host.call(lambda values: values, x, device=x.device, result=to)

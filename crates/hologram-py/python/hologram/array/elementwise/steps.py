@@ -17,7 +17,6 @@ FLOATS = ("float",)
 NUMBERS = ("int", "uint", "float", "complex")
 REALS = ("int", "uint", "float")
 INTS = ("int", "uint")
-HALVES = (dtypes.float16, dtypes.bfloat16)
 
 
 class Typed:
@@ -73,12 +72,12 @@ def converted(value: Value, source: DType, to: DType, shape: tuple[int, ...]) ->
     if source is to:
         return value
     if to.kind == "bool":
-        if source in HALVES:
+        if source.half:
             value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
         return step("ne", source.buffer, (value, number(0, source.buffer)), "uint8", shape)
-    if source in HALVES and to is not dtypes.float32:
+    if source.half and to is not dtypes.float32:
         value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
-    elif to in HALVES and source is not dtypes.float32:
+    elif to.half and source is not dtypes.float32:
         value, source = _convert(value, source, dtypes.float32, shape), dtypes.float32
     return _convert(value, source, to, shape)
 
@@ -129,7 +128,7 @@ def check_kind(name: str, dtype: DType, kinds: Sequence[str]) -> None:
 
 def computed_in(dtype: DType) -> DType:
     """The type that results of this type are calculated in."""
-    return dtypes.float32 if dtype in HALVES else dtype
+    return dtypes.float32 if dtype.half else dtype
 
 
 def as_value(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
@@ -156,7 +155,7 @@ def record(rule: Rule, inputs: Sequence[Any], dtype: DType, shape: tuple[int, ..
     inner = computed_in(dtype)
     values = [as_value(x, inner, shape) for x in inputs]
     value = rule(Typed(inner.buffer, shape), *values)
-    if result in HALVES:
+    if result.half:
         value = converted(value, dtypes.float32, result, shape)
     return core.recorded(value, shape, result, device)
 

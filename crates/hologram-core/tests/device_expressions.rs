@@ -2,12 +2,12 @@
 //! modes. `HOLOGRAM_TEST_EXPRESSIONS` sets the number of random expressions.
 
 use half::{bf16, f16};
-use hologram_backends::metal::MetalBackend;
+use hologram_backends::metal::{Effort, MetalBackend, LIBRARY};
 use hologram_backends::{BinaryOp, MapOp, Ty};
 use hologram_core::expression::{self, Expression, FoldOp, Step, StepOp, Strided, Views};
 use hologram_core::extremes::{self, Extreme};
 use hologram_core::{BackendType, DynBuffer, Error, Executor};
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, MetalContext};
 
 const SHAPES: [&[usize]; 20] = [
     &[1],
@@ -58,7 +58,9 @@ fn devices() -> Vec<Executor> {
     };
     let scratch = std::env::temp_dir().join("hologram-expression-test");
     let open = |device| {
-        let backend = MetalBackend::with_scratch(device, scratch.clone()).unwrap();
+        let context = MetalContext::new(device, &[&LIBRARY]).unwrap();
+        // Most of the time goes into compiling.
+        let backend = MetalBackend::on(&context, scratch.clone(), Effort::Least).unwrap();
         Executor::from_backend(Box::new(backend), BackendType::Cuda, "kernels".into())
     };
     devices.into_iter().map(open).collect()
@@ -587,6 +589,54 @@ fn places_of_extremes() {
                 }
             }
         }
+    }
+}
+
+/// Operands that lie along another dimension than what is written: tiles.
+#[test]
+fn transposes() {
+    let (host, devices) = (Executor::new().unwrap(), devices());
+    let mut random = Random(41);
+    for (ty, shape, strides) in [
+        (Ty::F32, vec![64, 132], vec![1, 64]),
+        (Ty::U8, vec![33, 65], vec![1, 40]),
+        (Ty::F64, vec![100, 34], vec![1, 100]),
+        (Ty::I16, vec![5, 40, 96], vec![96 * 40, 1, 40]),
+        (Ty::F32, vec![48, 7, 64], vec![1, 48 * 64, 48]),
+    ] {
+        let count: usize = shape.iter().product();
+        let dense: Vec<isize> = (0..shape.len())
+            .map(|d| shape[d + 1..].iter().product::<usize>() as isize)
+            .collect();
+        let last = shape
+            .iter()
+            .zip(&strides)
+            .map(|(&e, &s)| (e as isize - 1) * s)
+            .sum::<isize>();
+        let add = Step {
+            op: StepOp::Binary(BinaryOp::Add),
+            ty,
+            args: vec![0, 1],
+        };
+        let case = Case {
+            expression: Expression::new(&[ty, ty], &[], vec![add], vec![2], None).unwrap(),
+            operands: vec![
+                (0, strides, data(&mut random, ty, last as usize + 1)),
+                (0, dense.clone(), data(&mut random, ty, count)),
+            ],
+            scalars: vec![],
+            outputs: vec![(0, dense, count)],
+            folded: vec![false; shape.len()],
+            target: None,
+            shape,
+        };
+        compare(
+            &case,
+            &host,
+            &devices,
+            0.0,
+            &format!("{ty} {:?}", case.shape),
+        );
     }
 }
 

@@ -17,12 +17,17 @@ const ORIGIN: usize = 256;
 const SLACK: u64 = 64 << 20;
 /// The part of the device's memory that it may hold in the same way while there are blocks.
 const SHARE: u64 = 8;
+/// Bytes that it may hold without blocks beyond what it could not give back the last time: a few segments, so that a single block
+/// that comes and goes is not fetched each time.
+const IDLE: u64 = 128 << 20;
 
 /// Blocks by the address of their first byte; none are empty.
 pub struct Apart {
     origin: MetalBuffer<u8>,
     blocks: BTreeMap<usize, MetalBuffer<u8>>,
     in_use: usize,
+    /// What the pool held without blocks after it gave back all that it could.
+    least: u64,
 }
 
 /// The address of the first byte.
@@ -44,6 +49,7 @@ impl Apart {
             origin,
             blocks: BTreeMap::new(),
             in_use: 0,
+            least: context.memory().reserved,
         })
     }
 
@@ -89,12 +95,18 @@ impl Apart {
         let context = block.context().clone();
         drop(block);
         let memory = context.memory();
-        let slack = match self.blocks.is_empty() {
-            true => SLACK,
-            false => SLACK.max(memory.budget / SHARE),
+        let most = match self.blocks.is_empty() {
+            true => self.least.saturating_add(IDLE),
+            false => {
+                let slack = SLACK.max(memory.budget / SHARE);
+                memory.live.saturating_mul(2).saturating_add(slack)
+            }
         };
-        if memory.reserved > memory.live.saturating_mul(2).saturating_add(slack) {
+        if memory.reserved > most {
             context.trim();
+            if self.blocks.is_empty() {
+                self.least = context.memory().reserved;
+            }
         }
     }
 

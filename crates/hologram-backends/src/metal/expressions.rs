@@ -161,8 +161,9 @@ fn step(expression: &Expression, round: &Round, kernel: Arc<Kernel>, parts: usiz
         BackendError::UnsupportedOperation(message)
     };
     let groups = u32::try_from(threads).map_err(|_| too_many())?;
-    let grid = match round.layout.sharing {
-        Some(Sharing::Rows(2..)) => Grid::groups(groups, GROUP),
+    let grid = match (round.layout.sharing, round.layout.tiled) {
+        (Some(Sharing::Rows(2..)), _) => Grid::groups(groups, GROUP),
+        (_, Some(_)) => Grid::groups(groups / GROUP, GROUP),
         _ => Grid::threads(threads),
     };
     let moved = expression

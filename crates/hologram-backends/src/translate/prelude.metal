@@ -419,14 +419,14 @@ template <class T> METAL_FUNC T hg_minimum(T a, T b) { return a != a ? a : b < a
 template <class T> METAL_FUNC T hg_maximum(T a, T b) { return a != a ? a : b > a || b != b ? b : a; }
 // Quotient rounded down, and the rest with the divisor's sign; by zero 0.
 template <class T> METAL_FUNC T hg_remainder(T a, T b) {
-    if (b == T(0)) return T(0);
-    T r = T(-1) < T(0) && b == T(-1) ? T(0) : T(a % b);
+    if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return T(0);
+    const T r = T(a - T(a / b) * b);
     return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
 }
 template <class T> METAL_FUNC T hg_floor_div(T a, T b) {
     if (b == T(0)) return T(0);
     if (T(-1) < T(0) && b == T(-1)) return T(0 - (ulong)a);
-    T q = T(a / b), r = T(a % b);
+    const T q = T(a / b), r = T(a - q * b);
     return r != T(0) && (r < T(0)) != (b < T(0)) ? T(q - T(1)) : q;
 }
 #if HG_DOUBLE

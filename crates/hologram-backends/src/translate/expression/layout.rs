@@ -1,5 +1,8 @@
 //! What the text of an expression's kernel depends on, and the words of its parameters.
 
+/// Threads of a tile along the dimension that is not the innermost.
+pub const TILE: usize = 32;
+
 /// How the elements of one thread lie in a view, along the innermost dimension that the thread goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Inner {
@@ -40,6 +43,9 @@ pub struct Layout {
     pub width: usize,
     /// Indices of 64 bits.
     pub wide: bool,
+    /// Groups of threads take tiles of [`TILE`] elements along this dimension and as many threads' along the innermost one: some
+    /// view lies along it.
+    pub tiled: Option<usize>,
     /// Of operands, then outputs.
     pub views: Vec<Access>,
     /// Of a fold.

@@ -20,7 +20,7 @@ pub use plan::{rounds, Round, Space, Value};
 
 use hologram_kernels::host::expression::Expression;
 
-use self::layout::Words;
+use self::layout::{Words, TILE};
 use super::types::{from_bits, msl};
 use crate::isa::Ty;
 
@@ -235,6 +235,9 @@ impl Writer<'_> {
     fn elementwise(&mut self) -> String {
         let (index, width, rank) = (self.index, self.layout.width, self.layout.rank);
         let inner = rank.saturating_sub(1);
+        if let Some(rows) = self.layout.tiled {
+            return self.tiles(rows);
+        }
         let count = self.word(Word::Count);
         let mut out = format!(
             "uint3 gid [[thread_position_in_grid]]) {{\nconst {index} count = ({index}){count};\n\
@@ -265,6 +268,41 @@ impl Writer<'_> {
             "if (first + {width} <= count) {{\n{whole}}} else {{\n\
              for ({index} e = 0; first + e < count; e++) {{\n{names}{rest}}}\n}}\n"
         )
+    }
+
+    /// Body of the elementwise kernel whose groups take tiles along dimension `rows` and the innermost one: neighbouring threads
+    /// are neighbours along `rows`, a thread's elements along the innermost.
+    fn tiles(&mut self, rows: usize) -> String {
+        let (index, width, rank) = (self.index, self.layout.width, self.layout.rank);
+        let inner = rank - 1;
+        let across = GROUP as usize / TILE * width;
+        let [r, c] = [rows, inner].map(|d| self.word(Word::Extent(d)));
+        let mut out = format!(
+            "uint3 tid [[thread_position_in_threadgroup]], uint3 bid [[threadgroup_position_in_grid]]) {{\n\
+             const {index} rows = ({index}){r}, columns = ({index}){c};\n\
+             const {index} down = (rows + {down}) / {TILE}, right = (columns + {over}) / {across};\n\
+             {index} q = ({index})bid.x;\nconst {index} tr = q % down; q /= down;\nconst {index} tc = q % right; q /= right;\n\
+             const {index} i{rows} = tr * {TILE} + tid.x % {TILE}, i{inner} = tc * {across} + tid.x / {TILE} * {width};\n\
+             if (i{rows} >= rows || i{inner} >= columns) return;\n",
+            down = TILE - 1,
+            over = across - 1,
+        );
+        for d in (0..inner).rev().filter(|&d| d != rows) {
+            let extent = self.word(Word::Extent(d));
+            out.push_str(&format!(
+                "const {index} i{d} = q % ({index}){extent}; q /= ({index}){extent};\n"
+            ));
+        }
+        let mut places = Vec::new();
+        for view in 0..self.layout.views.len() {
+            let base = self.word(Word::View(view));
+            let offset = self.offset(view, "i", 0..rank);
+            out.push_str(&format!("const ulong p{view} = {base} + {offset};\n"));
+            places.push(format!("p{view}"));
+        }
+        let loaded = self.load(&mut out, "", &places, width, inner);
+        self.finish(&mut out, "", &loaded, &places, width, inner);
+        out
     }
 
     /// One element, number `e` behind those at `places`: declarations of its places, and its work.

@@ -2,7 +2,7 @@
 
 use hologram_kernels::host::expression::Expression;
 
-use super::layout::{Access, Inner, Layout, Sharing, Word};
+use super::layout::{Access, Inner, Layout, Sharing, Word, TILE};
 use super::GROUP;
 
 /// Bytes of one access.
@@ -264,6 +264,20 @@ impl Merged {
         })
     }
 
+    /// The dimension along which some view lies while what is written lies along the innermost one, both long enough for tiles.
+    fn tiled(&self, sizes: &[usize], width: usize) -> Option<usize> {
+        let inner = self.shape.len().checked_sub(1)?;
+        let long = |d: usize| self.shape[d] >= TILE;
+        let across = |view: usize| {
+            let strides = &self.strides[view];
+            let lies = |&d: &usize| strides[d].unsigned_abs() == sizes[view] && long(d);
+            let apart = strides[inner].unsigned_abs() >= TILE;
+            (0..inner).find(lies).filter(|_| apart)
+        };
+        let fits = self.shape[inner] >= GROUP as usize / TILE * width;
+        (0..sizes.len()).find_map(across).filter(|_| fits)
+    }
+
     /// Elements that a thread takes along dimension `inner`, of any number if `ragged`, and how it reaches each view.
     fn accesses(
         &self,
@@ -310,6 +324,15 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
     let inner = rank.checked_sub(1);
     let (width, found) = space.accesses(inner, rank == 1, sizes, aligned);
     let count = space.count();
+    let tiled = space.tiled(sizes, width);
+    let threads = match tiled {
+        Some(d) => {
+            let (rows, columns) = (space.shape[d], space.shape[rank - 1]);
+            let tiles = rows.div_ceil(TILE) * columns.div_ceil(GROUP as usize / TILE * width);
+            count / (rows * columns) * tiles * GROUP as usize
+        }
+        None => count.div_ceil(width),
+    };
     let accesses = found.into_iter().enumerate();
     let accesses = accesses.map(|(view, inner)| Access {
         dense: space.is_dense(view, sizes[view]),
@@ -320,7 +343,8 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
             rank,
             folded: 0,
             width,
-            wide: wide(count),
+            wide: wide(threads.saturating_mul(width)),
+            tiled,
             views: accesses.collect(),
             sharing: None,
             parts: false,
@@ -329,7 +353,7 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
             target: Inner::Same,
         },
         of_parts: false,
-        threads: count.div_ceil(width),
+        threads,
         count,
         length: 0,
         parts: 1,
@@ -410,6 +434,7 @@ fn fold(
             folded: space.folded,
             width,
             wide: wide(count.saturating_mul(length.max(parts))),
+            tiled: None,
             views: found
                 .into_iter()
                 .map(|inner| Access {

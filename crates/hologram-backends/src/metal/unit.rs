@@ -8,7 +8,7 @@ use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
 use crate::error::{BackendError, Result};
-use crate::translate::{self, Plan};
+use crate::translate::{self, compile_seconds, Plan};
 
 /// Buffer index of the arena that holds all buffers and pools.
 pub const ARENA: u8 = 0;
@@ -24,6 +24,9 @@ pub const STOP: u8 = 4;
 /// Options for all kernels. Products and sums stay apart, and sums of addresses wrap: buffers lie before or behind what kernels
 /// are given.
 const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
+
+/// Seconds that a kernel may always take: no limit is shorter.
+const LONG: f64 = 1.0;
 
 /// How much work compilers put into kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +75,8 @@ impl UnitCompiler {
         }
     }
 
-    /// Sets the most seconds of processor time that a kernel may take; without one there is none.
+    /// Sets the most seconds of processor time that a kernel may take; without one there is none. A kernel for the processor that is
+    /// thought to take longer ([`compile_seconds`]) is refused before a compiler is asked, unless it lies in the folder.
     pub fn set_limit(&mut self, seconds: Option<u32>) {
         self.limit = seconds;
     }
@@ -115,10 +119,7 @@ impl UnitCompiler {
         match self.kind {
             DeviceKind::Metal => source.msl = text,
             DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, kernels.len())?),
-            DeviceKind::Cpu => {
-                let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
-                self.native(name, &text, vectors, &mut source)?
-            }
+            DeviceKind::Cpu => self.native(name, &text, kernels, &mut source)?,
         }
         Ok(source)
     }
@@ -136,6 +137,30 @@ impl UnitCompiler {
             Some(seconds) => tools.with_time_limit(seconds),
             None => tools,
         })
+    }
+
+    /// Seconds that the kernel which is thought to take longest takes.
+    fn longest(&self, kernels: &[(&str, &Plan)]) -> f64 {
+        let seconds = kernels
+            .iter()
+            .map(|(_, plan)| compile_seconds(plan, self.effort));
+        seconds.fold(0.0, f64::max)
+    }
+
+    /// Refuses a kernel that is thought to take longer than the limit.
+    ///
+    /// # Errors
+    /// [`BackendError::CompilationLimit`].
+    fn within_limit(&self, seconds: f64) -> Result<()> {
+        match self.limit {
+            Some(limit) if seconds > f64::from(limit) => {
+                Err(BackendError::CompilationLimit(format!(
+                    "not tried: it would take about {seconds:.0} s of processor time, and the limit is {limit} s; \
+                     `set_compile_limit` sets the limit"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// PTX of a unit, from the folder if it was compiled before.
@@ -166,13 +191,28 @@ impl UnitCompiler {
         &self,
         name: &str,
         text: &str,
-        vectors: bool,
+        kernels: &[(&str, &Plan)],
         source: &mut RuntimeSource,
     ) -> Result<()> {
-        let library = self
-            .tools(source.kernels.len(), vectors)?
+        let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
+        let tools = self.tools(kernels.len(), vectors)?;
+        let seconds = self.longest(kernels);
+        // A file says that a long kernel lies in the folder: its own name is known only behind the preprocessor.
+        let mark = (seconds > LONG).then(|| {
+            let key = hash(&[text, &format!("{:?} {vectors} {OPTIONS:?}", self.effort)]);
+            self.scratch.join(format!("{name}-{key}.long"))
+        });
+        let compiled = mark.as_ref().is_some_and(|mark| mark.exists());
+        if !compiled {
+            self.within_limit(seconds)?;
+        }
+        let library = tools
             .compile_cpu_shared(&self.scratch, text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
+        if let Some(mark) = mark.filter(|_| !compiled) {
+            // Without it the kernel may be refused later, which is no error.
+            let _ = fs::write(mark, "");
+        }
         for kernel in &mut source.kernels {
             let found = library.kernels.iter().find(|k| k.name == kernel.name);
             kernel.cpu = found.map(|k| RuntimeSymbols {

@@ -1,5 +1,7 @@
 //! Tests: the documentation names every instruction and operation, and its program is valid.
 
+use hologram_kernels::{Operation, Sharing};
+
 use crate::isa::{
     BinaryOp, Condition, Instruction, LossOp, MapOp, MemoryScope, ReduceOp, Register, Ty,
 };
@@ -33,4 +35,76 @@ fn every_mnemonic_and_type_is_documented() {
         .chain(LossOp::ALL.iter().map(|v| v.name()));
     let missing: Vec<&str> = names.filter(|name| !words.contains(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The table of whole-buffer operations as the documentation has it.
+fn operations() -> String {
+    let mut table =
+        String::from("| instruction | meaning | may be written in place |\n|---|---|---|\n");
+    for form in Operation::FORMS {
+        let words: String = (form.words.iter())
+            .map(|word| format!(".{}", word.to_uppercase()))
+            .collect();
+        let operands = [form.text, form.constants].concat().join(", ");
+        let shared = match (form.sharing, form.operands) {
+            (Sharing::None, _) | (Sharing::Each, [_]) => "",
+            (Sharing::First, [_, first, ..]) => &format!("`{first}`"),
+            (Sharing::First, _) => "",
+            (Sharing::Each, _) => "each operand",
+            (Sharing::Any, _) => "any part",
+        };
+        table += &format!(
+            "| `{}{words} {operands}` | {} | {shared} |\n",
+            form.mnemonic,
+            form.meaning.trim()
+        );
+    }
+    table
+}
+
+#[test]
+fn the_table_of_operations_is_documented() {
+    let table = operations();
+    assert!(TEXT.contains(&table), "docs/hologram.md needs:\n{table}");
+}
+
+#[test]
+fn forms_and_operations_agree() {
+    let instructions: Vec<&str> = Instruction::ALL.iter().map(|&(_, name)| name).collect();
+    for form in Operation::FORMS {
+        assert!(instructions.contains(&form.mnemonic));
+        let mut sorted = [form.operands, form.text].map(<[_]>::to_vec);
+        sorted.iter_mut().for_each(|names| names.sort_unstable());
+        assert_eq!(sorted[0], sorted[1], "{}", form.mnemonic);
+        // Words and operands of the form, with numbers for what they stand for.
+        let words: String = form
+            .words
+            .iter()
+            .map(|word| match *word {
+                "ty" => ".f32".to_owned(),
+                _ => match form.mnemonic {
+                    "map" => ".exp".into(),
+                    "reduce" => ".sum".into(),
+                    "loss" => ".mse".into(),
+                    _ => ".add".into(),
+                },
+            })
+            .collect();
+        let registers = (1..=form.text.len()).map(|i| format!("r{i}"));
+        let constants = form.constants.iter().map(|_| "3".to_owned());
+        let operands: Vec<String> = registers.chain(constants).collect();
+        let text = format!("{}{words} {}", form.mnemonic, operands.join(", "));
+        let program: Program = text.parse().expect("an instruction");
+        let instruction = &program.instructions()[0];
+        let operation = instruction.operation().expect("a whole-buffer operation");
+        assert_eq!(operation.form(), form);
+        let (_, operands) = operation.lengths();
+        assert_eq!(operands, form.operands.len());
+        assert_eq!(operation.constants().len(), form.constants.len());
+        let mut handles = Vec::new();
+        instruction.for_each_use(|r, ty| handles.push((r, ty)));
+        let wanted = (1..=form.text.len()).map(|i| (Register::new(i as u8), Ty::U64));
+        assert_eq!(handles, wanted.collect::<Vec<_>>());
+        assert!(operation.sizes_fit() && operation.check_types().is_ok());
+    }
 }

@@ -1,6 +1,7 @@
 //! Programs as kernels on the host's memory, against the interpreter.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use hologram_backends::cpu::CpuBackend;
 use hologram_backends::native::NativeBackend;
@@ -198,6 +199,75 @@ fn kernels_that_are_ready_are_used_however_small_the_program() -> Outcome {
         (1, 1),
         "{stats:?}"
     );
+    Ok(())
+}
+
+/// Loads, sums and stores in a row, in no order that could be a loop.
+fn long_program(instructions: usize) -> String {
+    let mut text = String::from("mov_imm.u32 r11, 0\n");
+    for n in 0..instructions / 3 {
+        let (from, to) = (n * 7919 % 1000 * 4, n * 104_729 % 1000 * 4);
+        text += &format!(
+            "ldg.u32 r10, [r1 + {from}]\nadd.u32 r11, r11, r10\nstg.u32 r11, [r2 + {to}]\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn programs_that_would_compile_for_long_are_interpreted_at_once() -> Outcome {
+    // Too much work for the policy to interpret it anyway.
+    let launch = params(4096);
+    let text = long_program(10_000);
+    let start = Instant::now();
+    let (mut native, left) = both(&text, &launch)?;
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(left[1].iter().any(|&byte| byte != 0));
+    let stats = native.stats();
+    assert_eq!(
+        (stats.interpreted, stats.without_compiler),
+        (1, 0),
+        "{stats:?}"
+    );
+    assert_eq!(
+        (stats.kernels.launches, stats.kernels.units_compiled),
+        (0, 0),
+        "{stats:?}"
+    );
+    // Compiling would take a minute.
+    assert!(seconds < 20.0, "{seconds} s");
+    // It is counted each time, and left out where programs are compiled before they run.
+    let program: Program = text.parse()?;
+    assert_eq!(native.prepare(&[(&program, &launch)])?, 0);
+    native.execute_program_with_params(&program, &launch)?;
+    assert_eq!(native.stats().interpreted, 2);
+    assert_eq!(native.stats().kernels.units_compiled, 0);
+    Ok(())
+}
+
+#[test]
+fn the_limit_says_which_programs_are_worth_compiling() -> Outcome {
+    let folder = std::env::temp_dir().join(format!("hologram-limit-{}", std::process::id()));
+    let program: Program = long_program(600).parse()?;
+    let launch = params(4096);
+    let run = |limit: Option<u32>| {
+        let mut native = NativeBackend::with_scratch(folder.clone());
+        native.set_compile_limit(limit);
+        for _ in 0..2 {
+            native.allocate_buffer(4 * N as usize)?;
+        }
+        native.execute_program_with_params(&program, &launch)?;
+        Ok::<_, BackendError>((
+            native.stats().interpreted,
+            native.stats().kernels.units_compiled,
+        ))
+    };
+    // It takes about two seconds.
+    assert_eq!(run(Some(1))?, (1, 0));
+    assert_eq!(run(Some(60))?, (0, 1));
+    // What lies in the folder needs no compiler.
+    assert_eq!(run(Some(1))?, (0, 1));
+    std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
 

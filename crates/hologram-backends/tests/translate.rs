@@ -1,7 +1,7 @@
 //! Translated programs: their shape, their text for all devices, and that compilers take it.
 
 use hologram_backends::metal::{Effort, UnitCompiler};
-use hologram_backends::translate::{emit_msl, translate, Options, Slot};
+use hologram_backends::translate::{compile_seconds, emit_msl, translate, Options, Slot};
 use hologram_backends::{BackendError, Program, Register, Ty};
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
 
@@ -208,5 +208,31 @@ fn what_a_kernel_cannot_do_is_named() -> Outcome {
     for options in [options(), apple] {
         assert!(emit_msl(&program("loop")?, &options)?.contains("kernel void program("));
     }
+    Ok(())
+}
+
+#[test]
+fn long_programs_are_thought_to_compile_for_long() -> Outcome {
+    let seconds = |text: &str| -> Result<f64, Box<dyn std::error::Error>> {
+        let plan = translate(&text.parse()?, &options())?;
+        Ok(compile_seconds(&plan, Effort::Usual))
+    };
+    let repeated = |line: &str, n: usize| line.repeat(n);
+    let store = "stg.u32 r10, [r1 + 4]\n";
+    // The usual ones are far below any limit.
+    for name in ["vector_add", "loop", "nested", "lookup"] {
+        let plan = translate(&program(name)?, &options())?;
+        let seconds = compile_seconds(&plan, Effort::Usual);
+        assert!((0.1..1.0).contains(&seconds), "{name}: {seconds}");
+    }
+    let start = "mov_imm.u32 r10, 1\n";
+    let sums = |n| start.to_owned() + &repeated("add.u32 r10, r10, r10\n", n) + store;
+    let stores = |n| start.to_owned() + &repeated(store, n);
+    let (few, many) = (seconds(&sums(1000))?, seconds(&sums(10_000))?);
+    assert!(few < 2.0 && many > 10.0 * few, "{few} {many}");
+    assert!(seconds(&stores(1000))? > few);
+    assert!(seconds(&stores(10_000))? > 30.0);
+    let far = |n| format!("mov_imm.f32 r11, 1\n{}", repeated("exp.f32 r11, r11\n", n));
+    assert!(seconds(&far(10_000))? < 5.0);
     Ok(())
 }

@@ -1,5 +1,11 @@
 //! Buffers with a shape, and views of them.
 
+mod compute;
+mod elementwise;
+mod fold;
+mod join;
+mod product;
+
 use hologram_backends::{BinaryOp, MapOp, ReduceOp};
 
 use crate::buffer::{Buffer, Span};
@@ -290,29 +296,6 @@ impl<T: Number> Tensor<T> {
 }
 
 impl<T: Float> Tensor<T> {
-    /// Product of two matrices.
-    ///
-    /// # Errors
-    /// Other than two dimensions each; inner extents that differ; out of memory.
-    pub fn matmul(&self, other: &Self) -> Result<Self> {
-        let (&[m, k], &[k2, n]) = (self.shape(), other.shape()) else {
-            return Err(Error::InvalidShape(format!(
-                "{:?} times {:?}: two matrices are needed",
-                self.shape(),
-                other.shape()
-            )));
-        };
-        if k != k2 {
-            return Err(Error::InvalidShape(format!(
-                "{m} x {k} times {k2} x {n}: {k} is not {k2}"
-            )));
-        }
-        let (a, b) = (self.contiguous()?, other.contiguous()?);
-        let c = Self::zeros(&self.executor, &[m, n])?;
-        raw::gemm(&self.executor, a.span()?, b.span()?, c.span()?, (m, k, n))?;
-        Ok(c)
-    }
-
     /// Softmax along the last dimension.
     ///
     /// # Errors

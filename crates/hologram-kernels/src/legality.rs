@@ -1,22 +1,29 @@
-//! Which types each operation works on.
+//! Which types each operation works on, and which constants it may have.
 
-use crate::{BinaryOp, MapOp, Operation, Ty};
+use crate::{BinaryOp, Constant, Epsilon, MapOp, Operation, Ty};
+
+/// Most bytes of an operand of a program, with elements of 8 bytes.
+const MOST_BYTES: u64 = i64::MAX as u64;
 
 impl Operation {
-    /// Checks the type.
-    ///
-    /// # Errors
-    /// The type and the allowed ones, in words.
-    pub fn check_types(&self) -> Result<(), (Ty, &'static str)> {
-        match *self {
-            Self::Map { op, ty, .. } => map_types(op, ty),
-            Self::MapBinary { op, ty, .. } | Self::MapScalar { op, ty, .. } => binary_types(op, ty),
-            Self::Clip { .. } | Self::Reduce { .. } | Self::Fill { .. } => Ok(()),
-            Self::Loss { ty, .. }
-            | Self::Softmax { ty, .. }
-            | Self::LayerNorm { ty, .. }
-            | Self::Gemm { ty, .. } => any_float(ty),
-        }
+    /// Whether a program may have the sizes: rows and columns of at least 1, operands below 2^63 bytes whatever their type.
+    pub fn sizes_fit(&self) -> bool {
+        let (lengths, count) = self.lengths();
+        let small = |length: &u64| length.checked_mul(8).is_some_and(|b| b <= MOST_BYTES);
+        !self.constants().contains(&Constant::Extent(0)) && lengths[..count].iter().all(small)
+    }
+
+    /// The constant that must be finite and not negative, and is not.
+    pub fn wrong_tolerance(&self) -> Option<Epsilon> {
+        let constants = self.constants().into_iter();
+        let mut wrong = constants.filter_map(|constant| match constant {
+            Constant::Tolerance(epsilon) if !epsilon.is_tolerance() => Some(epsilon),
+            Constant::Tolerance(_)
+            | Constant::Bits(_)
+            | Constant::Count(_)
+            | Constant::Extent(_) => None,
+        });
+        wrong.next()
     }
 }
 

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod device;
+mod epsilon;
 pub mod host;
 pub mod kernels;
 pub mod legality;
@@ -15,6 +16,7 @@ mod ops;
 pub mod params;
 mod ty;
 
-pub use operation::Operation;
+pub use epsilon::Epsilon;
+pub use operation::{Constant, Form, Operation, Sharing};
 pub use ops::{BinaryOp, LossOp, MapOp, ReduceOp};
 pub use ty::Ty;

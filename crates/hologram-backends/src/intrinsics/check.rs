@@ -1,5 +1,7 @@
 //! What a call must satisfy before it runs.
 
+use hologram_kernels::Sharing;
+
 use super::call::IntrinsicCall;
 use super::operand::OperandUse;
 use crate::error::{BackendError, FaultKind};
@@ -34,13 +36,9 @@ impl IntrinsicCall {
         if let Err((ty, allowed)) = self.operation().check_types() {
             return invalid(format!("type {ty} is not allowed, only {allowed}"));
         }
-        match *self {
-            Self::LayerNorm { epsilon, .. }
-                if !(epsilon.value().is_finite() && epsilon.value() >= 0.0) =>
-            {
-                invalid(format!("epsilon {epsilon} must be finite and not negative"))
-            }
-            _ => Ok(()),
+        match self.operation().wrong_tolerance() {
+            Some(epsilon) => invalid(format!("epsilon {epsilon} must be finite and not negative")),
+            None => Ok(()),
         }
     }
 
@@ -93,11 +91,11 @@ impl IntrinsicCall {
     /// Whether the written operand may share bytes with read operand number `index`.
     fn may_alias(&self, index: usize, written: OperandUse, read: OperandUse) -> bool {
         let same = written.operand.root() == read.operand.root() && written.bytes == read.bytes;
-        match self {
-            Self::Reduce { .. } | Self::Loss { .. } => true,
-            Self::LayerNorm { .. } => index == 0 && same,
-            Self::Gemm { .. } => false,
-            _ => same,
+        match self.operation().form().sharing {
+            Sharing::Any => true,
+            Sharing::First => index == 0 && same,
+            Sharing::None => false,
+            Sharing::Each => same,
         }
     }
 }

@@ -1,6 +1,8 @@
-//! The table of instructions; its text and byte forms are made from it.
+//! The table of instructions, and that of whole-buffer operations as instructions; text and byte forms are made from them.
 
 use std::fmt;
+
+use hologram_kernels::Operation;
 
 use super::field::{Field, Reader};
 use super::{
@@ -34,11 +36,22 @@ pub enum Category {
 }
 
 macro_rules! instruction_set {
-    ($($category:ident { $(
-        $(#[$doc:meta])*
-        $code:literal $mnemonic:literal $name:ident
-        [$($suffix:ident: $suffix_ty:ty),*] ($($field:ident: $field_ty:ty),*);
-    )* })*) => {
+    (
+        { $($category:ident { $(
+            $(#[$doc:meta])*
+            $code:literal $mnemonic:literal $name:ident
+            [$($suffix:ident: $suffix_ty:ty),*] ($($field:ident: $field_ty:ty),*);
+        )* })* }
+        // Whole-buffer operations, as `whole_buffer_operations` gives them.
+        $(
+            $(#[doc = $op_doc:literal])*
+            $op_code:literal $op_mnemonic:literal $operation:ident $op_name:ident
+            [$($word:ident: $word_ty:ty),*]
+            ($($(#[$operand_doc:meta])* $operand:ident: $length:expr),*)
+            {$($(#[$constant_doc:meta])* $constant:ident: $constant_ty:ty = $kind:ident),*}
+            text ($($handle:ident),*) types $types:expr, shares $sharing:ident;
+        )*
+    ) => {
         /// One instruction.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Instruction {
@@ -49,33 +62,80 @@ macro_rules! instruction_set {
                     $(#[doc = concat!("Operand `", stringify!($field), "`.")] $field: $field_ty,)*
                 },
             )*)*
+            $(
+                $(#[doc = $op_doc])*
+                ///
+                /// Registers hold handles of buffers (`u64`).
+                $op_name {
+                    $(#[doc = concat!("`", stringify!($word), "` of the mnemonic.")] $word: $word_ty,)*
+                    $(#[doc = concat!("Operand `", stringify!($handle), "`.")] $handle: Register,)*
+                    $($(#[$constant_doc])* $constant: $constant_ty,)*
+                },
+            )*
         }
 
         impl Instruction {
             /// Code in serialised programs.
             pub const fn opcode(&self) -> u8 {
-                match self { $($(Self::$name { .. } => $code,)*)* }
+                match self {
+                    $($(Self::$name { .. } => $code,)*)*
+                    $(Self::$op_name { .. } => $op_code,)*
+                }
             }
 
             /// First word in assembly, without types.
             pub const fn mnemonic(&self) -> &'static str {
-                match self { $($(Self::$name { .. } => $mnemonic,)*)* }
+                match self {
+                    $($(Self::$name { .. } => $mnemonic,)*)*
+                    $(Self::$op_name { .. } => $op_mnemonic,)*
+                }
             }
 
             /// What the instruction is for.
             pub const fn category(&self) -> Category {
-                match self { $($(Self::$name { .. } => Category::$category,)*)* }
+                match self {
+                    $($(Self::$name { .. } => Category::$category,)*)*
+                    $(Self::$op_name { .. } => Category::Intrinsic,)*
+                }
             }
 
             /// Opcode and mnemonic of every instruction.
-            pub const ALL: &'static [(u8, &'static str)] = &[$($(($code, $mnemonic),)*)*];
+            pub const ALL: &'static [(u8, &'static str)] = &[
+                $($(($code, $mnemonic),)*)*
+                $(($op_code, $op_mnemonic),)*
+            ];
+
+            /// The whole-buffer operation of the instruction, if it is one.
+            pub fn operation(&self) -> Option<Operation> {
+                match *self {
+                    $($(Self::$name { .. } => None,)*)*
+                    $(Self::$op_name { $($word,)* $($constant,)* .. } => {
+                        Some(Operation::$operation { $($word,)* $($constant,)* })
+                    })*
+                }
+            }
+
+            /// Calls `f` with every register that holds the handle of a whole-buffer operation's operand.
+            pub(super) fn for_each_handle(&self, mut f: impl FnMut(Register)) {
+                match *self {
+                    $($(Self::$name { .. } => {})*)*
+                    $(Self::$op_name { $($handle,)* .. } => { $(f($handle);)* })*
+                }
+            }
 
             pub(crate) fn encode(&self, out: &mut Vec<u8>) {
                 out.push(self.opcode());
-                match self { $($(Self::$name { $($suffix,)* $($field,)* } => {
-                    $($suffix.encode(out);)*
-                    $($field.encode(out);)*
-                })*)* }
+                match self {
+                    $($(Self::$name { $($suffix,)* $($field,)* } => {
+                        $($suffix.encode(out);)*
+                        $($field.encode(out);)*
+                    })*)*
+                    $(Self::$op_name { $($word,)* $($handle,)* $($constant,)* } => {
+                        $($word.encode(out);)*
+                        $($handle.encode(out);)*
+                        $($constant.encode(out);)*
+                    })*
+                }
             }
 
             pub(crate) fn decode(input: &mut Reader<'_>) -> Result<Self, String> {
@@ -85,6 +145,11 @@ macro_rules! instruction_set {
                         $($suffix: Field::decode(input)?,)*
                         $($field: Field::decode(input)?,)*
                     }),)*)*
+                    $($op_code => Ok(Self::$op_name {
+                        $($word: Field::decode(input)?,)*
+                        $($handle: Field::decode(input)?,)*
+                        $($constant: Field::decode(input)?,)*
+                    }),)*
                     _ => Err(format!("no instruction has code {code}")),
                 }
             }
@@ -104,6 +169,11 @@ macro_rules! instruction_set {
                         $($suffix: Field::parse(words.next()).map_err(|e| format!("{}: {e}", stringify!($suffix)))?,)*
                         $($field: Field::parse_in(operands.next(), stringify!($field), ty).map_err(|e| format!("{}: {e}", stringify!($field)))?,)*
                     },)*)*
+                    $($op_mnemonic => Self::$op_name {
+                        $($word: Field::parse(words.next()).map_err(|e| format!("{}: {e}", stringify!($word)))?,)*
+                        $($handle: Field::parse(operands.next()).map_err(|e| format!("{}: {e}", stringify!($handle)))?,)*
+                        $($constant: Field::parse_in(operands.next(), stringify!($constant), ty).map_err(|e| format!("{}: {e}", stringify!($constant)))?,)*
+                    },)*
                     _ => return Err(format!("unknown instruction `{mnemonic}`")),
                 };
                 match (words.next(), operands.next()) {
@@ -116,16 +186,40 @@ macro_rules! instruction_set {
             /// Words after the mnemonic, and operands.
             fn texts(&self) -> (Vec<Option<String>>, Vec<Option<String>>) {
                 let ty = self.constant_type();
-                match self { $($(Self::$name { $($suffix,)* $($field,)* } => (
-                    vec![$($suffix.show(),)*],
-                    vec![$($field.show_in(stringify!($field), ty),)*],
-                ),)*)* }
+                match self {
+                    $($(Self::$name { $($suffix,)* $($field,)* } => (
+                        vec![$($suffix.show(),)*],
+                        vec![$($field.show_in(stringify!($field), ty),)*],
+                    ),)*)*
+                    $(Self::$op_name { $($word,)* $($handle,)* $($constant,)* } => (
+                        vec![$($word.show(),)*],
+                        vec![$($handle.show(),)* $($constant.show_in(stringify!($constant), ty),)*],
+                    ),)*
+                }
             }
         }
     };
 }
 
-instruction_set! {
+macro_rules! pattern {
+    (
+        {}
+        $(
+            $(#[doc = $doc:literal])*
+            $code:literal $mnemonic:literal $operation:ident $name:ident [$($words:tt)*] ($($operands:tt)*) {$($constants:tt)*}
+            text ($($text:tt)*) types $types:expr, shares $sharing:ident;
+        )*
+    ) => {
+        /// A pattern that all whole-buffer operations match.
+        macro_rules! whole_buffer {
+            () => { $($crate::isa::Instruction::$name { .. })|* };
+        }
+    };
+}
+hologram_kernels::whole_buffer_operations! { pattern! {} }
+pub(crate) use whole_buffer;
+
+hologram_kernels::whole_buffer_operations! { instruction_set! {
     DataMovement {
         /// `dst` = memory at `addr`.
         1 "ldg" Ldg [ty: Ty] (dst: Register, addr: Address);
@@ -266,39 +360,15 @@ instruction_set! {
         /// Pool `pool` (`u64`) at byte `offset` (`u64`) = `src`.
         115 "pool_store" PoolStore [ty: Ty] (src: Register, pool: Register, offset: Register);
     }
-    Intrinsic {
-        /// `c` = `a` (m x k) times `b` (k x n), row-major from byte 0; registers hold buffer handles (`u64`).
-        128 "gemm" Gemm [ty: Ty] (a: Register, b: Register, c: Register, m: u32, n: u32, k: u32);
-        /// `dst[i]` = `op` of `src[i]` for `count` elements; registers hold buffer handles (`u64`).
-        129 "map" ParallelMap [op: MapOp, ty: Ty] (dst: Register, src: Register, count: u64);
-        /// `dst[i]` = `a[i]` `op` `b[i]` for `count` elements; registers hold buffer handles (`u64`).
-        130 "map2" ParallelMapBinary [op: BinaryOp, ty: Ty] (dst: Register, a: Register, b: Register, count: u64);
-        /// `dst[0]` = fold of `count` elements of `src`; registers hold buffer handles (`u64`).
-        131 "reduce" ParallelReduce [op: ReduceOp, ty: Ty] (dst: Register, src: Register, count: u64);
-        /// Each of `rows` rows of `cols`: (x - mean) / sqrt(variance + epsilon) * gamma + beta.
-        132 "layer_norm" LayerNorm [ty: Ty] (dst: Register, src: Register, gamma: Register, beta: Register, rows: u32, cols: u32, epsilon: Epsilon);
-        /// Each of `rows` rows of `cols`: exp(x - max) / sum of them.
-        133 "softmax" Softmax [ty: Ty] (dst: Register, src: Register, rows: u32, cols: u32);
-        /// `dst[i]` = `src[i]` `op` `value` for `count` elements; `value` as of `mov_imm`.
-        134 "map_scalar" ParallelMapScalar [op: BinaryOp, ty: Ty] (dst: Register, src: Register, value: u64, count: u64);
-        /// `dst[i]` = `low` where `src[i]` is less, else `high` where it is greater, else `src[i]`.
-        135 "clip" Clip [ty: Ty] (dst: Register, src: Register, low: u64, high: u64, count: u64);
-        /// `dst[i]` = `value` for `count` elements; `value` as of `mov_imm`.
-        136 "fill" Fill [ty: Ty] (dst: Register, value: u64, count: u64);
-        /// `dst[0]` = loss of `count` predictions and targets.
-        137 "loss" Loss [op: LossOp, ty: Ty] (dst: Register, predicted: Register, target: Register, count: u64);
-    }
-}
+}}
 
 impl Instruction {
     /// Type of the constants that an instruction has.
     fn constant_type(&self) -> Option<Ty> {
         match *self {
-            Self::MovImm { ty, .. }
-            | Self::ParallelMapScalar { ty, .. }
-            | Self::Clip { ty, .. }
-            | Self::Fill { ty, .. } => Some(ty),
-            _ => None,
+            Self::MovImm { ty, .. } => Some(ty),
+            // Of the others only whole-buffer operations have constants.
+            _ => self.operation().map(|operation| operation.ty()),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Which types each instruction works on.
 
-use hologram_kernels::legality::{
-    any_float, binary_types, computable, float, map_types, require, signed,
-};
+use hologram_kernels::legality::{computable, float, require, signed};
 
+use super::instruction::whole_buffer;
 use super::{Instruction, Ty};
 
 /// Says which types the instruction allows when its own are not among them.
@@ -54,15 +53,37 @@ pub fn check_types(instruction: &Instruction) -> Result<(), (Ty, &'static str)> 
         | I::Tanh { ty, .. }
         | I::Sigmoid { ty, .. }
         | I::Pow { ty, .. } => float(ty),
-        I::Gemm { ty, .. }
-        | I::LayerNorm { ty, .. }
-        | I::Loss { ty, .. }
-        | I::Softmax { ty, .. } => any_float(ty),
-        I::ParallelMap { ty, op, .. } => map_types(op, ty),
-        I::ParallelMapBinary { ty, op, .. } | I::ParallelMapScalar { ty, op, .. } => {
-            binary_types(op, ty)
-        }
+        whole_buffer!() => instruction
+            .operation()
+            .map_or(Ok(()), |operation| operation.check_types()),
         // All twelve types, or fixed ones.
-        _ => Ok(()),
+        I::Ldg { .. }
+        | I::Stg { .. }
+        | I::Lds { .. }
+        | I::Sts { .. }
+        | I::Mov { .. }
+        | I::MovImm { .. }
+        | I::Cvt { .. }
+        | I::Sel { .. }
+        | I::Bra { .. }
+        | I::Call { .. }
+        | I::Ret {}
+        | I::Loop { .. }
+        | I::Exit {}
+        | I::BarSync { .. }
+        | I::MemFence { .. }
+        | I::ClsGet { .. }
+        | I::Mirror { .. }
+        | I::UnityTest { .. }
+        | I::NbrCount { .. }
+        | I::NbrGet { .. }
+        | I::ResAccum { .. }
+        | I::PhaseGet { .. }
+        | I::PhaseAdv { .. }
+        | I::BoundMap { .. }
+        | I::PoolAlloc { .. }
+        | I::PoolFree { .. }
+        | I::PoolLoad { .. }
+        | I::PoolStore { .. } => Ok(()),
     }
 }

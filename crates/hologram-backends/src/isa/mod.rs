@@ -2,7 +2,6 @@
 
 mod address;
 mod condition;
-mod epsilon;
 mod field;
 mod field_impls;
 mod instruction;
@@ -13,9 +12,8 @@ mod register;
 
 pub use address::Address;
 pub use condition::{Condition, MemoryScope};
-pub use epsilon::Epsilon;
 pub(crate) use field::Reader;
-pub use hologram_kernels::{BinaryOp, LossOp, MapOp, ReduceOp, Ty};
+pub use hologram_kernels::{BinaryOp, Epsilon, LossOp, MapOp, ReduceOp, Ty};
 pub use instruction::{Category, Instruction};
 pub use label::Label;
 pub use register::{Predicate, Register, PREDICATES, REGISTERS};

@@ -1,5 +1,6 @@
 //! What an instruction reads and writes.
 
+use super::instruction::whole_buffer;
 use super::{Address, Instruction, Label, Predicate, Register, Ty};
 
 impl Instruction {
@@ -89,27 +90,7 @@ impl Instruction {
                 each(Ty::U64, &[pool, offset]);
             }
             // Registers of whole-buffer operations hold handles of buffers.
-            I::Fill { dst, .. } => each(Ty::U64, &[dst]),
-            I::ParallelMap { dst, src, .. }
-            | I::ParallelReduce { dst, src, .. }
-            | I::ParallelMapScalar { dst, src, .. }
-            | I::Clip { dst, src, .. }
-            | I::Softmax { dst, src, .. } => each(Ty::U64, &[dst, src]),
-            I::ParallelMapBinary { dst, a, b, .. } => each(Ty::U64, &[dst, a, b]),
-            I::Gemm { a, b, c, .. } => each(Ty::U64, &[a, b, c]),
-            I::Loss {
-                dst,
-                predicted,
-                target,
-                ..
-            } => each(Ty::U64, &[dst, predicted, target]),
-            I::LayerNorm {
-                dst,
-                src,
-                gamma,
-                beta,
-                ..
-            } => each(Ty::U64, &[dst, src, gamma, beta]),
+            whole_buffer!() => self.for_each_handle(|r| f(r, Ty::U64)),
             I::MovImm { .. }
             | I::Bra { .. }
             | I::Call { .. }
@@ -211,7 +192,21 @@ impl Instruction {
             }
             I::NbrCount { dst, .. } | I::PhaseGet { dst } => Some((dst, Ty::U32)),
             I::BoundMap { dst, .. } | I::PoolAlloc { dst, .. } => Some((dst, Ty::U64)),
-            _ => None,
+            I::Stg { .. }
+            | I::Sts { .. }
+            | I::SetCc { .. }
+            | I::Bra { .. }
+            | I::Call { .. }
+            | I::Ret {}
+            | I::Exit {}
+            | I::BarSync { .. }
+            | I::MemFence { .. }
+            | I::UnityTest { .. }
+            | I::ResAccum { .. }
+            | I::PhaseAdv { .. }
+            | I::PoolFree { .. }
+            | I::PoolStore { .. }
+            | whole_buffer!() => None,
         }
     }
 

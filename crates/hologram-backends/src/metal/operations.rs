@@ -94,9 +94,9 @@ impl MetalBackend {
     fn check_operations(&self, program: &Program) -> Result<()> {
         let profile = self.stream.context().device_profile();
         for (pc, instruction) in program.instructions().iter().enumerate() {
-            let call = IntrinsicCall::from_instruction(instruction, |_| Ok::<_, BackendError>(0))?;
-            let supported =
-                call.map_or(Ok(()), |call| device::supports(&call.operation(), profile));
+            let supported = instruction
+                .operation()
+                .map_or(Ok(()), |operation| device::supports(&operation, profile));
             supported.map_err(|error| BackendError::UnsupportedInstruction {
                 pc,
                 instruction: instruction.to_string(),

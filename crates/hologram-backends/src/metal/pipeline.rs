@@ -9,7 +9,7 @@ use openvm_metal_common::{
     DeviceKind, MetalContext, MetalError, RuntimeKernel, RuntimeSource, RuntimeUnit,
 };
 
-use super::unit::UnitCompiler;
+use super::unit::{CompilerWork, UnitCompiler};
 use super::{device_error, MetalStats};
 use crate::backend::launch::{ExecutionParams, DEFAULT_STEP_BUDGET};
 use crate::error::{BackendError, Result};
@@ -168,10 +168,15 @@ impl Pipelines {
         text: &str,
         kernel: RuntimeKernel,
     ) -> Result<RuntimeUnit> {
+        // Expressions have few steps.
+        const WORK: CompilerWork = CompilerWork {
+            vectors: true,
+            seconds: 0.0,
+        };
         let name = kernel.name.clone();
         let source = self
             .compiler
-            .compile_text(&name, text, vec![kernel], true)?;
+            .compile_text(&name, text, vec![kernel], WORK)?;
         context.load_unit(&source).map_err(not_loaded)
     }
 

@@ -8,7 +8,7 @@ use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
 use crate::error::{BackendError, Result};
-use crate::translate::{self, Plan};
+use crate::translate::{self, compile_seconds, Plan};
 
 /// Buffer index of the arena that holds all buffers and pools.
 pub const ARENA: u8 = 0;
@@ -25,6 +25,9 @@ pub const STOP: u8 = 4;
 /// are given.
 const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
 
+/// Seconds that a kernel may always take: no limit is shorter.
+const LONG: f64 = 1.0;
+
 /// How much work compilers put into kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
@@ -33,6 +36,15 @@ pub enum Effort {
     /// For programs that run often.
     #[default]
     Usual,
+}
+
+/// What is known of kernels before they are compiled for a processor.
+#[derive(Clone, Copy, Debug)]
+pub struct CompilerWork {
+    /// Neighbouring lanes do the same: vector code.
+    pub vectors: bool,
+    /// Seconds of processor time that the longest of them is thought to take.
+    pub seconds: f64,
 }
 
 /// Compiles units; without a compiler on this machine only Metal devices can be served, and CUDA devices with units
@@ -72,7 +84,8 @@ impl UnitCompiler {
         }
     }
 
-    /// Sets the most seconds of processor time that a kernel may take; without one there is none.
+    /// Sets the most seconds of processor time that a kernel may take; without one there is none. A kernel for the processor that is
+    /// thought to take longer ([`compile_seconds`]) is refused before a compiler is asked, unless it lies in the folder.
     pub fn set_limit(&mut self, seconds: Option<u32>) {
         self.limit = seconds;
     }
@@ -101,11 +114,14 @@ impl UnitCompiler {
     pub fn compile(&self, name: &str, kernels: &[(&str, &Plan)]) -> Result<RuntimeSource> {
         let text = translate::texts(kernels.iter().copied());
         let described = kernels.iter().map(|(name, plan)| describe(name, plan));
-        let vectors = kernels.iter().all(|(_, plan)| plan.vectors);
-        self.compile_text(name, &text, described.collect(), vectors)
+        let work = CompilerWork {
+            vectors: kernels.iter().all(|(_, plan)| plan.vectors),
+            seconds: self.longest(kernels),
+        };
+        self.compile_text(name, &text, described.collect(), work)
     }
 
-    /// A loadable unit of kernels' text; `vectors`: neighbouring lanes do the same, and processors get vector code.
+    /// A loadable unit of kernels' text.
     ///
     /// # Errors
     /// Those of [`UnitCompiler::compile`].
@@ -114,7 +130,7 @@ impl UnitCompiler {
         name: &str,
         kernels: &str,
         described: Vec<RuntimeKernel>,
-        vectors: bool,
+        work: CompilerWork,
     ) -> Result<RuntimeSource> {
         let text = match self.kind {
             DeviceKind::Metal => translate::apple_unit_of(kernels),
@@ -129,7 +145,7 @@ impl UnitCompiler {
         match self.kind {
             DeviceKind::Metal => source.msl = text,
             DeviceKind::Cuda => source.ptx = Some(self.ptx(name, &text, source.kernels.len())?),
-            DeviceKind::Cpu => self.native(name, &text, vectors, &mut source)?,
+            DeviceKind::Cpu => self.native(name, &text, work, &mut source)?,
         }
         Ok(source)
     }
@@ -147,6 +163,30 @@ impl UnitCompiler {
             Some(seconds) => tools.with_time_limit(seconds),
             None => tools,
         })
+    }
+
+    /// Seconds that the kernel which is thought to take longest takes.
+    fn longest(&self, kernels: &[(&str, &Plan)]) -> f64 {
+        let seconds = kernels
+            .iter()
+            .map(|(_, plan)| compile_seconds(plan, self.effort));
+        seconds.fold(0.0, f64::max)
+    }
+
+    /// Refuses a kernel that is thought to take longer than the limit.
+    ///
+    /// # Errors
+    /// [`BackendError::CompilationLimit`].
+    fn within_limit(&self, seconds: f64) -> Result<()> {
+        match self.limit {
+            Some(limit) if seconds > f64::from(limit) => {
+                Err(BackendError::CompilationLimit(format!(
+                    "not tried: it would take about {seconds:.0} s of processor time, and the limit is {limit} s; \
+                     `set_compile_limit` sets the limit"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// PTX of a unit, from the folder if it was compiled before.
@@ -177,13 +217,26 @@ impl UnitCompiler {
         &self,
         name: &str,
         text: &str,
-        vectors: bool,
+        CompilerWork { vectors, seconds }: CompilerWork,
         source: &mut RuntimeSource,
     ) -> Result<()> {
-        let library = self
-            .tools(source.kernels.len(), vectors)?
+        let tools = self.tools(source.kernels.len(), vectors)?;
+        // A file says that a long kernel lies in the folder: its own name is known only behind the preprocessor.
+        let mark = (seconds > LONG).then(|| {
+            let key = hash(&[text, &format!("{:?} {vectors} {OPTIONS:?}", self.effort)]);
+            self.scratch.join(format!("{name}-{key}.long"))
+        });
+        let compiled = mark.as_ref().is_some_and(|mark| mark.exists());
+        if !compiled {
+            self.within_limit(seconds)?;
+        }
+        let library = tools
             .compile_cpu_shared(&self.scratch, text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
+        if let Some(mark) = mark.filter(|_| !compiled) {
+            // Without it the kernel may be refused later, which is no error.
+            let _ = fs::write(mark, "");
+        }
         for kernel in &mut source.kernels {
             let found = library.kernels.iter().find(|k| k.name == kernel.name);
             kernel.cpu = found.map(|k| RuntimeSymbols {

@@ -1,5 +1,7 @@
 //! Rules of single instructions.
 
+use hologram_kernels::Operation;
+
 use crate::atlas;
 use crate::error::validation::{at, ValidationError, ValidationErrorKind as Kind};
 use crate::isa::{legality, Address, Epsilon, Instruction, Ty};
@@ -58,27 +60,19 @@ fn check_operands(instruction: &Instruction) -> Result<(), Kind> {
             Ok(())
         }
         I::UnityTest { epsilon, .. } => tolerance(epsilon),
-        I::Gemm { m, n, k, .. } => sizes(&[m.into(), n.into()])
-            .and(sizes(&[m.into(), k.into()]))
-            .and(sizes(&[k.into(), n.into()])),
-        I::ParallelMap { count, .. }
-        | I::ParallelMapBinary { count, .. }
-        | I::ParallelMapScalar { count, .. }
-        | I::Clip { count, .. }
-        | I::Fill { count, .. }
-        | I::Loss { count, .. }
-        | I::ParallelReduce { count, .. } => {
-            // Empty ones are allowed: they write nothing, or the identity.
-            sizes(&[count.max(1)])
-        }
-        I::Softmax { rows, cols, .. } => sizes(&[rows.into(), cols.into()]),
-        I::LayerNorm {
-            rows,
-            cols,
-            epsilon,
-            ..
-        } => sizes(&[rows.into(), cols.into()]).and(tolerance(epsilon)),
-        _ => Ok(()),
+        _ => match instruction.operation() {
+            Some(operation) => whole_buffer(&operation),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Sizes and constants of a whole-buffer operation; empty ones write nothing, or the identity.
+fn whole_buffer(operation: &Operation) -> Result<(), Kind> {
+    match operation.wrong_tolerance() {
+        _ if !operation.sizes_fit() => Err(Kind::IntrinsicSize),
+        Some(epsilon) => Err(Kind::Epsilon(epsilon.to_string())),
+        None => Ok(()),
     }
 }
 
@@ -99,21 +93,8 @@ fn phi_in_class(addr: Address, ty: Ty) -> Result<(), Kind> {
 }
 
 fn tolerance(epsilon: Epsilon) -> Result<(), Kind> {
-    let value = epsilon.value();
-    if value.is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        Err(Kind::Epsilon(epsilon.to_string()))
-    }
-}
-
-/// Each at least 1, and their product in bytes of the widest type below 2^63.
-fn sizes(sizes: &[u64]) -> Result<(), Kind> {
-    let product = sizes
-        .iter()
-        .try_fold(8u64, |product, &size| product.checked_mul(size));
-    match product {
-        Some(bytes) if bytes > 0 && bytes <= i64::MAX as u64 => Ok(()),
-        _ => Err(Kind::IntrinsicSize),
+    match epsilon.is_tolerance() {
+        true => Ok(()),
+        false => Err(Kind::Epsilon(epsilon.to_string())),
     }
 }

@@ -2,7 +2,7 @@
 
 use hologram_kernels::device::DeviceError;
 use hologram_kernels::host::HostError;
-use hologram_kernels::{BinaryOp, LossOp, MapOp, Operation, ReduceOp, Ty};
+use hologram_kernels::{BinaryOp, Epsilon, LossOp, MapOp, Operation, ReduceOp, Ty};
 use openvm_metal_common::MetalContext;
 
 use super::run::{difference, on_device, on_host, random, Tolerance};
@@ -150,7 +150,7 @@ pub fn rows(ty: Ty, rows: u32, cols: u32) -> Vec<OperationCase> {
                 ty,
                 rows,
                 cols,
-                epsilon: 1e-5,
+                epsilon: Epsilon::new(1e-5),
             },
             seed: 4,
             shift: 0,

@@ -1,6 +1,6 @@
 //! What is measured.
 
-use hologram_kernels::{BinaryOp, LossOp, MapOp, Operation, ReduceOp, Ty};
+use hologram_kernels::{BinaryOp, Epsilon, LossOp, MapOp, Operation, ReduceOp, Ty};
 
 use super::F32;
 
@@ -114,7 +114,7 @@ pub fn elementwise(n: u64) -> Vec<(String, Operation, u64)> {
             ty: F32,
             rows,
             cols,
-            epsilon: 1e-5,
+            epsilon: Epsilon::new(1e-5),
         };
         out.push((format!("layer_norm {rows} x {cols}"), operation, 2));
     }

@@ -16,14 +16,17 @@ const MAX_K: u32 = 1 << 31;
 /// Kernel, rows and columns of its tile, threads of its threadgroup.
 type Shape = (&'static str, u32, u32);
 
-/// Shapes for a product of `m` x `n` elements, the best first.
+/// Shapes for a product of `m` x `n` elements, the best first; none for integers, which `check` has refused.
 fn shapes(ty: Ty, m: u32, n: u32) -> Vec<Shape> {
     let busy = |side: u32| u64::from(m.div_ceil(side)) * u64::from(n.div_ceil(side)) >= BUSY;
     let (large, medium, small) = match ty {
         Ty::F64 => return vec![("gemm_f64_64", 64, 256)],
         Ty::F16 => ("gemm_f16_128", None, "gemm_f16_32"),
         Ty::Bf16 => ("gemm_bf16_128", None, "gemm_bf16_32"),
-        _ => ("gemm_f32_128", Some("gemm_f32_64"), "gemm_f32_32"),
+        Ty::F32 => ("gemm_f32_128", Some("gemm_f32_64"), "gemm_f32_32"),
+        Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::U8 | Ty::U16 | Ty::U32 | Ty::U64 => {
+            return Vec::new()
+        }
     };
     let large = busy(128).then_some((large, 128, 256));
     let medium = medium.filter(|_| busy(64)).map(|name| (name, 64, 256));

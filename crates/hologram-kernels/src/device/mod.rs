@@ -99,7 +99,7 @@ pub fn run(
             cols,
             epsilon,
             ..
-        } => call.layer_norm(rows, cols, epsilon)?,
+        } => call.layer_norm(rows, cols, epsilon.value())?,
         Operation::Gemm { m, n, k, .. } => call.gemm(m, n, k)?,
     }
     Ok(Launched::default())

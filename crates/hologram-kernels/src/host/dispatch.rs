@@ -5,7 +5,7 @@ use super::element::Element;
 use super::loss::loss;
 use super::operand::{HostError, HostSpan};
 use super::{gemm, map, reduce, rows, unary, zip};
-use crate::{BinaryOp, MapOp, Operation, ReduceOp};
+use crate::{BinaryOp, Constant, MapOp, Operation, ReduceOp};
 
 /// A type whose operations have code.
 pub(super) trait Table: Element {
@@ -47,17 +47,18 @@ fn refused(operation: &Operation) -> HostError {
     }
 }
 
-/// The right operand of an elementwise operation of two, and how many elements there are.
-fn right<T: Element>(operation: &Operation, spans: &[HostSpan]) -> (zip::Right<T>, usize) {
-    match *operation {
-        Operation::MapScalar { value, count, .. } => {
-            (zip::Right::All(T::from_low_bits(value)), count as usize)
-        }
-        _ => {
-            let (lengths, _) = operation.lengths();
-            let each = spans[2].ptr.cast::<T>().cast_const();
-            (zip::Right::Each(each), lengths[0] as usize)
-        }
+/// The right operand of an elementwise operation of two: a constant, or the last span.
+fn right<T: Element>(operation: &Operation, spans: &[HostSpan]) -> zip::Right<T> {
+    let bits = operation
+        .constants()
+        .into_iter()
+        .find_map(|constant| match constant {
+            Constant::Bits(bits) => Some(bits),
+            Constant::Count(_) | Constant::Extent(_) | Constant::Tolerance(_) => None,
+        });
+    match bits {
+        Some(bits) => zip::Right::All(T::from_low_bits(bits)),
+        None => zip::Right::Each(spans[2].ptr.cast::<T>().cast_const()),
     }
 }
 
@@ -71,9 +72,9 @@ pub(super) unsafe fn run<T: Table>(
 ) -> Result<(), HostError> {
     let at = |index: usize| spans[index].ptr.cast::<T>();
     match *operation {
-        Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => {
-            let (dst, left) = (at(0), at(1).cast_const());
-            let (right, count) = right::<T>(operation, spans);
+        Operation::MapBinary { op, count, .. } | Operation::MapScalar { op, count, .. } => {
+            let (dst, left, count) = (at(0), at(1).cast_const(), count as usize);
+            let right = right::<T>(operation, spans);
             match op {
                 BinaryOp::Add => zip::zip(dst, left, right, count, zip::Add),
                 BinaryOp::Sub => zip::zip(dst, left, right, count, zip::Sub),
@@ -91,8 +92,22 @@ pub(super) unsafe fn run<T: Table>(
                 MapOp::Abs => map::map(dst, src, count, unary::Abs),
                 MapOp::Neg => map::map(dst, src, count, unary::Neg),
                 MapOp::Relu => map::map(dst, src, count, unary::Relu),
+                MapOp::Exp
+                | MapOp::Log
+                | MapOp::Sqrt
+                | MapOp::Rsqrt
+                | MapOp::Sin
+                | MapOp::Cos
+                | MapOp::Tan
+                | MapOp::Tanh
+                | MapOp::Sigmoid
+                | MapOp::Erf
+                | MapOp::Ceil
+                | MapOp::Floor
+                | MapOp::Round
+                | MapOp::Reciprocal
                 // SAFETY: the caller's promises.
-                _ => return unsafe { T::float(operation, spans) },
+                | MapOp::Gelu => return unsafe { T::float(operation, spans) },
             }
             Ok(())
         }
@@ -159,13 +174,18 @@ unsafe fn float<T: gemm::Product>(
                 MapOp::Abs | MapOp::Neg | MapOp::Relu => return Err(refused(operation)),
             }
         }
-        Operation::MapBinary { op, .. } | Operation::MapScalar { op, .. } => {
-            let (dst, left) = (at(0), at(1).cast_const());
-            let (right, count) = right::<T>(operation, spans);
+        Operation::MapBinary { op, count, .. } | Operation::MapScalar { op, count, .. } => {
+            let (dst, left, count) = (at(0), at(1).cast_const(), count as usize);
+            let right = right::<T>(operation, spans);
             return match op {
                 BinaryOp::Pow => zip::zip(dst, left, right, count, zip::Pow),
                 BinaryOp::Atan2 => zip::zip(dst, left, right, count, zip::Atan2),
-                _ => Err(refused(operation)),
+                BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Mul
+                | BinaryOp::Div
+                | BinaryOp::Min
+                | BinaryOp::Max => Err(refused(operation)),
             };
         }
         Operation::Loss { op, count, .. } => {
@@ -185,7 +205,7 @@ unsafe fn float<T: gemm::Product>(
             let scale = rows::Scale {
                 gamma: at(2),
                 beta: at(3),
-                epsilon,
+                epsilon: epsilon.value(),
             };
             let (rows, cols) = (rows as usize, cols as usize);
             rows::layer_norm::<rows::Same<T>>(at(0), at(1), scale, rows, cols);

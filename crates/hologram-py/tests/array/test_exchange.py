@@ -113,13 +113,92 @@ def test_dlpack():
     assert copied[1] == 1
 
 
-def test_torch():
-    torch = pytest.importorskip("torch")
-    x = hp.arange(6, dtype="float32")
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch cannot be imported")
+
+
+TORCH_TYPES = ["int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "complex64", "complex128", "bool"]
+
+
+@ON_CPU
+@pytest.mark.parametrize("dtype", TORCH_TYPES)
+def test_torch_sees_the_memory(torch, dtype):
+    values = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    x = hologram.asarray(values)
+    t = torch.from_dlpack(x)
+    assert t.dtype == getattr(torch, dtype) and tuple(t.shape) == (2, 3, 4)
+    assert t.data_ptr() == np.asarray(x).ctypes.data, "the elements were copied"
+    np.testing.assert_array_equal(t.numpy(), values)
+    # What one side writes the other sees.
+    t[0, 0, 0] = 1
+    x[1, 2, 3] = 0
+    assert x[0, 0, 0].item() == 1 and t[1, 2, 3].item() == 0
+    # Views with steps and other orders are the same memory too.
+    part = torch.from_dlpack(x.mT[:, 1:, ::2])
+    np.testing.assert_array_equal(part.numpy(), np.asarray(x).swapaxes(1, 2)[:, 1:, ::2])
+    part[0, 0, 0] = 0
+    assert x[0, 0, 1].item() == 0
+    # The memory lives as long as the tensor.
+    del x
+    assert t[0, 0, 0].item() == 1
+
+
+@ON_CPU
+@pytest.mark.parametrize("dtype", TORCH_TYPES)
+def test_memory_of_torch_is_copied_once(torch, dtype):
+    t = torch.arange(24).reshape(4, 6).to(getattr(torch, dtype))
+    for given in (t, t.T, t[1:, ::2], t[:0]):
+        for x in (hp.from_dlpack(given), hologram.asarray(given)):
+            assert x.dtype.name == dtype and x.shape == tuple(given.shape)
+            np.testing.assert_array_equal(np.asarray(x), given.numpy())
+    x = hp.from_dlpack(t)
+    t[0, 1] = 0
+    assert x[0, 1].item() == 1
+    with pytest.raises(BufferError, match="copied"):
+        hp.from_dlpack(t, copy=False)
+
+
+@ON_CPU
+def test_bfloat16_of_torch(torch):
+    x = hp.astype(hp.arange(6, dtype="float32"), "bfloat16")
+    t = torch.from_dlpack(x)
+    assert t.dtype == torch.bfloat16 and t.tolist() == [0, 1, 2, 3, 4, 5]
+    t[0] = 9
+    assert x.tolist()[0] == 9
+    with pytest.raises(BufferError, match="bfloat16"):
+        torch.from_dlpack(x[1:])
+    # NumPy, which reads what comes in, does not know the type.
+    with pytest.raises((BufferError, RuntimeError, TypeError)):
+        hp.from_dlpack(t)
+    assert hp.astype(hp.from_dlpack(t.float()), "bfloat16").tolist() == x.tolist()
+
+
+@ON_CPU
+def test_negative_strides_and_torch(torch):
+    x = hp.arange(6, dtype="int32")
+    # PyTorch has no negative strides: it refuses them, or takes a copy.
+    try:
+        t = torch.from_dlpack(x[::-1])
+    except (BufferError, RuntimeError, ValueError):
+        t = torch.from_dlpack(hp.asarray(x[::-1], copy=True))
+    assert t.tolist() == [5, 4, 3, 2, 1, 0]
+    assert hp.from_dlpack(torch.arange(6).flip(0)).tolist() == [5, 4, 3, 2, 1, 0]
+
+
+@ON_CPU
+def test_what_torch_must_not_write(torch):
+    values = np.arange(3.0)
+    values.flags.writeable = False
+    x = hologram.asarray(values)
     t = torch.from_dlpack(x)
     t += 1
-    assert x.tolist() == [1, 2, 3, 4, 5, 6]
-    assert hologram.asarray(torch.arange(3)).tolist() == [0, 1, 2]
+    assert x.tolist() == [1, 2, 3] and values.tolist() == [0, 1, 2], "what is read only is copied"
+    # A tensor that records gradients is not given; one without is.
+    recorded = torch.ones(2, requires_grad=True)
+    with pytest.raises((BufferError, RuntimeError)):
+        hp.from_dlpack(recorded)
+    assert hp.from_dlpack(recorded.detach()).tolist() == [1, 1]
 
 
 def test_views_share_memory():

@@ -82,7 +82,20 @@ impl StepOp {
         match self {
             Self::Map(_) | Self::Not | Self::Sign | Self::Trunc | Self::Convert(_) => 1,
             Self::Select => 3,
-            _ => 2,
+            Self::Binary(_)
+            | Self::FloorDiv
+            | Self::Remainder
+            | Self::Maximum
+            | Self::Minimum
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::ShiftLeft
+            | Self::ShiftRight
+            | Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual => 2,
         }
     }
 
@@ -91,7 +104,21 @@ impl StepOp {
         match self {
             Self::Equal | Self::NotEqual | Self::Less | Self::LessEqual => Ty::U8,
             Self::Convert(to) => to,
-            _ => ty,
+            Self::Map(_)
+            | Self::Binary(_)
+            | Self::Not
+            | Self::Sign
+            | Self::Trunc
+            | Self::FloorDiv
+            | Self::Remainder
+            | Self::Maximum
+            | Self::Minimum
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::ShiftLeft
+            | Self::ShiftRight
+            | Self::Select => ty,
         }
     }
 
@@ -101,16 +128,44 @@ impl StepOp {
             // Chosen by their bits.
             Self::Convert(_) | Self::Select => true,
             _ if !ty.is_computable() => false,
-            Self::Map(MapOp::Abs | MapOp::Neg | MapOp::Relu) => true,
-            Self::Map(_) | Self::Trunc | Self::Binary(BinaryOp::Pow | BinaryOp::Atan2) => {
-                ty.is_float()
-            }
-            // An integer divided by zero is a fault elsewhere; here `FloorDiv` has a value for it.
-            Self::Binary(BinaryOp::Div) => ty.is_float(),
+            Self::Map(op) => match op {
+                MapOp::Abs | MapOp::Neg | MapOp::Relu => true,
+                MapOp::Exp
+                | MapOp::Log
+                | MapOp::Sqrt
+                | MapOp::Rsqrt
+                | MapOp::Sin
+                | MapOp::Cos
+                | MapOp::Tan
+                | MapOp::Tanh
+                | MapOp::Sigmoid
+                | MapOp::Erf
+                | MapOp::Ceil
+                | MapOp::Floor
+                | MapOp::Round
+                | MapOp::Reciprocal
+                | MapOp::Gelu => ty.is_float(),
+            },
+            Self::Trunc => ty.is_float(),
+            Self::Binary(op) => match op {
+                // An integer divided by zero is a fault elsewhere; here `FloorDiv` has a value for it.
+                BinaryOp::Div | BinaryOp::Pow | BinaryOp::Atan2 => ty.is_float(),
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max => {
+                    true
+                }
+            },
             Self::Not | Self::And | Self::Or | Self::Xor | Self::ShiftLeft | Self::ShiftRight => {
                 ty.is_int()
             }
-            _ => true,
+            Self::Sign
+            | Self::FloorDiv
+            | Self::Remainder
+            | Self::Maximum
+            | Self::Minimum
+            | Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual => true,
         }
     }
 
@@ -121,7 +176,23 @@ impl StepOp {
             Self::Map(_) => 8,
             Self::Binary(BinaryOp::Pow | BinaryOp::Atan2) => 16,
             Self::FloorDiv | Self::Remainder => 8,
-            _ => 1,
+            Self::Binary(_)
+            | Self::Not
+            | Self::Sign
+            | Self::Trunc
+            | Self::Maximum
+            | Self::Minimum
+            | Self::And
+            | Self::Or
+            | Self::Xor
+            | Self::ShiftLeft
+            | Self::ShiftRight
+            | Self::Equal
+            | Self::NotEqual
+            | Self::Less
+            | Self::LessEqual
+            | Self::Select
+            | Self::Convert(_) => 1,
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) unsafe fn run(operation: &Operation, spans: &[HostSpan], format: Form
             let scale = rows::Scale {
                 gamma: at(2).cast_const(),
                 beta: at(3).cast_const(),
-                epsilon,
+                epsilon: epsilon.value(),
             };
             let (rows, cols) = (rows as usize, cols as usize);
             match format {
@@ -120,7 +120,15 @@ fn weight(operation: &Operation) -> usize {
         {
             128
         }
-        _ => 12,
+        Operation::MapBinary { .. }
+        | Operation::MapScalar { .. }
+        | Operation::Clip { .. }
+        | Operation::Fill { .. }
+        | Operation::Reduce { .. }
+        | Operation::Loss { .. }
+        | Operation::Softmax { .. }
+        | Operation::LayerNorm { .. }
+        | Operation::Gemm { .. } => 12,
     }
 }
 

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use super::super::half::Format;
 use super::*;
-use crate::{BinaryOp, LossOp, MapOp, ReduceOp, Ty};
+use crate::{BinaryOp, Epsilon, LossOp, MapOp, ReduceOp, Ty};
 
 const FORMATS: [(Ty, Format); 2] = [(Ty::F16, Format::F16), (Ty::Bf16, Format::Bf16)];
 
@@ -285,7 +285,7 @@ fn rows() {
                 ty,
                 rows: rows as u32,
                 cols: cols as u32,
-                epsilon: 1e-3,
+                epsilon: Epsilon::new(1e-3),
             };
             run_on(&call, &mut out, &[&src, &gamma, &beta]).expect("no fault");
             let (g, b) = (widened(format, &gamma), widened(format, &beta));

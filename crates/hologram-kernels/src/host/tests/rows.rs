@@ -1,7 +1,7 @@
 //! Softmax, layer norm and products of matrices.
 
 use super::*;
-use crate::Ty;
+use crate::{Epsilon, Ty};
 
 const SHAPES: [(usize, usize); 8] = [
     (0, 5),
@@ -69,7 +69,7 @@ fn layer_norm() {
             ty: Ty::F32,
             rows: rows as u32,
             cols: cols as u32,
-            epsilon: 1e-5,
+            epsilon: Epsilon::new(1e-5),
         };
         let mut out = vec![0.0f32; rows * cols];
         run_on(&call, &mut out, &[&src, &gamma, &beta]).expect("no fault");

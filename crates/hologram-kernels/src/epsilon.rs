@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A 64-bit float constant of an instruction, compared by its bits.
+/// A 64-bit float constant of an instruction or operation, compared by its bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Epsilon(u64);
 
@@ -15,6 +15,11 @@ impl Epsilon {
     /// The value.
     pub const fn value(self) -> f64 {
         f64::from_bits(self.0)
+    }
+
+    /// Whether it is finite and not negative.
+    pub fn is_tolerance(self) -> bool {
+        self.value().is_finite() && self.value() >= 0.0
     }
 
     /// The bit pattern.

@@ -18,3 +18,6 @@ struct RowParams {
 struct GemmParams {
     uint m, n, k, tiles_m, tiles_n, a_aligned, b_aligned, c_aligned;
 };
+struct OctetParams {
+    uint rows, cols;
+};

@@ -99,3 +99,13 @@ pub struct GemmParams {
     /// Of `c`.
     pub c_aligned: u32,
 }
+
+/// Of a matrix of halves whose rows are filled up to eight elements.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct OctetParams {
+    /// Its rows.
+    pub rows: u32,
+    /// Its columns.
+    pub cols: u32,
+}

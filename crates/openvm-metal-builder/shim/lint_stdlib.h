@@ -90,6 +90,13 @@ MSL_Q(sum) MSL_Q(product) MSL_Q(min) MSL_Q(max) MSL_Q(and) MSL_Q(or) MSL_Q(xor) 
 template <class T> T quad_broadcast(T, ushort); template <class T> T quad_shuffle(T, ushort); template <class T> T quad_shuffle_xor(T, ushort);
 template <class T> T quad_shuffle_up(T, ushort); template <class T> T quad_shuffle_down(T, ushort); bool quad_any(bool); bool quad_all(bool);
 bool simd_any(bool); bool simd_all(bool); ulong simd_ballot(bool);
+template <class T, int COLUMNS, int ROWS> struct simdgroup_matrix { T elements[2]; };
+typedef simdgroup_matrix<float, 8, 8> simdgroup_float8x8; typedef simdgroup_matrix<half, 8, 8> simdgroup_half8x8;
+template <class T, int C, int R = C> simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(T);
+template <class T, int C, int R> void simdgroup_load(thread simdgroup_matrix<T, C, R>&, const T*, ulong = C, ulong2 = 0, bool = false);
+template <class T, int C, int R> void simdgroup_store(simdgroup_matrix<T, C, R>, T*, ulong = C, ulong2 = 0, bool = false);
+template <class D, class A, class B, class S> void simdgroup_multiply_accumulate(thread D&, A, B, S);
+template <class D, class A, class B> void simdgroup_multiply(thread D&, A, B);
 enum msl_memory_order { memory_order_relaxed };
 typedef msl_memory_order memory_order;
 template <class T> struct msl_atomic { T v; };

@@ -36,6 +36,7 @@ pub const FILES: &[(&str, &str)] = shim![
     "msl_sync.h",
     "msl_quad.h",
     "msl_simdgroup_matrix.h",
+    "msl_mma.h",
     "msl_wrap.h",
     "msl_outside.h",
     "lint_stdlib.h",
@@ -99,6 +100,7 @@ const ON_DEMAND: &[(&str, Uses)] = &[
     ("msl_matrix.h", is_matrix),
     ("msl_quad.h", |word| word.starts_with("quad_")),
     ("msl_simdgroup_matrix.h", is_simdgroup_matrix),
+    ("msl_mma.h", |word| word.starts_with("msl_mma_")),
     ("msl_array.h", |word| word == "array"),
     ("msl_pack.h", |word| {
         word.starts_with("pack_") || word.starts_with("unpack_")

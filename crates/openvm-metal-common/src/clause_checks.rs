@@ -277,7 +277,7 @@ fn by_index(values: &[(u8, Vec<u8>)]) -> Values<'_> {
 
 fn random_grid(kernel: &KernelSpec, limit: u32, random: &mut Random) -> Grid {
     let most = kernel.max_threads.min(limit) as usize;
-    let per_group = [1, 2, 16, 32, 64, 256][random.below(6)].min(most) as u32;
+    let per_group = [1, 2, 16, 32, 64, 128, 256][random.below(7)].min(most) as u32;
     if kernel.kind.has_barriers() {
         return Grid::groups(1 + random.below(6) as u32, per_group);
     }

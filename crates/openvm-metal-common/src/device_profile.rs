@@ -68,6 +68,9 @@ pub struct DeviceProfile {
     /// Kernels that were written for the constraints of an AIR and are found compiled are used, unless the caller says
     /// otherwise. False where nobody has measured that they pay.
     pub found_kernels: bool,
+    /// SIMD-groups multiply matrices of halves at a rate of their own: SIMD-group matrices of Apple GPUs, tensor cores of
+    /// NVIDIA GPUs. On the CPU device in conformance mode alone, which has SIMD-groups.
+    pub matrix_units: bool,
     /// Threads run as vectors of `simd_width` that stay together. On the CPU device always true, as its kernels are.
     pub vectors: bool,
     /// Montgomery products of 31-bit words a second with all cores busy. Modelled from clock rates and costs
@@ -104,6 +107,7 @@ impl DeviceProfile {
                 .min(cpu.max_threads_per_threadgroup),
             max_threadgroup_memory: self.max_threadgroup_memory.min(cpu.max_threadgroup_memory),
             double_precision: self.double_precision && cpu.double_precision,
+            matrix_units: self.matrix_units && cpu.matrix_units,
             ..self
         }
     }

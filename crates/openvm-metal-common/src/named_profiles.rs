@@ -44,6 +44,7 @@ const APPLE: DeviceProfile = DeviceProfile {
     max_kept_codewords: KEPT_CODEWORDS,
     transcript_on_device: true,
     found_kernels: false,
+    matrix_units: true,
     vectors: false,
     products_per_second: 0,
     bytes_per_second: 0,

@@ -45,6 +45,7 @@ fn every_profile_is_complete_and_plausible() {
         assert_eq!(p.many_core(), *name != "cpu", "{p:?}");
         assert_eq!(p.vectors, *name == "cpu", "{p:?}");
         assert_eq!(p.found_kernels, *name == "h100-80gb", "{p:?}");
+        assert_eq!(p.matrix_units, *name != "cpu", "{p:?}");
         if apple {
             // The largest buffer of an Apple GPU is three quarters of the working set.
             let ratio = p.max_buffer as f64 / p.working_set as f64;
@@ -74,7 +75,7 @@ fn the_cpu_device_takes_a_profile() {
         assert_eq!(profile.cores, named.cores);
         // What kernels of the processor are does not change.
         assert_eq!(profile.simd_width, own.simd_width);
-        assert!(profile.vectors);
+        assert!(profile.vectors && !profile.matrix_units);
         assert!(profile.max_threadgroup_memory <= own.max_threadgroup_memory);
         // No more is given out than this machine has.
         let most = context.memory().budget;

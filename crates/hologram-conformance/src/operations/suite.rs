@@ -12,14 +12,17 @@ const ELEMENTWISE: [(u64, usize); 5] = [(1, 0), (1000, 0), (1027, 0), (259, 3), 
 const FOLDED: [u64; 4] = [1, 31, 1000, 70_001];
 /// Rows and their elements.
 const ROWS: [(u32, u32); 4] = [(1, 1), (7, 33), (3, 1000), (2, 9001)];
-/// m, n, k: single elements, a vector, and the three tile sizes with whole and cut tiles.
-const PRODUCTS: [[u32; 3]; 6] = [
+/// m, n, k: single elements, a vector, and the three tile sizes with whole and cut tiles; rows of eight elements and rows
+/// that are filled up to them for matrix units.
+const PRODUCTS: [[u32; 3]; 8] = [
     [1, 1, 1],
     [5, 1, 77],
     [33, 7, 19],
     [32, 64, 48],
     [600, 1000, 20],
     [1408, 1536, 17],
+    [1408, 1536, 40],
+    [65, 71, 130],
 ];
 
 /// Operations of a family with one type.

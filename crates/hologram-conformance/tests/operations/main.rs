@@ -4,6 +4,7 @@ mod calls;
 mod elementwise;
 mod folds;
 mod products;
+mod products_on_units;
 mod rows;
 mod suite;
 

@@ -38,6 +38,7 @@ pub fn check_device(stream: &CommandStream) -> Outcome<()> {
         (300, 1, 5000),
         (1000, 999, 1001),
         (2047, 2049, 130),
+        (1288, 1400, 264),
     ] {
         for ty in FLOATS {
             operations.push(Operation::Gemm { ty, m, n, k });

@@ -123,45 +123,22 @@ pub fn elementwise(n: u64) -> Vec<(String, Operation, u64)> {
 
 /// Products of matrices.
 pub fn products() -> Vec<Operation> {
-    let square = |side: u32| Operation::Gemm {
-        ty: F32,
-        m: side,
-        n: side,
-        k: side,
-    };
+    let product = |ty, m, n, k| Operation::Gemm { ty, m, n, k };
+    let square = |ty, side| product(ty, side, side, side);
+    let odd = |ty| product(ty, 4095, 4097, 4093);
     vec![
-        square(256),
-        square(1024),
-        square(4096),
-        Operation::Gemm {
-            ty: F32,
-            m: 4095,
-            n: 4097,
-            k: 4093,
-        },
-        Operation::Gemm {
-            ty: F32,
-            m: 4096,
-            n: 1,
-            k: 4096,
-        },
-        Operation::Gemm {
-            ty: Ty::F16,
-            m: 4096,
-            n: 4096,
-            k: 4096,
-        },
-        Operation::Gemm {
-            ty: Ty::F16,
-            m: 4096,
-            n: 1,
-            k: 4096,
-        },
-        Operation::Gemm {
-            ty: Ty::F64,
-            m: 2048,
-            n: 2048,
-            k: 2048,
-        },
+        square(F32, 256),
+        square(F32, 1024),
+        square(F32, 4096),
+        odd(F32),
+        product(F32, 4096, 1, 4096),
+        square(Ty::F16, 256),
+        square(Ty::F16, 1024),
+        square(Ty::F16, 4096),
+        odd(Ty::F16),
+        product(Ty::F16, 4096, 1, 4096),
+        square(Ty::Bf16, 4096),
+        odd(Ty::Bf16),
+        square(Ty::F64, 2048),
     ]
 }

@@ -9,7 +9,7 @@ use crate::params::GemmParams;
 use crate::Ty;
 
 /// Threadgroups below which smaller tiles keep more of the device busy.
-const BUSY: u64 = 128;
+pub(super) const BUSY: u64 = 128;
 /// Most columns of `a`: indices of steps fit 32 bits.
 const MAX_K: u32 = 1 << 31;
 
@@ -63,6 +63,8 @@ impl Call<'_> {
             params.b_aligned = self.rows_aligned(2, 4);
             let threads = if k < 1024 { 64 } else { 256 };
             (self.kernel("gemv")?, Grid::groups(m, threads))
+        } else if self.gemm_on_units(params)? {
+            return Ok(());
         } else {
             let (kernel, side, threads) = self.product_kernel(m, n)?;
             params.tiles_m = m.div_ceil(side);

@@ -47,6 +47,11 @@ impl<'a> Call<'a> {
         self.operands[index]
     }
 
+    /// Whether operand `index` begins at a multiple of 16 bytes.
+    pub fn is_aligned(&self, index: usize) -> bool {
+        self.aligned[index]
+    }
+
     /// Whether the first `count` operands begin at multiples of 16 bytes.
     pub fn all_aligned(&self, count: usize) -> bool {
         self.aligned[..count].iter().all(|&aligned| aligned)

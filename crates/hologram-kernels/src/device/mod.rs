@@ -5,6 +5,7 @@
 mod elementwise;
 mod fold;
 mod gemm;
+mod gemm_units;
 mod launch;
 mod rows;
 

@@ -36,6 +36,7 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         max_kept_codewords: u64::MAX,
         transcript_on_device: false,
         found_kernels: false,
+        matrix_units: conformance,
         vectors: true,
         products_per_second: u64::from(threads * lanes) * PRODUCTS_PER_LANE,
         bytes_per_second: u64::from(threads) * BYTES_PER_THREAD,

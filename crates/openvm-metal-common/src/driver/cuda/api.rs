@@ -190,6 +190,8 @@ impl Device {
             max_kept_codewords: KEPT_CODEWORDS,
             transcript_on_device: true,
             found_kernels: true,
+            // Every device that the PTX, made for sm_80, runs on.
+            matrix_units: true,
             vectors: false,
             products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
             bytes_per_second: match bytes_per_second / 10 * 7 {

@@ -36,6 +36,9 @@ const OTHER_FAMILIES: [(MTLGPUFamily, &str); 3] = [
     (MTLGPUFamily::Metal4, "Metal4"),
 ];
 
+/// The first family with SIMD-group matrices: that of the M1.
+const SIMDGROUP_MATRICES: MTLGPUFamily = MTLGPUFamily::Apple7;
+
 /// Products of 31-bit words a second of a core with the clock of an M1: 128 lanes at 1.278 GHz, 20 cycles each.
 const PRODUCTS_PER_CORE: u64 = 8_180_000_000;
 /// Bytes a second for each core: 8.5 G on an M1, up to 15 G on later chips.
@@ -119,6 +122,7 @@ pub(super) fn info(
         max_kept_codewords: KEPT_CODEWORDS,
         transcript_on_device: true,
         found_kernels: false,
+        matrix_units: device.supportsFamily(SIMDGROUP_MATRICES),
         vectors: false,
         products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
         bytes_per_second: u64::from(cores) * BYTES_PER_CORE,

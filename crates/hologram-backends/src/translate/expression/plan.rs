@@ -1,9 +1,12 @@
 //! Which kernels compute an expression of views, and with what parameters.
 
+mod scan;
+
 use hologram_kernels::host::expression::Expression;
 
 use super::layout::{Access, Inner, Layout, Sharing, Word};
 use super::GROUP;
+use crate::backend::views::FoldForm;
 
 /// Bytes of one access.
 const ACCESS: usize = 16;
@@ -31,16 +34,16 @@ const BEYOND: usize = 1 << 22;
 pub struct Space {
     /// Extents.
     pub shape: Vec<usize>,
-    /// Of operands, then outputs.
+    /// Of operands, then outputs, or what a scan is written to.
     pub strides: Vec<Vec<isize>>,
     /// Whether the first byte of each view is a multiple of 16 in memory.
     pub aligned: Vec<bool>,
     /// Which dimensions are folded.
     pub folded: Vec<bool>,
-    /// Of the fold's target; those along folded dimensions do not count.
+    /// Of the fold's target; those along folded dimensions do not count. Empty of a scan.
     pub target: Vec<isize>,
-    /// The target gets the indices of the first largest or smallest elements, as `i64`.
-    pub positions: bool,
+    /// What the fold gives.
+    pub form: FoldForm,
 }
 
 /// Where a word of the parameters comes from.
@@ -48,7 +51,7 @@ pub struct Space {
 pub enum Value {
     /// A number.
     Number(u64),
-    /// First byte of an operand or output.
+    /// First byte of an operand, an output, or what a scan is written to.
     View(usize),
     /// First byte of the fold's target.
     Target,
@@ -70,10 +73,14 @@ pub struct Round {
     count: usize,
     length: usize,
     parts: usize,
+    /// Elements of a part of a column that is scanned.
+    tile: usize,
     space: Merged,
     /// Where views begin.
     views: Vec<Value>,
     target: Value,
+    /// Folds of all before each part that is scanned.
+    before: Value,
 }
 
 impl Round {
@@ -90,6 +97,8 @@ impl Round {
             Word::Scalar(k) => Value::Scalar(k),
             Word::Target => self.target,
             Word::TargetStride(d) => Value::Number(self.space.target[d] as u64),
+            Word::Before => self.before,
+            Word::Tile => number(self.tile),
         }
     }
 
@@ -99,61 +108,108 @@ impl Round {
     }
 }
 
+/// Launches, and bytes of memory for parts between them.
+#[derive(Default)]
+struct Plan {
+    rounds: Vec<Round>,
+    bytes: usize,
+}
+
+impl Plan {
+    /// Memory for parts.
+    fn memory(&mut self, elements: usize, size: usize) -> Value {
+        let at = self.bytes;
+        self.bytes += (elements * size).next_multiple_of(ACCESS);
+        Value::Parts(at)
+    }
+}
+
+/// The views of a space: bytes of an element, whether the first byte is a multiple of 16, and where it is.
+#[derive(Clone)]
+struct Source {
+    sizes: Vec<usize>,
+    aligned: Vec<bool>,
+    views: Vec<Value>,
+    /// They are parts, no operands.
+    of_parts: bool,
+}
+
 /// The launches of an expression, and bytes of memory for parts between them.
 pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
-    let sizes: Vec<usize> = sizes(expression);
-    let views = (0..sizes.len()).map(Value::View).collect();
-    let mut merged = Merged::new(space);
-    let Some((_, value)) = expression.fold() else {
-        if space.shape.contains(&0) {
-            return (Vec::new(), 0);
-        }
-        return (vec![elementwise(merged, &sizes, &space.aligned, views)], 0);
-    };
-    if merged.count() == 0 {
-        return (Vec::new(), 0);
+    let mut sizes = sizes(expression);
+    let mut plan = Plan::default();
+    let size = expression.fold_type().map(|ty| ty.size());
+    if space.form == FoldForm::Scan {
+        sizes.extend(size);
     }
-    let size = match space.positions {
-        true => size_of::<u64>(),
-        false => expression.types()[value].size(),
+    let source = Source {
+        views: (0..sizes.len()).map(Value::View).collect(),
+        sizes,
+        aligned: space.aligned.clone(),
+        of_parts: false,
     };
-    let mut all = Vec::new();
-    let (mut sizes, mut aligned, mut views) = (sizes, space.aligned.clone(), views);
-    let mut bytes = 0;
+    match (size, space.form) {
+        (None, _) if space.shape.contains(&0) => {}
+        (None, _) => plan.rounds.push(elementwise(Merged::new(space), source)),
+        (Some(size), FoldForm::Value) => folds(&mut plan, space, source, size, Value::Target),
+        (Some(_), FoldForm::Position) => {
+            folds(&mut plan, space, source, size_of::<u64>(), Value::Target);
+        }
+        (Some(size), FoldForm::Scan) => scan::rounds(&mut plan, space, source, size),
+    }
+    (plan.rounds, plan.bytes)
+}
+
+/// Adds the launches of a fold to elements of `size` bytes.
+fn folds(plan: &mut Plan, space: &Space, mut source: Source, size: usize, target: Value) {
+    let mut merged = Merged::new(space);
+    if merged.count() == 0 {
+        return;
+    }
+    let positions = space.form == FoldForm::Position;
     loop {
-        let target = merged.target.clone();
-        let mut round = fold(merged, &sizes, &aligned, views, size);
-        round.of_parts = !all.is_empty();
-        round.layout.placed = space.positions && !round.of_parts;
-        round.layout.index = space.positions && round.parts == 1;
+        let strides_of_target = merged.target.clone();
+        let mut round = fold(merged, &source, size);
+        round.layout.placed = positions && !round.of_parts;
+        round.layout.index = positions && round.parts == 1;
         let (parts, count) = (round.parts, round.count);
         let columns = round.layout.sharing == Some(Sharing::Columns);
         let kept = round.layout.kept();
         let shape: Vec<usize> = round.space.shape[..kept].to_vec();
         if parts == 1 {
-            all.push(round);
-            return (all, bytes);
+            round.target = target;
+            plan.rounds.push(round);
+            return;
         }
-        round.target = Value::Parts(bytes);
-        views = vec![Value::Parts(bytes)];
-        bytes += (parts * count * size).next_multiple_of(ACCESS);
-        all.push(round);
+        let memory = plan.memory(parts * count, size);
+        round.target = memory;
+        plan.rounds.push(round);
         // The parts of an element stand one behind the other, or one part of all elements behind the other.
         let part = if columns { count } else { 1 } * size;
-        let mut step = if columns { 1 } else { parts } * size;
-        let mut strides = vec![0; kept];
-        for (stride, &extent) in strides.iter_mut().zip(&shape).rev() {
-            *stride = step as isize;
-            step *= extent;
-        }
+        let strides = row_major(&shape, if columns { 1 } else { parts } * size);
         merged = Merged {
             shape: [shape, vec![parts]].concat(),
             strides: vec![[strides, vec![part as isize]].concat()],
-            target,
+            target: strides_of_target,
             folded: 1,
         };
-        (sizes, aligned) = (vec![size], vec![true]);
+        source = Source {
+            sizes: vec![size],
+            aligned: vec![true],
+            views: vec![memory],
+            of_parts: true,
+        };
     }
+}
+
+/// Bytes along each dimension of elements in row-major order that are `step` apart.
+fn row_major(shape: &[usize], mut step: usize) -> Vec<isize> {
+    let mut strides = vec![0; shape.len()];
+    for (stride, &extent) in strides.iter_mut().zip(shape).rev() {
+        *stride = step as isize;
+        step *= extent;
+    }
+    strides
 }
 
 /// Elements of a view over a shape, each once.
@@ -195,7 +251,7 @@ impl Merged {
             .filter(|&d| space.shape[d] != 1)
             .collect();
         // Where indices count, what is folded stays in its order.
-        let order = |d: usize| match space.folded[d] && space.positions {
+        let order = |d: usize| match space.folded[d] && space.form == FoldForm::Position {
             true => 0,
             false => far(d),
         };
@@ -253,6 +309,29 @@ impl Merged {
         self.shape[self.kept()..].iter().product()
     }
 
+    /// One element is folded into each where no dimension is.
+    fn fold_something(&mut self) {
+        if self.folded == 0 {
+            self.shape.push(1);
+            self.strides.iter_mut().for_each(|strides| strides.push(0));
+            self.folded = 1;
+        }
+    }
+
+    /// Which neighbours in memory meet: the dimension with the smallest step of a view that is read or written whole.
+    fn nearest(&self) -> Option<usize> {
+        let reach = |strides: &Vec<isize>| elements(strides, &self.shape);
+        let most = self.strides.iter().map(reach).max();
+        let step = |d: usize| {
+            let all = self.strides.iter();
+            let whole = all.filter(|&strides| Some(reach(strides)) == most);
+            let steps = whole.map(|strides| strides[d].unsigned_abs());
+            steps.filter(|&step| step != 0).min()
+        };
+        let steps = (0..self.shape.len()).filter_map(|d| step(d).map(|step| (step, d)));
+        steps.min().map(|(_, d)| d)
+    }
+
     /// Whether a view is row-major and dense over all dimensions.
     fn is_dense(&self, view: usize, size: usize) -> bool {
         let mut step = size as isize;
@@ -269,8 +348,7 @@ impl Merged {
         &self,
         inner: Option<usize>,
         ragged: bool,
-        sizes: &[usize],
-        aligned: &[bool],
+        Source { sizes, aligned, .. }: &Source,
     ) -> (usize, Vec<Inner>) {
         let along = |view: usize| inner.map_or(0, |d| self.strides[view][d]);
         let dense = |view: usize| along(view) == sizes[view] as isize;
@@ -305,14 +383,14 @@ fn wide(elements: usize) -> bool {
     elements.saturating_add(BEYOND) > u32::MAX as usize
 }
 
-fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Value>) -> Round {
+fn elementwise(space: Merged, source: Source) -> Round {
     let rank = space.shape.len();
     let inner = rank.checked_sub(1);
-    let (width, found) = space.accesses(inner, rank == 1, sizes, aligned);
+    let (width, found) = space.accesses(inner, rank == 1, &source);
     let count = space.count();
     let accesses = found.into_iter().enumerate();
     let accesses = accesses.map(|(view, inner)| Access {
-        dense: space.is_dense(view, sizes[view]),
+        dense: space.is_dense(view, source.sizes[view]),
         inner,
     });
     Round {
@@ -327,55 +405,33 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
             placed: false,
             index: false,
             target: Inner::Same,
+            scan: None,
         },
-        of_parts: false,
+        of_parts: source.of_parts,
         threads: count.div_ceil(width),
         count,
         length: 0,
         parts: 1,
+        tile: 0,
         space,
-        views,
+        views: source.views,
         target: Value::Number(0),
+        before: Value::Number(0),
     }
 }
 
-fn fold(
-    mut space: Merged,
-    sizes: &[usize],
-    aligned: &[bool],
-    views: Vec<Value>,
-    size: usize,
-) -> Round {
-    if space.folded == 0 {
-        // One element is folded into each.
-        space.shape.push(1);
-        space.strides.iter_mut().for_each(|strides| strides.push(0));
-        space.folded = 1;
-    }
+fn fold(mut space: Merged, source: &Source, size: usize) -> Round {
+    space.fold_something();
     let (count, length, kept, rank) = (
         space.count(),
         space.length(),
         space.kept(),
         space.shape.len(),
     );
-    // Which neighbours in memory meet: the dimension with the smallest step of a view that is read or written whole.
-    let reach = |strides: &Vec<isize>| elements(strides, &space.shape);
-    let most = space.strides.iter().map(reach).max();
-    let step = |d: usize| {
-        let whole = space
-            .strides
-            .iter()
-            .filter(|&strides| Some(reach(strides)) == most);
-        let steps = whole.map(|strides| strides[d].unsigned_abs());
-        steps.filter(|&step| step != 0).min()
-    };
-    let nearest = (0..rank)
-        .filter_map(|d| step(d).map(|step| (step, d)))
-        .min();
-    let columns = nearest.is_some_and(|(_, d)| d < kept);
+    let columns = space.nearest().is_some_and(|d| d < kept);
     let inner = if columns { kept - 1 } else { rank - 1 };
     let ragged = !columns && space.folded == 1;
-    let (width, found) = space.accesses(Some(inner), ragged, sizes, aligned);
+    let (width, found) = space.accesses(Some(inner), ragged, source);
     let accesses = length / width;
     let (sharing, parts) = if columns {
         let most = (THREADS / (count / width).max(1))
@@ -422,14 +478,17 @@ fn fold(
             placed: false,
             index: false,
             target,
+            scan: None,
         },
-        of_parts: false,
+        of_parts: source.of_parts,
         threads,
         count,
         length,
         parts,
+        tile: 0,
         space,
-        views,
+        views: source.views.clone(),
         target: Value::Target,
+        before: Value::Number(0),
     }
 }

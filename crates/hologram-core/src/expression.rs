@@ -1,6 +1,6 @@
 //! Elementwise expressions and folds of strided views, in one pass over memory.
 
-use hologram_backends::backend::views::{BufferView, ExpressionViews};
+use hologram_backends::backend::views::{BufferView, ExpressionViews, FoldForm};
 use hologram_backends::expression::View;
 pub use hologram_backends::expression::{Expression, ExpressionError, FoldOp, Step, StepOp};
 use hologram_backends::Ty;
@@ -36,7 +36,7 @@ impl Strided<'_> {
         some.then_some((low * size, (high + 1) * size - 1))
     }
 
-    fn overlaps(&self, other: &Self, shape: &[usize]) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self, shape: &[usize]) -> bool {
         if !self.buffer.same_memory(other.buffer) {
             return false;
         }
@@ -170,7 +170,7 @@ fn on_device(state: &mut State, expression: &Expression, views: &Views<'_>) -> R
         scalars: views.scalars,
         folded: views.folded,
         target: views.target.as_ref().map(place),
-        positions: false,
+        form: FoldForm::Value,
     };
     // SAFETY: types and reaches of all views were checked; what is written overlaps what is read only where it is the same view.
     // Buffers that are dropped are freed behind what was started.
@@ -178,7 +178,7 @@ fn on_device(state: &mut State, expression: &Expression, views: &Views<'_>) -> R
 }
 
 /// Bytes along each dimension.
-fn bytes(strided: &Strided<'_>) -> Vec<isize> {
+pub(crate) fn bytes(strided: &Strided<'_>) -> Vec<isize> {
     let size = strided.buffer.element_size() as isize;
     strided
         .strides

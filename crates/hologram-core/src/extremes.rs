@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use hologram_backends::backend::views::{BufferView, ExpressionViews};
+use hologram_backends::backend::views::{BufferView, ExpressionViews, FoldForm};
 pub use hologram_backends::expression::Extreme;
 use hologram_backends::expression::View;
 use hologram_backends::Ty;
@@ -139,7 +139,7 @@ fn on_device(
             offset: 0,
             strides,
         }),
-        positions: true,
+        form: FoldForm::Position,
     };
     let expression = fold_of(extreme, source.buffer.ty())?;
     state.stats.expressions += 1;

@@ -18,6 +18,7 @@ pub mod expression;
 pub mod extremes;
 mod layout;
 pub mod ops;
+pub mod scans;
 mod shared;
 mod stats;
 mod tensor;

@@ -18,6 +18,7 @@ mod names;
 mod ops;
 mod process;
 mod program;
+mod scans;
 mod view;
 
 /// The module `hologram._hologram`.
@@ -54,6 +55,8 @@ mod _hologram {
     };
     #[pymodule_export]
     use super::program::PyProgram;
+    #[pymodule_export]
+    use super::scans::scan;
 
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

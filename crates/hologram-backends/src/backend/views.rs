@@ -13,19 +13,31 @@ pub struct BufferView {
     pub strides: Vec<isize>,
 }
 
+/// What a fold gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FoldForm {
+    /// The fold of all elements along the folded dimensions.
+    #[default]
+    Value,
+    /// The indices of the first largest or smallest elements, `i64`; of types of up to 32 bits.
+    Position,
+    /// The fold of the elements up to each, along one dimension.
+    Scan,
+}
+
 /// The views of an expression, all over one shape.
 #[derive(Clone, Debug)]
 pub struct ExpressionViews<'a> {
     /// Extents.
     pub shape: &'a [usize],
-    /// Operands, then outputs.
+    /// Operands, then outputs, or what a scan is written to.
     pub views: Vec<BufferView>,
     /// Bits of the scalars.
     pub scalars: &'a [u64],
     /// Dimensions that are folded; none without a fold.
     pub folded: &'a [bool],
-    /// Where the fold goes; strides along folded dimensions do not count.
+    /// Where the fold goes; strides along folded dimensions do not count. None of a scan.
     pub target: Option<BufferView>,
-    /// The target gets the indices of the first largest or smallest elements, `i64`, in place of these; of types of up to 32 bits.
-    pub positions: bool,
+    /// What goes there.
+    pub form: FoldForm,
 }

@@ -10,7 +10,7 @@ use openvm_metal_common::{Cost, Grid, MetalContext, RuntimeArg, RuntimeKernel, R
 use super::device_error;
 use super::pipeline::Pipelines;
 use super::MetalBackend;
-use crate::backend::views::ExpressionViews;
+use crate::backend::views::{ExpressionViews, FoldForm};
 use crate::error::{BackendError, Result};
 use crate::isa::Ty;
 use crate::translate::expression::{
@@ -33,7 +33,7 @@ pub(super) struct Expressions {
     kernels: HashMap<(u64, Layout), Arc<Kernel>>,
     by_text: HashMap<String, Arc<RuntimeUnit>>,
     /// The fold alone of an expression, which folds parts.
-    of_parts: HashMap<(u64, bool), Expression>,
+    of_parts: HashMap<(u64, FoldForm), Expression>,
 }
 
 /// One launch of a plan.
@@ -69,7 +69,7 @@ impl Expressions {
             let alone;
             let of = match round.of_parts {
                 true => {
-                    alone = self.fold_alone(expression, key.1.positions)?;
+                    alone = self.fold_alone(expression, key.1.form)?;
                     &alone
                 }
                 false => expression,
@@ -86,14 +86,14 @@ impl Expressions {
     }
 
     /// The fold of an expression as one of its own, of one operand.
-    fn fold_alone(&mut self, expression: &Expression, positions: bool) -> Result<Expression> {
-        let key = (expression.id(), positions);
+    fn fold_alone(&mut self, expression: &Expression, form: FoldForm) -> Result<Expression> {
+        let key = (expression.id(), form);
         if let Some(found) = self.of_parts.get(&key) {
             return Ok(found.clone());
         }
-        let (ty, fold) = match positions {
-            true => (Ty::U64, Some((FoldOp::Maximum, 0))),
-            false => (
+        let (ty, fold) = match form {
+            FoldForm::Position => (Ty::U64, Some((FoldOp::Maximum, 0))),
+            FoldForm::Value | FoldForm::Scan => (
                 expression.fold_type().unwrap_or(Ty::F32),
                 expression.fold().map(|(op, _)| (op, 0)),
             ),
@@ -175,7 +175,11 @@ fn step(expression: &Expression, round: &Round, kernel: Arc<Kernel>, parts: usiz
             .output_types()
             .iter()
             .map(|ty| ty.size())
-            .sum::<usize>();
+            .sum::<usize>()
+        + round.layout.scan.map_or(0, |_| {
+            // Of the fold's type, for each element.
+            expression.fold_type().map_or(0, |ty| ty.size())
+        });
     let elements = round.elements() as u64;
     Ok(Step {
         words: kernel.words.iter().map(|&word| round.value(word)).collect(),
@@ -238,7 +242,7 @@ impl MetalBackend {
             let message = "an expression of f64: Apple GPUs have none";
             return Err(BackendError::UnsupportedOperation(message.into()));
         }
-        if views.positions {
+        if views.form == FoldForm::Position {
             check_positions(expression, views)?;
         }
         let mut places = Vec::with_capacity(views.views.len());
@@ -262,7 +266,7 @@ impl MetalBackend {
             aligned: places.iter().map(|at| at.is_multiple_of(16)).collect(),
             folded: views.folded.to_vec(),
             target: views.target.as_ref().map_or_else(Vec::new, strides),
-            positions: views.positions,
+            form: views.form,
         };
         let context = self.stream.context().clone();
         let plan = self

@@ -373,6 +373,16 @@ def extreme_positions(
 ) -> None:
     """Writes the index of the first "minimum" or "maximum" along an axis, or of all elements in row-major order, to int64s."""
 
+def scan(
+    ex: Executor,
+    operation: str,
+    shape: Sequence[int],
+    axis: int,
+    source: tuple[Buffer, int, Sequence[int]],
+    target: tuple[Buffer, int, Sequence[int]],
+) -> None:
+    """Writes the "sum", "product", "minimum" or "maximum" of the elements up to each along an axis, converted to the target's type."""
+
 def gemm_at(
     ex: Executor, a: tuple[Buffer, int], b: tuple[Buffer, int], c: tuple[Buffer, int], m: int, n: int, k: int
 ) -> None: ...

@@ -14,9 +14,9 @@ use super::{access, steps, Writer, GROUP};
 use crate::isa::Ty;
 
 /// Accesses of a thread that are begun before the first is used.
-const AT_ONCE: usize = 4;
+pub(super) const AT_ONCE: usize = 4;
 /// Threads that fold what the threads of a group left.
-const COLUMNS: u32 = 16;
+pub(super) const COLUMNS: u32 = 16;
 
 /// Builtins and statements of a fold's kernel, and whether threads of a group meet.
 pub fn body(writer: &mut Writer<'_>, sharing: Sharing, op: FoldOp, value: usize) -> (String, bool) {
@@ -84,7 +84,7 @@ impl Fold {
 }
 
 /// First byte of what is folded into element `k`, of each view: `b0` and on.
-fn bases(writer: &mut Writer<'_>, out: &mut String, number: &str) {
+pub(super) fn bases(writer: &mut Writer<'_>, out: &mut String, number: &str) {
     let kept = writer.layout.kept();
     writer.indices(out, number, "k", 0..kept);
     for view in 0..writer.layout.views.len() {
@@ -95,7 +95,12 @@ fn bases(writer: &mut Writer<'_>, out: &mut String, number: &str) {
 }
 
 /// Places of number `number` of what is folded, behind `b0` and on: declared as `{prefix}p0` and on.
-fn places(writer: &mut Writer<'_>, out: &mut String, prefix: &str, number: &str) -> Vec<String> {
+pub(super) fn places(
+    writer: &mut Writer<'_>,
+    out: &mut String,
+    prefix: &str,
+    number: &str,
+) -> Vec<String> {
     let dims = writer.layout.kept()..writer.layout.rank;
     let indices = format!("{prefix}i");
     writer.indices(out, number, &indices, dims.clone());

@@ -32,6 +32,15 @@ pub enum Sharing {
     Columns,
 }
 
+/// How a fold is a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Scan {
+    /// Accesses of a thread of several that scan a row together.
+    pub depth: usize,
+    /// Rows go in parts; the fold of all before each is there.
+    pub before: bool,
+}
+
 /// The shape of a kernel: kernels of equal expressions and layouts have one text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -46,7 +55,7 @@ pub struct Layout {
     /// Groups of threads take tiles of [`TILE`] elements along this dimension and as many threads' along the innermost one: some
     /// view lies along it.
     pub tiled: Option<usize>,
-    /// Of operands, then outputs.
+    /// Of operands, then outputs, or what a scan is written to.
     pub views: Vec<Access>,
     /// Of a fold.
     pub sharing: Option<Sharing>,
@@ -58,6 +67,8 @@ pub struct Layout {
     pub index: bool,
     /// How the target is reached along the innermost kept dimension.
     pub target: Inner,
+    /// The fold of the elements up to each is written, along the one folded dimension.
+    pub scan: Option<Scan>,
 }
 
 impl Layout {
@@ -88,6 +99,10 @@ pub enum Word {
     Target,
     /// Bytes along a kept dimension of the target.
     TargetStride(usize),
+    /// First byte of the folds of all before a part, of each part but the first.
+    Before,
+    /// Elements of a part of a column.
+    Tile,
 }
 
 /// Words in the order in which the text first names them.

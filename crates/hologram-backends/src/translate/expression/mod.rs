@@ -1,10 +1,12 @@
-//! Expressions to kernels: elementwise, or ending in a fold.
+//! Expressions to kernels: elementwise, or ending in a fold or a scan.
 //!
 //! | kernel | a thread | reads and writes |
 //! |---|---|---|
 //! | elementwise | computes `width` neighbouring elements | operands and outputs once, 16 bytes at a time where they are dense |
 //! | fold, rows | of 1, 32 or 256 that fold an element together, `width` of its elements, then others further on | operands and outputs once, its element of the result or of the parts |
 //! | fold, columns | `width` neighbouring elements of the result, a part of what is folded into them | the same |
+//! | scan, rows | of 1, 32 or 256 that scan a row or a part of it together, up to four times `width` neighbouring elements | operands and the target once, the fold of what is before its part |
+//! | scan, columns | a part of `width` neighbouring columns | the same |
 //!
 //! Places of views, extents and scalars are parameters, so that one text serves all sizes. Nothing is tested: whoever launches a
 //! kernel has checked that the views lie inside their buffers.
@@ -13,10 +15,13 @@ mod access;
 mod fold;
 mod layout;
 mod plan;
+mod scan;
+mod space;
 mod steps;
 
 pub use layout::{Inner, Layout, Sharing, Word};
-pub use plan::{rounds, Round, Space, Value};
+pub use plan::{rounds, Round, Value};
+pub use space::Space;
 
 use hologram_kernels::host::expression::Expression;
 
@@ -51,7 +56,10 @@ pub fn fused(expression: &Expression, layout: &Layout) -> Result<Fused, String> 
     };
     let compute = writer.compute()?;
     let (body, barriers) = match (layout.sharing, expression.fold()) {
-        (Some(sharing), Some((op, value))) => fold::body(&mut writer, sharing, op, value),
+        (Some(sharing), Some((op, value))) => match layout.scan {
+            Some(form) => scan::body(&mut writer, sharing, form, op, value),
+            None => fold::body(&mut writer, sharing, op, value),
+        },
         _ => (writer.elementwise(), false),
     };
     let text = format!(
@@ -80,13 +88,15 @@ impl Writer<'_> {
         self.words.text(word)
     }
 
-    /// Type of a view: operands, then outputs.
+    /// Type of a view: operands, then outputs, then what a scan is written to.
     fn ty(&self, view: usize) -> Ty {
-        let operands = self.expression.operand_types();
-        match operands.get(view) {
-            Some(&ty) => ty,
-            None => self.expression.types()[self.expression.outputs()[view - operands.len()]],
-        }
+        let (expression, operands) = (self.expression, self.operands());
+        let outputs = expression.outputs().iter().copied();
+        let results = outputs.chain(expression.fold().map(|(_, value)| value));
+        let mut values = (0..operands).chain(results);
+        values
+            .nth(view)
+            .map_or(Ty::U8, |value| expression.types()[value])
     }
 
     fn operands(&self) -> usize {
@@ -201,7 +211,7 @@ impl Writer<'_> {
             out.push_str(&format!("const $K_o {prefix}r{i} = $K_f(P{args});\n"));
         }
         let operands = self.operands();
-        for view in operands..self.layout.views.len() {
+        for view in operands..operands + self.expression.outputs().len() {
             let ty = self.ty(view);
             let values: Vec<String> = (0..width)
                 .map(|i| format!("{prefix}r{i}.o{}", view - operands))

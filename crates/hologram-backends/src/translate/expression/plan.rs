@@ -1,14 +1,14 @@
 //! Which kernels compute an expression of views, and with what parameters.
 
+mod scan;
+
 use hologram_kernels::host::expression::Expression;
 
 use super::layout::{Access, Inner, Layout, Sharing, Word, TILE};
+use super::space::{Merged, Space, ACCESS};
 use super::GROUP;
+use crate::backend::views::FoldForm;
 
-/// Bytes of one access.
-const ACCESS: usize = 16;
-/// Most elements that a thread takes at once.
-const MOST_WIDTH: usize = 8;
 /// Threads that keep a device busy, and groups of them.
 const THREADS: usize = 1 << 18;
 const GROUPS: usize = 1 << 11;
@@ -26,29 +26,12 @@ const MOST_PARTS: usize = 1 << 13;
 /// Indices go as far beyond the last element.
 const BEYOND: usize = 1 << 22;
 
-/// What is computed over which elements; strides in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Space {
-    /// Extents.
-    pub shape: Vec<usize>,
-    /// Of operands, then outputs.
-    pub strides: Vec<Vec<isize>>,
-    /// Whether the first byte of each view is a multiple of 16 in memory.
-    pub aligned: Vec<bool>,
-    /// Which dimensions are folded.
-    pub folded: Vec<bool>,
-    /// Of the fold's target; those along folded dimensions do not count.
-    pub target: Vec<isize>,
-    /// The target gets the indices of the first largest or smallest elements, as `i64`.
-    pub positions: bool,
-}
-
 /// Where a word of the parameters comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Number(u64),
-    /// First byte of an operand or output.
+    /// First byte of an operand, an output, or what a scan is written to.
     View(usize),
     /// First byte of the fold's target.
     Target,
@@ -70,10 +53,14 @@ pub struct Round {
     count: usize,
     length: usize,
     parts: usize,
+    /// Elements of a part of a column that is scanned.
+    tile: usize,
     space: Merged,
     /// Where views begin.
     views: Vec<Value>,
     target: Value,
+    /// Folds of all before each part that is scanned.
+    before: Value,
 }
 
 impl Round {
@@ -90,6 +77,8 @@ impl Round {
             Word::Scalar(k) => Value::Scalar(k),
             Word::Target => self.target,
             Word::TargetStride(d) => Value::Number(self.space.target[d] as u64),
+            Word::Before => self.before,
+            Word::Tile => number(self.tile),
         }
     }
 
@@ -99,68 +88,108 @@ impl Round {
     }
 }
 
+/// Launches, and bytes of memory for parts between them.
+#[derive(Default)]
+struct Plan {
+    rounds: Vec<Round>,
+    bytes: usize,
+}
+
+impl Plan {
+    /// Memory for parts.
+    fn memory(&mut self, elements: usize, size: usize) -> Value {
+        let at = self.bytes;
+        self.bytes += (elements * size).next_multiple_of(ACCESS);
+        Value::Parts(at)
+    }
+}
+
+/// The views of a space: bytes of an element, whether the first byte is a multiple of 16, and where it is.
+#[derive(Clone)]
+struct Source {
+    sizes: Vec<usize>,
+    aligned: Vec<bool>,
+    views: Vec<Value>,
+    /// They are parts, no operands.
+    of_parts: bool,
+}
+
 /// The launches of an expression, and bytes of memory for parts between them.
 pub fn rounds(expression: &Expression, space: &Space) -> (Vec<Round>, usize) {
-    let sizes: Vec<usize> = sizes(expression);
-    let views = (0..sizes.len()).map(Value::View).collect();
-    let mut merged = Merged::new(space);
-    let Some((_, value)) = expression.fold() else {
-        if space.shape.contains(&0) {
-            return (Vec::new(), 0);
-        }
-        return (vec![elementwise(merged, &sizes, &space.aligned, views)], 0);
-    };
-    if merged.count() == 0 {
-        return (Vec::new(), 0);
+    let mut sizes = sizes(expression);
+    let mut plan = Plan::default();
+    let size = expression.fold_type().map(|ty| ty.size());
+    if space.form == FoldForm::Scan {
+        sizes.extend(size);
     }
-    let size = match space.positions {
-        true => size_of::<u64>(),
-        false => expression.types()[value].size(),
+    let source = Source {
+        views: (0..sizes.len()).map(Value::View).collect(),
+        sizes,
+        aligned: space.aligned.clone(),
+        of_parts: false,
     };
-    let mut all = Vec::new();
-    let (mut sizes, mut aligned, mut views) = (sizes, space.aligned.clone(), views);
-    let mut bytes = 0;
+    match (size, space.form) {
+        (None, _) if space.shape.contains(&0) => {}
+        (None, _) => plan.rounds.push(elementwise(Merged::new(space), source)),
+        (Some(size), FoldForm::Value) => folds(&mut plan, space, source, size, Value::Target),
+        (Some(_), FoldForm::Position) => {
+            folds(&mut plan, space, source, size_of::<u64>(), Value::Target);
+        }
+        (Some(size), FoldForm::Scan) => scan::rounds(&mut plan, space, source, size),
+    }
+    (plan.rounds, plan.bytes)
+}
+
+/// Adds the launches of a fold to elements of `size` bytes.
+fn folds(plan: &mut Plan, space: &Space, mut source: Source, size: usize, target: Value) {
+    let mut merged = Merged::new(space);
+    if merged.count() == 0 {
+        return;
+    }
+    let positions = space.form == FoldForm::Position;
     loop {
-        let target = merged.target.clone();
-        let mut round = fold(merged, &sizes, &aligned, views, size);
-        round.of_parts = !all.is_empty();
-        round.layout.placed = space.positions && !round.of_parts;
-        round.layout.index = space.positions && round.parts == 1;
+        let strides_of_target = merged.target.clone();
+        let mut round = fold(merged, &source, size);
+        round.layout.placed = positions && !round.of_parts;
+        round.layout.index = positions && round.parts == 1;
         let (parts, count) = (round.parts, round.count);
         let columns = round.layout.sharing == Some(Sharing::Columns);
         let kept = round.layout.kept();
         let shape: Vec<usize> = round.space.shape[..kept].to_vec();
         if parts == 1 {
-            all.push(round);
-            return (all, bytes);
+            round.target = target;
+            plan.rounds.push(round);
+            return;
         }
-        round.target = Value::Parts(bytes);
-        views = vec![Value::Parts(bytes)];
-        bytes += (parts * count * size).next_multiple_of(ACCESS);
-        all.push(round);
+        let memory = plan.memory(parts * count, size);
+        round.target = memory;
+        plan.rounds.push(round);
         // The parts of an element stand one behind the other, or one part of all elements behind the other.
         let part = if columns { count } else { 1 } * size;
-        let mut step = if columns { 1 } else { parts } * size;
-        let mut strides = vec![0; kept];
-        for (stride, &extent) in strides.iter_mut().zip(&shape).rev() {
-            *stride = step as isize;
-            step *= extent;
-        }
+        let strides = row_major(&shape, if columns { 1 } else { parts } * size);
         merged = Merged {
             shape: [shape, vec![parts]].concat(),
             strides: vec![[strides, vec![part as isize]].concat()],
-            target,
+            target: strides_of_target,
             folded: 1,
         };
-        (sizes, aligned) = (vec![size], vec![true]);
+        source = Source {
+            sizes: vec![size],
+            aligned: vec![true],
+            views: vec![memory],
+            of_parts: true,
+        };
     }
 }
 
-/// Elements of a view over a shape, each once.
-fn elements(strides: &[isize], shape: &[usize]) -> usize {
-    let dims = strides.iter().zip(shape);
-    let own = dims.filter(|(&stride, _)| stride != 0);
-    own.map(|(_, &extent)| extent).product()
+/// Bytes along each dimension of elements in row-major order that are `step` apart.
+fn row_major(shape: &[usize], mut step: usize) -> Vec<isize> {
+    let mut strides = vec![0; shape.len()];
+    for (stride, &extent) in strides.iter_mut().zip(shape).rev() {
+        *stride = step as isize;
+        step *= extent;
+    }
+    strides
 }
 
 fn sizes(expression: &Expression) -> Vec<usize> {
@@ -169,162 +198,16 @@ fn sizes(expression: &Expression) -> Vec<usize> {
     all.map(|ty| ty.size()).collect()
 }
 
-/// The same elements with the fewest dimensions: kept ones first, then folded ones, the outermost in memory first.
-#[derive(Clone, Debug)]
-struct Merged {
-    shape: Vec<usize>,
-    strides: Vec<Vec<isize>>,
-    /// Along kept dimensions.
-    target: Vec<isize>,
-    /// How many dimensions are folded.
-    folded: usize,
-}
-
-impl Merged {
-    fn new(space: &Space) -> Self {
-        // The view that tells how far dimensions are apart in memory: what is written, or the one with most elements.
-        let leading = match space.target.is_empty() {
-            true => space.strides.last(),
-            false => space
-                .strides
-                .iter()
-                .max_by_key(|strides| elements(strides, &space.shape)),
-        };
-        let far = |d: usize| leading.map_or(0, |strides| strides[d].unsigned_abs());
-        let mut dims: Vec<usize> = (0..space.shape.len())
-            .filter(|&d| space.shape[d] != 1)
-            .collect();
-        // Where indices count, what is folded stays in its order.
-        let order = |d: usize| match space.folded[d] && space.positions {
-            true => 0,
-            false => far(d),
-        };
-        dims.sort_by_key(|&d| (space.folded[d], std::cmp::Reverse(order(d))));
-        let mut out = Self {
-            shape: Vec::new(),
-            strides: vec![Vec::new(); space.strides.len()],
-            target: Vec::new(),
-            folded: 0,
-        };
-        let mut last: Option<usize> = None;
-        for d in dims {
-            let extent = space.shape[d];
-            let joins = last.is_some_and(|last| {
-                let continues = |s: &[isize]| s[last] == s[d].wrapping_mul(extent as isize);
-                space.folded[last] == space.folded[d]
-                    && space.strides.iter().all(|s| continues(s))
-                    && (space.folded[d] || space.target.is_empty() || continues(&space.target))
-            });
-            if joins {
-                *out.shape.last_mut().unwrap_or(&mut 0) *= extent;
-                for (merged, strides) in out.strides.iter_mut().zip(&space.strides) {
-                    merged.pop();
-                    merged.push(strides[d]);
-                }
-                if let (false, Some(stride)) = (space.folded[d], out.target.last_mut()) {
-                    *stride = space.target[d];
-                }
-            } else {
-                out.shape.push(extent);
-                for (merged, strides) in out.strides.iter_mut().zip(&space.strides) {
-                    merged.push(strides[d]);
-                }
-                out.folded += usize::from(space.folded[d]);
-                if !space.folded[d] && !space.target.is_empty() {
-                    out.target.push(space.target[d]);
-                }
-            }
-            last = Some(d);
-        }
-        out
-    }
-
-    fn kept(&self) -> usize {
-        self.shape.len() - self.folded
-    }
-
-    /// Elements that are kept.
-    fn count(&self) -> usize {
-        self.shape[..self.kept()].iter().product()
-    }
-
-    /// Elements that are folded into one.
-    fn length(&self) -> usize {
-        self.shape[self.kept()..].iter().product()
-    }
-
-    /// Whether a view is row-major and dense over all dimensions.
-    fn is_dense(&self, view: usize, size: usize) -> bool {
-        let mut step = size as isize;
-        let mut dims = self.strides[view].iter().zip(&self.shape).rev();
-        dims.all(|(&stride, &extent)| {
-            let fits = stride == step;
-            step = step.wrapping_mul(extent as isize);
-            fits
-        })
-    }
-
-    /// The dimension along which some view lies while what is written lies along the innermost one, both long enough for tiles.
-    fn tiled(&self, sizes: &[usize], width: usize) -> Option<usize> {
-        let inner = self.shape.len().checked_sub(1)?;
-        let long = |d: usize| self.shape[d] >= TILE;
-        let across = |view: usize| {
-            let strides = &self.strides[view];
-            let lies = |&d: &usize| strides[d].unsigned_abs() == sizes[view] && long(d);
-            let apart = strides[inner].unsigned_abs() >= TILE;
-            (0..inner).find(lies).filter(|_| apart)
-        };
-        let fits = self.shape[inner] >= GROUP as usize / TILE * width;
-        (0..sizes.len()).find_map(across).filter(|_| fits)
-    }
-
-    /// Elements that a thread takes along dimension `inner`, of any number if `ragged`, and how it reaches each view.
-    fn accesses(
-        &self,
-        inner: Option<usize>,
-        ragged: bool,
-        sizes: &[usize],
-        aligned: &[bool],
-    ) -> (usize, Vec<Inner>) {
-        let along = |view: usize| inner.map_or(0, |d| self.strides[view][d]);
-        let dense = |view: usize| along(view) == sizes[view] as isize;
-        let widest = (0..sizes.len())
-            .filter(|&v| dense(v))
-            .map(|v| sizes[v])
-            .max();
-        let mut width = widest.map_or(1, |size| (ACCESS / size).min(MOST_WIDTH));
-        let extent = inner.map_or(1, |d| self.shape[d]);
-        while width > 1 && (extent < width || (!ragged && !extent.is_multiple_of(width))) {
-            width /= 2;
-        }
-        let fits = |view: usize| {
-            let bytes = (width * sizes[view]) as isize;
-            let mut others = (0..self.shape.len()).filter(|&d| Some(d) != inner);
-            aligned[view] && others.all(|d| self.strides[view][d] % bytes == 0)
-        };
-        let found = (0..sizes.len()).map(|view| match along(view) {
-            0 => Inner::Same,
-            _ if dense(view) && (width == 1 || fits(view)) => Inner::Vector,
-            _ => Inner::Apart,
-        });
-        let found: Vec<Inner> = found.collect();
-        match found.contains(&Inner::Vector) {
-            true => (width, found),
-            false => (1, found),
-        }
-    }
-}
-
 fn wide(elements: usize) -> bool {
     elements.saturating_add(BEYOND) > u32::MAX as usize
 }
 
-fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Value>) -> Round {
+fn elementwise(space: Merged, source: Source) -> Round {
     let rank = space.shape.len();
     let inner = rank.checked_sub(1);
-    let (width, found) = space.accesses(inner, rank == 1, sizes, aligned);
+    let (width, found) = space.accesses(inner, rank == 1, &source.sizes, &source.aligned);
     let count = space.count();
-    let tiled = space.tiled(sizes, width);
+    let tiled = space.tiled(&source.sizes, width);
     let threads = match tiled {
         Some(d) => {
             let (rows, columns) = (space.shape[d], space.shape[rank - 1]);
@@ -335,7 +218,7 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
     };
     let accesses = found.into_iter().enumerate();
     let accesses = accesses.map(|(view, inner)| Access {
-        dense: space.is_dense(view, sizes[view]),
+        dense: space.is_dense(view, source.sizes[view]),
         inner,
     });
     Round {
@@ -351,55 +234,33 @@ fn elementwise(space: Merged, sizes: &[usize], aligned: &[bool], views: Vec<Valu
             placed: false,
             index: false,
             target: Inner::Same,
+            scan: None,
         },
-        of_parts: false,
+        of_parts: source.of_parts,
         threads,
         count,
         length: 0,
         parts: 1,
+        tile: 0,
         space,
-        views,
+        views: source.views,
         target: Value::Number(0),
+        before: Value::Number(0),
     }
 }
 
-fn fold(
-    mut space: Merged,
-    sizes: &[usize],
-    aligned: &[bool],
-    views: Vec<Value>,
-    size: usize,
-) -> Round {
-    if space.folded == 0 {
-        // One element is folded into each.
-        space.shape.push(1);
-        space.strides.iter_mut().for_each(|strides| strides.push(0));
-        space.folded = 1;
-    }
+fn fold(mut space: Merged, source: &Source, size: usize) -> Round {
+    space.fold_something();
     let (count, length, kept, rank) = (
         space.count(),
         space.length(),
         space.kept(),
         space.shape.len(),
     );
-    // Which neighbours in memory meet: the dimension with the smallest step of a view that is read or written whole.
-    let reach = |strides: &Vec<isize>| elements(strides, &space.shape);
-    let most = space.strides.iter().map(reach).max();
-    let step = |d: usize| {
-        let whole = space
-            .strides
-            .iter()
-            .filter(|&strides| Some(reach(strides)) == most);
-        let steps = whole.map(|strides| strides[d].unsigned_abs());
-        steps.filter(|&step| step != 0).min()
-    };
-    let nearest = (0..rank)
-        .filter_map(|d| step(d).map(|step| (step, d)))
-        .min();
-    let columns = nearest.is_some_and(|(_, d)| d < kept);
+    let columns = space.nearest().is_some_and(|d| d < kept);
     let inner = if columns { kept - 1 } else { rank - 1 };
     let ragged = !columns && space.folded == 1;
-    let (width, found) = space.accesses(Some(inner), ragged, sizes, aligned);
+    let (width, found) = space.accesses(Some(inner), ragged, &source.sizes, &source.aligned);
     let accesses = length / width;
     let (sharing, parts) = if columns {
         let most = (THREADS / (count / width).max(1))
@@ -447,14 +308,17 @@ fn fold(
             placed: false,
             index: false,
             target,
+            scan: None,
         },
-        of_parts: false,
+        of_parts: source.of_parts,
         threads,
         count,
         length,
         parts,
+        tile: 0,
         space,
-        views,
+        views: source.views.clone(),
         target: Value::Target,
+        before: Value::Number(0),
     }
 }

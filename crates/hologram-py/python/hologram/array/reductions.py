@@ -1,6 +1,6 @@
 """Folds along axes: one pass over memory, with the elementwise steps before it.
 
-On the host: `cumulative_sum`, `cumulative_prod`, everything of complex numbers, and on GPUs `argmax` and `argmin` of 64 bits.
+On the host: everything of complex numbers, on the CPU `cumulative_sum` and `cumulative_prod`, and on GPUs `argmax` and `argmin` of 64 bits.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._hologram import extreme_positions
+from .._hologram import extreme_positions, scan
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array, Fold, Value, into, step
@@ -177,17 +177,17 @@ def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool
 
 
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:
-    """Sums of the elements up to each along an axis, on the host."""
-    return into(out, _cumulative(np.cumulative_sum, "cumulative_sum", x, axis, dtype, include_initial))
+    """Sums of the elements up to each along an axis; of integers in 64 bits, which wrap."""
+    return into(out, _cumulative(np.cumulative_sum, "sum", x, axis, dtype, include_initial))
 
 
 def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:
-    """Products of the elements up to each along an axis, on the host."""
-    return into(out, _cumulative(np.cumulative_prod, "cumulative_prod", x, axis, dtype, include_initial))
+    """Products of the elements up to each along an axis; of integers in 64 bits, which wrap."""
+    return into(out, _cumulative(np.cumulative_prod, "product", x, axis, dtype, include_initial))
 
 
-def _cumulative(function: Any, name: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
-    check_kind(name, x.dtype, _NUMBERS)
+def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    check_kind(function.__name__, x.dtype, _NUMBERS)
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"axis: name one, the array has {x.ndim} dimensions")
     to = _summed_dtype(x, dtype)
@@ -195,13 +195,32 @@ def _cumulative(function: Any, name: str, x: Array, axis: int | None, dtype: Any
     shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
     given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
     if not x.device.on_host:
-        return host.call(function, x, **given, device=x.device)
+        if x.dtype.kind == "complex" or to.kind in ("bool", "complex"):
+            return host.call(function, x, **given, device=x.device)
+        return _scan(fold, x, at, to, shape, include_initial)
     # Into the memory of the result.
     x.device.executor.count_host_operation()
     made = core.new(x.device, shape, to)
     with np.errstate(all="ignore"):
         function(host.view(x), out=host.view(made), **given)
     return made
+
+
+def _scan(operation: str, x: Array, axis: int, dtype: DType, shape: tuple[int, ...], initial: bool) -> Array:
+    """The fold of the elements up to each, converted to a type first; halves are folded in float32."""
+    inner = computed_in(dtype)
+    made = core.new(x.device, shape, inner)
+    target = made
+    if initial:
+        lead = (slice(None),) * axis
+        first = basic_view(made, (*lead, slice(None, 1)))
+        empty = 0 if operation == "sum" else 1
+        core.assign(first, core.recorded(core.number(empty, inner.buffer), first.shape, inner, x.device))
+        target = basic_view(made, (*lead, slice(1, None)))
+    source, offset, strides = x.data()
+    storage, start, steps = target.data()
+    scan(x.device.executor, operation, x.shape, axis, (source.buffer, offset, strides), (storage.buffer, start, steps))
+    return made if inner is dtype else astype(made, dtype)
 
 
 def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None) -> Array:

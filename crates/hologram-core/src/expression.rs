@@ -223,15 +223,28 @@ fn check(
     Ok(())
 }
 
+/// No two indices name one element: each dimension goes further than all that are closer together reach.
+fn check_distinct(shape: &[usize], strides: &[isize], what: &str) -> Result<()> {
+    let dims = shape.iter().zip(strides).filter(|(&extent, _)| extent > 1);
+    let mut dims: Vec<(usize, usize)> = dims.map(|(&e, s)| (s.unsigned_abs(), e)).collect();
+    dims.sort_unstable();
+    let mut reach = 0usize;
+    for (stride, extent) in dims {
+        if stride <= reach {
+            let message = format!("{what} whose elements lie on one another or are broadcast");
+            return Err(Error::InvalidView(message));
+        }
+        reach = reach.saturating_add(stride.saturating_mul(extent - 1));
+    }
+    Ok(())
+}
+
 /// What is written lies apart from everything else, or is the one view that is read there.
 fn check_apart(views: &Views<'_>) -> Result<()> {
     let shape = views.shape;
     let aliased = |output, input| Err(Error::Aliased { output, input });
     for (index, output) in views.outputs.iter().enumerate() {
-        let broadcast = |(&extent, &stride): (&usize, &isize)| extent > 1 && stride == 0;
-        if shape.iter().zip(output.strides).any(broadcast) {
-            return Err(Error::InvalidView("an output that is broadcast".into()));
-        }
+        check_distinct(shape, output.strides, "an output")?;
         let alone = views.outputs.len() == 1 && views.target.is_none();
         let fits = |operand: &Strided<'_>| {
             !output.overlaps(operand, shape) || (alone && output.same(operand, shape))
@@ -243,6 +256,11 @@ fn check_apart(views: &Views<'_>) -> Result<()> {
         if others.any(|other| output.overlaps(other, shape)) {
             return aliased("outputs", "another output");
         }
+    }
+    if let Some(target) = &views.target {
+        let kept = |(&extent, &folded): (&usize, &bool)| if folded { 1 } else { extent };
+        let kept: Vec<usize> = shape.iter().zip(views.folded).map(kept).collect();
+        check_distinct(&kept, target.strides, "a target")?;
     }
     let mut targets = views.target.iter();
     if targets.any(|target| views.operands.iter().any(|o| target.overlaps(o, shape))) {

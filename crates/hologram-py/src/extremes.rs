@@ -1,4 +1,4 @@
-//! Where the smallest and the largest elements are; `argmin` and `argmax` of `hologram.array` on the processor.
+//! Where the smallest and the largest elements are; `argmin` and `argmax` of `hologram.array`.
 
 use hologram_core::expression::Strided;
 use hologram_core::extremes::{self, Extreme};

@@ -17,8 +17,10 @@ const ORIGIN: usize = 256;
 const SLACK: u64 = 64 << 20;
 /// The part of the device's memory that it may hold in the same way while there are blocks.
 const SHARE: u64 = 8;
-/// Bytes that it may hold without blocks beyond what it could not give back the last time: a few segments, so that a single block
-/// that comes and goes is not fetched each time.
+/// Blocks of so few bytes in all are as good as none.
+const FEW: usize = 16 << 20;
+/// Bytes that the pool may then hold beyond what it could not give back the last time: a few segments, so that a single block that
+/// comes and goes is not fetched each time.
 const IDLE: u64 = 128 << 20;
 
 /// Blocks by the address of their first byte; none are empty.
@@ -26,7 +28,7 @@ pub struct Apart {
     origin: MetalBuffer<u8>,
     blocks: BTreeMap<usize, MetalBuffer<u8>>,
     in_use: usize,
-    /// What the pool held without blocks after it gave back all that it could.
+    /// What the pool held with few blocks after it gave back all that it could.
     least: u64,
 }
 
@@ -95,7 +97,8 @@ impl Apart {
         let context = block.context().clone();
         drop(block);
         let memory = context.memory();
-        let most = match self.blocks.is_empty() {
+        let idle = self.in_use <= FEW;
+        let most = match idle {
             true => self.least.saturating_add(IDLE),
             false => {
                 let slack = SLACK.max(memory.budget / SHARE);
@@ -104,7 +107,7 @@ impl Apart {
         };
         if memory.reserved > most {
             context.trim();
-            if self.blocks.is_empty() {
+            if idle {
                 self.least = context.memory().reserved;
             }
         }

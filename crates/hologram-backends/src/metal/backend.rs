@@ -174,7 +174,7 @@ impl MetalBackend {
     }
 
     /// Bytes held by buffers and pools, and bytes of device memory that are reserved for them. What is freed is kept for later while it is
-    /// less than what is in use and an eighth of the device's memory, or 128 MiB without buffers; the rest goes back to the device.
+    /// less than what is in use and an eighth of the device's memory, or some 128 MiB without large buffers; the rest goes back to the device.
     pub fn memory_use(&self) -> (usize, usize) {
         let store = &self.memory.store;
         (store.in_use(), store.capacity(&self.stream))

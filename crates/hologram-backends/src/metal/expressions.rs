@@ -10,7 +10,7 @@ use openvm_metal_common::{Cost, Grid, MetalContext, RuntimeArg, RuntimeKernel, R
 use super::device_error;
 use super::pipeline::Pipelines;
 use super::MetalBackend;
-use crate::backend::views::{ExpressionViews, FoldForm};
+use crate::backend::views::{BufferView, ExpressionViews, FoldForm};
 use crate::error::{BackendError, Result};
 use crate::isa::Ty;
 use crate::translate::expression::{
@@ -44,6 +44,13 @@ struct Step {
     cost: Cost,
     /// Bytes of memory for parts, of all launches.
     parts: usize,
+}
+
+/// Where everything begins that a plan reads and writes.
+struct Places {
+    views: Vec<usize>,
+    target: Option<usize>,
+    parts: Option<usize>,
 }
 
 struct Kernel {
@@ -93,10 +100,10 @@ impl Expressions {
         }
         let (ty, fold) = match form {
             FoldForm::Position => (Ty::U64, Some((FoldOp::Maximum, 0))),
-            FoldForm::Value | FoldForm::Scan => (
-                expression.fold_type().unwrap_or(Ty::F32),
-                expression.fold().map(|(op, _)| (op, 0)),
-            ),
+            FoldForm::Value | FoldForm::Scan => {
+                let (op, value) = expression.fold().ok_or_else(no_fold)?;
+                (expression.types()[value], Some((op, 0)))
+            }
         };
         let made = Expression::new(&[ty], &[], Vec::new(), Vec::new(), fold)
             .map_err(|error| BackendError::UnsupportedOperation(error.to_string()))?;
@@ -211,9 +218,14 @@ fn described(words: usize, barriers: bool) -> RuntimeKernel {
     }
 }
 
+/// Parts, indices and scans are made of folds alone.
+fn no_fold() -> BackendError {
+    BackendError::UnsupportedOperation("an expression without a fold".into())
+}
+
 /// Elements and indices share a word.
 fn check_positions(expression: &Expression, views: &ExpressionViews<'_>) -> Result<()> {
-    let ty = expression.fold_type().unwrap_or(Ty::F64);
+    let ty = expression.fold_type().ok_or_else(no_fold)?;
     let dims = views.shape.iter().zip(views.folded);
     let folded = dims.filter(|(_, &gone)| gone);
     let length: usize = folded.map(|(&extent, _)| extent).product();
@@ -247,19 +259,11 @@ impl MetalBackend {
         }
         let mut places = Vec::with_capacity(views.views.len());
         for view in &views.views {
-            let range = self.memory.find(&self.stream, view.buffer)?;
-            let range = range.ok_or(BackendError::InvalidBufferHandle(view.buffer))?;
-            places.push(range.at + view.offset);
+            places.push(self.place(view)?);
         }
-        let target = match &views.target {
-            Some(view) => {
-                let range = self.memory.find(&self.stream, view.buffer)?;
-                let range = range.ok_or(BackendError::InvalidBufferHandle(view.buffer))?;
-                Some(range.at + view.offset)
-            }
-            None => None,
-        };
-        let strides = |view: &crate::backend::views::BufferView| view.strides.clone();
+        let target = views.target.as_ref();
+        let target = target.map(|view| self.place(view)).transpose()?;
+        let strides = |view: &BufferView| view.strides.clone();
         let space = Space {
             shape: views.shape.to_vec(),
             strides: views.views.iter().map(strides).collect(),
@@ -276,42 +280,64 @@ impl MetalBackend {
             0 => None,
             bytes => self.memory.scratch(&self.stream, bytes)?,
         };
-        let store = &self.memory.store;
+        let places = Places {
+            views: places,
+            target,
+            parts: parts.map(|range| range.at),
+        };
         for step in plan.iter() {
-            let mut words = Vec::with_capacity(8 * step.words.len().max(1));
-            for &value in &step.words {
-                let word = match value {
-                    Value::Number(number) => number,
-                    Value::View(view) => store.offset(places[view]) as u64,
-                    Value::Target => store.offset(target.unwrap_or(0)) as u64,
-                    Value::Parts(at) => store.offset(parts.map_or(0, |range| range.at) + at) as u64,
-                    Value::Scalar(k) => views.scalars[k],
-                };
-                words.extend_from_slice(&word.to_le_bytes());
-            }
-            if words.is_empty() {
-                words.resize(8, 0);
-            }
-            let mut call = step
-                .kernel
-                .unit
-                .encode(&self.stream, 0, step.grid)
-                .map_err(device_error)?
-                .buffer_range(MEMORY, store.base())
-                .value_bytes(PARAMETERS, &words)
-                .cost(step.cost);
-            let reached = places.iter().copied().chain(target);
-            for at in reached.chain(parts.map(|range| range.at)) {
-                if let Some((slice, _)) = store.around(at) {
-                    call = call.reaches(slice);
-                }
-            }
-            // SAFETY: the kernel touches the elements of its views and the parts, nothing else. The caller says that the views lie
-            // inside their buffers, and the scratch memory is as long as all parts.
-            unsafe { call.dispatch_unchecked() }.map_err(device_error)?;
-            self.stats.launches += 1;
+            // SAFETY: the caller says that the views lie inside their buffers, and the scratch memory is as long as all parts.
+            unsafe { self.launch_step(step, &places, views.scalars) }?;
         }
         self.stats.expressions += 1;
+        Ok(())
+    }
+
+    /// The first byte of a view.
+    fn place(&mut self, view: &BufferView) -> Result<usize> {
+        let range = self.memory.find(&self.stream, view.buffer)?;
+        let range = range.ok_or(BackendError::InvalidBufferHandle(view.buffer))?;
+        Ok(range.at + view.offset)
+    }
+
+    /// Encodes one kernel.
+    ///
+    /// # Safety
+    /// All that the kernel touches, views from these places on and parts, is live memory of this backend.
+    unsafe fn launch_step(&mut self, step: &Step, places: &Places, scalars: &[u64]) -> Result<()> {
+        let store = &self.memory.store;
+        let mut words = Vec::with_capacity(8 * step.words.len().max(1));
+        for &value in &step.words {
+            let at = |place: Option<usize>| store.offset(place.unwrap_or(0)) as u64;
+            let word = match value {
+                Value::Number(number) => number,
+                Value::View(view) => at(Some(places.views[view])),
+                Value::Target => at(places.target),
+                Value::Parts(offset) => at(places.parts.map(|first| first + offset)),
+                Value::Scalar(k) => scalars[k],
+            };
+            words.extend_from_slice(&word.to_le_bytes());
+        }
+        if words.is_empty() {
+            words.resize(8, 0);
+        }
+        let mut call = step
+            .kernel
+            .unit
+            .encode(&self.stream, 0, step.grid)
+            .map_err(device_error)?
+            .buffer_range(MEMORY, store.base())
+            .value_bytes(PARAMETERS, &words)
+            .cost(step.cost);
+        let reached = places.views.iter().copied().chain(places.target);
+        for at in reached.chain(places.parts) {
+            if let Some((slice, _)) = store.around(at) {
+                call = call.reaches(slice);
+            }
+        }
+        // SAFETY: the kernel touches the elements of its views and the parts, nothing else; the caller's promise.
+        unsafe { call.dispatch_unchecked() }.map_err(device_error)?;
+        self.stats.launches += 1;
         Ok(())
     }
 }

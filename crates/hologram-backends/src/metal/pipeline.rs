@@ -168,7 +168,7 @@ impl Pipelines {
         text: &str,
         kernel: RuntimeKernel,
     ) -> Result<RuntimeUnit> {
-        // Expressions have few steps.
+        // An expression has at most 512 values: seconds even of the slowest functions.
         const WORK: CompilerWork = CompilerWork {
             vectors: true,
             seconds: 0.0,

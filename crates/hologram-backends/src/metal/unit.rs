@@ -1,7 +1,7 @@
 //! Translated programs compiled for a device.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
@@ -221,12 +221,13 @@ impl UnitCompiler {
         source: &mut RuntimeSource,
     ) -> Result<()> {
         let tools = self.tools(source.kernels.len(), vectors)?;
-        // A file says that a long kernel lies in the folder: its own name is known only behind the preprocessor.
+        // A file names the library of a long kernel, whose name is known only behind the preprocessor.
         let mark = (seconds > LONG).then(|| {
             let key = hash(&[text, &format!("{:?} {vectors} {OPTIONS:?}", self.effort)]);
             self.scratch.join(format!("{name}-{key}.long"))
         });
-        let compiled = mark.as_ref().is_some_and(|mark| mark.exists());
+        let named = mark.as_ref().and_then(|mark| fs::read_to_string(mark).ok());
+        let compiled = named.is_some_and(|library| Path::new(&library).exists());
         if !compiled {
             self.within_limit(seconds)?;
         }
@@ -235,7 +236,7 @@ impl UnitCompiler {
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         if let Some(mark) = mark.filter(|_| !compiled) {
             // Without it the kernel may be refused later, which is no error.
-            let _ = fs::write(mark, "");
+            let _ = fs::write(mark, library.path.to_string_lossy().as_bytes());
         }
         for kernel in &mut source.kernels {
             let found = library.kernels.iter().find(|k| k.name == kernel.name);

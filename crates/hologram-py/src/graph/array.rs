@@ -1,6 +1,7 @@
 //! `hologram.Array`.
 
 use std::mem;
+use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use pyo3::exceptions::PyTypeError;
@@ -50,6 +51,21 @@ impl Slot {
     /// Holds elements in memory from now on.
     pub fn settle(&self, leaf: Leaf) {
         self.set(Content::Memory(leaf));
+    }
+
+    /// Holds a node's elements in memory from now on, if it holds this node.
+    pub fn settle_node(&self, node: &Node, leaf: Leaf) {
+        let mut content = lock(&self.0);
+        let old = match &*content {
+            Content::Recorded(held) if ptr::eq(&**held, node) => {
+                mem::replace(&mut *content, Content::Memory(leaf))
+            }
+            // Something else was written into the array since.
+            Content::Recorded(_) | Content::Memory(_) => return,
+        };
+        drop(content);
+        // Goes without the lock.
+        drop(old);
     }
 }
 

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 
 use super::alone::alone;
 use super::array::{Content, PyArray};
-use super::compute::compute_node;
+use super::compute::compute_readers;
+use super::inner::inner;
 use super::linearise::linearise;
 use super::node::Node;
 use super::pass::Pass;
@@ -43,11 +44,12 @@ pub fn replace(py: Python<'_>, target: &PyArray, source: &PyArray) -> PyResult<(
             target.slot.set(Content::Recorded(node));
             Ok(())
         }
-        (Content::Recorded(_), Content::Memory(_)) => {
+        (Content::Recorded(old), Content::Memory(_)) => {
             // All of its elements are written, so the old ones are not needed.
             let ones = PyArray::new(py, &target.device, &target.shape, target.element, false)?;
             let leaf = ones.leaf(py)?;
             write(py, &leaf, target, source, None)?;
+            old.show_by(Weak::new());
             target.slot.settle(leaf);
             Ok(())
         }
@@ -75,12 +77,8 @@ fn write(
     }
     let value = source.value_in(py, shape)?;
     // What still has to read the old elements does it now.
-    for reader in at.storage.readers.take() {
-        let is_own = own.as_ref().is_some_and(|own| Arc::ptr_eq(own, &reader));
-        if !reader.is_computed() && !is_own {
-            compute_node(py, &target.device, &reader)?;
-        }
-    }
+    let skipped = own.as_ref().map_or_else(Vec::new, inner);
+    compute_readers(py, &at.storage, &skipped)?;
     let mut value = value.settled();
     let (mut steps, mut values) = linearise([&value]);
     let moved = |leaf: &Leaf| Arc::ptr_eq(&leaf.storage, &at.storage) && !leaf.same_place(at);

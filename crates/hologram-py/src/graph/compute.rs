@@ -1,5 +1,6 @@
 //! What is computed when a value is needed.
 
+use std::iter;
 use std::sync::Arc;
 
 use hologram_core::expression::FoldOp;
@@ -13,6 +14,7 @@ use super::linearise::linearise;
 use super::node::Node;
 use super::pass::{place, Fold, Pass};
 use super::shape::Shape;
+use super::storage::Storage;
 use super::value::{Leaf, PyValue, Value};
 use crate::errors::exception;
 
@@ -89,6 +91,26 @@ pub fn compute_node(py: Python<'_>, device: &Arc<Device>, node: &Arc<Node>) -> P
     };
     pass.run(py)?;
     node.settle(&at);
+    Ok(())
+}
+
+/// Computes what still has to read memory that may change next; `inner` are nodes that nobody needs afterwards.
+///
+/// # Errors
+/// Those of [`compute`]. What is not computed then is still noted as a reader.
+pub fn compute_readers(py: Python<'_>, storage: &Storage, inner: &[*const Node]) -> PyResult<()> {
+    let mut readers = storage.readers.take().into_iter();
+    while let Some(reader) = readers.next() {
+        if reader.is_computed() || inner.contains(&Arc::as_ptr(&reader)) {
+            continue;
+        }
+        if let Err(error) = compute_node(py, &storage.device, &reader) {
+            for left in iter::once(reader).chain(readers) {
+                storage.readers.add(&left);
+            }
+            return Err(error);
+        }
+    }
     Ok(())
 }
 

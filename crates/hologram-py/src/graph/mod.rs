@@ -10,6 +10,7 @@
 //! | [`value`], [`node`] | leaves, numbers and steps |
 //! | [`linearise`], [`plan`], [`pass`] | a graph as one expression, known ones, and its computation |
 //! | [`compute`], [`assign`] | what is computed when, and written where |
+//! | [`inner`] | what nobody needs but one graph |
 //! | [`elementwise`] | the shortest way from an operator to a node |
 //! | [`alone`] | the lock of all threads |
 //!
@@ -23,6 +24,7 @@ pub mod compute;
 mod device;
 pub mod element;
 pub mod elementwise;
+mod inner;
 mod linearise;
 pub mod node;
 mod pass;

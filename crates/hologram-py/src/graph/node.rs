@@ -161,7 +161,7 @@ impl Node {
         state.folds
     }
 
-    /// Notes where it was computed to: whoever still reads it reads this memory, and so does the array that shows it.
+    /// Notes where it was computed to: whoever still reads it reads this memory, and so does the array that still shows it.
     pub fn settle(&self, leaf: &Leaf) {
         for user in self.users.take() {
             if !user.is_computed() {
@@ -176,7 +176,7 @@ impl Node {
         // What they held goes without a lock.
         drop(args);
         if let Some(slot) = shown {
-            slot.settle(leaf.clone());
+            slot.settle_node(self, leaf.clone());
         }
     }
 }

@@ -8,6 +8,8 @@ use hologram_core::DynBuffer;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use super::alone::alone;
+use super::compute::compute_readers;
 use super::device::Device;
 use super::readers::Readers;
 use crate::buffer::PyBuffer;
@@ -105,15 +107,21 @@ impl PyStorage {
     }
 
     /// Whether something outside of this package sees the memory and may change it at any time; operations on it are then
-    /// computed at once.
+    /// computed at once, and those that were recorded before are computed when it is set.
     #[getter]
     fn exported(&self) -> bool {
         self.0.is_exported()
     }
 
     #[setter]
-    fn set_exported(&self, exported: bool) {
+    fn set_exported(&self, py: Python<'_>, exported: bool) -> PyResult<()> {
+        let _alone = alone(py)?;
+        // First, for what other threads record while the readers are computed.
         self.0.exported.store(exported, Ordering::Relaxed);
+        if exported {
+            compute_readers(py, &self.0, &[])?;
+        }
+        Ok(())
     }
 
     /// All bytes: the memory itself where the device's is the host's, else a copy.

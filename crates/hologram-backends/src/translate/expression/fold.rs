@@ -252,6 +252,15 @@ fn rows(writer: &mut Writer<'_>, fold: Fold, threads: u32) -> String {
         return out;
     }
     out.push_str("}\n");
+    out.push_str(&together(writer, fold, threads));
+    out
+}
+
+/// What the threads of a group left in `c0` of each, folded through threadgroup memory and stored.
+fn together(writer: &mut Writer<'_>, fold: Fold, threads: u32) -> String {
+    let (index, m, each) = (writer.index, msl(fold.ty), GROUP / threads);
+    let count = writer.word(Word::Count);
+    let mut out = String::new();
     // A thread folds 16 values of one row: those of its column where all are of one row.
     let from = |i: &str| match threads {
         GROUP => format!("tid.x + {i} * {COLUMNS}"),

@@ -21,7 +21,9 @@ mod whole;
 pub use position::Extreme;
 pub use steps::{FoldOp, Step, StepOp};
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
 
 use super::parallel::ranges;
 use crate::Ty;
@@ -144,9 +146,15 @@ impl Expression {
         let kept: Vec<usize> = named.collect();
         let (columns, column_count) = plan_columns(&steps, fixed, &kept);
         let widest = types.iter().map(|ty| ty.size()).max().unwrap_or(1).max(2);
-        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = number(Structure {
+            operands: operands.len(),
+            types: types.clone(),
+            steps: steps.clone(),
+            outputs: outputs.clone(),
+            fold,
+        });
         Ok(Self {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id,
             operands: operands.len(),
             scalars: scalars.len(),
             steps,
@@ -159,7 +167,7 @@ impl Expression {
         })
     }
 
-    /// A number that no other expression of this process has; clones are the same expression.
+    /// A number that no expression of other steps, types and values has in this process; equal ones mostly have the same.
     pub fn id(&self) -> u64 {
         self.id
     }
@@ -287,6 +295,35 @@ impl Expression {
             true
         });
     }
+}
+
+/// What tells expressions apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Structure {
+    operands: usize,
+    types: Vec<Ty>,
+    steps: Vec<Step>,
+    outputs: Vec<usize>,
+    fold: Option<(FoldOp, usize)>,
+}
+
+/// Most structures whose numbers are known.
+const MOST_NUMBERED: usize = 4096;
+
+/// The number of a structure; one that was forgotten gets a new one.
+fn number(structure: Structure) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static KNOWN: Mutex<Option<HashMap<Structure, u64>>> = Mutex::new(None);
+    let next = || NEXT.fetch_add(1, Ordering::Relaxed);
+    // A forked process may find it locked for ever, and a number of its own costs little.
+    let Ok(mut known) = KNOWN.try_lock() else {
+        return next();
+    };
+    let known = known.get_or_insert_default();
+    if known.len() >= MOST_NUMBERED {
+        known.clear();
+    }
+    *known.entry(structure).or_insert_with(next)
 }
 
 /// Bytes of a column: several stay in the first two levels of the cache.

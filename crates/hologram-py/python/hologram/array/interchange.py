@@ -1,7 +1,7 @@
 """Exchange with NumPy, PyTorch and others: DLPack, NumPy's protocol, Python lists and pickles.
 
-Memory goes out without a copy from the processor: what the other side writes is seen here, and operations on such an array are
-computed at once from then on. Memory of others comes in by one copy. GPUs give copies alone, and only if they are asked for.
+Memory goes out without a copy from the processor: what the other side writes is seen here. Operations on such an array that were
+recorded before are computed when it goes out, and further ones at once from then on. Memory of others comes in by one copy. GPUs give copies alone, and only if they are asked for.
 """
 
 from typing import Any
@@ -58,7 +58,9 @@ def dlpack(
         storage, offset, strides = x.data()
         if copy or offset or strides != (1,) or storage.buffer.size != x.size:
             raise BufferError("bfloat16: given whole and flat, without a copy; convert others with astype(float32)")
-        return storage.buffer.__dlpack__(max_version=max_version)
+        capsule = storage.buffer.__dlpack__(max_version=max_version)
+        storage.exported = True
+        return capsule
     values = to_numpy(x, copy=bool(copy) or None)
     return values.__dlpack__(max_version=max_version)
 

@@ -233,8 +233,8 @@ fn made(
 
 /// The fold of elements that are converted; the same one each time, since kernels are known by it.
 fn fold_of(op: FoldOp, from: Ty, to: Ty) -> Result<Expression> {
-    static KNOWN: LazyLock<Mutex<HashMap<(FoldOp, Ty, Ty), Expression>>> =
-        LazyLock::new(Mutex::default);
+    type Known = HashMap<(FoldOp, Ty, Ty), Expression>;
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known.get(&(op, from, to)) {
         return Ok(found.clone());

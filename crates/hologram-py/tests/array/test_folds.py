@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hologram import array as hp
 
-from standard import arrays, campaign, dtypes_of, same
+from standard import DEVICE, arrays, campaign, dtypes_of, same, to_numpy
 
 
 # NumPy warns of means of nothing, which are tested here.
@@ -86,6 +86,27 @@ def test_cumulative(name, data):
     a, a_ = data.draw(arrays(dtypes_of("int", "uint", "float", "complex"), tame=True, least=1))
     given_ = {"axis": data.draw(st.sampled_from(range(-a.ndim, a.ndim))), "include_initial": data.draw(st.booleans())}
     same(getattr(hp, name)(a, **given_), getattr(xp, name)(a_, **given_), 8, 1.0)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "float64"])
+def test_cumulative_of_many(dtype):
+    """Rows and columns of several parts, also transposed and behind a first element; on GPUs nothing of it is NumPy's."""
+    # Ones among zeros: their sums are exact in all types.
+    values = (np.random.default_rng(4).integers(0, 3, (9, 5001)) == 2).astype(dtype)
+    x = hp.asarray(values, device=DEVICE)
+    before = x.device.executor.stats()["host_operations"]
+    for array, expected in ((x, values), (x.T, values.T)):
+        for axis in (0, 1):
+            for initial in (False, True):
+                found = hp.cumulative_sum(array, axis=axis, include_initial=initial)
+                wanted = np.cumulative_sum(expected, axis=axis, include_initial=initial)
+                assert found.shape == wanted.shape
+                assert np.array_equal(to_numpy(found), wanted)
+    # Products of ones and threes, which wrap.
+    found = hp.cumulative_prod(x[0] + x[0] + 1, dtype="int64")
+    assert np.array_equal(to_numpy(found), np.cumulative_prod(values[0] + values[0] + 1, dtype="int64"))
+    if x.device != "cpu":
+        assert x.device.executor.stats()["host_operations"] == before
 
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])

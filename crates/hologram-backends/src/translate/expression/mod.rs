@@ -211,14 +211,15 @@ impl Writer<'_> {
             out.push_str(&format!("const $K_o {prefix}r{i} = $K_f(P{args});\n"));
         }
         let operands = self.operands();
-        for view in operands..operands + self.expression.outputs().len() {
+        let outputs = self.expression.outputs().len();
+        for (view, place) in places.iter().enumerate().skip(operands).take(outputs) {
             let ty = self.ty(view);
             let values: Vec<String> = (0..width)
                 .map(|i| format!("{prefix}r{i}.o{}", view - operands))
                 .collect();
             let stride = self.step(view, inner_dim);
             let inner = self.layout.views[view].inner;
-            access::store(out, &values, ty, inner, &places[view], &stride);
+            access::store(out, &values, ty, inner, place, &stride);
         }
     }
 

@@ -268,7 +268,8 @@ fn floats() -> Outcome<()> {
     let mut next = random(13);
     x.extend((0..40_000).map(|_| f64::from(f32::from_bits(next() as u32))));
     let text = format!("#define HG_SOFT_MATH 1\n{}", translate::unit([]));
-    let functions: [(&str, fn(f64) -> f64); 2] = [("exp", f64::exp), ("tanh", f64::tanh)];
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function); 2] = [("exp", f64::exp), ("tanh", f64::tanh)];
     for (name, exact) in functions {
         let expression = format!("(decltype(1.0))hg_{name}_f32((float)$v)");
         let got = run(&text, &expression, &["-ffp-contract=off"], &x, &x)?;

@@ -22,6 +22,8 @@ const FEW: usize = 16 << 20;
 /// Bytes that the pool may then hold beyond what it could not give back the last time: a few segments, so that a single block that
 /// comes and goes is not fetched each time.
 const IDLE: u64 = 128 << 20;
+/// The part of the memory that it may then hold on devices whose memory nobody else uses.
+const IDLE_SHARE: u64 = 32;
 
 /// Blocks by the address of their first byte; none are empty.
 pub struct Apart {
@@ -99,7 +101,10 @@ impl Apart {
         let memory = context.memory();
         let idle = self.in_use <= FEW;
         let most = match idle {
-            true => self.least.saturating_add(IDLE),
+            true if context.device_profile().unified => self.least.saturating_add(IDLE),
+            true => self
+                .least
+                .saturating_add(IDLE.max(memory.budget / IDLE_SHARE)),
             false => {
                 let slack = SLACK.max(memory.budget / SHARE);
                 memory.live.saturating_mul(2).saturating_add(slack)

@@ -117,6 +117,8 @@ def test_results_are_written(name, arguments, named):
         assert function(*arguments, **named, out=out) is out
         same(out, expected)
         same(before, np.full(shape, 2, expected.dtype))
+        # And the other way round: what is computed of the old elements leaves the new ones.
+        same(out, expected)
 
 
 def test_all_elementwise_functions_have_it():
@@ -174,6 +176,33 @@ def test_operations_recorded_before_read_what_was_there():
     assert x.tolist() == [5, 7, 9, 11, 13]
 
 
+REPLACED = [
+    ("sum", lambda m, out: hp.sum(m, axis=0, out=out), lambda m: m.sum(axis=0)),
+    ("take", lambda m, out: hp.take(m[0], hp.asarray([4, 3, 2, 1, 0]), axis=0, out=out), lambda m: m[0, ::-1]),
+    ("concat", lambda m, out: hp.concat([m[0, :2], m[1, 2:]], out=out), lambda m: np.concatenate([m[0, :2], m[1, 2:]])),
+    ("add", lambda m, out: hp.add(m[0], m[1], out=out), lambda m: m[0] + m[1]),
+]
+
+
+@pytest.mark.parametrize("work, expected", [case[1:] for case in REPLACED], ids=[case[0] for case in REPLACED])
+def test_old_elements_that_are_computed_later_do_not_return(work, expected):
+    values = np.arange(5.0)
+    a, m = hp.asarray(values), hp.asarray(FLOATS)
+    # By an operation on them, by a fold that keeps them the second time, and by a write into what they read.
+    for compute in (
+        lambda doubled: same(doubled, (values + 1) * 2),
+        lambda doubled: [float(hp.sum(doubled)) for _ in range(3)],
+        lambda doubled: a.__setitem__(..., a),
+    ):
+        x = a + 1
+        doubled = x * 2
+        assert work(m, x) is x
+        compute(doubled)
+        same(x, expected(FLOATS))
+        same(doubled, (values + 1) * 2)
+        same(x, expected(FLOATS))
+
+
 def test_a_result_is_one_pass():
     if DEVICE != "cpu":
         pytest.skip("counts of the processor")
@@ -183,6 +212,39 @@ def test_a_result_is_one_pass():
     hp.add(x * x, x, out=out)
     after = executor.stats()
     assert after["expressions"] - before["expressions"] == 1 and after["allocations"] == before["allocations"]
+    # Steps in between that nobody sees are part of it, also where they read what is written.
+    for work, expected in (
+        (lambda at: hp.clip(x, 10.0, 20.0, out=at), lambda values: values.clip(10, 20)),
+        (lambda at: hp.pow(x, 3, out=at), lambda values: values**3),
+    ):
+        values = to_numpy(x).copy()
+        x = hp.asarray(values)
+        before = executor.stats()
+        work(x)
+        after = executor.stats()
+        assert after["expressions"] - before["expressions"] == 1 and after["allocations"] == before["allocations"]
+        np.testing.assert_allclose(to_numpy(x), expected(values), rtol=1e-15)
+
+
+def test_steps_in_between_that_are_seen_stay():
+    x, values = hp.arange(6.0), np.arange(6.0)
+    # Seen by an array, by another graph, and below one that is seen.
+    tripled = x * 3
+    other = hp.sqrt(x + 1)
+    lower = (x - 1) * (x - 1)
+    above = lower + 5
+    hp.add(above, tripled + other, out=x)
+    same(tripled, values * 3)
+    same(above, (values - 1) ** 2 + 5)
+    same(lower, (values - 1) ** 2)
+    np.testing.assert_allclose(to_numpy(other), np.sqrt(values + 1), rtol=1e-15)
+    np.testing.assert_allclose(to_numpy(x), (values - 1) ** 2 + 5 + values * 3 + np.sqrt(values + 1), rtol=1e-15)
+    # The lowest step reads what is written; only the one above it is seen.
+    x = hp.asarray(values)
+    seen = (x * 2) + 1
+    hp.clip(seen, 2.0, 8.0, out=x)
+    same(seen, values * 2 + 1)
+    same(x, (values * 2 + 1).clip(2, 8))
 
 
 @pytest.mark.parametrize(

@@ -61,14 +61,24 @@ multiply = of_two("multiply", "mul", NUMBERS, "x1 * x2; integers wrap.")
 divide = of_two("divide", "div", ("float", "complex"), "x1 / x2; integers are converted to float64.", floats=True)
 
 
+_INT_QUOTIENT = Elementwise("floor_div", INTS).binary
+_INT_REST = Elementwise("remainder", INTS).binary
+
+
 def floor_divide(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """The quotient rounded down; integers divided by zero give 0. Of floats on a GPU on the host."""
-    return into(out, _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide))
+    made = _INT_QUOTIENT(x1, x2)
+    if made is None:
+        made = _quotient("floor_divide", x1, x2, lambda t, a, b: t("floor_div", a, b), np.floor_divide)
+    return into(out, made)
 
 
 def remainder(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
     """What floor_divide leaves, with the divisor's sign; of integers by zero 0. Of floats on a GPU on the host."""
-    return into(out, _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder))
+    made = _INT_REST(x1, x2)
+    if made is None:
+        made = _quotient("remainder", x1, x2, lambda t, a, b: t("remainder", a, b), np.remainder)
+    return into(out, made)
 
 
 def _quotient(name: str, x1: Any, x2: Any, rule: Rule, numpy: np.ufunc) -> Array:

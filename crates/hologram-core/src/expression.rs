@@ -224,7 +224,7 @@ fn check(
 }
 
 /// No two indices name one element: each dimension goes further than all that are closer together reach.
-fn check_distinct(shape: &[usize], strides: &[isize], what: &str) -> Result<()> {
+pub(crate) fn check_distinct(shape: &[usize], strides: &[isize], what: &str) -> Result<()> {
     let dims = shape.iter().zip(strides).filter(|(&extent, _)| extent > 1);
     let mut dims: Vec<(usize, usize)> = dims.map(|(&e, s)| (s.unsigned_abs(), e)).collect();
     dims.sort_unstable();

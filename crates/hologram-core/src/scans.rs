@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use hologram_backends::backend::views::{BufferView, ExpressionViews, FoldForm};
-use hologram_backends::expression::View;
+use hologram_backends::expression::{scan, View};
 use hologram_backends::Ty;
 
 use crate::error::{Error, Result};
 use crate::executor::Executor;
-use crate::expression::{bytes, Expression, FoldOp, Step, StepOp, Strided};
+use crate::expression::{bytes, check_distinct, Expression, FoldOp, Step, StepOp, Strided};
 use crate::layout::Layout;
 use crate::shared::State;
 
@@ -48,10 +48,7 @@ pub fn run(
             allowed: "the integer types, f32 and f64",
         });
     }
-    let broadcast = |(&extent, &stride): (&usize, &isize)| extent > 1 && stride == 0;
-    if shape.iter().zip(target.strides).any(broadcast) {
-        return Err(Error::InvalidView("a target that is broadcast".into()));
-    }
+    check_distinct(shape, target.strides, "a target")?;
     if target.overlaps(source, shape) {
         return Err(Error::Aliased {
             output: "target",
@@ -140,68 +137,9 @@ fn on_host(
     // SAFETY: reaches and types of both views were checked, and that they are apart; their buffers live, and the lock keeps
     // everything else on this executor from them.
     unsafe { convert.run(shape, &[from], &[], &written, &folded, None) };
-    macro_rules! scan {
-        ($t:ty, $sum:expr, $product:expr) => {{
-            let of: fn($t, $t) -> $t = match op {
-                FoldOp::Sum => $sum,
-                FoldOp::Product => $product,
-                // What is equal to nothing, not even itself, is a NaN.
-                #[allow(clippy::eq_op)]
-                FoldOp::Minimum => |a, b| if b < a || b != b { b } else { a },
-                #[allow(clippy::eq_op)]
-                FoldOp::Maximum => |a, b| if b > a || b != b { b } else { a },
-            };
-            // SAFETY: as above; the elements of the target are `$t`.
-            unsafe { fold_up(shape, axis, &to, of) }
-        }};
-    }
-    macro_rules! integers {
-        ($t:ty) => {
-            scan!($t, <$t>::wrapping_add, <$t>::wrapping_mul)
-        };
-    }
-    match ty {
-        Ty::I8 => integers!(i8),
-        Ty::I16 => integers!(i16),
-        Ty::I32 => integers!(i32),
-        Ty::I64 => integers!(i64),
-        Ty::U8 => integers!(u8),
-        Ty::U16 => integers!(u16),
-        Ty::U32 => integers!(u32),
-        Ty::U64 => integers!(u64),
-        Ty::F32 => scan!(f32, |a, b| a + b, |a, b| a * b),
-        Ty::F64 => scan!(f64, |a, b| a + b, |a, b| a * b),
-        // Refused before.
-        Ty::F16 | Ty::Bf16 => {}
-    }
+    // SAFETY: as above; the elements of the target are of its type, and no two of them lie on one another.
+    unsafe { scan(op, ty, shape, axis, &to) };
     Ok(())
-}
-
-/// Makes each element but the first along `axis` the fold of the one before it and itself.
-///
-/// # Safety
-/// The elements of `view` over `shape` are `T` in live memory that nobody else uses.
-unsafe fn fold_up<T: Copy>(shape: &[usize], axis: usize, view: &View, of: fn(T, T) -> T) {
-    let length = shape[axis];
-    let rows: usize = shape.iter().product::<usize>() / length;
-    for row in 0..rows {
-        let (mut rest, mut at) = (row, view.ptr);
-        for d in (0..shape.len()).rev().filter(|&d| d != axis) {
-            let index = (rest % shape[d]) as isize;
-            rest /= shape[d];
-            at = at.wrapping_offset(index.wrapping_mul(view.strides[d]));
-        }
-        // SAFETY: indices lie within the shape; elements may lie at any byte.
-        let mut folded = unsafe { at.cast::<T>().read_unaligned() };
-        for _ in 1..length {
-            at = at.wrapping_offset(view.strides[axis]);
-            // SAFETY: as above.
-            unsafe {
-                folded = of(folded, at.cast::<T>().read_unaligned());
-                at.cast::<T>().write_unaligned(folded);
-            }
-        }
-    }
 }
 
 /// Steps that convert value 0.

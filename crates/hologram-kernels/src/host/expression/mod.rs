@@ -11,6 +11,7 @@ mod fold_rows;
 mod kernels;
 mod ordered;
 mod position;
+mod scan;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ mod walk;
 mod whole;
 
 pub use position::Extreme;
+pub use scan::scan;
 pub use steps::{FoldOp, Step, StepOp};
 
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
 """Folds along axes: one pass over memory, with the elementwise steps before it.
 
-On the host: everything of complex numbers, on the CPU `cumulative_sum` and `cumulative_prod`, and on GPUs `argmax` and `argmin` of 64 bits.
+On the host: everything of complex numbers, on the CPU `cumulative_sum` and `cumulative_prod` along other axes than the last one, and on GPUs `argmax` and
+`argmin` of 64 bits.
 """
 
 from collections.abc import Sequence
@@ -194,9 +195,12 @@ def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any
     at = 0 if axis is None else axis_of(axis, x.ndim)
     shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
     given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
+    plain = x.dtype.kind != "complex" and to.kind not in ("bool", "complex")
     if not x.device.on_host:
-        if x.dtype.kind == "complex" or to.kind in ("bool", "complex"):
+        if not plain:
             return host.call(function, x, **given, device=x.device)
+        return _scan(fold, x, at, to, shape, include_initial)
+    if plain and not to.half and (x.ndim == 1 or at == x.ndim - 1):
         return _scan(fold, x, at, to, shape, include_initial)
     # Into the memory of the result.
     x.device.executor.count_host_operation()

@@ -5,9 +5,10 @@
 use std::path::Path;
 use std::time::Instant;
 
+use hologram_backends::metal::compile_seconds;
 use hologram_backends::metal::{Effort, UnitCompiler};
 use hologram_backends::native::NativeBackend;
-use hologram_backends::translate::{compile_seconds, translate, Options};
+use hologram_backends::translate::{translate, Options};
 use hologram_backends::{Backend, ExecutionParams, LaunchConfig, Program, Register, Ty};
 use openvm_metal_common::DeviceKind;
 

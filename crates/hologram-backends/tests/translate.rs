@@ -1,7 +1,8 @@
 //! Translated programs: their shape, their text for all devices, and that compilers take it.
 
+use hologram_backends::metal::compile_seconds;
 use hologram_backends::metal::{Effort, UnitCompiler};
-use hologram_backends::translate::{compile_seconds, emit_msl, translate, Options, Slot};
+use hologram_backends::translate::{emit_msl, translate, Options, Slot};
 use hologram_backends::{BackendError, Program, Register, Ty};
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
 

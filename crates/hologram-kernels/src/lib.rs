@@ -6,6 +6,7 @@
 //! * [`device`]: operations on devices.
 #![warn(missing_docs)]
 
+mod constants;
 pub mod device;
 mod epsilon;
 pub mod host;

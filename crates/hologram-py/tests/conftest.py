@@ -1,6 +1,7 @@
 """The executor that tests run on: `HOLOGRAM_TEST_BACKEND`, the CPU if it is not set."""
 
 import os
+import signal
 
 import pytest
 
@@ -24,3 +25,11 @@ def host(ex):
     if ex.backend == "cpu":
         return ex
     return hologram.Executor("cpu")
+
+
+@pytest.fixture
+def heard():
+    """Ctrl-C is heard: a shell that starts the tests in the background lets them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -239,14 +239,6 @@ def test_time_limit(ex):
             ex.run(program, time_limit=wrong)
 
 
-@pytest.fixture
-def heard():
-    """Ctrl-C is heard: a shell that starts the tests in the background lets them ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_ends_a_program(ex, heard):
     program = hologram.Program(ENDLESS)
     # Compiled before the time counts.

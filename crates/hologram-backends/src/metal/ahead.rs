@@ -7,8 +7,9 @@ use std::sync::Arc;
 use openvm_metal_common::{DeviceKind, DeviceProfile};
 
 use super::backend::base_options;
+use super::effort::Effort;
 use super::pipeline::{compile_group, groups, options};
-use super::unit::{Effort, UnitCompiler};
+use super::unit::UnitCompiler;
 use crate::backend::launch::ExecutionParams;
 use crate::error::Result;
 use crate::program::Program;

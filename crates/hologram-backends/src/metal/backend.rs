@@ -11,6 +11,7 @@ use openvm_metal_common::{
 };
 
 use super::device_error;
+use super::effort::Effort;
 use super::expressions::Expressions;
 use super::fallback::Fallback;
 use super::launch::FaultBuffer;
@@ -18,7 +19,7 @@ use super::memory::{Memory, TableShape};
 use super::pending::Pending;
 use super::pipeline::Pipelines;
 use super::stats::MetalStats;
-use super::unit::{Effort, UnitCompiler};
+use super::unit::UnitCompiler;
 use crate::backend::launch::ExecutionParams;
 use crate::backend::tickets::Tickets;
 use crate::backend::views::ExpressionViews;

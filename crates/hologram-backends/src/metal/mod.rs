@@ -5,6 +5,8 @@ mod ahead;
 mod apart;
 mod arena;
 mod backend;
+mod compile_time;
+mod effort;
 mod expressions;
 mod fallback;
 mod host;
@@ -24,10 +26,12 @@ mod watched;
 
 pub use ahead::Ahead;
 pub use backend::MetalBackend;
+pub use compile_time::compile_seconds;
+pub use effort::Effort;
 pub use fallback::{Fallback, UnknownFallback};
 pub use hologram_kernels::device::LIBRARY;
 pub use stats::MetalStats;
-pub use unit::{Effort, UnitCompiler};
+pub use unit::UnitCompiler;
 
 use openvm_metal_common::MetalError;
 

@@ -7,8 +7,10 @@ use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
 
+use super::compile_time::compile_seconds;
+use super::effort::Effort;
 use crate::error::{BackendError, Result};
-use crate::translate::{self, compile_seconds, Plan};
+use crate::translate::{self, Plan};
 
 /// Buffer index of the arena that holds all buffers and pools.
 pub const ARENA: u8 = 0;
@@ -27,16 +29,6 @@ const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
 
 /// Seconds that a kernel may always take: no limit is shorter.
 const LONG: f64 = 1.0;
-
-/// How much work compilers put into kernels for CPU and CUDA devices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Effort {
-    /// For programs that run once: compiled several times sooner.
-    Least,
-    /// For programs that run often.
-    #[default]
-    Usual,
-}
 
 /// What is known of kernels before they are compiled for a processor.
 #[derive(Clone, Copy, Debug)]

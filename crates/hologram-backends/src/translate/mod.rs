@@ -3,7 +3,6 @@
 //! [`translate`] gives a [`Plan`]: the text of a kernel, equal for programs of one shape, and the list of
 //! what fills its parameters. [`unit()`] puts the kernels of several plans behind one prelude.
 
-mod compile_time;
 mod emit;
 pub(crate) mod expression;
 pub(crate) mod fault;
@@ -18,7 +17,6 @@ mod structure;
 mod types;
 mod value;
 
-pub use compile_time::compile_seconds;
 pub(crate) use in_bounds::in_bounds;
 pub(crate) use kernel::CONTROL_BYTES;
 pub(crate) use plan::{immediate, initial_bits};

@@ -105,7 +105,7 @@ def test_many_writers():
     assert (to_numpy(x) == 50).all()
 
 
-def test_ctrl_c_while_another_thread_computes():
+def test_ctrl_c_while_another_thread_computes(heard):
     x = hp.ones(10) + 1
     held, done = threading.Event(), threading.Event()
 

@@ -1,7 +1,7 @@
 //! How long compilers take for a kernel, from what its text is made of.
 
-use super::Plan;
-use crate::metal::Effort;
+use super::effort::Effort;
+use crate::translate::Plan;
 
 /// Functions that kernels call and do not inline.
 const FAR: [&str; 9] = [

@@ -33,8 +33,8 @@ pub trait Backend: Send {
     ///
     /// # Errors
     /// The program's fault (of the smallest global lane), or a failure of the device;
-    /// [`BackendError::InvalidTicket`](crate::BackendError::InvalidTicket) for another backend's ticket,
-    /// [`BackendError::ResultForgotten`](crate::BackendError::ResultForgotten) if it failed and a thousand others after it.
+    /// [`BackendError::InvalidTicket`] for another backend's ticket,
+    /// [`BackendError::ResultForgotten`] if it failed and a thousand others after it.
     fn wait(&mut self, ticket: Ticket) -> Result<()>;
 
     /// Runs a program with initial registers and a step budget, and waits for it.

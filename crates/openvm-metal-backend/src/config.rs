@@ -60,7 +60,7 @@ pub struct MetalProverConfig {
     /// Keep all codewords of the common main traces from the commitment to the queries. If false, as
     /// many columns as the constraint phase needs memory for are dropped once they are hashed and
     /// encoded again for the queries. `None`: true up to what the device's profile keeps
-    /// (`DeviceProfile::max_kept_codewords`: all on a CPU, 256 MiB on GPUs).
+    /// (`DeviceProfile::max_kept_codewords`: all on a CPU, a quarter of the memory budget on GPUs).
     pub keep_codewords: Option<bool>,
     /// Whether constraints are evaluated by kernels that are written for each AIR.
     pub constraint_kernels: ConstraintKernels,

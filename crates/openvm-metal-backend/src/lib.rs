@@ -24,6 +24,7 @@ mod error;
 pub mod gkr;
 mod grind;
 pub mod hash;
+mod host_poseidon2;
 pub mod kernels;
 mod matrix;
 mod memory;

@@ -45,9 +45,14 @@ pub(crate) fn expand(bits: &[BitWeight], scale: EF) -> Vec<EF> {
 
 /// `out[z] = sum_x T[x] values[x * 2^keep + z]` on the host.
 pub(crate) fn contract(values: &[EF], keep: usize, bits: &[BitWeight]) -> Vec<EF> {
-    debug_assert_eq!(values.len(), 1 << (keep + bits.len()));
+    weighted_sum(values, keep, &expand(bits, EF::ONE))
+}
+
+/// The same with the entries of `T`.
+pub(crate) fn weighted_sum(values: &[EF], keep: usize, weights: &[EF]) -> Vec<EF> {
+    debug_assert_eq!(values.len(), weights.len() << keep);
     let mut out = EF::zero_vec(1 << keep);
-    for (chunk, weight) in values.chunks_exact(1 << keep).zip(expand(bits, EF::ONE)) {
+    for (chunk, &weight) in values.chunks_exact(1 << keep).zip(weights) {
         for (o, &v) in out.iter_mut().zip(chunk) {
             *o += weight * v;
         }

@@ -3,7 +3,7 @@
 use std::{any::Any, fmt};
 
 use openvm_metal_common::{CommandStream, MetalContext, MetalError};
-use openvm_stark_backend::FiatShamirTranscript;
+use openvm_stark_backend::{duplex_sponge::DuplexSponge as Sponge, FiatShamirTranscript};
 use openvm_stark_sdk::config::baby_bear_poseidon2::DuplexSponge;
 use p3_baby_bear::Poseidon2BabyBear;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
@@ -12,9 +12,16 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     grind::grind_smallest,
+    host_poseidon2::{HostPoseidon2, WIDTH},
     params::TranscriptState,
     prelude::{Digest, EF, F, SC},
 };
+
+/// Elements that the sponge absorbs and squeezes per permutation.
+const RATE: usize = 8;
+
+/// OpenVM's sponge over our permutation on the host.
+type HostSponge = Sponge<F, HostPoseidon2, WIDTH, RATE>;
 
 /// A duplex sponge over Poseidon2 of width 16, bit-identical to OpenVM's `DuplexSponge`, whose
 /// [`grind`](FiatShamirTranscript::grind) searches on the device and returns the smallest witness.
@@ -22,7 +29,7 @@ use crate::{
 /// Absorbing and squeezing is host work: a permutation costs less than a dispatch.
 #[derive(Clone)]
 pub struct DuplexSpongeMetal {
-    inner: DuplexSponge,
+    inner: HostSponge,
     /// Where to grind; without one, the process-wide context of `OPENVM_METAL_DEVICE`.
     stream: Option<CommandStream>,
 }
@@ -30,7 +37,7 @@ pub struct DuplexSpongeMetal {
 impl From<Poseidon2BabyBear<16>> for DuplexSpongeMetal {
     fn from(permutation: Poseidon2BabyBear<16>) -> Self {
         Self {
-            inner: DuplexSponge::from(permutation),
+            inner: Sponge::from(HostPoseidon2::from(permutation)),
             stream: None,
         }
     }
@@ -49,11 +56,6 @@ impl DuplexSpongeMetal {
     pub fn with_stream(mut self, stream: CommandStream) -> Self {
         self.stream = Some(stream);
         self
-    }
-
-    /// The sponge that this transcript behaves as.
-    pub fn sponge(&self) -> &DuplexSponge {
-        &self.inner
     }
 
     fn stream(&self) -> Result<CommandStream, MetalError> {
@@ -141,11 +143,19 @@ impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
 }
 
 /// The sponge of a transcript that is one: kernels can go on in its place. Of others nothing is known but what they sample.
-fn sponge_of<TS: 'static>(transcript: &TS) -> Option<&DuplexSponge> {
+fn sponge_of<TS: 'static>(transcript: &TS) -> Option<TranscriptState> {
+    fn state<P>(sponge: &Sponge<F, P, WIDTH, RATE>) -> TranscriptState {
+        TranscriptState {
+            cells: *sponge.state(),
+            absorb_idx: sponge.absorb_idx() as u32,
+            sample_idx: sponge.sample_idx() as u32,
+            pad: [0; 2],
+        }
+    }
     let transcript: &dyn Any = transcript;
     match transcript.downcast_ref::<DuplexSpongeMetal>() {
-        Some(transcript) => Some(transcript.sponge()),
-        None => transcript.downcast_ref(),
+        Some(transcript) => Some(state(&transcript.inner)),
+        None => transcript.downcast_ref::<DuplexSponge>().map(state),
     }
 }
 
@@ -160,12 +170,7 @@ pub(crate) fn sponge_for_device<TS: 'static>(
     config
         .transcript_on_device
         .unwrap_or(of_profile)
-        .then(|| TranscriptState {
-            cells: *sponge.state(),
-            absorb_idx: sponge.absorb_idx() as u32,
-            sample_idx: sponge.sample_idx() as u32,
-            pad: [0; 2],
-        })
+        .then_some(sponge)
 }
 
 /// What the host sampled after it was shown what the device observed, compared with what the device sampled.

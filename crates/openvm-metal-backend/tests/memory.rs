@@ -19,7 +19,7 @@ use openvm_stark_sdk::config::app_params_with_100_bits_security;
 /// Devices with and without caches, which keep at most so many bytes of codewords.
 fn devices(most: u64) -> Vec<DeviceProfile> {
     let small = |name| DeviceProfile {
-        max_kept_codewords: most,
+        max_kept_codewords: Some(most),
         ..profile(name)
     };
     vec![profile("cpu"), small("m1-8gb"), small("h100-80gb")]
@@ -33,7 +33,7 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
     let input = input(&SC::default_from_params(params.clone()));
     for device in devices(SMALL_CODE) {
         let what = format!(
-            "{what}, {}, {} kept",
+            "{what}, {}, {:?} kept",
             device.name, device.max_kept_codewords
         );
         let mut config = MetalProverConfig::default();

@@ -2,6 +2,7 @@
 
 use crate::argument::KernelArgMut;
 use crate::buffer::MetalBuffer;
+use crate::driver::Read;
 use crate::elem::{as_bytes, as_bytes_mut, zeroed_vec, DeviceElem};
 use crate::error::{MetalError, Result};
 use crate::memory::POISON;
@@ -155,13 +156,15 @@ impl CommandStream {
     /// Reads several slices with one wait.
     pub fn read_many<T: DeviceElem>(&self, slices: &[MetalSlice<'_, T>]) -> Result<Vec<Vec<T>>> {
         let mut hosts = Vec::with_capacity(slices.len());
-        self.wait()?;
         for slice in slices {
             self.same_context(slice.allocation, "read of several slices")?;
-            let mut host = slice.host_vec()?;
-            self.read_back(slice.span(), as_bytes_mut(&mut host))?;
-            hosts.push(host);
+            hosts.push(slice.host_vec()?);
         }
+        let reads = slices.iter().zip(&mut hosts).map(|(slice, host)| Read {
+            src: slice.span(),
+            out: as_bytes_mut(host),
+        });
+        self.download_many(reads.collect())?;
         Ok(hosts)
     }
 }

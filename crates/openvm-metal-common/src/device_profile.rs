@@ -6,8 +6,6 @@ use serde::Serialize;
 
 use crate::memory::rounded;
 
-/// Codewords that many-core devices keep.
-pub(crate) const KEPT_CODEWORDS: u64 = 256 << 20;
 /// Threads in flight on an Apple core while they need at most 104 half-registers.
 pub(crate) const APPLE_THREADS_PER_CORE: u32 = 1024;
 
@@ -60,8 +58,8 @@ pub struct DeviceProfile {
     /// columns go through memory anyway.
     pub cache: u64,
     /// Codewords of more than this are not all kept from the commitment to the queries, unless the caller
-    /// says otherwise: encoding some again is cheap there, and memory is what limits a proof.
-    pub max_kept_codewords: u64,
+    /// says otherwise. `None`: a quarter of the budget, for encoding some again is cheap where memory is short.
+    pub max_kept_codewords: Option<u64>,
     /// A wait costs more than the transcript's work on the device: challenges are sampled there, and a phase is waited for
     /// once. False where dispatches are waited for anyway.
     pub transcript_on_device: bool,

@@ -11,7 +11,7 @@
 use std::str::FromStr;
 
 use crate::device_kind::DeviceKind;
-use crate::device_profile::{DeviceProfile, Execution, APPLE_THREADS_PER_CORE, KEPT_CODEWORDS};
+use crate::device_profile::{DeviceProfile, Execution, APPLE_THREADS_PER_CORE};
 use crate::driver::cpu;
 use crate::error::{MetalError, Result};
 
@@ -41,7 +41,7 @@ const APPLE: DeviceProfile = DeviceProfile {
     unified: true,
     double_precision: false,
     cache: 0,
-    max_kept_codewords: KEPT_CODEWORDS,
+    max_kept_codewords: None,
     transcript_on_device: true,
     found_kernels: false,
     matrix_units: true,

@@ -27,12 +27,48 @@ inline ConstraintDot constraint_dot_add(ConstraintDot d, FpL x, FpExt w) {
     }
     return d;
 }
+#if LANE_WIDTH == 1
+/// Four terms on top of a multiple of four.
+inline ConstraintDot constraint_dot_four(ConstraintDot d, uint4 v, FpExt w0, FpExt w1, FpExt w2, FpExt w3) {
+    for (uint k = 0; k < 4u; k++) {
+        FpAccOf<uint>::T acc = fp_acc_mad(fp_acc_mul(v.x, w0.c[k].v), v.y, w1.c[k].v);
+        acc = fp_acc_mad(fp_acc_mad(acc, v.z, w2.c[k].v), v.w, w3.c[k].v);
+        d.sum.c[k] = d.sum.c[k] + Fp{fp_acc_reduce(acc)};
+    }
+    return d;
+}
+#endif
 inline FpExtL constraint_dot_value(ConstraintDot d) {
     if (d.terms != 0u) {
         for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL{fp_acc_reduce(d.acc[k])};
     }
     return d.sum;
 }
+
+#if LANE_WIDTH == 1
+/// Whether the n rows of a fold are neighbours in memory that loads of 16 bytes reach: columns begin at a multiple of four cells
+/// but for those of tiny traces.
+inline bool constraint_reads_quads(ConstraintReader r, ulong first, uint n) {
+    return r.kind == CONSTRAINT_COLUMN && (r.next | r.shift) == 0u && n >= 4u && r.mask >= n - 1u && (first & 3ul) == 0ul;
+}
+/// The weighted sum of rows row .. row + n and, if `rotated`, of the rows one ahead, four rows a load: one load in place of four,
+/// which lie n words from those of the next thread.
+inline void constraint_dot_quads(ConstraintReader r, uint row, uint n, bool rotated, device const FpExt* weights,
+                                 thread ConstraintDot& here, thread ConstraintDot& next) {
+    device const uint4* quads = (device const uint4*)(r.cells + (row & r.mask));
+    uint4 v = quads[0];
+    for (uint z = 0; z < n; z += 4u) {
+        bool last = z + 4u >= n;
+        uint4 after = v;
+        if (!last) after = quads[(z >> 2) + 1u];
+        else if (rotated) after.x = constraint_read(r, row + n).v;
+        FpExt w0 = weights[z], w1 = weights[z + 1u], w2 = weights[z + 2u], w3 = weights[z + 3u];
+        here = constraint_dot_four(here, v, w0, w1, w2, w3);
+        if (rotated) next = constraint_dot_four(next, uint4(v.y, v.z, v.w, after.x), w0, w1, w2, w3);
+        v = after;
+    }
+}
+#endif
 
 /// The four planes of an extension element, `stride` words apart.
 inline void constraint_store_planes(device Fp* p, ulong stride, index_l i, FpExtL v) {

@@ -10,9 +10,16 @@ use crate::{
     prelude::{EF, F},
 };
 
-/// Elements a threadgroup sums at most; longer sums are finished on the host.
-const MAX_LENGTH: u32 = 1 << 12;
+/// Elements of all sections that a threadgroup sums at most, and the fewest of one section where there are many sections; longer
+/// sums are finished on the host. Eight for each thread: more would leave most of a GPU idle.
+const MAX_ELEMENTS: u32 = 1 << 10;
+const MIN_LENGTH: u32 = 1 << 5;
 const THREADS: u32 = 128;
+
+/// Elements of one section that a threadgroup sums at most, a power of two.
+fn most_at_once(sections: u32) -> u32 {
+    (MAX_ELEMENTS / sections.max(1).next_power_of_two()).max(MIN_LENGTH)
+}
 
 /// The eq tables of all hypercube sizes: for each `n`, in natural order over all `n` coordinates, and
 /// for `j = 1..=n` in bit-reversed order over the coordinates from `j` on.
@@ -107,9 +114,10 @@ pub struct SumPlan {
 impl SumPlan {
     /// Adds a sum; `job.length` may be any length.
     pub fn push(&mut self, slot: usize, job: ConstraintSumJob) {
+        let most = most_at_once(job.sections);
         let mut done = 0;
         while done < job.length {
-            let length = (job.length - done).min(MAX_LENGTH);
+            let length = (job.length - done).min(most);
             self.jobs.push(ConstraintSumJob {
                 partials: job.partials + u64::from(done),
                 weights: job.weights + done,
@@ -214,33 +222,33 @@ impl Sums {
 mod tests {
     use super::*;
 
-    /// A long sum is cut into neighbouring parts that are added to one slot.
+    /// A long sum is cut into neighbouring parts that are added to one slot; the more sections it has, the shorter they are.
     #[test]
     fn long_sums_are_cut() {
-        for length in [0, 1, MAX_LENGTH, MAX_LENGTH + 1, 3 * MAX_LENGTH + 5] {
-            let mut plan = SumPlan::default();
-            let (partials, weights) = (1 << 33, 77);
-            plan.push(
-                9,
-                ConstraintSumJob {
+        for (sections, most) in [(1, MAX_ELEMENTS), (3, MAX_ELEMENTS / 4), (512, MIN_LENGTH)] {
+            for length in [0, 1, most, most + 1, 3 * most + 5] {
+                let mut plan = SumPlan::default();
+                let (partials, weights) = (1 << 33, 77);
+                let job = ConstraintSumJob {
                     partials,
                     weights,
                     length,
-                    sections: 3,
+                    sections,
                     ..ConstraintSumJob::default()
-                },
-            );
-            let mut done = 0;
-            for job in &plan.jobs {
-                assert_eq!(job.partials, partials + u64::from(done));
-                assert_eq!(job.weights, weights + done);
-                assert!((1..=MAX_LENGTH).contains(&job.length));
-                assert_eq!(job.sections, 3);
-                done += job.length;
+                };
+                plan.push(9, job);
+                let mut done = 0;
+                for job in &plan.jobs {
+                    assert_eq!(job.partials, partials + u64::from(done));
+                    assert_eq!(job.weights, weights + done);
+                    assert!((1..=most).contains(&job.length));
+                    assert_eq!(job.sections, sections);
+                    done += job.length;
+                }
+                assert_eq!(done, length);
+                assert_eq!(plan.jobs.len() as u32, length.div_ceil(most));
+                assert_eq!(plan.slots, vec![9; plan.jobs.len()]);
             }
-            assert_eq!(done, length);
-            assert_eq!(plan.jobs.len() as u32, length.div_ceil(MAX_LENGTH));
-            assert_eq!(plan.slots, vec![9; plan.jobs.len()]);
         }
     }
 }

@@ -6,10 +6,10 @@
 //! sample is `state[7]`: one kernel serves all eight positions.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
-use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
 
+use crate::host_poseidon2::HostPoseidon2;
 use crate::kernels;
 use crate::params::GrindParams;
 use crate::prelude::F;
@@ -82,15 +82,16 @@ pub fn grind_smallest(
 }
 
 /// True if the sponge of `params` accepts the candidate.
-fn accepts(params: &GrindParams, candidate: u32) -> bool {
+fn accepts(permutation: &HostPoseidon2, params: &GrindParams, candidate: u32) -> bool {
     let mut state = params.state;
     state[params.position as usize] = F::from_u32(candidate);
-    poseidon2_perm().permute_mut(&mut state);
+    permutation.permute_mut(&mut state);
     state[RATE - 1].as_canonical_u32() & params.mask == 0
 }
 
 fn grind_on_host(s: &CommandStream, params: &GrindParams) -> Option<u32> {
-    let witness = (0..F::ORDER_U32).find(|&candidate| accepts(params, candidate));
+    let permutation = HostPoseidon2::new();
+    let witness = (0..F::ORDER_U32).find(|&candidate| accepts(&permutation, params, candidate));
     s.count_host_work(
         "grind_pow",
         witness.map_or(F::ORDER_U32, |w| w + 1) as usize,

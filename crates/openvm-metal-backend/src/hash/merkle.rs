@@ -47,7 +47,7 @@ pub trait MerkleCell: DeviceElem {
     ) -> Result<(), MetalError>;
 
     #[doc(hidden)]
-    fn from_words(words: &[F]) -> Vec<Self>;
+    fn from_words(words: Vec<F>) -> Vec<Self>;
 }
 
 /// Hashes rows of a matrix into digests.
@@ -83,17 +83,22 @@ macro_rules! merkle_cell {
                 kernels::$rows(s, grid, matrix, queries, rows, p)
             }
 
-            fn from_words(words: &[F]) -> Vec<Self> {
+            fn from_words(words: Vec<F>) -> Vec<Self> {
                 $from_words(words)
             }
         }
     };
 }
-merkle_cell!(F, merkle_leaves_base, merkle_open_base, <[F]>::to_vec);
+merkle_cell!(
+    F,
+    merkle_leaves_base,
+    merkle_open_base,
+    std::convert::identity
+);
 merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext, elements);
 
 /// Extension elements from their words.
-fn elements(words: &[F]) -> Vec<EF> {
+fn elements(words: Vec<F>) -> Vec<EF> {
     let element = |w: &[F]| EF::from_basis_coefficients_fn(|c| w[c]);
     words.chunks_exact(4).map(element).collect()
 }

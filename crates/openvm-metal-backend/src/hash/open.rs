@@ -184,16 +184,19 @@ impl<T: MerkleCell> Gathered<T> {
         let cells: Vec<Vec<T>> = read
             .by_ref()
             .take(self.ranges.len())
-            .map(|words| T::from_words(&words))
+            .map(T::from_words)
             .collect();
         let siblings: Vec<Digest> = match self.paths {
             Some(_) => digests(&read.next().unwrap_or_default()),
             None => vec![],
         };
+        let row_width = self.ranges.iter().map(|(width, _)| width).sum();
         let row = |index: usize| {
-            let ranges = self.ranges.iter().zip(&cells);
-            let cells = ranges.flat_map(|((width, _), cells)| &cells[index * width..][..*width]);
-            cells.copied().collect()
+            let mut row = Vec::with_capacity(row_width);
+            for ((width, _), cells) in self.ranges.iter().zip(&cells) {
+                row.extend_from_slice(&cells[index * width..][..*width]);
+            }
+            row
         };
         let rows = (0..self.queries)
             .map(|query| {

@@ -14,8 +14,9 @@ pub(crate) fn codeword_bytes_to_drop(
 ) -> u64 {
     let cells: u64 = traces.iter().map(|trace| trace.num_cells() as u64).sum();
     let code = cells.saturating_mul(4) << params.log_blowup;
-    let keep = code <= profile.max_kept_codewords;
-    if config.keep_codewords.unwrap_or(keep) {
+    let budget = config.memory_budget.unwrap_or(profile.budget);
+    let most = profile.max_kept_codewords.unwrap_or(budget / 4);
+    if config.keep_codewords.unwrap_or(code <= most) {
         return 0;
     }
     // The folded columns, and an eighth for those that programs read one row ahead.

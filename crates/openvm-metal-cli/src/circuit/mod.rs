@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use openvm_metal_backend::{
     compile_kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalProverConfig,
 };
-use openvm_metal_common::{host_memory, DeviceKind, StreamCounters};
+use openvm_metal_common::{host_memory, DeviceKind, ProfileTable, StreamCounters};
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
@@ -168,7 +168,18 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         .as_ref()
         .zip(device_pk.as_ref())
         .map(|(engine, pk)| engine.constraint_kernels(pk));
-    Report::new(args, device, kernels, &runs)?.print(args.json)
+    let profile = match &engine {
+        Some(engine) => device_times(engine)?,
+        None => None,
+    };
+    Report::new(args, device, kernels, profile, &runs)?.print(args.json)
+}
+
+/// Device time of each stage and kernel, if it was measured.
+fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<ProfileTable>> {
+    let stream = engine.device().stream()?;
+    let profile = stream.context().profile()?;
+    Ok((!profile.rows.is_empty()).then_some(profile))
 }
 
 /// The engine on the device that is asked for.

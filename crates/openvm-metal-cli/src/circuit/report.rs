@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use openvm_metal_backend::KernelReport;
-use openvm_metal_common::{HostWork, StreamCounters};
+use openvm_metal_common::{HostWork, ProfileTable, StreamCounters};
 use openvm_stark_backend::codec::Encode;
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ pub(super) struct Report {
     constraint_kernels: Option<KernelReport>,
     /// Of the last proof; absent for the published engines.
     counters: Option<StreamCounters>,
+    /// Device time by stage and kernel of all proofs, if OPENVM_METAL_PROFILE is 1.
+    profile: Option<ProfileTable>,
 }
 
 impl Report {
@@ -35,6 +37,7 @@ impl Report {
         args: &CircuitArgs,
         device: String,
         constraint_kernels: Option<KernelReport>,
+        profile: Option<ProfileTable>,
         runs: &[Run],
     ) -> Result<Self> {
         let ms = |run: &Run| run.time.as_secs_f64() * 1e3;
@@ -59,6 +62,7 @@ impl Report {
             runs_ms,
             constraint_kernels,
             counters: last.and_then(|run| run.counters.clone()),
+            profile,
         })
     }
 
@@ -74,6 +78,9 @@ impl Report {
         }
         if let Some(kernels) = &self.constraint_kernels {
             table::line(kernels_line(kernels))?;
+        }
+        if let Some(profile) = &self.profile {
+            table::line(profile)?;
         }
         let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
         table::line(format!(

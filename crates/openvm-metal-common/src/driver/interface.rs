@@ -86,6 +86,12 @@ pub(crate) enum Mark {
     Event(usize),
 }
 
+/// A copy to the host: `out` is no longer than `src`.
+pub(crate) struct Read<'a> {
+    pub src: Span,
+    pub out: &'a mut [u8],
+}
+
 /// A device and its queues.
 ///
 /// Operations take effect as if they ran in the order of the calls; those that use different memory may overlap. The
@@ -140,6 +146,14 @@ pub(crate) trait Driver: Send + Sync {
 
     /// Reads after everything encoded so far has finished; waits at most `limit`.
     fn download(&self, src: Span, out: &mut [u8], limit: Duration, tag: Tag) -> DriverResult;
+
+    /// Several reads, as [`Driver::download`].
+    fn download_many(&self, reads: &mut [Read<'_>], limit: Duration, tag: Tag) -> DriverResult {
+        for read in reads {
+            self.download(read.src, read.out, limit, tag)?;
+        }
+        Ok(())
+    }
 
     /// Hands what is encoded to the device.
     fn submit(&self) -> DriverResult;

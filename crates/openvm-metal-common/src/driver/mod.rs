@@ -21,6 +21,6 @@ mod origin;
 mod shuffled;
 
 pub(crate) use self::interface::{
-    Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag, CAPTURE_VARIABLE,
+    Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Read, Tag, CAPTURE_VARIABLE,
 };
 pub(crate) use self::open::{cuda_devices, open, probe};

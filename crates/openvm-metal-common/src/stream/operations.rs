@@ -8,7 +8,7 @@ use super::CommandStream;
 use crate::allocation::Allocation;
 use crate::cost::Cost;
 use crate::device_kind::DeviceKind;
-use crate::driver::{Dispatch, Driver, DriverResult, Tag};
+use crate::driver::{Dispatch, Driver, DriverResult, Read, Tag};
 use crate::error::{MetalError, Result};
 use crate::grid::Shape;
 use crate::kernel::{KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
@@ -265,13 +265,19 @@ impl CommandStream {
         })
     }
 
-    /// As [`CommandStream::download`], after a wait.
-    pub(crate) fn read_back(&self, src: Span, out: &mut [u8]) -> Result<()> {
-        let limit = self.context.inner.wait_limit();
-        let op = Operation::transfer("copy d2h", src.bytes);
-        self.run(op, |driver, tag| driver.download(src, out, limit, tag))?;
-        lock(&self.ledger).current().bytes_d2h += src.bytes;
-        Ok(())
+    /// Several reads with one wait.
+    pub(crate) fn download_many(&self, mut reads: Vec<Read<'_>>) -> Result<()> {
+        reads.retain(|read| !read.out.is_empty());
+        let bytes = reads.iter().map(|read| read.src.bytes).sum();
+        if bytes == 0 {
+            return self.wait();
+        }
+        let inner = &self.context.inner;
+        let limit = inner.wait_limit();
+        let tag = self.tag(&Operation::transfer("copy d2h", bytes));
+        self.waiting(bytes, || {
+            inner.injected_wait_fault(limit, || inner.driver.download_many(&mut reads, limit, tag))
+        })
     }
 
     fn tag(&self, op: &Operation) -> Tag {

@@ -33,7 +33,7 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         unified: true,
         double_precision: true,
         cache: CACHE,
-        max_kept_codewords: u64::MAX,
+        max_kept_codewords: Some(u64::MAX),
         transcript_on_device: false,
         found_kernels: false,
         matrix_units: conformance,

@@ -6,7 +6,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
 use crate::device::DeviceInfo;
 use crate::device_kind::DeviceKind;
-use crate::device_profile::{DeviceProfile, Execution, KEPT_CODEWORDS};
+use crate::device_profile::{DeviceProfile, Execution};
 use crate::driver::DriverResult;
 use crate::error::{MetalError, Result};
 use crate::order::MAX_QUEUES;
@@ -187,7 +187,7 @@ impl Device {
             unified: false,
             double_precision: true,
             cache: 0,
-            max_kept_codewords: KEPT_CODEWORDS,
+            max_kept_codewords: None,
             transcript_on_device: true,
             found_kernels: true,
             // Every device that the PTX, made for sm_80, runs on.

@@ -21,7 +21,7 @@ use self::launch::{function, launch};
 use self::modules::Modules;
 use self::staging::Staging;
 use self::status::call;
-use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
+use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Read, Tag};
 use crate::device::DeviceInfo;
 use crate::error::Result;
 use crate::kernel::KernelSpec;
@@ -320,6 +320,25 @@ impl Driver for CudaDriver {
         // The queues are not locked while waiting: another thread may go on encoding.
         self.timed(tag, || self.staging.download(self, src, out, limit))?;
         lock(&self.queues).ended(before);
+        Ok(())
+    }
+
+    fn download_many(&self, reads: &mut [Read<'_>], limit: Duration, tag: Tag) -> DriverResult {
+        self.device.enter()?;
+        if !staging::fits(reads) {
+            for read in reads {
+                self.download(read.src, read.out, limit, tag)?;
+            }
+            return Ok(());
+        }
+        let mut before = None;
+        for read in reads.iter() {
+            before = Some(self.place_copy(Access::read(&read.src), 0)?.1);
+        }
+        self.timed(tag, || self.staging.download_together(self, reads, limit))?;
+        if let Some(before) = before {
+            lock(&self.queues).ended(before);
+        }
         Ok(())
     }
 

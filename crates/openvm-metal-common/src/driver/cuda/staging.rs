@@ -12,7 +12,7 @@ use super::status::call;
 use super::CudaDriver;
 use crate::device_kind::DeviceKind;
 use crate::driver::cpu::copy_bytes;
-use crate::driver::{DriverResult, Fault};
+use crate::driver::{DriverResult, Fault, Read};
 use crate::error::MetalError;
 use crate::lock;
 use crate::memory::{Segment, Span};
@@ -129,6 +129,23 @@ fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
     }
 }
 
+/// Where each of several reads lies in one half, and where the last one ends.
+fn places<'a>(reads: &'a [Read<'_>]) -> impl Iterator<Item = usize> + 'a {
+    reads.iter().scan(0, |end: &mut usize, read| {
+        let start = end.next_multiple_of(64);
+        *end = start + read.out.len();
+        Some(start)
+    })
+}
+
+/// Whether [`Staging::download_together`] can take so much.
+pub(super) fn fits(reads: &[Read<'_>]) -> bool {
+    let ends = places(reads)
+        .zip(reads)
+        .map(|(at, read)| at + read.out.len());
+    ends.last().is_none_or(|end| end <= HALF)
+}
+
 impl Staging {
     /// Copies host data to the device in the order of the stream, one always used for large uploads or the main one;
     /// the host data are free when this returns.
@@ -164,6 +181,35 @@ impl Staging {
             call("cuMemcpyHtoDAsync", status)?;
             done += bytes;
             pair.used = (pair.used + bytes).next_multiple_of(64).min(HALF);
+        }
+        Ok(())
+    }
+
+    /// Copies what [`fits`] to the host after everything in the main stream; waits once.
+    pub fn download_together(
+        &self,
+        driver: &CudaDriver,
+        reads: &mut [Read<'_>],
+        limit: Duration,
+    ) -> DriverResult {
+        let mut pair = lock(&self.down);
+        let pair = get(&mut pair)?;
+        let start = pair.half_start(0);
+        for (at, read) in places(reads).zip(reads.iter()) {
+            debug_assert!(read.out.len() as u64 <= read.src.bytes);
+            // SAFETY: the half is free, `fits` found the place inside it; the bytes lie inside the span.
+            let status = unsafe {
+                let (to, from) = (start.add(at), read.src.address());
+                sys::cuMemcpyDtoHAsync_v2(to.cast(), from, read.out.len(), driver.main())
+            };
+            call("cuMemcpyDtoHAsync", status)?;
+        }
+        pair.busy[0] = Some(driver.events.record(driver.main())?);
+        pair.free(driver, 0, limit)?;
+        let places: Vec<usize> = places(reads).collect();
+        for (at, read) in places.into_iter().zip(reads) {
+            let target = read.out.as_mut_ptr() as u64;
+            copy_bytes(start as u64 + at as u64, target, read.out.len() as u64);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::trial;
 use super::Device;
 use crate::device::DeviceInfo;
 use crate::device_kind::DeviceKind;
-use crate::device_profile::{DeviceProfile, Execution, APPLE_THREADS_PER_CORE, KEPT_CODEWORDS};
+use crate::device_profile::{DeviceProfile, Execution, APPLE_THREADS_PER_CORE};
 use crate::driver::apple::remedy;
 use crate::driver::origin::Origin;
 use crate::error::{MetalError, Result};
@@ -119,7 +119,7 @@ pub(super) fn info(
         unified: device.hasUnifiedMemory(),
         double_precision: false,
         cache: 0,
-        max_kept_codewords: KEPT_CODEWORDS,
+        max_kept_codewords: None,
         transcript_on_device: true,
         found_kernels: false,
         matrix_units: device.supportsFamily(SIMDGROUP_MATRICES),

@@ -1,0 +1,65 @@
+//! Poseidon2 of single states on the host: the transcript's permutation, one after the other.
+//!
+//! A proof absorbs every opening into the transcript, some thousand permutations of which each waits for the one before. What counts
+//! is the time of one, not how many a processor does side by side. With AVX-512 the sixteen elements of a state are lanes; elsewhere
+//! Plonky3's permutation is used. The results are the same.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(test)]
+mod tests;
+
+use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+use p3_baby_bear::Poseidon2BabyBear;
+use p3_field::PrimeCharacteristicRing;
+use p3_symmetric::{CryptographicPermutation, Permutation};
+
+use crate::prelude::F;
+
+/// Elements of a state.
+pub(crate) const WIDTH: usize = 16;
+
+/// Poseidon2 over BabyBear, width 16, with the constants of OpenVM's transcripts or those of the given permutation.
+#[derive(Clone, Debug)]
+pub(crate) enum HostPoseidon2 {
+    /// On vectors of the processor.
+    #[cfg(target_arch = "x86_64")]
+    Vector(avx512::Permuter),
+    /// As Plonky3 does it.
+    Scalar(Poseidon2BabyBear<WIDTH>),
+}
+
+impl HostPoseidon2 {
+    /// The permutation of OpenVM's transcripts.
+    pub fn new() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(permuter) = avx512::Permuter::new() {
+            return Self::Vector(permuter);
+        }
+        Self::Scalar(poseidon2_perm().clone())
+    }
+}
+
+impl From<Poseidon2BabyBear<WIDTH>> for HostPoseidon2 {
+    /// The fast form of `given` if it has OpenVM's constants, which its value of one state tells.
+    fn from(given: Poseidon2BabyBear<WIDTH>) -> Self {
+        let state: [F; WIDTH] = std::array::from_fn(F::from_usize);
+        let fast = Self::new();
+        match fast.permute(state) == given.permute(state) {
+            true => fast,
+            false => Self::Scalar(given),
+        }
+    }
+}
+
+impl Permutation<[F; WIDTH]> for HostPoseidon2 {
+    fn permute_mut(&self, state: &mut [F; WIDTH]) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Vector(permuter) => permuter.permute(state),
+            Self::Scalar(given) => given.permute_mut(state),
+        }
+    }
+}
+
+impl CryptographicPermutation<[F; WIDTH]> for HostPoseidon2 {}

@@ -18,6 +18,6 @@ pub mod params;
 mod ty;
 
 pub use epsilon::Epsilon;
-pub use operation::{Constant, Form, Operation, Sharing};
+pub use operation::{Constant, Form, InPlace, Operation};
 pub use ops::{BinaryOp, LossOp, MapOp, ReduceOp};
 pub use ty::Ty;

@@ -11,11 +11,11 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
-mod extremes;
 mod graph;
 mod interrupt;
 mod names;
 mod ops;
+mod positions;
 mod process;
 mod program;
 mod scans;
@@ -28,8 +28,6 @@ mod _hologram {
     use super::buffer::PyBuffer;
     #[pymodule_export]
     use super::executor::{backends, PyExecutor};
-    #[pymodule_export]
-    use super::extremes::extreme_positions;
     #[pymodule_export]
     use super::graph::alone::PyAlone;
     #[pymodule_export]
@@ -50,9 +48,11 @@ mod _hologram {
     use super::graph::value::{number, step, PyValue};
     #[pymodule_export]
     use super::ops::{
-        binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, reduce, scalar, softmax,
-        unary,
+        binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, operations, reduce,
+        scalar, softmax, unary,
     };
+    #[pymodule_export]
+    use super::positions::positions;
     #[pymodule_export]
     use super::program::PyProgram;
     #[pymodule_export]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._hologram import extreme_positions, scan
+from .._hologram import positions, scan
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array, Fold, Value, into, step
@@ -173,7 +173,7 @@ def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool
     made = core.new(x.device, tuple(shape), dtypes.int64)
     storage, offset, strides = x.data()
     target = made.data()[0].buffer
-    extreme_positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
+    positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
     return made
 
 

@@ -20,6 +20,7 @@ pub mod ops;
 pub mod positions;
 pub mod scans;
 mod shared;
+pub mod sorting;
 mod stats;
 mod tensor;
 

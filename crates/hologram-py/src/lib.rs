@@ -19,6 +19,7 @@ mod positions;
 mod process;
 mod program;
 mod scans;
+mod sorting;
 mod view;
 
 /// The module `hologram._hologram`.
@@ -57,6 +58,8 @@ mod _hologram {
     use super::program::PyProgram;
     #[pymodule_export]
     use super::scans::scan;
+    #[pymodule_export]
+    use super::sorting::sort_rows;
 
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

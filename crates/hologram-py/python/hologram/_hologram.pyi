@@ -383,6 +383,11 @@ def scan(
 ) -> None:
     """Writes the "sum", "product", "minimum" or "maximum" of the elements up to each along an axis, converted to the target's type."""
 
+def sort_rows(
+    ex: Executor, order: bool, descending: bool, rows: int, cols: int, source: tuple[Buffer, int], target: tuple[Buffer, int]
+) -> None:
+    """Writes the elements of each row in order, or the int64 indices that put them in order; equal elements keep theirs."""
+
 def operations() -> list[tuple[str, list[str], str]]:
     """The table of operations on buffers: instruction, names of the operation that it may have, what it computes."""
 

@@ -1,6 +1,6 @@
 //! Tests: the documentation names every instruction and operation, and its program is valid.
 
-use hologram_kernels::{Operation, Sharing};
+use hologram_kernels::{InPlace, Operation};
 
 use crate::isa::{
     BinaryOp, Condition, Instruction, LossOp, MapOp, MemoryScope, ReduceOp, Register, Ty,
@@ -46,12 +46,12 @@ fn operations() -> String {
             .map(|word| format!(".{}", word.to_uppercase()))
             .collect();
         let operands = [form.text, form.constants].concat().join(", ");
-        let shared = match (form.sharing, form.operands) {
-            (Sharing::None, _) | (Sharing::Each, [_]) => "",
-            (Sharing::First, [_, first, ..]) => &format!("`{first}`"),
-            (Sharing::First, _) => "",
-            (Sharing::Each, _) => "each operand",
-            (Sharing::Any, _) => "any part",
+        let shared = match (form.in_place, form.operands) {
+            (InPlace::None, _) | (InPlace::Each, [_]) => "",
+            (InPlace::First, [_, first, ..]) => &format!("`{first}`"),
+            (InPlace::First, _) => "",
+            (InPlace::Each, _) => "each operand",
+            (InPlace::Any, _) => "any part",
         };
         table += &format!(
             "| `{}{words} {operands}` | {} | {shared} |\n",

@@ -32,6 +32,7 @@ pub use backend::Backend;
 pub use error::{BackendError, Fault, FaultKind, Result};
 pub use handle::{BufferHandle, PoolHandle, Ticket};
 pub use hologram_kernels::host::expression;
+pub use hologram_kernels::{Form, Operation};
 pub use intrinsics::{IntrinsicCall, Operand, OperandUse, Operands};
 pub use isa::{
     Address, BinaryOp, Category, Condition, Epsilon, Instruction, Label, LossOp, MapOp,

@@ -15,11 +15,12 @@ mod element;
 mod error;
 mod executor;
 pub mod expression;
-pub mod extremes;
 mod layout;
 pub mod ops;
+pub mod positions;
 pub mod scans;
 mod shared;
+pub mod sorting;
 mod stats;
 mod tensor;
 

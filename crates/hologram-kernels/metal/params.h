@@ -21,3 +21,10 @@ struct GemmParams {
 struct OctetParams {
     uint rows, cols;
 };
+struct SortParams {
+    ulong first;
+    uint cols, run, kind, flip;
+};
+struct WidenParams {
+    ulong first, count;
+};

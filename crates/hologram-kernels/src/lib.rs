@@ -15,9 +15,11 @@ pub mod legality;
 mod operation;
 mod ops;
 pub mod params;
+mod sorting;
 mod ty;
 
 pub use epsilon::Epsilon;
-pub use operation::{Constant, Form, Operation, Sharing};
+pub use operation::{Constant, Form, InPlace, Operation};
 pub use ops::{BinaryOp, LossOp, MapOp, ReduceOp};
+pub use sorting::Sorting;
 pub use ty::Ty;

@@ -11,7 +11,7 @@ use crate::{BinaryOp, Epsilon, LossOp, MapOp, ReduceOp, Ty};
 /// - `{constant: type = kind}`: constants, with their [`Constant`](crate::Constant);
 /// - `text (operand)`: the operands in the order of the instruction;
 /// - `types expression`: whether the types are allowed, a `Result` as [`legality`](crate::legality) gives;
-/// - `shares which`: the [`Sharing`](crate::Sharing).
+/// - `in place which`: the [`InPlace`](crate::InPlace).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! whole_buffer_operations {
@@ -37,7 +37,7 @@ macro_rules! whole_buffer_operations {
                 /// Columns of `a`, rows of `b`.
                 k: u32 = Extent
             }
-            text (a, b, c) types any_float(ty), shares None;
+            text (a, b, c) types any_float(ty), in place None;
 
             /// `dst[i]` = `op` of `src[i]`.
             129 "map" Map ParallelMap [op: MapOp, ty: Ty]
@@ -51,7 +51,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements.
                 count: u64 = Count
             }
-            text (dst, src) types map_types(op, ty), shares Each;
+            text (dst, src) types map_types(op, ty), in place Each;
 
             /// `dst[i]` = `a[i]` `op` `b[i]`.
             130 "map2" MapBinary ParallelMapBinary [op: BinaryOp, ty: Ty]
@@ -67,7 +67,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements.
                 count: u64 = Count
             }
-            text (dst, a, b) types binary_types(op, ty), shares Each;
+            text (dst, a, b) types binary_types(op, ty), in place Each;
 
             /// `dst[0]` = fold of `src`; the order of float sums and products is not defined.
             131 "reduce" Reduce ParallelReduce [op: ReduceOp, ty: Ty]
@@ -81,7 +81,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements of `src`.
                 count: u64 = Count
             }
-            text (dst, src) types Ok(()), shares Any;
+            text (dst, src) types Ok(()), in place Any;
 
             /// Each row of `src`: (x - mean) / sqrt(variance + `epsilon`) * `gamma` + `beta`; the variance is over `cols`.
             132 "layer_norm" LayerNorm LayerNorm [ty: Ty]
@@ -103,7 +103,7 @@ macro_rules! whole_buffer_operations {
                 /// Finite and not negative.
                 epsilon: Epsilon = Tolerance
             }
-            text (dst, src, gamma, beta) types any_float(ty), shares First;
+            text (dst, src, gamma, beta) types any_float(ty), in place First;
 
             /// Each row: exp(x - max) / sum of them.
             133 "softmax" Softmax Softmax [ty: Ty]
@@ -119,7 +119,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements of a row.
                 cols: u32 = Extent
             }
-            text (dst, src) types any_float(ty), shares Each;
+            text (dst, src) types any_float(ty), in place Each;
 
             /// `dst[i]` = `src[i]` `op` `value`.
             134 "map_scalar" MapScalar ParallelMapScalar [op: BinaryOp, ty: Ty]
@@ -135,7 +135,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements.
                 count: u64 = Count
             }
-            text (dst, src) types binary_types(op, ty), shares Each;
+            text (dst, src) types binary_types(op, ty), in place Each;
 
             /// `dst[i]` = `low` where `src[i]` is less, else `high` where it is greater, else `src[i]`.
             135 "clip" Clip Clip [ty: Ty]
@@ -153,7 +153,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements.
                 count: u64 = Count
             }
-            text (dst, src) types Ok(()), shares Each;
+            text (dst, src) types Ok(()), in place Each;
 
             /// `dst[i]` = `value`.
             136 "fill" Fill Fill [ty: Ty]
@@ -167,7 +167,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements.
                 count: u64 = Count
             }
-            text (dst) types Ok(()), shares Each;
+            text (dst) types Ok(()), in place Each;
 
             /// `dst[0]` = a mean loss of `predicted` and `target`.
             137 "loss" Loss Loss [op: LossOp, ty: Ty]
@@ -183,7 +183,7 @@ macro_rules! whole_buffer_operations {
                 /// Elements of each.
                 count: u64 = Count
             }
-            text (dst, predicted, target) types any_float(ty), shares Any;
+            text (dst, predicted, target) types any_float(ty), in place Any;
         }
     };
 }
@@ -203,7 +203,7 @@ pub enum Constant {
 
 /// Which bytes that are read may be written as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sharing {
+pub enum InPlace {
     /// None.
     None,
     /// Those of the first operand that is read, if its extent is exactly that of the written one.
@@ -221,6 +221,8 @@ pub struct Form {
     pub mnemonic: &'static str,
     /// Words behind it.
     pub words: &'static [&'static str],
+    /// What each of the words may be.
+    pub choices: &'static [&'static [&'static str]],
     /// Operands, the written one first.
     pub operands: &'static [&'static str],
     /// Constants, in their order.
@@ -230,7 +232,7 @@ pub struct Form {
     /// What is computed.
     pub meaning: &'static str,
     /// What may be in place.
-    pub sharing: Sharing,
+    pub in_place: InPlace,
 }
 
 macro_rules! operation {
@@ -242,7 +244,7 @@ macro_rules! operation {
             [$($word:ident: $word_ty:ty),*]
             ($($(#[$operand_doc:meta])* $operand:ident: $length:expr),*)
             {$($(#[$constant_doc:meta])* $constant:ident: $constant_ty:ty = $kind:ident),*}
-            text ($($text:ident),*) types $types:expr, shares $sharing:ident;
+            text ($($text:ident),*) types $types:expr, in place $in_place:ident;
         )*
     ) => {
         /// One operation on whole buffers. Matrices are dense and row-major. The operands are, in this order,
@@ -265,11 +267,12 @@ macro_rules! operation {
                 Form {
                     mnemonic: $mnemonic,
                     words: &[$(stringify!($word)),*],
+                    choices: &[$(<$word_ty>::NAMES),*],
                     operands: &[$(stringify!($operand)),*],
                     constants: &[$(stringify!($constant)),*],
                     text: &[$(stringify!($text)),*],
                     meaning: concat!($($doc),*),
-                    sharing: Sharing::$sharing,
+                    in_place: InPlace::$in_place,
                 },
             )*];
 

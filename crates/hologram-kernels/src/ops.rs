@@ -14,6 +14,9 @@ macro_rules! named_codes {
             /// All values, in the order of their codes.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// Their names.
+            pub const NAMES: &'static [&'static str] = &[$($text,)*];
+
             /// Name in assembly.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }

@@ -109,3 +109,29 @@ pub struct OctetParams {
     /// Its columns.
     pub cols: u32,
 }
+
+/// Of sorts of the rows of a matrix.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SortParams {
+    /// First tile of the launch, of all tiles of all rows.
+    pub first: u64,
+    /// Elements of a row.
+    pub cols: u32,
+    /// Tiles of each of the runs that are merged.
+    pub run: u32,
+    /// What the words are: 0 unsigned, 1 signed, 2 floats.
+    pub kind: u32,
+    /// All bits to sort the other way, else 0.
+    pub flip: u32,
+}
+
+/// Of indices that are written as words of 64 bits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct WidenParams {
+    /// First index of the launch.
+    pub first: u64,
+    /// Indices in all.
+    pub count: u64,
+}

@@ -49,6 +49,11 @@ impl Ty {
         Self::F64,
     ];
 
+    /// Their names.
+    pub const NAMES: &'static [&'static str] = &[
+        "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+    ];
+
     /// Size in bytes: 1, 2, 4 or 8.
     pub const fn size(self) -> usize {
         match self {
@@ -99,20 +104,7 @@ impl Ty {
 
     /// Name in assembly, such as `i32` or `bf16`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::I8 => "i8",
-            Self::I16 => "i16",
-            Self::I32 => "i32",
-            Self::I64 => "i64",
-            Self::U8 => "u8",
-            Self::U16 => "u16",
-            Self::U32 => "u32",
-            Self::U64 => "u64",
-            Self::F16 => "f16",
-            Self::Bf16 => "bf16",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// The type called `name`.

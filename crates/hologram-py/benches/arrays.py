@@ -1,8 +1,10 @@
-"""`hologram.array` against NumPy and numexpr, or against CuPy, in the same run; prints a Markdown table.
+"""`hologram.array` against NumPy with numexpr, CuPy and PyTorch in the same run; prints a Markdown table.
 
-    python benches/arrays.py [--device cpu|metal|cuda] [--peer numpy|cupy] [--elements 1000000] [--turns 5]
+    python benches/arrays.py [--device cpu|metal|cuda] [--peer numpy cupy torch] [--elements 1000000] [--turns 5]
 
-A time is the median over turns of the shortest of each turn; the sides take turns. Results are compared before.
+A time is the median over turns of the shortest of each turn; the sides take turns. Results are compared before. Peers are
+those that are named; `--peer all` are those that are installed. PyTorch runs operation by operation, as the others do; its
+`sort` gives the order as well.
 """
 
 import argparse
@@ -39,7 +41,7 @@ def medians(works, turns, seconds):
 class NumPy:
     """NumPy, and numexpr for what it can."""
 
-    def __init__(self):
+    def __init__(self, device):
         self.numexpr = importlib.import_module("numexpr")
         self.numexpr.set_num_threads(self.numexpr.detect_number_of_cores())
         self.module = np
@@ -49,11 +51,14 @@ class NumPy:
     def synchronize(self):
         pass
 
+    def to_numpy(self, x):
+        return np.asarray(x)
+
 
 class CuPy:
     """CuPy by NumPy's names, on the default stream of the first GPU."""
 
-    def __init__(self):
+    def __init__(self, device):
         self.module = self
         self.numexpr = None
         self.cupy = importlib.import_module("cupy")
@@ -71,6 +76,70 @@ class CuPy:
 
     def synchronize(self):
         self.cupy.cuda.Stream.null.synchronize()
+
+    def to_numpy(self, x):
+        return self.cupy.asnumpy(x)
+
+
+class PyTorch:
+    """PyTorch by NumPy's names, on the processor, the first NVIDIA GPU, or the Apple GPU."""
+
+    def __init__(self, device):
+        self.module = self
+        self.numexpr = None
+        self.torch = importlib.import_module("torch")
+        self.device = {"cuda": "cuda", "metal": "mps"}.get(device.split(":")[0], "cpu")
+        # Nothing here asks for gradients, and products are those of float32.
+        self.torch.set_grad_enabled(False)
+        self.torch.set_float32_matmul_precision("highest")
+        threads = f" on {self.torch.get_num_threads()} threads" if self.device == "cpu" else ""
+        self.names = f"PyTorch {self.torch.__version__}{threads}"
+
+    def __getattr__(self, name):
+        return getattr(self.torch, name)
+
+    def asarray(self, x, copy=False):
+        return x.clone() if copy else self.torch.from_numpy(np.ascontiguousarray(x)).to(self.device)
+
+    def astype(self, x, dtype):
+        return x.to(dtype)
+
+    def full(self, n, value, dtype):
+        return self.torch.full((n,), value, dtype=dtype, device=self.device)
+
+    def max(self, x, axis=None, keepdims=False):
+        return self.torch.max(x) if axis is None else self.torch.amax(x, axis, keepdims)
+
+    def var(self, x):
+        return self.torch.var(x, correction=0)
+
+    def cumulative_sum(self, x):
+        return self.torch.cumsum(x, 0)
+
+    def sort(self, x):
+        return self.torch.sort(x).values
+
+    def synchronize(self):
+        if self.device != "cpu":
+            getattr(self.torch, self.device).synchronize()
+
+    def to_numpy(self, x):
+        return x.cpu().numpy()
+
+
+PEERS = {"numpy": NumPy, "cupy": CuPy, "torch": PyTorch}
+
+
+def peers_of(names, device):
+    """The peers that were asked for; of all, those that are there."""
+    found = []
+    for name in PEERS if "all" in names else dict.fromkeys(names):
+        try:
+            found.append(PEERS[name](device))
+        except ImportError:
+            if "all" not in names:
+                raise
+    return found
 
 
 def gelu(m, x):
@@ -155,7 +224,7 @@ def rows(n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--peer", default="numpy", choices=["numpy", "cupy"])
+    parser.add_argument("--peer", nargs="+", default=["numpy"], choices=[*PEERS, "all"])
     parser.add_argument("--elements", type=int, default=1_000_000)
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.1, help="of each side in each turn")
@@ -166,26 +235,25 @@ def main():
         global clock
         clock = time.thread_time
 
-    peer = NumPy() if options.peer == "numpy" else CuPy()
     with hologram.device(options.device) as device:
         executor = device.executor
-        print(f"{executor.device}; {options.elements:,} elements of float32 unless said otherwise; {peer.names};")
-        other = peer.names.split()[0]
-        last = (" numexpr |", "---|") if peer.numexpr else ("", "")
-        print(f"microseconds\n\n| operation | hologram | {other} | of its time |{last[0]}\n|---|---|---|---|{last[1]}")
+        peers = peers_of(options.peer, executor.backend)
+        numexpr = next((peer.numexpr for peer in peers if peer.numexpr), None)
+        names = "; ".join(peer.names for peer in peers)
+        print(f"{executor.device}; {options.elements:,} elements of float32 unless said otherwise; {names};\nmicroseconds\n")
+        heads = ["operation", "hologram"]
+        for peer in peers:
+            heads += [peer.names.split()[0], "of its time"]
+        heads += ["numexpr"] if numexpr else []
+        print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
         for name, fused, work, arrays, text in rows(options.elements):
             if options.only not in name:
                 continue
             ours = [hologram.asarray(a) for a in arrays]
-            theirs = [peer.asarray(a) for a in arrays]
 
             def mine():
                 work(hp, *ours).compute()
                 executor.synchronize()
-
-            def peers():
-                work(peer.module, *theirs)
-                peer.synchronize()
 
             wide = name.startswith("cumulative")
             # Sums one after the other in float32 are far from what they should be.
@@ -194,15 +262,30 @@ def main():
             found = np.array(work(hp, *ours))
             assert found.shape == expected.shape and found.dtype == expected.dtype, name
             scale = float(np.abs(expected).max(initial=0)) if expected.dtype.kind == "f" else 0
-            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5 * scale, err_msg=name)
-            works = [mine, peers]
-            if peer.numexpr and text:
-                names = dict(zip("xy", arrays))
-                works.append(lambda: peer.numexpr.evaluate(text, names))
-            a, b, *rest = medians(works, options.turns, options.seconds)
-            third = (f" {rest[0] * 1e6:,.0f} |" if rest else " |") if peer.numexpr else ""
-            mark = " (fused)" if fused else ""
-            print(f"| {name}{mark} | {a * 1e6:,.0f} | {b * 1e6:,.0f} | {a / b:.2f} |{third}", flush=True)
+            near = {"rtol": 1e-3, "atol": 1e-5 * scale}
+            np.testing.assert_allclose(found, expected, err_msg=name, **near)
+            works = [mine]
+            for peer in peers:
+                theirs = [peer.asarray(a) for a in arrays]
+
+                def others(peer=peer, theirs=theirs):
+                    result = work(peer.module, *theirs)
+                    peer.synchronize()
+                    return result
+
+                if not wide:
+                    given = peer.to_numpy(others())
+                    np.testing.assert_allclose(given, expected, err_msg=f"{name} by {peer.names}", **near)
+                works.append(others)
+            if numexpr and text:
+                local = dict(zip("xy", arrays))
+                works.append(lambda: numexpr.evaluate(text, local))
+            first, *rest = medians(works, options.turns, options.seconds)
+            cells = [name + (" (fused)" if fused else ""), f"{first * 1e6:,.0f}"]
+            for time_of_peer in rest[: len(peers)]:
+                cells += [f"{time_of_peer * 1e6:,.0f}", f"{first / time_of_peer:.2f}"]
+            cells += [f"{t * 1e6:,.0f}" for t in rest[len(peers) :]] or ([""] if numexpr else [])
+            print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,14 +11,15 @@ mod dlpack;
 mod dtype;
 mod errors;
 mod executor;
-mod extremes;
 mod graph;
 mod interrupt;
 mod names;
 mod ops;
+mod positions;
 mod process;
 mod program;
 mod scans;
+mod sorting;
 mod view;
 
 /// The module `hologram._hologram`.
@@ -28,8 +29,6 @@ mod _hologram {
     use super::buffer::PyBuffer;
     #[pymodule_export]
     use super::executor::{backends, PyExecutor};
-    #[pymodule_export]
-    use super::extremes::extreme_positions;
     #[pymodule_export]
     use super::graph::alone::PyAlone;
     #[pymodule_export]
@@ -50,13 +49,17 @@ mod _hologram {
     use super::graph::value::{number, step, PyValue};
     #[pymodule_export]
     use super::ops::{
-        binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, reduce, scalar, softmax,
-        unary,
+        binary, cast, clip, copy, gemm, gemm_at, layer_norm, loss, matvec, operations, reduce,
+        scalar, softmax, unary,
     };
+    #[pymodule_export]
+    use super::positions::positions;
     #[pymodule_export]
     use super::program::PyProgram;
     #[pymodule_export]
     use super::scans::scan;
+    #[pymodule_export]
+    use super::sorting::sort_rows;
 
     #[pymodule_init]
     fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

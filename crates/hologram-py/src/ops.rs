@@ -1,6 +1,6 @@
-//! Operations by name; `hologram.ops` has one function for each.
+//! Operations by name; `hologram.ops` has one function for each, which a test compares with [`operations`].
 
-use hologram_backends::{BinaryOp, LossOp, MapOp, ReduceOp};
+use hologram_backends::{BinaryOp, LossOp, MapOp, Operation, ReduceOp};
 use hologram_core::ops::raw;
 use hologram_core::{strided, DynBuffer, Executor};
 use pyo3::prelude::*;
@@ -50,6 +50,18 @@ fn first(py: Python<'_>, buffer: &DynBuffer) -> PyResult<Py<PyAny>> {
     py.detach(|| buffer.read_bytes(0, &mut bytes[..size]))
         .or_raise()?;
     dtype::from_bits(py, buffer.ty(), u64::from_le_bytes(bytes))
+}
+
+/// The table of whole-buffer operations: mnemonic, names of the operation that it may have, what it computes.
+#[pyfunction]
+pub fn operations() -> Vec<(&'static str, Vec<&'static str>, &'static str)> {
+    let row = |form: &hologram_backends::Form| {
+        let mut words = std::iter::zip(form.words, form.choices);
+        let named = words.find(|(&word, _)| word == "op");
+        let names = named.map_or_else(Vec::new, |(_, names)| names.to_vec());
+        (form.mnemonic, names, form.meaning.trim())
+    };
+    Operation::FORMS.iter().map(row).collect()
 }
 
 #[pyfunction]

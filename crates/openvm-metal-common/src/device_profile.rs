@@ -52,6 +52,9 @@ pub struct DeviceProfile {
     pub max_buffer: u64,
     /// Host and device share one memory, so host views need no copy.
     pub unified: bool,
+    /// A kernel that has an address reaches the memory there, whatever it was given: processors, NVIDIA GPUs, and Apple GPUs but for
+    /// those of virtual machines.
+    pub addresses: bool,
     /// Kernels may compute in 64-bit floating point.
     pub double_precision: bool,
     /// Data of up to this size stays near the cores from one dispatch to the next; 0 where passes over

@@ -39,6 +39,7 @@ const APPLE: DeviceProfile = DeviceProfile {
     budget: 0,
     max_buffer: 0,
     unified: true,
+    addresses: true,
     double_precision: false,
     cache: 0,
     max_kept_codewords: None,
@@ -109,13 +110,16 @@ const PROFILES: &[DeviceProfile] = &[
         [96 * GIB, 72 * GIB, 54 * GIB],
         [340, 410],
     ),
-    // A virtual machine of 7 GB on an M1.
-    apple(
-        "mac-runner",
-        8,
-        [7 * GIB, 5 * GIGA, 3_700_000_000],
-        [65, 68],
-    ),
+    // A virtual machine of 7 GB on an M1, whose GPU is of no family of Metal 3.
+    DeviceProfile {
+        addresses: false,
+        ..apple(
+            "mac-runner",
+            8,
+            [7 * GIB, 5 * GIGA, 3_700_000_000],
+            [65, 68],
+        )
+    },
     H100,
 ];
 

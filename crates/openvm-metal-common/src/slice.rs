@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::allocation::Allocation;
 use crate::context::MetalContext;
-use crate::device_kind::DeviceKind;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
 use crate::memory::Span;
@@ -59,13 +58,19 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
             .span(self.offset, (self.len * size_of::<T>()) as u64)
     }
 
-    /// Address of the first byte, where a kernel that has it reaches the memory, whatever it was given: on processors and NVIDIA
-    /// GPUs. A kernel that does so says with [`KernelCall::reaches`](crate::KernelCall::reaches) what it touches.
+    /// Address of the first byte for kernels, where one that has it reaches the memory, whatever it was given
+    /// ([`DeviceProfile::addresses`](crate::DeviceProfile::addresses)). A kernel that does so says with
+    /// [`KernelCall::reaches`](crate::KernelCall::reaches) what it touches: on Apple GPUs it reaches nothing else.
     pub fn address(&self) -> Option<u64> {
-        match self.context().info().kind {
-            DeviceKind::Metal => None,
-            DeviceKind::Cpu | DeviceKind::Cuda => Some(self.span().address()),
-        }
+        let profile = self.context().device_profile();
+        profile.addresses.then(|| self.span().reached())
+    }
+
+    /// Address of the first byte for the host; `None` on devices with memory of their own. What is there is known after
+    /// [`CommandStream::wait`](crate::CommandStream::wait).
+    pub fn host_address(&self) -> Option<u64> {
+        let profile = self.context().device_profile();
+        profile.unified.then(|| self.span().address())
     }
 
     /// A range of it.

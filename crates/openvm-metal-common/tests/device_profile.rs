@@ -46,6 +46,7 @@ fn every_profile_is_complete_and_plausible() {
         assert_eq!(p.vectors, *name == "cpu", "{p:?}");
         assert_eq!(p.found_kernels, *name == "h100-80gb", "{p:?}");
         assert_eq!(p.matrix_units, *name != "cpu", "{p:?}");
+        assert_eq!(p.addresses, *name != "mac-runner", "{p:?}");
         if apple {
             // The largest buffer of an Apple GPU is three quarters of the working set.
             let ratio = p.max_buffer as f64 / p.working_set as f64;

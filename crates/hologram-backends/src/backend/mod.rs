@@ -2,6 +2,7 @@
 
 pub mod launch;
 pub(crate) mod slots;
+pub mod sorting;
 pub(crate) mod tickets;
 pub mod views;
 
@@ -15,6 +16,7 @@ use crate::handle::{BufferHandle, PoolHandle, Ticket};
 use crate::intrinsics::IntrinsicCall;
 use crate::program::Program;
 use launch::{ExecutionParams, LaunchConfig};
+use sorting::{Rows, Sorted, Sorting};
 use views::ExpressionViews;
 
 /// Memory and execution of programs on one device; object-safe.
@@ -91,6 +93,24 @@ pub trait Backend: Send {
     ) -> Result<()> {
         let _ = (expression, views);
         let message = "expressions are computed on the host's memory here";
+        Err(BackendError::UnsupportedOperation(message.into()))
+    }
+
+    /// Starts a stable sort of rows on devices with memory of their own; where [`Backend::host_pointer`] gives places, the host
+    /// sorts there. The target may be the source where values are written, and overlaps nothing of it otherwise.
+    ///
+    /// # Errors
+    /// Elements of less than 32 bits, rows of 2^31 elements and more; an unknown handle, rows past the end of a buffer, the device's
+    /// own.
+    fn sort(
+        &mut self,
+        sorting: &Sorting,
+        sorted: Sorted,
+        source: Rows,
+        target: Rows,
+    ) -> Result<()> {
+        let _ = (sorting, sorted, source, target);
+        let message = "sorts are the host's here";
         Err(BackendError::UnsupportedOperation(message.into()))
     }
 

@@ -19,7 +19,7 @@ pub enum FoldForm {
     /// The fold of all elements along the folded dimensions.
     #[default]
     Value,
-    /// The indices of the first largest or smallest elements, `i64`; of types of up to 32 bits.
+    /// The positions of the first largest or smallest elements, `i64`; of types of up to 32 bits.
     Position,
     /// The fold of the elements up to each, along one dimension.
     Scan,

@@ -18,7 +18,7 @@ macro_rules! call {
             [$($word:ident: $word_ty:ty),*]
             ($($(#[$operand_doc:meta])* $operand:ident: $length:expr),*)
             {$($(#[$constant_doc:meta])* $constant:ident: $constant_ty:ty = $kind:ident),*}
-            text ($($text:ident),*) types $types:expr, shares $sharing:ident;
+            text ($($text:ident),*) types $types:expr, in place $in_place:ident;
         )*
     ) => {
         /// One operation on whole buffers. Matrices are dense and row-major.

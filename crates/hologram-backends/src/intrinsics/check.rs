@@ -1,6 +1,6 @@
 //! What a call must satisfy before it runs.
 
-use hologram_kernels::Sharing;
+use hologram_kernels::InPlace;
 
 use super::call::IntrinsicCall;
 use super::operand::OperandUse;
@@ -91,11 +91,11 @@ impl IntrinsicCall {
     /// Whether the written operand may share bytes with read operand number `index`.
     fn may_alias(&self, index: usize, written: OperandUse, read: OperandUse) -> bool {
         let same = written.operand.root() == read.operand.root() && written.bytes == read.bytes;
-        match self.operation().form().sharing {
-            Sharing::Any => true,
-            Sharing::First => index == 0 && same,
-            Sharing::None => false,
-            Sharing::Each => same,
+        match self.operation().form().in_place {
+            InPlace::Any => true,
+            InPlace::First => index == 0 && same,
+            InPlace::None => false,
+            InPlace::Each => same,
         }
     }
 }

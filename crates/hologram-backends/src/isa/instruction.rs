@@ -49,7 +49,7 @@ macro_rules! instruction_set {
             [$($word:ident: $word_ty:ty),*]
             ($($(#[$operand_doc:meta])* $operand:ident: $length:expr),*)
             {$($(#[$constant_doc:meta])* $constant:ident: $constant_ty:ty = $kind:ident),*}
-            text ($($handle:ident),*) types $types:expr, shares $sharing:ident;
+            text ($($handle:ident),*) types $types:expr, in place $in_place:ident;
         )*
     ) => {
         /// One instruction.
@@ -207,7 +207,7 @@ macro_rules! pattern {
         $(
             $(#[doc = $doc:literal])*
             $code:literal $mnemonic:literal $operation:ident $name:ident [$($words:tt)*] ($($operands:tt)*) {$($constants:tt)*}
-            text ($($text:tt)*) types $types:expr, shares $sharing:ident;
+            text ($($text:tt)*) types $types:expr, in place $in_place:ident;
         )*
     ) => {
         /// A pattern that all whole-buffer operations match.

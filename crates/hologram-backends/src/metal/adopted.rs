@@ -7,7 +7,7 @@ use crate::error::{BackendError, Result};
 
 /// Where the host's memory is seen from.
 pub(super) struct Adopted {
-    /// Address of the store's place 0.
+    /// Address on the host of the store's place 0.
     base: usize,
     /// What launches use for themselves.
     scratch: Option<Block>,
@@ -57,8 +57,8 @@ impl Memory {
         host: &mut HostMemory,
     ) -> Result<()> {
         host.boundary()?;
-        let base = self.store.host(stream)?;
-        let base = base.ok_or_else(|| {
+        stream.wait().map_err(super::device_error)?;
+        let base = self.store.host_base().ok_or_else(|| {
             BackendError::UnsupportedOperation("the device has memory of its own".into())
         })?;
         let adopted = self.adopted.get_or_insert(Adopted {

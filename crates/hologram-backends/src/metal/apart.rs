@@ -1,4 +1,5 @@
-//! Buffers and pools each in memory of its own, for devices on which any kernel reaches all memory: processors and NVIDIA GPUs.
+//! Buffers and pools each in memory of its own, for devices whose kernels reach all memory by address: processors, NVIDIA GPUs,
+//! Apple GPUs.
 //!
 //! Kernels are given a small buffer, the origin, and add the distance to what they access. The context's pool shares
 //! segments between small blocks, uses freed memory again, and gives unused segments back to the device.
@@ -25,7 +26,7 @@ const IDLE: u64 = 128 << 20;
 /// The part of the memory that it may then hold on devices whose memory nobody else uses.
 const IDLE_SHARE: u64 = 32;
 
-/// Blocks by the address of their first byte; none are empty.
+/// Blocks by the address of their first byte for kernels; none are empty.
 pub struct Apart {
     origin: MetalBuffer<u8>,
     blocks: BTreeMap<usize, MetalBuffer<u8>>,
@@ -34,7 +35,7 @@ pub struct Apart {
     least: u64,
 }
 
-/// The address of the first byte.
+/// The address of the first byte for kernels.
 fn address(slice: MetalSlice<'_, u8>) -> Result<usize> {
     let address = slice.address().and_then(|at| usize::try_from(at).ok());
     let none = || BackendError::UnsupportedOperation("the device's memory has no addresses".into());
@@ -127,6 +128,20 @@ impl Apart {
     fn block_mut(&mut self, at: usize) -> Option<(&mut MetalBuffer<u8>, usize)> {
         let (&first, block) = self.blocks.range_mut(..=at).next_back()?;
         Some((block, at - first))
+    }
+
+    /// Address on the host of a byte of a block; `None` on devices with memory of their own.
+    pub fn host(&self, at: usize) -> Option<usize> {
+        let (block, from) = self.block(at)?;
+        let first = usize::try_from(block.as_slice().host_address()?).ok()?;
+        Some(first + from)
+    }
+
+    /// What is to be added to an address for kernels for that on the host, on a processor, where it is the same for all memory.
+    pub fn to_host(&self) -> Option<usize> {
+        let origin = self.origin.as_slice();
+        let host = usize::try_from(origin.host_address()?).ok()?;
+        Some(host.wrapping_sub(address(origin).ok()?))
     }
 
     /// All blocks.

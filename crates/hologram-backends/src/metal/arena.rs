@@ -1,4 +1,5 @@
-//! One range of device memory from which buffers and pools are cut, for devices whose kernels reach only what they are given.
+//! One range of device memory from which buffers and pools are cut, for devices whose kernels reach only what they are given: GPUs of
+//! virtual Macs.
 //!
 //! Kernels are given the whole arena, so that a program may use any number of buffers. It grows by a quarter at least:
 //! its contents are copied on the device, offsets stay. Without buffers it is small again.
@@ -49,12 +50,10 @@ impl Arena {
         self.memory.as_slice()
     }
 
-    /// All of it in the host's memory, after the work before; `None` on devices with memory of their own.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn host(&mut self, stream: &CommandStream) -> Result<Option<&mut [u8]>> {
-        self.memory.host_view_mut(stream).map_err(device_error)
+    /// Address of its first byte on the host; `None` on devices with memory of their own.
+    pub fn host(&self) -> Option<usize> {
+        let address = self.memory.as_slice().host_address()?;
+        usize::try_from(address).ok()
     }
 
     /// Offset of `size` bytes, zeroed or what was there before, taken from the smallest free range that holds them.

@@ -21,6 +21,7 @@ use super::pipeline::Pipelines;
 use super::stats::MetalStats;
 use super::unit::UnitCompiler;
 use crate::backend::launch::ExecutionParams;
+use crate::backend::sorting::{Rows, Sorted, Sorting};
 use crate::backend::tickets::Tickets;
 use crate::backend::views::ExpressionViews;
 use crate::backend::Backend;
@@ -269,6 +270,16 @@ impl Backend for MetalBackend {
     ) -> Result<()> {
         // SAFETY: the caller's promises.
         unsafe { self.launch_expression(expression, views) }
+    }
+
+    fn sort(
+        &mut self,
+        sorting: &Sorting,
+        sorted: Sorted,
+        source: Rows,
+        target: Rows,
+    ) -> Result<()> {
+        self.launch_sort(sorting, sorted, source, target)
     }
 
     fn wait_idle(&mut self) -> Result<()> {

@@ -218,19 +218,20 @@ fn described(words: usize, barriers: bool) -> RuntimeKernel {
     }
 }
 
-/// Parts, indices and scans are made of folds alone.
+/// Parts, positions and scans are made of folds alone.
 fn no_fold() -> BackendError {
     BackendError::UnsupportedOperation("an expression without a fold".into())
 }
 
-/// Elements and indices share a word.
+/// Elements and positions share a word.
 fn check_positions(expression: &Expression, views: &ExpressionViews<'_>) -> Result<()> {
     let ty = expression.fold_type().ok_or_else(no_fold)?;
     let dims = views.shape.iter().zip(views.folded);
     let folded = dims.filter(|(_, &gone)| gone);
     let length: usize = folded.map(|(&extent, _)| extent).product();
     if ty.size() > 4 || length > u32::MAX as usize {
-        let message = format!("indices of {length} elements of {ty}: at most 2^32 - 1 of 32 bits");
+        let message =
+            format!("positions in {length} elements of {ty}: at most 2^32 - 1 of 32 bits");
         return Err(BackendError::UnsupportedOperation(message));
     }
     Ok(())

@@ -25,15 +25,16 @@ impl Memory {
     ) -> Result<T> {
         // The boundary pool comes first: making it may move others.
         let at = self.boundary(stream)?;
-        let base = self.store.host(stream)?;
-        self.lend(stream, base, at, wanted, work)
+        let in_place = stream.context().device_profile().unified;
+        stream.wait().map_err(super::device_error)?;
+        self.lend(stream, in_place, at, wanted, work)
     }
 
-    /// The same with the host's address of place 0, `None` for copies, and the boundary pool's offset.
+    /// The same in place or with copies, and the boundary pool's place.
     fn lend<T>(
         &mut self,
         stream: &CommandStream,
-        base: Option<usize>,
+        in_place: bool,
         boundary: usize,
         wanted: impl Fn(u64) -> bool,
         work: impl FnOnce(&mut HostMemory) -> Result<T>,
@@ -44,14 +45,13 @@ impl Memory {
         };
         let mut failed = Ok(());
         let store = &self.store;
-        let mut block = |range: &Range| match base {
+        let mut block = |range: &Range| match store.host(range.at) {
             // SAFETY: the range lies in the store's memory, which is live and used by nobody else until `on_host` returns, or
-            // `settle` is done with the blocks; places begin at `base`.
-            Some(base) => Some(unsafe {
-                let first = std::ptr::with_exposed_provenance_mut(base.wrapping_add(range.at));
-                Block::borrowed(first, range.size)
+            // `settle` is done with the blocks; it is where `host` says until memory is taken or given back, which is then.
+            Some(first) if in_place && range.size > 0 => Some(unsafe {
+                Block::borrowed(std::ptr::with_exposed_provenance_mut(first), range.size)
             }),
-            None => {
+            _ => {
                 let mut copy = Block::zeroed(range.size);
                 match &mut copy {
                     Some(copy) => {
@@ -75,7 +75,7 @@ impl Memory {
         };
         failed?;
         let done = work(&mut host)?;
-        if base.is_none() {
+        if !in_place {
             for (raw, range) in self.buffers.iter() {
                 if let Some(block) = host.buffers.get(raw) {
                     self.store.write(stream, range.at, block.bytes())?;
@@ -85,7 +85,7 @@ impl Memory {
                 self.store.write(stream, boundary.at, block.bytes())?;
             }
         }
-        self.settle(stream, &host.pools, base.is_none())?;
+        self.settle(stream, &host.pools, !in_place)?;
         Ok(done)
     }
 
@@ -132,15 +132,22 @@ impl Memory {
 
 #[cfg(test)]
 mod tests {
-    use openvm_metal_common::{Device, MetalContext};
+    use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
     use super::*;
     use crate::error::BackendError;
     use crate::handle::BufferHandle;
 
+    /// The processor, which may stand in for another device.
+    fn open(profile: &str) -> Result<MetalContext> {
+        let profile = DeviceProfile::named(profile).map_err(super::super::device_error)?;
+        let builder = MetalContext::builder(Device::Cpu).profile(profile);
+        builder.open().map_err(super::super::device_error)
+    }
+
     /// Writes to a buffer, the boundary pool and a pool, makes pools and frees others, in place or on copies.
-    fn work(in_place: bool) -> Result<Vec<u8>> {
-        let context = MetalContext::new(Device::Cpu, &[]).map_err(super::super::device_error)?;
+    fn work(profile: &str, in_place: bool) -> Result<Vec<u8>> {
+        let context = open(profile)?;
         let stream = context.stream();
         let mut memory = Memory::new(&stream)?;
         let buffer = memory.allocate_buffer(&stream, 300, true)?;
@@ -148,10 +155,9 @@ mod tests {
         let kept = memory.allocate_pool(&stream, 40)?;
         let gone = memory.allocate_pool(&stream, 50)?;
         let at = memory.boundary(&stream)?;
-        let base = memory.store.host(&stream)?;
         let version = memory.version();
         let wanted = |raw| raw == buffer.raw();
-        let made = memory.lend(&stream, base.filter(|_| in_place), at, wanted, |host| {
+        let made = memory.lend(&stream, in_place, at, wanted, |host| {
             assert!(host.buffers.get(other.raw()).is_none());
             let span = host.buffer(buffer)?;
             let class = host.buffer(BufferHandle::class(2).unwrap_or(buffer))?;
@@ -194,14 +200,18 @@ mod tests {
 
     #[test]
     fn memory_is_the_same_in_place_and_copied() {
-        for in_place in [true, false] {
-            assert_eq!(work(in_place), Ok(vec![1, 2, 3, 9, 134]));
+        // Addresses of host and kernels are the same, differ, and kernels have none.
+        for profile in ["cpu", "m1-8gb", "mac-runner"] {
+            for in_place in [true, false] {
+                let seen = work(profile, in_place);
+                assert_eq!(seen, Ok(vec![1, 2, 3, 9, 134]), "{profile} {in_place}");
+            }
         }
     }
 
     #[test]
     fn nothing_changes_when_the_work_fails() -> Result<()> {
-        let context = MetalContext::new(Device::Cpu, &[]).map_err(super::super::device_error)?;
+        let context = open("cpu")?;
         let stream = context.stream();
         let mut memory = Memory::new(&stream)?;
         let pool = memory.allocate_pool(&stream, 16)?;

@@ -18,6 +18,7 @@ mod operations;
 mod pending;
 pub(crate) mod pipeline;
 mod rerolled;
+mod sort;
 mod stats;
 mod store;
 mod submit;

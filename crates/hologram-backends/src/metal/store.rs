@@ -1,4 +1,4 @@
-//! Device memory of buffers and pools: each apart where kernels reach all memory, else cut from one arena.
+//! Device memory of buffers and pools: each apart where kernels reach all memory by address, else cut from one arena.
 
 use openvm_metal_common::{CommandStream, MetalSlice};
 
@@ -15,14 +15,13 @@ pub enum Store {
 }
 
 impl Store {
-    /// No memory in use; an arena for Apple GPUs, whose kernels reach only what they are given.
+    /// No memory in use; an arena for GPUs of virtual Macs, whose kernels reach only what they are given.
     ///
     /// # Errors
     /// Out of memory.
     pub fn new(stream: &CommandStream) -> Result<Self> {
         let context = stream.context();
-        // The processor with a profile of an Apple GPU does as that would.
-        match context.device_profile().double_precision {
+        match context.device_profile().addresses {
             true => Apart::new(context).map(Self::Apart),
             false => Arena::new(stream).map(Self::Arena),
         }
@@ -78,18 +77,20 @@ impl Store {
         }
     }
 
-    /// Address on the host of place 0, after the work before; `None` on devices with memory of their own.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn host(&mut self, stream: &CommandStream) -> Result<Option<usize>> {
+    /// Address on the host of a place in use; `None` on devices with memory of their own. What is there is known after a wait, and
+    /// the address is good until more is taken or given back.
+    pub fn host(&self, at: usize) -> Option<usize> {
         match self {
-            Self::Apart(_) if !stream.context().device_profile().unified => Ok(None),
-            Self::Apart(_) => {
-                stream.wait().map_err(super::device_error)?;
-                Ok(Some(0))
-            }
-            Self::Arena(arena) => Ok(arena.host(stream)?.map(|bytes| bytes.as_mut_ptr() as usize)),
+            Self::Apart(apart) => apart.host(at),
+            Self::Arena(arena) => arena.host().map(|first| first + at),
+        }
+    }
+
+    /// Address on the host of place 0, on a processor, where that of any other is as far from it as the place; sums wrap.
+    pub fn host_base(&self) -> Option<usize> {
+        match self {
+            Self::Apart(apart) => apart.to_host(),
+            Self::Arena(arena) => arena.host(),
         }
     }
 

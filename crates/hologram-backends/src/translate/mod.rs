@@ -30,8 +30,23 @@ use crate::error::{BackendError, Result};
 use crate::isa::{Instruction, Ty};
 use crate::program::Program;
 
-/// Functions that every kernel may call.
-pub const PRELUDE: &str = include_str!("prelude.metal");
+/// The text of the prelude's files, one behind the other.
+macro_rules! prelude {
+    ($($name:literal)*) => {
+        /// Functions that every kernel may call: the files that `prelude.metal` includes, in its order.
+        pub const PRELUDE: &str = concat!($(include_str!(concat!("prelude/", $name)), "\n"),*);
+
+        #[test]
+        fn the_prelude_is_what_apple_gets() {
+            let included: String = [$($name),*].iter().map(|name| format!("#include \"{name}\"\n")).collect();
+            let (_, text) = include_str!("prelude/prelude.metal").split_once('\n').unwrap_or_default();
+            assert_eq!(text, included);
+        }
+    };
+}
+prelude! {
+    "start.h" "faults.h" "memory.h" "handles.h" "classes.h" "numbers.h" "functions.h" "expressions.h"
+}
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_PRELUDE: &str = include_str!(concat!(env!("OUT_DIR"), "/prelude.metal"));
 

@@ -1,8 +1,8 @@
-//! Folds of every size class, and indices of extremes.
+//! Folds of every size class, and positions of extremes.
 
 use hologram_backends::Ty;
 use hologram_core::expression::{Expression, FoldOp, Strided};
-use hologram_core::extremes::{self, Extreme};
+use hologram_core::positions::{self, Extreme};
 use hologram_core::Executor;
 
 use crate::support::{buffer, compare, data, devices, view, Case, Random, TYPES};
@@ -85,9 +85,9 @@ fn folds_of_all_types() {
     }
 }
 
-/// Indices of first extremes along each axis and of all elements, of strided views too.
+/// Positions of first extremes along each axis and of all elements, of strided views too.
 #[test]
-fn places_of_extremes() {
+fn positions_of_extremes() {
     let (host, devices) = (Executor::new().unwrap(), devices());
     let mut random = Random(31);
     let shapes: [&[usize]; 6] = [
@@ -121,7 +121,7 @@ fn places_of_extremes() {
                         offset,
                         strides: &strides,
                     };
-                    extremes::positions(exec, extreme, shape, axis, &from, &target).unwrap();
+                    positions::positions(exec, extreme, shape, axis, &from, &target).unwrap();
                     target.to_bytes().unwrap()
                 };
                 let expected = find(&host);

@@ -3,6 +3,7 @@
 
 mod folds;
 mod random;
+mod sorts;
 mod support;
 
 use hologram_backends::{BinaryOp, MapOp, Ty};

@@ -8,11 +8,13 @@ mod gemm;
 mod gemm_units;
 mod launch;
 mod rows;
+mod sort;
 
 use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, MetalError, MetalSlice};
 
 use crate::host::{self, HostError};
 pub use crate::kernels::LIBRARY;
+pub use sort::{order, sort};
 
 /// Metal text of `power(x, y)` of 64-bit floats, for kernels made at run time: needs `wide`, a 64-bit float, and
 /// `POWER_CALL`, what stands before functions.

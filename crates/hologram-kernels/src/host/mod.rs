@@ -18,6 +18,7 @@ mod operand;
 mod parallel;
 mod reduce;
 mod rows;
+pub mod sort;
 #[cfg(test)]
 mod tests;
 mod unary;

@@ -28,8 +28,12 @@ __all__ = [
     "reduce_product",
     "reduce_sum",
     "scalar_add",
+    "scalar_atan2",
     "scalar_div",
+    "scalar_max",
+    "scalar_min",
     "scalar_mul",
+    "scalar_pow",
     "scalar_sub",
     "sigmoid",
     "softmax",
@@ -234,6 +238,34 @@ def scalar_div(
 ) -> None:
     """c = a / scalar; an integer scalar of zero is a `FaultError`."""
     _native.scalar(ex, "div", a, c, scalar, n)
+
+
+def scalar_min(
+    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
+) -> None:
+    """c = the smaller of a and scalar; a NaN yields the other."""
+    _native.scalar(ex, "min", a, c, scalar, n)
+
+
+def scalar_max(
+    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
+) -> None:
+    """c = the larger of a and scalar; a NaN yields the other."""
+    _native.scalar(ex, "max", a, c, scalar, n)
+
+
+def scalar_pow(
+    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
+) -> None:
+    """c = a to the scalar; floats."""
+    _native.scalar(ex, "pow", a, c, scalar, n)
+
+
+def scalar_atan2(
+    ex: Executor, a: Buffer, c: Buffer, scalar: float, n: int | None = None
+) -> None:
+    """c = angle of the point (scalar, a); floats."""
+    _native.scalar(ex, "atan2", a, c, scalar, n)
 
 
 def vector_clip(

@@ -55,6 +55,15 @@ def test_functions_of_one_array(name, data):
         same(getattr(hp, name)(ours), getattr(xp, name)(theirs), ulps)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sign_of_zeros(dtype):
+    values = [-0.0, 0.0, -2.0, float("nan"), float("-inf")] * 9
+    found = hp.sign(hp.asarray(values, dtype=dtype))
+    expected = np.asarray(xp.sign(xp.asarray(values, dtype=getattr(xp, dtype))))
+    assert np.array_equal(np.asarray(found), expected, equal_nan=True)
+    assert not np.signbit(np.asarray(found)[:2]).any() and not np.signbit(expected[:2]).any()
+
+
 def _pair(data, kinds, tame=False):
     """Two arrays that broadcast, of types that promote, or an array and a number."""
     kind = data.draw(st.sampled_from(kinds))

@@ -270,6 +270,7 @@ mod tests {
     fn segment(address: u64, bytes: u64) -> Segment {
         Segment {
             address,
+            reached: address,
             object: 0,
             bytes,
         }

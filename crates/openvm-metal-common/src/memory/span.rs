@@ -7,6 +7,8 @@ use std::ops::Range;
 pub(crate) struct Segment {
     /// Host address (CPU, Metal) or device address (CUDA) of the first byte.
     pub address: u64,
+    /// Address of the first byte as kernels reach it, where they do ([`DeviceProfile::addresses`](crate::DeviceProfile::addresses)).
+    pub reached: u64,
     /// Driver object behind it (Metal: the retained `MTLBuffer`), or 0.
     pub object: usize,
     pub bytes: u64,
@@ -24,6 +26,11 @@ impl Span {
     /// Address of the first byte, see [`Segment::address`].
     pub fn address(&self) -> u64 {
         self.segment.address + self.offset
+    }
+
+    /// Address of the first byte, see [`Segment::reached`].
+    pub fn reached(&self) -> u64 {
+        self.segment.reached + self.offset
     }
 
     /// A range of its bytes.

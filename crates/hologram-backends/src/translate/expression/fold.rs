@@ -21,16 +21,16 @@ pub(super) const COLUMNS: u32 = 16;
 /// Builtins and statements of a fold's kernel, and whether threads of a group meet.
 pub fn body(writer: &mut Writer<'_>, sharing: Sharing, op: FoldOp, value: usize) -> (String, bool) {
     let ty = writer.expression.types()[value];
-    let fold = match writer.layout.placed {
+    let fold = match writer.layout.position_words {
         true => Fold {
             ty: Ty::U64,
             op: FoldOp::Maximum,
-            placed: Some((ty, op)),
+            positions_of: Some((ty, op)),
         },
         false => Fold {
             ty,
             op,
-            placed: None,
+            positions_of: None,
         },
     };
     match sharing {
@@ -43,8 +43,8 @@ pub fn body(writer: &mut Writer<'_>, sharing: Sharing, op: FoldOp, value: usize)
 struct Fold {
     ty: Ty,
     op: FoldOp,
-    /// Type and operation of the elements whose indices are looked for.
-    placed: Option<(Ty, FoldOp)>,
+    /// Type and operation of the elements whose positions are looked for.
+    positions_of: Option<(Ty, FoldOp)>,
 }
 
 impl Fold {
@@ -52,9 +52,9 @@ impl Fold {
         steps::folded(self.op, self.ty, a, b)
     }
 
-    /// What is folded of an element, `index` of what goes into one.
+    /// What is folded of an element, `position` of what goes into one.
     fn element(self, value: &str, index: &str) -> String {
-        let Some((ty, op)) = self.placed else {
+        let Some((ty, op)) = self.positions_of else {
             return value.into();
         };
         let order = match op {
@@ -66,13 +66,13 @@ impl Fold {
             _ if ty.is_signed_int() => "int",
             _ => "uint",
         };
-        format!("hg_placed({order}(({held}){value}), (ulong)({index}))")
+        format!("hg_position_word({order}(({held}){value}), (ulong)({index}))")
     }
 
     /// The type of the target, and what goes there.
     fn end(self, writer: &Writer<'_>, value: &str) -> (Ty, String) {
-        match writer.layout.index {
-            true => (Ty::I64, format!("hg_place({value})")),
+        match writer.layout.position_target {
+            true => (Ty::I64, format!("hg_position({value})")),
             false => (self.ty, value.into()),
         }
     }

@@ -61,10 +61,10 @@ pub struct Layout {
     pub sharing: Option<Sharing>,
     /// The fold goes to parts, which another round folds, instead of its target.
     pub parts: bool,
-    /// What is folded are words of an element and its index.
-    pub placed: bool,
-    /// The fold goes to the target as the index of its word.
-    pub index: bool,
+    /// What is folded are words of an element and its position.
+    pub position_words: bool,
+    /// The fold goes to the target as the position of its word.
+    pub position_target: bool,
     /// How the target is reached along the innermost kept dimension.
     pub target: Inner,
     /// The fold of the elements up to each is written, along the one folded dimension.

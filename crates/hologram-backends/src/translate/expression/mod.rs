@@ -31,6 +31,8 @@ use crate::isa::Ty;
 
 /// Threads of a threadgroup.
 pub const GROUP: u32 = 256;
+// Threads of a tile are 32 by 8, four blocks of 8 by 4 below one another and two beside.
+const _: () = assert!(TILE == 32 && GROUP as usize == 8 * TILE);
 
 /// A kernel's text with `$K` for its name, and the words of its parameters.
 #[derive(Clone, Debug)]
@@ -281,8 +283,8 @@ impl Writer<'_> {
         )
     }
 
-    /// Body of the elementwise kernel whose groups take tiles along dimension `rows` and the innermost one: neighbouring threads
-    /// are neighbours along `rows`, a thread's elements along the innermost.
+    /// Body of the elementwise kernel whose groups take tiles along dimension `rows` and the innermost one: of 32 threads eight are
+    /// neighbours along `rows`, four along the innermost, as a thread's elements are, so that both sides move whole sectors.
     fn tiles(&mut self, rows: usize) -> String {
         let (index, width, rank) = (self.index, self.layout.width, self.layout.rank);
         let inner = rank - 1;
@@ -293,7 +295,8 @@ impl Writer<'_> {
              const {index} rows = ({index}){r}, columns = ({index}){c};\n\
              const {index} down = (rows + {down}) / {TILE}, right = (columns + {over}) / {across};\n\
              {index} q = ({index})bid.x;\nconst {index} tr = q % down; q /= down;\nconst {index} tc = q % right; q /= right;\n\
-             const {index} i{rows} = tr * {TILE} + tid.x % {TILE}, i{inner} = tc * {across} + tid.x / {TILE} * {width};\n\
+             const {index} i{rows} = tr * {TILE} + tid.x % 8 + tid.x / 32 % 4 * 8;\n\
+             const {index} i{inner} = tc * {across} + (tid.x / 8 % 4 + tid.x / 128 * 4) * {width};\n\
              if (i{rows} >= rows || i{inner} >= columns) return;\n",
             down = TILE - 1,
             over = across - 1,

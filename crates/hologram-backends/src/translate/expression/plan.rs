@@ -150,8 +150,8 @@ fn folds(plan: &mut Plan, space: &Space, mut source: Source, size: usize, target
     loop {
         let strides_of_target = merged.target.clone();
         let mut round = fold(merged, &source, size);
-        round.layout.placed = positions && !round.of_parts;
-        round.layout.index = positions && round.parts == 1;
+        round.layout.position_words = positions && !round.of_parts;
+        round.layout.position_target = positions && round.parts == 1;
         let (parts, count) = (round.parts, round.count);
         let columns = round.layout.sharing == Some(Sharing::Columns);
         let kept = round.layout.kept();
@@ -231,8 +231,8 @@ fn elementwise(space: Merged, source: Source) -> Round {
             views: accesses.collect(),
             sharing: None,
             parts: false,
-            placed: false,
-            index: false,
+            position_words: false,
+            position_target: false,
             target: Inner::Same,
             scan: None,
         },
@@ -305,8 +305,8 @@ fn fold(mut space: Merged, source: &Source, size: usize) -> Round {
                 .collect(),
             sharing: Some(sharing),
             parts: parts > 1,
-            placed: false,
-            index: false,
+            position_words: false,
+            position_target: false,
             target,
             scan: None,
         },

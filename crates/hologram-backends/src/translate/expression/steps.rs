@@ -16,7 +16,11 @@ pub fn text(op: StepOp, ty: Ty, args: &[String]) -> Result<String, String> {
         StepOp::Map(op) => map(op, ty, a)?,
         StepOp::Binary(op) => binary(op, ty, a, b)?,
         StepOp::Not => format!("({m})(~({}){a})", wide(ty)),
-        StepOp::Sign if ty.is_float() || ty.is_signed_int() => {
+        // Of both zeros 0, and a NaN stays.
+        StepOp::Sign if ty.is_float() => {
+            format!("{a} > 0 ? ({m})1 : {a} < 0 ? ({m})-1 : {a} + ({m})0")
+        }
+        StepOp::Sign if ty.is_signed_int() => {
             format!("{a} > 0 ? ({m})1 : {a} < 0 ? ({m})-1 : {a}")
         }
         StepOp::Sign => format!("({m})({a} > 0 ? 1 : 0)"),

@@ -67,7 +67,8 @@ macro_rules! ordered_float {
             #[inline(always)]
             fn sign(self) -> Self {
                 let sign = if self > 0.0 { 1.0 } else { -1.0 };
-                if self == 0.0 || self != self { self } else { sign }
+                // Of both zeros 0.
+                if self == 0.0 || self != self { self + 0.0 } else { sign }
             }
             // As in Python: quotient and remainder belong together, `self` is `quotient * by + remainder`.
             #[inline(always)]

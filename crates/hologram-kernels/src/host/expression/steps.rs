@@ -11,7 +11,7 @@ pub enum StepOp {
     Binary(BinaryOp),
     /// All bits flipped; integers.
     Not,
-    /// -1, 0 or 1; NaN stays.
+    /// -1, 0 or 1, of both zeros 0; NaN stays.
     Sign,
     /// Towards zero; floats.
     Trunc,

@@ -46,6 +46,22 @@ fn chains() {
 }
 
 #[test]
+fn both_zeros_have_the_sign_0() {
+    let signs = vec![step(StepOp::Sign, Ty::F32, &[0])];
+    let chain = Expression::new(&[Ty::F32], &[], signs, vec![1], None).expect("an expression");
+    let mut x: Vec<f32> = [-0.0, 0.0, -3.0, 4.0, f32::NAN].repeat(13);
+    let mut y = vec![9f32; x.len()];
+    let (read, write) = (view(&mut x, &[1]), [view(&mut y, &[1])]);
+    // SAFETY: vectors of their own, as long as the shape says.
+    unsafe { chain.run(&[y.len()], &[read], &[], &write, &[false], None) };
+    for five in y.chunks(5) {
+        let bits: Vec<u32> = five[..4].iter().map(|v| v.to_bits()).collect();
+        assert_eq!(bits, [0, 0, (-1f32).to_bits(), 1f32.to_bits()]);
+        assert!(five[4].is_nan());
+    }
+}
+
+#[test]
 fn strides_and_scalars() {
     // Rows of a transposed matrix, each with a number of its own, and one number for all.
     let steps = vec![

@@ -1,8 +1,9 @@
 """Other shapes and orders of the same elements: views where strides can say it, else copies on the device.
 
-On the host: `repeat`, and `tile` of more than one copy.
+On the host: `repeat` by an array of numbers.
 """
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -102,7 +103,21 @@ def matrix_transpose(x: Array, /) -> Array:
 
 
 def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
-    """Each element several times, on the host."""
+    """Each element several times; by an array of numbers, on the host.
+
+    Raises:
+        ArgumentError: a negative number.
+    """
+    if not isinstance(repeats, Array):
+        times = operator.index(repeats)
+        if times < 0:
+            raise ArgumentError(f"repeats: {times}, must not be negative")
+        if axis is None:
+            x, axis = reshape(x, (-1,)), 0
+        at = axis_of(axis, x.ndim)
+        before, extent, behind = x.shape[:at], x.shape[at], x.shape[at + 1 :]
+        wide = broadcast_to(expand_dims(x, at + 1), (*before, extent, times, *behind))
+        return reshape(wide, (*before, extent * times, *behind), copy=True)
     return host.call(lambda values, times: np.repeat(values, times, axis=axis), x, repeats, device=x.device, result=x.dtype)
 
 
@@ -161,8 +176,21 @@ def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:
-    """Copies of the array beside each other."""
-    return host.call(lambda values: np.tile(values, tuple(repetitions)), x, device=x.device, result=x.dtype)
+    """Copies of the array beside each other.
+
+    Raises:
+        ArgumentError: a negative number.
+    """
+    counts = tuple(operator.index(count) for count in repetitions)
+    if any(count < 0 for count in counts):
+        raise ArgumentError(f"repetitions: {counts}, must not be negative")
+    ndim = max(x.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    extents = (1,) * (ndim - x.ndim) + x.shape
+    # A dimension for the copies before each dimension.
+    single = reshape(x, tuple(n for extent in extents for n in (1, extent)))
+    wide = broadcast_to(single, tuple(n for pair in zip(counts, extents) for n in pair))
+    return reshape(wide, tuple(count * extent for count, extent in zip(counts, extents)), copy=True)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:

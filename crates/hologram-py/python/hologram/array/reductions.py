@@ -1,7 +1,6 @@
 """Folds along axes: one pass over memory, with the elementwise steps before it.
 
-On the host: everything of complex numbers, on the CPU `cumulative_sum` and `cumulative_prod` along other axes than the last one, and on GPUs `argmax` and
-`argmin` of 64 bits.
+On the host: everything of complex numbers, and on the CPU `cumulative_sum` and `cumulative_prod` along other axes than the last one.
 """
 
 from collections.abc import Sequence
@@ -9,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .._hologram import extreme_positions, scan
+from .._hologram import positions, scan
 from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array, Fold, Value, into, step
 from .dtypes import DType
-from .elementwise import as_value, astype, check_kind, computed_in, divide, sqrt, square, subtract
+from .elementwise import as_value, astype, check_kind, computed_in, divide, equal, isnan, logical_or, sqrt, square, subtract
 from .indexing import basic_view
 from .layout import axes_of, axis_of
 from .manipulation import concat
@@ -165,16 +164,26 @@ def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool
     at = None if axis is None else axis_of(axis, x.ndim)
     if (x.size if at is None else x.shape[at]) == 0:
         raise ArgumentError(f"{name}: there are no elements along axis {axis} of shape {x.shape}")
-    if x.device != "cpu" and x.dtype.bits == 64:
-        # Kernels keep an element and its index in one word.
-        return host.call(function, x, axis=axis, keepdims=keepdims, device=x.device, result=dtypes.int64)
+    if not x.device.on_host and x.dtype.bits == 64:
+        # Kernels keep an element and its index in one word: they look for the first truth.
+        x, extreme = _where_extreme(extreme, x, at), "maximum"
     looked = range(x.ndim) if at is None else (at,)
     shape = [1 if d in looked else extent for d, extent in enumerate(x.shape) if keepdims or d not in looked]
     made = core.new(x.device, tuple(shape), dtypes.int64)
     storage, offset, strides = x.data()
     target = made.data()[0].buffer
-    extreme_positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
+    positions(x.device.executor, extreme, x.shape, at, (storage.buffer, offset, strides), target)
     return made
+
+
+def _where_extreme(extreme: str, x: Array, at: int | None) -> Array:
+    """Which elements are the largest or smallest along an axis, or NaN, as uint8."""
+    best = (max if extreme == "maximum" else min)(x, axis=at, keepdims=True)
+    found = equal(x, best)
+    if x.dtype.kind == "float":
+        # Where there is a NaN it is both, and equal to nothing.
+        found = logical_or(found, isnan(x))
+    return astype(found, dtypes.uint8)
 
 
 def cumulative_sum(x: Array, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False, out: Array | None = None) -> Array:

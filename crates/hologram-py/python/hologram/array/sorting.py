@@ -1,17 +1,23 @@
-"""Orders, on the host: NumPy's sorts."""
+"""Orders: on the processor NumPy's sorts, kernels of their own on devices with memory of their own."""
 
 from typing import Any
 
 import numpy as np
 
+from .._hologram import sort_rows
 from . import core, dtypes, host
 from .core import Array, into
-from .elementwise import check_kind
-from .layout import axis_of
+from .elementwise import astype, check_kind
+from .layout import axis_of, is_dense
+from .manipulation import moveaxis
 
 __all__ = ["argsort", "sort"]
 
 _ORDERED = ("bool", "int", "uint", "float")
+# Kernels sort words of 32 and 64 bits; smaller elements are converted, in which they keep their order and value.
+_WORDS = {"bool": dtypes.uint32, "int": dtypes.int32, "uint": dtypes.uint32, "float": dtypes.float32}
+# Elements of a row that kernels sort.
+_LONGEST = 2**31 - 1
 
 
 def _kind(stable: bool) -> Any:
@@ -25,6 +31,8 @@ def sort(
     check_kind("sort", x.dtype, _ORDERED)
     at = axis_of(axis, x.ndim)
 
+    if not x.device.on_host and x.shape[at] <= _LONGEST:
+        return into(out, _on_device(x, at, descending, order=False))
     if not x.device.on_host:
         found = host.call(lambda seen: _sorted(seen.copy(), at, descending), x, device=x.device, result=x.dtype)
         return into(out, found)
@@ -32,6 +40,24 @@ def sort(
     made = core.copied(x)
     _sorted(host.view(made), at, descending)
     return into(out, made)
+
+
+def _on_device(x: Array, at: int, descending: bool, order: bool) -> Array:
+    """The elements, or their indices, in order along an axis, by kernels that sort the rows of a matrix; always stable."""
+    last = x.ndim - 1
+    moved = x if at == last else moveaxis(x, at, last)
+    words = astype(moved, _WORDS[x.dtype.kind]) if x.dtype.bits < 32 else moved
+    storage, offset, strides = words.data()
+    if not is_dense(words.shape, strides):
+        words = core.copied(words)
+        storage, offset, _ = words.data()
+    cols = words.shape[-1]
+    made = core.new(x.device, words.shape, dtypes.int64 if order else words.dtype)
+    target = made.data()[0].buffer
+    sort_rows(x.device.executor, order, descending, words.size // max(cols, 1), cols, (storage.buffer, offset), (target, 0))
+    if not order and words.dtype is not x.dtype:
+        made = astype(made, x.dtype)
+    return made if at == last else moveaxis(made, last, at)
 
 
 def _sorted(values: np.ndarray[Any, Any], axis: int, descending: bool) -> np.ndarray[Any, Any]:
@@ -46,6 +72,8 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     """Indices that put elements in order along an axis; equal ones keep theirs if `stable`."""
     check_kind("argsort", x.dtype, _ORDERED)
     at = axis_of(axis, x.ndim)
+    if not x.device.on_host and x.shape[at] <= _LONGEST:
+        return _on_device(x, at, descending, order=True)
 
     def work(values: Any) -> Any:
         if not descending:

@@ -68,6 +68,7 @@ pub(super) fn map(bytes: u64) -> Option<Segment> {
     }
     Some(Segment {
         address: aligned as u64,
+        reached: aligned as u64,
         object: 0,
         // What lies behind is never touched, so it costs nothing.
         bytes: asked,

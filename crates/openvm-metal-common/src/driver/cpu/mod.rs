@@ -25,10 +25,15 @@ pub(crate) use self::profile::of as profile;
 /// Copies below this are not worth a second thread.
 const PARALLEL_COPY: u64 = 2 << 20;
 const COPY_CHUNK: u64 = 1 << 20;
+/// What addresses are apart for kernels and for the host under a profile of another device, as they are on that device: one that is
+/// taken for the other is no address at all.
+const APART: u64 = 1 << 60;
 
 pub(crate) struct CpuDriver {
     info: DeviceInfo,
     allowance: u64,
+    /// Added to an address of the host for one of kernels.
+    apart: u64,
     report: KernelReport,
 }
 
@@ -83,10 +88,12 @@ impl CpuDriver {
             own.cores
         );
         let real = own.working_set;
+        let mut apart = 0;
         let mut profile = match options.profile {
             Some(given) => {
                 if given.name != own.name {
                     detail += &format!(", profile {given}");
+                    apart = APART;
                 }
                 given.clone().on_cpu(&own)
             }
@@ -105,6 +112,7 @@ impl CpuDriver {
         Ok(Box::new(Self {
             info,
             allowance,
+            apart,
             report,
         }))
     }
@@ -135,7 +143,11 @@ impl Driver for CpuDriver {
     fn unload(&self, _: &[&KernelSpec], _: Duration) {}
 
     fn allocate(&self, bytes: u64) -> DriverResult<Segment> {
-        host::map(bytes).ok_or(Fault::OutOfMemory)
+        let segment = host::map(bytes).ok_or(Fault::OutOfMemory)?;
+        Ok(Segment {
+            reached: segment.reached + self.apart,
+            ..segment
+        })
     }
 
     fn release(&self, segment: Segment) {

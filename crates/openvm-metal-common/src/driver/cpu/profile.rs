@@ -31,6 +31,7 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         budget: working_set,
         max_buffer: memory,
         unified: true,
+        addresses: true,
         double_precision: true,
         cache: CACHE,
         max_kept_codewords: Some(u64::MAX),

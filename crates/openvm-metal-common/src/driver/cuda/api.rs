@@ -185,6 +185,7 @@ impl Device {
             budget: working_set,
             max_buffer: memory,
             unified: false,
+            addresses: true,
             double_precision: true,
             cache: 0,
             max_kept_codewords: None,

@@ -239,6 +239,7 @@ impl Driver for CudaDriver {
         })?;
         Ok(Segment {
             address,
+            reached: address,
             object: 0,
             bytes,
         })

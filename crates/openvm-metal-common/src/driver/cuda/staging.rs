@@ -60,6 +60,7 @@ pub(super) fn pinned(bytes: usize) -> DriverResult<Segment> {
     }
     Ok(Segment {
         address,
+        reached: address,
         object: 0,
         bytes: bytes as u64,
     })

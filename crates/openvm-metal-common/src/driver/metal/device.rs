@@ -36,6 +36,9 @@ const OTHER_FAMILIES: [(MTLGPUFamily, &str); 3] = [
     (MTLGPUFamily::Metal4, "Metal4"),
 ];
 
+/// Families whose buffers have an address that kernels may compute with (`gpuAddress` of Metal 3) and whose pointers are such
+/// addresses: an Apple GPU, of a system and with a driver that know of Metal 3. Virtual machines name neither.
+const ADDRESSES: [MTLGPUFamily; 2] = [MTLGPUFamily::Apple7, MTLGPUFamily::Metal3];
 /// The first family with SIMD-group matrices: that of the M1.
 const SIMDGROUP_MATRICES: MTLGPUFamily = MTLGPUFamily::Apple7;
 
@@ -117,6 +120,7 @@ pub(super) fn info(
         budget: budget.unwrap_or(working_set),
         max_buffer: device.maxBufferLength() as u64,
         unified: device.hasUnifiedMemory(),
+        addresses: ADDRESSES.iter().all(|&f| device.supportsFamily(f)),
         double_precision: false,
         cache: 0,
         max_kept_codewords: None,

@@ -77,7 +77,8 @@ pub(super) fn launch(
     kernel: &Prepared,
     threadgroup: &[u32; MAX_THREADGROUP_ARGS],
 ) -> DriverResult {
-    let encoder = commands.compute(threadgroup, dispatch.accesses())?;
+    commands.compute(threadgroup, dispatch.accesses())?;
+    let encoder = commands.reach(dispatch.reached)?;
     encoder.setComputePipelineState(&kernel.pipeline);
     for (index, span) in dispatch.buffers.iter().enumerate() {
         let Some(span) = span else { continue };

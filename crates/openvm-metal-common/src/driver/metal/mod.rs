@@ -158,11 +158,17 @@ impl Driver for MetalDriver {
                 .newBufferWithLength_options(bytes as usize, MTLResourceOptions::StorageModeShared)
                 .ok_or(Fault::OutOfMemory)?;
             let address = buffer.contents().as_ptr() as u64;
+            // Older systems do not have the method.
+            let reached = match self.info.profile.addresses {
+                true => buffer.gpuAddress(),
+                false => address,
+            };
             let number = self.segments.fetch_add(1, Ordering::Relaxed);
             let label = format!("openvm-metal segment {number}");
             buffer.setLabel(Some(&NSString::from_str(&label)));
             Ok(Segment {
                 address,
+                reached,
                 object: Retained::into_raw(buffer) as usize,
                 bytes,
             })

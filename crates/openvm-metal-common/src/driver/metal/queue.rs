@@ -1,6 +1,6 @@
 //! The command queue: one open command buffer, committed when the stream says so.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,20 +8,22 @@ use std::time::Duration;
 use block2::RcBlock;
 use objc2::rc::{autoreleasepool, Retained};
 use objc2::runtime::ProtocolObject;
+use objc2::Message;
 use objc2_foundation::NSString;
 use objc2_metal::{
     MTLBarrierScope, MTLBlitCommandEncoder, MTLCommandBuffer, MTLCommandBufferDescriptor,
     MTLCommandBufferErrorOption, MTLCommandBufferStatus, MTLCommandEncoder, MTLCommandQueue,
-    MTLComputeCommandEncoder, MTLDevice, MTLDispatchType,
+    MTLComputeCommandEncoder, MTLDevice, MTLDispatchType, MTLResourceUsage,
 };
 
-use super::{failure, Device};
+use super::{buffer, failure, Buffer, Device};
 use crate::device_kind::DeviceKind;
 use crate::driver::apple::encoders::{self, Encoded};
 use crate::driver::completion::{Completion, Submission};
 use crate::driver::{DriverResult, Fault, Tag};
 use crate::error::{MetalError, Result};
 use crate::kernel::MAX_THREADGROUP_ARGS;
+use crate::memory::Span;
 use crate::order::{Access, Running};
 use crate::plan::Work;
 use crate::stage::current_stage;
@@ -56,6 +58,10 @@ pub(super) struct Commands {
     /// Threadgroup memory set in the open compute encoder, which keeps it from dispatch to dispatch.
     threadgroup: [u32; MAX_THREADGROUP_ARGS],
     blit: Option<Blit>,
+    /// Segments that kernels of the open compute encoder may reach by address.
+    resident: BTreeSet<usize>,
+    /// The same of all encoders, kept until the submission has ended: kernels use them though no argument names them.
+    kept: BTreeMap<usize, Retained<Buffer>>,
     /// What dispatches in the open compute encoder use since its last barrier; absent if they run one after
     /// another.
     running: Option<Running>,
@@ -118,6 +124,25 @@ impl Commands {
         Ok(encoder)
     }
 
+    /// The open compute encoder, whose kernels may reach the segments of these ranges by address from now on. Metal orders it
+    /// with other encoders that use them.
+    pub fn reach(
+        &mut self,
+        spans: &[Span],
+    ) -> DriverResult<&ProtocolObject<dyn MTLComputeCommandEncoder>> {
+        let encoder = self.compute.as_deref().ok_or_else(no_encoder)?;
+        for span in spans {
+            let object = span.segment.object;
+            if self.resident.insert(object) {
+                let buffer = buffer(span);
+                let usage = MTLResourceUsage::Read | MTLResourceUsage::Write;
+                encoder.useResource_usage(ProtocolObject::from_ref(buffer), usage);
+                self.kept.entry(object).or_insert_with(|| buffer.retain());
+            }
+        }
+        Ok(encoder)
+    }
+
     /// The open blit encoder.
     pub fn blit(&mut self) -> DriverResult<&ProtocolObject<dyn MTLBlitCommandEncoder>> {
         self.end_compute();
@@ -138,6 +163,7 @@ impl Commands {
         if let Some(compute) = self.compute.take() {
             compute.endEncoding();
         }
+        self.resident.clear();
         if let Some(running) = &mut self.running {
             running.clear();
         }
@@ -236,6 +262,8 @@ impl Queue {
                         compute: None,
                         threadgroup: [0; MAX_THREADGROUP_ARGS],
                         blit: None,
+                        resident: BTreeSet::new(),
+                        kept: BTreeMap::new(),
                         running: self.concurrent.then(Running::default),
                         operations: Vec::with_capacity(OPERATIONS),
                         operation: op.work.name,
@@ -299,12 +327,14 @@ impl Queue {
             operations: commands.operations,
         };
         let completion = self.completion.clone();
-        let encoders = commands.encoders;
+        let (encoders, kept) = (commands.encoders, commands.kept);
         let handler = RcBlock::new(
             move |buffer: NonNull<ProtocolObject<dyn MTLCommandBuffer>>| {
                 // SAFETY: Metal passes the command buffer, alive for the call.
                 let buffer = unsafe { buffer.as_ref() };
                 autoreleasepool(|_| ended(&completion, &submission, &encoders, buffer));
+                // With the block they go.
+                let _ = &kept;
             },
         );
         // SAFETY: the block takes the argument that Metal passes; Metal copies the block.

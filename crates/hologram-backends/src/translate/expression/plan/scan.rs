@@ -62,8 +62,8 @@ pub fn rounds(plan: &mut Plan, space: &Space, source: Source, size: usize) {
             views: accesses.collect(),
             sharing: Some(cut.sharing),
             parts: false,
-            placed: false,
-            index: false,
+            position_words: false,
+            position_target: false,
             target: Inner::Apart,
             scan: Some(Scan {
                 depth: cut.depth,

@@ -1,7 +1,7 @@
 //! Where the smallest and the largest elements are; `argmin` and `argmax` of `hologram.array`.
 
 use hologram_core::expression::Strided;
-use hologram_core::extremes::{self, Extreme};
+use hologram_core::positions::Extreme;
 use pyo3::prelude::*;
 
 use crate::buffer::PyBuffer;
@@ -10,7 +10,7 @@ use crate::executor::PyExecutor;
 
 /// Writes the indices of the first extreme elements of a view along an axis, or of all in row-major order, to a buffer of int64.
 #[pyfunction]
-pub fn extreme_positions(
+pub fn positions(
     py: Python<'_>,
     ex: &PyExecutor,
     extreme: &str,
@@ -29,7 +29,7 @@ pub fn extreme_positions(
             offset,
             strides: &strides,
         };
-        extremes::positions(&exec, extreme, &shape, axis, &source, &target)
+        hologram_core::positions::positions(&exec, extreme, &shape, axis, &source, &target)
     })
     .or_raise()
 }

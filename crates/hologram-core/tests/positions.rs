@@ -1,8 +1,8 @@
-//! Places of extreme elements of buffers: what is found, and what is refused.
+//! Positions of extreme elements of buffers: what is found, and what is refused.
 
 use hologram_backends::Ty;
 use hologram_core::expression::Strided;
-use hologram_core::extremes::{positions, Extreme};
+use hologram_core::positions::{positions, Extreme};
 use hologram_core::{DynBuffer, Error, Executor};
 
 fn numbers(exec: &Executor, values: &[f32]) -> DynBuffer {

@@ -55,7 +55,7 @@ fn compare(
     let mut rng = StdRng::seed_from_u64(seed);
     let (permuted, compressed) = (states(&mut rng, 5), states(&mut rng, 9));
     let ranges: Vec<usize> = (0..7).map(|_| rng.random_range(0..256)).collect();
-    let engine = CpuEngine::new(test_system_params_small(2, 12, 3));
+    let engine = CpuEngine::new(test_system_params_small(2, 14, 3));
     let cached = VerifierTraceGen::<CpuBackend<SC>, SC, ()>::commit_child_vk(circuit, &engine, key);
 
     let mut theirs = VerifierTraceGen::<CpuBackend<SC>, SC, ()>::generate_proving_ctxs(

@@ -11,7 +11,9 @@ mod x86;
 use lanes::{Lanes, One, Packed};
 use permutation::{permute as permute_lanes, Cells, Nothing};
 
-use crate::prelude::F;
+use p3_field::PrimeCharacteristicRing;
+
+use crate::prelude::{Digest, F};
 
 /// Words of a state.
 pub(crate) const WIDTH: usize = 16;
@@ -21,6 +23,19 @@ pub(crate) type State = [F; WIDTH];
 
 /// Columns of a permutation in the AIR with one register for each S-box: `p3_poseidon2_air::Poseidon2Cols`.
 pub(crate) const COLUMNS: usize = 1 + WIDTH + 2 * 4 * 2 * WIDTH + 2 * 13;
+
+/// Two digests side by side.
+pub(crate) fn state(left: &Digest, right: &Digest) -> State {
+    let mut state = [F::ZERO; WIDTH];
+    state[..WIDTH / 2].copy_from_slice(left);
+    state[WIDTH / 2..].copy_from_slice(right);
+    state
+}
+
+/// The digest of a permuted state: its first half.
+pub(crate) fn digest(state: &State) -> Digest {
+    std::array::from_fn(|i| state[i])
+}
 
 /// Permutes every state. Uses one thread.
 pub(crate) fn permute(states: &mut [State]) {
@@ -50,21 +65,41 @@ pub(crate) fn write_rows(inputs: &[State], cells: &mut [F], width: usize) {
     write_rows_with::<Packed>(inputs, cells, width);
 }
 
-/// [`permute`] with vectors of one kind; states that fill no vector one by one.
+/// Most lanes of a vector.
+const MOST_LANES: usize = 16;
+
+/// [`permute`] with vectors of one kind. The last states fill a vector in part; one alone takes less time without.
 #[inline(always)]
 fn permute_with<L: Lanes>(states: &mut [State]) {
     let mut full = states.chunks_exact_mut(L::COUNT);
+    // No closure: it would be compiled for every processor.
     for states in full.by_ref() {
-        let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(states, i));
-        permute_lanes(&mut lanes, &mut Nothing);
-        for (i, lanes) in lanes.iter().enumerate() {
-            lanes.scatter(|lane, x| states[lane][i] = x);
+        permute_vector::<L>(states);
+    }
+    match full.into_remainder() {
+        [] => {}
+        [state] => {
+            let mut lanes = state.map(One);
+            permute_lanes(&mut lanes, &mut Nothing);
+            *state = lanes.map(|lane| lane.0);
+        }
+        rest => {
+            let mut states = [[F::ZERO; WIDTH]; MOST_LANES];
+            states[..rest.len()].copy_from_slice(rest);
+            permute_vector::<L>(&mut states[..L::COUNT]);
+            rest.copy_from_slice(&states[..rest.len()]);
         }
     }
-    for state in full.into_remainder() {
-        let mut lanes = state.map(One);
-        permute_lanes(&mut lanes, &mut Nothing);
-        *state = lanes.map(|lane| lane.0);
+}
+
+/// Permutes as many states as there are lanes.
+#[inline(always)]
+fn permute_vector<L: Lanes>(states: &mut [State]) {
+    const { assert!(L::COUNT <= MOST_LANES) };
+    let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(states, i));
+    permute_lanes(&mut lanes, &mut Nothing);
+    for (i, lanes) in lanes.iter().enumerate() {
+        lanes.scatter(|lane, x| states[lane][i] = x);
     }
 }
 
@@ -87,7 +122,7 @@ fn write_rows_with<L: Lanes>(inputs: &[State], cells: &mut [F], width: usize) {
 mod tests {
     use openvm_poseidon2_air::{Poseidon2Config, Poseidon2SubChip};
     use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
-    use p3_field::{PrimeCharacteristicRing, PrimeField32};
+    use p3_field::PrimeField32;
     use p3_symmetric::Permutation;
     use rand::{rngs::StdRng, Rng, SeedableRng};
 

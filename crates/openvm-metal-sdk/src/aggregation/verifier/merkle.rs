@@ -14,9 +14,9 @@ use openvm_stark_backend::{
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rayon::prelude::*;
 
-use super::opened::{digest, pair_state, Opened};
+use super::{opened::Opened, zeros::zeros};
 use crate::{
-    poseidon2::{permute, State},
+    poseidon2::{digest, permute, state, State},
     prelude::{Digest, F, SC},
 };
 
@@ -130,7 +130,7 @@ pub(super) fn rows(paths: &[Path<'_>], layers: usize) -> Paths {
     let leaves = 1 << layers;
     let width = MerkleVerifyCols::<F>::width();
     let rows = paths.iter().map(|path| path.rows(leaves)).sum::<usize>();
-    let mut cells = F::zero_vec(rows.next_power_of_two() * width);
+    let mut cells = zeros(rows.next_power_of_two() * width);
     // Paths of one task are equally long.
     let tasks = paths.chunk_by(|a, b| a.siblings.len() == b.siblings.len());
     let tasks = tasks.flat_map(|paths| paths.chunks(TASK_PATHS));
@@ -158,7 +158,7 @@ pub(super) fn compressed(paths: &Paths) -> Vec<State> {
     let rows = paths.trace.values[..paths.rows * width].par_chunks_exact(width);
     rows.map(|row| {
         let columns: &MerkleVerifyCols<F> = row.borrow();
-        pair_state(&columns.left, &columns.right)
+        state(&columns.left, &columns.right)
     })
     .collect()
 }
@@ -213,8 +213,8 @@ fn fill(paths: &[Path<'_>], cells: &mut [F], layers: usize) {
         states.extend(paths.iter().zip(&nodes).map(|(path, node)| {
             let sibling = path.siblings.get(level).unwrap_or(&path.commit);
             match bit(path) {
-                0 => pair_state(node, sibling),
-                _ => pair_state(sibling, node),
+                0 => state(node, sibling),
+                _ => state(sibling, node),
             }
         }));
         let row = leaves - 1 + level;

@@ -17,6 +17,7 @@ mod permutations;
 #[cfg(test)]
 mod tests;
 mod transcript;
+mod zeros;
 
 use std::sync::Arc;
 

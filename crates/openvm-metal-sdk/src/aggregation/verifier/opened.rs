@@ -6,7 +6,7 @@ use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 use rayon::prelude::*;
 
 use crate::{
-    poseidon2::{permute, State, WIDTH},
+    poseidon2::{digest, permute, state, State, WIDTH},
     prelude::{Digest, F, SC},
 };
 
@@ -158,7 +158,7 @@ fn subtrees(cosets: &[&Hashed], layers: usize) -> Vec<Vec<Digest>> {
         states.clear();
         for tree in &trees {
             let pairs = tree[start..start + width].chunks_exact(2);
-            states.extend(pairs.map(|pair| pair_state(&pair[0], &pair[1])));
+            states.extend(pairs.map(|pair| state(&pair[0], &pair[1])));
         }
         permute(&mut states);
         (start, width) = (start + width, width / 2);
@@ -167,17 +167,4 @@ fn subtrees(cosets: &[&Hashed], layers: usize) -> Vec<Vec<Digest>> {
         }
     }
     trees
-}
-
-/// Two digests side by side.
-pub(super) fn pair_state(left: &Digest, right: &Digest) -> State {
-    let mut state = [F::ZERO; WIDTH];
-    state[..CHUNK].copy_from_slice(left);
-    state[CHUNK..].copy_from_slice(right);
-    state
-}
-
-/// The digest of a permuted state.
-pub(super) fn digest(state: &State) -> Digest {
-    std::array::from_fn(|i| state[i])
 }

@@ -5,6 +5,7 @@ use openvm_stark_backend::p3_matrix::dense::RowMajorMatrix;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rayon::prelude::*;
 
+use super::zeros::zeros;
 use crate::{
     poseidon2::{write_rows, State, COLUMNS, WIDTH},
     prelude::F,
@@ -41,7 +42,7 @@ pub(super) fn rows<'a>(
     compressed.for_each(|states| inputs.extend_from_slice(states));
     let counts = count(&inputs, split);
 
-    let mut cells = F::zero_vec(counts.len().next_power_of_two() * ROW);
+    let mut cells = zeros(counts.len().next_power_of_two() * ROW);
     let (filled, padding) = cells.split_at_mut(counts.len() * ROW);
     filled
         .par_chunks_mut(TASK_ROWS * ROW)

@@ -6,12 +6,10 @@ use openvm_continuations::circuit::{
     inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
     Circuit,
 };
-use openvm_cpu_backend::CpuBackend;
 use openvm_recursion_circuit::system::{AggregationSubCircuit, VerifierConfig, VerifierSubCircuit};
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::AirProvingContext,
     AirRef, SystemParams,
 };
 use openvm_verify_stark_host::pvs::VkCommit;
@@ -19,7 +17,7 @@ use openvm_verify_stark_host::pvs::VkCommit;
 use super::{
     child::Child,
     rows,
-    verifier::{External, Verifier},
+    verifier::{External, HostTraces, Verifier},
 };
 use crate::{
     engine::SdkEngine,
@@ -27,9 +25,6 @@ use crate::{
     prelude::{F, SC},
     row_order::RowOrder,
 };
-
-/// The traces of a node, on the host, in the order of the AIRs.
-pub(super) type HostTraces = Vec<AirProvingContext<CpuBackend<SC>>>;
 
 /// Which proofs a node verifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -42,7 +42,6 @@ use rayon::prelude::*;
 use tracing::{info_span, Span};
 
 use self::opened::Opened;
-use super::circuit::HostTraces;
 use crate::{poseidon2::State, prelude::SC};
 
 /// What the AIRs around the verifier look up in its tables.
@@ -65,8 +64,8 @@ pub(super) struct Verifier {
 /// Powers of two that the circuit has a table of.
 type PowerChecker = PowerCheckerCpuTraceGenerator<2, 32>;
 
-/// The traces of a module.
-type ModuleTraces = Vec<AirProvingContext<CpuBackend<SC>>>;
+/// Traces on the host, in the order of the AIRs.
+pub(super) type HostTraces = Vec<AirProvingContext<CpuBackend<SC>>>;
 
 impl Verifier {
     /// For the circuit that verifies up to `most_proofs` proofs of `vk` and has these buses.
@@ -177,7 +176,7 @@ impl Verifier {
         preflights: &[Preflight],
         ranges: &[usize],
         (powers, exponents): (&Arc<PowerChecker>, &ExpBitsLenCpuTraceGenerator),
-    ) -> Vec<ModuleTraces> {
+    ) -> Vec<HostTraces> {
         let span = Span::current();
         let module = |index| {
             let _in = span.enter();
@@ -212,7 +211,7 @@ impl Verifier {
         preflights: &[Preflight],
         opened: &[Opened],
         external: &External<'_>,
-    ) -> ModuleTraces {
+    ) -> HostTraces {
         let span = Span::current();
         let ((transcript, permuted), paths) = rayon::join(
             || {
@@ -249,7 +248,7 @@ fn traces<M: TraceGenModule<GlobalCtxCpu, CpuBackend<SC>>>(
     proofs: &[Proof<SC>],
     preflights: &[Preflight],
     own: &M::ModuleSpecificCtx<'_>,
-) -> ModuleTraces {
+) -> HostTraces {
     let traces = module.generate_proving_ctxs(vk, proofs, preflights, own, None);
     traces.expect("no heights are required of a node")
 }

@@ -9,7 +9,7 @@ use std::{error::Error, fmt};
 use openvm_metal_backend::{
     kernels, BabyBearPoseidon2MetalEngine, MetalDevice, MetalMatrix, MetalProverError,
 };
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_common::{Device, DeviceKind, MetalContext};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{ColMajorMatrix, DeviceDataTransporter, ProverBackend, TraceCommitter},
@@ -109,6 +109,11 @@ pub trait SdkEngine:
         None
     }
 
+    /// True if what is on the device is in the host's memory.
+    fn is_in_host_memory(&self) -> bool {
+        true
+    }
+
     /// Most bytes of device memory that were live at once so far, if the engine counts them.
     fn memory_peak(&self) -> Option<u64> {
         None
@@ -192,6 +197,14 @@ impl SdkEngine for MetalEngine {
     fn memory_budget(&self) -> Option<u64> {
         let stream = self.device().stream().ok()?;
         Some(stream.context().memory().budget)
+    }
+
+    /// Apple GPUs share the host's memory; of others only the processor does.
+    fn is_in_host_memory(&self) -> bool {
+        let stream = self.device().stream();
+        stream.map_or(true, |stream| {
+            stream.context().info().kind != DeviceKind::Cuda
+        })
     }
 
     fn memory_peak(&self) -> Option<u64> {

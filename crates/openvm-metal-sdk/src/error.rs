@@ -125,6 +125,20 @@ pub enum SdkError {
     /// The guest did not end within the bound.
     #[error("the guest did not end within {bound} instructions (after {executed}): raise the bound if it should")]
     InstructionBound { executed: u64, bound: u64 },
+    /// The host may not hold one segment.
+    #[error(
+        "segment {segment}: its records and traces may take {} MiB of host memory, and {} MiB are allowed: allow more \
+         (--host-memory, ProveOptions::host_memory), or cut smaller segments (--segment-max-memory, \
+         SdkBuilder::segment_max_memory)",
+        needed.div_ceil(1 << 20), bound >> 20
+    )]
+    HostMemory {
+        segment: usize,
+        /// Bytes, estimated from the heights and widths of its traces.
+        needed: u64,
+        /// Bytes that are allowed.
+        bound: u64,
+    },
     /// Any other failure of the guest.
     #[error("{stage}: {source}")]
     Execution {

@@ -26,11 +26,13 @@ mod error;
 mod executable;
 pub mod files;
 pub mod guest;
+mod host_memory;
 #[cfg(not(test))]
 #[doc(hidden)]
 pub mod instances;
 mod options;
 pub mod parameters;
+mod poseidon2;
 mod prelude;
 mod progress;
 mod report;

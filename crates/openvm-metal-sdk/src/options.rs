@@ -37,6 +37,10 @@ pub struct ProveOptions<'a> {
     /// devices together hold the records or traces of that many. With 1, and one device, everything is done on the
     /// calling thread, one after another. If absent: two more than a device has machines.
     pub in_flight: Option<usize>,
+    /// Most bytes of records and traces that the host holds at the same time, as they are estimated from the heights and
+    /// widths of traces before they are made. A segment waits until there is room for it. If absent: three quarters of the
+    /// memory that is free when the job starts.
+    pub host_memory: Option<u64>,
     /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
     /// the guest's memory twice. If absent: one for every two cores, but at most eight for each device.
     pub machines: Option<usize>,
@@ -53,6 +57,7 @@ impl Default for ProveOptions<'_> {
             max_instructions: DEFAULT_MAX_INSTRUCTIONS,
             progress: &(),
             in_flight: None,
+            host_memory: None,
             machines: None,
             resume: None,
             cancel: None,
@@ -65,6 +70,7 @@ impl fmt::Debug for ProveOptions<'_> {
         f.debug_struct("ProveOptions")
             .field("max_instructions", &self.max_instructions)
             .field("in_flight", &self.in_flight)
+            .field("host_memory", &self.host_memory)
             .field("machines", &self.machines)
             .field("resume", &self.resume)
             .finish_non_exhaustive()
@@ -87,6 +93,12 @@ impl<'a> ProveOptions<'a> {
     /// Other number of segments in flight for each device.
     pub fn with_in_flight(mut self, segments: usize) -> Self {
         self.in_flight = Some(segments);
+        self
+    }
+
+    /// Other bound on the bytes of records and traces on the host.
+    pub fn with_host_memory(mut self, bytes: u64) -> Self {
+        self.host_memory = Some(bytes);
         self
     }
 

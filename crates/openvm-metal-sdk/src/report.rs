@@ -46,6 +46,9 @@ pub struct Report {
     pub devices: Vec<DeviceReport>,
     /// Most bytes of device memory that were live at once in this process, if the engine counts them.
     pub device_memory_peak: Option<u64>,
+    /// Most bytes of records and traces of segments that the host held at once, as they are estimated from the heights and
+    /// widths of traces.
+    pub host_traces_peak: u64,
     /// Bytes of all segment proofs.
     pub app_proof_bytes: u64,
     /// Bytes of the aggregated proof.

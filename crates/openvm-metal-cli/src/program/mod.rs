@@ -21,7 +21,7 @@ use openvm_transpiler::elf::Elf;
 use self::cargo::CargoArgs;
 pub use self::{
     input::InputArgs,
-    sdk::{ExecutionArgs, SdkArgs},
+    sdk::{byte_count, ExecutionArgs, SdkArgs},
 };
 use crate::error::{CliError, Result};
 

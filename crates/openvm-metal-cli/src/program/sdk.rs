@@ -141,7 +141,7 @@ impl SdkArgs {
 }
 
 /// A number of bytes: digits, and K, M or G for 2^10, 2^20 or 2^30.
-fn byte_count(text: &str) -> Result<u64, String> {
+pub fn byte_count(text: &str) -> Result<u64, String> {
     let unit = match text.bytes().last() {
         Some(b'K' | b'k') => 10,
         Some(b'M' | b'm') => 20,

@@ -17,7 +17,7 @@ use crate::{
     hex,
     host::peak_memory,
     interrupt,
-    program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    program::{byte_count, ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
     target_device::DeviceArgs,
 };
 
@@ -35,7 +35,7 @@ pub struct StarkArgs {
     proof: ProofArgs,
     /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
     /// openvm-metal does it; --resume names the job's folder.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight", "host_memory"])]
     ray: Option<String>,
 }
 
@@ -73,6 +73,10 @@ pub struct ProofArgs {
     /// there are machines for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
+    /// Records and traces of segments take at most this much of the host's memory (bytes, or with K, M, G), as estimated from
+    /// heights and widths; if absent, three quarters of what is free.
+    #[arg(long, value_name = "BYTES", value_parser = byte_count)]
+    host_memory: Option<u64>,
     /// How many machines record segments and make their traces; if absent, one for every two cores, but at most
     /// eight for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -92,6 +96,9 @@ impl ProofArgs {
         let mut options = self.execution.options().with_progress(bar);
         if let Some(segments) = self.in_flight {
             options = options.with_in_flight(segments.into());
+        }
+        if let Some(bytes) = self.host_memory {
+            options = options.with_host_memory(bytes);
         }
         if let Some(machines) = self.machines {
             options = options.with_machines(machines.into());

@@ -73,8 +73,9 @@ impl ProofReport {
         ))?;
         let peak = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".into(), table::bytes);
         table::line(format!(
-            "uploaded {}, most device memory {}, most of this process {}",
+            "uploaded {}, most records and traces {}, most device memory {}, most of this process {}",
             table::bytes(report.uploaded),
+            table::bytes(report.host_traces_peak),
             peak(report.device_memory_peak),
             peak(self.host_memory_peak)
         ))?;

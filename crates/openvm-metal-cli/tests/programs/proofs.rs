@@ -19,6 +19,12 @@ fn application_proofs_and_their_files() {
     let report = json(&[&prove[..], &["--proof", &proof, "--vk", &vk, "--json"]].concat());
     assert_eq!(report["segments"], 1);
     assert!(report["host_memory_peak"].as_u64() > report["device_memory_peak"].as_u64());
+    assert!(report["host_traces_peak"].as_u64() > Some(0));
+    fails(
+        &[&prove[..], &["--host-memory", "1M"]].concat(),
+        1,
+        "MiB of host memory, and 1 MiB are allowed: allow more (--host-memory",
+    );
     let said = succeeds(&["verify", "app", &proof, "--vk", &vk]);
     assert!(
         said.starts_with("the proof is valid, public values 0x4b60c05cc74d590b"),

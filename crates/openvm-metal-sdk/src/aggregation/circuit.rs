@@ -6,29 +6,25 @@ use openvm_continuations::circuit::{
     inner::{InnerCircuit, InnerTraceGen, InnerTraceGenImpl, ProofsType},
     Circuit,
 };
-use openvm_cpu_backend::CpuBackend;
-use openvm_recursion_circuit::system::{
-    CachedTraceCtx, VerifierConfig, VerifierExternalData, VerifierSubCircuit, VerifierTraceGen,
-};
+use openvm_recursion_circuit::system::{AggregationSubCircuit, VerifierConfig, VerifierSubCircuit};
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::AirProvingContext,
     AirRef, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge_recorder;
 use openvm_verify_stark_host::pvs::VkCommit;
 
-use super::{child::Child, rows};
+use super::{
+    child::Child,
+    rows,
+    verifier::{External, HostTraces, Verifier},
+};
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
     row_order::RowOrder,
 };
-
-/// The traces of a node, on the host, in the order of the AIRs.
-pub(super) type HostTraces = Vec<AirProvingContext<CpuBackend<SC>>>;
 
 /// Which proofs a node verifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +54,8 @@ impl KeySource {
 
 /// The circuit of a kind of node that verifies up to `N` proofs. Devices share it.
 pub(super) struct NodeCircuit<const N: usize> {
-    circuit: InnerCircuit<VerifierSubCircuit<N>>,
     tracegen: InnerTraceGenImpl,
+    verifier: Verifier,
     /// Of the AIRs, in their order.
     names: Vec<String>,
     order: RowOrder,
@@ -86,7 +82,7 @@ impl<const N: usize> NodeCircuit<N> {
                 continuations_enabled: true,
                 ..VerifierConfig::default()
             };
-            let verifier = VerifierSubCircuit::new_with_options(child_vk.clone(), config);
+            let verifier = VerifierSubCircuit::<N>::new_with_options(child_vk.clone(), config);
             InnerCircuit::new(Arc::new(verifier), None)
         })?;
         let airs: Vec<AirRef<SC>> = circuit.airs();
@@ -108,8 +104,11 @@ impl<const N: usize> NodeCircuit<N> {
             }
         }
         let vk = Arc::new(key.get_vk());
+        let verifier = guard(stage(), || {
+            Verifier::new(&child_vk, circuit.verifier_circuit.bus_inventory(), N)
+        })?;
         Ok(Self {
-            circuit,
+            verifier,
             tracegen: InnerTraceGen::new(false),
             names,
             order,
@@ -169,25 +168,14 @@ impl<const N: usize> NodeCircuit<N> {
             vk_commit,
             &(),
         );
-        let mut external = VerifierExternalData {
-            poseidon2_compress_inputs: &pre.poseidon2_compress_inputs,
-            poseidon2_permute_inputs: &pre.poseidon2_permute_inputs,
-            range_check_inputs: &pre.range_check_inputs,
-            power_check_inputs: &vec![],
-            required_heights: None,
-            final_transcript_state: None,
+        let external = External {
+            permuted: &pre.poseidon2_permute_inputs,
+            compressed: &pre.poseidon2_compress_inputs,
+            ranges: &pre.range_check_inputs,
         };
-        let verifier = &*self.circuit.verifier_circuit;
-        let sub = VerifierTraceGen::<CpuBackend<SC>, SC, ()>::generate_proving_ctxs(
-            verifier,
-            &child.vk,
-            CachedTraceCtx::PcsData(child.trace.clone()),
-            proofs,
-            &mut external,
-            &(),
-            default_duplex_sponge_recorder(),
-        )
-        .expect("no heights are required of a node");
+        let sub = self
+            .verifier
+            .traces(&child.vk, child.trace.clone(), proofs, &external);
         let post = self.tracegen.generate_post_verifier_subcircuit_ctxs(
             proofs,
             ProofsType::Vm,

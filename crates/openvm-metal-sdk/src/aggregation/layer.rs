@@ -10,7 +10,8 @@ use openvm_verify_stark_host::pvs::VkCommit;
 
 use super::{
     child::DeviceChild,
-    circuit::{Below, HostTraces, KeySource, NodeCircuit},
+    circuit::{Below, KeySource, NodeCircuit},
+    verifier::HostTraces,
 };
 use crate::{
     app::transport_key,

@@ -13,6 +13,7 @@ mod resume;
 mod rows;
 mod shape;
 mod tree;
+mod verifier;
 
 pub use keys::AggregationKeys;
 pub(crate) use node::prove_node;

@@ -37,6 +37,8 @@ pub(super) struct Job<'a, E: SdkEngine> {
     pub fleet: &'a Fleet<'a>,
     pub options: &'a ProveOptions<'a>,
     pub resume: Option<ResumeFolder>,
+    /// Most bytes of records and traces on the host.
+    pub host_memory: u64,
 }
 
 impl<E: SdkEngine> Job<'_, E> {
@@ -89,6 +91,14 @@ impl<E: SdkEngine> Job<'_, E> {
     pub fn reserve(&self, segment: &Segment) -> Reservation<'_> {
         let trace_bytes = self.keys[0].trace_bytes(segment);
         self.fleet.reserve(Work::Segment { trace_bytes })
+    }
+
+    /// Bytes that the host holds of a segment, at most.
+    ///
+    /// # Errors
+    /// [`SdkError::HostMemory`] if it may not hold as many.
+    pub fn host_bytes(&self, index: usize, segment: &Segment) -> Result<u64, SdkError> {
+        self.keys[0].host_bytes(index, segment, self.host_memory)
     }
 
     /// The traces of a segment are on its device.

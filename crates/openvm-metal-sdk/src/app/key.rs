@@ -105,6 +105,26 @@ impl<E: SdkEngine> AppKey<E> {
         cells.sum::<u64>() * 4
     }
 
+    /// Bytes that the host holds of a segment, at most: its records, and the traces that are made in their place.
+    ///
+    /// # Errors
+    /// [`SdkError::HostMemory`] if that is above the bound.
+    pub(crate) fn host_bytes(
+        &self,
+        index: usize,
+        segment: &Segment,
+        bound: u64,
+    ) -> Result<u64, SdkError> {
+        match self.trace_bytes(segment) {
+            needed if needed > bound => Err(SdkError::HostMemory {
+                segment: index,
+                needed,
+                bound,
+            }),
+            needed => Ok(needed),
+        }
+    }
+
     /// Another engine on the same device, with counters of its own.
     pub(crate) fn another_engine(&self) -> Result<E, SdkError> {
         self.station.engine(self.engine.params().clone())

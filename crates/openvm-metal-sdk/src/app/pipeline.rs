@@ -24,7 +24,7 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 use super::{
     job::{Job, Segments},
     machine::MeteredRun,
-    plan::Plan,
+    plan::{Bounds, Place, Plan, Taken},
     runner::{executor, runner, Runner},
     sink::ProofSink,
     AppKey,
@@ -43,6 +43,7 @@ use crate::{
 struct Traced<'a, E: SdkEngine> {
     index: usize,
     segment: Segment,
+    place: Place<'a>,
     reservation: Reservation<'a>,
     ctx: ProvingContext<E::PB>,
 }
@@ -71,7 +72,10 @@ pub(super) fn run<E: SdkEngine>(
     let runner = runner(&executor, &job.exes[0].exe)?;
     let line = Line {
         job,
-        plan: Plan::new(threads.in_flight),
+        plan: Plan::new(Bounds {
+            segments: threads.in_flight,
+            bytes: job.host_memory,
+        }),
         sink,
         proofs: Mutex::default(),
         report: Mutex::default(),
@@ -105,6 +109,7 @@ pub(super) fn run<E: SdkEngine>(
     report.execution = metered.time;
     report.instructions = metered.run.instructions();
     report.segments = metered.run.segments.len();
+    report.host_traces_peak = line.plan.most_held();
     report.add(
         &line
             .report
@@ -131,7 +136,7 @@ struct Metered {
     user_public_values: UserPublicValuesProof<CHUNK, F>,
 }
 
-impl<'a, E: SdkEngine> Line<'a, E> {
+impl<E: SdkEngine> Line<'_, E> {
     /// Runs a thread's work; its panics are errors too. The first error stops all threads.
     fn thread<T>(&self, work: impl FnOnce() -> Result<T, SdkError>) -> Option<T> {
         guard(Stage::Pipeline, work)
@@ -149,8 +154,11 @@ impl<'a, E: SdkEngine> Line<'a, E> {
         let machine = self.job.machine()?;
         let clock = Instant::now();
         let mut taken = true;
+        let mut index = 0;
         let run = self.job.execute_metered(&machine, input, |segment| {
-            taken = self.plan.add(segment.clone());
+            let bytes = self.job.host_bytes(index, segment)?;
+            index += 1;
+            taken = self.plan.add(segment.clone(), bytes);
             taken.then_some(()).ok_or(SdkError::Cancelled)
         });
         let run = match run {
@@ -169,21 +177,27 @@ impl<'a, E: SdkEngine> Line<'a, E> {
     }
 
     /// A machine: records segments and makes their traces, until there are no more.
-    fn make(
-        &self,
+    fn make<'b>(
+        &'b self,
         runner: &Runner<'_>,
         input: StdIn,
-        devices: &[Sender<Traced<'a, E>>],
+        devices: &[Sender<Traced<'b, E>>],
     ) -> Result<(), SdkError> {
         let job = self.job;
         let mut machine = job.machine()?;
         let engines = job.keys.iter().map(AppKey::another_engine);
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
         machine.start(input);
-        while let Some((index, segment)) = self.plan.take() {
+        while let Some(taken) = self.plan.take() {
+            let Taken {
+                index,
+                segment,
+                mut place,
+            } = taken;
             job.options.check_cancelled()?;
             if let Some(proof) = job.resumed(index, &segment)? {
                 lock(&self.report).resumed += 1;
+                drop(place);
                 self.deliver(index, proof)?;
                 continue;
             }
@@ -196,10 +210,14 @@ impl<'a, E: SdkEngine> Line<'a, E> {
             let device = reservation.device();
             machine.aim(&engines[device], &job.exes[device]);
             let ctx = machine.trace(recorded)?;
+            if !engines[device].is_in_host_memory() {
+                place.leave_host();
+            }
             job.traced(index, &segment);
             let traced = Traced {
                 index,
                 segment,
+                place,
                 reservation,
                 ctx,
             };
@@ -216,6 +234,7 @@ impl<'a, E: SdkEngine> Line<'a, E> {
         for Traced {
             index,
             segment,
+            place,
             reservation,
             ctx,
         } in traced
@@ -226,6 +245,7 @@ impl<'a, E: SdkEngine> Line<'a, E> {
             }
             let (proof, time) = self.job.prove(index, &segment, reservation, ctx)?;
             lock(&self.report).prove += time;
+            drop(place);
             self.deliver(index, proof)?;
         }
         Ok(())
@@ -233,7 +253,6 @@ impl<'a, E: SdkEngine> Line<'a, E> {
 
     /// A segment is proved.
     fn deliver(&self, index: usize, proof: Proof<SC>) -> Result<(), SdkError> {
-        self.plan.done();
         lock(&self.report).count(&proof);
         self.sink.segment(index, &proof)?;
         let mut proofs = lock(&self.proofs);

@@ -1,4 +1,5 @@
-//! `Plan`: hands the segments of an execution out to machines as they are cut, a bounded number at a time.
+//! `Plan`: hands the segments of an execution out to machines as they are cut, as many at a time as their number and the
+//! host's memory allow.
 
 use std::{
     collections::VecDeque,
@@ -7,39 +8,73 @@ use std::{
 
 use openvm_circuit::arch::execution_mode::Segment;
 
+/// What may be under way at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Most segments that are taken and not proved.
+    pub segments: usize,
+    /// Most bytes of their records and traces on the host.
+    pub bytes: u64,
+}
+
 /// Segments that are cut by one thread and taken by others, in order.
 pub(super) struct Plan {
     state: Mutex<State>,
     changed: Condvar,
-    /// Most segments that are taken and not proved.
-    in_flight: usize,
+    bounds: Bounds,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Segment>,
+    /// With the bytes of each.
+    waiting: VecDeque<(Segment, u64)>,
     /// Number of segments that were handed out.
     taken: usize,
     in_flight: usize,
+    /// Bytes on the host, and the most that there were.
+    held: u64,
+    most_held: u64,
     /// All segments were added.
     ended: bool,
     /// The plan was stopped.
     stopped: bool,
 }
 
+/// A segment that was taken.
+pub(super) struct Taken<'a> {
+    pub index: usize,
+    pub segment: Segment,
+    pub place: Place<'a>,
+}
+
+/// A segment's place among those under way. It is given back when it is dropped.
+pub(super) struct Place<'a> {
+    plan: &'a Plan,
+    /// Bytes that the host holds of it.
+    bytes: u64,
+}
+
 impl Plan {
-    pub fn new(in_flight: usize) -> Self {
+    pub fn new(bounds: Bounds) -> Self {
         Self {
             state: Mutex::default(),
             changed: Condvar::new(),
-            in_flight,
+            bounds,
         }
     }
 
-    /// Adds the next segment. False if the plan was stopped.
-    pub fn add(&self, segment: Segment) -> bool {
+    /// Adds the next segment, of which the host will hold at most so many bytes. False if the plan was stopped.
+    ///
+    /// # Panics
+    /// If the segment alone is above the bound: nobody could ever take it.
+    pub fn add(&self, segment: Segment, bytes: u64) -> bool {
+        assert!(
+            bytes <= self.bounds.bytes,
+            "a segment of {bytes} bytes above the bound of {}",
+            self.bounds.bytes
+        );
         let mut state = self.lock();
-        state.waiting.push_back(segment);
+        state.waiting.push_back((segment, bytes));
         self.changed.notify_all();
         !state.stopped
     }
@@ -61,19 +96,32 @@ impl Plan {
         self.lock().stopped
     }
 
-    /// The next segment and its number. Waits until there is one and the number in flight allows it; `None` after the
-    /// last one and after a stop.
-    pub fn take(&self) -> Option<(usize, Segment)> {
+    /// Most bytes that the host held at once.
+    pub fn most_held(&self) -> u64 {
+        self.lock().most_held
+    }
+
+    /// The next segment. Waits until there is one and the bounds allow it; `None` after the last one and after a
+    /// stop. A large segment holds those behind it back until there is room for it.
+    pub fn take(&self) -> Option<Taken<'_>> {
         let mut state = self.lock();
         loop {
             if state.stopped || (state.ended && state.waiting.is_empty()) {
                 return None;
             }
-            if state.in_flight < self.in_flight {
-                if let Some(segment) = state.waiting.pop_front() {
+            let room = self.bounds.bytes - state.held;
+            let fits = |(_, bytes): &(Segment, u64)| *bytes <= room;
+            if state.in_flight < self.bounds.segments && state.waiting.front().is_some_and(fits) {
+                if let Some((segment, bytes)) = state.waiting.pop_front() {
                     state.in_flight += 1;
                     state.taken += 1;
-                    return Some((state.taken - 1, segment));
+                    state.held += bytes;
+                    state.most_held = state.most_held.max(state.held);
+                    return Some(Taken {
+                        index: state.taken - 1,
+                        segment,
+                        place: Place { plan: self, bytes },
+                    });
                 }
             }
             state = self
@@ -83,20 +131,37 @@ impl Plan {
         }
     }
 
-    /// A segment that was taken is proved.
-    pub fn done(&self) {
-        self.lock().in_flight -= 1;
-        self.changed.notify_all();
-    }
-
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+impl Place<'_> {
+    /// The host holds nothing of the segment any more.
+    pub fn leave_host(&mut self) {
+        self.plan.lock().held -= std::mem::take(&mut self.bytes);
+        self.plan.changed.notify_all();
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut state = self.plan.lock();
+        state.held -= self.bytes;
+        state.in_flight -= 1;
+        drop(state);
+        self.plan.changed.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{sync::atomic::AtomicUsize, sync::atomic::Ordering, thread};
+    use std::{
+        sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+        thread,
+    };
+
+    use rand::{rngs::StdRng, Rng, SeedableRng};
 
     use super::*;
 
@@ -108,25 +173,28 @@ mod tests {
         }
     }
 
+    fn plan(segments: usize, bytes: u64) -> Plan {
+        Plan::new(Bounds { segments, bytes })
+    }
+
     #[test]
     fn segments_are_handed_out_once_each_and_few_at_a_time() {
-        let plan = Plan::new(3);
+        let plan = plan(3, 0);
         let (most, now) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let mut taken: Vec<usize> = thread::scope(|scope| {
             let workers: Vec<_> = (0..5)
                 .map(|_| {
                     scope.spawn(|| {
                         let mut taken = Vec::new();
-                        while let Some((index, segment)) = plan.take() {
-                            assert_eq!(index as u64, segment.instret_start);
+                        while let Some(segment) = plan.take() {
+                            assert_eq!(segment.index as u64, segment.segment.instret_start);
                             most.fetch_max(
                                 now.fetch_add(1, Ordering::SeqCst) + 1,
                                 Ordering::SeqCst,
                             );
                             thread::yield_now();
                             now.fetch_sub(1, Ordering::SeqCst);
-                            taken.push(index);
-                            plan.done();
+                            taken.push(segment.index);
                         }
                         assert!(taken.is_sorted(), "machines only go forward");
                         taken
@@ -134,7 +202,7 @@ mod tests {
                 })
                 .collect();
             for number in 0..200 {
-                assert!(plan.add(segment(number)));
+                assert!(plan.add(segment(number), 0));
             }
             plan.end();
             let join = |worker: thread::ScopedJoinHandle<'_, Vec<usize>>| worker.join().unwrap();
@@ -145,17 +213,90 @@ mod tests {
         assert!(most.into_inner() <= 3);
     }
 
+    /// Segments of random sizes, some as large as the bound, which leave the host before they are proved or then. The
+    /// bytes are counted here too: never more than the bound, whoever comes first.
+    #[test]
+    fn the_host_never_holds_more_than_the_bound() {
+        for seed in 0..20 {
+            let mut rng = StdRng::seed_from_u64(seed);
+            let bound = rng.random_range(1..1000);
+            let sizes: Vec<u64> = (0..100)
+                .map(|_| match rng.random_range(0..4) {
+                    0 => bound,
+                    1 => 0,
+                    _ => rng.random_range(0..=bound),
+                })
+                .collect();
+            let plan = plan(rng.random_range(1..9), bound);
+            let (held, most) = (AtomicU64::new(0), AtomicU64::new(0));
+            let taken = AtomicUsize::new(0);
+            thread::scope(|scope| {
+                for _ in 0..rng.random_range(1..7) {
+                    scope.spawn(|| {
+                        while let Some(mut next) = plan.take() {
+                            let bytes = sizes[next.index];
+                            let now = held.fetch_add(bytes, Ordering::SeqCst) + bytes;
+                            most.fetch_max(now, Ordering::SeqCst);
+                            thread::yield_now();
+                            held.fetch_sub(bytes, Ordering::SeqCst);
+                            if next.index % 2 == 0 {
+                                next.place.leave_host();
+                                thread::yield_now();
+                            }
+                            taken.fetch_add(1, Ordering::SeqCst);
+                        }
+                    });
+                }
+                for (number, &bytes) in sizes.iter().enumerate() {
+                    plan.add(segment(number as u64), bytes);
+                }
+                plan.end();
+            });
+            assert_eq!(taken.into_inner(), sizes.len());
+            assert!(most.into_inner() <= bound, "seed {seed}");
+            let largest = sizes.iter().copied().max();
+            assert!((largest..=Some(bound)).contains(&Some(plan.most_held())));
+            let state = plan.lock();
+            assert_eq!((state.held, state.in_flight), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_large_segment_is_not_overtaken() {
+        let plan = plan(9, 10);
+        for (number, bytes) in [4, 10, 1].into_iter().enumerate() {
+            plan.add(segment(number as u64), bytes);
+        }
+        plan.end();
+        let mut first = plan.take().unwrap();
+        thread::scope(|scope| {
+            let next = scope.spawn(|| plan.take().unwrap().index);
+            thread::yield_now();
+            assert_eq!(plan.lock().taken, 1);
+            first.place.leave_host();
+            assert_eq!(next.join().unwrap(), 1);
+        });
+        assert_eq!(plan.take().unwrap().index, 2);
+        assert!(plan.take().is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "above the bound")]
+    fn what_never_fits_is_refused() {
+        plan(1, 10).add(segment(0), 11);
+    }
+
     #[test]
     fn a_stop_wakes_those_who_wait() {
-        let plan = Plan::new(1);
+        let plan = plan(1, 0);
         thread::scope(|scope| {
-            let first = plan.add(segment(0)).then(|| plan.take()).flatten();
-            assert_eq!(first.map(|(index, _)| index), Some(0));
+            let first = plan.add(segment(0), 0).then(|| plan.take()).flatten();
+            assert_eq!(first.as_ref().map(|first| first.index), Some(0));
             let waits = scope.spawn(|| plan.take().is_none());
-            plan.add(segment(1));
+            plan.add(segment(1), 0);
             plan.stop();
             assert!(waits.join().unwrap());
-            assert!(!plan.add(segment(2)));
+            assert!(!plan.add(segment(2), 0));
         });
     }
 }

@@ -24,6 +24,10 @@ pub(super) fn run<E: SdkEngine>(
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
     report.segments = run.segments.len();
+    for (index, segment) in run.segments.iter().enumerate() {
+        let bytes = job.host_bytes(index, segment)?;
+        report.host_traces_peak = report.host_traces_peak.max(bytes);
+    }
     sink.close(run.segments.len());
 
     let executor = executor(&job.keys[0].config)?;

@@ -5,36 +5,18 @@ use openvm_circuit::{
     system::memory::CHUNK,
 };
 use p3_baby_bear::{BabyBear as F, Poseidon2BabyBear};
-use p3_field::{Field, PackedValue, PrimeCharacteristicRing};
+use p3_field::PrimeCharacteristicRing;
 use p3_symmetric::Permutation;
 use rayon::prelude::*;
 
-/// Width of the permutation: two digests.
-pub const WIDTH: usize = 2 * CHUNK;
+use crate::poseidon2::{self, WIDTH};
+pub(crate) use crate::poseidon2::{digest, state, State};
 
 /// A node of the memory tree: eight field elements.
 pub type Digest = [F; CHUNK];
 
-/// What the permutation maps: `left || right` before, a digest and eight further elements after.
-pub type State = [F; WIDTH];
-
-type Packed = <F as Field>::Packing;
-
 /// States that one task permutes.
 const TASK_STATES: usize = 512;
-
-/// Two digests side by side.
-pub fn state(left: &Digest, right: &Digest) -> State {
-    let mut state = [F::ZERO; WIDTH];
-    state[..CHUNK].copy_from_slice(left);
-    state[CHUNK..].copy_from_slice(right);
-    state
-}
-
-/// The digest of a permuted state.
-pub fn digest(state: &State) -> Digest {
-    std::array::from_fn(|i| state[i])
-}
 
 /// OpenVM's Poseidon2 compression: the first half of the permutation of `left || right`. A leaf
 /// is its eight cells compressed with eight zeros.
@@ -55,18 +37,7 @@ impl Compressor {
 
     /// Permutes every state, the SIMD lanes filled with different states. Uses one thread.
     pub fn permute(&self, states: &mut [State]) {
-        let mut packs = states.chunks_exact_mut(Packed::WIDTH);
-        for pack in packs.by_ref() {
-            let mut lanes: [Packed; WIDTH] =
-                std::array::from_fn(|i| Packed::from_fn(|lane| pack[lane][i]));
-            self.poseidon2.permute_mut(&mut lanes);
-            for (lane, state) in pack.iter_mut().enumerate() {
-                *state = std::array::from_fn(|i| lanes[i].as_slice()[lane]);
-            }
-        }
-        for state in packs.into_remainder() {
-            self.poseidon2.permute_mut(state);
-        }
+        poseidon2::permute(states);
     }
 
     /// [`permute`](Self::permute) on rayon's threads.

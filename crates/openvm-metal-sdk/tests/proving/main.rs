@@ -12,6 +12,7 @@ mod examples;
 mod faulty;
 mod files;
 mod guest;
+mod host_memory;
 mod resume;
 #[path = "../riscv/mod.rs"]
 mod riscv;

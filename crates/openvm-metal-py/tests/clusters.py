@@ -50,3 +50,24 @@ def add_node(made, store=78 * 1024 * 1024):
 def python(script, **more):
     """Arguments of a process that runs a script with the tests' modules."""
     return [sys.executable, "-c", script], {"env": {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}, **more}
+
+
+def listening():
+    """Sockets that this process and those that it started listen on: process, host and port."""
+    # Ray brings it.
+    import ray  # noqa: F401
+
+    import psutil  # isort: skip
+
+    found = set()
+    here = psutil.Process()
+    for process in [here, *here.children(recursive=True)]:
+        try:
+            connections = process.net_connections("inet")
+            name = process.name()
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+        # A UDP socket without a peer receives from anybody.
+        open_to = [c for c in connections if c.status == psutil.CONN_LISTEN or (c.type == socket.SOCK_DGRAM and not c.raddr)]
+        found |= {(name, connection.laddr.ip, connection.laddr.port) for connection in open_to}
+    return found

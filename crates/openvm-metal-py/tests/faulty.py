@@ -48,12 +48,17 @@ class KilledInAggregation(Worker):
 class Wrong(Worker):
     """The first worker gives damaged proofs, always."""
 
-    def segment(self, job, data, index):
-        info, proof = super().segment(job, data, index)
+    def _damaged(self, info, proof):
         if first_of(self):
             proof = bytearray(proof)
             proof[len(proof) // 3] ^= 4
         return info, bytes(proof)
+
+    def segment(self, job, data, index):
+        return self._damaged(*super().segment(job, data, index))
+
+    def node(self, job, data, level, index, *below):
+        return self._damaged(*super().node(job, data, level, index, *below))
 
 
 class Elsewhere(Worker):

@@ -1,12 +1,24 @@
 """The actor of one device."""
 
+import ctypes
 import os
 import platform
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OpenVmMetalError, ProveError
+
+if TYPE_CHECKING:
+    from .. import SegmentWorker
+
+
+def _give_back() -> None:
+    """Returns freed memory to the system where the C library is glibc: every thread that was begun and ended leaves some with it."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        pass
 
 
 class Worker:
@@ -30,6 +42,7 @@ class Worker:
         # When the last task ended.
         self._ended = 0.0
         self._job: str | None = None
+        self._worker: SegmentWorker | None = None
         self._failed: Exception | None = None
         clock = time.monotonic()
         try:
@@ -74,7 +87,9 @@ class Worker:
 
         with self._lock:
             if self._job != job:
-                self._job = None
+                if self._job is not None:
+                    self._job, self._worker = None, None
+                    _give_back()
                 text, values = ray.get(data[0])
                 self._plan = Plan.from_json(text)
                 self._worker = self._prover.worker(self._plan, values, machines=self._machines)
@@ -102,8 +117,9 @@ class Worker:
     def forget(self, job: str, index: int) -> None:
         """A segment is not wanted any more: its task ends with a `CancelledError`, soon."""
         # Not behind the lock: taking up another job may take long.
-        if self._job == job:
-            self._worker.cancel(index)
+        worker = self._worker
+        if self._job == job and worker is not None:
+            worker.cancel(index)
 
     def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
         if not proof:

@@ -98,14 +98,15 @@ def test_the_last_tasks_go_to_fast_devices():
     assert not worth_a_second(1.0, first=None, elapsed=1.5)
 
 
-def members(*rates, in_flight=3):
-    """Devices that make 1000 instructions in so many seconds each; None for one of which nothing is known."""
+def members(*rates, in_flight=3, through=1.0):
+    """Devices that make 1000 instructions in so many seconds each, and one segment alone `through` times as slowly; None for one of which
+    nothing is known."""
     made = []
     for number, seconds in enumerate(rates):
         seat = Seat(f"node{number}", "10.0.0.1", "cuda", number, 1, 1, 1)
         member = Member(seat, actor=None, hello=None, since=0.0, about={"in_flight": in_flight})
         if seconds is not None:
-            member.rate.measure("segment", 1000, seconds, seconds)
+            member.rate.measure("segment", 1000, seconds, seconds * through)
         made.append(member)
     return made
 
@@ -137,6 +138,8 @@ def test_a_device_has_its_next_tasks_before_it_ends_one():
     assert handed(members(1.0, 10.0), 40) == [3, 3]
     assert handed(members(1.0, 10.0, in_flight=8), 3) == [3, 0]
     assert handed(members(0.1, 0.1, 0.4, in_flight=8), 12) == [5, 5, 2]
+    # One segment takes long on any of them, but does not keep it: somebody takes the last one.
+    assert handed(members(0.1, 0.1, through=9.0), 1) == [1, 0]
 
 
 def test_an_idle_device_overtakes_a_slow_one():

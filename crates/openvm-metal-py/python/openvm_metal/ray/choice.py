@@ -91,7 +91,9 @@ class Choice:
                 if seconds is not None:
                     theirs.append(seconds)
                     queued += other.queue(now) / max(seconds, 1e-9)
-            if not too_slow(self._end(member, task, now), theirs, left[kind_of(task)], queued):
+            own = self._keeps(member, task)
+            behind = None if own is None else member.queue(now) + own
+            if not too_slow(behind, theirs, left[kind_of(task)], queued):
                 return task
         return None
 

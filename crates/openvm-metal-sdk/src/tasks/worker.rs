@@ -98,8 +98,7 @@ impl<E: SdkEngine> Sdk<E> {
 }
 
 fn threads(devices: usize, cores: Option<usize>) -> WorkerThreads {
-    let cores =
-        cores.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+    let cores = cores.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
     match Threads::new(None, None, devices, cores) {
         Some(Threads {
             machines,

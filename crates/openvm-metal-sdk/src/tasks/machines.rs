@@ -194,9 +194,12 @@ impl<E: SdkEngine> Shared<E> {
     /// Answers requests until the line has ended.
     fn serve(&self, number: usize) {
         while let Some(request) = self.take(number, 0) {
-            // What the thread needs cannot be made: the next request tries again.
-            if let Err((request, error)) = self.work(number, request) {
-                request.refuse(error);
+            let mut first = Some(request);
+            if let Err(error) = self.work(number, &mut first) {
+                // The next request tries again.
+                if let Some(request) = first {
+                    request.refuse(error);
+                }
             }
         }
     }
@@ -223,22 +226,13 @@ impl<E: SdkEngine> Shared<E> {
         }
     }
 
-    /// Makes a machine and answers requests with it, `first` before all others.
-    fn work(&self, number: usize, first: Request<E>) -> Result<(), (Request<E>, SdkError)> {
+    /// Makes a machine and answers requests with it, that in `first` before all others. What cannot be made leaves it there.
+    fn work(&self, number: usize, first: &mut Option<Request<E>>) -> Result<(), SdkError> {
         let prover = &*self.prover;
-        let executor = match executor(&prover.keys()[0].config) {
-            Ok(executor) => executor,
-            Err(error) => return Err((first, error)),
-        };
-        let runner = match runner(&executor, &prover.exe().exe) {
-            Ok(runner) => runner,
-            Err(error) => return Err((first, error)),
-        };
-        let mut walk = match Walk::new(prover, &runner, self.plan.clone(), self.input.clone()) {
-            Ok(walk) => walk,
-            Err(error) => return Err((first, error)),
-        };
-        let mut next = Some(first);
+        let executor = executor(&prover.keys()[0].config)?;
+        let runner = runner(&executor, &prover.exe().exe)?;
+        let mut walk = Walk::new(prover, &runner, self.plan.clone(), self.input.clone())?;
+        let mut next = first.take();
         while let Some(request) = next {
             answer(&mut walk, request);
             next = self.take(number, walk.place());

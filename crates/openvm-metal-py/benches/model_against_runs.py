@@ -1,6 +1,6 @@
 """The simulation beside real runs: clusters of 1 to N workers on this machine, a small program with toy parameters.
 
-    python benches/model_against_runs.py [N]
+    python benches/model_against_runs.py [WORKERS,...]
 
 Each run gives the times of its tasks to the model, which then says how long the run should have taken. On a machine with fewer cores than
 workers the tasks get slower, which the measured times contain.
@@ -24,11 +24,11 @@ ROUNDS = int(os.environ.get("OPENVM_METAL_BENCH_ROUNDS", "2000"))
 
 
 def main():
-    most = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+    counts = sys.argv[1] if len(sys.argv) > 1 else "1,2,4,8"
     program = om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG, "sums")
     keys = om.Prover(program, device="cpu", toy=TOY).keys()
-    print("workers  segments  segment     node        measured  simulated  overhead of a task (median)")
-    for workers in range(1, most + 1):
+    print("workers  segments  segment     node        measured  simulated  ratio  transport of a task (median)")
+    for workers in map(int, counts.split(",")):
         events = []
         settings = {"keys": keys, "devices": "cpu:1", "segment_max_memory": SETTINGS["segment_max_memory"]}
         with Pool(program, local={"num_cpus": workers}, **settings) as pool:
@@ -38,8 +38,9 @@ def main():
                 if all(member.about for member in pool._crew.members):
                     break
             result = pool.prove(INPUT, events=events.append)
+            in_flight = pool._crew.members[0].about["in_flight"]
         found = measured(events)
-        kind = Kind(workers, found["segment"], found["node"])
+        kind = Kind(workers, found["segment"], found["node"], in_flight=in_flight)
         model = Model(
             segments=result.segments,
             kinds=(kind,),
@@ -48,10 +49,11 @@ def main():
             latency=found["latency"],
             driver_cores=os.cpu_count(),
         )
-        real = result.seconds - found["planning"]
+        real, simulated = result.seconds - found["planning"], simulate(model).seconds
         print(
             f"{workers:7}  {result.segments:8}  {found['segment']:.4f} s  {found['node']:.4f} s  "
-            f"{real:7.2f} s  {simulate(model).seconds:8.2f} s  {2000 * found['latency']:.1f} ms"
+            f"{real:7.2f} s  {simulated:8.2f} s  {simulated / real:5.2f}  {2000 * found['latency']:.1f} ms",
+            flush=True,
         )
 
 

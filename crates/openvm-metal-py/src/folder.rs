@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::OrRaise;
 use crate::plan::{task as task_of, PyPlan, TaskName};
+use crate::verifier::PyVerifier;
 
 /// Finished tasks of one plan in files.
 #[pyclass(name = "JobFolder", module = "openvm_metal", frozen)]
@@ -37,5 +38,37 @@ impl PyJobFolder {
         let task = task_of(task)?;
         py.detach(|| self.folder.store(&self.plan, task, &proof))
             .or_raise()
+    }
+
+    fn load_node<'py>(
+        &self,
+        py: Python<'py>,
+        verifier: &PyVerifier,
+        level: usize,
+        index: usize,
+        below: Vec<PyBackedBytes>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        self.plan.below(level, index).or_raise()?;
+        let verifier = &verifier.0;
+        let found = py.detach(|| self.folder.load_node(verifier, (level, index), &below));
+        Ok(found.or_raise()?.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
+    fn store_node(
+        &self,
+        py: Python<'_>,
+        verifier: &PyVerifier,
+        level: usize,
+        index: usize,
+        below: Vec<PyBackedBytes>,
+        proof: PyBackedBytes,
+    ) -> PyResult<()> {
+        self.plan.below(level, index).or_raise()?;
+        let verifier = &verifier.0;
+        py.detach(|| {
+            self.folder
+                .store_node(verifier, (level, index), &below, &proof)
+        })
+        .or_raise()
     }
 }

@@ -242,16 +242,26 @@ impl PyProver {
         Ok((PyProof(proved.proof), report))
     }
 
-    #[pyo3(signature = (plan, input = None))]
+    #[pyo3(signature = (plan, input = None, *, machines = None))]
     fn worker(
         &self,
         py: Python<'_>,
         plan: &PyPlan,
         input: Option<Input>,
+        machines: Option<usize>,
     ) -> PyResult<PySegmentWorker> {
         let (exe, input, plan) = (self.program.get().exe.clone(), stdin(input), plan.0.clone());
         let worker = work::run(py, |_| self.sdk.segment_worker(exe, input, plan))?;
-        Ok(PySegmentWorker::new(worker))
+        Ok(PySegmentWorker::new(match machines {
+            Some(machines) => worker.with_machines(machines),
+            None => worker,
+        }))
+    }
+
+    #[pyo3(signature = (cores = None))]
+    fn worker_threads(&self, cores: Option<usize>) -> (usize, usize) {
+        let threads = self.sdk.worker_threads(cores);
+        (threads.machines, threads.in_flight)
     }
 
     fn prove_node<'py>(

@@ -6,6 +6,7 @@ use std::{
     sync::{
         atomic::{AtomicBool, AtomicU32, Ordering},
         mpsc::{sync_channel, RecvTimeoutError},
+        Arc,
     },
     thread,
     time::Duration,
@@ -94,7 +95,7 @@ pub fn run<T: Send>(
 #[derive(Default)]
 pub struct Stop {
     /// Set when the work is to end.
-    pub flag: AtomicBool,
+    pub flag: Arc<AtomicBool>,
     /// The exception that a function of the user raised.
     pub failed: std::sync::Mutex<Option<PyErr>>,
 }

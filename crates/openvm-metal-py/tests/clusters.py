@@ -1,5 +1,6 @@
 """Real clusters on this machine, on the loopback interface, ended by their own handles."""
 
+import ipaddress
 import os
 import socket
 import sys
@@ -50,3 +51,31 @@ def add_node(made, store=78 * 1024 * 1024):
 def python(script, **more):
     """Arguments of a process that runs a script with the tests' modules."""
     return [sys.executable, "-c", script], {"env": {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}, **more}
+
+
+def listening():
+    """Sockets that this process and those that it started listen on, and that others than this machine reach: process, host and port. Those of this
+    machine alone are counted."""
+    # Ray brings it.
+    import ray  # noqa: F401
+
+    import psutil  # isort: skip
+
+    found, loopback = set(), 0
+    here = psutil.Process()
+    for process in [here, *here.children(recursive=True)]:
+        try:
+            connections = process.net_connections("inet")
+            name = process.name()
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+        # A UDP socket without a peer receives from anybody.
+        open_to = [c for c in connections if c.status == psutil.CONN_LISTEN or (c.type == socket.SOCK_DGRAM and not c.raddr)]
+        for connection in open_to:
+            host = ipaddress.ip_address(connection.laddr.ip)
+            host = getattr(host, "ipv4_mapped", None) or host
+            if host.is_loopback:
+                loopback += 1
+            else:
+                found.add((name, str(host), connection.laddr.port))
+    return found, loopback

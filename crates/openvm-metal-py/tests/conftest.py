@@ -1,10 +1,13 @@
 """One program, its keys and its prover with toy parameters, for all tests."""
 
 import os
+import pathlib
+import sys
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 # Ray's own switch for keeping to the loopback interface, whatever the system.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+sys.path.insert(1, str(pathlib.Path(__file__).parent.parent / "benches"))
 
 import guests  # noqa: E402
 import pytest  # noqa: E402

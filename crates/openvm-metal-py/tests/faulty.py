@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import threading
 import time
 
 from openvm_metal.ray.worker import Worker
@@ -47,12 +48,17 @@ class KilledInAggregation(Worker):
 class Wrong(Worker):
     """The first worker gives damaged proofs, always."""
 
-    def segment(self, job, data, index):
-        info, proof = super().segment(job, data, index)
+    def _damaged(self, info, proof):
         if first_of(self):
             proof = bytearray(proof)
             proof[len(proof) // 3] ^= 4
         return info, bytes(proof)
+
+    def segment(self, job, data, index):
+        return self._damaged(*super().segment(job, data, index))
+
+    def node(self, job, data, level, index, *below):
+        return self._damaged(*super().node(job, data, level, index, *below))
 
 
 class Elsewhere(Worker):
@@ -63,15 +69,42 @@ class Elsewhere(Worker):
 
 
 class Slow(Worker):
-    """The first worker takes ten times as long."""
+    """The first worker takes ten times as long for everything, one task at a time."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self._one = threading.Lock()
+
+    def _slowly(self, work, *arguments):
+        if not first_of(self):
+            return work(*arguments)
+        began = time.monotonic()
+        with self._one:
+            clock = time.monotonic()
+            info, proof = work(*arguments)
+            time.sleep(9 * (time.monotonic() - clock))
+            now = time.monotonic()
+        return info | {"seconds": now - clock, "through": now - began}, proof
 
     def segment(self, job, data, index):
-        clock = time.monotonic()
-        info, proof = super().segment(job, data, index)
-        if first_of(self):
-            time.sleep(9 * (time.monotonic() - clock))
-            info["seconds"] = time.monotonic() - clock
-        return info, proof
+        return self._slowly(super().segment, job, data, index)
+
+    def node(self, job, data, level, index, *below):
+        return self._slowly(super().node, job, data, level, index, *below)
+
+
+class OfAnotherVersion(Worker):
+    """The first worker has another version of the package."""
+
+    def about(self):
+        return super().about() | ({"openvm_metal": "0.0.7"} if first_of(self) else {})
+
+
+class LaterOfAnotherVersion(Worker):
+    """Every worker but the first has another version of the package."""
+
+    def about(self):
+        return super().about() | ({} if first_of(self) else {"openvm_metal": "0.0.7"})
 
 
 class Paused(Worker):

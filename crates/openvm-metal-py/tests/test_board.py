@@ -2,18 +2,22 @@
 
 import json
 import random
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import pytest
 
 from openvm_metal import errors
 from openvm_metal.ray import command, simulate
 from openvm_metal.ray.board import Board
+from openvm_metal.ray.choice import Choice
+from openvm_metal.ray.crew import Attempt, Member
 from openvm_metal.ray.model import Kind, Model, _Plan
 from openvm_metal.ray.model import simulate as play
 from openvm_metal.ray.neighbours import Neighbours
 from openvm_metal.ray.rates import Rate, expected, too_slow, worth_a_second
-from openvm_metal.ray.seats import Wanted, offers, seats, wanted
+from openvm_metal.ray.seats import Seat, Wanted, offers, seats, wanted
 from openvm_metal.tasks import END
 
 
@@ -63,14 +67,21 @@ def test_tasks_become_ready_when_what_they_need_is_done(segments):
 def test_rates_are_those_of_the_newest_tasks():
     fast, slow, new = Rate(), Rate(), Rate()
     for _ in range(30):
-        fast.measure("segment", 1000, 1.0)
-        slow.measure("segment", 1000, 10.0)
-        fast.measure("node", 1, 2.0)
+        fast.measure("segment", 1000, 1.0, 3.0)
+        slow.measure("segment", 1000, 10.0, 10.0)
+        fast.measure("node", 1, 2.0, 2.0)
     assert expected(fast, [fast, slow, new], "segment", 2000) == pytest.approx(2.0)
     # One that did no node is as much slower at them as it was at segments.
     assert expected(slow, [fast, slow, new], "node", 1) == pytest.approx(20.0)
     assert expected(new, [fast, slow, new], "segment", 1000) == pytest.approx(5.5)
     assert expected(new, [new], "segment", 1000) is None
+    # Behind others a task takes longer than one that is alone, which is remembered.
+    assert fast.least("segment", 1000) == pytest.approx(3.0)
+    fast.measure("segment", 1000, 1.0, 9.0)
+    assert 3.0 < fast.least("segment", 1000) < 3.2
+    fast.measure("segment", 1000, 1.0, 2.0)
+    assert fast.least("segment", 1000) == pytest.approx(2.0)
+    assert new.least("segment", 1000) == 0.0
 
 
 def test_the_last_tasks_go_to_fast_devices():
@@ -79,10 +90,85 @@ def test_the_last_tasks_go_to_fast_devices():
     assert too_slow(10.0, [1.0], left=3)
     assert not too_slow(1.0, [1.0, 1.0], left=1)
     assert not too_slow(None, [1.0], left=1) and not too_slow(5.0, [], left=1)
+    # What the others are at comes before what is left.
+    assert too_slow(8.0, [1.0], left=3) and not too_slow(8.0, [1.0], left=3, queued=3)
     assert worth_a_second(1.0, first=10.0, elapsed=2.0)
     assert not worth_a_second(1.0, first=1.0, elapsed=0.5)
     assert worth_a_second(1.0, first=1.0, elapsed=4.0)
     assert not worth_a_second(1.0, first=None, elapsed=1.5)
+
+
+def members(*rates, in_flight=3, through=1.0):
+    """Devices that make 1000 instructions in so many seconds each, and one segment alone `through` times as slowly; None for one of which
+    nothing is known."""
+    made = []
+    for number, seconds in enumerate(rates):
+        seat = Seat(f"node{number}", "10.0.0.1", "cuda", number, 1, 1, 1)
+        member = Member(seat, actor=None, hello=None, since=0.0, about={"in_flight": in_flight})
+        if seconds is not None:
+            member.rate.measure("segment", 1000, seconds, seconds * through)
+        made.append(member)
+    return made
+
+
+def handed(crew, segments, running=None, told=None):
+    """How many segments each device is given."""
+    board = Board(_Plan(segments, (4, 3)))
+
+    def start(member, task, keeps, expected):
+        attempt = Attempt("job", task, None, None, time.monotonic(), keeps, expected)
+        member.attempts.append(attempt)
+        return attempt
+
+    tell = (told if told is not None else []).append
+    choice = Choice(SimpleNamespace(members=crew), board, [1000] * segments, {}, lambda event, **_: tell(event))
+    choice.assign({} if running is None else running, start)
+    tasks = [attempt.task for member in crew for attempt in member.attempts]
+    assert len(tasks) == len(set(tasks))
+    return [len(member.attempts) for member in crew]
+
+
+def test_a_device_has_its_next_tasks_before_it_ends_one():
+    assert handed(members(1.0, 1.0), 9) == [3, 3], "as many as it can be at"
+    assert handed(members(1.0, 1.0, 1.0), 4) == [2, 1, 1], "the last ones are shared out"
+    # Nobody knows how fast they are: one each, but all of it for one alone.
+    assert handed(members(None, None), 9) == [1, 1]
+    assert handed(members(None), 9) == [3]
+    # A device takes what it ends with the others.
+    assert handed(members(1.0, 10.0), 40) == [3, 3]
+    assert handed(members(1.0, 10.0, in_flight=8), 3) == [3, 0]
+    assert handed(members(0.1, 0.1, 0.4, in_flight=8), 12) == [5, 5, 2]
+    # One segment takes long on any of them, but does not keep it: somebody takes the last one.
+    assert handed(members(0.1, 0.1, through=9.0), 1) == [1, 0]
+
+
+def test_an_idle_device_overtakes_a_slow_one():
+    def of(slow, idle):
+        crew, told = members(slow, idle), []
+        attempt = Attempt("job", (0, 0), None, None, time.monotonic(), slow, slow)
+        crew[0].attempts.append(attempt)
+        board = Board(_Plan(1, (4, 3)))
+        started = []
+        choice = Choice(SimpleNamespace(members=crew), board, [1000], {}, lambda event, **_: told.append(event))
+        choice.assign({(0, 0): [(crew[0], attempt)]}, lambda member, task, *_: started.append((member, task)) or attempt)
+        return [(member is crew[1], task) for member, task in started], told
+
+    assert of(10.0, 1.0) == ([(True, (0, 0))], ["overtaking"])
+    assert of(1.0, 1.0) == ([], [])
+    assert of(1.0, 10.0) == ([], [])
+
+
+def test_the_time_of_a_queue_is_what_it_was_expected_to_take_less_what_passed():
+    (member,) = members(1.0)
+    assert member.queue(100.0) == 0.0 and not member.is_stuck(100.0, 5.0)
+    member.attempts = [Attempt("job", (0, index), None, None, 100.0, 2.0, 2.0 * (index + 1)) for index in range(3)]
+    assert member.queue(101.0) == pytest.approx(5.0)
+    assert member.queue(150.0) == pytest.approx(4.0), "late with the first one"
+    assert member.is_stuck(106.0, 5.0)
+    # The others began when the one before them ended.
+    member.heard = 104.0
+    del member.attempts[0]
+    assert member.queue(105.0) == pytest.approx(3.0) and not member.is_stuck(106.0, 5.0)
 
 
 def node(name, alive=True, **resources):
@@ -99,8 +185,14 @@ def test_seats_are_gpus_macs_and_groups_of_cores():
         ("ccc", "cpu", 0),
     ]
     assert [seat.threads for seat in auto] == [None, None, None, 6]
+    # A GPU's machines have its part of the node's cores.
+    assert [seat.share for seat in auto] == [4, 4, 10, 6]
     assert len(seats(nodes, wanted(["cpu:4"]))) == 2 + 2 + 1
     assert len(seats(nodes, wanted(["metal", "cuda"]))) == 3
+    # Beside GPUs a group has the cores that they leave.
+    mixed = seats(nodes[:1], wanted(["cuda", "cpu"]))
+    assert [(seat.device, seat.cpus) for seat in mixed] == [("cuda", 1), ("cuda", 1), ("cpu", 6)]
+    assert len(seats(nodes[:1], wanted(["cuda", "cpu:4"]))) == 3
     assert seats([node("a", CPU=0)], [Wanted("cpu")]) == []
     assert "10.0.0.1: 2 GPU, 8 CPU" in offers(nodes)
     for bad in (["abacus"], ["cpu:0"], ["cuda:1"], []):
@@ -127,6 +219,13 @@ def test_the_simulation_keeps_its_bounds():
     failing = play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5, mean_life=20.0),)).scaled(10))
     assert failing.failures > 0 and failing.lost > 0
     assert failing.seconds > play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5),)).scaled(10)).seconds
+    # What goes between driver and device is not waited for if the device has its next task.
+    far = Model(segments=100, kinds=(kind,), verify=0.0, dispatch=0.0, latency=0.1, proof_bytes=0.0)
+    ahead = replace(far, kinds=(replace(kind, in_flight=2),))
+    assert play(far).seconds > alone.seconds + 0.1 * 100 and play(ahead).seconds < alone.seconds + 2.0
+    assert play(ahead.scaled(100)).seconds < play(far.scaled(100)).seconds + 1e-6
+    lost = play(Model(segments=100, kinds=(Kind(1, 1.0, 0.5, mean_life=20.0, in_flight=3),)).scaled(10))
+    assert lost.failures > 0 and lost.lost < lost.failures * 1.0
     mixed = play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5), Kind(1, 50.0, 25.0))))
     assert mixed.seconds < 1.2 * play(Model(segments=40, kinds=(Kind(1, 1.0, 0.5),))).seconds
 
@@ -138,7 +237,7 @@ def test_simulate_is_a_command(tmp_path, capsys):
     lines = [
         {"event": "placed", "program": 10, "app_pk": 20, "agg_pk": 30},
         {"event": "planned", "time": 1.5, "segments": 4},
-        {"event": "ready", "seconds": 3.0},
+        {"event": "ready", "seconds": 3.0, "in_flight": 2},
         {"event": "done", "level": 0, "seconds": 2.0, "bytes": 100, "verified": 0.02, "overhead": 0.01},
         {"event": "done", "level": 1, "seconds": 4.0, "bytes": 300, "verified": 0.04, "overhead": 0.01},
     ]
@@ -155,6 +254,7 @@ def test_simulate_is_a_command(tmp_path, capsys):
         ["--measured", str(tmp_path / "none")],
         ["--kind", "segment=1,node=1", "--devices", "x"],
         ["--kind", "segment=1,node=1", "--segments", "0"],
+        ["--kind", "segment=1,node=1,in_flight=0"],
         ["--kind", "segment=1,node=1", "--driver-cores", "0"],
         ["--kind", "segment=1,node=1", "--driver-link", "0"],
         ["--kind", "segment=1,node=1", "--latency", "nan"],

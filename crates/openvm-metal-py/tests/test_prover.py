@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import guests
 import pytest
@@ -42,6 +43,27 @@ def test_tasks_become_the_proof_of_one_process(prover, whole):
     whole.equals(proof, segments)
 
 
+def test_a_worker_is_at_several_segments_at_a_time(prover, whole):
+    machines, in_flight = prover.worker_threads(4)
+    assert (machines, in_flight) == (2, 4) and prover.worker_threads(1) == (1, 3)
+    plan = prover.plan(INPUT)
+    worker = prover.worker(plan, INPUT, machines=machines)
+    with ThreadPoolExecutor(in_flight) as pool:
+        whole.equals(whole.proof, list(pool.map(worker.prove, range(plan.levels[0]))))
+        # All wait behind one machine: the last is stopped before it begins.
+        worker = prover.worker(plan, INPUT, machines=1)
+        proved = [pool.submit(worker.prove, index) for index in (0, 1, 2)]
+        while not proved[2].running():
+            time.sleep(0.001)
+        while not proved[2].done():
+            worker.cancel(2)
+            time.sleep(0.001)
+        with pytest.raises(errors.CancelledError):
+            proved[2].result()
+        assert [proof.result() for proof in proved[:2]] == whole.segments[:2]
+    assert worker.prove(2) == whole.segments[2]
+
+
 def test_what_is_not_the_tasks_proof_is_refused(prover):
     plan = prover.plan(INPUT)
     worker = prover.worker(plan, INPUT)
@@ -71,11 +93,20 @@ def test_a_job_folder_is_also_for_one_process(tmp_path, prover, whole):
     folder = om.JobFolder(tmp_path / "job", plan)
     folder.store((0, 2), proof)
     folder.store(om.END, b"values")
-    assert (folder.load((0, 2)), folder.load(om.END), folder.load((1, 0))) == (proof, b"values", None)
+    assert (folder.load((0, 2)), folder.load((0, 1)), folder.load(om.END)) == (proof, None, b"values")
     again, report = prover.prove(INPUT, resume=tmp_path / "job")
     assert report["resumed"] == 1
     segments = [om.JobFolder(tmp_path / "job", plan).load((0, index)) for index in range(plan.levels[0])]
     whole.equals(again, segments)
+    # Nodes of the one process, by what they are made of.
+    verifier = prover.verifier()
+    node = folder.load_node(verifier, 1, 0, segments[:2])
+    assert node is not None and folder.load_node(verifier, 1, 0, segments[1:3]) is None
+    folder.store_node(verifier, 1, 0, segments[1:3], b"a node")
+    assert folder.load_node(verifier, 1, 0, segments[1:3]) == b"a node"
+    for refused in (lambda: folder.load((1, 0)), lambda: plan.id((1, 0)), lambda: folder.load_node(verifier, 1, 99, [])):
+        with pytest.raises(errors.PlanError):
+            refused()
     with pytest.raises(errors.JobFolderError, match="another program"):
         om.JobFolder(tmp_path / "job", prover.plan(b"\0\0\0\0"))
 

@@ -146,7 +146,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    fn new(
+    pub(crate) fn new(
         in_flight: Option<usize>,
         machines: Option<usize>,
         devices: usize,

@@ -141,12 +141,20 @@ class Prover:
             resume: proofs of segments are kept in this folder, and taken from it.
             progress: is called with the name of each event and its fields; what it raises ends the proof.
         """
-    def worker(self, plan: Plan, input: Input = None) -> SegmentWorker:
+    def worker(self, plan: Plan, input: Input = None, *, machines: int | None = None) -> SegmentWorker:
         """What proves segments of a plan.
+
+        Args:
+            machines: most segments that are executed, recorded or traced at the same time, on a thread each that holds the guest's memory
+                twice; if absent, `worker_threads()[0]`.
 
         Raises:
             PlanError: the plan is of another program, input or configuration.
         """
+    def worker_threads(self, cores: int | None = None) -> tuple[int, int]:
+        """What `prove` would take on so many of the host's cores, or on all: how many segments are executed, recorded or traced at the same
+        time, and how many are in flight, those that are proved or wait for it included: with so many calls of `SegmentWorker.prove`
+        at a time a device always has the next segment."""
     def prove_node(self, plan: Plan, level: int, index: int, below: Sequence[bytes]) -> bytes:
         """Proves a node of the aggregation over the proofs of its children, which are in order."""
     def verifier(self) -> Verifier:
@@ -185,15 +193,25 @@ class Plan:
     def below(self, level: int, index: int) -> list[int]:
         """The proofs of the level below that a node verifies."""
     def id(self, task: _Task) -> str:
-        """SHA-256 of everything that a task's proof is determined by."""
+        """SHA-256 of everything that the proof of a segment, or the public values, are determined by.
+
+        Raises:
+            PlanError: there is no such task, or it is a node: its key and the proofs below it identify that.
+        """
 
 @final
 class SegmentWorker:
-    """Proves any segment of a plan: it goes on from where it stands, and starts again for an earlier one. If several threads call, the
-    traces of one segment are made while another is proved."""
+    """Proves any segment of a plan: it goes on from where it stands, and starts again for an earlier one. If several threads call,
+    segments are executed and traced beside each other while others are proved."""
 
     def prove(self, index: int) -> bytes:
-        """The proof of a segment."""
+        """The proof of a segment.
+
+        Raises:
+            CancelledError: another thread called `cancel`.
+        """
+    def cancel(self, index: int) -> None:
+        """Stops the calls of `prove` for a segment, soon."""
     def end(self) -> bytes:
         """What the guest revealed, with its path in the memory at the end of the execution."""
 
@@ -266,10 +284,20 @@ class JobFolder:
             JobFolderError: it is of another job, or cannot be used.
         """
     def load(self, task: _Task) -> bytes | None:
-        """A finished task's proof.
+        """The proof of a finished segment, or the public values.
 
         Raises:
             JobFolderError: the file is damaged, or of another task.
+            PlanError: it is a node.
         """
     def store(self, task: _Task, proof: bytes) -> None:
-        """Keeps a finished task's proof."""
+        """Keeps the proof of a segment, or the public values."""
+    def load_node(self, verifier: Verifier, level: int, index: int, below: Sequence[bytes]) -> bytes | None:
+        """The proof of a node over the proofs of its children, which are in order. One over other proofs, or with other aggregation keys,
+        counts as none.
+
+        Raises:
+            JobFolderError: the file is damaged.
+        """
+    def store_node(self, verifier: Verifier, level: int, index: int, below: Sequence[bytes], proof: bytes) -> None:
+        """Keeps the proof of a node, in place of one over other proofs."""

@@ -17,7 +17,7 @@ mod verifier;
 
 pub use keys::AggregationKeys;
 pub(crate) use node::prove_node;
-pub(crate) use resume::NodeFolder;
+pub(crate) use resume::{NodeFile, NodeFolder};
 pub(crate) use shape::{layer_name, Shape};
 pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

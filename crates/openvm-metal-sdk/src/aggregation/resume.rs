@@ -1,7 +1,8 @@
 //! `NodeFolder`: proofs of aggregation's nodes in a resume folder.
 //!
-//! `aggregated-LEVEL-N.proof` holds a node's proof behind its identity, as the files of segments do. The identity is made of the
-//! proofs below it, so that a node can be found before it is known how many segments there are.
+//! `aggregated-LEVEL-N.proof` holds a node's proof behind its identity, as the files of segments do. The identity is made of the key
+//! that verifies the node and of the proofs below it, so that a node can be found before it is known how many segments there are,
+//! and by many processes as by one.
 
 use openvm_stark_backend::{
     codec::{Decode, Encode},
@@ -21,7 +22,7 @@ use crate::{
 pub(crate) struct NodeFolder(ResumeFolder);
 
 /// A node that a folder is asked for, or gets.
-pub(super) struct NodeFile {
+pub(crate) struct NodeFile {
     name: String,
     id: Id,
 }
@@ -30,9 +31,19 @@ impl NodeFile {
     /// Node `index` of `level`, whose proof `vk` verifies, over the proofs `below`. Nothing if one of them has no encoding.
     pub fn new(
         vk: &MultiStarkVerifyingKey<SC>,
-        (level, index): (usize, usize),
+        place: (usize, usize),
         below: &[Proof<SC>],
     ) -> Option<Self> {
+        let encoded: Result<Vec<_>, _> = below.iter().map(Encode::encode_to_vec).collect();
+        Some(Self::of_encoded(vk, place, &encoded.ok()?))
+    }
+
+    /// [`new`](Self::new) for encoded proofs.
+    pub fn of_encoded(
+        vk: &MultiStarkVerifyingKey<SC>,
+        (level, index): (usize, usize),
+        below: &[impl AsRef<[u8]>],
+    ) -> Self {
         let mut hash = Sha256::new_with_prefix(b"openvm-metal node");
         for x in vk.pre_hash {
             hash.update(x.as_canonical_u32().to_le_bytes());
@@ -41,12 +52,29 @@ impl NodeFile {
             hash.update((number as u64).to_le_bytes());
         }
         for proof in below {
-            hash.update(Sha256::digest(proof.encode_to_vec().ok()?));
+            hash.update(Sha256::digest(proof.as_ref()));
         }
-        Some(Self {
+        Self {
             name: format!("aggregated-{level}-{index}.proof"),
             id: hash.finalize().into(),
-        })
+        }
+    }
+
+    /// The encoded proof in a folder. One over other proofs, or under another key, counts as none.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if the file is damaged.
+    pub fn find(&self, folder: &ResumeFolder) -> Result<Option<Vec<u8>>, SdkError> {
+        let found = folder.find_part(&self.name)?;
+        Ok(found.filter(|(id, _)| *id == self.id).map(|(_, p)| p))
+    }
+
+    /// Stores the encoded proof in a folder.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if the file cannot be written.
+    pub fn keep(&self, folder: &ResumeFolder, proof: &[u8]) -> Result<(), SdkError> {
+        folder.store_part(&self.name, &self.id, proof)
     }
 }
 
@@ -55,17 +83,14 @@ impl NodeFolder {
         Self(folder)
     }
 
-    /// The proof of a node, if it was stored. One over other proofs counts as none.
+    /// The proof of a node, if it was stored; see [`NodeFile::find`].
     ///
     /// # Errors
     /// [`SdkError::Resume`] if its file is damaged.
     pub(super) fn load(&self, file: &NodeFile) -> Result<Option<Proof<SC>>, SdkError> {
-        let found = self.0.find_part(&file.name)?;
-        let Some((_, bytes)) = found.filter(|(id, _)| *id == file.id) else {
-            return Ok(None);
-        };
+        let found = file.find(&self.0)?;
         // What has the sum of its bytes and no proof in it was written by something else: it is proved again.
-        Ok(Proof::decode_from_bytes(&bytes).ok())
+        Ok(found.and_then(|bytes| Proof::decode_from_bytes(&bytes).ok()))
     }
 
     /// Stores the proof of a node.
@@ -74,7 +99,7 @@ impl NodeFolder {
     /// [`SdkError::Resume`] if the file cannot be written.
     pub(super) fn store(&self, file: &NodeFile, proof: &Proof<SC>) -> Result<(), SdkError> {
         match proof.encode_to_vec() {
-            Ok(bytes) => self.0.store_part(&file.name, &file.id, &bytes),
+            Ok(bytes) => file.keep(&self.0, &bytes),
             Err(error) => self.0.bad(error.to_string()),
         }
     }

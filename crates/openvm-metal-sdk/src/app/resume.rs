@@ -233,8 +233,10 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let unfinished = path.with_extension(format!("{}-{number}.unfinished", process::id()));
-    fs::write(&unfinished, bytes)?;
-    fs::rename(unfinished, path)
+    // What is left of a file on a full disk would keep it full.
+    fs::write(&unfinished, bytes)
+        .and_then(|()| fs::rename(&unfinished, path))
+        .inspect_err(|_| drop(fs::remove_file(&unfinished)))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

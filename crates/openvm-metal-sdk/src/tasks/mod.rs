@@ -7,14 +7,15 @@
 //!
 //! * [`Plan`]: where an execution is cut, what has to be proved, and which proofs a node verifies. It is JSON.
 //! * [`Task`], [`TaskId`]: a segment, the end of the execution, a node of the aggregation; the hash that identifies each.
-//! * [`SegmentWorker`]: proves any segment of a plan. It executes the program up to the segment by itself, so that nothing but
-//!   the plan, program and input have to reach the process.
+//! * [`SegmentWorker`]: proves any segment of a plan, several at a time. It executes the program up to the segment by itself, so
+//!   that nothing but the plan, program and input have to reach the process.
 //! * [`TaskVerifier`]: whether what somebody else made is the proof of the task, and not only a valid proof.
 //! * [`JobFolder`]: finished tasks in files, shared with `openvm-metal prove --resume`.
 //!
 //! The grouping is that of `aggregation`. Scheduling is left to the caller.
 
 mod folder;
+mod machines;
 mod nodes;
 mod plan;
 mod span;
@@ -26,4 +27,4 @@ pub use folder::JobFolder;
 pub use plan::{Plan, Task, TaskId};
 pub use span::Span;
 pub use verify::TaskVerifier;
-pub use worker::SegmentWorker;
+pub use worker::{SegmentWorker, WorkerThreads};

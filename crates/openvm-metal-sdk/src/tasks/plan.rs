@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     aggregation::{layer_name, Shape},
-    app::{hex, job_id, segment_file, segment_id, AppProver, Id},
+    app::{hex, job_id, segment_id, AppProver},
     engine::SdkEngine,
     error::SdkError,
     options::ProveOptions,
@@ -42,7 +42,7 @@ impl fmt::Display for Task {
     }
 }
 
-/// SHA-256 of everything that determines a task's proof.
+/// SHA-256 of everything that determines a job, or the proof of a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(pub [u8; 32]);
 
@@ -262,51 +262,29 @@ impl Plan {
         })
     }
 
-    /// What identifies a task of this plan.
+    /// What identifies a segment or the end of the execution. A node is identified by the key that verifies it and the proofs below
+    /// it: [`JobFolder`](super::JobFolder) finds it by these.
     ///
     /// # Errors
-    /// [`SdkError::Plan`] if there is no such task.
+    /// [`SdkError::Plan`] if there is no such segment, or it is a node.
     pub fn id(&self, task: Task) -> Result<TaskId, SdkError> {
-        let of = |name: &str, numbers: [usize; 2]| {
-            let mut hash = Sha256::new_with_prefix(self.digest());
-            hash.update(name);
-            for number in numbers {
-                hash.update((number as u64).to_le_bytes());
-            }
-            TaskId(hash.finalize().into())
-        };
         match task {
             Task::Segment(index) => {
                 let segment = self.segment(index)?;
                 Ok(TaskId(segment_id(&self.job.0, index, segment)))
             }
-            Task::End => Ok(of("end", [0, 0])),
-            Task::Node { level, index } => {
-                self.below(level, index)?;
-                Ok(of("node", [level, index]))
+            Task::End => {
+                let mut hash = Sha256::new_with_prefix(self.job.0);
+                for (index, segment) in self.segments.iter().enumerate() {
+                    hash.update(segment_id(&self.job.0, index, segment));
+                }
+                hash.update("end");
+                Ok(TaskId(hash.finalize().into()))
             }
+            Task::Node { .. } => Err(SdkError::Plan(format!(
+                "{task} is identified by the proofs below it"
+            ))),
         }
-    }
-
-    /// The name of a task's file in a job's folder.
-    pub fn file(task: Task) -> String {
-        match task {
-            Task::Segment(index) => segment_file(index),
-            Task::End => "public-values.proof".into(),
-            Task::Node { level, index } => format!("node-{level}-{index}.proof"),
-        }
-    }
-
-    /// Every segment and the rule of grouping.
-    fn digest(&self) -> Id {
-        let mut hash = Sha256::new_with_prefix(self.job.0);
-        for (index, segment) in self.segments.iter().enumerate() {
-            hash.update(segment_id(&self.job.0, index, segment));
-        }
-        for children in [self.leaf_children, self.internal_children] {
-            hash.update((children as u64).to_le_bytes());
-        }
-        hash.finalize().into()
     }
 
     fn shape(&self) -> Shape {

@@ -86,6 +86,11 @@ impl<E: SdkEngine> TaskVerifier<E> {
         self.keys.verifying_key()
     }
 
+    /// What verifies a node of `level`, from 1 on.
+    pub(super) fn node_vk(&self, level: usize) -> &MultiStarkVerifyingKey<SC> {
+        self.keys.node_vk(level)
+    }
+
     /// Verifies the proof of segment `index`. Its neighbours decide whether its ends are right; see [`Span::joins`].
     ///
     /// # Errors
@@ -146,7 +151,7 @@ impl<E: SdkEngine> TaskVerifier<E> {
         }
         let whole = Span::whole(below)
             .ok_or_else(|| SdkError::Plan(format!("{task} has children that do not join")))?;
-        check(task, self.keys.node_vk(level), proof)?;
+        check(task, self.node_vk(level), proof)?;
         if !self.has_keys_below(level, proof) {
             return Err(wrong(task, "what it verifies was made with other keys"));
         }

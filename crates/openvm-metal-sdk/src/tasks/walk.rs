@@ -58,24 +58,32 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         self.at = None;
     }
 
-    /// The traces of a segment on device number `device`.
+    /// The segment before which it stands: the start if it has no machine.
+    pub fn place(&self) -> usize {
+        self.at.as_ref().map_or(0, |at| at.next)
+    }
+
+    /// The traces of a segment, on the device that is chosen when it is recorded. Nothing if none is chosen.
     pub fn traces(
         &mut self,
         index: usize,
-        device: usize,
-    ) -> Result<ProvingContext<E::PB>, SdkError> {
+        device: impl FnOnce() -> Option<usize>,
+    ) -> Result<Option<ProvingContext<E::PB>>, SdkError> {
         let plan = self.plan.clone();
         let segment = plan.segment(index)?;
         let mut machine = self.machine_before(index)?;
         machine.go_to(self.runner, index, segment)?;
         let recorded = machine.record(index, segment)?;
+        let Some(device) = device() else {
+            return Ok(None);
+        };
         machine.aim(&self.engines[device], &self.prover.exes()[device]);
         let ctx = machine.trace(recorded)?;
         self.at = Some(Position {
             machine,
             next: index + 1,
         });
-        Ok(ctx)
+        Ok(Some(ctx))
     }
 
     /// What the guest revealed, with its path in the memory at the end.

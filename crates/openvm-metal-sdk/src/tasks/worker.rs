@@ -1,54 +1,65 @@
 //! `SegmentWorker`: proves any segment of a plan.
 
 use std::{
+    num::NonZero,
     sync::{
-        mpsc::{channel, sync_channel, Receiver, Sender, SyncSender},
-        Arc, Mutex,
+        mpsc::{sync_channel, Receiver, RecvTimeoutError},
+        Arc,
     },
-    thread::{self, JoinHandle},
+    thread,
+    time::Duration,
 };
 
-use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
 use openvm_sdk::{types::ExecutableFormat, StdIn};
-use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
+use openvm_stark_backend::proof::Proof;
 
-use super::{walk::Walk, Plan, TaskId};
+use super::{
+    machines::{Machines, Request, Values},
+    Plan, TaskId,
+};
 use crate::{
-    app::{executor, job_id, runner, AppKey, AppProver},
+    app::{job_id, AppKey, AppProver},
     devices::Work,
     engine::SdkEngine,
-    error::{guard, SdkError, Stage},
-    options::ProveOptions,
-    prelude::{F, SC},
+    error::{SdkError, Stage},
+    options::{ProveOptions, Threads},
+    prelude::SC,
     progress::Event,
     sdk::Sdk,
-    slot::lock,
 };
+
+/// Time between two looks whether a segment that waits for a machine is still wanted.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Proves segments of a plan in any order. Ascending is cheapest: for an earlier segment the program is executed from the
 /// start again.
 ///
-/// A thread of its own has the virtual machine. Several threads may call at once: traces of one segment are then made while another is proved.
-/// Keys and committed programs are the SDK's and shared with its other workers; so are its devices.
+/// Any number of threads may call at once. Machines, each on a thread of its own, execute the program up to segments, record them and
+/// make their traces, while the devices prove others; with as many calls as [`WorkerThreads::in_flight`] a device always has the
+/// next segment. Keys and committed programs are the SDK's and shared with its other workers; so are its devices.
 pub struct SegmentWorker<E: SdkEngine> {
     prover: Arc<AppProver<E>>,
     plan: Arc<Plan>,
-    /// Nothing once the worker is dropped.
-    requests: Mutex<Option<Sender<Request<E>>>>,
-    thread: Option<JoinHandle<()>>,
+    machines: Machines<E>,
 }
 
-type Values = UserPublicValuesProof<CHUNK, F>;
-type Reply<T> = SyncSender<Result<T, SdkError>>;
-
-enum Request<E: SdkEngine> {
-    /// Of a segment, on a device.
-    Traces(usize, usize, Reply<ProvingContext<E::PB>>),
-    End(Reply<Values>),
+/// How many segments a worker is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerThreads {
+    /// Machines that execute, record and trace, each a different segment.
+    pub machines: usize,
+    /// Segments that are executed, recorded, traced or proved, when no device waits for another one.
+    pub in_flight: usize,
 }
 
 impl<E: SdkEngine> Sdk<E> {
-    /// A worker for the segments of a plan.
+    /// What [`Sdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
+    /// has.
+    pub fn worker_threads(&self, cores: Option<usize>) -> WorkerThreads {
+        threads(self.devices().len(), cores)
+    }
+
+    /// A worker for the segments of a plan, with the machines of [`worker_threads`](Self::worker_threads) on all cores.
     ///
     /// # Errors
     /// [`SdkError::Plan`] if the plan is of another program, input or configuration.
@@ -77,25 +88,29 @@ impl<E: SdkEngine> Sdk<E> {
                 TaskId(job)
             )));
         }
-        let (requests, received) = channel();
-        let (ready, started) = sync_channel(1);
-        let (thread_prover, thread_plan) = (prover.clone(), plan.clone());
-        let thread = thread::Builder::new()
-            .name("segment-worker".into())
-            .spawn(move || serve(&thread_prover, thread_plan, input, &ready, received))
-            .map_err(|error| SdkError::Panicked {
-                stage: Stage::BuildMachine,
-                message: format!("no thread: {error}"),
-                device: None,
-            })?;
-        let worker = SegmentWorker {
+        let most = self.worker_threads(None).machines;
+        Ok(SegmentWorker {
+            machines: Machines::new(prover.clone(), plan.clone(), input, most),
             prover,
             plan,
-            requests: Mutex::new(Some(requests)),
-            thread: Some(thread),
-        };
-        started.recv().map_err(|_| gone())??;
-        Ok(worker)
+        })
+    }
+}
+
+fn threads(devices: usize, cores: Option<usize>) -> WorkerThreads {
+    let cores = cores.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
+    match Threads::new(None, None, devices, cores) {
+        Some(Threads {
+            machines,
+            in_flight,
+        }) => WorkerThreads {
+            machines,
+            in_flight,
+        },
+        None => WorkerThreads {
+            machines: 1,
+            in_flight: 1,
+        },
     }
 }
 
@@ -107,7 +122,18 @@ fn gone() -> SdkError {
     }
 }
 
+/// The answer of a machine.
+fn heard<T>(answer: &Receiver<Result<T, SdkError>>) -> Result<T, SdkError> {
+    answer.recv().map_err(|_| gone())?
+}
+
 impl<E: SdkEngine> SegmentWorker<E> {
+    /// With so many machines, at least 1. Each holds the guest's memory twice, and begins when there is work for it.
+    pub fn with_machines(self, machines: usize) -> Self {
+        self.machines.set_most(machines);
+        self
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
@@ -122,10 +148,27 @@ impl<E: SdkEngine> SegmentWorker<E> {
         options.check_cancelled()?;
         let keys = self.prover.keys();
         let fleet = self.prover.fleet();
+        let (tell_recorded, recorded) = sync_channel(1);
+        let (tell_traces, traces) = sync_channel(1);
+        let (choose, chosen) = sync_channel(1);
+        let wanted = Arc::new(());
+        self.machines.ask(Request::Traces {
+            index,
+            wanted: Arc::downgrade(&wanted),
+            recorded: tell_recorded,
+            device: chosen,
+            traces: tell_traces,
+        })?;
+        while let Err(RecvTimeoutError::Timeout) = recorded.recv_timeout(TICK) {
+            options.check_cancelled()?;
+        }
+        options.check_cancelled()?;
         let trace_bytes = keys[0].trace_bytes(segment);
         let reservation = fleet.reserve(Work::Segment { trace_bytes });
         let device = reservation.device();
-        let ctx = self.ask(|reply| Request::Traces(index, device, reply))?;
+        // A machine that failed does not listen, and has left its error.
+        let _ = choose.send(device);
+        let ctx = heard(&traces)?;
         options.progress.event(Event::SegmentTraced {
             segment: index,
             instructions: segment.num_insns,
@@ -148,75 +191,30 @@ impl<E: SdkEngine> SegmentWorker<E> {
     ///
     /// # Errors
     /// What goes wrong in the guest.
-    pub fn end(&self) -> Result<UserPublicValuesProof<CHUNK, F>, SdkError> {
-        self.ask(Request::End)
-    }
-
-    fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request<E>) -> Result<T, SdkError> {
+    pub fn end(&self) -> Result<Values, SdkError> {
         let (reply, answer) = sync_channel(1);
-        let requests = lock(&self.requests).clone().ok_or_else(gone)?;
-        requests.send(request(reply)).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())?
+        self.machines.ask(Request::End(reply))?;
+        heard(&answer)
     }
 }
 
-impl<E: SdkEngine> Drop for SegmentWorker<E> {
-    fn drop(&mut self) {
-        lock(&self.requests).take();
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was answered as an error of its request.
-            let _ = thread.join();
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::{threads, WorkerThreads};
 
-/// Says whether it is ready, then answers requests until nobody can send any more.
-fn serve<E: SdkEngine>(
-    prover: &AppProver<E>,
-    plan: Arc<Plan>,
-    input: StdIn,
-    ready: &SyncSender<Result<(), SdkError>>,
-    requests: Receiver<Request<E>>,
-) {
-    // The receiver exists: the worker is returned only after this answer.
-    let failed = |error| drop(ready.send(Err(error)));
-    let executor = match executor(&prover.keys()[0].config) {
-        Ok(executor) => executor,
-        Err(error) => return failed(error),
-    };
-    let runner = match runner(&executor, &prover.exe().exe) {
-        Ok(runner) => runner,
-        Err(error) => return failed(error),
-    };
-    let mut walk = match Walk::new(prover, &runner, plan, input) {
-        Ok(walk) => walk,
-        Err(error) => return failed(error),
-    };
-    let _ = ready.send(Ok(()));
-    for request in requests {
-        // The caller may have given up; then nobody needs the answer.
-        match request {
-            Request::Traces(index, device, reply) => {
-                let _ = reply.send(settle(&mut walk, Stage::Traces(index), |walk| {
-                    walk.traces(index, device)
-                }));
-            }
-            Request::End(reply) => {
-                let _ = reply.send(settle(&mut walk, Stage::Execute, Walk::end));
-            }
-        }
+    #[test]
+    fn a_worker_has_the_machines_of_one_process_for_its_device() {
+        let of = |devices, cores| {
+            let WorkerThreads {
+                machines,
+                in_flight,
+            } = threads(devices, Some(cores));
+            (machines, in_flight)
+        };
+        // A group of cores, a GPU's share of a host, and all GPUs of a host in one process.
+        assert_eq!(of(1, 1), (1, 3));
+        assert_eq!(of(1, 4), (2, 4));
+        assert_eq!(of(1, 16), (8, 10));
+        assert_eq!(of(8, 128), (64, 80));
     }
-}
-
-/// The result of a step. After a panic the machine is thrown away.
-fn settle<'a, E: SdkEngine, T>(
-    walk: &mut Walk<'a, E>,
-    stage: Stage,
-    step: impl FnOnce(&mut Walk<'a, E>) -> Result<T, SdkError>,
-) -> Result<T, SdkError> {
-    let result = guard(stage, || step(walk)).and_then(|result| result);
-    if result.is_err() {
-        walk.forget();
-    }
-    result
 }

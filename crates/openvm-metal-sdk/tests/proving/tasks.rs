@@ -1,8 +1,14 @@
 //! One proof by single tasks, as many processes make it: any order, any worker, and nothing accepted but the task's proof.
 
-use std::{env, fs, sync::Arc};
+use std::{
+    env, fs,
+    sync::{atomic::AtomicBool, Arc},
+    thread,
+};
 
+use openvm_metal_common::Device;
 use openvm_metal_sdk::{
+    parameters::toy_aggregation,
     tasks::{JobFolder, Plan, SegmentWorker, Span, Task, TaskVerifier},
     MetalSdk, ProveOptions, SdkError,
 };
@@ -12,7 +18,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC
 
 use crate::{
     guest::{elf, sums},
-    setup::{input, sdk},
+    setup::{input, sdk, tree},
 };
 
 const N: u32 = 900;
@@ -146,13 +152,13 @@ fn plans_of_other_jobs_are_refused() {
         let error = Plan::from_json(bad).unwrap_err();
         assert!(matches!(error, SdkError::Plan(_)), "{error}");
     }
-    assert!(plan
-        .id(Task::Node {
-            level: 1,
-            index: 99
-        })
-        .is_err());
+    assert!(plan.below(1, 99).is_err());
     assert!(plan.below(0, 0).is_err());
+    let error = plan.id(Task::Node { level: 1, index: 0 }).unwrap_err();
+    assert!(
+        error.to_string().contains("by the proofs below it"),
+        "{error}"
+    );
 }
 
 /// A job's folder serves one process and many.
@@ -163,17 +169,15 @@ fn a_job_folder_is_a_resume_folder() {
     let _ = fs::remove_dir_all(&path);
     let folder = JobFolder::open(&path, &plan).unwrap();
     let proof = worker(&plan).prove(1, &ProveOptions::default()).unwrap();
-    let node = Task::Node { level: 1, index: 0 };
     folder
         .store(&plan, Task::Segment(1), &bytes(&proof))
         .unwrap();
-    folder.store(&plan, node, b"a node").unwrap();
-    assert_eq!(folder.load(&plan, node).unwrap().unwrap(), b"a node");
     assert_eq!(folder.load(&plan, Task::End).unwrap(), None);
-    let error = fs::rename(path.join(Plan::file(node)), path.join("node-1-1.proof"))
-        .map(|()| folder.load(&plan, Task::Node { level: 1, index: 1 }));
-    let error = error.unwrap().unwrap_err();
+    let segment_2 = fs::copy(path.join("segment-1.proof"), path.join("segment-2.proof"))
+        .map(|_| folder.load(&plan, Task::Segment(2)));
+    let error = segment_2.unwrap().unwrap_err();
     assert!(error.to_string().contains("is of another"), "{error}");
+    fs::remove_file(path.join("segment-2.proof")).unwrap();
 
     let options = ProveOptions::default().with_in_flight(1).with_resume(&path);
     let (proofs, report) = sdk().prove_app(elf(&sums(N)), input(), &options).unwrap();
@@ -184,6 +188,96 @@ fn a_job_folder_is_a_resume_folder() {
         assert_eq!(stored, bytes(proof));
     }
     fs::remove_dir_all(&path).unwrap();
+}
+
+/// A node of one process is found by many, and the other way round; one over other proofs, or with other keys, is not.
+#[test]
+fn nodes_in_a_job_folder_are_found_by_their_key_and_the_proofs_below() {
+    let guest = || elf(&sums(N));
+    let path = env::temp_dir().join(format!("openvm-metal-sdk-nodes-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    let options = ProveOptions::default().with_resume(&path);
+    let proved = sdk().prove(guest(), input(), &options).unwrap();
+
+    let plan = plan();
+    let folder = JobFolder::open(&path, &plan).unwrap();
+    let verifier = sdk().task_verifier(guest()).unwrap();
+    let mut below: Vec<Vec<u8>> = (0..plan.segments().len())
+        .map(|index| folder.load(&plan, Task::Segment(index)).unwrap().unwrap())
+        .collect();
+    let first: Vec<_> = below[plan.below(1, 0).unwrap()].to_vec();
+    for (level, &nodes) in plan.levels().iter().enumerate().skip(1) {
+        below = (0..nodes)
+            .map(|index| {
+                let range = plan.below(level, index).unwrap();
+                let found = folder.load_node(&verifier, (level, index), &below[range]);
+                found.unwrap().expect("one process stored it")
+            })
+            .collect();
+    }
+    assert!(below == [bytes(&proved.proof.inner)]);
+
+    let mut others = first.clone();
+    others.swap(0, 1);
+    let found = folder.load_node(&verifier, (1, 0), &others).unwrap();
+    assert!(found.is_none(), "over other proofs");
+    folder
+        .store_node(&verifier, (1, 0), &others, b"a node")
+        .unwrap();
+    let found = folder.load_node(&verifier, (1, 0), &others).unwrap();
+    assert_eq!(found.as_deref(), Some(&b"a node"[..]));
+    let found = folder.load_node(&verifier, (1, 0), &first).unwrap();
+    assert!(found.is_none(), "it was replaced");
+
+    // The same program and application key with other aggregation parameters.
+    let other = MetalSdk::builder(Device::Cpu)
+        .app_pk(sdk().app_pk().unwrap().as_ref().clone())
+        .agg_params(toy_aggregation(18))
+        .agg_tree_config(tree())
+        .segment_max_memory(1)
+        .build()
+        .unwrap();
+    assert_eq!(
+        other.plan(guest(), input(), &options).unwrap().job(),
+        plan.job()
+    );
+    let other = other.task_verifier(guest()).unwrap();
+    let found = folder.load_node(&other, (1, 0), &others).unwrap();
+    assert!(found.is_none(), "with other keys");
+    fs::remove_dir_all(&path).unwrap();
+}
+
+/// A worker has several machines: any number of callers, each segment as one process makes it.
+#[test]
+fn segments_of_many_machines_at_once_are_those_of_one_process() {
+    let guest = || elf(&sums(N));
+    let options = ProveOptions::default().with_in_flight(1);
+    let (app, _) = sdk().prove_app(guest(), input(), &options).unwrap();
+    let worker = worker(&plan()).with_machines(3);
+    let proofs: Vec<_> = thread::scope(|scope| {
+        let begun: Vec<_> = (0..app.per_segment.len())
+            .map(|index| {
+                let (worker, options) = (&worker, &options);
+                scope.spawn(move || worker.prove(index, options).unwrap())
+            })
+            .collect();
+        let values = scope.spawn(|| worker.end().unwrap());
+        assert_eq!(
+            values.join().unwrap().public_values,
+            app.user_public_values.public_values
+        );
+        begun.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    for (index, (made, expected)) in proofs.iter().zip(&app.per_segment).enumerate() {
+        assert!(bytes(made) == bytes(expected), "segment {index}");
+    }
+    // Those who give up leave the machines to others.
+    let cancelled = AtomicBool::new(true);
+    let error = worker
+        .prove(1, &options.with_cancel(&cancelled))
+        .unwrap_err();
+    assert!(matches!(error, SdkError::Cancelled), "{error}");
+    assert!(bytes(&worker.prove(1, &options).unwrap()) == bytes(&app.per_segment[1]));
 }
 
 /// The bytes are a function of the job alone.

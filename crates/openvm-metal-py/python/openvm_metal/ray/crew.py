@@ -16,8 +16,9 @@ STRIKES = 2
 RESTARTS = 3
 # Seconds between looks for new nodes.
 _LOOK = 1.0
-# Tasks of one device at the same time: traces of the next segment are made while one is proved on a GPU.
-_DEPTH = {"cuda": 2, "metal": 2, "cpu": 1}
+# Calls that an actor serves at the same time: its tasks, and what is asked beside them.
+_CALLS = 16
+_BESIDE = 2
 
 
 @dataclass
@@ -30,11 +31,16 @@ class Attempt:
     info: Any
     proof: Any
     started: float
+    keeps: float | None
+    """Seconds by which it was expected to keep the device."""
     expected: float | None
+    """Seconds from `started` to its expected end: behind the device's other tasks."""
     void: bool = False
     """What it is made of has to be made again: its result is not used."""
     took: float = 0.0
-    """Seconds of the device."""
+    """Seconds by which it kept the device."""
+    through: float = 0.0
+    """Seconds from its beginning on the device to its end."""
     returned: float = 0.0
 
 
@@ -52,6 +58,8 @@ class Member:
     strikes: list[str] = field(default_factory=list)
     deaths: int = 0
     attempts: list[Attempt] = field(default_factory=list)
+    heard: float = 0.0
+    """When it last returned something."""
     made: int = 0
 
     @property
@@ -59,10 +67,24 @@ class Member:
         """For people."""
         return self.seat.name
 
-    @property
-    def free(self) -> bool:
-        """Whether it can take a task."""
-        return self.about is not None and len(self.attempts) < _DEPTH[self.seat.device]
+    def free(self, others: bool) -> bool:
+        """Whether it can take a task. As long as nobody knows how fast it is, one at a time where there are `others` for the rest."""
+        if self.about is None:
+            return False
+        most = 1 if others and not self.rate.seconds else min(self.about["in_flight"], _CALLS - _BESIDE)
+        return len(self.attempts) < most
+
+    def queue(self, now: float) -> float:
+        """Seconds until it has done what it is at, as far as that is known."""
+        if not self.attempts:
+            return 0.0
+        first = self.attempts[0]
+        so_far = min(now - max(self.heard, first.started), first.keeps or 0.0)
+        return sum(attempt.keeps or 0.0 for attempt in self.attempts) - so_far
+
+    def is_stuck(self, now: float, timeout: float) -> bool:
+        """Whether it is at one task for longer than `timeout` seconds. Those behind it wait."""
+        return bool(self.attempts) and now - max(self.heard, self.attempts[0].started) > timeout
 
 
 class Crew:
@@ -127,8 +149,8 @@ class Crew:
             scheduling_strategy=NodeAffinitySchedulingStrategy(seat.node, soft=False),
             max_restarts=RESTARTS,
             max_task_retries=0,
-            max_concurrency=_DEPTH[seat.device],
-        ).remote(seat.device, seat.threads, *self._arguments)
+            max_concurrency=_CALLS,
+        ).remote(seat.device, seat.threads, seat.share, *self._arguments)
         return Member(seat, actor, actor.about.remote(), time.monotonic())
 
     def greetings(self) -> dict[Any, Member]:
@@ -169,7 +191,7 @@ class Crew:
                 raise VersionMismatchError(reason)
             return
         member.about = about
-        self.tell("ready", device=member.name, seconds=round(about["loading"], 3), pid=about["pid"])
+        self.tell("ready", device=member.name, seconds=round(about["loading"], 3), pid=about["pid"], in_flight=about["in_flight"])
 
     def died(self, member: Member, reason: str) -> None:
         """The process of a member is gone. Ray starts another unless the node is gone too."""

@@ -1,4 +1,4 @@
-"""One proof: which ready device gets which task, until all are done."""
+"""One proof: what was done before, what devices are given and return, until all is done."""
 
 import time
 from collections import Counter
@@ -23,15 +23,16 @@ from ..errors import (
 )
 from ..tasks import END, Task, task_name
 from .board import Board
+from .choice import Choice, Running
 from .crew import Attempt, Crew, Member
 from .events import Teller
 from .neighbours import Neighbours
-from .rates import expected, kind_of, too_slow, worth_a_second
+from .rates import kind_of
 
 # What would go wrong on every device.
 _OF_THE_JOB = (ConfigError, ForeignKeyError, GuestError, InputError, InstructionBoundError, PlanError)
 # Seconds between two looks while a proof is verified, and otherwise.
-_SOON, _LATER = 0.02, 0.5
+_SOON, _LATER = 0.005, 0.5
 # Seconds between two tellings of rates.
 _RATES = 2.0
 
@@ -74,6 +75,7 @@ class Job:
     def __post_init__(self) -> None:
         self.board = Board(self.plan)
         self.work = self.plan.segments
+        self.choice = Choice(self.crew, self.board, self.work, self.avoid, self.tell)
         self.told = time.monotonic()
 
     def run(self) -> Proof:
@@ -82,7 +84,7 @@ class Job:
         while not self.board.complete:
             self.crew.look()
             self.crew.check(self.patience)
-            self._assign()
+            self.choice.assign(self._running(), self._start)
             self._collect()
             self._tell_rates()
         return self.verifier.assemble(self.done[self.board.root].proof, self.done[END].proof)
@@ -104,7 +106,7 @@ class Job:
             self._take(END)
 
     def _take(self, task: Task) -> None:
-        proof = self.folder.load(task) if self.folder else None
+        proof = self._load(task)
         if proof is None:
             return
         try:
@@ -117,23 +119,31 @@ class Job:
         self._finish(task, Done(proof, span, None, None))
         self.tell("resumed", level=task[0], index=task[1])
 
-    # Who does what.
+    def _load(self, task: Task) -> bytes | None:
+        if self.folder is None:
+            return None
+        if task[0] > 0:
+            return self.folder.load_node(self.verifier, *task, self._below(task))
+        return self.folder.load(task)
 
-    def _assign(self) -> None:
-        free = [member for member in self.crew.members if member.free]
-        # The fastest choose first.
-        for member in sorted(free, key=lambda member: member.rate.seconds.get("segment", 0.0)):
-            while member.free:
-                task = self._choose(member)
-                if task is None:
-                    break
-                self._start(member, task)
+    def _store(self, task: Task, proof: bytes) -> None:
+        if self.folder is None:
+            return
+        if task[0] > 0:
+            self.folder.store_node(self.verifier, *task, self._below(task), proof)
+        else:
+            self.folder.store(task, proof)
+
+    def _below(self, node: Task) -> list[bytes]:
+        return [self.done[child].proof for child in self.board.below(node)]
+
+    # Who does what.
 
     def _is_own(self, attempt: Attempt) -> bool:
         return attempt.owner is self and not attempt.void
 
-    def _running(self) -> dict[Task, list[tuple[Member, Attempt]]]:
-        running: dict[Task, list[tuple[Member, Attempt]]] = {}
+    def _running(self) -> Running:
+        running: Running = {}
         for member in self.crew.members:
             for attempt in member.attempts:
                 if self._is_own(attempt):
@@ -143,38 +153,7 @@ class Job:
                 running.setdefault(attempt.task, []).append((member, attempt))
         return running
 
-    def _amount(self, task: Task) -> float:
-        return float(self.work[task[1]]) if task[0] == 0 else 1.0
-
-    def _expected(self, member: Member, task: Task) -> float | None:
-        rates = (other.rate for other in self.crew.members)
-        return expected(member.rate, rates, kind_of(task), self._amount(task))
-
-    def _choose(self, member: Member) -> Task | None:
-        running = self._running()
-        ready = [task for task in self.board.ready() if task not in running]
-        left = Counter(kind_of(task) for task in ready)
-        others = [other for other in self.crew.members if other is not member and other.about]
-        for task in ready:
-            avoid = self.avoid.get(task, ())
-            able = [other for other in others if other.name not in avoid]
-            if able and member.name in avoid:
-                continue
-            own = self._expected(member, task)
-            theirs = [seconds for other in able if (seconds := self._expected(other, task)) is not None]
-            if not too_slow(own, theirs, left[kind_of(task)]):
-                return task
-        now = time.monotonic()
-        for task, attempts in running.items():
-            if len(attempts) > 1 or attempts[0][0] is member or task in self.board.done:
-                continue
-            attempt = attempts[0][1]
-            if worth_a_second(self._expected(member, task), attempt.expected, now - attempt.started):
-                self.tell("overtaking", level=task[0], index=task[1], device=member.name, slow=attempts[0][0].name)
-                return task
-        return None
-
-    def _start(self, member: Member, task: Task) -> None:
+    def _start(self, member: Member, task: Task, keeps: float | None, expected: float | None) -> Attempt:
         level, index = task
         actor = member.actor
         if task == END:
@@ -184,10 +163,11 @@ class Job:
         else:
             below = [self._ref(child) for child in self.board.below(task)]
             refs = actor.node.options(num_returns=2).remote(self.plan.job, self.data, level, index, *below)
-        attempt = Attempt(self, task, *refs, time.monotonic(), self._expected(member, task))
+        attempt = Attempt(self, task, *refs, time.monotonic(), keeps, expected)
         member.attempts.append(attempt)
         self.begun[task] += 1
         self.tell("started", level=level, index=index, device=member.name)
+        return attempt
 
     def _ref(self, task: Task) -> Any:
         done = self.done[task]
@@ -216,8 +196,8 @@ class Job:
         for check in self._checked():
             self._judge(check, *self.checks.pop(check))
         now = time.monotonic()
-        for member, attempt in attempts.values():
-            if attempt in member.attempts and now - attempt.started > self.task_timeout:
+        for member in self.crew.members:
+            if member.is_stuck(now, self.task_timeout):
                 self.ray.kill(member.actor, no_restart=False)
 
     def _checked(self) -> list[Future[tuple[bytes, Span | None]]]:
@@ -232,30 +212,38 @@ class Job:
         try:
             info = self.ray.get(attempt.info)
         except exceptions.RayTaskError as error:
-            member.attempts.remove(attempt)
+            self._ended(member, attempt)
             if own:
                 self._failed(member, attempt, error.cause)
             return
         except (exceptions.ActorDiedError, exceptions.ActorUnavailableError, exceptions.RayActorError) as error:
-            self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
+            for lost in filter(self._is_own, member.attempts):
+                self.tell("lost", level=lost.task[0], index=lost.task[1], device=member.name)
             self.crew.died(member, str(error))
             return
         except exceptions.RayError as error:
-            member.attempts.remove(attempt)
+            self._ended(member, attempt)
             if own:
                 self._failed(member, attempt, error)
             return
-        member.attempts.remove(attempt)
+        self._ended(member, attempt)
         if not own or attempt.task in self.board.done:
             return
-        attempt.took, attempt.returned = info["seconds"], time.monotonic()
+        attempt.took, attempt.through, attempt.returned = info["seconds"], info["through"], member.heard
         kind = kind_of(attempt.task)
-        member.rate.measure(kind, self._amount(attempt.task), attempt.took)
+        member.rate.measure(kind, self.choice.amount(attempt.task), attempt.took, attempt.through)
         self.checks[self.verifiers.submit(self._check, attempt)] = (member, attempt)
+
+    def _ended(self, member: Member, attempt: Attempt) -> None:
+        member.attempts.remove(attempt)
+        member.heard = time.monotonic()
 
     def _failed(self, member: Member, attempt: Attempt, error: Exception) -> None:
         from ray import exceptions
 
+        if attempt.task in self.board.done:
+            # Another device was faster, and this one was told to stop.
+            return
         if isinstance(error, _OF_THE_JOB):
             raise error
         if isinstance(error, (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError)):
@@ -310,8 +298,7 @@ class Job:
         done = Done(proof, span, attempt.proof, member.name)
         if not self._joins_neighbours(attempt.task, done):
             return
-        if self.folder is not None:
-            self.folder.store(attempt.task, proof)
+        self._store(attempt.task, proof)
         member.made += 1
         self.made[member.name] += 1
         self._finish(attempt.task, done)
@@ -321,7 +308,8 @@ class Job:
             index=attempt.task[1],
             device=member.name,
             seconds=round(attempt.took, 4),
-            overhead=round(attempt.returned - attempt.started - attempt.took, 4),
+            through=round(attempt.through, 4),
+            overhead=round(attempt.returned - attempt.started - attempt.through, 4),
             verified=round(time.monotonic() - attempt.returned, 4),
             bytes=len(proof),
         )
@@ -364,6 +352,7 @@ class Job:
     def _finish(self, task: Task, done: Done) -> None:
         self.done[task] = done
         self.board.finish(task)
+        self._forget(task)
         # Proofs that nothing needs any more; spans stay.
         for child in self.board.below(task):
             if all(parent in self.board.done for parent in self.board.above(child)):
@@ -384,7 +373,17 @@ class Job:
         """Tasks that were begun more often than needed."""
         return sum(count - 1 for count in self.begun.values() if count > 1)
 
+    def _forget(self, task: Task) -> None:
+        """Has devices stop what they do for a segment. Nodes are short."""
+        level, index = task
+        for member in self.crew.members:
+            for attempt in member.attempts:
+                if attempt.owner is self and attempt.task == task and level == 0:
+                    member.actor.forget.options(num_returns=0).remote(self.plan.job, index)
+
     def give_up(self) -> None:
-        """Cancels the verifications that have not begun."""
+        """Stops what has begun, as far as that is possible."""
         for check in self.checks:
             check.cancel()
+        for task in {attempt.task for member in self.crew.members for attempt in member.attempts if attempt.owner is self}:
+            self._forget(task)

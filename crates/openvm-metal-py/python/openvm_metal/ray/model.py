@@ -1,7 +1,7 @@
 """A job on devices that one does not have: what `simulate` calculates.
 
-The model follows the tasks of a job one by one. A device that is free takes the next ready task, nodes of the aggregation before segments, as the
-real driver does; a proof counts when the driver has received and verified it. What it leaves out: jitter beyond the failures,
+The model follows the tasks of a job one by one. The device that is the next one without work takes the next ready task, nodes of the aggregation
+before segments, as the real driver does; a proof counts when the driver has received and verified it. What it leaves out: jitter beyond the failures,
 memory, and links between nodes other than the driver's.
 """
 
@@ -30,9 +30,11 @@ class Kind:
     loading: float = 0.0
     """Seconds to load keys and program, also after a failure."""
     mean_life: float = math.inf
-    """Mean seconds until it fails; its task is lost then."""
+    """Mean seconds until it fails; its tasks are lost then."""
     price: float = 0.0
     """For each hour."""
+    in_flight: int = 1
+    """Tasks that it has at a time: with 2 or more the next one is there when one ends."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,19 @@ class _Queue:
         return start + seconds
 
 
+@dataclass(frozen=True)
+class _Event:
+    """What a device made of a task, in which of its lives."""
+
+    task: Task
+    life: int
+    seconds: float
+    walk: float
+
+
+_NOTHING = _Event((0, 0), 0, 0.0, 0.0)
+
+
 def simulate(model: Model) -> Outcome:
     """Plays a job."""
     chance = random.Random(model.seed)
@@ -147,15 +162,23 @@ def simulate(model: Model) -> Outcome:
     steps = math.ceil(math.log2(count + 1))
     waiting: deque[Task] = deque((0, index) for index in range(model.segments))
     nodes: list[tuple[int, int]] = []
-    idle: list[tuple[float, int]] = []
-    at: list[float] = [0.0] * count
-    events: list[tuple[float, int, str, int, Task]] = []
+    # Devices that can take a task, once for each that they can: when they are without work (0 if they are), and how fast they are.
+    able: list[tuple[float, float, int]] = []
+    at = [0.0] * count
+    until = [0.0] * count
+    lives = [0] * count
+    measured = [count == 1] * count
+    tasks: list[list[Task]] = [[] for _ in devices]
+    events: list[tuple[float, int, str, int, _Event]] = []
     number = 0
 
-    def push(time: float, what: str, device: int, task: Task = (0, 0)) -> None:
+    def push(time: float, what: str, device: int, event: _Event = _NOTHING) -> None:
         nonlocal number
         number += 1
-        heapq.heappush(events, (time, number, what, device, task))
+        heapq.heappush(events, (time, number, what, device, event))
+
+    def can_take(index: int) -> None:
+        heapq.heappush(able, (until[index] if until[index] > now else 0.0, devices[index].segment, index))
 
     for index, device in enumerate(devices):
         arrival = model.planning + steps * model.placed_bytes / min(device.link, model.driver_link)
@@ -165,10 +188,13 @@ def simulate(model: Model) -> Outcome:
     failures = 0
 
     def assign() -> None:
-        nonlocal busy, lost, walked, failures
         left_alone = []
-        while idle and (waiting or nodes):
-            _, index = heapq.heappop(idle)
+        while able and (waiting or nodes):
+            key, _, index = heapq.heappop(able)
+            if until[index] > max(now, key):
+                # It was given another task meanwhile.
+                can_take(index)
+                continue
             device = devices[index]
             is_segment = not nodes
             own = device.segment if is_segment else device.node
@@ -177,7 +203,7 @@ def simulate(model: Model) -> Outcome:
             # One device in place of all others, as fast as they are together, and the fastest of them.
             others = [] if speed <= 0 else [1 / speed]
             if others and own > fastest[is_segment] and too_slow(own, [*others, fastest[is_segment]], left):
-                left_alone.append((own, index))
+                left_alone.append(index)
                 continue
             if nodes:
                 level, position = heapq.heappop(nodes)
@@ -188,37 +214,54 @@ def simulate(model: Model) -> Outcome:
                 end = (task[1] + 1) / model.segments * model.execution
                 walk = end - at[index] if end >= at[index] else end
                 at[index] = end
-            start = loop.serve(now, model.dispatch) + model.latency
+            start = max(loop.serve(now, model.dispatch) + model.latency, until[index])
             seconds = walk + own
+            until[index] = start + seconds
+            tasks[index].append(task)
             life = chance.expovariate(1 / device.mean_life) if math.isfinite(device.mean_life) else math.inf
             if life < seconds:
-                failures += 1
-                busy += life
-                lost += life
-                at[index] = 0.0
-                push(start + life, "failed", index, task)
+                push(start + life, "failed", index, _Event(task, lives[index], life, 0.0))
             else:
-                busy += seconds
-                walked += walk
-                push(start + seconds, "made", index, task)
-        for entry in left_alone:
-            heapq.heappush(idle, entry)
+                push(start + seconds, "made", index, _Event(task, lives[index], seconds, walk))
+        for index in left_alone:
+            can_take(index)
 
     last = 0.0
     while events:
-        now, _, what, index, task = heapq.heappop(events)
+        now, _, what, index, event = heapq.heappop(events)
+        task = event.task
         if what == "free":
-            heapq.heappush(idle, (devices[index].segment, index))
+            until[index] = now
+            # As long as nobody knows how fast it is, it has one task.
+            for _ in range(devices[index].in_flight if measured[index] else 1):
+                can_take(index)
+        elif what in ("failed", "made") and event.life != lives[index]:
+            # Lost with the device.
+            continue
         elif what == "failed":
-            if task[0] == 0:
-                waiting.appendleft(task)
-            else:
-                heapq.heappush(nodes, (-task[0], task[1]))
-            push(now + devices[index].loading, "free", index)
+            failures += 1
+            busy += event.seconds
+            lost += event.seconds
+            lives[index] += 1
+            at[index], until[index] = 0.0, now + devices[index].loading
+            for gone in reversed(tasks[index]):
+                if gone[0] == 0:
+                    waiting.appendleft(gone)
+                else:
+                    heapq.heappush(nodes, (-gone[0], gone[1]))
+            tasks[index] = []
+            able = [entry for entry in able if entry[2] != index]
+            heapq.heapify(able)
+            push(until[index], "free", index)
         elif what == "made":
-            heapq.heappush(idle, (devices[index].segment, index))
+            busy += event.seconds
+            walked += event.walk
+            tasks[index].remove(task)
+            for _ in range(1 if measured[index] else devices[index].in_flight):
+                can_take(index)
+            measured[index] = True
             sent = link.serve(now + model.latency, model.proof_bytes / min(model.driver_link, devices[index].link))
-            push(cores.serve(sent, model.verify), "verified", index, task)
+            push(cores.serve(sent, model.verify), "verified", index, event)
         else:
             last = now
             board.finish(task)

@@ -40,7 +40,7 @@ class Pool:
         children: how many proofs a node verifies, a leaf and an internal node.
         driver_device: what runs the program first and commits it for the verifications, which are made on the processor.
         patience: seconds to wait for the first device.
-        task_timeout: a device that is at one task for longer is started again.
+        task_timeout: seconds; a device that is at one task for longer is started again.
         events: is called with each event of `docs/cluster.md`.
         local: further arguments of `ray.init` if `address` is None.
     """

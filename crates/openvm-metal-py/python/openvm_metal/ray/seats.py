@@ -18,6 +18,8 @@ class Seat:
     device: str
     number: int
     cpus: float
+    share: int
+    """Cores of the node that its machines may count on: a group's own, or a GPU's part of all."""
     gpus: float = 0
     resources: dict[str, float] = field(default_factory=dict, hash=False)
 
@@ -62,8 +64,15 @@ def wanted(devices: Iterable[str]) -> list[Wanted]:
     return result
 
 
+def _kinds(want: Wanted, gpus: int, metal: int) -> list[str]:
+    if want.kind != "auto":
+        return [want.kind]
+    return [kind for kind, count in (("cuda", gpus), ("metal", metal)) if count] or ["cpu"]
+
+
 def seats(nodes: Sequence[dict[str, Any]], devices: Sequence[Wanted]) -> list[Seat]:
-    """The seats of the nodes of `ray.nodes()` that are alive. "auto" takes a node's GPUs if it has any, otherwise its cores as one group."""
+    """The seats of the nodes of `ray.nodes()` that are alive. "auto" takes a node's GPUs if it has any, otherwise its cores as one group.
+    Beside GPUs a group has the cores that they leave."""
     result = []
     for node in nodes:
         if not node["Alive"]:
@@ -72,20 +81,20 @@ def seats(nodes: Sequence[dict[str, Any]], devices: Sequence[Wanted]) -> list[Se
         place = {"node": node["NodeID"], "host": node["NodeManagerAddress"]}
         cpus, gpus, metal = has.get("CPU", 0), int(has.get("GPU", 0)), int(has.get("metal", 0))
         gpu_cpus = min(1.0, cpus / max(1, gpus + metal))
+        share = max(1, int(cpus) // max(1, gpus + metal))
+        kinds = [kind for want in devices for kind in _kinds(want, gpus, metal)]
+        taken = gpu_cpus * sum({"cuda": gpus, "metal": metal}.get(kind, 0) for kind in set(kinds))
         for want in devices:
-            kinds = [want.kind]
-            if want.kind == "auto":
-                kinds = [kind for kind, count in (("cuda", gpus), ("metal", metal)) if count] or ["cpu"]
-            for kind in kinds:
+            for kind in _kinds(want, gpus, metal):
                 if kind == "cuda":
-                    result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, gpus=1) for n in range(gpus)]
+                    result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, share=share, gpus=1) for n in range(gpus)]
                 elif kind == "metal":
                     one = {"metal": 1.0}
-                    result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, resources=one) for n in range(metal)]
+                    result += [Seat(**place, device=kind, number=n, cpus=gpu_cpus, share=share, resources=one) for n in range(metal)]
                 else:
-                    cores = want.cores or int(cpus)
-                    count = int(cpus // cores) if cores else 0
-                    result += [Seat(**place, device=kind, number=n, cpus=cores) for n in range(count)]
+                    cores = want.cores or int(cpus - taken)
+                    count = int((cpus - taken) // cores) if cores else 0
+                    result += [Seat(**place, device=kind, number=n, cpus=cores, share=cores) for n in range(count)]
     return result
 
 

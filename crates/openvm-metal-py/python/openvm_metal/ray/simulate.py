@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kind",
         action="append",
         metavar="NAME=VALUE,...",
-        help="a kind of device: count, segment, node (seconds), link (bytes/s), loading (s), mean_life (s), price (an hour); "
-        "several times for a mixture, whose proportions are the counts'",
+        help="a kind of device: count, segment, node (seconds), in_flight (tasks at a time), link (bytes/s), loading (s), mean_life (s), "
+        "price (an hour); several times for a mixture, whose proportions are the counts'",
     )
     parser.add_argument("--measured", type=Path, help="JSON lines of a real run, from which times and sizes are taken")
     for name, help_text in (
@@ -53,18 +53,19 @@ def kind_from(text: str) -> Kind:
     try:
         values = dict(part.split("=") for part in text.split(","))
         count = int(values.pop("count", "1"))
-        kind = Kind(count=count, **{name: float(value) for name, value in values.items()})
+        in_flight = int(values.pop("in_flight", "1"))
+        kind = Kind(count=count, in_flight=in_flight, **{name: float(value) for name, value in values.items()})
         given = [kind.segment, kind.node, kind.link, kind.mean_life]
     except (ValueError, TypeError) as error:
         raise ConfigError(f"--kind {text}: {error}") from None
-    if count < 1 or any(value <= 0 or math.isnan(value) for value in given) or kind.loading < 0 or kind.price < 0:
+    if min(count, in_flight) < 1 or any(value <= 0 or math.isnan(value) for value in given) or kind.loading < 0 or kind.price < 0:
         raise ConfigError(f"--kind {text}: counts, times and rates must be positive")
     return kind
 
 
 def measured(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Times and sizes of a real run, from its events: `segment` and `node` (seconds of the device), `proof_bytes`, `placed_bytes`,
-    `loading`, `planning`, `verify`, and half of what a task takes beside the device as `latency`."""
+    `in_flight`, `loading`, `planning`, `verify`, and half of what a task takes beside the device as `latency`."""
     made: dict[bool, list[float]] = {True: [], False: []}
     sizes, loading, verified, overhead, found = [], [], [], [], {}
     for event in events:
@@ -76,6 +77,7 @@ def measured(events: Iterable[dict[str, Any]]) -> dict[str, Any]:
                 overhead.append(event["overhead"])
             case "ready":
                 loading.append(event["seconds"])
+                found["in_flight"] = event["in_flight"]
             case "placed":
                 found["placed_bytes"] = sum(event[name] for name in ("program", "app_pk", "agg_pk"))
             case "planned":
@@ -103,7 +105,8 @@ def model_from(arguments: argparse.Namespace) -> Model:
     if not kinds:
         if not taken:
             raise ConfigError("give --kind count=1,segment=SECONDS,node=SECONDS, or --measured FILE of a real run")
-        kinds = [Kind(count=1, segment=taken["segment"], node=taken["node"], loading=taken.get("loading", 0.0))]
+        in_flight = taken.get("in_flight", 1)
+        kinds = [Kind(count=1, segment=taken["segment"], node=taken["node"], loading=taken.get("loading", 0.0), in_flight=in_flight)]
     if arguments.segments < 1:
         raise ConfigError("a job has at least one segment")
     model = Model(segments=arguments.segments, kinds=tuple(kinds))

@@ -1,30 +1,48 @@
 """The actor of one device."""
 
+import ctypes
 import os
 import platform
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OpenVmMetalError, ProveError
 
+if TYPE_CHECKING:
+    from .. import SegmentWorker
+
+
+def _give_back() -> None:
+    """Returns freed memory to the system where the C library is glibc: every thread that was begun and ended leaves some with it."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        pass
+
 
 class Worker:
-    """A prover that keeps program and keys on its device. Ray makes an actor of it."""
+    """A prover that keeps program and keys on its device. Ray makes an actor of it, which is given several tasks at a time: while one is
+    proved, the next segments are executed and traced."""
 
     def __init__(
         self,
         device: str,
         threads: int | None,
+        share: int,
         program: tuple[bytes, str | None, str],
         keys: tuple[bytes, bytes | None],
     ) -> None:
         # Before the native module uses threads.
         if threads is not None:
             os.environ["RAYON_NUM_THREADS"] = str(threads)
-        self._device = device
+        self._share = share
         self._lock = threading.Lock()
+        self._times = threading.Lock()
+        # When the last task ended.
+        self._ended = 0.0
         self._job: str | None = None
+        self._worker: SegmentWorker | None = None
         self._failed: Exception | None = None
         clock = time.monotonic()
         try:
@@ -38,6 +56,7 @@ class Worker:
         from .. import Keys, Program, Prover
 
         self._prover = Prover(Program.from_bytes(*program), Keys.from_bytes(*keys), device=device)
+        self._machines, self._in_flight = self._prover.worker_threads(self._share)
         self._prover.warm_up()
 
     def about(self) -> dict[str, Any]:
@@ -55,6 +74,7 @@ class Worker:
             "machine": platform.machine(),
             "pid": os.getpid(),
             "segment_max_memory": self._prover.segment_max_memory,
+            "in_flight": self._in_flight,
             "loading": self._loading,
         }
 
@@ -67,10 +87,12 @@ class Worker:
 
         with self._lock:
             if self._job != job:
-                self._job = None
+                if self._job is not None:
+                    self._job, self._worker = None, None
+                    _give_back()
                 text, values = ray.get(data[0])
                 self._plan = Plan.from_json(text)
-                self._worker = self._prover.worker(self._plan, values)
+                self._worker = self._prover.worker(self._plan, values, machines=self._machines)
                 self._job = job
             return self._plan, self._worker
 
@@ -92,7 +114,17 @@ class Worker:
         plan, _ = self._begin(job, data)
         return self._made(clock, self._prover.prove_node(plan, level, index, below))
 
+    def forget(self, job: str, index: int) -> None:
+        """A segment is not wanted any more: its task ends with a `CancelledError`, soon."""
+        # Not behind the lock: taking up another job may take long.
+        worker = self._worker
+        if self._job == job and worker is not None:
+            worker.cancel(index)
+
     def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
         if not proof:
             raise ProveError("an empty proof was made")
-        return {"seconds": time.monotonic() - clock, "bytes": len(proof)}, proof
+        now = time.monotonic()
+        with self._times:
+            seconds, self._ended = now - max(clock, self._ended), now
+        return {"seconds": seconds, "through": now - clock, "bytes": len(proof)}, proof

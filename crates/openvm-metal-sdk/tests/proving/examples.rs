@@ -1,8 +1,7 @@
-//! The example guests, from the executables in the repository to proofs that OpenVM's verifiers accept.
+//! The example guests, from the executables in the repository to one aggregated proof that OpenVM's verifier accepts.
 
 use std::{
     collections::BTreeMap,
-    env,
     sync::{Arc, Mutex},
 };
 
@@ -10,13 +9,7 @@ use openvm_metal_common::Device;
 use openvm_metal_sdk::{MetalSdk, ProveOptions};
 use openvm_sdk::Sdk as StockSdk;
 
-use crate::{
-    example::{builder, Example},
-    setup::CAMPAIGN,
-};
-
-/// Guests whose proofs are always aggregated.
-const SAMPLE: [&str; 2] = ["fibonacci", "ecdsa"];
+use crate::example::{builder, Example};
 
 /// The SDK of a configuration, made once: guests share them.
 fn sdk(toml: String) -> Arc<MetalSdk> {
@@ -28,7 +21,7 @@ fn sdk(toml: String) -> Arc<MetalSdk> {
     made.clone()
 }
 
-/// Executes and proves; of a sample, and of all in a campaign, the proof is aggregated. OpenVM's verifiers decide.
+/// Executes, proves and aggregates. OpenVM's verifier decides.
 fn prove(name: &str) {
     let example = Example::new(name);
     let sdk = sdk(example.configuration());
@@ -37,12 +30,6 @@ fn prove(name: &str) {
     let executed = sdk.execute(exe.clone(), example.input(), &options).unwrap();
     assert_eq!(executed, example.public_values(), "{name} executed");
 
-    if !SAMPLE.contains(&name) && env::var_os(CAMPAIGN).is_none() {
-        let (proof, _) = sdk
-            .prove_app(exe.clone(), example.input(), &options)
-            .unwrap();
-        return sdk.verify_app(exe, &proof).unwrap();
-    }
     let proved = sdk.prove(exe, example.input(), &options).unwrap();
     assert_eq!(proved.public_values, executed, "{name} proved");
     let vk = sdk.agg_vk().unwrap();

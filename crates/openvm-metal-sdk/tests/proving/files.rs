@@ -207,7 +207,7 @@ fn aggregation_keys_of_another_application() {
             .agg_pk(sdk().agg_pk().unwrap())
             .build()
             .unwrap();
-        let error = foreign.agg_vk().err().expect("they are of another one");
+        let error = foreign.agg_vk().expect_err("they are of another one");
         assert!(matches!(error, SdkError::ForeignKey { .. }), "{error}");
         let error = foreign.prove(elf(&sums(ROUNDS)), input(), &ProveOptions::default());
         let error = error.err().expect("the keys are of another application");

@@ -200,6 +200,9 @@ impl CliError {
                 "a smaller size needs less; `openvm-metal devices` shows the budget, \
                  OPENVM_METAL_MEMORY_BUDGET sets it",
             ),
+            Self::Sdk(SdkError::InputExhausted { given: 0, .. }) => {
+                Some("--input gives the program what it reads: a value in hexadecimal or a file")
+            }
             Self::NoClusterCommand => {
                 Some("pip install 'openvm-metal[ray]' installs it, with Ray (docs/cluster.md)")
             }

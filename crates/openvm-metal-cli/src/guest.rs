@@ -15,7 +15,7 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The folder, which is made; its last component is the package's name.
+    /// The folder, which is made, or is empty, as `.` may be; its name is the package's.
     folder: PathBuf,
 }
 
@@ -24,7 +24,9 @@ pub struct InitArgs {
 /// # Errors
 /// If the folder cannot be made, or its name is no valid name of a package.
 pub fn init(args: &InitArgs) -> Result<()> {
-    guest::init(&args.folder)?;
+    // `.` and `..` have names, too.
+    let whole = args.folder.canonicalize();
+    guest::init(whole.as_ref().unwrap_or(&args.folder))?;
     let folder = args.folder.display();
     table::line(format!(
         "{folder} is a guest. Next:\n  \

@@ -1,10 +1,10 @@
 //! `openvm-metal verify`: proofs from files, by OpenVM's own verifier.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use openvm_metal_sdk::{files, verify, verify_app};
-use openvm_verify_stark_host::vk::{read_vk_from_file, VmStarkVerifyingKey};
+use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
 
 use crate::{
     circuit::verify::{self as circuit, VerifyCircuitArgs},
@@ -26,11 +26,11 @@ pub enum VerifyCommand {
 pub struct VerifyAppArgs {
     /// The proof, as `prove app` writes it.
     proof: PathBuf,
-    /// The application's verifying key, as `prove app` or `keygen` writes it.
-    #[arg(long, value_name = "FILE")]
+    /// The application's verifying key, as `prove app`, `keygen` or cargo-openvm writes it.
+    #[arg(long, alias = "app-vk", value_name = "FILE")]
     vk: PathBuf,
     /// The commitments of the program that was proved, as `commit` writes them; if absent, any program is accepted.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "app-commit", value_name = "FILE")]
     commit: Option<PathBuf>,
 }
 
@@ -39,8 +39,36 @@ pub struct VerifyStarkArgs {
     /// The proof, as `prove stark` writes it.
     proof: PathBuf,
     /// What verifies proofs of the program, as `prove stark` writes it.
-    #[arg(long, value_name = "FILE")]
-    vk: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "agg_vk")]
+    vk: Option<PathBuf>,
+    /// In place of --vk, with --baseline: the aggregation's verifying key, as `setup` or cargo-openvm writes it.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "baseline",
+        conflicts_with = "vk"
+    )]
+    agg_vk: Option<PathBuf>,
+    /// What a verifier must know of the program, as `commit` or cargo-openvm writes it.
+    #[arg(long, alias = "app-baseline", value_name = "FILE", requires = "agg_vk")]
+    baseline: Option<PathBuf>,
+}
+
+impl VerifyStarkArgs {
+    fn key(&self) -> Result<VmStarkVerifyingKey> {
+        Ok(match (&self.vk, &self.agg_vk, &self.baseline) {
+            (_, Some(agg_vk), Some(baseline)) => VmStarkVerifyingKey {
+                mvk: files::read_agg_vk(agg_vk)?,
+                baseline: files::read_baseline(baseline)?,
+            },
+            (Some(vk), ..) => files::read_stark_vk(vk)?,
+            _ => {
+                return Err(CliError::Usage(
+                    "--vk is missing, or --agg-vk and --baseline",
+                ))
+            }
+        })
+    }
 }
 
 /// Runs the command.
@@ -63,7 +91,7 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
         }
         VerifyCommand::Stark(args) => {
             let proof = files::read_proof(&args.proof)?;
-            let vk = read_vk(&args.vk)?;
+            let vk = args.key()?;
             verify(&vk.mvk, &vk.baseline, &proof)?;
             proof.user_pvs_proof.public_values
         }
@@ -72,12 +100,4 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
         "the proof is valid, public values {}",
         hex::encode_values(&values)
     ))
-}
-
-fn read_vk(path: &Path) -> Result<VmStarkVerifyingKey> {
-    read_vk_from_file(path).map_err(|error| CliError::Corrupt {
-        path: path.display().to_string(),
-        what: "verifying key of a program",
-        reason: error.root_cause().to_string(),
-    })
 }

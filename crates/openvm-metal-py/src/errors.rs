@@ -52,7 +52,7 @@ pub fn raise(error: &SdkError) -> PyErr {
 fn class_of(error: &SdkError) -> &'static str {
     match error {
         SdkError::Config(_) => "ConfigError",
-        SdkError::File { .. } => "FileError",
+        SdkError::File { .. } | SdkError::Write { .. } => "FileError",
         SdkError::Bytes { .. } => "DataError",
         SdkError::Elf(_) | SdkError::UnknownInstruction { .. } | SdkError::Executable(_) => {
             "ProgramError"

@@ -94,9 +94,14 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// # Errors
     /// If it does not parse.
     pub fn toml(self, text: &str) -> Result<Self, SdkError> {
-        let config: AppConfig<SdkVmConfig> = toml::from_str(text)
-            .map_err(|error| SdkError::Config(format!("openvm.toml: {error}")))?;
-        Ok(self.app_config(config))
+        let bad = |error: toml::de::Error| SdkError::Config(format!("openvm.toml: {error}"));
+        let config: AppConfig<SdkVmConfig> = toml::from_str(text).map_err(bad)?;
+        let table: toml::Table = toml::from_str(text).map_err(bad)?;
+        // A text without them leaves them to the key, or to the defaults.
+        match table.contains_key("system_params") {
+            true => Ok(self.app_config(config)),
+            false => Ok(self.vm_config(config.app_vm_config)),
+        }
     }
 
     /// Parameters of the application's circuit.

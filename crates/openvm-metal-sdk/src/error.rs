@@ -71,12 +71,20 @@ pub enum SdkError {
     /// An `openvm.toml` that does not parse, or settings that contradict each other.
     #[error("configuration: {0}")]
     Config(String),
-    /// A file that cannot be read or written, or does not hold what its use expects.
+    /// A file that cannot be read, or does not hold what its use expects.
     #[error("{}: not usable as {what}: {reason}", path.display())]
     File {
         path: PathBuf,
         what: &'static str,
         reason: String,
+    },
+    /// A file that cannot be written.
+    #[error("{}: {what} cannot be written: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        what: &'static str,
+        #[source]
+        source: std::io::Error,
     },
     /// Bytes that do not hold what their use expects.
     #[error("{what} cannot be taken from bytes: {reason}")]

@@ -1,25 +1,32 @@
 //! Files in cargo-openvm's formats: executables, keys and proofs.
 //!
 //! Executables, keys and application proofs are openvm-sdk's `bitcode`; aggregated proofs are its versioned
-//! JSON with hexadecimal bytes, commitments and baselines its JSON. Every error names the file.
+//! JSON with hexadecimal bytes, commitments and baselines its JSON. Every error names the file. What is written is whole or
+//! not there.
 
-use std::{fs::File, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 use memmap2::Mmap;
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{
-    fs,
     keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
     types::{AppExecutionCommit, VerificationBaselineJson, VersionedVmStarkProof},
 };
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
-use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
+use openvm_verify_stark_host::{
+    vk::{VerificationBaseline, VmStarkVerifyingKey},
+    VmStarkProof,
+};
 use serde::{de::DeserializeOwned, Serialize};
 
 use crate::{
     error::SdkError,
     prelude::{F, SC},
+    whole_file,
 };
 
 fn bad(path: &Path, what: &'static str) -> impl FnOnce(String) -> SdkError {
@@ -28,7 +35,8 @@ fn bad(path: &Path, what: &'static str) -> impl FnOnce(String) -> SdkError {
 }
 
 fn read<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, SdkError> {
-    fs::read_object_from_file(path).map_err(|error| bad(path, what)(error.to_string()))
+    let bytes = fs::read(path).map_err(|error| bad(path, what)(error.to_string()))?;
+    from_bytes(&bytes).map_err(bad(path, what))
 }
 
 /// [`read`] from the file's pages instead of a copy of them: keys have hundreds of megabytes.
@@ -37,11 +45,16 @@ fn read_mapped<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T
     // SAFETY: the bytes are only decoded, which checks them, and the mapping ends with this function. Whoever changes a key's
     // file while it is read gets an error or another key, as with a copy; one who cuts it off ends this process.
     let bytes = unsafe { Mmap::map(&file) }.map_err(|error| bad(path, what)(error.to_string()))?;
-    from_bytes(&bytes).map_err(|reason| bad(path, what)(reason))
+    from_bytes(&bytes).map_err(bad(path, what))
 }
 
 fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    bitcode::deserialize(bytes).map_err(|error| error.to_string())
+    bitcode::deserialize(bytes).map_err(no_format)
+}
+
+/// What a decoder's error means to the user.
+fn no_format(error: impl std::fmt::Display) -> String {
+    format!("it is damaged, cut off, of another version or something else ({error})")
 }
 
 /// The bytes that a file of an executable or key would hold, to send them to another process.
@@ -84,15 +97,31 @@ pub fn agg_pk_from_bytes(bytes: &[u8]) -> Result<AggProvingKey, SdkError> {
 }
 
 fn write<T: Serialize>(path: &Path, what: &'static str, value: &T) -> Result<(), SdkError> {
-    fs::write_object_to_file(path, value).map_err(|error| bad(path, what)(error.to_string()))
+    let bytes = bitcode::serialize(value).map_err(|error| bad(path, what)(error.to_string()))?;
+    write_bytes(path, what, &bytes)
+}
+
+/// Makes folders that are missing.
+fn write_bytes(path: &Path, what: &'static str, bytes: &[u8]) -> Result<(), SdkError> {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder
+        .and_then(|()| whole_file::write(path, bytes))
+        .map_err(|source| SdkError::Write {
+            path: path.to_owned(),
+            what,
+            source,
+        })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path, what: &'static str) -> Result<T, SdkError> {
-    fs::read_from_file_json(path).map_err(|error| bad(path, what)(error.to_string()))
+    let bytes = fs::read(path).map_err(|error| bad(path, what)(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|error| bad(path, what)(no_format(error)))
 }
 
 fn write_json<T: Serialize>(path: &Path, what: &'static str, value: &T) -> Result<(), SdkError> {
-    fs::write_to_file_json(path, value).map_err(|error| bad(path, what)(error.to_string()))
+    let text = serde_json::to_vec_pretty(value);
+    let text = text.map_err(|error| bad(path, what)(error.to_string()))?;
+    write_bytes(path, what, &text)
 }
 
 /// Functions that read and write one kind of file.
@@ -109,7 +138,7 @@ macro_rules! file {
         #[doc = concat!("Writes ", $what, "; folders that are missing are made.")]
         ///
         /// # Errors
-        /// [`SdkError::File`] if it cannot be written.
+        /// [`SdkError::Write`] if it cannot be written.
         pub fn $write(path: &Path, value: &$type) -> Result<(), SdkError> {
             $to(path, $what, value)
         }
@@ -146,6 +175,13 @@ file!(
     "an aggregation verifying key"
 );
 file!(
+    read_stark_vk,
+    write_stark_vk,
+    read / write,
+    VmStarkVerifyingKey,
+    "a verifying key of a program"
+);
+file!(
     read_app_proof,
     write_app_proof,
     read / write,
@@ -173,7 +209,7 @@ pub fn read_proof(path: &Path) -> Result<VmStarkProof, SdkError> {
 /// Writes an aggregated proof; folders that are missing are made.
 ///
 /// # Errors
-/// [`SdkError::File`] if it cannot be written.
+/// [`SdkError::Write`] if it cannot be written.
 pub fn write_proof(path: &Path, proof: &VmStarkProof) -> Result<(), SdkError> {
     let what = "a proof";
     let versioned = VersionedVmStarkProof::new(proof.clone())
@@ -192,7 +228,7 @@ pub fn read_baseline(path: &Path) -> Result<VerificationBaseline, SdkError> {
 /// Writes what a verifier must know of a program; folders that are missing are made.
 ///
 /// # Errors
-/// [`SdkError::File`] if it cannot be written.
+/// [`SdkError::Write`] if it cannot be written.
 pub fn write_baseline(path: &Path, baseline: &VerificationBaseline) -> Result<(), SdkError> {
     let json = VerificationBaselineJson::from(baseline.clone());
     write_json(path, "a verification baseline", &json)

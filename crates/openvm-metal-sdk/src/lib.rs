@@ -43,6 +43,7 @@ pub mod system;
 pub mod tasks;
 mod verification;
 mod vm;
+mod whole_file;
 
 pub use aggregation::{aggregate, Aggregated, AggregationKeys};
 pub use app::{AppKey, AppProver, CommittedExe, MeteredRun};

@@ -34,6 +34,15 @@ pub struct CargoArgs {
 }
 
 impl CargoArgs {
+    /// True if the command line says anything about building.
+    pub fn is_given(&self) -> bool {
+        let named = [&self.toolchain, &self.profile, &self.bin];
+        named.iter().any(|option| option.is_some())
+            || !self.features.is_empty()
+            || self.target_dir.is_some()
+            || self.locked
+    }
+
     /// Builds the guest in `folder`, saying on standard error what is installed.
     ///
     /// # Errors

@@ -4,10 +4,14 @@ use std::path::Path;
 
 use clap::Args;
 use openvm_sdk::StdIn;
+use openvm_transpiler::openvm_platform::memory::MEM_SIZE;
 use serde::Deserialize;
 
 use super::read;
 use crate::error::{CliError, Result};
+
+/// Most bytes of a value: the guest's whole memory.
+const MAX_VALUE: u64 = MEM_SIZE as u64;
 
 /// What the program reads.
 #[derive(Args, Debug)]
@@ -47,11 +51,11 @@ impl InputArgs {
             stdin.write_bytes(&value);
             return Ok(stdin);
         }
-        let bytes = read(path)?;
         if path.extension().is_none_or(|extension| extension != "json") {
-            stdin.write_bytes(&bytes);
+            stdin.write_bytes(&read(path, MAX_VALUE)?);
             return Ok(stdin);
         }
+        let bytes = read(path, 2 * MAX_VALUE)?;
         let bad = |reason: String| CliError::Input(format!("{}: {reason}", path.display()));
         let file: InputFile = serde_json::from_slice(&bytes)
             .map_err(|error| bad(format!("{error} (expected is {{\"input\": [VALUES]}})")))?;

@@ -6,7 +6,8 @@ mod sdk;
 
 use std::{
     ffi::OsStr,
-    fs,
+    fs::File,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,7 +17,7 @@ use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_sdk::{decode_elf, executable, files, guest::CONFIG_FILE};
 use openvm_sdk::{config::AppConfig, types::ExecutableFormat, F};
 use openvm_sdk_config::SdkVmConfig;
-use openvm_transpiler::elf::Elf;
+use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE};
 
 use self::cargo::CargoArgs;
 pub use self::{
@@ -39,15 +40,30 @@ pub struct ProgramArgs {
 }
 
 impl ProgramArgs {
+    /// Where the program is.
+    ///
+    /// # Errors
+    /// If there is none, or it is a file and options say how to build it.
+    fn path(&self) -> Result<&Path> {
+        let path = &self.program;
+        if !path.exists() {
+            return Err(CliError::NoProgram(path.clone()));
+        }
+        if !path.is_dir() && self.cargo.is_given() {
+            return Err(CliError::Usage(
+                "--toolchain, --profile, --features, --bin, --target-dir and --locked say how a guest's folder is built, and the \
+                 program is a file",
+            ));
+        }
+        Ok(path)
+    }
+
     /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
     ///
     /// # Errors
     /// If there is no program, or it cannot be built.
     pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
-        let path = &self.program;
-        if !path.exists() {
-            return Err(CliError::NoProgram(path.clone()));
-        }
+        let path = self.path()?;
         let beside = config_beside(path);
         let config = self
             .config
@@ -56,7 +72,7 @@ impl ProgramArgs {
         let file = if path.is_dir() {
             self.cargo.build(path)?.elf
         } else {
-            path.clone()
+            path.to_owned()
         };
         Ok((file, config))
     }
@@ -94,10 +110,7 @@ impl Program {
     /// # Errors
     /// If it cannot be built or read, or is neither an ELF nor an executable.
     pub fn load(args: &ProgramArgs) -> Result<Self> {
-        let path = &args.program;
-        if !path.exists() {
-            return Err(CliError::NoProgram(path.clone()));
-        }
+        let path = args.path()?;
         let toml = config_text(args.config.as_deref(), &config_beside(path))?;
         if path.is_dir() {
             let built = args.cargo.build(path)?;
@@ -117,7 +130,7 @@ impl Program {
         let (source, elf) = if path.extension() == Some(OsStr::new("vmexe")) {
             (Source::Exe(Arc::new(files::read_exe(path)?)), None)
         } else {
-            (Source::Elf(read_elf(path)?), Some(path.clone()))
+            (Source::Elf(read_elf(path)?), Some(path.to_owned()))
         };
         let folder = PathBuf::new();
         Ok(Self {
@@ -160,19 +173,39 @@ impl Program {
     }
 }
 
+/// Most bytes of an ELF: twice what a guest's memory holds.
+const MAX_ELF: u64 = 2 * MEM_SIZE as u64;
+
+/// Most bytes of a configuration.
+const MAX_CONFIG: u64 = 1 << 20;
+
 fn read_elf(path: &Path) -> Result<Elf> {
-    Ok(decode_elf(&read(path)?)?)
+    Ok(decode_elf(&read(path, MAX_ELF)?)?)
 }
 
-/// Reads a file.
+/// Reads a file of at most so many bytes. More are not read, for what has no end, as `/dev/zero`.
 ///
 /// # Errors
 /// [`CliError::Read`].
-pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|source| CliError::Read {
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let failed = |source| CliError::Read {
         path: path.display().to_string(),
         source,
-    })
+    };
+    let too_large = || {
+        let reason = format!("it has more than {most} bytes");
+        failed(io::Error::new(io::ErrorKind::FileTooLarge, reason))
+    };
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().is_ok_and(|data| data.len() > most) {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(most + 1).read_to_end(&mut bytes);
+    match read.map_err(failed)? as u64 > most {
+        true => Err(too_large()),
+        false => Ok(bytes),
+    }
 }
 
 /// The text of the configuration; without one, RV32IM with input and output, which is said.
@@ -188,7 +221,7 @@ fn config_text(given: Option<&Path>, beside: &Path) -> Result<Option<String>> {
             return Ok(None);
         }
     };
-    String::from_utf8(read(path)?)
+    String::from_utf8(read(path, MAX_CONFIG)?)
         .map(Some)
         .map_err(|error| CliError::Config(format!("{}: {error}", path.display())))
 }

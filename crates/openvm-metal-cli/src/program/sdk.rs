@@ -22,7 +22,7 @@ use crate::{
 #[derive(Args, Debug)]
 pub struct ExecutionArgs {
     /// A program that executes more instructions than this is stopped.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_INSTRUCTIONS)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1..))]
     max_instructions: u64,
 }
 

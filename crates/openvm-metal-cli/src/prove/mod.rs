@@ -4,11 +4,11 @@ mod cluster;
 mod progress;
 mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions};
-use openvm_verify_stark_host::vk::{write_vk_to_file, VmStarkVerifyingKey};
+use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
 
 pub use self::cluster::{run as cluster, ClusterArgs};
 use self::{progress::Bar, report::ProofReport};
@@ -199,7 +199,7 @@ fn stark(args: &ProofArgs) -> Result<()> {
         mvk: (*sdk.agg_vk()?).clone(),
         baseline: proved.baseline,
     };
-    write_vk(&vk_file, &vk)?;
+    files::write_stark_vk(&vk_file, &vk)?;
     ProofReport {
         kind: "stark",
         program: program.name,
@@ -210,11 +210,4 @@ fn stark(args: &ProofArgs) -> Result<()> {
         report: proved.report,
     }
     .print(args.json)
-}
-
-fn write_vk(path: &Path, vk: &VmStarkVerifyingKey) -> Result<()> {
-    write_vk_to_file(path, vk).map_err(|error| CliError::Write {
-        path: path.display().to_string(),
-        source: std::io::Error::other(error.to_string()),
-    })
 }

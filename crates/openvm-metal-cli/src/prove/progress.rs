@@ -10,6 +10,9 @@ use openvm_metal_sdk::{Event, Progress};
 
 use crate::table;
 
+/// Instructions of segments that are cut wherever metering looks.
+const SHORT_SEGMENT: u64 = 2000;
+
 /// Shows the SDK's events on standard error.
 pub struct Bar {
     line: ProgressBar,
@@ -122,6 +125,12 @@ impl Progress for Bar {
                 self.done(&format!(
                     "executed {instructions} instructions in {segments} segments"
                 ));
+                if segments > 1 && instructions / (segments as u64) < SHORT_SEGMENT {
+                    self.done(
+                        "segments are short: --segment-max-memory allows hardly more than the tables that each has; \
+                         with more of it there are fewer",
+                    );
+                }
             }
             Event::SegmentTraced { segment, .. } => {
                 self.phase(&format!("{}: proving", state.name(segment)));

@@ -51,6 +51,7 @@ fn bytes_of_a_file_are_an_input() {
 fn guests_that_fail() {
     let fibonacci = elf("fibonacci");
     fails(&["run", &fibonacci], 1, "the guest reads past its input");
+    fails(&["run", &fibonacci], 1, "hint: --input");
     let forever = [
         "run",
         &fibonacci,
@@ -139,7 +140,13 @@ fn inputs_that_are_none() {
         fails(&["run", &elf, "--input", &bad], 2, message);
     }
     fails(&["run", &elf, "--input", "no-such-file"], 2, "no such file");
+    let huge = fs::File::create(folder.file("huge")).expect("a file");
+    huge.set_len((1 << 29) + 1).expect("a sparse file");
+    let (huge, more) = (folder.file("huge"), "more than 536870912 bytes");
+    fails(&["run", &elf, "--input", &huge], 1, more);
     fails(&["run", &elf, "--max-instructions", "-1"], 2, "-1");
+    fails(&["run", &elf, "--max-instructions", "0"], 2, "0");
+    fails(&["run", &elf, "--locked"], 2, "the program is a file");
     fails(
         &["prove", "app", &elf, "--segment-max-memory", "much"],
         2,

@@ -113,9 +113,16 @@ fn aggregated_proofs_and_their_files() {
     let folder = Folder::new("stark");
     let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
     let (proof, vk) = (folder.file("proof"), folder.file("vk"));
+    let keys = folder.file("keys");
+    for command in ["keygen", "setup"] {
+        succeeds(&[
+            command, &program, "--toy", "--device", "cpu", "--out", &keys,
+        ]);
+    }
+    let [app_pk, agg_pk, agg_vk] = ["app.pk", "agg.pk", "agg.vk"].map(|f| format!("{keys}/{f}"));
     let output = run(&[
-        "prove", "stark", &program, "--input", &input, "--toy", "--device", "cpu", "--proof",
-        &proof, "--vk", &vk,
+        "prove", "stark", &program, "--input", &input, "--app-pk", &app_pk, "--agg-pk", &agg_pk,
+        "--device", "cpu", "--proof", &proof, "--vk", &vk,
     ]);
     let (said, progress) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{progress}");
@@ -146,6 +153,29 @@ fn aggregated_proofs_and_their_files() {
         "{said}"
     );
 
+    // With cargo-openvm's files, of this program and of another.
+    succeeds(&[
+        "commit", &program, "--app-pk", &app_pk, "--agg-pk", &agg_pk, "--device", "cpu", "--out",
+        &keys,
+    ]);
+    let baseline = format!("{keys}/sha256.baseline.json");
+    let by_files = [
+        "verify",
+        "stark",
+        &proof,
+        "--agg-vk",
+        &agg_vk,
+        "--baseline",
+        &baseline,
+    ];
+    succeeds(&by_files);
+    fails(&by_files[..5], 2, "--baseline");
+    let json = fs::read_to_string(&baseline).expect("a file");
+    let mut json: Value = serde_json::from_str(&json).expect("JSON");
+    json["app_exe_commit"] = json["app_vk_commit"]["vk_pre_hash"].clone();
+    fs::write(&baseline, json.to_string()).expect("a file");
+    fails(&by_files, 1, "the proof is not accepted");
+
     let damaged = folder.file("damaged");
     let bytes = fs::read(&proof).expect("a file");
     fs::write(&damaged, &bytes[..bytes.len() / 2]).expect("a file");
@@ -159,7 +189,7 @@ fn aggregated_proofs_and_their_files() {
     fails(
         &["verify", "stark", &proof, "--vk", &damaged],
         1,
-        "is no verifying key of a program",
+        "not usable as a verifying key of a program",
     );
     fails(
         &["verify", "stark", &vk, "--vk", &proof],

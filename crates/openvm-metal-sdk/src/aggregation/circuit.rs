@@ -22,6 +22,7 @@ use super::{
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    files,
     prelude::{F, SC},
     row_order::RowOrder,
 };
@@ -90,6 +91,8 @@ impl<const N: usize> NodeCircuit<N> {
             KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0))?,
             KeySource::Key(key) => {
                 check_key(name, &airs, &key)?;
+                let (_, own) = guard(stage(), || engine.keygen(&airs))?;
+                check_constraints(name, &own, &key)?;
                 key
             }
         };
@@ -212,6 +215,23 @@ fn check_key(
                 key.air_name, key.vk.params.width.common_main
             ));
         }
+    }
+    Ok(())
+}
+
+/// Compares everything else of a circuit with what a key was made for: circuits above different applications may have the
+/// same AIRs with other constraints.
+fn check_constraints(
+    what: &'static str,
+    own: &MultiStarkVerifyingKey<SC>,
+    key: &MultiStarkProvingKey<SC>,
+) -> Result<(), SdkError> {
+    let bytes = |vk| files::to_bytes("a verifying key", vk);
+    if bytes(own)? != bytes(&key.get_vk())? {
+        return Err(SdkError::ForeignKey {
+            what,
+            reason: "it was made above the proofs of another application, whose parameters or extensions are others".into(),
+        });
     }
     Ok(())
 }

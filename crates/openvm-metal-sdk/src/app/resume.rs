@@ -2,15 +2,13 @@
 //!
 //! A job is an executable, an input, a configuration with its parameters, and the rules by which segments are cut.
 //! `job.txt` names it and says by how many bytes segments are cut; `segment-N.proof` holds a proof: the segment's
-//! identity (32 bytes), the SHA-256 of the encoded proof (32 bytes), the encoded proof. A file is written under another
-//! name and renamed, so that a killed process leaves whole files only.
+//! identity (32 bytes), the SHA-256 of the encoded proof (32 bytes), the encoded proof. Files are
+//! [whole](whole_file), and what killed processes left unfinished is removed after an hour.
 
 use std::{
     fs,
-    io::{self, ErrorKind},
+    io::ErrorKind,
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use openvm_circuit::arch::execution_mode::Segment;
@@ -23,7 +21,7 @@ use openvm_stark_backend::{
 use sha2::{Digest as _, Sha256};
 
 use super::{AppKey, CommittedExe};
-use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder};
+use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder, whole_file};
 
 /// SHA-256 of everything that determines a job, or a part of it.
 pub(crate) type Id = [u8; 32];
@@ -62,6 +60,7 @@ impl ResumeFolder {
             path: path.to_owned(),
             job,
         };
+        whole_file::remove_abandoned(path);
         let file = path.join("job.txt");
         let name = format!("{FORMAT}\n{}\n{segment_max_memory}\n", hex(&job));
         match fs::read_to_string(&file) {
@@ -69,7 +68,7 @@ impl ResumeFolder {
             Ok(text) => return folder.bad(foreign(&text, segment_max_memory)),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(path)
-                    .and_then(|()| write_whole(&file, name.as_bytes()))
+                    .and_then(|()| whole_file::write(&file, name.as_bytes()))
                     .or_else(|error| folder.bad(error.to_string()))?;
             }
             Err(error) => return folder.bad(error.to_string()),
@@ -169,7 +168,8 @@ impl ResumeFolder {
         bytes.extend(Sha256::digest(proof));
         bytes.extend(proof);
         let file = self.path.join(name);
-        write_whole(&file, &bytes).or_else(|error| self.bad(format!("{}: {error}", file.display())))
+        whole_file::write(&file, &bytes)
+            .or_else(|error| self.bad(format!("{}: {error}", file.display())))
     }
 }
 
@@ -228,17 +228,6 @@ pub(crate) fn job_id<E: SdkEngine>(
     hash.finalize().into()
 }
 
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Several processes may write into one folder.
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let unfinished = path.with_extension(format!("{}-{number}.unfinished", process::id()));
-    // What is left of a file on a full disk would keep it full.
-    fs::write(&unfinished, bytes)
-        .and_then(|()| fs::rename(&unfinished, path))
-        .inspect_err(|_| drop(fs::remove_file(&unfinished)))
-}
-
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -249,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_folder_of_other_segments_says_how_they_are_cut() {
-        let path = std::env::temp_dir().join(format!("openvm-metal-job-{}", process::id()));
+        let path = std::env::temp_dir().join(format!("openvm-metal-job-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         let reason = |job, bytes| match ResumeFolder::of_job(&path, job, bytes) {
             Err(SdkError::Resume { reason, .. }) => Some(reason),

@@ -91,14 +91,10 @@ fn many_segments_become_one_proof() {
     prove(1900, 3);
 }
 
+/// One thread with several segments is in `determinism`, several threads with one are in `examples`.
 #[test]
-fn one_segment_becomes_one_proof() {
-    prove(3, 3);
-}
-
-#[test]
-fn one_thread_is_enough() {
-    prove(300, 1);
+fn one_segment_becomes_one_proof_on_one_thread() {
+    prove(3, 1);
 }
 
 /// Sets its flag when the first leaf is proved.

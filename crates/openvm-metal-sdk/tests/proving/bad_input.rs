@@ -1,13 +1,19 @@
 //! What users get wrong: a typed error that says what to do, never a panic.
 
+use openvm_continuations::CommitBytes;
 use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{decode_elf, parameters::toy_app, MetalSdk, ProveOptions, Sdk, SdkError};
-use openvm_sdk::{config::AppConfig, StdIn};
-use openvm_sdk_config::SdkVmConfig;
+use openvm_sdk::{config::AppConfig, StdIn, F};
+use openvm_sdk_config::{
+    deferral::{DeferralCircuitConfig, DeferralConfig, SupportedDeferral},
+    SdkVmConfig,
+};
+use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
+use p3_field::PrimeCharacteristicRing as _;
 
 use crate::{
-    guest::{elf, elf_bytes, endless, keccak, sums, wants_input, wild_load},
+    guest::{elf, elf_bytes, endless, keccak, sum, sums, wants_input, wild_load},
     riscv::terminate,
     setup::{agg_params, app_params, builder, input, sdk, vm_config},
 };
@@ -174,4 +180,60 @@ fn in_a_small_budget() {
     assert!(source.downcast_ref::<MetalProverError>().is_some());
     let text = error.to_string();
     assert!(text.contains("67108864"), "{text}");
+}
+
+/// Programs that defer to other circuits run, but their proofs are not aggregated: said before anything is proved.
+#[test]
+fn deferral_circuits_are_not_aggregated() {
+    let circuit = DeferralCircuitConfig {
+        def_type: SupportedDeferral::VerifyStark,
+        commit: CommitBytes::from([F::ONE; 8]),
+    };
+    let config = SdkVmConfig::builder()
+        .system(Default::default())
+        .rv32i(Default::default())
+        .io(Default::default())
+        .deferral(DeferralConfig::new(vec![circuit]))
+        .build()
+        .optimize();
+    let sdk: MetalSdk = Sdk::builder(Device::Cpu)
+        .vm_config(config)
+        .app_params(app_params())
+        .agg_params(agg_params())
+        .build()
+        .unwrap();
+    let options = ProveOptions::default();
+    let aggregated = sdk.prove(elf(&sums(5)), input(), &options).err();
+    for error in [aggregated, sdk.agg_vk().err(), sdk.agg_pk().err()] {
+        let error = error.expect("deferral is not supported");
+        assert!(matches!(error, SdkError::Unsupported(_)), "{error}");
+        assert!(error.to_string().contains("deferral"), "{error}");
+    }
+}
+
+/// The configurations by name are the stock SDK's, with its parameters.
+#[test]
+fn configurations_by_name() {
+    let ours = [
+        MetalSdk::riscv32(Device::Cpu),
+        MetalSdk::standard(Device::Cpu),
+    ];
+    let theirs = [AppConfig::riscv32, AppConfig::standard];
+    for (ours, theirs) in ours.into_iter().zip(theirs) {
+        let ours = ours.unwrap();
+        let theirs = theirs(app_params_with_100_bits_security(
+            MAX_APP_LOG_STACKED_HEIGHT,
+        ));
+        let own = ours.app_config();
+        let toml = |config: &SdkVmConfig| config.to_toml().unwrap();
+        assert_eq!(toml(&own.app_vm_config), toml(&theirs.app_vm_config));
+        assert_eq!(own.system_params, theirs.system_params);
+        let options = ProveOptions::default();
+        let values = ours.execute(elf(&sums(7)), input(), &options).unwrap();
+        assert_eq!(values[..4], sum(7).to_le_bytes());
+    }
+    // Extensions that only the second has.
+    let [riscv32, standard] = [MetalSdk::riscv32, MetalSdk::standard].map(|f| f(Device::Cpu));
+    assert!(riscv32.unwrap().executable(elf(&keccak())).is_err());
+    standard.unwrap().executable(elf(&keccak())).unwrap();
 }

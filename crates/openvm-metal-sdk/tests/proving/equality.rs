@@ -9,6 +9,7 @@ use openvm_sdk::Sdk as StockSdk;
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 
 use crate::{
+    example::{self, Example},
     guest::{elf, sums},
     setup::{agg_params, app_config, builder, input, CAMPAIGN},
 };
@@ -46,15 +47,17 @@ fn stock(n: u32) -> Proofs {
     bytes(&proof.per_segment)
 }
 
+fn one_thread() -> rayon::ThreadPool {
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1);
+    one.build().unwrap()
+}
+
 /// With one thread OpenVM's traces are deterministic; then so are the proofs with their rows as made, whichever engine
 /// and whichever driver made them. The stock SDK's engine is OpenVM's CPU engine.
 #[test]
 fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
     let n = 220;
-    let one = rayon::ThreadPoolBuilder::new()
-        .num_threads(1)
-        .build()
-        .unwrap();
+    let one = one_thread();
     let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n));
     assert!(metal.len() >= 2, "{} segments", metal.len());
     assert!(metal == one.install(|| stock(n)), "stock SDK");
@@ -66,3 +69,36 @@ fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
         "reference engine"
     );
 }
+
+/// Segments of the examples: kzg is cut into several, and the reference engine keeps several copies of one.
+const SEGMENT_BYTES: usize = 1 << 30;
+
+fn of_example<E: SdkEngine>(device: E::Device, example: &Example) -> Proofs {
+    let sdk: Sdk<E> = example::builder(device, &example.configuration())
+        .segment_max_memory(SEGMENT_BYTES)
+        .row_order(RowOrder::AsMade)
+        .build()
+        .unwrap();
+    let options = ProveOptions::default().with_in_flight(1);
+    let (proof, _) = sdk
+        .prove_app(example.elf(), example.input(), &options)
+        .unwrap();
+    bytes(&proof.per_segment)
+}
+
+/// A test for each guest.
+macro_rules! examples {
+    ($($name:ident)*) => {
+        $(#[test]
+        #[ignore = "the reference engine takes minutes: a campaign by command"]
+        fn $name() {
+            let (example, one) = (Example::new(stringify!($name)), one_thread());
+            let metal = one.install(|| of_example::<MetalEngine>(Device::Cpu, &example));
+            let reference = one.install(|| of_example::<ReferenceEngine>((), &example));
+            assert!(metal == reference, "{} segments", metal.len());
+            println!("{} segments are equal", metal.len());
+        })*
+    };
+}
+
+examples!(fibonacci sha256 keccak256 bigint ecdsa json words evm kzg);

@@ -1,81 +1,161 @@
-//! Keys and proofs in files, from here to the stock SDK and back.
+//! Keys, executables, commitments and proofs in files, from here to the stock SDK and back.
 
-use std::env;
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{files, verify, MetalSdk, ProveOptions, Sdk};
-use openvm_sdk::{fs, types::VersionedVmStarkProof, Sdk as StockSdk};
+use openvm_metal_sdk::{
+    files, parameters::toy_app, verify, verify_app, MetalSdk, ProveOptions, Sdk, SdkError,
+};
+use openvm_sdk::{
+    config::AppConfig,
+    fs,
+    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    prover::verify_app_proof_with_expected_exe_commit,
+    types::{AppExecutionCommit, VerificationBaselineJson, VersionedVmStarkProof},
+    DefaultStarkEngine, Sdk as StockSdk,
+};
+use openvm_sdk_config::SdkVmConfig;
 use openvm_verify_stark_host::VmStarkProof;
 
 use crate::{
     guest::{elf, sums},
-    setup::{agg_params, app_config, input, sdk, tree, CAMPAIGN},
+    setup::{agg_params, app_config, app_params, input, sdk, tree, vm_config, CAMPAIGN},
 };
 
-fn folder(name: &str) -> std::path::PathBuf {
-    let path = std::env::temp_dir().join(format!("openvm-metal-sdk-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    path
+const ROUNDS: u32 = 10;
+
+/// A folder of one test, removed when it passes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("openvm-metal-sdk-{}-{name}", std::process::id());
+        let path = env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn remove(self) {
+        std::fs::remove_dir_all(self.0).unwrap();
+    }
+}
+
+/// As cargo-openvm reads a key, an executable or an application proof.
+fn theirs<T: serde::de::DeserializeOwned>(path: &Path) -> T {
+    fs::read_object_from_file(path).unwrap()
+}
+
+/// As cargo-openvm reads commitments and aggregated proofs.
+fn their_json<T: serde::de::DeserializeOwned>(path: &Path) -> T {
+    fs::read_from_file_json(path).unwrap()
 }
 
 #[test]
 fn our_files_load_in_the_stock_sdk() {
-    let folder = folder("ours");
-    let (app_pk, agg_pk, proof) = (
-        folder.join("app.pk"),
-        folder.join("agg.pk"),
-        folder.join("proof.json"),
-    );
-    let guest = || elf(&sums(10));
+    let folder = Folder::new("ours");
+    let [app_pk, app_vk, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
+        "app.pk",
+        "app.vk",
+        "agg.pk",
+        "agg.vk",
+        "a.vmexe",
+        "a.app.proof",
+        "a.stark.proof",
+        "a.commit.json",
+        "a.baseline.json",
+    ]
+    .map(|name| folder.file(name));
+    let guest = sdk().executable(elf(&sums(ROUNDS))).unwrap();
     let options = ProveOptions::default();
     files::write_app_pk(&app_pk, &sdk().app_pk().unwrap()).unwrap();
+    files::write_app_vk(&app_vk, &sdk().app_vk().unwrap()).unwrap();
     files::write_agg_pk(&agg_pk, &sdk().agg_pk().unwrap()).unwrap();
-    let proved = sdk().prove(guest(), input(), &options).unwrap();
+    files::write_agg_vk(&agg_vk, &sdk().agg_vk().unwrap()).unwrap();
+    files::write_exe(&exe, &guest).unwrap();
+    let (segments, _) = sdk().prove_app(guest.clone(), input(), &options).unwrap();
+    files::write_app_proof(&app_proof, &segments).unwrap();
+    let proved = sdk().prove(guest.clone(), input(), &options).unwrap();
     files::write_proof(&proof, &proved.proof).unwrap();
+    files::write_commit(&commit, &sdk().app_commit(guest).unwrap()).unwrap();
+    files::write_baseline(&baseline, &proved.baseline).unwrap();
 
+    // The stock SDK computes the same commitments from the keys and the executable.
     let stock = StockSdk::builder()
-        .app_pk(fs::read_object_from_file(&app_pk).unwrap())
-        .agg_pk(fs::read_object_from_file(&agg_pk).unwrap())
+        .app_pk(theirs::<AppProvingKey<SdkVmConfig>>(&app_pk))
+        .agg_pk(theirs::<AggProvingKey>(&agg_pk))
         .agg_tree_config(tree())
         .build()
         .unwrap();
-    let versioned: VersionedVmStarkProof = fs::read_from_file_json(&proof).unwrap();
-    let baseline = stock.prover(guest()).unwrap().generate_baseline();
-    StockSdk::verify_proof(
-        stock.agg_vk().as_ref().clone(),
-        baseline,
-        &VmStarkProof::try_from(versioned).unwrap(),
-    )
-    .unwrap();
-    let commit = stock.app_commit(guest()).unwrap();
-    assert_eq!(commit, sdk().app_commit(guest()).unwrap());
-    std::fs::remove_dir_all(folder).unwrap();
+    let prover = stock
+        .prover(theirs::<openvm_circuit::arch::instructions::exe::VmExe<_>>(
+            &exe,
+        ))
+        .unwrap();
+    let of_stock = prover.generate_baseline();
+    let commits: AppExecutionCommit = their_json(&commit);
+    assert_eq!(commits, stock.app_commit(elf(&sums(ROUNDS))).unwrap());
+    let read = VerificationBaselineJson::from(of_stock.clone());
+    let written: VerificationBaselineJson = their_json(&baseline);
+    let text = |json| serde_json::to_string(json).unwrap();
+    assert_eq!(text(&written), text(&read));
+
+    // Its verifiers accept the proofs, with its own keys and with those in our files.
+    let app_vk: AppVerifyingKey = theirs(&app_vk);
+    let segments = theirs(&app_proof);
+    let expected = Some(commits.app_exe_commit.into());
+    let verify_segments = verify_app_proof_with_expected_exe_commit::<DefaultStarkEngine>;
+    verify_segments(&app_vk, &segments, expected).unwrap();
+    let proof = VmStarkProof::try_from(their_json::<VersionedVmStarkProof>(&proof)).unwrap();
+    let own = stock.agg_vk().as_ref().clone();
+    StockSdk::verify_proof(own, of_stock, &proof).unwrap();
+    StockSdk::verify_proof(theirs(&agg_vk), written.into(), &proof).unwrap();
+    folder.remove();
 }
 
 #[test]
 fn the_stock_sdks_files_load_here() {
-    let folder = folder("stock");
-    let (app_pk, agg_pk, exe, proof, kept) = (
-        folder.join("app.pk"),
-        folder.join("agg.pk"),
-        folder.join("guest.vmexe"),
-        folder.join("proof.json"),
-        folder.join("baseline.json"),
-    );
+    let folder = Folder::new("stock");
+    let [app_pk, app_vk, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
+        "app.pk",
+        "app.vk",
+        "agg.pk",
+        "agg.vk",
+        "a.vmexe",
+        "a.app.proof",
+        "a.stark.proof",
+        "a.commit.json",
+        "a.baseline.json",
+    ]
+    .map(|name| folder.file(name));
     let stock = StockSdk::builder()
         .app_config(app_config())
         .agg_params(agg_params())
         .agg_tree_config(tree())
         .build()
         .unwrap();
-    let stock_guest = stock.convert_to_exe(elf(&sums(10))).unwrap();
+    let stock_guest = stock.convert_to_exe(elf(&sums(ROUNDS))).unwrap();
     fs::write_object_to_file(&exe, stock_guest.as_ref()).unwrap();
     fs::write_object_to_file(&app_pk, stock.app_pk()).unwrap();
+    fs::write_object_to_file(&app_vk, stock.app_pk().get_app_vk()).unwrap();
     fs::write_object_to_file(&agg_pk, stock.agg_pk()).unwrap();
-    let stock_baseline = stock
+    fs::write_object_to_file(&agg_vk, stock.agg_vk().as_ref()).unwrap();
+    let mut prover = stock.app_prover(stock_guest.clone()).unwrap();
+    fs::write_object_to_file(&app_proof, prover.prove(input()).unwrap()).unwrap();
+    let commits = stock.app_commit(stock_guest.clone()).unwrap();
+    fs::write_to_file_json(&commit, &commits).unwrap();
+    let of_stock = stock
         .prover(stock_guest.clone())
         .unwrap()
         .generate_baseline();
+    let json = VerificationBaselineJson::from(of_stock);
+    fs::write_to_file_json(&baseline, &json).unwrap();
 
     let ours: MetalSdk = Sdk::builder(Device::Cpu)
         .app_pk(files::read_app_pk(&app_pk).unwrap())
@@ -84,29 +164,61 @@ fn the_stock_sdks_files_load_here() {
         .build()
         .unwrap();
     let guest = files::read_exe(&exe).unwrap();
-    let baseline = ours.baseline(guest.clone()).unwrap();
-    assert_eq!(baseline.app_exe_commit, stock_baseline.app_exe_commit);
-    files::write_baseline(&kept, &stock_baseline).unwrap();
-    let kept = files::read_baseline(&kept).unwrap();
+    let read = files::read_commit(&commit).unwrap();
+    assert_eq!(read, ours.app_commit(guest.clone()).unwrap());
+    let read = files::read_baseline(&baseline).unwrap();
+    let own = ours.baseline(guest.clone()).unwrap();
+    assert_eq!(read.app_exe_commit, own.app_exe_commit);
+
+    // Proofs of the stock SDK.
+    let app_vk = files::read_app_vk(&app_vk).unwrap();
+    let segments = files::read_app_proof(&app_proof).unwrap();
+    verify_app(&app_vk, &segments, Some(commits.app_exe_commit.into())).unwrap();
+    ours.verify_app(guest.clone(), &segments).unwrap();
+    let agg_vk = files::read_agg_vk(&agg_vk).unwrap();
     if env::var_os(CAMPAIGN).is_some() {
         let (stock_proof, _) = stock.prove(stock_guest, input(), &[]).unwrap();
         fs::write_to_file_json(&proof, VersionedVmStarkProof::new(stock_proof).unwrap()).unwrap();
-        ours.verify(&baseline, &files::read_proof(&proof).unwrap())
-            .unwrap();
+        verify(&agg_vk, &read, &files::read_proof(&proof).unwrap()).unwrap();
     }
 
-    // And with those keys, a proof of ours that the stock verifier accepts.
+    // And with its keys, a proof of ours that its verifier accepts.
     let proved = ours
         .prove(guest, input(), &ProveOptions::default())
         .unwrap();
-    verify(&stock.agg_vk(), &kept, &proved.proof).unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
+    verify(&agg_vk, &read, &proved.proof).unwrap();
+    folder.remove();
+}
+
+/// Aggregation keys above another application's are refused when they are loaded, however alike the circuits are: other
+/// extensions, other parameters of the same extensions.
+#[test]
+fn aggregation_keys_of_another_application() {
+    let with_keccak = SdkVmConfig::builder()
+        .system(Default::default())
+        .rv32i(Default::default())
+        .io(Default::default())
+        .keccak(Default::default())
+        .build()
+        .optimize();
+    for (config, params) in [(with_keccak, app_params()), (vm_config(), toy_app(19))] {
+        let foreign: MetalSdk = Sdk::builder(Device::Cpu)
+            .app_pk(AppProvingKey::keygen(AppConfig::new(config, params)).unwrap())
+            .agg_pk(sdk().agg_pk().unwrap())
+            .build()
+            .unwrap();
+        let error = foreign.agg_vk().expect_err("they are of another one");
+        assert!(matches!(error, SdkError::ForeignKey { .. }), "{error}");
+        let error = foreign.prove(elf(&sums(ROUNDS)), input(), &ProveOptions::default());
+        let error = error.err().expect("the keys are of another application");
+        assert!(matches!(error, SdkError::ForeignKey { .. }), "{error}");
+    }
 }
 
 #[test]
 fn damaged_files_are_told() {
-    let folder = folder("damaged");
-    let path = folder.join("app.pk");
+    let folder = Folder::new("damaged");
+    let path = folder.file("app.pk");
     files::write_app_pk(&path, &sdk().app_pk().unwrap()).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
@@ -116,7 +228,7 @@ fn damaged_files_are_told() {
     assert!(error.to_string().contains("an executable"), "{error}");
     let error = files::read_proof(&path).expect_err("half a key is no proof");
     assert!(error.to_string().contains("a proof"), "{error}");
-    let error = files::read_app_pk(&folder.join("none")).err().unwrap();
+    let error = files::read_app_pk(&folder.file("none")).err().unwrap();
     assert!(error.to_string().contains("none"), "{error}");
-    std::fs::remove_dir_all(folder).unwrap();
+    folder.remove();
 }

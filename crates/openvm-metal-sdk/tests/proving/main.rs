@@ -8,6 +8,7 @@ mod bad_input;
 mod determinism;
 mod devices;
 mod equality;
+mod example;
 mod examples;
 mod faulty;
 mod files;

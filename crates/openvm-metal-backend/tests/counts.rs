@@ -139,8 +139,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
 stacked reduction              3    2       3    2       3    2
-WHIR                          25   12      26   12      27   12
-proof                         50   20      60   20      63   20
+WHIR                          26   12      27   12      28   12
+proof                         51   20      61   20      64   20
 ",
     );
 }
@@ -160,8 +160,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
 stacked reduction              3    2       3    2       3    2
-WHIR                          37   12      47   12      48   12
-proof                         62   20      81   20      84   20
+WHIR                          38   12      48   12      49   12
+proof                         63   20      82   20      85   20
 ",
     );
 }
@@ -179,9 +179,9 @@ gkr                           30   22      51    2      51    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      17    5      17    5
 constraints, all              56   28      77    8      77    8
-stacked reduction             13    3      13    3      13    3
-WHIR                          36   11      40   11      40   11
-proof                        112   43     151   23     151   23
+stacked reduction             14    3      14    3      14    3
+WHIR                          38   11      42   11      42   11
+proof                        115   43     154   23     154   23
 ",
     );
 }
@@ -253,8 +253,8 @@ constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      84    3      84    3
 constraints, all             181   15     195    6     195    6
 stacked reduction              9    4       9    4       9    4
-WHIR                          25   10      29   10      29   10
-proof                        239   30     274   21     274   21
+WHIR                          27   10      31   10      31   10
+proof                        241   30     276   21     276   21
 ",
     );
 }
@@ -273,8 +273,8 @@ constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     131    3     131    3
 constraints, all             272   15     286    6     286    6
 stacked reduction            387    4     387    4     387    4
-WHIR                         592   10     596   10     596   10
-proof                       1275   30    1310   21    1310   21
+WHIR                         594   10     598   10     598   10
+proof                       1277   30    1312   21    1312   21
 ",
     );
 }

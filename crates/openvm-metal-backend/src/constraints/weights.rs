@@ -1,7 +1,6 @@
 //! The weights of constraints and interactions in the batch sumcheck.
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
-use openvm_stark_backend::poly_common::eval_eq_mle;
 use p3_field::PrimeCharacteristicRing;
 
 use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
@@ -9,7 +8,11 @@ use crate::{
     error::MetalProverError,
     prelude::{EF, F},
     programs::LogupTerm,
+    tensor::{eq_bits, expand},
 };
+
+/// Variables of the table of eq weights that neighbouring interactions share.
+const LOG_NEIGHBOURS: usize = 8;
 
 /// Where the coefficients of a trace's programs are in the coefficient table.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,15 +75,30 @@ impl Weights {
 }
 
 impl LogupGkr {
-    /// For each interaction of a trace the eq weight of its place among all stacked interactions.
+    /// For each interaction of a trace the eq weight of its place among all stacked interactions. Places are neighbours: the
+    /// weights of their last variables are a table, those of the others are kept while they are the same.
     fn eq_3b(&self, l_skip: usize, t: usize, n_lift: usize, interactions: usize) -> Vec<EF> {
+        if interactions == 0 {
+            return Vec::new();
+        }
         let from = l_skip + n_lift;
+        let bits = eq_bits(&self.xi[from..l_skip + self.n_logup]);
+        let (low, high) = bits.split_at(bits.len().min(LOG_NEIGHBOURS));
+        let low = expand(low, EF::ONE);
+        let weight_of = |place: usize| -> EF {
+            let factors = high.iter().enumerate();
+            factors
+                .map(|(k, weight)| weight[(place >> k) & 1])
+                .product()
+        };
+        let mut known = (0, weight_of(0));
         let weight = |i: usize| {
             let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
-            let bits: Vec<F> = (0..self.n_logup - n_lift)
-                .map(|k| F::from_bool((row >> k) & 1 == 1))
-                .collect();
-            eval_eq_mle(&self.xi[from..l_skip + self.n_logup], &bits)
+            let place = row / low.len();
+            if place != known.0 {
+                known = (place, weight_of(place));
+            }
+            known.1 * low[row % low.len()]
         };
         (0..interactions).map(weight).collect()
     }

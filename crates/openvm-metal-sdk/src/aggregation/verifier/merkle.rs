@@ -74,20 +74,14 @@ pub(super) fn paths<'a>(
             let depth = domain - round - params.k_whir();
             for query in 0..config.num_queries {
                 let &sample = samples.next().expect("the transcript has all queries");
-                let commits = match round {
-                    0 => preflight.initial_row_states.len(),
-                    _ => 1,
+                let opened = match round {
+                    0 => &first_commits[..preflight.initial_row_states.len()],
+                    _ => &whir.codeword_commits[round - 1..round],
                 };
-                for minor in 0..commits {
-                    let (commit, siblings) = match round {
-                        0 => (
-                            first_commits[minor],
-                            &whir.initial_round_merkle_proofs[minor][query],
-                        ),
-                        _ => (
-                            whir.codeword_commits[round - 1],
-                            &whir.codeword_merkle_proofs[round - 1][query],
-                        ),
+                for (minor, &commit) in opened.iter().enumerate() {
+                    let siblings = match round {
+                        0 => &whir.initial_round_merkle_proofs[minor][query],
+                        _ => &whir.codeword_merkle_proofs[round - 1][query],
                     };
                     paths.push(Path {
                         proof: number,

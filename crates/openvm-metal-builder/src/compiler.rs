@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::OnceLock,
+    time::{Duration, Instant},
 };
 
 use crate::error::BuildError;
@@ -154,6 +155,7 @@ impl Compiler {
     /// Runs the compiler and gives its output, or its messages as an error about `file`.
     pub fn run(&self, args: &[String], file: &Path, target: &str) -> Result<Output, BuildError> {
         let mut command = self.command();
+        let start = Instant::now();
         let out = command.args(args).output().map_err(|e| BuildError::Tool {
             tool: self.program.clone(),
             message: e.to_string(),
@@ -161,7 +163,8 @@ impl Compiler {
         if out.status.success() {
             return Ok(out);
         }
-        if let Some(seconds) = self.limit.filter(|_| ran_out(&out)) {
+        let took = start.elapsed();
+        if let Some(seconds) = self.limit.filter(|&seconds| ran_out(&out, took, seconds)) {
             return Err(BuildError::TooLong {
                 file: file.to_path_buf(),
                 target: target.to_string(),
@@ -181,12 +184,15 @@ impl Compiler {
     }
 }
 
-/// Whether a run was ended for its processor time, itself or a process that it started.
-fn ran_out(out: &Output) -> bool {
-    // SIGXCPU on Linux and macOS.
+/// Whether a run was ended for its processor time, itself or a process that it started. A compiler that handles the signal may end by
+/// another one: clang writes a stack trace first, and now and then that fails.
+fn ran_out(out: &Output, took: Duration, seconds: u32) -> bool {
     #[cfg(unix)]
-    if std::os::unix::process::ExitStatusExt::signal(&out.status) == Some(24) {
-        return true;
+    match std::os::unix::process::ExitStatusExt::signal(&out.status) {
+        // SIGXCPU on Linux and macOS.
+        Some(24) => return true,
+        Some(_) if took >= Duration::from_secs(seconds.into()) => return true,
+        _ => {}
     }
     String::from_utf8_lossy(&out.stderr).contains("ime limit exceeded")
 }

@@ -4,6 +4,11 @@ pub use config::{Digest, CHUNK, DIGEST_SIZE, D_EF, EF, F};
 use openvm_stark_sdk::config::baby_bear_poseidon2 as config;
 use p3_field::PrimeField32;
 
+/// Elements of a Poseidon2 state.
+pub const WIDTH: usize = 2 * CHUNK;
+/// Elements that a sponge over Poseidon2 absorbs or squeezes with one permutation.
+pub const RATE: usize = CHUNK;
+
 /// The protocol configuration: BabyBear, its degree-4 extension, Poseidon2 of width 16.
 pub type SC = config::BabyBearPoseidon2Config;
 

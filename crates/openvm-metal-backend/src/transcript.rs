@@ -12,13 +12,10 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     grind::grind_smallest,
-    host_poseidon2::{HostPoseidon2, WIDTH},
+    host_poseidon2::HostPoseidon2,
     params::TranscriptState,
-    prelude::{Digest, EF, F, SC},
+    prelude::{Digest, EF, F, RATE, SC, WIDTH},
 };
-
-/// Elements that the sponge absorbs and squeezes per permutation.
-const RATE: usize = 8;
 
 /// OpenVM's sponge over our permutation on the host.
 type HostSponge = Sponge<F, HostPoseidon2, WIDTH, RATE>;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::{
     error::Result,
     hex, interrupt,
-    program::{ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    program::{ExecutionArgs, InputArgs, PrintedToStderr, Program, ProgramArgs, SdkArgs},
     table,
     target_device::DeviceArgs,
 };
@@ -39,7 +39,7 @@ pub struct RunArgs {
     execution: ExecutionArgs,
     #[command(flatten)]
     sdk: SdkArgs,
-    /// Print one JSON object instead of lines.
+    /// Print one JSON object instead of lines; what the guest prints goes to standard error.
     #[arg(long)]
     json: bool,
 }
@@ -87,6 +87,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let sdk = args.sdk.sdk(&program)?;
     let options = args.execution.options();
     let exe = sdk.executable(program.source())?;
+    let printed = PrintedToStderr::if_json(args.json)?;
     let start = Instant::now();
     let (public_values, segments) = match args.mode {
         Mode::Pure => (sdk.execute(exe, input, &options)?, vec![]),
@@ -95,6 +96,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
             (values, segment_reports(&sdk, &segments)?)
         }
     };
+    drop(printed);
     let sum = |part: fn(&SegmentReport) -> u64| {
         (args.mode != Mode::Pure).then(|| segments.iter().map(part).sum())
     };

@@ -24,6 +24,13 @@ def pytest_addoption(parser):
     parser.addoption("--faults", action="store_true", help="every fault of a cluster, not only a sample")
 
 
+@pytest.fixture
+def all_faults(request):
+    """Skips a fault outside of the sample."""
+    if not request.config.getoption("--faults"):
+        pytest.skip("a fault outside of the sample: --faults")
+
+
 @pytest.fixture(scope="session")
 def program():
     return om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG, "sums")

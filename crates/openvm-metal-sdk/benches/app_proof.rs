@@ -2,11 +2,10 @@
 //! or by the stock one.
 //!
 //! `app_proof ours|stock guest ELF BYTES` gives a guest one value of so many bytes, under the `openvm.toml` beside it;
-//! `app_proof ours|stock word` runs 26 instructions that change one word at 64 MiB. One process for each figure of memory.
+//! `app_proof ours|stock word` runs 26 instructions that change one word at 64 MiB, `small` a loop over 1,000 words. One process for each figure of memory.
 
 #[path = "../tests/riscv/mod.rs"]
 mod riscv;
-#[allow(dead_code, reason = "one of the programs is used here")]
 #[path = "../tests/toy/mod.rs"]
 mod toy;
 #[path = "support/usage.rs"]
@@ -14,6 +13,7 @@ mod usage;
 
 use std::{env, error::Error, fs, path::Path};
 
+use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{decode_elf, executable, verify_app, MetalSdk, ProveOptions};
 use openvm_sdk::{
@@ -23,6 +23,7 @@ use openvm_sdk::{
 };
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
+use p3_baby_bear::BabyBear as F;
 use usage::Phases;
 
 /// What is proved.
@@ -32,16 +33,20 @@ struct Job {
     input: StdIn,
 }
 
+/// A program of RISC-V instructions alone, without input.
+fn of_words(program: impl FnOnce(&SdkVmConfig) -> VmExe<F>) -> Job {
+    let config = SdkVmConfig::riscv32();
+    Job {
+        source: program(&config).into(),
+        config,
+        input: StdIn::default(),
+    }
+}
+
 fn job(args: &[&str]) -> Result<Job, Box<dyn Error>> {
     match args {
-        ["word"] => {
-            let config = SdkVmConfig::riscv32();
-            Ok(Job {
-                source: toy::word_at_64_mib(&config).into(),
-                config,
-                input: StdIn::default(),
-            })
-        }
+        ["word"] => Ok(of_words(toy::word_at_64_mib)),
+        ["small"] => Ok(of_words(|config| toy::small(config, 1000))),
         ["guest", elf, bytes] => {
             let toml = Path::new(elf).with_file_name("openvm.toml");
             Ok(Job {
@@ -50,7 +55,9 @@ fn job(args: &[&str]) -> Result<Job, Box<dyn Error>> {
                 input: StdIn::from_bytes(&vec![7; bytes.parse()?]),
             })
         }
-        _ => Err("app_proof ours|stock word, or ours|stock guest ELF BYTES".into()),
+        _ => {
+            Err("app_proof ours|stock word, ours|stock small, or ours|stock guest ELF BYTES".into())
+        }
     }
 }
 

@@ -122,19 +122,13 @@ kernel void constraint_fold_ple(
             ConstraintDot here = constraint_dot();
             ConstraintDot next = constraint_dot();
             bool rotated = column.next_column != ~0u;
-            bool read = false;
 #if LANE_WIDTH == 1
             if (constraint_reads_quads(r, column.first, n)) {
                 constraint_dot_quads(r, row, n, rotated, weights, here, next);
-                read = true;
-            }
+            } else
 #endif
-            FpL x = constraint_read(r, row);
-            for (uint z = 0; z < n && !read; z++) {
-                FpExt w = weights[z];
-                here = constraint_dot_add(here, x, w);
-                if (rotated || z + 1u < n) x = constraint_read(r, row + (z + 1u));
-                if (rotated) next = constraint_dot_add(next, x, w);
+            {
+                constraint_dot_rows(r, row, n, rotated, weights, here, next);
             }
             if (column.column != ~0u) constraint_store_planes(out + 4u * ulong(column.column) * plane, plane, y, constraint_dot_value(here));
             if (rotated) constraint_store_planes(out + 4u * ulong(column.next_column) * plane, plane, y, constraint_dot_value(next));

@@ -45,14 +45,24 @@ inline FpExtL constraint_dot_value(ConstraintDot d) {
     return d.sum;
 }
 
+/// The weighted sum of rows row .. row + n and, if `rotated`, of the rows one ahead.
+inline void constraint_dot_rows(ConstraintReader r, uint_l row, uint n, bool rotated, device const FpExt* weights,
+                                thread ConstraintDot& here, thread ConstraintDot& next) {
+    FpL x = constraint_read(r, row);
+    for (uint z = 0; z < n; z++) {
+        FpExt w = weights[z];
+        here = constraint_dot_add(here, x, w);
+        if (rotated || z + 1u < n) x = constraint_read(r, row + (z + 1u));
+        if (rotated) next = constraint_dot_add(next, x, w);
+    }
+}
 #if LANE_WIDTH == 1
 /// Whether the n rows of a fold are neighbours in memory that loads of 16 bytes reach: columns begin at a multiple of four cells
 /// but for those of tiny traces.
 inline bool constraint_reads_quads(ConstraintReader r, ulong first, uint n) {
     return r.kind == CONSTRAINT_COLUMN && (r.next | r.shift) == 0u && n >= 4u && r.mask >= n - 1u && (first & 3ul) == 0ul;
 }
-/// The weighted sum of rows row .. row + n and, if `rotated`, of the rows one ahead, four rows a load: one load in place of four,
-/// which lie n words from those of the next thread.
+/// What `constraint_dot_rows` gives, four rows a load: one load in place of four, which lie n words from those of the next thread.
 inline void constraint_dot_quads(ConstraintReader r, uint row, uint n, bool rotated, device const FpExt* weights,
                                  thread ConstraintDot& here, thread ConstraintDot& next) {
     device const uint4* quads = (device const uint4*)(r.cells + (row & r.mask));

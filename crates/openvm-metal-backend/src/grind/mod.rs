@@ -12,13 +12,11 @@ use p3_symmetric::Permutation;
 use crate::host_poseidon2::HostPoseidon2;
 use crate::kernels;
 use crate::params::GrindParams;
-use crate::prelude::F;
+use crate::prelude::{F, RATE};
 
 #[cfg(test)]
 mod tests;
 
-/// Elements that the sponge absorbs and squeezes per permutation.
-const RATE: usize = 8;
 /// Up to this many bits the host tests the candidates: 128 permutations take less than a round trip.
 const HOST_BITS: usize = 7;
 /// Fewest candidates of a dispatch: fewer would not fill a GPU.

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::merkle::{MerkleTreeMetal, RATE};
+use super::merkle::MerkleTreeMetal;
 use crate::{
     kernels,
     matrix::MetalMatrix,

@@ -10,11 +10,9 @@ use crate::{
     kernels,
     matrix::MetalMatrix,
     params::{MerkleLeafParams, MerkleOpenParams, MerkleSubtreeParams},
-    prelude::{Digest, EF, F},
+    prelude::{Digest, EF, F, RATE},
 };
 
-/// Elements that a sponge absorbs at a time.
-pub(super) const RATE: usize = 8;
 /// Digests that one thread of a leaf kernel combines, log2.
 const MAX_LOG_FOLD: u32 = 4;
 /// Digests that one thread of the fold kernel combines on a device of many cores, log2: short chains, more

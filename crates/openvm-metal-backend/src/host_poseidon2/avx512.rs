@@ -15,8 +15,7 @@ use p3_baby_bear::{
 };
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
-use super::WIDTH;
-use crate::prelude::{montgomery, F};
+use crate::prelude::{montgomery, F, WIDTH};
 
 const P: i64 = F::ORDER_U32 as i64;
 /// -p^-1 modulo 2^32.

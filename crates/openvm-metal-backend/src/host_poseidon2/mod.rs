@@ -3,6 +3,8 @@
 //! A proof absorbs every opening into the transcript, some thousand permutations of which each waits for the one before. What counts
 //! is the time of one, not how many a processor does side by side. With AVX-512 the sixteen elements of a state are lanes; elsewhere
 //! Plonky3's permutation is used. The results are the same.
+//!
+//! `openvm-metal-sdk` has the other form, many states side by side, for memory trees and traces.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -14,10 +16,7 @@ use p3_baby_bear::Poseidon2BabyBear;
 use p3_field::PrimeCharacteristicRing;
 use p3_symmetric::{CryptographicPermutation, Permutation};
 
-use crate::prelude::F;
-
-/// Elements of a state.
-pub(crate) const WIDTH: usize = 16;
+use crate::prelude::{F, WIDTH};
 
 /// Poseidon2 over BabyBear, width 16, with the constants of OpenVM's transcripts or those of the given permutation.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
-use super::{HostPoseidon2, WIDTH};
-use crate::prelude::F;
+use super::HostPoseidon2;
+use crate::prelude::{F, WIDTH};
 
 /// Words at the ends of the range and random ones.
 fn states() -> impl Iterator<Item = [F; WIDTH]> {

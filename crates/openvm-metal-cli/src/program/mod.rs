@@ -2,6 +2,7 @@
 
 mod cargo;
 mod input;
+mod printed;
 mod sdk;
 
 use std::{
@@ -22,6 +23,7 @@ use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE};
 use self::cargo::CargoArgs;
 pub use self::{
     input::InputArgs,
+    printed::PrintedToStderr,
     sdk::{byte_count, ExecutionArgs, SdkArgs},
 };
 use crate::error::{CliError, Result};

@@ -17,7 +17,9 @@ use crate::{
     hex,
     host::peak_memory,
     interrupt,
-    program::{byte_count, ExecutionArgs, InputArgs, Program, ProgramArgs, SdkArgs},
+    program::{
+        byte_count, ExecutionArgs, InputArgs, PrintedToStderr, Program, ProgramArgs, SdkArgs,
+    },
     target_device::DeviceArgs,
 };
 
@@ -159,6 +161,7 @@ fn app(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "app")?;
     let exe = sdk.executable(program.source())?;
 
+    let printed = PrintedToStderr::if_json(args.json)?;
     let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let prover = sdk.app_prover(exe.clone())?;
@@ -168,6 +171,7 @@ fn app(args: &ProofArgs) -> Result<()> {
     sdk.verify_app(exe, &proof)?;
     report.verify = clock.elapsed();
     bar.finish();
+    drop(printed);
 
     files::write_app_proof(&proof_file, &proof)?;
     files::write_app_vk(&vk_file, &sdk.app_vk()?)?;
@@ -189,10 +193,12 @@ fn stark(args: &ProofArgs) -> Result<()> {
     let (proof_file, vk_file) = args.files(&program.name, "stark")?;
     let exe = sdk.executable(program.source())?;
 
+    let printed = PrintedToStderr::if_json(args.json)?;
     let bar = Bar::new(args.json, sdk.devices().len());
     bar.phase("keys and program");
     let proved = sdk.prove(exe, input, &args.options(&bar))?;
     bar.finish();
+    drop(printed);
 
     files::write_proof(&proof_file, &proved.proof)?;
     let vk = VmStarkVerifyingKey {

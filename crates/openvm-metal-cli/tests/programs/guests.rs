@@ -118,6 +118,14 @@ fn a_new_guest_builds_and_runs() {
         for text in ["squares is 338350", "public values 0xae29050000000000"] {
             assert!(said.contains(text), "{program}: {said}");
         }
+        // Not where its output is to be parsed.
+        let args = [
+            "run", program, "--config", &config, "--input", &input, "--json",
+        ];
+        assert_eq!(
+            json(&args)["public_values"].as_str().map(|v| &v[..10]),
+            Some("0xae290500")
+        );
     }
 
     // What does not compile is cargo's to explain; the command says which guest.

@@ -1,5 +1,8 @@
 //! Poseidon2 of BabyBear with 16 words on the host: many permutations at a time, and the rows of the AIR that checks them.
 //!
+//! The transcript's form, one state after the other, is `openvm-metal-backend`'s: there the time of one permutation counts, here
+//! how many are done in a second.
+//!
 //! Vector instructions are found when the program runs: p3's packed fields are chosen when it is compiled, and a plain
 //! build for x86-64 has none.
 
@@ -13,10 +16,9 @@ use permutation::{permute as permute_lanes, Cells, Nothing};
 
 use p3_field::PrimeCharacteristicRing;
 
-use crate::prelude::{Digest, F};
+pub(crate) use openvm_metal_backend::prelude::WIDTH;
 
-/// Words of a state.
-pub(crate) const WIDTH: usize = 16;
+use crate::prelude::{Digest, F};
 
 /// What the permutation maps.
 pub(crate) type State = [F; WIDTH];

@@ -1,5 +1,6 @@
 //! Hashes of the rows that a proof opens, which do not depend on its transcript.
 
+use openvm_metal_backend::prelude::RATE;
 use openvm_stark_backend::{proof::Proof, SystemParams};
 use openvm_stark_sdk::config::baby_bear_poseidon2::EF;
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// Words that a permutation absorbs, and words of a digest.
-pub(super) const CHUNK: usize = WIDTH / 2;
+pub(super) const CHUNK: usize = RATE;
 
 /// Subtrees that one task hashes: they fill the lanes of a vector in every layer.
 const TASK_SUBTREES: usize = 16;

@@ -8,7 +8,7 @@ pub struct Stats {
     pub operations: u64,
     /// Programs handed to the backend.
     pub programs: u64,
-    /// Expressions that were computed in one pass over the host's memory.
+    /// Expressions that were computed in one pass over memory, and sorts.
     pub expressions: u64,
     /// Operations on the device's arrays that callers computed on the host.
     pub host_operations: u64,

@@ -11,7 +11,7 @@ fn open(device: Device) -> MetalContext {
     MetalContext::new(device, &[&LIBRARY]).expect("the device")
 }
 
-/// The device that is asked for, which may have 64-bit sizes that take long elsewhere.
+/// The device that is asked for.
 fn asked() -> MetalContext {
     match std::env::var("OPENVM_METAL_DEVICE") {
         Ok(_) => open(Device::from_env().expect("a device")),

@@ -182,6 +182,9 @@ def test_other_threads_run_while_one_waits(host, use):
     """One thread runs a program, another waits for the device: a third must not stand still."""
     a = host.allocate(SIZE)
     endless = hologram.Program("mov_imm.u32 r0, 1\n@l:\nbra @l")
+    # Compiled before, so that the device is busy from the start.
+    with pytest.raises(errors.FaultError):
+        host.run(endless, step_budget=2**60, time_limit=0.01)
     begun = threading.Event()
 
     def run():

@@ -7,6 +7,7 @@ use common::{
     params::SMALL,
     prove, prove_and_verify,
     random_input::{random_input, Limits},
+    verify_by_openvm,
 };
 use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalProverConfig};
 use openvm_metal_common::Device;
@@ -84,7 +85,7 @@ fn compare(set: usize) {
             bytes(&got) == bytes(&expected),
             "WHIR: {small:?}, input {i}"
         );
-        metal.verify(&vk, &got).unwrap();
+        verify_by_openvm(small.params(), &vk, &got);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bytes, keccak::keccakf, prove, Input};
+use common::{bytes, keccak::keccakf, prove, verify_by_openvm, Input};
 use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal};
 use openvm_stark_backend::{keygen::types::MultiStarkProvingKey, StarkEngine};
 use openvm_stark_sdk::config::{
@@ -23,11 +23,11 @@ struct Case {
 impl Case {
     fn new(permutations: usize, log_stacked: usize) -> Self {
         let params = app_params_with_100_bits_security(log_stacked);
-        let (metal, reference) = (Metal::new(params.clone()), Reference::new(params));
+        let (metal, reference) = (Metal::new(params.clone()), Reference::new(params.clone()));
         let input = keccakf(permutations);
         let (pk, vk) = reference.keygen(&input.airs);
         let proof = prove(&reference, &pk, &input.ctx).expect("reference");
-        metal.verify(&vk, &proof).expect("a valid proof");
+        verify_by_openvm(params, &vk, &proof);
         Self {
             metal,
             input,

@@ -184,14 +184,17 @@ impl Compiler {
     }
 }
 
-/// Whether a run was ended for its processor time, itself or a process that it started. A compiler that handles the signal may end by
-/// another one: clang writes a stack trace first, and now and then that fails.
+/// Whether a run was ended for its processor time, itself or a process that it started. A compiler that handles the signal may crash
+/// in that: clang writes a stack trace first, and now and then that fails. Signals that others send to stop it are none of these.
 fn ran_out(out: &Output, took: Duration, seconds: u32) -> bool {
     #[cfg(unix)]
     match std::os::unix::process::ExitStatusExt::signal(&out.status) {
         // SIGXCPU on Linux and macOS.
         Some(24) => return true,
-        Some(_) if took >= Duration::from_secs(seconds.into()) => return true,
+        // SIGILL, SIGTRAP, SIGABRT, SIGBUS (7 on Linux, 10 on macOS), SIGSEGV.
+        Some(4 | 5 | 6 | 7 | 10 | 11) if took >= Duration::from_secs(seconds.into()) => {
+            return true;
+        }
         _ => {}
     }
     String::from_utf8_lossy(&out.stderr).contains("ime limit exceeded")

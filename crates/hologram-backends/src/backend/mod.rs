@@ -100,8 +100,8 @@ pub trait Backend: Send {
     /// sorts there. The target may be the source where values are written, and overlaps nothing of it otherwise.
     ///
     /// # Errors
-    /// Elements of less than 32 bits, rows of 2^31 elements and more; an unknown handle, rows past the end of a buffer, the device's
-    /// own.
+    /// Elements of less than 32 bits, rows of 2^31 elements and more; an unknown handle, rows past the end of a buffer, a target that
+    /// overlaps the source; the device's own.
     fn sort(
         &mut self,
         sorting: &Sorting,

@@ -48,7 +48,7 @@ pub enum BackendError {
         /// Bytes of the pool.
         pool_size: usize,
     },
-    /// A copy between ranges of one buffer that overlap.
+    /// A copy, or a sort, between ranges of one buffer that overlap.
     #[error("{handle}: {len} bytes from {src_offset} to {dst_offset} overlap")]
     OverlappingCopy {
         /// The buffer that is written.

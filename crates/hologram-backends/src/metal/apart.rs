@@ -220,6 +220,6 @@ pub(super) fn within(
 }
 
 /// The callers ask for bytes of live blocks only.
-fn lost() -> BackendError {
+pub(super) fn lost() -> BackendError {
     BackendError::Device("no block at this address".into())
 }

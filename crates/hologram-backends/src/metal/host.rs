@@ -2,6 +2,7 @@
 
 use openvm_metal_common::CommandStream;
 
+use super::apart::lost;
 use super::memory::{Memory, Range};
 use crate::atlas::BOUNDARY_BYTES;
 use crate::cpu::{Block, Blocks, HostMemory};
@@ -46,11 +47,16 @@ impl Memory {
         let mut failed = Ok(());
         let store = &self.store;
         let mut block = |range: &Range| match store.host(range.at) {
-            // SAFETY: the range lies in the store's memory, which is live and used by nobody else until `on_host` returns, or
-            // `settle` is done with the blocks; it is where `host` says until memory is taken or given back, which is then.
+            // SAFETY: the range lies in the store's memory, `range.size` bytes from where `host` says. The store keeps it there, and
+            // nobody else uses it, until the blocks are gone: `settle` takes and gives back memory after the work.
             Some(first) if in_place && range.size > 0 => Some(unsafe {
                 Block::borrowed(std::ptr::with_exposed_provenance_mut(first), range.size)
             }),
+            // What is written in place would be lost in a copy.
+            None if in_place && range.size > 0 => {
+                failed = Err(lost());
+                None
+            }
             _ => {
                 let mut copy = Block::zeroed(range.size);
                 match &mut copy {

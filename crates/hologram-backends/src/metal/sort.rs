@@ -2,7 +2,7 @@
 
 use hologram_kernels::device::{self, DeviceError, DeviceSpan};
 
-use super::{device_error, MetalBackend};
+use super::{apart::lost, device_error, MetalBackend};
 use crate::backend::sorting::{Rows, Sorted, Sorting};
 use crate::error::{BackendError, Result};
 
@@ -39,9 +39,22 @@ impl MetalBackend {
         if count == 0 {
             return Ok(());
         }
+        let (read, written) = (
+            count as usize * sorting.ty.size(),
+            count as usize * target_size,
+        );
+        let in_place = from == to && sorted == Sorted::Values;
+        if from < to + written && to < from + read && !in_place {
+            return Err(BackendError::OverlappingCopy {
+                handle: target.buffer,
+                src_offset: source.offset,
+                dst_offset: target.offset,
+                len: read,
+            });
+        }
         let span = |at: usize| {
             let found = self.memory.store.around(at);
-            let (memory, offset) = found.ok_or(BackendError::OutOfMemory { requested: 0 })?;
+            let (memory, offset) = found.ok_or_else(lost)?;
             Ok::<_, BackendError>(DeviceSpan { memory, offset })
         };
         let (source, target) = (span(from)?, span(to)?);

@@ -9,7 +9,7 @@ pub struct MetalStats {
     pub launches: u64,
     /// Programs and whole-buffer operations that the interpreter ran, as [`Fallback`](super::Fallback) allows.
     pub interpreted: u64,
-    /// Whole-buffer operations launched on the device, those of programs too.
+    /// Whole-buffer operations and sorts launched on the device, those of programs too.
     pub intrinsics: u64,
     /// Programs of whole-buffer instructions whose scalars the host computed; they are no launches.
     pub operation_programs: u64,

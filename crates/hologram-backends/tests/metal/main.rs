@@ -3,4 +3,5 @@
 mod faults;
 mod memory;
 mod programs;
+mod sorts;
 mod support;

@@ -34,7 +34,7 @@ pub(super) trait Float: Element {
 }
 
 macro_rules! float {
-    ($name:ident, $power:expr, $angle:expr, $erf:expr) => {
+    ($name:ident, $exp:expr, $power:expr, $angle:expr, $erf:expr) => {
         impl Float for $name {
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -66,7 +66,7 @@ macro_rules! float {
             }
             #[inline(always)]
             fn exponential(self) -> Self {
-                exp(self.into()) as $name
+                $exp(self)
             }
             #[inline(always)]
             fn logarithm(self) -> Self {
@@ -127,8 +127,14 @@ macro_rules! float {
         }
     };
 }
-float!(f32, single::power, single::angle, single::error_function);
-float!(f64, f64::powf, f64::atan2, libm::erf);
+float!(
+    f32,
+    single::exponential,
+    single::power,
+    single::angle,
+    single::error_function
+);
+float!(f64, exp, f64::powf, f64::atan2, libm::erf);
 
 /// Where the reduction of angles ends; 2 / pi of it fits 17 bits.
 const FAR: f64 = 1e5;

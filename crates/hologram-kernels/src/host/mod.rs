@@ -1,7 +1,7 @@
 //! Whole-buffer operations on host memory: vector code chosen at run time, all cores for large sizes.
 //!
-//! Results do not depend on the number of threads. Functions of `f32` are rounded from a calculation in
-//! `f64`, within 1 ULP; those of `f64` are within 4 ULP (`gelu` loses as many more as its cubic is
+//! Results do not depend on the number of threads. Functions of `f32` are within 1 ULP, all but `exp` rounded from a calculation in
+//! `f64`; those of `f64` are within 4 ULP (`gelu` loses as many more as its cubic is
 //! large), its `pow`, `atan2` and `erf` are the standard library's and `libm`'s. Halves are widened to
 //! `f32`, calculated as those are (sums and products of matrices stay `f32`), and rounded once.
 

@@ -32,7 +32,7 @@ fn key(ty: Ty, bits: u64) -> u64 {
     }
 }
 
-/// Keys and elements of a row.
+/// The keys of a row's elements.
 fn keyed(sorting: &Sorting, row: &[u8]) -> Vec<u64> {
     let elements = row.chunks_exact(sorting.ty.size());
     let bits = elements.map(|element| {

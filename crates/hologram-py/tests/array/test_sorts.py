@@ -1,4 +1,5 @@
-"""The sorts of devices with memory of their own, here on the processor's, against NumPy: every type, axis, layout and direction."""
+"""How arrays become rows for a device's sort, against NumPy: every type, axis, layout and direction. On the processor the host sorts these rows; the kernels
+are tested in `hologram-kernels`, and here with `HOLOGRAM_TEST_BACKEND` on a GPU."""
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ def values(rng, dtype, shape):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("descending", [False, True])
-def test_kernels_sort_as_numpy_does(dtype, descending):
+def test_rows_are_sorted_as_numpy_does(dtype, descending):
     rng = np.random.default_rng(len(dtype) + descending)
     for shape in SHAPES:
         plain = values(rng, dtype, shape)

@@ -7,7 +7,7 @@ use crate::{
     kernels,
     matrix::MetalMatrix,
     params::{MerkleAbsorbParams, MerkleLeafParams},
-    prelude::{Digest, F},
+    prelude::{Digest, F, RATE},
 };
 
 /// The sponges of all rows of a matrix of which some columns were absorbed: 32 bytes a row.

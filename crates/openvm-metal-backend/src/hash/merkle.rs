@@ -10,7 +10,7 @@ use crate::{
     kernels,
     matrix::MetalMatrix,
     params::{MerkleLeafParams, MerkleOpenParams, MerkleSubtreeParams},
-    prelude::{Digest, EF, F, RATE},
+    prelude::{Digest, EF, F},
 };
 
 /// Digests that one thread of a leaf kernel combines, log2.

@@ -197,7 +197,7 @@ fn sum_of(x: Lanes) -> i64 {
     _mm512_reduce_add_epi64(_mm512_add_epi64(x.low, x.high))
 }
 
-/// The same for a sum of up to 32 words.
+/// What is left of a sum of up to 32 words when its [`multiple_below`] is subtracted.
 #[inline]
 fn reduced(x: i64) -> i64 {
     x - ((((x >> 26) * QUOTIENT) >> 16) * P)

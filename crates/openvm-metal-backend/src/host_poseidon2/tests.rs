@@ -27,6 +27,22 @@ fn states() -> impl Iterator<Item = [F; WIDTH]> {
     })
 }
 
+/// Without such a processor the other tests compare Plonky3 with itself, which this one says.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn vectors_are_used_where_the_processor_has_them() {
+    let has = is_x86_feature_detected!("avx512f");
+    assert_eq!(
+        matches!(HostPoseidon2::new(), HostPoseidon2::Vector(_)),
+        has
+    );
+    if !has {
+        eprintln!(
+            "left out: this processor has no AVX-512, so permutations on vectors are not tested"
+        );
+    }
+}
+
 #[test]
 fn the_same_as_plonky3() {
     let fast = HostPoseidon2::new();

@@ -22,7 +22,9 @@ use openvm_stark_backend::{
     test_utils::{MixtureFixture, TestFixture},
     AirRef, StarkEngine, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
+use openvm_stark_sdk::config::baby_bear_poseidon2::{
+    BabyBearPoseidon2Config, BabyBearPoseidon2RefEngine, DuplexSponge,
+};
 
 pub type SC = BabyBearPoseidon2Config;
 pub type HostContext = ProvingContext<CpuColMajorBackend<SC>>;
@@ -67,6 +69,12 @@ pub fn prove<E: StarkEngine<SC = SC>>(
     engine
         .prove(&device_pk, device_ctx)
         .map_err(|error| error.to_string())
+}
+
+/// Checks a proof by OpenVM's verifier with OpenVM's transcript: nothing of ours takes part.
+pub fn verify_by_openvm(params: SystemParams, vk: &MultiStarkVerifyingKey<SC>, proof: &Proof<SC>) {
+    let judge = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params);
+    judge.verify(vk, proof).expect("a valid proof");
 }
 
 /// Proves and checks the proof with the stock verifier; key, proof.

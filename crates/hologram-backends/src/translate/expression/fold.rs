@@ -52,7 +52,7 @@ impl Fold {
         steps::folded(self.op, self.ty, a, b)
     }
 
-    /// What is folded of an element, `position` of what goes into one.
+    /// What is folded of an element; `index` is its position where positions are folded.
     fn element(self, value: &str, index: &str) -> String {
         let Some((ty, op)) = self.positions_of else {
             return value.into();

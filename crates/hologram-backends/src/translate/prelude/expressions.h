@@ -1,6 +1,6 @@
-// Steps of expressions that no instruction is, and where elements are.
+// Steps of expressions that no instruction is, and the positions of elements.
 
-// Steps of expressions that no instruction is. Of a number and a NaN the NaN.
+// Of a number and a NaN the NaN.
 template <class T> METAL_FUNC T hg_minimum(T a, T b) { return a != a ? a : b < a || b != b ? b : a; }
 template <class T> METAL_FUNC T hg_maximum(T a, T b) { return a != a ? a : b > a || b != b ? b : a; }
 // Quotient rounded down, and the rest with the divisor's sign; by zero 0.

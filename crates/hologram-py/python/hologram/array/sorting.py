@@ -27,7 +27,7 @@ def _kind(stable: bool) -> Any:
 def sort(
     x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, out: Array | None = None
 ) -> Array:
-    """Elements in order along an axis, NaN at the end; zeros of both signs in any order."""
+    """Elements in order along an axis, NaN behind all, or before all if descending; zeros of both signs in any order."""
     check_kind("sort", x.dtype, _ORDERED)
     at = axis_of(axis, x.ndim)
 

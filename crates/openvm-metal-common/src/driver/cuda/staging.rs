@@ -130,7 +130,7 @@ fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
     }
 }
 
-/// Where each of several reads lies in one half, and where the last one ends.
+/// Where each of several reads begins in one half.
 fn places<'a>(reads: &'a [Read<'_>]) -> impl Iterator<Item = usize> + 'a {
     reads.iter().scan(0, |end: &mut usize, read| {
         let start = end.next_multiple_of(64);

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from .. import SegmentWorker
 
 
+# glibc's name for the size from which a block is mapped by itself.
+_M_MMAP_THRESHOLD = -3
+
+
+def _map_large_blocks() -> None:
+    """Where the C library is glibc, blocks of 1 MiB and more are mapped by themselves: freed, they are the system's again. Otherwise the heap of
+    each thread grows to the most that a task needs, and keeps it in pieces."""
+    try:
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+    except (OSError, AttributeError):
+        pass
+
+
 def _give_back() -> None:
     """Returns freed memory to the system where the C library is glibc: every thread that was begun and ended leaves some with it."""
     try:
@@ -37,6 +50,7 @@ class Worker:
         # Before the native module uses threads.
         if threads is not None:
             os.environ["RAYON_NUM_THREADS"] = str(threads)
+        _map_large_blocks()
         self._share = share
         self._asked_for, self._part = memory
         self._lock = threading.Lock()

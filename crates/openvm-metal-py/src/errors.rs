@@ -64,6 +64,7 @@ fn class_of(error: &SdkError) -> &'static str {
         | SdkError::Execution { .. } => "GuestError",
         SdkError::InstructionBound { .. } => "InstructionBoundError",
         SdkError::Engine { source, .. } => class_of_engine(source),
+        SdkError::HostMemory { .. } => "OutOfMemoryError",
         SdkError::Disagreement { .. } => "DeviceError",
         SdkError::ForeignKey { .. } => "ForeignKeyError",
         SdkError::Plan(_) => "PlanError",

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
+    default_host_memory,
     parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
     tasks::Plan,
     DeviceList, MetalSdk, ProveOptions, SdkError, DEFAULT_MAX_INSTRUCTIONS,
@@ -211,13 +212,18 @@ impl PyProver {
         Ok(PyPlan(Arc::new(plan)))
     }
 
-    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = None, resume = None, progress = None))]
+    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = None, host_memory = None, resume = None, progress = None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "named arguments of a Python method"
+    )]
     fn prove<'py>(
         &self,
         py: Python<'py>,
         input: Option<Input>,
         max_instructions: Option<u64>,
         in_flight: Option<usize>,
+        host_memory: Option<u64>,
         resume: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(PyProof, Bound<'py, PyDict>)> {
@@ -227,6 +233,7 @@ impl PyProver {
             let watcher = Watcher { function, stop };
             let mut options = options(max_instructions, &watcher, stop);
             options.in_flight = in_flight;
+            options.host_memory = host_memory;
             if let Some(folder) = &resume {
                 options = options.with_resume(folder);
             }
@@ -242,20 +249,29 @@ impl PyProver {
         Ok((PyProof(proved.proof), report))
     }
 
-    #[pyo3(signature = (plan, input = None, *, machines = None))]
+    #[pyo3(signature = (plan, input = None, *, machines = None, host_memory = None))]
     fn worker(
         &self,
         py: Python<'_>,
         plan: &PyPlan,
         input: Option<Input>,
         machines: Option<usize>,
+        host_memory: Option<u64>,
     ) -> PyResult<PySegmentWorker> {
         let (exe, input, plan) = (self.program.get().exe.clone(), stdin(input), plan.0.clone());
-        let worker = work::run(py, |_| self.sdk.segment_worker(exe, input, plan))?;
-        Ok(PySegmentWorker::new(match machines {
-            Some(machines) => worker.with_machines(machines),
-            None => worker,
-        }))
+        let mut worker = work::run(py, |_| self.sdk.segment_worker(exe, input, plan))?;
+        if let Some(machines) = machines {
+            worker = worker.with_machines(machines);
+        }
+        if let Some(bytes) = host_memory {
+            worker = worker.with_host_memory(bytes);
+        }
+        Ok(PySegmentWorker::new(worker))
+    }
+
+    #[getter]
+    fn host_memory(&self) -> u64 {
+        default_host_memory()
     }
 
     #[pyo3(signature = (cores = None))]

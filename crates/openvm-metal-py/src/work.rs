@@ -1,6 +1,7 @@
 //! Work without the interpreter's lock, which Ctrl-C ends, and never in a forked process.
 
 use std::{
+    io::{self, Write as _},
     mem::ManuallyDrop,
     ops::Deref,
     sync::{
@@ -59,6 +60,8 @@ pub fn run<T: Send>(
                 .stack_size(STACK)
                 .spawn_scoped(scope, move || {
                     let result = work(stop);
+                    // The rest of a line that a guest printed: nobody else ends this buffer of the process. Standard output may be closed.
+                    let _ = io::stdout().flush();
                     // The receiver lives on the thread that joins this one.
                     let _ = done.send(());
                     result
@@ -100,17 +103,18 @@ pub struct Stop {
     pub failed: std::sync::Mutex<Option<PyErr>>,
 }
 
-/// An object with a thread. A forked process does not have the thread: there the object is leaked, not dropped.
-pub struct Own<T>(ManuallyDrop<T>);
+/// An object with threads. Dropping it waits for them, with the interpreter's lock let go. A forked process does not have the threads: there
+/// the object is leaked, not dropped.
+pub struct Own<T: Send>(ManuallyDrop<T>);
 
-impl<T> Own<T> {
+impl<T: Send> Own<T> {
     /// Takes it over.
     pub fn new(part: T) -> Self {
         Self(ManuallyDrop::new(part))
     }
 }
 
-impl<T> Deref for Own<T> {
+impl<T: Send> Deref for Own<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -118,11 +122,12 @@ impl<T> Deref for Own<T> {
     }
 }
 
-impl<T> Drop for Own<T> {
+impl<T: Send> Drop for Own<T> {
     fn drop(&mut self) {
         if FIRST.load(Ordering::Acquire) == std::process::id() {
-            // SAFETY: dropped here alone, once, and not used behind this.
-            unsafe { ManuallyDrop::drop(&mut self.0) };
+            // SAFETY: taken here alone, once, and not used behind this.
+            let object = unsafe { ManuallyDrop::take(&mut self.0) };
+            Python::attach(|py| py.detach(|| drop(object)));
         }
     }
 }

@@ -10,14 +10,22 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::codec;
+use crate::progress::Watcher;
 use crate::work::{self, Own};
 
 /// Proves any segment of a plan.
 #[pyclass(name = "SegmentWorker", module = "openvm_metal", frozen)]
 pub struct PySegmentWorker {
     worker: Own<SegmentWorker<MetalEngine>>,
-    /// Segments that are proved now, with what stops each.
-    running: Mutex<Vec<(usize, Arc<AtomicBool>)>>,
+    running: Mutex<Vec<Call>>,
+}
+
+/// A call of `prove` that has not returned.
+struct Call {
+    segment: usize,
+    /// What its caller names it by.
+    name: Option<u64>,
+    stop: Arc<AtomicBool>,
 }
 
 impl PySegmentWorker {
@@ -28,7 +36,7 @@ impl PySegmentWorker {
         }
     }
 
-    fn running<T>(&self, with: impl FnOnce(&mut Vec<(usize, Arc<AtomicBool>)>) -> T) -> T {
+    fn running<T>(&self, with: impl FnOnce(&mut Vec<Call>) -> T) -> T {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         with(&mut running)
     }
@@ -36,21 +44,41 @@ impl PySegmentWorker {
 
 #[pymethods]
 impl PySegmentWorker {
-    fn prove<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
+    #[pyo3(signature = (index, *, call = None, progress = None))]
+    fn prove<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        call: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let function = progress.as_ref();
         let bytes = work::run(py, |stop| {
-            self.running(|running| running.push((index, stop.flag.clone())));
-            let options = ProveOptions::default().with_cancel(&stop.flag);
+            let began = Call {
+                segment: index,
+                name: call,
+                stop: stop.flag.clone(),
+            };
+            self.running(|running| running.push(began));
+            let watcher = Watcher { function, stop };
+            let options = ProveOptions::default()
+                .with_progress(&watcher)
+                .with_cancel(&stop.flag);
             let proof = self.worker.prove(index, &options);
-            self.running(|running| running.retain(|(_, flag)| !Arc::ptr_eq(flag, &stop.flag)));
+            self.running(|running| running.retain(|call| !Arc::ptr_eq(&call.stop, &stop.flag)));
             codec::encode("a proof", &proof?)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    fn cancel(&self, index: usize) {
+    #[pyo3(signature = (index, *, call = None))]
+    fn cancel(&self, index: usize, call: Option<u64>) {
         self.running(|running| {
-            for (_, stop) in running.iter().filter(|(segment, _)| *segment == index) {
-                stop.store(true, Ordering::Relaxed);
+            let meant = |running: &&Call| {
+                running.segment == index && (call.is_none() || running.name == call)
+            };
+            for call in running.iter().filter(meant) {
+                call.stop.store(true, Ordering::Relaxed);
             }
         });
     }
@@ -58,5 +86,10 @@ impl PySegmentWorker {
     fn end<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = work::run(py, |_| codec::encode_values(&self.worker.end()?))?;
         Ok(PyBytes::new(py, &bytes))
+    }
+
+    #[getter]
+    fn waiting(&self) -> usize {
+        self.worker.waiting()
     }
 }

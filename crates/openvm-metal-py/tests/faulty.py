@@ -32,10 +32,10 @@ def first_of(worker):
 
 
 class KilledInSegment(Worker):
-    def segment(self, job, data, index):
+    def segment(self, job, data, index, attempt):
         if index == 1 and note("killed"):
             os.kill(os.getpid(), 9)
-        return super().segment(job, data, index)
+        return super().segment(job, data, index, attempt)
 
 
 class KilledInAggregation(Worker):
@@ -54,8 +54,8 @@ class Wrong(Worker):
             proof[len(proof) // 3] ^= 4
         return info, bytes(proof)
 
-    def segment(self, job, data, index):
-        return self._damaged(*super().segment(job, data, index))
+    def segment(self, job, data, index, attempt):
+        return self._damaged(*super().segment(job, data, index, attempt))
 
     def node(self, job, data, level, index, *below):
         return self._damaged(*super().node(job, data, level, index, *below))
@@ -64,8 +64,8 @@ class Wrong(Worker):
 class Elsewhere(Worker):
     """The first worker gives a valid proof of another segment."""
 
-    def segment(self, job, data, index):
-        return super().segment(job, data, max(1, index - 1) if first_of(self) else index)
+    def segment(self, job, data, index, attempt):
+        return super().segment(job, data, max(1, index - 1) if first_of(self) else index, attempt)
 
 
 class Slow(Worker):
@@ -86,8 +86,8 @@ class Slow(Worker):
             now = time.monotonic()
         return info | {"seconds": now - clock, "through": now - began}, proof
 
-    def segment(self, job, data, index):
-        return self._slowly(super().segment, job, data, index)
+    def segment(self, job, data, index, attempt):
+        return self._slowly(super().segment, job, data, index, attempt)
 
     def node(self, job, data, level, index, *below):
         return self._slowly(super().node, job, data, level, index, *below)
@@ -110,6 +110,6 @@ class LaterOfAnotherVersion(Worker):
 class Paused(Worker):
     """Every segment takes a moment longer, so that something can happen meanwhile."""
 
-    def segment(self, job, data, index):
+    def segment(self, job, data, index, attempt):
         time.sleep(0.4)
-        return super().segment(job, data, index)
+        return super().segment(job, data, index, attempt)

@@ -194,6 +194,11 @@ def test_seats_are_gpus_macs_and_groups_of_cores():
     assert [(seat.device, seat.cpus) for seat in mixed] == [("cuda", 1), ("cuda", 1), ("cpu", 6)]
     assert len(seats(nodes[:1], wanted(["cuda", "cpu:4"]))) == 3
     assert seats([node("a", CPU=0)], [Wanted("cpu")]) == []
+    # Devices of one node share its memory, of which a quarter is for everything else.
+    shared = seats([node("a", CPU=8, GPU=2, memory=800.0), node("bb", CPU=4, memory=400.0)], wanted(["auto"]))
+    assert [seat.host_memory(None) for seat in shared] == [(None, 300), (None, 300), (None, 300)]
+    assert [seat.host_memory(100) for seat in shared] == [(50, None), (50, None), (100, None)]
+    assert [seat.host_memory(None) for seat in auto] == [(None, None)] * 4, "Ray does not say it"
     assert "10.0.0.1: 2 GPU, 8 CPU" in offers(nodes)
     for bad in (["abacus"], ["cpu:0"], ["cuda:1"], []):
         with pytest.raises(errors.ConfigError):

@@ -172,7 +172,8 @@ def test_missing_devices(all_faults, tmp_path, program, keys):
 
 @pytest.mark.fault
 def test_many_jobs_in_a_row(all_faults, tmp_path, keys, program):
-    """`OPENVM_METAL_TEST_JOBS` jobs of other inputs on one pool: none is lost, memory stays. `benches/many_jobs.py` prints it for 1000."""
+    """`OPENVM_METAL_TEST_JOBS` jobs of other inputs on one pool: none is lost, and no process keeps a MiB of a job. `benches/many_jobs.py` prints
+    it for 1000."""
     import many_jobs
 
     jobs = int(os.environ.get("OPENVM_METAL_TEST_JOBS", "20"))
@@ -181,9 +182,11 @@ def test_many_jobs_in_a_row(all_faults, tmp_path, keys, program):
         with Pool(program, made.address, keys=keys, **settings) as pool:
             memory = many_jobs.run(pool, jobs)
     assert len(memory) == jobs
-    third = max(1, jobs // 3)
-    for process in zip(*memory, strict=True):
-        assert max(process[-third:]) < 1.1 * max(process[third : 2 * third]) + (32 << 20)
+    third = jobs // 3
+    # Of all together: who proved the one segment of a job keeps its machine until the next. The first jobs bring every buffer that is kept; behind
+    # them the least that is held says what is never given back.
+    held = [sum(processes) for processes in memory]
+    assert min(held[2 * third :]) - min(held[third : 2 * third]) < (third + 16) << 20, [size >> 20 for size in held]
 
 
 @pytest.mark.fault

@@ -1,6 +1,7 @@
 """Proofs: of the whole, and by single tasks."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,18 +51,39 @@ def test_a_worker_is_at_several_segments_at_a_time(prover, whole):
     worker = prover.worker(plan, INPUT, machines=machines)
     with ThreadPoolExecutor(in_flight) as pool:
         whole.equals(whole.proof, list(pool.map(worker.prove, range(plan.levels[0]))))
-        # All wait behind one machine: the last is stopped before it begins.
-        worker = prover.worker(plan, INPUT, machines=1)
-        proved = [pool.submit(worker.prove, index) for index in (0, 1, 2)]
-        while not proved[2].running():
+
+
+def test_calls_that_wait_are_cancelled_by_name_or_segment(prover, whole):
+    plan = prover.plan(INPUT)
+    nothing = prover.worker(plan, INPUT, host_memory=1)
+    room = 0
+    for index in range(plan.levels[0]):
+        with pytest.raises(errors.OutOfMemoryError, match="host_memory") as error:
+            nothing.prove(index)
+        room = max(room, int(re.search(r"take (\d+) MiB", str(error.value)).group(1)) << 20)
+    # Room for one segment: while the first is traced and not proved, the others wait.
+    worker = prover.worker(plan, INPUT, host_memory=room)
+    calls = []
+
+    def first_is_there(event, **_):
+        if event != "segment_traced":
+            return
+        calls.extend(pool.submit(worker.prove, index, call=call) for index, call in ((1, 7), (1, 8), (2, 7), (2, None)))
+        while worker.waiting < 4:
             time.sleep(0.001)
-        while not proved[2].done():
-            worker.cancel(2)
-            time.sleep(0.001)
-        with pytest.raises(errors.CancelledError):
-            proved[2].result()
-        assert [proof.result() for proof in proved[:2]] == whole.segments[:2]
+        worker.cancel(1, call=7)
+        worker.cancel(2)
+        for call in (calls[0], calls[2], calls[3]):
+            with pytest.raises(errors.CancelledError):
+                call.result()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert worker.prove(0, progress=first_is_there) == whole.segments[0]
+        assert calls[1].result() == whole.segments[1], "the other call for the segment goes on"
     assert worker.prove(2) == whole.segments[2]
+    with pytest.raises(errors.OutOfMemoryError, match="host_memory"):
+        prover.prove(INPUT, host_memory=1)
+    whole.equals(prover.prove(INPUT, host_memory=room)[0])
 
 
 def test_what_is_not_the_tasks_proof_is_refused(prover):

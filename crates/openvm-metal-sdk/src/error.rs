@@ -136,8 +136,7 @@ pub enum SdkError {
     /// The host may not hold one segment.
     #[error(
         "segment {segment}: its records and traces may take {} MiB of host memory, and {} MiB are allowed: allow more \
-         (--host-memory, ProveOptions::host_memory), or cut smaller segments (--segment-max-memory, \
-         SdkBuilder::segment_max_memory)",
+         (--host-memory, host_memory), or cut smaller segments (--segment-max-memory, segment_max_memory)",
         needed.div_ceil(1 << 20), bound >> 20
     )]
     HostMemory {

@@ -20,6 +20,8 @@
 mod aggregation;
 mod app;
 mod builder;
+#[cfg(any(target_os = "linux", test))]
+mod control_groups;
 pub mod devices;
 pub mod engine;
 mod error;
@@ -52,6 +54,7 @@ pub use devices::DeviceList;
 pub use engine::SdkEngine;
 pub use error::{SdkError, Stage};
 pub use executable::{decode_elf, digest, executable, ExeDigest};
+pub use host_memory::default_host_memory;
 pub use options::{ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
 pub use progress::{Event, Progress};
 pub use report::{DeviceReport, Report};

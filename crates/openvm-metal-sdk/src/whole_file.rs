@@ -3,10 +3,10 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    hash::{BuildHasher as _, RandomState},
+    io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
     process,
-    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -17,27 +17,31 @@ const UNFINISHED: &str = "unfinished";
 /// that nobody can ask whether the writer lives; writing takes seconds.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Writes a file, or nothing. What is no file, as `/dev/null`, and files in folders where none can be made are written
-/// directly.
+/// Writes a file, or nothing. When this returns the file's bytes are on the disk, as far as the system says so. What is no file,
+/// as `/dev/null`, and files in folders where none may be made are written directly.
 ///
 /// # Errors
 /// What the system says. A file that was there is as it was, unless it was written directly.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Several threads and processes may write into one folder.
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     // What a link names is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if target.exists() && !target.is_file() {
         return fs::write(target, bytes);
     }
-    let unfinished = with_suffix(&target, &format!("{}-{number}.{UNFINISHED}", process::id()));
-    let Ok(mut file) = File::create(&unfinished) else {
-        return fs::write(target, bytes);
+    let unfinished = unfinished(&target);
+    let mut file = match File::create_new(&unfinished) {
+        Ok(file) => file,
+        Err(error) if may_be_written_directly(error.kind()) => {
+            let mut file = File::create(target)?;
+            return file.write_all(bytes).and_then(|()| file.sync_all());
+        }
+        // A disk that is full among others: the file that is there stays.
+        Err(error) => return Err(error),
     };
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| fs::rename(&unfinished, &target));
+    // A disk of another machine may say only now that it has no room.
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    let written = written.and_then(|()| fs::rename(&unfinished, &target));
     if written.is_err() {
         // What went wrong is told already; a disk that is full gets its space back.
         let _ = fs::remove_file(&unfinished);
@@ -45,11 +49,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(suffix);
-    path.with_file_name(name)
+/// Whether an error says that the folder takes no new file. Its files may be writable still.
+fn may_be_written_directly(error: ErrorKind) -> bool {
+    matches!(
+        error,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
+}
+
+/// Another name in the folder of a file. Threads, processes and machines that write there at the same time have others: each call draws
+/// 64 bits. The file's own name is no part of it, so that it may be as long as the system allows.
+fn unfinished(path: &Path) -> PathBuf {
+    let drawn = RandomState::new().hash_one(process::id());
+    path.with_file_name(format!("{drawn:016x}.{UNFINISHED}"))
 }
 
 /// Removes what processes that were killed an hour ago or earlier left in a folder. What cannot be read or removed stays.
@@ -132,20 +144,64 @@ mod tests {
         assert_eq!(folder.names(), ["file", "link", "null"]);
     }
 
+    /// Of a long path the file can be opened, but another file beside it cannot be made: as on a disk without room for another.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_stays_if_its_other_name_cannot_be_made() {
+        let folder = Folder::new("long");
+        let mut path = folder.0.clone();
+        while path.as_os_str().len() + 220 < libc::PATH_MAX as usize {
+            path.push("d".repeat(200));
+        }
+        let left = libc::PATH_MAX as usize - 4 - path.as_os_str().len();
+        path.push("d".repeat(left - 1));
+        fs::create_dir_all(&path).expect("folders");
+        path.push("f");
+        fs::write(&path, "good").expect("written");
+        let error = write(&path, b"new").expect_err("no other file");
+        assert_eq!(error.kind(), ErrorKind::InvalidFilename);
+        assert_eq!(fs::read(&path).expect("a file"), b"good");
+    }
+
+    #[test]
+    fn only_folders_that_take_no_file_are_written_directly() {
+        let errors = [
+            ErrorKind::PermissionDenied,
+            ErrorKind::ReadOnlyFilesystem,
+            ErrorKind::StorageFull,
+            ErrorKind::QuotaExceeded,
+            ErrorKind::NotFound,
+            ErrorKind::Other,
+        ];
+        let direct = errors.map(may_be_written_directly);
+        assert_eq!(direct, [true, true, false, false, false, false]);
+    }
+
+    #[test]
+    fn nobody_writes_to_the_file_of_another() {
+        let folder = Folder::new("others");
+        let path = folder.0.join("n".repeat(255));
+        let drawn: std::collections::BTreeSet<_> = (0..1000).map(|_| unfinished(&path)).collect();
+        assert_eq!(drawn.len(), 1000);
+        // The longest name that there is.
+        write(&path, b"whole").expect("written");
+        assert_eq!(fs::read(&path).expect("a file"), b"whole");
+    }
+
     #[test]
     fn only_old_unfinished_files_are_removed() {
         let folder = Folder::new("abandoned");
         for (name, hours) in [
             ("segment-0.proof", 2),
-            ("segment-1.proof.7-0.unfinished", 2),
-            ("segment-2.proof.8-0.unfinished", 0),
+            ("00c0ffee00c0ffee.unfinished", 2),
+            ("decade0000decade.unfinished", 0),
         ] {
             let file = File::create(folder.0.join(name)).expect("made");
             let time = SystemTime::now() - Duration::from_secs(hours * 3600);
             file.set_modified(time).expect("a time");
         }
         remove_abandoned(&folder.0);
-        let left = ["segment-0.proof", "segment-2.proof.8-0.unfinished"];
+        let left = ["decade0000decade.unfinished", "segment-0.proof"];
         assert_eq!(folder.names(), left);
         remove_abandoned(&folder.0.join("none"));
     }

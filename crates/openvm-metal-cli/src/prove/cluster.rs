@@ -88,6 +88,9 @@ fn options(args: &ProofArgs, address: &str) -> Result<Vec<OsString>> {
     if let Some(input) = args.input.text() {
         add("--input", input.into());
     }
+    if let Some(bytes) = args.host_memory {
+        add("--host-memory", bytes.to_string().into());
+    }
     let files = [
         ("--config", &config),
         ("--job-folder", &args.resume),

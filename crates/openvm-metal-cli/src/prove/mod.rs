@@ -37,7 +37,7 @@ pub struct StarkArgs {
     proof: ProofArgs,
     /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
     /// openvm-metal does it; --resume names the job's folder.
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight", "host_memory"])]
+    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight"])]
     ray: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct ProofArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
     /// Records and traces of segments take at most this much of the host's memory (bytes, or with K, M, G), as estimated from
-    /// heights and widths; if absent, three quarters of what is free.
+    /// heights and widths; if absent, three quarters of what is free. With --ray: of each node's memory.
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     host_memory: Option<u64>,
     /// How many machines record segments and make their traces; if absent, one for every two cores, but at most

@@ -130,6 +130,7 @@ class Prover:
         *,
         max_instructions: int | None = None,
         in_flight: int | None = None,
+        host_memory: int | None = None,
         resume: _Path | None = None,
         progress: Callable[..., Any] | None = None,
     ) -> tuple[Proof, dict[str, Any]]:
@@ -138,15 +139,32 @@ class Prover:
         Args:
             in_flight: most segments for each device that are recorded, traced or proved at the same time; by default as many as
                 the machine has use for.
+            host_memory: most bytes of records and traces of segments that the host holds at the same time: segments wait for each other. If
+                absent, `host_memory`.
             resume: proofs of segments are kept in this folder, and taken from it.
             progress: is called with the name of each event and its fields; what it raises ends the proof.
+
+        Raises:
+            GuestError, InputError, InstructionBoundError: what went wrong in the guest.
+            OutOfMemoryError: the device or the host has no room for a segment.
         """
-    def worker(self, plan: Plan, input: Input = None, *, machines: int | None = None) -> SegmentWorker:
+    @property
+    def host_memory(self) -> int:
+        """Bytes that records and traces of segments may take on the host unless it is set: three quarters of what is free now."""
+    def worker(
+        self,
+        plan: Plan,
+        input: Input = None,
+        *,
+        machines: int | None = None,
+        host_memory: int | None = None,
+    ) -> SegmentWorker:
         """What proves segments of a plan.
 
         Args:
             machines: most segments that are executed, recorded or traced at the same time, on a thread each that holds the guest's memory
                 twice; if absent, `worker_threads()[0]`.
+            host_memory: as that of `prove`, for all segments that the worker is at. Workers of one host share its memory: each gets its part.
 
         Raises:
             PlanError: the plan is of another program, input or configuration.
@@ -204,14 +222,22 @@ class SegmentWorker:
     """Proves any segment of a plan: it goes on from where it stands, and starts again for an earlier one. If several threads call,
     segments are executed and traced beside each other while others are proved."""
 
-    def prove(self, index: int) -> bytes:
+    def prove(self, index: int, *, call: int | None = None, progress: Callable[..., Any] | None = None) -> bytes:
         """The proof of a segment.
+
+        Args:
+            call: what `cancel` may name this call by.
+            progress: is called when the segment is traced and when it is proved, as that of `Prover.prove`.
 
         Raises:
             CancelledError: another thread called `cancel`.
+            OutOfMemoryError: the device or the host has no room for the segment.
         """
-    def cancel(self, index: int) -> None:
-        """Stops the calls of `prove` for a segment, soon."""
+    def cancel(self, index: int, *, call: int | None = None) -> None:
+        """Stops the calls of `prove` for a segment, soon; those with the name `call` alone if it is given."""
+    @property
+    def waiting(self) -> int:
+        """Segments that were asked for and that no machine has begun."""
     def end(self) -> bytes:
         """What the guest revealed, with its path in the memory at the end of the execution."""
 

@@ -50,7 +50,7 @@ class DeviceError(OpenVmMetalError):
 
 
 class OutOfMemoryError(OpenVmMetalError, MemoryError):
-    """Memory that the device does not have: smaller segments need less."""
+    """Memory that the device does not have, or that the host may not hold: smaller segments need less."""
 
 
 class ForeignKeyError(OpenVmMetalError, ValueError):

@@ -41,14 +41,18 @@ pub(super) enum Below {
 /// Where the key of a layer comes from.
 pub(super) enum KeySource {
     Params(SystemParams),
+    /// Made before, for these circuits or for others: their key is made once more and compared.
     Key(Arc<MultiStarkProvingKey<SC>>),
+    /// Made together with the key of the layer below, which was compared. The key below decides the circuits, so that it is enough
+    /// that their AIRs go together.
+    Above(Arc<MultiStarkProvingKey<SC>>),
 }
 
 impl KeySource {
     pub fn params(&self) -> &SystemParams {
         match self {
             Self::Params(params) => params,
-            Self::Key(key) => &key.params,
+            Self::Key(key) | Self::Above(key) => &key.params,
         }
     }
 }
@@ -93,6 +97,10 @@ impl<const N: usize> NodeCircuit<N> {
                 check_key(name, &airs, &key)?;
                 let (_, own) = guard(stage(), || engine.keygen(&airs))?;
                 check_constraints(name, &own, &key)?;
+                key
+            }
+            KeySource::Above(key) => {
+                check_key(name, &airs, &key)?;
                 key
             }
         };

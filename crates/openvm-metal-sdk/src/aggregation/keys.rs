@@ -48,7 +48,8 @@ impl<E: SdkEngine> AggregationKeys<E> {
         Self::new(station, app_vk, sources, order)
     }
 
-    /// Takes keys that were made before. `order` is that of the rows of nodes' traces.
+    /// Takes keys that were made together before. `order` is that of the rows of nodes' traces. The leaves' key alone is made once more, to
+    /// compare it: it is that which depends on the application.
     ///
     /// # Errors
     /// [`SdkError::ForeignKey`] if they belong to another application, or the device refuses.
@@ -59,11 +60,11 @@ impl<E: SdkEngine> AggregationKeys<E> {
         order: RowOrder,
     ) -> Result<Self, SdkError> {
         let sources = [
-            key.prefix.leaf,
-            key.prefix.internal_for_leaf,
-            key.internal_recursive,
+            KeySource::Key(key.prefix.leaf),
+            KeySource::Above(key.prefix.internal_for_leaf),
+            KeySource::Above(key.internal_recursive),
         ];
-        Self::new(station, app_vk, sources.map(KeySource::Key), order)
+        Self::new(station, app_vk, sources, order)
     }
 
     fn new(

@@ -109,20 +109,12 @@ impl Plan {
             if state.stopped || (state.ended && state.waiting.is_empty()) {
                 return None;
             }
-            let room = self.bounds.bytes - state.held;
-            let fits = |(_, bytes): &(Segment, u64)| *bytes <= room;
-            if state.in_flight < self.bounds.segments && state.waiting.front().is_some_and(fits) {
-                if let Some((segment, bytes)) = state.waiting.pop_front() {
-                    state.in_flight += 1;
-                    state.taken += 1;
-                    state.held += bytes;
-                    state.most_held = state.most_held.max(state.held);
-                    return Some(Taken {
-                        index: state.taken - 1,
-                        segment,
-                        place: Place { plan: self, bytes },
-                    });
-                }
+            if let Some((index, segment, bytes)) = state.next(self.bounds) {
+                return Some(Taken {
+                    index,
+                    segment,
+                    place: Place { plan: self, bytes },
+                });
             }
             state = self
                 .changed
@@ -133,6 +125,22 @@ impl Plan {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The number of the next segment, the segment and its bytes, if there is one and the bounds allow it now.
+    fn next(&mut self, bounds: Bounds) -> Option<(usize, Segment, u64)> {
+        let (_, bytes) = self.waiting.front()?;
+        if self.in_flight >= bounds.segments || *bytes > bounds.bytes - self.held {
+            return None;
+        }
+        let (segment, bytes) = self.waiting.pop_front()?;
+        self.in_flight += 1;
+        self.taken += 1;
+        self.held += bytes;
+        self.most_held = self.most_held.max(self.held);
+        Some((self.taken - 1, segment, bytes))
     }
 }
 
@@ -269,14 +277,15 @@ mod tests {
         }
         plan.end();
         let mut first = plan.take().unwrap();
-        thread::scope(|scope| {
-            let next = scope.spawn(|| plan.take().unwrap().index);
-            thread::yield_now();
-            assert_eq!(plan.lock().taken, 1);
-            first.place.leave_host();
-            assert_eq!(next.join().unwrap(), 1);
-        });
-        assert_eq!(plan.take().unwrap().index, 2);
+        // The third would fit, but the second does not.
+        assert!(plan.lock().next(plan.bounds).is_none());
+        first.place.leave_host();
+        let second = plan.take().unwrap();
+        assert_eq!((second.index, second.segment.instret_start), (1, 1));
+        assert!(plan.lock().next(plan.bounds).is_none());
+        drop(second);
+        let third = plan.take().unwrap();
+        assert_eq!((third.index, third.segment.instret_start), (2, 2));
         assert!(plan.take().is_none());
     }
 

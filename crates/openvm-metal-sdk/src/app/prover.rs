@@ -18,7 +18,7 @@ use crate::{
     devices::{Fleet, Turns},
     engine::SdkEngine,
     error::SdkError,
-    host_memory::default_bound,
+    host_memory::default_host_memory,
     options::ProveOptions,
     prelude::{Digest, SC},
     report::Report,
@@ -154,7 +154,7 @@ impl<E: SdkEngine> AppProver<E> {
             fleet,
             options,
             resume: None,
-            host_memory: options.host_memory.unwrap_or_else(default_bound),
+            host_memory: options.host_memory.unwrap_or_else(default_host_memory),
         }
     }
 }

@@ -5,19 +5,23 @@ use p3_field::{Field, PackedValue};
 use super::State;
 use crate::prelude::F;
 
-/// A word of each of [`COUNT`](Self::COUNT) states.
+/// A word of each of [`COUNT`](Self::COUNT) states. Values are made from a permission or from other values, so that whoever has one may
+/// use the instructions that it needs.
 pub(super) trait Lanes: Copy {
+    /// Says that this processor has the instructions.
+    type Permission: Copy;
+
     /// Number of states.
     const COUNT: usize;
 
     /// Word `i` of each of the states, of which there are as many as lanes.
-    fn gather(states: &[State], i: usize) -> Self;
+    fn gather(permission: Self::Permission, states: &[State], i: usize) -> Self;
 
     /// Gives every lane's number and word.
     fn scatter(self, to: impl FnMut(usize, F));
 
-    /// The same word in every lane.
-    fn splat(word: F) -> Self;
+    /// The same word in every lane, whatever is in this value.
+    fn splat(self, word: F) -> Self;
 
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
@@ -34,10 +38,12 @@ pub(super) trait Lanes: Copy {
 pub(super) struct One(pub F);
 
 impl Lanes for One {
+    type Permission = ();
+
     const COUNT: usize = 1;
 
     #[inline(always)]
-    fn gather(states: &[State], i: usize) -> Self {
+    fn gather((): (), states: &[State], i: usize) -> Self {
         Self(states[0][i])
     }
 
@@ -47,7 +53,7 @@ impl Lanes for One {
     }
 
     #[inline(always)]
-    fn splat(word: F) -> Self {
+    fn splat(self, word: F) -> Self {
         Self(word)
     }
 
@@ -72,10 +78,12 @@ impl Lanes for One {
 pub(super) struct Packed(<F as Field>::Packing);
 
 impl Lanes for Packed {
+    type Permission = ();
+
     const COUNT: usize = <F as Field>::Packing::WIDTH;
 
     #[inline(always)]
-    fn gather(states: &[State], i: usize) -> Self {
+    fn gather((): (), states: &[State], i: usize) -> Self {
         Self(<F as Field>::Packing::from_fn(|lane| states[lane][i]))
     }
 
@@ -87,7 +95,7 @@ impl Lanes for Packed {
     }
 
     #[inline(always)]
-    fn splat(word: F) -> Self {
+    fn splat(self, word: F) -> Self {
         Self(<F as Field>::Packing::from(word))
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn permute(states: &mut [State]) {
     if let Some(vectors) = x86::Vectors::of_this_processor() {
         return vectors.permute(states);
     }
-    permute_with::<Packed>(states);
+    permute_with::<Packed>((), states);
 }
 
 /// Writes the rows of the AIR for these inputs: row `i` begins at cell `i * width` and has [`COLUMNS`] cells; what is
@@ -64,7 +64,7 @@ pub(crate) fn write_rows(inputs: &[State], cells: &mut [F], width: usize) {
     if let Some(vectors) = x86::Vectors::of_this_processor() {
         return vectors.write_rows(inputs, cells, width);
     }
-    write_rows_with::<Packed>(inputs, cells, width);
+    write_rows_with::<Packed>((), inputs, cells, width);
 }
 
 /// Most lanes of a vector.
@@ -72,11 +72,11 @@ const MOST_LANES: usize = 16;
 
 /// [`permute`] with vectors of one kind. The last states fill a vector in part; one alone takes less time without.
 #[inline(always)]
-fn permute_with<L: Lanes>(states: &mut [State]) {
+fn permute_with<L: Lanes>(permission: L::Permission, states: &mut [State]) {
     let mut full = states.chunks_exact_mut(L::COUNT);
     // No closure: it would be compiled for every processor.
     for states in full.by_ref() {
-        permute_vector::<L>(states);
+        permute_vector::<L>(permission, states);
     }
     match full.into_remainder() {
         [] => {}
@@ -88,7 +88,7 @@ fn permute_with<L: Lanes>(states: &mut [State]) {
         rest => {
             let mut states = [[F::ZERO; WIDTH]; MOST_LANES];
             states[..rest.len()].copy_from_slice(rest);
-            permute_vector::<L>(&mut states[..L::COUNT]);
+            permute_vector::<L>(permission, &mut states[..L::COUNT]);
             rest.copy_from_slice(&states[..rest.len()]);
         }
     }
@@ -96,9 +96,9 @@ fn permute_with<L: Lanes>(states: &mut [State]) {
 
 /// Permutes as many states as there are lanes.
 #[inline(always)]
-fn permute_vector<L: Lanes>(states: &mut [State]) {
+fn permute_vector<L: Lanes>(permission: L::Permission, states: &mut [State]) {
     const { assert!(L::COUNT <= MOST_LANES) };
-    let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(states, i));
+    let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(permission, states, i));
     permute_lanes(&mut lanes, &mut Nothing);
     for (i, lanes) in lanes.iter().enumerate() {
         lanes.scatter(|lane, x| states[lane][i] = x);
@@ -107,12 +107,17 @@ fn permute_vector<L: Lanes>(states: &mut [State]) {
 
 /// [`write_rows`] with vectors of one kind; inputs that fill no vector one by one.
 #[inline(always)]
-fn write_rows_with<L: Lanes>(inputs: &[State], cells: &mut [F], width: usize) {
+fn write_rows_with<L: Lanes>(
+    permission: L::Permission,
+    inputs: &[State],
+    cells: &mut [F],
+    width: usize,
+) {
     let full = inputs.chunks_exact(L::COUNT);
     let rest = full.remainder();
     let (front, back) = cells.split_at_mut((inputs.len() - rest.len()) * width);
     for (inputs, cells) in full.zip(front.chunks_exact_mut(L::COUNT * width)) {
-        let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(inputs, i));
+        let mut lanes: [L; WIDTH] = std::array::from_fn(|i| L::gather(permission, inputs, i));
         permute_lanes(&mut lanes, &mut Cells::new(cells, width));
     }
     for (input, cells) in rest.iter().zip(back.chunks_exact_mut(width)) {
@@ -155,8 +160,16 @@ mod tests {
     fn kinds() -> Vec<Kind> {
         let mut kinds: Vec<Kind> = vec![
             ("chosen", permute, write_rows),
-            ("one", permute_with::<One>, write_rows_with::<One>),
-            ("packed", permute_with::<Packed>, write_rows_with::<Packed>),
+            (
+                "one",
+                |states| permute_with::<One>((), states),
+                |inputs, cells, width| write_rows_with::<One>((), inputs, cells, width),
+            ),
+            (
+                "packed",
+                |states| permute_with::<Packed>((), states),
+                |inputs, cells, width| write_rows_with::<Packed>((), inputs, cells, width),
+            ),
         ];
         #[cfg(target_arch = "x86_64")]
         kinds.extend(x86::tests::kinds());

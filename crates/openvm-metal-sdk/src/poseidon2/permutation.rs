@@ -68,7 +68,7 @@ impl<'a> Cells<'a> {
 impl<L: Lanes> Watch<L> for Cells<'_> {
     #[inline(always)]
     fn input(&mut self, state: &[L; WIDTH]) {
-        self.put(0, L::splat(F::new(1)));
+        self.put(0, state[0].splat(F::new(1)));
         self.put_all(1, state);
     }
 
@@ -97,7 +97,7 @@ pub(super) fn permute<L: Lanes>(state: &mut [L; WIDTH], watch: &mut impl Watch<L
     mix_external(state);
     external_rounds(state, 0, &BABYBEAR_BEGIN_EXT_CONSTS, watch);
     for (round, &constant) in BABYBEAR_PARTIAL_CONSTS.iter().enumerate() {
-        let (cube, power) = s_box(state[0].plus(L::splat(constant)));
+        let (cube, power) = s_box(state[0].plus(state[0].splat(constant)));
         watch.internal(round, cube, power);
         state[0] = power;
         mix_internal(state);
@@ -115,7 +115,7 @@ fn external_rounds<L: Lanes>(
     for (round, constants) in constants.iter().enumerate() {
         let mut cubes = *state;
         for i in 0..WIDTH {
-            let (cube, power) = s_box(state[i].plus(L::splat(constants[i])));
+            let (cube, power) = s_box(state[i].plus(state[i].splat(constants[i])));
             cubes[i] = cube;
             state[i] = power;
         }
@@ -174,7 +174,7 @@ fn mix_internal<L: Lanes>(state: &mut [L; WIDTH]) {
             5 => sum.plus(word.twice().twice()),
             7 => sum.minus(word.twice().plus(*word)),
             8 => sum.minus(word.twice().twice()),
-            _ => sum.plus(word.times(L::splat(INTERNAL_DIAG_MONTY_16[i]))),
+            _ => sum.plus(word.times(word.splat(INTERNAL_DIAG_MONTY_16[i]))),
         };
     }
 }

@@ -12,65 +12,81 @@ const INVERSE: u32 = 0x8800_0001;
 
 const _: () = assert!(P.wrapping_mul(INVERSE) == 1);
 
-/// Vector instructions that this processor has: made only after it was asked.
+/// Says that this processor has AVX2: made after it was asked alone.
 #[derive(Clone, Copy)]
-pub(super) struct Vectors(Kind);
+pub(super) struct HasAvx2(());
 
+impl HasAvx2 {
+    fn of_this_processor() -> Option<Self> {
+        is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+}
+
+/// Says that this processor has AVX-512F: made after it was asked alone.
 #[derive(Clone, Copy)]
-enum Kind {
-    Avx512,
-    Avx2,
+pub(super) struct HasAvx512(());
+
+impl HasAvx512 {
+    fn of_this_processor() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
+}
+
+/// Vector instructions that this processor has.
+#[derive(Clone, Copy)]
+pub(super) enum Vectors {
+    Avx512(HasAvx512),
+    Avx2(HasAvx2),
 }
 
 impl Vectors {
     /// The widest ones.
     pub fn of_this_processor() -> Option<Self> {
-        if is_x86_feature_detected!("avx512f") {
-            Some(Self(Kind::Avx512))
-        } else if is_x86_feature_detected!("avx2") {
-            Some(Self(Kind::Avx2))
-        } else {
-            None
-        }
+        let widest = HasAvx512::of_this_processor().map(Self::Avx512);
+        widest.or_else(|| HasAvx2::of_this_processor().map(Self::Avx2))
     }
 
     pub fn permute(self, states: &mut [State]) {
-        match self.0 {
-            // SAFETY: this value says that the processor has AVX-512F.
-            Kind::Avx512 => unsafe { permute_avx512(states) },
-            // SAFETY: this value says that the processor has AVX2.
-            Kind::Avx2 => unsafe { permute_avx2(states) },
+        match self {
+            // SAFETY: the permission says that the processor has AVX-512F.
+            Self::Avx512(permission) => unsafe { permute_avx512(permission, states) },
+            // SAFETY: the permission says that the processor has AVX2.
+            Self::Avx2(permission) => unsafe { permute_avx2(permission, states) },
         }
     }
 
     pub fn write_rows(self, inputs: &[State], cells: &mut [F], width: usize) {
-        match self.0 {
-            // SAFETY: this value says that the processor has AVX-512F.
-            Kind::Avx512 => unsafe { write_rows_avx512(inputs, cells, width) },
-            // SAFETY: this value says that the processor has AVX2.
-            Kind::Avx2 => unsafe { write_rows_avx2(inputs, cells, width) },
+        match self {
+            // SAFETY: the permission says that the processor has AVX-512F.
+            Self::Avx512(permission) => unsafe {
+                write_rows_avx512(permission, inputs, cells, width);
+            },
+            // SAFETY: the permission says that the processor has AVX2.
+            Self::Avx2(permission) => unsafe {
+                write_rows_avx2(permission, inputs, cells, width);
+            },
         }
     }
 }
 
 #[target_feature(enable = "avx2")]
-fn permute_avx2(states: &mut [State]) {
-    permute_with::<Avx2>(states);
+fn permute_avx2(permission: HasAvx2, states: &mut [State]) {
+    permute_with::<Avx2>(permission, states);
 }
 
 #[target_feature(enable = "avx2")]
-fn write_rows_avx2(inputs: &[State], cells: &mut [F], width: usize) {
-    write_rows_with::<Avx2>(inputs, cells, width);
+fn write_rows_avx2(permission: HasAvx2, inputs: &[State], cells: &mut [F], width: usize) {
+    write_rows_with::<Avx2>(permission, inputs, cells, width);
 }
 
 #[target_feature(enable = "avx512f")]
-fn permute_avx512(states: &mut [State]) {
-    permute_with::<Avx512>(states);
+fn permute_avx512(permission: HasAvx512, states: &mut [State]) {
+    permute_with::<Avx512>(permission, states);
 }
 
 #[target_feature(enable = "avx512f")]
-fn write_rows_avx512(inputs: &[State], cells: &mut [F], width: usize) {
-    write_rows_with::<Avx512>(inputs, cells, width);
+fn write_rows_avx512(permission: HasAvx512, inputs: &[State], cells: &mut [F], width: usize) {
+    write_rows_with::<Avx512>(permission, inputs, cells, width);
 }
 
 /// The word that a field element is kept as: itself times 2^32, below the order.
@@ -87,10 +103,10 @@ fn element(word: u32) -> F {
     unsafe { std::mem::transmute::<u32, F>(word) }
 }
 
-/// A vector type as [`Lanes`], by the intrinsics of its width. Its values are made in functions with the instructions
-/// enabled only: those of [`Vectors`] and the tests, into which everything here is inlined.
+/// A vector type as [`Lanes`], by the intrinsics of its width. Its values begin with the permission, so a processor on which there is one
+/// has the instructions. All is inlined into the functions above, which have them enabled.
 macro_rules! lanes {
-    ($name:ident, $vector:ty, $count:expr, $splat:ident, $add:ident, $sub:ident, $min:ident, $mul:ident, $shift:ident, $merge:ident) => {
+    ($name:ident, $permission:ty, $vector:ty, $count:expr, $splat:ident, $add:ident, $sub:ident, $min:ident, $mul:ident, $shift:ident, $merge:ident) => {
         /// Words below the order, in lanes of 32 bits.
         #[derive(Clone, Copy)]
         struct $name($vector);
@@ -104,10 +120,12 @@ macro_rules! lanes {
         }
 
         impl Lanes for $name {
+            type Permission = $permission;
+
             const COUNT: usize = $count;
 
             #[inline(always)]
-            fn gather(states: &[State], i: usize) -> Self {
+            fn gather(_: $permission, states: &[State], i: usize) -> Self {
                 let mut words = [0; $count];
                 for (word_, state) in words.iter_mut().zip(&states[..$count]) {
                     *word_ = word(state[i]);
@@ -124,8 +142,8 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
-            fn splat(x: F) -> Self {
-                // SAFETY: the caller has the instructions enabled.
+            fn splat(self, x: F) -> Self {
+                // SAFETY: this value says that the processor has the instructions.
                 Self(unsafe { $splat(word(x) as i32) })
             }
 
@@ -133,7 +151,7 @@ macro_rules! lanes {
             /// the smaller of both.
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
-                // SAFETY: the caller has the instructions enabled.
+                // SAFETY: this value says that the processor has the instructions.
                 Self(unsafe {
                     let sum = $add(self.0, other.0);
                     $min(sum, $sub(sum, $splat(P as i32)))
@@ -142,7 +160,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn minus(self, other: Self) -> Self {
-                // SAFETY: the caller has the instructions enabled.
+                // SAFETY: this value says that the processor has the instructions.
                 Self(unsafe {
                     let difference = $sub(self.0, other.0);
                     $min(difference, $add(difference, $splat(P as i32)))
@@ -153,7 +171,7 @@ macro_rules! lanes {
             /// the difference of the upper halves. Lanes with even and odd numbers apart.
             #[inline(always)]
             fn times(self, other: Self) -> Self {
-                // SAFETY: the caller has the instructions enabled.
+                // SAFETY: this value says that the processor has the instructions.
                 Self(unsafe {
                     let (order, inverse) = ($splat(P as i32), $splat(INVERSE as i32));
                     let even = $mul(self.0, other.0);
@@ -171,21 +189,28 @@ macro_rules! lanes {
 }
 
 /// Even lanes of one vector, odd ones of another.
+///
+/// # Safety
+/// The processor has AVX2.
 #[inline(always)]
 unsafe fn merge_256(even: __m256i, odd: __m256i) -> __m256i {
-    // SAFETY: the caller has AVX2 enabled.
+    // SAFETY: the caller says that the processor has it.
     unsafe { _mm256_blend_epi32::<0b1010_1010>(even, odd) }
 }
 
 /// Even lanes of one vector, odd ones of another.
+///
+/// # Safety
+/// The processor has AVX-512F.
 #[inline(always)]
 unsafe fn merge_512(even: __m512i, odd: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512F enabled.
+    // SAFETY: the caller says that the processor has it.
     unsafe { _mm512_mask_blend_epi32(0b1010_1010_1010_1010, even, odd) }
 }
 
 lanes!(
     Avx2,
+    HasAvx2,
     __m256i,
     8,
     _mm256_set1_epi32,
@@ -199,6 +224,7 @@ lanes!(
 
 lanes!(
     Avx512,
+    HasAvx512,
     __m512i,
     16,
     _mm512_set1_epi32,
@@ -224,24 +250,28 @@ pub(super) mod tests {
     /// Vectors that this processor has.
     pub fn kinds() -> Vec<Kind> {
         let mut kinds: Vec<Kind> = Vec::new();
-        if is_x86_feature_detected!("avx2") {
+        if HasAvx2::of_this_processor().is_some() {
             kinds.push((
                 "AVX2",
-                |states| Vectors(super::Kind::Avx2).permute(states),
-                |inputs, cells, width| {
-                    Vectors(super::Kind::Avx2).write_rows(inputs, cells, width);
-                },
+                |states| avx2().permute(states),
+                |inputs, cells, width| avx2().write_rows(inputs, cells, width),
             ));
         }
-        if is_x86_feature_detected!("avx512f") {
+        if HasAvx512::of_this_processor().is_some() {
             kinds.push((
                 "AVX-512",
-                |states| Vectors(super::Kind::Avx512).permute(states),
-                |inputs, cells, width| {
-                    Vectors(super::Kind::Avx512).write_rows(inputs, cells, width);
-                },
+                |states| avx512().permute(states),
+                |inputs, cells, width| avx512().write_rows(inputs, cells, width),
             ));
         }
         kinds
+    }
+
+    fn avx2() -> Vectors {
+        Vectors::Avx2(HasAvx2::of_this_processor().expect("it was asked before"))
+    }
+
+    fn avx512() -> Vectors {
+        Vectors::Avx512(HasAvx512::of_this_processor().expect("it was asked before"))
     }
 }

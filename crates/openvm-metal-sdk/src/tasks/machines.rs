@@ -1,7 +1,6 @@
 //! `Machines`: threads that execute a program up to segments, record these and make their traces.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
     sync::{
         mpsc::{Receiver, SyncSender},
         Arc, Condvar, Mutex, PoisonError, Weak,
@@ -13,7 +12,11 @@ use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProo
 use openvm_sdk::StdIn;
 use openvm_stark_backend::prover::ProvingContext;
 
-use super::{walk::Walk, Plan};
+use super::{
+    line::{Line, Waiting},
+    walk::Walk,
+    Plan,
+};
 use crate::{
     app::{executor, runner, AppProver},
     engine::SdkEngine,
@@ -35,7 +38,8 @@ pub(super) enum Request<E: SdkEngine> {
         /// Is told that the segment is recorded. Only then a device is chosen: it holds nothing of the segment before.
         recorded: SyncSender<()>,
         device: Receiver<usize>,
-        traces: Reply<ProvingContext<E::PB>>,
+        /// With the bytes that the host holds of them.
+        traces: Reply<(ProvingContext<E::PB>, Held<E>)>,
     },
     /// The end of the execution.
     End(Reply<Values>),
@@ -47,6 +51,14 @@ impl<E: SdkEngine> Request<E> {
         match self {
             Self::Traces { index, .. } => *index,
             Self::End(_) => segments,
+        }
+    }
+
+    /// Whether somebody waits for the answer.
+    fn is_wanted(&self) -> bool {
+        match self {
+            Self::Traces { wanted, .. } => wanted.strong_count() > 0,
+            Self::End(_) => true,
         }
     }
 
@@ -73,61 +85,34 @@ struct Shared<E: SdkEngine> {
     changed: Condvar,
 }
 
-/// Who waits for what. `R` is a request, with the segment before which it needs a machine.
-struct Line<R> {
-    waiting: VecDeque<(usize, R)>,
-    /// Machines without work, by number, with the segment before which each stands.
-    idle: BTreeMap<usize, usize>,
-    /// Number of threads that were begun, and the most that may be.
-    begun: usize,
-    most: usize,
-    ended: bool,
+/// Bytes of records and traces on the host. They count until this is dropped.
+pub(super) struct Held<E: SdkEngine> {
+    shared: Arc<Shared<E>>,
+    bytes: u64,
 }
 
-impl<R> Line<R> {
-    fn new(most: usize) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            idle: BTreeMap::new(),
-            begun: 0,
-            most,
-            ended: false,
-        }
-    }
-
-    /// True if a request waits for which there is no machine without work, and another machine may begin.
-    fn wants_another(&self) -> bool {
-        self.waiting.len() > self.idle.len() && self.begun < self.most
-    }
-
-    /// The machine without work that reaches a segment by the shortest way: the nearest one before it. Those behind it have to start
-    /// again, of them that which has gone least.
-    fn nearest(&self, place: usize) -> Option<usize> {
-        let before = self.idle.iter().filter(|(_, &at)| at <= place);
-        let nearest = before.max_by_key(|(&number, &at)| (at, usize::MAX - number));
-        let nearest = nearest.or_else(|| self.idle.iter().min_by_key(|(_, &at)| at));
-        nearest.map(|(&number, _)| number)
-    }
-
-    /// The first request, if machine `number` is to take it.
-    fn take(&mut self, number: usize) -> Option<R> {
-        let (place, _) = self.waiting.front()?;
-        if self.nearest(*place) != Some(number) {
-            return None;
-        }
-        self.idle.remove(&number);
-        self.waiting.pop_front().map(|(_, request)| request)
+impl<E: SdkEngine> Drop for Held<E> {
+    fn drop(&mut self) {
+        lock(&self.shared.line).leave(self.bytes);
+        self.shared.changed.notify_all();
     }
 }
 
 impl<E: SdkEngine> Machines<E> {
-    pub fn new(prover: Arc<AppProver<E>>, plan: Arc<Plan>, input: StdIn, most: usize) -> Self {
+    /// `most` machines, and so many bytes of records and traces on the host.
+    pub fn new(
+        prover: Arc<AppProver<E>>,
+        plan: Arc<Plan>,
+        input: StdIn,
+        most: usize,
+        bound: u64,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 prover,
                 plan,
                 input,
-                line: Mutex::new(Line::new(most)),
+                line: Mutex::new(Line::new(most, bound)),
                 changed: Condvar::new(),
             }),
             threads: Mutex::default(),
@@ -139,14 +124,42 @@ impl<E: SdkEngine> Machines<E> {
         lock(&self.shared.line).most = most.max(1);
     }
 
-    /// Stands in line.
+    /// Most bytes of records and traces on the host.
+    pub fn bound(&self) -> u64 {
+        lock(&self.shared.line).bound
+    }
+
+    /// Other bound on the bytes of records and traces.
+    pub fn set_bound(&self, bytes: u64) {
+        lock(&self.shared.line).bound = bytes;
+    }
+
+    /// Requests that no machine has taken.
+    pub fn waiting(&self) -> usize {
+        lock(&self.shared.line).waiting.len()
+    }
+
+    /// The segments before which machines without work stand.
+    pub fn idle_before(&self) -> Vec<usize> {
+        lock(&self.shared.line).idle.values().copied().collect()
+    }
+
+    /// Most bytes of records and traces that the host held at once.
+    pub fn most_held(&self) -> u64 {
+        lock(&self.shared.line).most_held()
+    }
+
+    /// Stands in line. The host will hold at most so many bytes of what is asked for, and not more than the bound.
     ///
     /// # Errors
     /// If there is no thread and none can be started.
-    pub fn ask(&self, request: Request<E>) -> Result<(), SdkError> {
-        let place = request.place(self.shared.plan.segments().len());
+    pub fn ask(&self, request: Request<E>, bytes: u64) -> Result<(), SdkError> {
         let mut line = lock(&self.shared.line);
-        line.waiting.push_back((place, request));
+        line.waiting.push_back(Waiting {
+            place: request.place(self.shared.plan.segments().len()),
+            bytes,
+            request,
+        });
         if line.wants_another() {
             let (shared, number) = (self.shared.clone(), line.begun);
             let thread = thread::Builder::new()
@@ -190,14 +203,17 @@ impl<E: SdkEngine> Drop for Machines<E> {
     }
 }
 
+/// A request that a machine has taken, with the bytes that the host holds for it.
+type Taken<E> = (Request<E>, Held<E>);
+
 impl<E: SdkEngine> Shared<E> {
     /// Answers requests until the line has ended.
-    fn serve(&self, number: usize) {
-        while let Some(request) = self.take(number, 0) {
-            let mut first = Some(request);
+    fn serve(self: &Arc<Self>, number: usize) {
+        while let Some(taken) = self.take(number, 0) {
+            let mut first = Some(taken);
             if let Err(error) = self.work(number, &mut first) {
                 // The next request tries again.
-                if let Some(request) = first {
+                if let Some((request, _)) = first {
                     request.refuse(error);
                 }
             }
@@ -205,19 +221,21 @@ impl<E: SdkEngine> Shared<E> {
     }
 
     /// The next request for a machine that stands before segment `at`. `None` once the line has ended.
-    fn take(&self, number: usize, at: usize) -> Option<Request<E>> {
+    fn take(self: &Arc<Self>, number: usize, at: usize) -> Option<Taken<E>> {
         let mut line = lock(&self.line);
         line.idle.insert(number, at);
         loop {
             if line.ended {
                 return None;
             }
-            if let Some(request) = line.take(number) {
+            line.waiting.retain(|waiting| waiting.request.is_wanted());
+            if let Some((request, bytes)) = line.take(number) {
                 if !line.waiting.is_empty() {
                     // It may be another one's now.
                     self.changed.notify_all();
                 }
-                return Some(request);
+                let shared = self.clone();
+                return Some((request, Held { shared, bytes }));
             }
             line = self
                 .changed
@@ -227,49 +245,54 @@ impl<E: SdkEngine> Shared<E> {
     }
 
     /// Makes a machine and answers requests with it, that in `first` before all others. What cannot be made leaves it there.
-    fn work(&self, number: usize, first: &mut Option<Request<E>>) -> Result<(), SdkError> {
+    fn work(self: &Arc<Self>, number: usize, first: &mut Option<Taken<E>>) -> Result<(), SdkError> {
         let prover = &*self.prover;
         let executor = executor(&prover.keys()[0].config)?;
         let runner = runner(&executor, &prover.exe().exe)?;
         let mut walk = Walk::new(prover, &runner, self.plan.clone(), self.input.clone())?;
         let mut next = first.take();
-        while let Some(request) = next {
-            answer(&mut walk, request);
+        while let Some(taken) = next {
+            self.answer(&mut walk, taken);
             next = self.take(number, walk.place());
         }
         Ok(())
     }
-}
 
-fn answer<E: SdkEngine>(walk: &mut Walk<'_, E>, request: Request<E>) {
-    // Who asked may have given up; then nobody needs the answer.
-    match request {
-        Request::Traces {
-            index,
-            wanted,
-            recorded,
-            device,
-            traces,
-        } => {
-            if wanted.strong_count() == 0 {
-                return;
+    fn has_ended(&self) -> bool {
+        lock(&self.line).ended
+    }
+
+    fn answer(&self, walk: &mut Walk<'_, E>, (request, held): Taken<E>) {
+        // Who asked may have given up; then nobody needs the answer.
+        match request {
+            Request::Traces {
+                index,
+                wanted,
+                recorded,
+                device,
+                traces,
+            } => {
+                let is_wanted = || wanted.strong_count() > 0 && !self.has_ended();
+                // After a failure the sender is dropped without a word, and the error is in the place of the traces.
+                let choose = move || {
+                    let _ = recorded.send(());
+                    device.recv().ok()
+                };
+                let made = settle(walk, Stage::Traces(index), |walk| {
+                    walk.traces(index, &is_wanted, choose)
+                });
+                match made {
+                    Ok(Some(ctx)) => drop(traces.send(Ok((ctx, held)))),
+                    Ok(None) => {}
+                    Err(error) => drop(traces.send(Err(error))),
+                }
             }
-            // After a failure the sender is dropped without a word, and the error is in the place of the traces.
-            let choose = move || {
-                let _ = recorded.send(());
-                device.recv().ok()
-            };
-            let made = settle(walk, Stage::Traces(index), |walk| {
-                walk.traces(index, choose)
-            });
-            match made {
-                Ok(Some(ctx)) => drop(traces.send(Ok(ctx))),
-                Ok(None) => {}
-                Err(error) => drop(traces.send(Err(error))),
+            Request::End(reply) => {
+                let values = settle(walk, Stage::Execute, |walk| walk.end(&|| !self.has_ended()));
+                if let Some(values) = values.transpose() {
+                    let _ = reply.send(values);
+                }
             }
-        }
-        Request::End(reply) => {
-            let _ = reply.send(settle(walk, Stage::Execute, Walk::end));
         }
     }
 }
@@ -285,40 +308,4 @@ fn settle<'a, E: SdkEngine, T>(
         walk.forget();
     }
     result
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Line;
-
-    #[test]
-    fn a_request_goes_to_the_nearest_machine_before_it() {
-        let mut line = Line::new(4);
-        line.idle.extend([(0, 7), (1, 3), (2, 5)]);
-        for (place, machine) in [(9, 0), (7, 0), (6, 2), (4, 1), (3, 1)] {
-            assert_eq!(line.nearest(place), Some(machine), "{place}");
-        }
-        // All are past it: that which has gone least starts again.
-        assert_eq!(line.nearest(1), Some(1));
-        line.waiting.extend([(6, "six"), (8, "eight")]);
-        assert_eq!((line.take(0), line.take(1)), (None, None));
-        assert_eq!(line.take(2), Some("six"));
-        assert_eq!((line.take(2), line.take(0)), (None, Some("eight")));
-        assert_eq!(line.idle.len(), 1);
-    }
-
-    #[test]
-    fn machines_begin_when_none_is_without_work() {
-        let mut line = Line::new(2);
-        assert!(!line.wants_another());
-        line.waiting.push_back((0, ()));
-        assert!(line.wants_another());
-        line.begun = 1;
-        line.idle.insert(0, 0);
-        assert!(!line.wants_another());
-        line.waiting.push_back((1, ()));
-        assert!(line.wants_another());
-        line.begun = 2;
-        assert!(!line.wants_another());
-    }
 }

@@ -15,6 +15,7 @@
 //! The grouping is that of `aggregation`. Scheduling is left to the caller.
 
 mod folder;
+mod line;
 mod machines;
 mod nodes;
 mod plan;

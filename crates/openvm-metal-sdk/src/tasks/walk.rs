@@ -63,52 +63,82 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         self.at.as_ref().map_or(0, |at| at.next)
     }
 
-    /// The traces of a segment, on the device that is chosen when it is recorded. Nothing if none is chosen.
+    /// The traces of a segment, on the device that is chosen when it is recorded. Nothing if none is chosen. Nothing, too, if they are
+    /// not wanted any more, which is asked before each segment on the way and before the recording: there the machine stays.
     pub fn traces(
         &mut self,
         index: usize,
+        is_wanted: &dyn Fn() -> bool,
         device: impl FnOnce() -> Option<usize>,
     ) -> Result<Option<ProvingContext<E::PB>>, SdkError> {
         let plan = self.plan.clone();
         let segment = plan.segment(index)?;
-        let mut machine = self.machine_before(index)?;
+        let Some(mut machine) = self.go_before(index, is_wanted)? else {
+            return Ok(None);
+        };
         machine.go_to(self.runner, index, segment)?;
+        if !is_wanted() {
+            self.put_back(machine, index);
+            return Ok(None);
+        }
         let recorded = machine.record(index, segment)?;
         let Some(device) = device() else {
             return Ok(None);
         };
         machine.aim(&self.engines[device], &self.prover.exes()[device]);
         let ctx = machine.trace(recorded)?;
-        self.at = Some(Position {
-            machine,
-            next: index + 1,
-        });
+        self.put_back(machine, index + 1);
         Ok(Some(ctx))
     }
 
-    /// What the guest revealed, with its path in the memory at the end.
-    pub fn end(&mut self) -> Result<UserPublicValuesProof<CHUNK, F>, SdkError> {
-        let plan = self.plan.clone();
-        let last = plan.segments().len() - 1;
-        let mut machine = self.machine_before(last + 1)?;
-        machine.skip(self.runner, last, plan.segment(last)?)?;
+    /// What the guest revealed, with its path in the memory at the end. Nothing if it is not wanted any more.
+    pub fn end(
+        &mut self,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
+        let end = self.plan.segments().len();
+        let Some(machine) = self.go_before(end, is_wanted)? else {
+            return Ok(None);
+        };
         let values = machine.user_public_values();
-        self.at = Some(Position {
-            machine,
-            next: last + 1,
-        });
-        Ok(values)
+        self.put_back(machine, end);
+        Ok(Some(values))
     }
 
-    /// A machine in front of a segment or earlier. The walk has none until it is put back: if something fails, its chips
-    /// may hold half of a segment.
-    fn machine_before(&mut self, index: usize) -> Result<Machine<E>, SdkError> {
+    fn put_back(&mut self, machine: Machine<E>, next: usize) {
+        self.at = Some(Position { machine, next });
+    }
+
+    /// A machine before a segment, or before the end. The walk has none until it is put back: if something fails, its chips may hold half
+    /// of a segment. Nothing if it is not wanted any more: the machine stays on its way.
+    fn go_before(
+        &mut self,
+        index: usize,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Option<Machine<E>>, SdkError> {
+        let Position {
+            mut machine,
+            mut next,
+        } = self.begin(index)?;
+        while next < index {
+            if !is_wanted() {
+                self.put_back(machine, next);
+                return Ok(None);
+            }
+            machine.skip(self.runner, next, self.plan.segment(next)?)?;
+            next += 1;
+        }
+        Ok(Some(machine))
+    }
+
+    /// A machine that is not past a segment: that of the walk, or one at the start.
+    fn begin(&mut self, index: usize) -> Result<Position<E>, SdkError> {
         let mut machine = match self.at.take() {
-            Some(at) if at.next <= index => return Ok(at.machine),
+            Some(at) if at.next <= index => return Ok(at),
             Some(at) => at.machine,
             None => Machine::new(&self.prover.keys()[0], self.prover.exe().clone())?,
         };
         machine.start(self.input.clone());
-        Ok(machine)
+        Ok(Position { machine, next: 0 })
     }
 }

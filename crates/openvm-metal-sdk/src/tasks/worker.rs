@@ -22,6 +22,7 @@ use crate::{
     devices::Work,
     engine::SdkEngine,
     error::{SdkError, Stage},
+    host_memory::default_host_memory,
     options::{ProveOptions, Threads},
     prelude::SC,
     progress::Event,
@@ -59,7 +60,8 @@ impl<E: SdkEngine> Sdk<E> {
         threads(self.devices().len(), cores)
     }
 
-    /// A worker for the segments of a plan, with the machines of [`worker_threads`](Self::worker_threads) on all cores.
+    /// A worker for the segments of a plan, with the machines of [`worker_threads`](Self::worker_threads) on all cores, and with
+    /// [three quarters](default_host_memory) of the host's free memory for records and traces.
     ///
     /// # Errors
     /// [`SdkError::Plan`] if the plan is of another program, input or configuration.
@@ -89,8 +91,9 @@ impl<E: SdkEngine> Sdk<E> {
             )));
         }
         let most = self.worker_threads(None).machines;
+        let bound = default_host_memory();
         Ok(SegmentWorker {
-            machines: Machines::new(prover.clone(), plan.clone(), input, most),
+            machines: Machines::new(prover.clone(), plan.clone(), input, most, bound),
             prover,
             plan,
         })
@@ -134,6 +137,28 @@ impl<E: SdkEngine> SegmentWorker<E> {
         self
     }
 
+    /// With so many bytes of records and traces on the host at the same time, as they are estimated before they are made. A segment waits until
+    /// there is room for it. Workers of one host share its memory: each gets its part.
+    pub fn with_host_memory(self, bytes: u64) -> Self {
+        self.machines.set_bound(bytes);
+        self
+    }
+
+    /// Segments that were asked for and that no machine has begun.
+    pub fn waiting(&self) -> usize {
+        self.machines.waiting()
+    }
+
+    /// The segments before which machines without work stand: those are the cheapest to ask for.
+    pub fn idle_before(&self) -> Vec<usize> {
+        self.machines.idle_before()
+    }
+
+    /// Most bytes of records and traces that the host held at the same time.
+    pub fn host_traces_peak(&self) -> u64 {
+        self.machines.most_held()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
@@ -142,23 +167,26 @@ impl<E: SdkEngine> SegmentWorker<E> {
     /// Proves a segment. Of the options, progress and cancelling are used.
     ///
     /// # Errors
-    /// What goes wrong in the guest or on the device; [`SdkError::Plan`] if the plan has no such segment.
+    /// What goes wrong in the guest or on the device; [`SdkError::Plan`] if the plan has no such segment; [`SdkError::HostMemory`] if the host
+    /// may not hold it.
     pub fn prove(&self, index: usize, options: &ProveOptions<'_>) -> Result<Proof<SC>, SdkError> {
         let segment = self.plan.segment(index)?;
         options.check_cancelled()?;
         let keys = self.prover.keys();
+        let bytes = keys[0].host_bytes(index, segment, self.machines.bound())?;
         let fleet = self.prover.fleet();
         let (tell_recorded, recorded) = sync_channel(1);
         let (tell_traces, traces) = sync_channel(1);
         let (choose, chosen) = sync_channel(1);
         let wanted = Arc::new(());
-        self.machines.ask(Request::Traces {
+        let request = Request::Traces {
             index,
             wanted: Arc::downgrade(&wanted),
             recorded: tell_recorded,
             device: chosen,
             traces: tell_traces,
-        })?;
+        };
+        self.machines.ask(request, bytes)?;
         while let Err(RecvTimeoutError::Timeout) = recorded.recv_timeout(TICK) {
             options.check_cancelled()?;
         }
@@ -168,17 +196,20 @@ impl<E: SdkEngine> SegmentWorker<E> {
         let device = reservation.device();
         // A machine that failed does not listen, and has left its error.
         let _ = choose.send(device);
-        let ctx = heard(&traces)?;
+        let (ctx, held) = heard(&traces)?;
+        let AppKey {
+            engine, device_key, ..
+        } = &keys[device];
+        // On a device with memory of its own the traces are not the host's any more.
+        let held = engine.is_in_host_memory().then_some(held);
         options.progress.event(Event::SegmentTraced {
             segment: index,
             instructions: segment.num_insns,
         });
         options.check_cancelled()?;
-        let AppKey {
-            engine, device_key, ..
-        } = &keys[device];
         let stage = Stage::ProveSegment(index);
         let (proof, _) = fleet.prove(reservation, stage, engine, device_key, ctx)?;
+        drop(held);
         options.progress.event(Event::SegmentProved {
             segment: index,
             instructions: segment.num_insns,
@@ -193,7 +224,7 @@ impl<E: SdkEngine> SegmentWorker<E> {
     /// What goes wrong in the guest.
     pub fn end(&self) -> Result<Values, SdkError> {
         let (reply, answer) = sync_channel(1);
-        self.machines.ask(Request::End(reply))?;
+        self.machines.ask(Request::End(reply), 0)?;
         heard(&answer)
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{
     env, fs,
-    sync::{atomic::AtomicBool, Arc},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc,
+    },
     thread,
 };
 
@@ -10,7 +13,7 @@ use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     parameters::toy_aggregation,
     tasks::{JobFolder, Plan, SegmentWorker, Span, Task, TaskVerifier},
-    MetalSdk, ProveOptions, SdkError,
+    Event, MetalSdk, Progress, ProveOptions, SdkError,
 };
 use openvm_sdk::StdIn;
 use openvm_stark_backend::{codec::Encode, proof::Proof};
@@ -271,13 +274,97 @@ fn segments_of_many_machines_at_once_are_those_of_one_process() {
     for (index, (made, expected)) in proofs.iter().zip(&app.per_segment).enumerate() {
         assert!(bytes(made) == bytes(expected), "segment {index}");
     }
-    // Those who give up leave the machines to others.
-    let cancelled = AtomicBool::new(true);
-    let error = worker
-        .prove(1, &options.with_cancel(&cancelled))
-        .unwrap_err();
+}
+
+/// Bytes that the host holds of the largest segment.
+fn largest(plan: &Arc<Plan>) -> u64 {
+    let worker = worker(plan).with_host_memory(0);
+    let needed = |index| match worker.prove(index, &ProveOptions::default()) {
+        Err(SdkError::HostMemory { needed, bound, .. }) => {
+            assert_eq!(bound, 0);
+            needed
+        }
+        _ => panic!("segment {index} is larger than nothing"),
+    };
+    (0..plan.segments().len()).map(needed).max().unwrap()
+}
+
+/// The bound of a worker is that of one process: segments wait for each other, and no byte changes.
+#[test]
+fn a_worker_holds_no_more_than_it_may() {
+    let (plan, options) = (plan(), ProveOptions::default().with_in_flight(1));
+    let (app, _) = sdk().prove_app(elf(&sums(N)), input(), &options).unwrap();
+    let largest = largest(&plan);
+    for bound in [largest, largest * 5 / 2] {
+        let worker = worker(&plan).with_machines(3).with_host_memory(bound);
+        thread::scope(|scope| {
+            for (index, expected) in app.per_segment.iter().enumerate() {
+                let (worker, options) = (&worker, &options);
+                scope.spawn(move || {
+                    let proof = worker.prove(index, options).unwrap();
+                    assert!(bytes(&proof) == bytes(expected), "segment {index}");
+                });
+            }
+        });
+        let peak = worker.host_traces_peak();
+        assert!((largest..=bound).contains(&peak), "{peak} of {bound} bytes");
+    }
+}
+
+/// Sets a flag, or does something else, when a segment is traced.
+struct WhenTraced<F>(F);
+
+impl<F: Fn() + Send + Sync> Progress for WhenTraced<F> {
+    fn event(&self, event: Event<'_>) {
+        if let Event::SegmentTraced { .. } = event {
+            (self.0)();
+        }
+    }
+}
+
+/// Waits until a worker's machine has nothing to do, and gives the segment before which it stands.
+fn rest(worker: &SegmentWorker<openvm_metal_sdk::engine::MetalEngine>) -> usize {
+    loop {
+        match worker.idle_before()[..] {
+            [place] if worker.waiting() == 0 => return place,
+            _ => thread::yield_now(),
+        }
+    }
+}
+
+/// Who gives up leaves the machine to others, and what it asked for is not made.
+#[test]
+fn segments_that_nobody_wants_are_skipped() {
+    let (plan, options) = (plan(), ProveOptions::default());
+    // The host has room for one segment: while the first is there, the second waits.
+    let bound = largest(&plan);
+    let worker = worker(&plan).with_machines(1).with_host_memory(bound);
+    let given_up = WhenTraced(|| {
+        let flag = AtomicBool::new(false);
+        let error = thread::scope(|scope| {
+            let second = scope.spawn(|| worker.prove(1, &options.with_cancel(&flag)));
+            while worker.waiting() == 0 {
+                thread::yield_now();
+            }
+            flag.store(true, Ordering::Relaxed);
+            second.join().unwrap().unwrap_err()
+        });
+        assert!(matches!(error, SdkError::Cancelled), "{error}");
+    });
+    worker.prove(0, &options.with_progress(&given_up)).unwrap();
+    assert_eq!(rest(&worker), 1, "the second segment was not begun");
+
+    // Once it is traced it is given up before it is proved.
+    let flag = AtomicBool::new(false);
+    let sets = WhenTraced(|| flag.store(true, Ordering::Relaxed));
+    let cancelled = options.with_progress(&sets).with_cancel(&flag);
+    let error = worker.prove(1, &cancelled).unwrap_err();
     assert!(matches!(error, SdkError::Cancelled), "{error}");
-    assert!(bytes(&worker.prove(1, &options).unwrap()) == bytes(&app.per_segment[1]));
+    assert_eq!(rest(&worker), 2);
+    // Both times the host's memory is free again, and the proof is the same.
+    let proof = worker.prove(1, &options).unwrap();
+    let verifier = sdk().task_verifier(elf(&sums(N))).unwrap();
+    verifier.segment(&plan, 1, &proof).unwrap();
 }
 
 /// The bytes are a function of the job alone.

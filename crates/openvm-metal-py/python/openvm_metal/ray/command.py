@@ -4,12 +4,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, FileError, OpenVmMetalError
 from ..inputs import read_input
-from . import simulate
+from . import printed, simulate
 from .events import Bars, JsonLines, for_people
 
 
@@ -42,8 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("--agg-pk", type=Path, help="the aggregation keys; made if absent")
     prove.add_argument("--toy", action="store_true", help="small parameters WITHOUT SECURITY")
     prove.add_argument("--segment-max-memory", type=_bytes, help="most memory that the proof of one segment needs")
+    prove.add_argument("--host-memory", type=_bytes, help="most memory that records and traces of segments take on each node")
     prove.add_argument("--max-instructions", type=int, help="a program that executes more is stopped")
-    prove.add_argument("--json", action="store_true", help="events as JSON lines on standard output")
+    prove.add_argument("--json", action="store_true", help="events as JSON lines on standard output; what the guest prints goes to standard error")
 
     nodes = commands.add_parser("nodes", help="what the nodes of a cluster offer")
     nodes.add_argument("--address", default="auto", help="HOST:PORT of the head node, or auto")
@@ -69,8 +71,10 @@ def _prove(arguments: argparse.Namespace) -> None:
     program = Program(arguments.program, arguments.config)
     values = None if arguments.input is None else read_input(arguments.input)
     keys = None if arguments.app_pk is None else Keys.load(arguments.app_pk, arguments.agg_pk)
-    events = JsonLines() if arguments.json else for_people()
-    try:
+    with ExitStack() as stack:
+        events = JsonLines(stack.enter_context(printed.to_stderr())) if arguments.json else for_people()
+        if isinstance(events, Bars):
+            stack.callback(events.stop)
         result = prove(
             program,
             values,
@@ -79,13 +83,11 @@ def _prove(arguments: argparse.Namespace) -> None:
             devices=arguments.devices.split(","),
             toy=arguments.toy,
             segment_max_memory=arguments.segment_max_memory,
+            host_memory=arguments.host_memory,
             max_instructions=arguments.max_instructions,
             job_folder=arguments.job_folder,
             events=events,
         )
-    finally:
-        if isinstance(events, Bars):
-            events.stop()
     result.proof.save(proof_file)
     result.verifying_key.save(vk_file)
     summary: dict[str, Any] = {

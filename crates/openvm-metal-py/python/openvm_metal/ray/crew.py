@@ -1,5 +1,6 @@
 """The workers of a pool: one actor for each seat."""
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ _BESIDE = 2
 class Attempt:
     """A task that a device is at."""
 
+    _numbers = itertools.count()
+
     owner: object
     """The call of `Pool.prove` that it is for: a call after another may have the same job."""
     task: tuple[int, int]
@@ -36,12 +39,14 @@ class Attempt:
     expected: float | None
     """Seconds from `started` to its expected end: behind the device's other tasks."""
     void: bool = False
-    """What it is made of has to be made again: its result is not used."""
+    """Its result is not used, and its failure is nobody's fault: what it is made of has to be made again, or the device was told to stop."""
     took: float = 0.0
     """Seconds by which it kept the device."""
     through: float = 0.0
     """Seconds from its beginning on the device to its end."""
     returned: float = 0.0
+    number: int = field(default_factory=lambda: next(Attempt._numbers))
+    """Of all attempts of this process: what a device is told to stop."""
 
 
 @dataclass(eq=False)
@@ -98,8 +103,11 @@ class Crew:
         tell: Callable[..., None],
         expected: dict[str, str],
         worker: type[Worker],
+        host_memory: int | None = None,
     ) -> None:
         self._ray = ray
+        # Bytes of each node.
+        self._host_memory = host_memory
         self._devices = devices
         self._arguments = arguments
         self.tell = tell
@@ -150,7 +158,7 @@ class Crew:
             max_restarts=RESTARTS,
             max_task_retries=0,
             max_concurrency=_CALLS,
-        ).remote(seat.device, seat.threads, seat.share, *self._arguments)
+        ).remote(seat.device, seat.threads, seat.share, seat.host_memory(self._host_memory), *self._arguments)
         return Member(seat, actor, actor.about.remote(), time.monotonic())
 
     def greetings(self) -> dict[Any, Member]:

@@ -156,14 +156,15 @@ class Job:
     def _start(self, member: Member, task: Task, keeps: float | None, expected: float | None) -> Attempt:
         level, index = task
         actor = member.actor
+        attempt = Attempt(self, task, None, None, time.monotonic(), keeps, expected)
         if task == END:
             refs = actor.end.options(num_returns=2).remote(self.plan.job, self.data)
         elif level == 0:
-            refs = actor.segment.options(num_returns=2).remote(self.plan.job, self.data, index)
+            refs = actor.segment.options(num_returns=2).remote(self.plan.job, self.data, index, attempt.number)
         else:
             below = [self._ref(child) for child in self.board.below(task)]
             refs = actor.node.options(num_returns=2).remote(self.plan.job, self.data, level, index, *below)
-        attempt = Attempt(self, task, *refs, time.monotonic(), keeps, expected)
+        attempt.info, attempt.proof = refs
         member.attempts.append(attempt)
         self.begun[task] += 1
         self.tell("started", level=level, index=index, device=member.name)
@@ -242,7 +243,7 @@ class Job:
         from ray import exceptions
 
         if attempt.task in self.board.done:
-            # Another device was faster, and this one was told to stop.
+            # Another device was faster.
             return
         if isinstance(error, _OF_THE_JOB):
             raise error
@@ -374,12 +375,14 @@ class Job:
         return sum(count - 1 for count in self.begun.values() if count > 1)
 
     def _forget(self, task: Task) -> None:
-        """Has devices stop what they do for a segment. Nodes are short."""
+        """Nobody waits for what devices do for a task. Those that are at a segment are told to stop: nodes are short."""
         level, index = task
         for member in self.crew.members:
             for attempt in member.attempts:
-                if attempt.owner is self and attempt.task == task and level == 0:
-                    member.actor.forget.options(num_returns=0).remote(self.plan.job, index)
+                if self._is_own(attempt) and attempt.task == task:
+                    attempt.void = True
+                    if level == 0:
+                        member.actor.forget.options(num_returns=0).remote(self.plan.job, index, attempt.number)
 
     def give_up(self) -> None:
         """Stops what has begun, as far as that is possible."""

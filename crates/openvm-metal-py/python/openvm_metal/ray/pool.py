@@ -38,6 +38,8 @@ class Pool:
         toy: small parameters WITHOUT SECURITY, as `Prover`'s.
         segment_max_memory: segments are cut so that the proof of one needs at most this many bytes; if absent, what fits every device.
         children: how many proofs a node verifies, a leaf and an internal node.
+        host_memory: most bytes of records and traces of segments that each node holds at the same time, in equal parts for its devices; if
+            absent, three quarters of the memory that Ray found there, or of what is free if that is less.
         driver_device: what runs the program first and commits it for the verifications, which are made on the processor.
         patience: seconds to wait for the first device.
         task_timeout: seconds; a device that is at one task for longer is started again.
@@ -55,6 +57,7 @@ class Pool:
         toy: bool | tuple[int, int] = False,
         segment_max_memory: int | None = None,
         children: tuple[int, int] | None = None,
+        host_memory: int | None = None,
         driver_device: str = "cpu",
         patience: float = 300.0,
         task_timeout: float = 3600.0,
@@ -67,6 +70,7 @@ class Pool:
         self._patience, self._task_timeout = patience, task_timeout
         self._program, self._children = program, children
         self._driver_device = driver_device
+        self._host_memory = host_memory
         self._segment_max_memory = segment_max_memory
         self._prover: Prover | None = None
         self._proving = threading.Lock()
@@ -96,7 +100,7 @@ class Pool:
             "python": platform.python_version(),
         }
         arguments = (self._put(program, "program"), self._put(keys, "keys"))
-        return Crew(self._ray, wants, arguments, self._tell, versions, worker)
+        return Crew(self._ray, wants, arguments, self._tell, versions, worker, self._host_memory)
 
     def _put(self, value: Any, what: str) -> Any:
         from ray.exceptions import ObjectStoreFullError, OutOfDiskError

@@ -1,7 +1,7 @@
 """Which nodes offer which devices."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import ConfigError
@@ -22,6 +22,10 @@ class Seat:
     """Cores of the node that its machines may count on: a group's own, or a GPU's part of all."""
     gpus: float = 0
     resources: dict[str, float] = field(default_factory=dict, hash=False)
+    beside: int = 1
+    """Seats of the node, this one included: they share its memory."""
+    memory: int | None = None
+    """Bytes of the node's memory when Ray was started there, if Ray says it."""
 
     @property
     def name(self) -> str:
@@ -32,6 +36,12 @@ class Seat:
     def threads(self) -> int | None:
         """How many threads the worker's host part may use; None for as many as the machine has."""
         return max(1, int(self.cpus)) if self.device == "cpu" else None
+
+    def host_memory(self, of_node: int | None) -> tuple[int | None, int | None]:
+        """This seat's part of the memory: of what was asked for on each node, and otherwise most of what Ray found there."""
+        if of_node is not None:
+            return of_node // self.beside, None
+        return None, None if self.memory is None else self.memory * 3 // 4 // self.beside
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,7 @@ def seats(nodes: Sequence[dict[str, Any]], devices: Sequence[Wanted]) -> list[Se
         gpu_cpus = min(1.0, cpus / max(1, gpus + metal))
         share = max(1, int(cpus) // max(1, gpus + metal))
         kinds = [kind for want in devices for kind in _kinds(want, gpus, metal)]
+        first = len(result)
         taken = gpu_cpus * sum({"cuda": gpus, "metal": metal}.get(kind, 0) for kind in set(kinds))
         for want in devices:
             for kind in _kinds(want, gpus, metal):
@@ -95,6 +106,8 @@ def seats(nodes: Sequence[dict[str, Any]], devices: Sequence[Wanted]) -> list[Se
                     cores = want.cores or int(cpus - taken)
                     count = int((cpus - taken) // cores) if cores else 0
                     result += [Seat(**place, device=kind, number=n, cpus=cores, share=cores) for n in range(count)]
+        memory = int(has["memory"]) if "memory" in has else None
+        result[first:] = [replace(seat, beside=len(result) - first, memory=memory) for seat in result[first:]]
     return result
 
 

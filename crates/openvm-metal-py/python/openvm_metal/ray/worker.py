@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from .. import SegmentWorker
 
 
+# glibc's name for the size from which a block is mapped by itself.
+_M_MMAP_THRESHOLD = -3
+
+
+def _map_large_blocks() -> None:
+    """Where the C library is glibc, blocks of 1 MiB and more are mapped by themselves: freed, they are the system's again. Otherwise the heap of
+    each thread grows to the most that a task needs, and keeps it in pieces."""
+    try:
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 20)
+    except (OSError, AttributeError):
+        pass
+
+
 def _give_back() -> None:
     """Returns freed memory to the system where the C library is glibc: every thread that was begun and ended leaves some with it."""
     try:
@@ -30,13 +43,16 @@ class Worker:
         device: str,
         threads: int | None,
         share: int,
+        memory: tuple[int | None, int | None],
         program: tuple[bytes, str | None, str],
         keys: tuple[bytes, bytes | None],
     ) -> None:
         # Before the native module uses threads.
         if threads is not None:
             os.environ["RAYON_NUM_THREADS"] = str(threads)
+        _map_large_blocks()
         self._share = share
+        self._asked_for, self._part = memory
         self._lock = threading.Lock()
         self._times = threading.Lock()
         # When the last task ended.
@@ -92,15 +108,22 @@ class Worker:
                     _give_back()
                 text, values = ray.get(data[0])
                 self._plan = Plan.from_json(text)
-                self._worker = self._prover.worker(self._plan, values, machines=self._machines)
+                self._worker = self._prover.worker(self._plan, values, machines=self._machines, host_memory=self._host_memory())
                 self._job = job
             return self._plan, self._worker
 
-    def segment(self, job: str, data: list[Any], index: int) -> tuple[dict[str, Any], bytes]:
-        """What it took, and the proof of a segment."""
+    def _host_memory(self) -> int:
+        """Bytes of records and traces: what was asked for; otherwise this device's part of the node's memory, or what is free if that is less."""
+        if self._asked_for is not None:
+            return self._asked_for
+        free = self._prover.host_memory
+        return free if self._part is None else min(free, self._part)
+
+    def segment(self, job: str, data: list[Any], index: int, attempt: int) -> tuple[dict[str, Any], bytes]:
+        """What it took, and the proof of a segment. `attempt` is what `forget` names this call by."""
         clock = time.monotonic()
         _, worker = self._begin(job, data)
-        return self._made(clock, worker.prove(index))
+        return self._made(clock, worker.prove(index, call=attempt))
 
     def end(self, job: str, data: list[Any]) -> tuple[dict[str, Any], bytes]:
         """What it took, and what the guest revealed."""
@@ -114,12 +137,12 @@ class Worker:
         plan, _ = self._begin(job, data)
         return self._made(clock, self._prover.prove_node(plan, level, index, below))
 
-    def forget(self, job: str, index: int) -> None:
-        """A segment is not wanted any more: its task ends with a `CancelledError`, soon."""
+    def forget(self, job: str, index: int, attempt: int) -> None:
+        """A call for a segment is not wanted any more: it ends with a `CancelledError`, soon. Others for the same segment go on."""
         # Not behind the lock: taking up another job may take long.
         worker = self._worker
         if self._job == job and worker is not None:
-            worker.cancel(index)
+            worker.cancel(index, call=attempt)
 
     def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
         if not proof:

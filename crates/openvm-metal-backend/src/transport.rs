@@ -9,7 +9,7 @@ use std::{path::Path, sync::Arc};
 use openvm_metal_common::{DeviceKind, MetalBuffer};
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, StarkProvingKey},
-    p3_matrix::dense::RowMajorMatrix,
+    p3_matrix::dense::{RowMajorMatrix, RowMajorMatrixViewMut},
     prover::{
         stacked_pcs::StackedPcsData, ColMajorMatrix, CommittedTraceData, CpuColMajorBackend,
         DeviceDataTransporter, DeviceMultiStarkProvingKey, DeviceStarkProvingKey, MatrixDimensions,
@@ -48,10 +48,11 @@ impl MetalDevice {
         ))
     }
 
-    /// Uploads a row-major matrix of any height, 0 included, and transposes it on the device.
+    /// Uploads a row-major matrix of any height, 0 included. Where the device uses the host's memory, the host writes the columns there;
+    /// elsewhere the rows are copied, and transposed on the device.
     ///
     /// # Errors
-    /// If the device cannot hold it twice.
+    /// If the device cannot hold it, or its own memory not twice.
     pub fn upload_row_major(
         &self,
         matrix: &RowMajorMatrix<F>,
@@ -60,6 +61,14 @@ impl MetalDevice {
         let width = matrix.width;
         let height = matrix.values.len().checked_div(width).unwrap_or(0);
         trace_buffer(height, width).check(s.context().device_profile())?;
+        let transposed = |columns: &mut [F]| {
+            let mut columns = RowMajorMatrixViewMut::new(columns, height);
+            matrix.transpose_into(&mut columns);
+        };
+        let columns = MetalBuffer::filled_by_host(s.context(), height * width, transposed)?;
+        if let Some(columns) = columns {
+            return Ok(MetalMatrix::from_buffer(columns, height, width));
+        }
         let rows = MetalBuffer::from_host(s, &matrix.values)?;
         if height <= 1 || width <= 1 {
             return Ok(MetalMatrix::from_buffer(rows, height, width));
@@ -273,6 +282,43 @@ impl DeviceDataTransporter<SC, MetalBackend> for MetalDevice {
         match self.download(matrix) {
             Ok(cells) => ColMajorMatrix::new(cells, matrix.width()),
             Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, DeviceProfile, MetalContext};
+    use openvm_stark_sdk::config::app_params_with_100_bits_security;
+    use p3_field::PrimeCharacteristicRing;
+
+    use super::*;
+    use crate::kernels::LIBRARY;
+
+    /// Columns are the same, whoever writes them: the host where memory is shared, a kernel where it is not.
+    #[test]
+    fn rows_become_columns() {
+        for name in ["cpu", "m1-8gb", "h100-80gb"] {
+            let profile = DeviceProfile::named(name).expect("a profile");
+            let context = MetalContext::builder(Device::Cpu)
+                .libraries(&[&LIBRARY])
+                .profile(profile)
+                .open()
+                .expect("the CPU");
+            let config = SC::default_from_params(app_params_with_100_bits_security(11));
+            let device = MetalDevice::on_context(config, context);
+            for (height, width) in [(0, 3), (1, 5), (8, 1), (4, 3), (1 << 10, 37), (1 << 17, 2)] {
+                let cells = (0..height * width).map(F::from_usize).collect();
+                let rows = RowMajorMatrix::new(cells, width);
+                let columns = device.upload_row_major(&rows).expect(name);
+                let found = device.download(&columns).expect(name);
+                let expected = (0..width).flat_map(|c| (0..height).map(move |r| r * width + c));
+                assert!(
+                    found.into_iter().eq(expected.map(F::from_usize)),
+                    "{name}: {height} x {width}"
+                );
+                assert_eq!((columns.height(), columns.width()), (height, width));
+            }
         }
     }
 }

@@ -80,6 +80,26 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
 }
 
 impl<T: DeviceElem> MetalBuffer<T> {
+    /// Memory that the host fills in place; `None` on devices with memory of their own. `fill` is given `len` elements of any
+    /// contents. Nothing is submitted, and nothing waited for: no earlier work uses the memory.
+    pub fn filled_by_host(
+        context: &MetalContext,
+        len: usize,
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<Option<Self>> {
+        if !context.device_profile().unified {
+            return Ok(None);
+        }
+        let buffer = Self::allocate(context, len, true)?;
+        if len > 0 {
+            let span = buffer.as_slice().span();
+            // SAFETY: as in `MetalSlice::host_view`: `len` elements from the address on are the allocation's, which nobody else
+            // has seen. It was taken as written by the host, so all work that used it before has finished.
+            fill(unsafe { std::slice::from_raw_parts_mut(span.address() as *mut T, len) });
+        }
+        Ok(Some(buffer))
+    }
+
     /// Submits, waits and shows the elements to the host, without a copy on unified devices.
     pub fn host_view(&self, stream: &CommandStream) -> Result<HostView<'_, T>> {
         self.as_slice().host_view(stream)

@@ -187,7 +187,8 @@ impl SdkEngine for MetalEngine {
         })
     }
 
-    /// Uploads the rows and transposes on the device. If the trace does not fit twice, the host transposes.
+    /// The device's columns are written by the host where they share memory, else transposed on the device; if the trace does not fit
+    /// twice there, the host transposes.
     fn upload(device: &MetalDevice, trace: RowMajorMatrix<F>) -> MetalMatrix<F> {
         device.upload_row_major(&trace).unwrap_or_else(|_| {
             device.transport_matrix_to_device(&ColMajorMatrix::from_row_major(&trace))

@@ -1,7 +1,7 @@
 #pragma once
 // Reading columns of traces: real ones, of this row or the next, and the selectors.
 #include "../field/lane_ops.h"
-#include "params.h"
+#include "jobs.h"
 
 constant constexpr uint CONSTRAINT_COLUMN = 0u;
 constant constexpr uint CONSTRAINT_IS_FIRST = 1u;
@@ -52,13 +52,3 @@ inline FpL constraint_read_inside(ConstraintReader r, index_l row) {
     return constraint_read(r, to_vec(row));
 }
 
-/// The job of a threadgroup, how many of its threads there are, and the first one.
-struct ConstraintShare {
-    uint first, count;
-};
-inline ConstraintShare constraint_share(uint first_group, uint threads, uint group, uint block) {
-    ConstraintShare s;
-    s.first = (group - first_group) * block;
-    s.count = min(block, threads - s.first);
-    return s;
-}

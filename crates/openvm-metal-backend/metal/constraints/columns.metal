@@ -12,7 +12,7 @@
 /// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintColumn* columns [[buffer(2)]],
     device const Fp* tables [[buffer(3)]],
     device Fp* arena [[buffer(4)]],
@@ -25,8 +25,8 @@ kernel void constraint_extend(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
-    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(1u << job.log_points);
     ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -54,7 +54,7 @@ kernel void constraint_extend(
 /// `arena`. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintColumn* columns [[buffer(2)]],
     device Fp* arena [[buffer(4)]],
     constant ConstraintColumnParams& params [[buffer(5)]],
@@ -66,8 +66,8 @@ kernel void constraint_gather(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
-    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(1u << job.log_points);
     ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -91,7 +91,7 @@ kernel void constraint_gather(
 /// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintColumn* columns [[buffer(2)]],
     device const FpExt* weights [[buffer(3)]],
     device Fp* arena [[buffer(4)]],
@@ -104,8 +104,8 @@ kernel void constraint_fold_ple(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(1u << jobs[groups[group]].log_points);
-    ConstraintColumnJob job = jobs[groups[group]];
+    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(1u << job.log_points);
     ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
     const uint n = 1u << params.l_skip;
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {

@@ -235,11 +235,10 @@ inline void constraint_share_points(C c, device const ConstraintInstruction* cod
 
 /// The share of a threadgroup over base-field variables; jobs have at most A accumulators.
 template <uint A>
-inline void constraint_base_group(device const ConstraintEvalJob* jobs, device const uint* groups, device const ConstraintInstruction* code,
+inline void constraint_base_group(ConstraintEvalJob job, device const ConstraintInstruction* code,
                                   device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
                                   device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
                                   threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
-    ConstraintEvalJob job = jobs[groups[group]];
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintBase c;
     c.arena = arena + job.arena + share.first;
@@ -256,11 +255,10 @@ inline void constraint_base_group(device const ConstraintEvalJob* jobs, device c
 
 /// The same over extension-field variables.
 template <uint A>
-inline void constraint_ext_group(device const ConstraintEvalJob* jobs, device const uint* groups, device const ConstraintInstruction* code,
+inline void constraint_ext_group(ConstraintEvalJob job, device const ConstraintInstruction* code,
                                  device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
                                  device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
                                  threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
-    ConstraintEvalJob job = jobs[groups[group]];
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintExt c;
     c.arena = arena + job.arena + share.first;

@@ -12,7 +12,7 @@
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintInstruction* code [[buffer(2)]],
     device const FpExt* coefficients [[buffer(3)]],
     device const Fp* uniforms [[buffer(4)]],
@@ -25,8 +25,9 @@ kernel void constraint_eval_base(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].points);
-    constraint_base_group<2u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.points);
+    constraint_base_group<2u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
 /// The same where every job has one accumulator: it needs fewer registers, so more threads run on Apple GPUs.
@@ -37,7 +38,7 @@ kernel void constraint_eval_base(
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintInstruction* code [[buffer(2)]],
     device const FpExt* coefficients [[buffer(3)]],
     device const Fp* uniforms [[buffer(4)]],
@@ -50,8 +51,9 @@ kernel void constraint_eval_base_single(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].points);
-    constraint_base_group<1u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.points);
+    constraint_base_group<1u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
 /// As `constraint_eval_base` over extension-field variables, each on the line through two rows of the folded traces.
@@ -62,7 +64,7 @@ kernel void constraint_eval_base_single(
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintInstruction* code [[buffer(2)]],
     device const FpExt* coefficients [[buffer(3)]],
     device const Fp* uniforms [[buffer(4)]],
@@ -75,8 +77,9 @@ kernel void constraint_eval_ext(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].points);
-    constraint_ext_group<2u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.points);
+    constraint_ext_group<2u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
 /// As `constraint_eval_base_single` over extension-field variables.
@@ -87,7 +90,7 @@ kernel void constraint_eval_ext(
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintInstruction* code [[buffer(2)]],
     device const FpExt* coefficients [[buffer(3)]],
     device const Fp* uniforms [[buffer(4)]],
@@ -100,8 +103,9 @@ kernel void constraint_eval_ext_single(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].points);
-    constraint_ext_group<1u>(jobs, groups, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
+    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.points);
+    constraint_ext_group<1u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
 
 /// One row of a (lifted) trace per thread: writes numerator (4 bytes, times the norm factor) and
@@ -113,7 +117,7 @@ kernel void constraint_eval_ext_single(
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_leaves(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintInstruction* code [[buffer(2)]],
     device const FpExt* coefficients [[buffer(3)]],
     device const Fp* uniforms [[buffer(4)]],
@@ -128,8 +132,8 @@ kernel void constraint_eval_leaves(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].points);
-    ConstraintEvalJob job = jobs[groups[group]];
+    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.points);
     ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
     ConstraintBase base;
     base.arena = arena + job.arena + share.first;

@@ -12,7 +12,7 @@
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const ConstraintColumn* columns [[buffer(2)]],
     device const FpExt* weights [[buffer(3)]],
     device FpExt* out [[buffer(4)]],
@@ -26,9 +26,9 @@ kernel void constraint_open_next(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(jobs[groups[group]].column_stride);
+    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(job.column_stride);
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
-    ConstraintColumnJob job = jobs[groups[group]];
     uint share = group - job.first_group;
     ulong first = ulong(share) * job.column_stride;
     ConstraintColumn column = columns[job.first_column + uint(first >> job.log_points)];

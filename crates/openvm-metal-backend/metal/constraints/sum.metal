@@ -9,7 +9,7 @@
 /// counts the entries of all tables, of at most `vars` coordinates.
 kernel void constraint_eq_tables(
     device const ConstraintEqJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device const FpExt* xi [[buffer(2)]],
     device FpExt* tables [[buffer(3)]],
     constant uint& block [[buffer(4)]],
@@ -17,8 +17,8 @@ kernel void constraint_eq_tables(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(1u << jobs[groups[group]].vars);
-    ConstraintEqJob job = jobs[groups[group]];
+    ConstraintEqJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(1u << job.vars);
     ConstraintShare share = constraint_share(job.first_group, 1u << job.vars, group, block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -87,15 +87,15 @@ kernel void constraint_sum(
 /// Safety: the threadgroups are those of `jobs`, whose columns lie in `arena`. `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
     device const ConstraintFoldJob* jobs [[buffer(0)]],
-    device const uint* groups [[buffer(1)]],
+    device const uint* starts [[buffer(1)]],
     device Fp* arena [[buffer(2)]],
     constant ConstraintFoldParams& params [[buffer(3)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    LANE_MULTIPLE(1u << jobs[groups[group]].log_half);
-    ConstraintFoldJob job = jobs[groups[group]];
+    ConstraintFoldJob job = jobs[constraint_job(jobs, starts, group)];
+    LANE_MULTIPLE(1u << job.log_half);
     ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
     FpExt r = params.r;
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {

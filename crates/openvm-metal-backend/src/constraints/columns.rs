@@ -1,10 +1,12 @@
 //! Launching the kernels over trace columns: extension, copies, the fold by the first challenge.
 
-use std::ops::Range;
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
-
-use super::{column_set::ColumnSet, plan::Plan};
+use super::{
+    column_set::ColumnSet,
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
+    plan::Plan,
+};
 use crate::{
     kernels,
     params::{ConstraintColumnJob, ConstraintColumnParams},
@@ -42,8 +44,7 @@ impl ColumnPass {
 #[derive(Clone, Debug)]
 struct ColumnDispatch {
     group: usize,
-    jobs: Range<usize>,
-    groups: Range<usize>,
+    jobs: DispatchJobs,
     /// Threads of all jobs.
     points: u64,
     /// Most cosets of a job.
@@ -64,43 +65,26 @@ pub enum ColumnKernel<'a> {
 /// The uploaded jobs of several passes.
 pub struct ColumnPlan {
     passes: Vec<Vec<ColumnDispatch>>,
-    jobs: MetalBuffer<ConstraintColumnJob>,
-    groups: MetalBuffer<u32>,
+    jobs: DeviceJobs<ConstraintColumnJob>,
 }
 
 impl ColumnPlan {
     /// Uploads the jobs of all passes.
     pub fn new(s: &CommandStream, passes: Vec<ColumnPass>) -> Result<Self, MetalError> {
-        let (mut jobs, mut groups) = (Vec::new(), Vec::new());
+        let mut table = JobTable::default();
         let mut plan = Vec::with_capacity(passes.len());
         for pass in passes {
-            let mut dispatches = Vec::new();
-            for (group, mut pass_jobs) in pass.0 {
-                let (first_job, first_group) = (jobs.len(), groups.len());
-                for (index, job) in pass_jobs.iter_mut().enumerate() {
-                    job.first_group = (groups.len() - first_group) as u32;
-                    let count = job.threads.div_ceil(BLOCK) as usize;
-                    groups.extend(std::iter::repeat_n(index as u32, count));
-                }
-                let points = pass_jobs.iter().map(|job| u64::from(job.threads)).sum();
-                let cosets = pass_jobs.iter().map(|job| u64::from(job.cosets)).max();
-                jobs.extend(pass_jobs);
-                let (jobs, groups) = (first_job..jobs.len(), first_group..groups.len());
-                dispatches.push(ColumnDispatch {
-                    group,
-                    jobs,
-                    groups,
-                    points,
-                    cosets: cosets.unwrap_or(0),
-                });
-            }
-            plan.push(dispatches);
+            let dispatch = |(group, jobs): (usize, Vec<ConstraintColumnJob>)| ColumnDispatch {
+                group,
+                points: jobs.iter().map(|job| u64::from(job.threads)).sum(),
+                cosets: jobs.iter().map(|job| job.cosets).max().unwrap_or(0).into(),
+                jobs: table.dispatch(jobs.iter().map(|&job| (job, job.threads.div_ceil(BLOCK)))),
+            };
+            plan.push(pass.0.into_iter().map(dispatch).collect());
         }
-        let jobs = MetalBuffer::from_host(s, &jobs)?;
         Ok(Self {
             passes: plan,
-            jobs,
-            groups: MetalBuffer::from_host(s, &groups)?,
+            jobs: table.upload(s)?,
         })
     }
 
@@ -114,9 +98,8 @@ impl ColumnPlan {
         arena: &mut MetalBuffer<F>,
     ) -> Result<(), MetalError> {
         for dispatch in &self.passes[pass] {
-            let jobs = self.jobs.slice(dispatch.jobs.clone());
-            let groups = self.groups.slice(dispatch.groups.clone());
-            let grid = Grid::groups(dispatch.groups.len() as u32, BLOCK);
+            let (jobs, starts) = self.jobs.of(&dispatch.jobs);
+            let grid = dispatch.jobs.grid(BLOCK);
             let params = ConstraintColumnParams {
                 l_skip: plan.input.l_skip as u32,
                 block: BLOCK,
@@ -124,7 +107,7 @@ impl ColumnPlan {
                 unused: 0,
             };
             let sources = plan.sources.group(dispatch.group);
-            // SAFETY: `groups` has a share of a job for each threadgroup. The entries of the column table lie
+            // SAFETY: each threadgroup has a share of one of `jobs`. The entries of the column table lie
             // in the sources of their group, `height_mask` keeps rows inside a column, and the layout that
             // made the jobs gave their results room in `arena`; the tables are those of `l_skip`.
             let launched = unsafe {
@@ -133,7 +116,7 @@ impl ColumnPlan {
                         s,
                         grid,
                         jobs,
-                        groups,
+                        starts,
                         &plan.columns,
                         tables,
                         &mut *arena,
@@ -146,7 +129,7 @@ impl ColumnPlan {
                         s,
                         grid,
                         jobs,
-                        groups,
+                        starts,
                         &plan.columns,
                         &mut *arena,
                         &params,
@@ -157,7 +140,7 @@ impl ColumnPlan {
                         s,
                         grid,
                         jobs,
-                        groups,
+                        starts,
                         &plan.columns,
                         weights,
                         &mut *arena,

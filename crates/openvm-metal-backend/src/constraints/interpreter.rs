@@ -1,10 +1,11 @@
 //! Evaluation of programs on the device: the encoded instructions are interpreted there.
 
-use std::ops::Range;
-
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::generated::{RuleBuffers, RuleLaunch, SectionTables};
+use super::{
+    generated::{RuleBuffers, RuleLaunch, SectionTables},
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
+};
 use crate::{
     gkr::FracLayer,
     kernels,
@@ -73,8 +74,7 @@ pub struct EvalPass {
 }
 
 struct EvalDispatch {
-    jobs: Range<usize>,
-    groups: Range<usize>,
+    jobs: DispatchJobs,
     /// Points of a threadgroup, and its threads.
     block: u32,
     threads: u32,
@@ -90,8 +90,7 @@ struct EvalDispatch {
 pub struct EvalPlan {
     field: EvalField,
     passes: Vec<EvalDispatch>,
-    jobs: MetalBuffer<ConstraintEvalJob>,
-    groups: MetalBuffer<u32>,
+    jobs: DeviceJobs<ConstraintEvalJob>,
     use_ranges: MetalBuffer<u32>,
     spill_words: usize,
 }
@@ -100,7 +99,7 @@ pub struct EvalPlan {
 struct Launch<'a> {
     grid: Grid,
     jobs: MetalSlice<'a, ConstraintEvalJob>,
-    groups: MetalSlice<'a, u32>,
+    starts: MetalSlice<'a, u32>,
     params: ConstraintEvalParams,
     spills: MetalBuffer<F>,
     registers: u32,
@@ -116,30 +115,23 @@ impl EvalPlan {
         field: EvalField,
         tables: &SectionTables,
     ) -> Result<Self, MetalError> {
-        let (mut jobs, mut groups) = (Vec::new(), Vec::new());
+        let mut table = JobTable::default();
         let mut plan = Vec::with_capacity(passes.len());
         let mut spill_words = 0;
         let words = field.words();
         let per_thread = field.points_of_thread(s.context().device_profile().execution);
-        for mut pass in passes {
+        for pass in passes {
             let value_bytes = 4 * words * pass.resources.registers.max(1);
             let most = LOG_THREADS + per_thread.ilog2();
             let block = 1 << (REGISTER_BYTES / value_bytes).ilog2().clamp(5, most);
-            let (first_job, first_group) = (jobs.len(), groups.len());
-            for (index, job) in pass.jobs.iter_mut().enumerate() {
-                job.first_group = (groups.len() - first_group) as u32;
-                let count = job.points.div_ceil(block) as usize;
-                groups.extend(std::iter::repeat_n(index as u32, count));
-            }
             let single = pass.jobs.iter().all(|job| job.accumulators < 2);
             let steps = pass.jobs.iter().map(|job| {
                 u64::from(job.points) * u64::from(job.code_end.saturating_sub(job.code_begin))
             });
             let steps = steps.sum();
-            jobs.append(&mut pass.jobs);
+            let jobs = pass.jobs.into_iter();
             let dispatch = EvalDispatch {
-                jobs: first_job..jobs.len(),
-                groups: first_group..groups.len(),
+                jobs: table.dispatch(jobs.map(|job| (job, job.points.div_ceil(block)))),
                 block,
                 threads: (block / per_thread).max(32),
                 resources: pass.resources,
@@ -148,14 +140,13 @@ impl EvalPlan {
                 rules: pass.rules,
             };
             let slots = (pass.resources.spills * words * block) as usize;
-            spill_words = spill_words.max(slots * dispatch.groups.len());
+            spill_words = spill_words.max(slots * dispatch.jobs.groups as usize);
             plan.push(dispatch);
         }
         Ok(Self {
             field,
             passes: plan,
-            jobs: MetalBuffer::from_host(s, &jobs)?,
-            groups: MetalBuffer::from_host(s, &groups)?,
+            jobs: table.upload(s)?,
             use_ranges: tables.upload(s)?,
             spill_words,
         })
@@ -164,14 +155,15 @@ impl EvalPlan {
     /// None for a pass without jobs.
     fn launch(&self, s: &CommandStream, pass: usize) -> Result<Option<Launch<'_>>, MetalError> {
         let dispatch = &self.passes[pass];
-        if dispatch.groups.is_empty() {
+        if dispatch.jobs.groups == 0 {
             return Ok(None);
         }
+        let (jobs, starts) = self.jobs.of(&dispatch.jobs);
         let values = dispatch.resources.registers.max(1) * dispatch.block;
         Ok(Some(Launch {
-            grid: Grid::groups(dispatch.groups.len() as u32, dispatch.threads),
-            jobs: self.jobs.slice(dispatch.jobs.clone()),
-            groups: self.groups.slice(dispatch.groups.clone()),
+            grid: dispatch.jobs.grid(dispatch.threads),
+            jobs,
+            starts,
             params: ConstraintEvalParams {
                 block: dispatch.block,
                 spill_slots: dispatch.resources.spills,
@@ -223,7 +215,7 @@ impl Interpreter {
                     s,
                     l.grid,
                     l.jobs,
-                    l.groups,
+                    l.starts,
                     &self.code,
                     coefficients,
                     &self.uniforms,
@@ -236,7 +228,7 @@ impl Interpreter {
                 )
             };
         }
-        // SAFETY: `groups` has a share of a job for each threadgroup. A program's operands lie below the
+        // SAFETY: each threadgroup has a share of one of the jobs. A program's operands lie below the
         // registers and spills of its pass, for which there is room at every point, and in the uniforms,
         // coefficients and arena columns that it was encoded for; the plan of the jobs gave their results room.
         unsafe {
@@ -271,7 +263,7 @@ impl Interpreter {
                 s,
                 l.grid,
                 l.jobs,
-                l.groups,
+                l.starts,
                 &self.code,
                 coefficients,
                 &self.uniforms,

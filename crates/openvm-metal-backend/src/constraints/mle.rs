@@ -10,6 +10,7 @@ use super::{
     evaluations::Evaluations,
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan},
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
     next_openings::NextOpenings,
     pass::PassBuilder,
     plan::{Plan, ProgramKind},
@@ -43,8 +44,7 @@ pub struct RoundSums {
 
 /// The fold of one round.
 struct Fold {
-    jobs: Range<usize>,
-    groups: Range<usize>,
+    jobs: DispatchJobs,
     /// Threads of all jobs.
     rows: u64,
 }
@@ -64,43 +64,26 @@ pub struct MleRounds {
     /// Per round and trace.
     slots: Vec<Vec<Slots>>,
     folds: Vec<Fold>,
-    fold_jobs: MetalBuffer<ConstraintFoldJob>,
-    fold_groups: MetalBuffer<u32>,
+    fold_jobs: DeviceJobs<ConstraintFoldJob>,
 }
 
-/// The jobs of all folds.
-#[derive(Default)]
-struct FoldPlan {
-    jobs: Vec<ConstraintFoldJob>,
-    groups: Vec<u32>,
-    folds: Vec<Fold>,
-}
-
-impl FoldPlan {
-    /// Adds the fold of a round.
-    fn add(&mut self, plan: &Plan<'_>, round: usize) {
-        let (first_job, first_group) = (self.jobs.len(), self.groups.len());
-        for trace in plan.traces.iter().filter(|trace| trace.n_lift >= round) {
-            let log_half = trace.n_lift - round;
-            let threads = trace.folded_columns << log_half;
-            let index = (self.jobs.len() - first_job) as u32;
-            let before = (self.groups.len() - first_group) as u32;
-            let groups = threads.div_ceil(BLOCK) as usize;
-            self.groups.extend(iter::repeat_n(index, groups));
-            self.jobs.push(ConstraintFoldJob {
-                arena: trace.fold_base,
-                first_group: before,
-                threads,
-                log_half: log_half as u32,
-                plane_stride: 1 << trace.n_lift,
-            });
+/// The fold of a round, its jobs added to those of all rounds.
+fn plan_fold(plan: &Plan<'_>, round: usize, table: &mut JobTable<ConstraintFoldJob>) -> Fold {
+    let traces = plan.traces.iter().filter(|trace| trace.n_lift >= round);
+    let jobs = traces.map(|trace| {
+        let log_half = trace.n_lift - round;
+        ConstraintFoldJob {
+            arena: trace.fold_base,
+            threads: trace.folded_columns << log_half,
+            log_half: log_half as u32,
+            plane_stride: 1 << trace.n_lift,
+            ..Default::default()
         }
-        let of_round = &self.jobs[first_job..];
-        self.folds.push(Fold {
-            rows: of_round.iter().map(|job| u64::from(job.threads)).sum(),
-            jobs: first_job..self.jobs.len(),
-            groups: first_group..self.groups.len(),
-        });
+    });
+    let jobs: Vec<_> = jobs.map(|job| (job, job.threads.div_ceil(BLOCK))).collect();
+    Fold {
+        rows: jobs.iter().map(|(job, _)| u64::from(job.threads)).sum(),
+        jobs: table.dispatch(jobs),
     }
 }
 
@@ -206,7 +189,8 @@ impl MleRounds {
         let degree = plan.input.max_constraint_degree;
         let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
-        let (mut folds, mut partial_words) = (FoldPlan::default(), 0u64);
+        let (mut folds, mut fold_jobs) = (Vec::new(), JobTable::default());
+        let mut partial_words = 0u64;
         for round in 1..=n_max.unwrap_or(0) {
             let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
             let left = plan.traces.iter().filter(|trace| trace.n_lift + 1 >= round);
@@ -224,7 +208,7 @@ impl MleRounds {
             let round_slots = traces.map(|(t, trace)| of_round.add_trace(t, trace, &mut sums));
             slots.push(round_slots.collect());
             sums.end_pass();
-            folds.add(plan, round);
+            folds.push(plan_fold(plan, round, &mut fold_jobs));
             partial_words = partial_words.max(of_round.evals.partials);
             passes.push(of_round.evals.evals);
         }
@@ -234,9 +218,8 @@ impl MleRounds {
             evals: EvalPlan::new(s, passes, EvalField::Extension, &SectionTables::default())?,
             sums: sums.upload(s)?,
             slots,
-            folds: folds.folds,
-            fold_jobs: MetalBuffer::from_host(s, &folds.jobs)?,
-            fold_groups: MetalBuffer::from_host(s, &folds.groups)?,
+            folds,
+            fold_jobs: fold_jobs.upload(s)?,
         })
     }
 
@@ -271,20 +254,17 @@ impl MleRounds {
 
     /// Folds by the challenge of round `round`: one dispatch, no wait.
     pub fn fold(&mut self, s: &CommandStream, round: usize, r: EF) -> Result<(), MetalProverError> {
-        let Fold { jobs, groups, rows } = &self.folds[round - 1];
-        let grid = Grid::groups(groups.len() as u32, BLOCK);
+        let Fold { jobs, rows } = &self.folds[round - 1];
+        let grid = jobs.grid(BLOCK);
         let params = ConstraintFoldParams {
             r,
             block: BLOCK,
             unused: [0; 3],
         };
-        let (jobs, groups) = (
-            self.fold_jobs.slice(jobs.clone()),
-            self.fold_groups.slice(groups.clone()),
-        );
-        // SAFETY: `groups` has a share of a job for each threadgroup, and the jobs fold rows of the arena.
+        let (jobs, starts) = self.fold_jobs.of(jobs);
+        // SAFETY: each threadgroup has a share of one of `jobs`, which fold rows of the arena.
         unsafe {
-            kernels::constraint_fold_mle(s, grid, jobs, groups, &mut self.arena, &params, *rows)?;
+            kernels::constraint_fold_mle(s, grid, jobs, starts, &mut self.arena, &params, *rows)?;
         }
         Ok(())
     }

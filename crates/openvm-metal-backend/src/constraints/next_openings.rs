@@ -1,9 +1,9 @@
 //! Openings of columns one row ahead. The rotated columns that programs read are columns of the folded arena;
 //! all others are opened here by one pass over the trace, instead of being folded round by round.
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
-use super::{plan::Plan, sums::EqTables};
+use super::{jobs::JobTable, plan::Plan, sums::EqTables};
 use crate::{
     error::MetalProverError,
     kernels,
@@ -56,7 +56,8 @@ pub fn next_openings(
         return Ok(NextOpenings::default());
     }
     let eq = EqTables::new(s, sizes, &r[1..])?;
-    let mut dispatches: Vec<(usize, Vec<ConstraintColumnJob>, Vec<u32>)> = Vec::new();
+    // The jobs of each group of sources, with their threadgroups.
+    let mut dispatches: Vec<(usize, Vec<(ConstraintColumnJob, u32)>)> = Vec::new();
     // Which value each result belongs to, dispatch by dispatch.
     let mut owners: Vec<Vec<(usize, u32)>> = Vec::new();
     for (t, trace) in plan.traces.iter().enumerate() {
@@ -68,13 +69,12 @@ pub fn next_openings(
                 .iter()
                 .position(|d| d.0 == group)
                 .unwrap_or_else(|| {
-                    dispatches.push((group, Vec::new(), Vec::new()));
+                    dispatches.push((group, Vec::new()));
                     owners.push(Vec::new());
                     dispatches.len() - 1
                 });
-            let (_, jobs, groups) = &mut dispatches[d];
             let job = ConstraintColumnJob {
-                first_group: groups.len() as u32,
+                dst: owners[d].len() as u64,
                 first_column: entries.start,
                 log_points: trace.n_lift as u32,
                 height_mask: (1u32 << trace.log_height) - 1,
@@ -82,15 +82,15 @@ pub fn next_openings(
                 coset_stride: u64::from(eq.level(trace.n_lift, 0)),
                 ..Default::default()
             };
+            let groups = entries.len() as u32 * shares;
+            dispatches[d].1.push((job, groups));
             for _ in entries {
-                groups.extend(std::iter::repeat_n(jobs.len() as u32, shares as usize));
                 owners[d].extend(std::iter::repeat_n(
                     (t, trace.next_order[position]),
                     shares as usize,
                 ));
                 position += 1;
             }
-            jobs.push(job);
         }
     }
     let total: usize = owners.iter().map(Vec::len).sum();
@@ -102,31 +102,30 @@ pub fn next_openings(
         first_source: 0,
         unused: 0,
     };
+    let mut table = JobTable::default();
     let mut first = 0;
-    for (group, mut jobs, groups) in dispatches {
-        for job in &mut jobs {
-            job.dst = u64::from(job.first_group);
-        }
-        let count = groups.len();
-        let points = groups
+    let mut launches = Vec::new();
+    for (group, jobs) in dispatches {
+        let points = jobs
             .iter()
-            .map(|&job| u64::from(jobs[job as usize].column_stride))
+            .map(|(job, groups)| u64::from(job.column_stride) * u64::from(*groups))
             .sum();
-        let grid = Grid::groups(count as u32, THREADS);
-        let (jobs, groups) = (
-            MetalBuffer::from_host(s, &jobs)?,
-            MetalBuffer::from_host(s, &groups)?,
-        );
+        launches.push((group, points, table.dispatch(jobs)));
+    }
+    let table = table.upload(s)?;
+    for (group, points, dispatch) in launches {
+        let (jobs, starts) = table.of(&dispatch);
+        let count = dispatch.groups as usize;
         let results = out.slice_mut(first..first + count);
-        // SAFETY: `groups` has a job for each threadgroup, which writes to its place in `results`; the
-        // entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
-        // column, and level 0 of `eq` has a weight for each of its x.
+        // SAFETY: each threadgroup has one of `jobs` and writes to its place in `results`; the entries of the
+        // column table lie in the sources of their group, `height_mask` keeps rows inside a column, and level 0
+        // of `eq` has a weight for each of its x.
         let launched = unsafe {
             kernels::constraint_open_next(
                 s,
-                grid,
-                &jobs,
-                &groups,
+                dispatch.grid(THREADS),
+                jobs,
+                starts,
                 &plan.columns,
                 &lagrange,
                 results,

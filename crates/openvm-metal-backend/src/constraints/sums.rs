@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
+use super::jobs::JobTable;
 use crate::{
     kernels,
     params::{ConstraintEqJob, ConstraintSumJob},
@@ -37,7 +38,7 @@ impl EqTables {
     ) -> Result<Self, MetalError> {
         const BLOCK: u32 = 256;
         let mut first = BTreeMap::new();
-        let (mut jobs, mut groups, mut len) = (Vec::new(), Vec::new(), 0u64);
+        let (mut jobs, mut len) = (Vec::new(), 0u64);
         for n in sizes {
             if first.contains_key(&n) {
                 continue;
@@ -48,34 +49,31 @@ impl EqTables {
                 let vars = if j == 0 { n } else { n - j };
                 let job = ConstraintEqJob {
                     out: len,
-                    first_group: groups.len() as u32,
                     vars: vars as u32,
                     point: j as u32,
                     reversed: u32::from(j > 0),
+                    ..Default::default()
                 };
-                let count = (1u32 << vars).div_ceil(BLOCK) as usize;
-                groups.extend(std::iter::repeat_n(jobs.len() as u32, count));
-                jobs.push(job);
+                jobs.push((job, (1u32 << vars).div_ceil(BLOCK)));
                 len += 1 << vars;
             }
         }
         let mut tables = MetalBuffer::uninit(s.context(), len as usize)?;
-        let grid = Grid::groups(groups.len() as u32, BLOCK);
-        let (jobs, groups) = (
-            MetalBuffer::from_host(s, &jobs)?,
-            MetalBuffer::from_host(s, &groups)?,
-        );
+        let mut table = JobTable::default();
+        let dispatch = table.dispatch(jobs);
+        let table = table.upload(s)?;
+        let (grid, (jobs, starts)) = (dispatch.grid(BLOCK), table.of(&dispatch));
         let xi = MetalBuffer::from_host(s, xi)?;
         let vars = first.keys().max().copied().unwrap_or(0) as u64;
-        // SAFETY: `groups` has a share of a job for each threadgroup; the tables of the jobs lie one after
-        // the other in `tables`, which has `len` entries; job j of size n reads coordinates j to n of `xi`,
+        // SAFETY: each threadgroup has a share of one of `jobs`; the tables of the jobs lie one after the
+        // other in `tables`, which has `len` entries; job j of size n reads coordinates j to n of `xi`,
         // and every size has that many.
         unsafe {
             kernels::constraint_eq_tables(
                 s,
                 grid,
-                &jobs,
-                &groups,
+                jobs,
+                starts,
                 &xi,
                 &mut tables,
                 &BLOCK,

@@ -20,6 +20,7 @@ const LOG_READ: usize = 6;
 /// `out[t][z] = sum_x T[x] input[offsets[t] + x * 2^keep + z]`, summed on the device down to tables of
 /// at most `2^max(6, keep)` elements and then on the host.
 pub(crate) struct Contraction {
+    passes: Vec<Pass>,
     summed: Option<MetalBuffer<EF>>,
     offsets: Vec<usize>,
     log_len: usize,
@@ -27,63 +28,93 @@ pub(crate) struct Contraction {
     rest: Vec<BitWeight>,
 }
 
+/// Some of the highest index bits, which one dispatch sums over.
+struct Pass {
+    /// Where their weights begin.
+    weights: usize,
+    bits: usize,
+    /// Of the tables that are left.
+    log_len: usize,
+}
+
 impl Contraction {
-    /// Encodes the device part: `ceil((log_len - 6) / 5)` dispatches. The tables (at most three) start
-    /// at `offsets` and have `2^(keep + bits.len())` elements each; `bits` are the factors from index
+    /// Plans it; the device's weights are added to `weights`, which several contractions may share. The tables (at most
+    /// three) start at `offsets` and have `2^(keep + bits.len())` elements each; `bits` are the factors from index
     /// bit `keep` upwards.
-    pub fn encode(
-        s: &CommandStream,
-        input: &MetalSlice<'_, EF>,
-        offsets: &[usize],
-        keep: usize,
-        bits: &[BitWeight],
-    ) -> Result<Self, MetalProverError> {
+    pub fn new(offsets: &[usize], keep: usize, bits: &[BitWeight], weights: &mut Vec<EF>) -> Self {
         let mut rest = bits.to_vec();
-        let mut weights = Vec::new();
         let mut passes = Vec::new();
         while !rest.is_empty() && keep + rest.len() > LOG_READ {
             let take = BITS_PER_PASS
                 .min(rest.len())
                 .min(keep + rest.len() - LOG_READ);
             let high = rest.split_off(rest.len() - take);
-            passes.push((weights.len(), take, keep + rest.len()));
+            passes.push(Pass {
+                weights: weights.len(),
+                bits: take,
+                log_len: keep + rest.len(),
+            });
             weights.extend(tensor::expand(&high, EF::ONE));
         }
-        let mut contraction = Self {
+        Self {
+            passes,
             summed: None,
             offsets: offsets.to_vec(),
             log_len: keep + bits.len(),
             keep,
             rest,
-        };
-        if passes.is_empty() {
-            return Ok(contraction);
         }
-        let weights = MetalBuffer::from_host(s, &weights)?;
-        for (first, take, log_len) in passes {
-            let mut params = OpeningsContractParams {
-                offsets: [0; 3],
-                tables: offsets.len() as u32,
-                terms: 1 << take,
-                len: 1 << log_len,
-                weights: first as u32,
-            };
-            for (to, &from) in params.offsets.iter_mut().zip(&contraction.offsets) {
-                *to = from as u64;
-            }
-            let mut out = MetalBuffer::uninit(s.context(), offsets.len() << log_len)?;
-            let grid = Grid::threads(1 << log_len);
-            match &contraction.summed {
-                Some(summed) => {
-                    kernels::openings_contract(s, grid, summed, &weights, &mut out, &params)?
-                }
-                None => kernels::openings_contract(s, grid, input, &weights, &mut out, &params)?,
-            }
-            contraction.offsets = (0..offsets.len()).map(|t| t << log_len).collect();
-            contraction.log_len = log_len;
-            contraction.summed = Some(out);
+    }
+
+    /// Plans and encodes one with weights of its own.
+    pub fn encoded(
+        s: &CommandStream,
+        input: &MetalSlice<'_, EF>,
+        offsets: &[usize],
+        keep: usize,
+        bits: &[BitWeight],
+    ) -> Result<Self, MetalProverError> {
+        let mut weights = Vec::new();
+        let mut contraction = Self::new(offsets, keep, bits, &mut weights);
+        if !weights.is_empty() {
+            let weights = MetalBuffer::from_host(s, &weights)?;
+            contraction.encode(s, input, &weights)?;
         }
         Ok(contraction)
+    }
+
+    /// Encodes the device part: `ceil((log_len - 6) / 5)` dispatches. `weights` are those that [`Self::new`] added to.
+    pub fn encode(
+        &mut self,
+        s: &CommandStream,
+        input: &MetalSlice<'_, EF>,
+        weights: &MetalBuffer<EF>,
+    ) -> Result<(), MetalProverError> {
+        for pass in &self.passes {
+            let tables = self.offsets.len();
+            let mut params = OpeningsContractParams {
+                offsets: [0; 3],
+                tables: tables as u32,
+                terms: 1 << pass.bits,
+                len: 1 << pass.log_len,
+                weights: pass.weights as u32,
+            };
+            for (to, &from) in params.offsets.iter_mut().zip(&self.offsets) {
+                *to = from as u64;
+            }
+            let mut out = MetalBuffer::uninit(s.context(), tables << pass.log_len)?;
+            let grid = Grid::threads(1 << pass.log_len);
+            match &self.summed {
+                Some(summed) => {
+                    kernels::openings_contract(s, grid, summed, weights, &mut out, &params)?
+                }
+                None => kernels::openings_contract(s, grid, input, weights, &mut out, &params)?,
+            }
+            self.offsets = (0..tables).map(|t| t << pass.log_len).collect();
+            self.log_len = pass.log_len;
+            self.summed = Some(out);
+        }
+        Ok(())
     }
 
     /// What to read back: one slice for each table. `input` is the slice given to [`Self::encode`].

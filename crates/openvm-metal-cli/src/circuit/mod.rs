@@ -176,7 +176,7 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
 }
 
 /// Device time of each stage and kernel, if it was measured.
-fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<ProfileTable>> {
+pub fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<ProfileTable>> {
     let stream = engine.device().stream()?;
     let profile = stream.context().profile()?;
     Ok((!profile.rows.is_empty()).then_some(profile))

@@ -123,7 +123,13 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC>>(
         let u_round = transcript.sample_ext();
         for (height, sum) in claims.heights.iter().zip(&mut sums) {
             if round <= height.n_lift() {
-                sum.fold(s, r[round], u_round)?;
+                sum.bind(r[round], u_round);
+            }
+        }
+        if sums.iter().any(HeightSum::is_on_device) {
+            let weights = MetalBuffer::from_host(s, &[EF::ONE - u_round, u_round])?;
+            for sum in &mut sums {
+                sum.fold_on_device(s, &weights)?;
             }
         }
         blocks.fold(u_round);
@@ -162,12 +168,18 @@ fn univariate_round(
     r: &[EF],
 ) -> Result<(Vec<EF>, HostTables), MetalProverError> {
     let arena = batched.arena.as_slice();
-    let mut contractions = Vec::new();
+    let (mut contractions, mut weights) = (Vec::new(), Vec::new());
     for (height, table) in heights.iter().zip(&batched.tables).take(host_from) {
         let at = table.offset;
         let offsets = [at, at + table.rows, at + table.rows + (1 << l_skip)];
         let bits = tensor::eq_bits(&r[1..1 + height.n_lift()]);
-        contractions.push(Contraction::encode(s, &arena, &offsets, l_skip, &bits)?);
+        contractions.push(Contraction::new(&offsets, l_skip, &bits, &mut weights));
+    }
+    if !weights.is_empty() {
+        let weights = MetalBuffer::from_host(s, &weights)?;
+        for contraction in &mut contractions {
+            contraction.encode(s, &arena, &weights)?;
+        }
     }
     let mut slices: Vec<MetalSlice<'_, EF>> =
         contractions.iter().flat_map(|c| c.slices(arena)).collect();
@@ -220,9 +232,17 @@ fn mle_round(
     host_log_rows: usize,
 ) -> Result<[EF; 2], MetalProverError> {
     let bound = joined.encode(s, heights, round - 1, u)?;
+    let mut weights = Vec::new();
     for (height, sum) in heights.iter().zip(sums.iter_mut()) {
         if round <= height.n_lift() {
-            sum.encode(s, &r[round..1 + height.n_lift()], host_log_rows)?;
+            let r = &r[round..1 + height.n_lift()];
+            sum.plan(r, host_log_rows, &mut weights);
+        }
+    }
+    if !weights.is_empty() {
+        let weights = MetalBuffer::from_host(s, &weights)?;
+        for sum in sums.iter_mut() {
+            sum.encode(s, &weights)?;
         }
     }
     let mut slices = Vec::new();

@@ -102,35 +102,37 @@ impl HeightSum {
         self.factors.bound()
     }
 
-    /// Encodes the sums of a round, or decides to read the tables (at most `2^host_log` rows each).
-    /// `r` are the coordinates of the variables that are left.
+    /// Plans the sums of a round, whose weights are added to `weights`, or decides to read the tables (at most
+    /// `2^host_log` rows each). `r` are the coordinates of the variables that are left.
+    pub fn plan(&mut self, r: &[EF], host_log: usize, weights: &mut Vec<EF>) {
+        if matches!(self.table, Table::Host(..)) {
+            return;
+        }
+        if self.vars <= host_log {
+            self.pending = Pending::Tables;
+            return;
+        }
+        let len = 1 << self.vars;
+        let bits = tensor::eq_bits(&r[1..]);
+        let sums = Contraction::new(&[0, len, len + 2], 1, &bits, weights);
+        self.pending = Pending::Sums(sums);
+    }
+
+    /// Encodes what was planned.
     pub fn encode(
         &mut self,
         s: &CommandStream,
-        r: &[EF],
-        host_log: usize,
+        weights: &MetalBuffer<EF>,
     ) -> Result<(), MetalProverError> {
-        let Table::Device(buffer) = &self.table else {
-            return Ok(());
-        };
-        if self.vars <= host_log {
-            self.pending = Pending::Tables;
-            return Ok(());
+        match (&self.table, &mut self.pending) {
+            (Table::Device(buffer), Pending::Sums(sums)) => {
+                sums.encode(s, &buffer.as_slice(), weights)
+            }
+            _ => Ok(()),
         }
-        let len = 1 << self.vars;
-        let offsets = [0, len, len + 2];
-        let bits = tensor::eq_bits(&r[1..]);
-        self.pending = Pending::Sums(Contraction::encode(
-            s,
-            &buffer.as_slice(),
-            &offsets,
-            1,
-            &bits,
-        )?);
-        Ok(())
     }
 
-    /// What [`Self::encode`] wants read back.
+    /// What [`Self::plan`] wants read back.
     pub fn slices(&self) -> Vec<MetalSlice<'_, EF>> {
         match (&self.table, &self.pending) {
             (Table::Device(buffer), Pending::Tables) => {
@@ -143,7 +145,7 @@ impl HeightSum {
     }
 
     /// The height's share of the round polynomial at 1 and 2, from what was read. `r` as in
-    /// [`Self::encode`].
+    /// [`Self::plan`].
     pub fn round_evals(&mut self, s: &CommandStream, r: &[EF], read: Vec<Vec<EF>>) -> [EF; 2] {
         let sums = match std::mem::replace(&mut self.pending, Pending::None) {
             Pending::Sums(sums) => sums.finish(&read),
@@ -172,24 +174,32 @@ impl HeightSum {
         evals
     }
 
-    /// Binds the lowest variable. The tables are not folded when no variable would be left: the columns
-    /// are opened one by one from then on.
-    pub fn fold(&mut self, s: &CommandStream, r: EF, u: EF) -> Result<(), MetalProverError> {
+    /// Binds the lowest variable to `u`; tables on the device are left to [`Self::fold_on_device`]. There are none when
+    /// no variable is left: the columns are opened one by one from then on.
+    pub fn bind(&mut self, r: EF, u: EF) {
         self.factors.fold(r, u);
         self.vars -= 1;
         if self.vars == 0 {
             self.table = Table::Host(Vec::new(), Vec::new());
-            return Ok(());
+        } else if let Table::Host(g0, g1) = &mut self.table {
+            *g0 = tensor::interpolate_pairs(g0, u);
+            *g1 = tensor::interpolate_pairs(g1, u);
         }
-        match &mut self.table {
-            Table::Host(g0, g1) => {
-                *g0 = tensor::interpolate_pairs(g0, u);
-                *g1 = tensor::interpolate_pairs(g1, u);
-            }
-            Table::Device(buffer) => {
-                let weights = MetalBuffer::from_host(s, &[EF::ONE - u, u])?;
-                *buffer = fold_table(s, &buffer.slice(0..4 << self.vars), 1, &weights, self.vars)?;
-            }
+    }
+
+    /// Whether the tables are on the device.
+    pub fn is_on_device(&self) -> bool {
+        matches!(self.table, Table::Device(_))
+    }
+
+    /// Folds the tables by the variable that was bound last to `u`; `weights`: `1 - u`, `u`.
+    pub fn fold_on_device(
+        &mut self,
+        s: &CommandStream,
+        weights: &MetalBuffer<EF>,
+    ) -> Result<(), MetalProverError> {
+        if let Table::Device(buffer) = &mut self.table {
+            *buffer = fold_table(s, &buffer.slice(0..4 << self.vars), 1, weights, self.vars)?;
         }
         Ok(())
     }

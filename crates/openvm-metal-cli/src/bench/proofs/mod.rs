@@ -193,17 +193,16 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
         log_stacked: args.log_stacked,
         warmup: args.warmup,
         cases: Vec::with_capacity(cases.len()),
+        profile: None,
     };
-    for case in cases {
+    let num_cases = cases.len();
+    for (i, case) in cases.into_iter().enumerate() {
         interrupt::check()?;
-        if !args.json {
-            eprintln!("{benchmark}, {}", case.name);
-        }
         let mut params = app_params_with_100_bits_security(args.log_stacked.into());
         if let Some(degree) = case.max_constraint_degree {
             params.max_constraint_degree = degree.max(params.max_constraint_degree);
         }
-        results.cases.push(match args.engine {
+        let result = match args.engine {
             EngineName::Metal => {
                 let engine = BabyBearPoseidon2MetalEngine::try_new(params, args.device.device()?)?;
                 results.device = engine.device().stream()?.context().info().to_string();
@@ -214,7 +213,9 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
                         device_pk.get_or_insert_with(|| engine.device().transport_pk_to_device(pk));
                     circuit::metal(engine, pk, circuit)
                 };
-                measure(&engine, &case, args, once)?
+                let result = measure(&engine, &case, args, once)?;
+                results.profile = circuit::device_times(&engine)?;
+                result
             }
             EngineName::Cpu => {
                 let engine = BabyBearPoseidon2CpuEngine::<DuplexSponge>::new(params);
@@ -227,7 +228,14 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
                     |engine: &_, pk: &_, circuit: &_| published("reference", engine, pk, circuit);
                 measure(&engine, &case, args, once)?
             }
-        });
+        };
+        eprintln!(
+            "{benchmark}, {} ({} of {num_cases}): {:.1} ms",
+            case.name,
+            i + 1,
+            result.median_ms()
+        );
+        results.cases.push(result);
     }
     print(&results, args.json)
 }
@@ -326,5 +334,6 @@ fn print(results: &ProofResults, json: bool) -> Result<()> {
         results.warmup
     ))?;
     table::line(rows)?;
-    table::line(format!("sum of medians {:.1} ms", results.total_ms()))
+    table::line(format!("sum of medians {:.1} ms", results.total_ms()))?;
+    results.profile.as_ref().map_or(Ok(()), table::line)
 }

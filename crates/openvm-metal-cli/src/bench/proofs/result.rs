@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use openvm_metal_common::{StageCounters, StreamCounters};
+use openvm_metal_common::{ProfileTable, StageCounters, StreamCounters};
 use serde::{Deserialize, Serialize};
 
 use super::spans::SpanTimes;
@@ -25,6 +25,9 @@ pub struct ProofResults {
     /// Proofs of each case that were made first and do not count.
     pub warmup: usize,
     pub cases: Vec<CaseResult>,
+    /// Device time by stage and kernel of all proofs, warm-ups too, under `OPENVM_METAL_PROFILE=1`; not read back.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileTable>,
 }
 
 /// Results of one case. Every proof was accepted by the verifier.

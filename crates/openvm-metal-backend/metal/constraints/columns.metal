@@ -8,7 +8,7 @@
 /// Given: points, cosets.
 /// Cost: points * (1 + cosets) * (params.l_skip + 1) / 2 << params.l_skip products,
 /// 4 * points * (1 + cosets) << params.l_skip bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -50,7 +50,7 @@ kernel void constraint_extend(
 /// One thread copies one cell of a column, cyclically beyond the height.
 /// Given: points.
 /// Cost: 0 products, 8 * points bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -87,7 +87,7 @@ kernel void constraint_gather(
 /// pairs to fold next are half the rows apart.
 /// Given: points.
 /// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],

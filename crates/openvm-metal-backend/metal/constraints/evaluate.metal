@@ -7,8 +7,8 @@
 /// what decoding takes, an instruction is worth 4 products.
 /// Given: steps.
 /// Cost: 4 * steps products, 4 * steps bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
-/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -33,8 +33,8 @@ kernel void constraint_eval_base(
 /// The same where every job has one accumulator: it needs fewer registers, so more threads run on Apple GPUs.
 /// Given: steps.
 /// Cost: 4 * steps products, 4 * steps bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
-/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -59,8 +59,8 @@ kernel void constraint_eval_base_single(
 /// As `constraint_eval_base` over extension-field variables, each on the line through two rows of the folded traces.
 /// Given: steps.
 /// Cost: steps ext products, 32 * steps bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
-/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -85,8 +85,8 @@ kernel void constraint_eval_ext(
 /// As `constraint_eval_base_single` over extension-field variables.
 /// Given: steps.
 /// Cost: steps ext products, 32 * steps bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
-/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext_single(
     device const ConstraintEvalJob* jobs [[buffer(0)]],
@@ -112,8 +112,8 @@ kernel void constraint_eval_ext_single(
 /// denominator (16 bytes, with alpha) of each interaction in the job's range to its place in the leaves.
 /// Given: steps.
 /// Cost: 4 * steps products, 8 * steps bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; programs, their uniforms, coefficients, registers, spills and
-/// variables lie in their buffers, and so do the results. `steps` counts instructions times points.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_leaves(
     device const ConstraintEvalJob* jobs [[buffer(0)]],

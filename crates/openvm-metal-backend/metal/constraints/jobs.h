@@ -1,12 +1,12 @@
 #pragma once
-// The jobs of a dispatch: each has some threadgroups, which follow one another.
+// The jobs of a dispatch: its threadgroups are shared out to them, in order; a job may have none.
 #include "params.h"
 
 // Threadgroups between two entries of the table of starts, as a logarithm; Rust twin: src/constraints/jobs.rs.
 constant constexpr uint CONSTRAINT_LOG_STRETCH = 4u;
 
-/// The job of threadgroup `group`. `starts[k]` is that of threadgroup k << CONSTRAINT_LOG_STRETCH. Behind the last job stands
-/// one that begins where the threadgroups end.
+/// Which of `jobs` has threadgroup `group`. `starts[k]` is the job of threadgroup k << CONSTRAINT_LOG_STRETCH: the search begins
+/// there. It ends inside `jobs`, because behind the last job stands one more, whose first threadgroup is the number of all.
 template <typename J>
 inline uint constraint_job(device const J* jobs, device const uint* starts, uint group) {
     uint j = starts[group >> CONSTRAINT_LOG_STRETCH];

@@ -7,7 +7,7 @@
 /// Given: points.
 /// Cost: 2 * points << params.l_skip products, points ext products, 4 * points << params.l_skip bytes per launch.
 /// Requires: threads_per_group <= 256.
-/// Safety: the threadgroups are those of `jobs`; each column lies in one of `source0` to `source7`, its weights in `eq`, its
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, its weights in `eq`, its
 /// results in `out`; `weights` has 2^l_skip entries. `points` counts the values of x in all columns.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(

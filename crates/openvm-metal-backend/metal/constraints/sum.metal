@@ -5,8 +5,8 @@
 /// (vars - 1 - k) if reversed.
 /// Given: entries, vars.
 /// Cost: entries * vars ext products, 16 * entries bytes per launch.
-/// Safety: the threadgroups are those of `jobs`, whose coordinates lie in `xi` and tables in `tables`. `entries`
-/// counts the entries of all tables, of at most `vars` coordinates.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); the jobs' coordinates lie in `xi`,
+/// their tables in `tables`. `entries` counts the entries of all tables, of at most `vars` coordinates.
 kernel void constraint_eq_tables(
     device const ConstraintEqJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -84,7 +84,8 @@ kernel void constraint_sum(
 /// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i).
 /// Given: rows.
 /// Cost: rows ext products, 48 * rows bytes per launch.
-/// Safety: the threadgroups are those of `jobs`, whose columns lie in `arena`. `rows` counts the threads of the jobs.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); the jobs' columns lie in `arena`.
+/// `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
     device const ConstraintFoldJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

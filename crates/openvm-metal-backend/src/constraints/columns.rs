@@ -107,9 +107,10 @@ impl ColumnPlan {
                 unused: 0,
             };
             let sources = plan.sources.group(dispatch.group);
-            // SAFETY: each threadgroup has a share of one of `jobs`. The entries of the column table lie
-            // in the sources of their group, `height_mask` keeps rows inside a column, and the layout that
-            // made the jobs gave their results room in `arena`; the tables are those of `l_skip`.
+            // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
+            // The entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
+            // column, and the layout that made the jobs gave their results room in `arena`; the tables are those of
+            // `l_skip`.
             let launched = unsafe {
                 match kernel {
                     ColumnKernel::Extend(tables) => kernels::constraint_extend(

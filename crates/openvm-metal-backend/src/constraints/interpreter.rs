@@ -228,9 +228,10 @@ impl Interpreter {
                 )
             };
         }
-        // SAFETY: each threadgroup has a share of one of the jobs. A program's operands lie below the
-        // registers and spills of its pass, for which there is room at every point, and in the uniforms,
-        // coefficients and arena columns that it was encoded for; the plan of the jobs gave their results room.
+        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
+        // A program's operands lie below the registers and spills of its pass, for which there is room at every point,
+        // and in the uniforms, coefficients and arena columns that it was encoded for; the plan of the jobs gave their
+        // results room.
         unsafe {
             match (plan.field, l.single) {
                 (EvalField::Base, true) => launch!(constraint_eval_base_single),

@@ -1,4 +1,4 @@
-//! Tables of jobs: each job of a dispatch has some of its threadgroups, which follow one another.
+//! Tables of jobs. The threadgroups of a dispatch are shared out to its jobs, in order; a job may have none.
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ jobs!(
 );
 
 /// Where the jobs of a dispatch lie in the tables of all dispatches.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct DispatchJobs {
     jobs: Range<usize>,
     starts: Range<usize>,
@@ -56,13 +56,18 @@ pub struct JobTable<J> {
 
 impl<J: Job> JobTable<J> {
     /// Adds a dispatch: its jobs, each with the number of its threadgroups.
+    ///
+    /// # Panics
+    /// If a dispatch has 2^32 threadgroups or more.
     pub fn dispatch(&mut self, jobs: impl IntoIterator<Item = (J, u32)>) -> DispatchJobs {
         let (first_job, first_start) = (self.jobs.len(), self.starts.len());
         let mut groups = 0u32;
         for (index, (mut job, count)) in (0u32..).zip(jobs) {
             job.set_first_group(groups);
             self.jobs.push(job);
-            groups += count;
+            groups = groups
+                .checked_add(count)
+                .expect("fewer than 2^32 threadgroups");
             let known = self.starts.len() - first_start;
             let stretches = (groups as usize).div_ceil(STRETCH);
             self.starts
@@ -136,14 +141,27 @@ mod tests {
             let jobs = &table.jobs[dispatch.jobs.clone()];
             let starts = &table.starts[dispatch.starts.clone()];
             assert_eq!(dispatch.groups, counts.iter().sum::<u32>());
-            assert_eq!(starts.len(), (dispatch.groups as usize).div_ceil(STRETCH));
-            let expected = counts
+            let owners: Vec<usize> = counts
                 .iter()
                 .enumerate()
-                .flat_map(|(job, &count)| std::iter::repeat_n(job, count as usize));
-            for (group, job) in (0..).zip(expected) {
+                .flat_map(|(job, &count)| std::iter::repeat_n(job, count as usize))
+                .collect();
+            let known: Vec<u32> = owners
+                .iter()
+                .step_by(STRETCH)
+                .map(|&job| job as u32)
+                .collect();
+            assert_eq!(starts, known, "{counts:?}");
+            for (group, &job) in (0..).zip(&owners) {
                 assert_eq!(job_of(jobs, starts, group), job, "{counts:?}, {group}");
             }
         }
+    }
+
+    #[test]
+    fn the_stretch_is_that_of_the_kernels() {
+        let header = include_str!("../../metal/constraints/jobs.h");
+        let constant = format!("CONSTRAINT_LOG_STRETCH = {}u;", STRETCH.ilog2());
+        assert!(header.contains(&constant), "{constant}");
     }
 }

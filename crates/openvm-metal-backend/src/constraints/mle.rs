@@ -262,7 +262,8 @@ impl MleRounds {
             unused: [0; 3],
         };
         let (jobs, starts) = self.fold_jobs.of(jobs);
-        // SAFETY: each threadgroup has a share of one of `jobs`, which fold rows of the arena.
+        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
+        // The jobs' columns are the `folded_columns` from `fold_base` on, for which `fold_words` made room in the arena.
         unsafe {
             kernels::constraint_fold_mle(s, grid, jobs, starts, &mut self.arena, &params, *rows)?;
         }

@@ -117,9 +117,9 @@ pub fn next_openings(
         let (jobs, starts) = table.of(&dispatch);
         let count = dispatch.groups as usize;
         let results = out.slice_mut(first..first + count);
-        // SAFETY: each threadgroup has one of `jobs` and writes to its place in `results`; the entries of the
-        // column table lie in the sources of their group, `height_mask` keeps rows inside a column, and level 0
-        // of `eq` has a weight for each of its x.
+        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job. It
+        // writes to its place in `results`; the entries of the column table lie in the sources of their group,
+        // `height_mask` keeps rows inside a column, and level 0 of `eq` has a weight for each of its x.
         let launched = unsafe {
             kernels::constraint_open_next(
                 s,

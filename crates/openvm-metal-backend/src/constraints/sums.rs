@@ -65,9 +65,9 @@ impl EqTables {
         let (grid, (jobs, starts)) = (dispatch.grid(BLOCK), table.of(&dispatch));
         let xi = MetalBuffer::from_host(s, xi)?;
         let vars = first.keys().max().copied().unwrap_or(0) as u64;
-        // SAFETY: each threadgroup has a share of one of `jobs`; the tables of the jobs lie one after the
-        // other in `tables`, which has `len` entries; job j of size n reads coordinates j to n of `xi`,
-        // and every size has that many.
+        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
+        // The tables of the jobs lie one after the other in `tables`, which has `len` entries; job j of size n reads
+        // coordinates j to n of `xi`, and every size has that many.
         unsafe {
             kernels::constraint_eq_tables(
                 s,

@@ -38,9 +38,9 @@ struct Pass {
 }
 
 impl Contraction {
-    /// Plans it; the device's weights are added to `weights`, which several contractions may share. The tables (at most
-    /// three) start at `offsets` and have `2^(keep + bits.len())` elements each; `bits` are the factors from index
-    /// bit `keep` upwards.
+    /// Plans the sums; nothing is launched. The weights that the device needs are added to `weights`, which several
+    /// contractions may share and which [`Self::encode`] is given, once. The tables (at most three) start at `offsets` and
+    /// have `2^(keep + bits.len())` elements each; `bits` are the factors from index bit `keep` upwards.
     pub fn new(offsets: &[usize], keep: usize, bits: &[BitWeight], weights: &mut Vec<EF>) -> Self {
         let mut rest = bits.to_vec();
         let mut passes = Vec::new();
@@ -67,7 +67,7 @@ impl Contraction {
     }
 
     /// Plans and encodes one with weights of its own.
-    pub fn encoded(
+    pub fn encode_alone(
         s: &CommandStream,
         input: &MetalSlice<'_, EF>,
         offsets: &[usize],

@@ -126,6 +126,7 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC>>(
                 sum.bind(r[round], u_round);
             }
         }
+        // Tables on the device belong to heights with variables left, which were all bound just now.
         if sums.iter().any(HeightSum::is_on_device) {
             let weights = MetalBuffer::from_host(s, &[EF::ONE - u_round, u_round])?;
             for sum in &mut sums {

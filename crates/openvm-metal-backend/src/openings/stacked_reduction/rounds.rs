@@ -192,7 +192,7 @@ impl HeightSum {
         matches!(self.table, Table::Device(_))
     }
 
-    /// Folds the tables by the variable that was bound last to `u`; `weights`: `1 - u`, `u`.
+    /// Folds the tables on the device, if any, after [`Self::bind`], once for each call of it; `weights`: `1 - u`, `u`.
     pub fn fold_on_device(
         &mut self,
         s: &CommandStream,

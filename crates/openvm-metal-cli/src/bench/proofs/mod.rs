@@ -198,6 +198,7 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
     let num_cases = cases.len();
     for (i, case) in cases.into_iter().enumerate() {
         interrupt::check()?;
+        eprintln!("{benchmark}, {} ({} of {num_cases})", case.name, i + 1);
         let mut params = app_params_with_100_bits_security(args.log_stacked.into());
         if let Some(degree) = case.max_constraint_degree {
             params.max_constraint_degree = degree.max(params.max_constraint_degree);
@@ -230,9 +231,8 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
             }
         };
         eprintln!(
-            "{benchmark}, {} ({} of {num_cases}): {:.1} ms",
+            "{benchmark}, {}: median {:.1} ms",
             case.name,
-            i + 1,
             result.median_ms()
         );
         results.cases.push(result);

@@ -17,8 +17,8 @@ use crate::{
 pub struct AirDataMetal {
     programs: AirPrograms,
     code: Vec<ConstraintInstruction>,
-    /// Kernels of zerocheck and LogUp, where the device has any.
-    kernels: [Option<ProgramKernels>; 2],
+    /// Kernels of each sum, where the device has any.
+    kernels: Vec<Option<ProgramKernels>>,
 }
 
 impl AirDataMetal {
@@ -32,8 +32,8 @@ impl AirDataMetal {
 
     /// Encodes compiled programs.
     pub fn from_programs(programs: AirPrograms) -> Self {
-        let code = [&programs.zerocheck, &programs.logup, &programs.leaves]
-            .into_iter()
+        let code = programs
+            .all()
             .flat_map(|program: &Program| &program.code)
             .map(|instruction: &Instruction| {
                 let [head, a, b, c] = instruction.encode();
@@ -41,9 +41,9 @@ impl AirDataMetal {
             })
             .collect();
         Self {
+            kernels: vec![None; programs.sums.len()],
             programs,
             code,
-            kernels: [None, None],
         }
     }
 
@@ -53,18 +53,16 @@ impl AirDataMetal {
     }
 
     /// Kernels that are compiled, or on their way.
-    pub(super) fn kernels(&self) -> &[Option<ProgramKernels>; 2] {
+    pub(super) fn kernels(&self) -> &[Option<ProgramKernels>] {
         &self.kernels
     }
 
-    /// What the kernels' sections take.
-    pub(crate) fn planned_sections(&self) -> [PlannedSections; 2] {
-        let rules = self.programs.rules();
-        [0, 1].map(|k| {
-            let kernels = self.kernels[k].as_ref();
-            kernels.map_or_else(PlannedSections::default, |kernels| {
-                kernels.planned(rules[k])
-            })
+    /// What the sections of each sum's kernels take.
+    pub(crate) fn planned_sections(&self) -> impl Iterator<Item = PlannedSections> + '_ {
+        let kernels = self.kernels.iter().zip(self.programs.rules());
+        kernels.map(|(kernels, rules)| {
+            let planned = kernels.as_ref().map(|kernels| kernels.planned(rules));
+            planned.unwrap_or_default()
         })
     }
 
@@ -76,11 +74,11 @@ impl AirDataMetal {
             .flat_map(ProgramKernels::units)
     }
 
-    pub(crate) fn set_kernels(&mut self, kernels: [Option<ProgramKernels>; 2]) {
+    pub(crate) fn set_kernels(&mut self, kernels: Vec<Option<ProgramKernels>>) {
         self.kernels = kernels;
     }
 
-    /// The encoded programs: zerocheck, LogUp, leaves.
+    /// The encoded programs: the sums', then the leaves'.
     pub(super) fn code(&self) -> &[ConstraintInstruction] {
         &self.code
     }
@@ -88,11 +86,8 @@ impl AirDataMetal {
     /// Words of temporaries per row and coset that round 0 of the zerocheck needs: the extended
     /// variables, spilled values and the result.
     pub fn eval_buffer_size(&self) -> usize {
-        let spills = self
-            .programs
-            .zerocheck
-            .spills
-            .max(self.programs.logup.spills) as usize;
+        let sums = self.programs.sums.iter();
+        let spills = sums.map(|sum| sum.program.spills).max().unwrap_or(0) as usize;
         self.programs.variables.len() + spills + 4
     }
 }

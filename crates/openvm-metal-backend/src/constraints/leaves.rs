@@ -8,7 +8,7 @@ use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
     generated::SectionTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
-    plan::{Plan, ProgramKind},
+    plan::{Plan, ProgramId},
 };
 use crate::{
     error::MetalProverError,
@@ -74,17 +74,17 @@ pub fn interaction_leaves(
             }
             let first_row = chunk << log_chunk;
             let rows = 1u32 << log_chunk;
-            columns.push(
-                &trace.logup_set,
-                ConstraintColumnJob {
-                    dst: used,
-                    log_points: log_chunk as u32,
-                    first_point: first_row as u32,
-                    height_mask: (1u32 << trace.log_height) - 1,
-                    column_stride: rows,
-                    ..Default::default()
-                },
-            );
+            let copied = ConstraintColumnJob {
+                dst: used,
+                log_points: log_chunk as u32,
+                first_point: first_row as u32,
+                height_mask: (1u32 << trace.log_height) - 1,
+                column_stride: rows,
+                ..Default::default()
+            };
+            for set in &trace.logup_sets {
+                columns.push(&set.columns, copied);
+            }
             let job = ConstraintEvalJob {
                 arena: used,
                 partials: first_row,
@@ -96,8 +96,8 @@ pub fn interaction_leaves(
             };
             evals
                 .jobs
-                .extend(plan.jobs(t, ProgramKind::Leaves, plan.sections(1 << log_rows), job));
-            evals.resources = evals.resources.max(plan.resources(t, ProgramKind::Leaves));
+                .extend(plan.jobs(t, ProgramId::Leaves, plan.sections(1 << log_rows), job));
+            evals.resources = evals.resources.max(plan.resources(t, ProgramId::Leaves));
             used += words;
             arena_words = arena_words.max(used);
         }

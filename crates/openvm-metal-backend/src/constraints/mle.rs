@@ -7,13 +7,13 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
-    evaluations::Evaluations,
+    evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan},
     jobs::{DeviceJobs, DispatchJobs, JobTable},
     next_openings::NextOpenings,
     pass::PassBuilder,
-    plan::{Plan, ProgramKind},
+    plan::Plan,
     sums::{EqTables, SumPlan, Sums},
     trace_plan::{Opening, TracePlan},
     weights::FirstCoefficient,
@@ -31,17 +31,6 @@ use crate::{
 /// Threads of a threadgroup.
 const BLOCK: u32 = 256;
 
-/// The sums of one trace in one round, each at `X = 1..=degree`, or a single value without weight for a
-/// trace whose last variable was folded in the round before; empty afterwards.
-#[derive(Clone, Debug, Default)]
-pub struct RoundSums {
-    pub zerocheck: Vec<EF>,
-    /// Before the norm factor.
-    pub numerator: Vec<EF>,
-    /// Without the constant terms.
-    pub denominator: Vec<EF>,
-}
-
 /// The fold of one round.
 struct Fold {
     jobs: DispatchJobs,
@@ -49,8 +38,8 @@ struct Fold {
     rows: u64,
 }
 
-/// Slots of a trace in one round: zerocheck, numerators, denominators.
-type Slots = [Range<usize>; 3];
+/// Slots of a sum in one round, for each accumulator.
+type Slots = [Range<usize>; 2];
 
 /// The extension-field arena of all traces and the uploaded jobs of all rounds.
 ///
@@ -61,8 +50,8 @@ pub struct MleRounds {
     partials: MetalBuffer<F>,
     evals: EvalPlan,
     sums: Sums,
-    /// Per round and trace.
-    slots: Vec<Vec<Slots>>,
+    /// Of each sum, per round and trace.
+    slots: Vec<Vec<Vec<Slots>>>,
     folds: Vec<Fold>,
     fold_jobs: DeviceJobs<ConstraintFoldJob>,
 }
@@ -99,62 +88,45 @@ struct RoundPlan<'a> {
 }
 
 impl RoundPlan<'_> {
-    /// Evaluates a trace at `X = 1..=degree`, or at the end of its variables, or not any more.
-    fn add_trace(&mut self, t: usize, trace: &TracePlan, sums: &mut SumPlan) -> Slots {
-        let mut slots = [0..0, 0..0, 0..0];
+    /// Evaluates the sums of a trace at `X = 1..=degree`, each of its own degree, while the trace has variables.
+    fn add_trace(&mut self, t: usize, trace: &TracePlan, sums: &mut SumPlan) -> Vec<Slots> {
         let (n, round) = (trace.n_lift, self.round);
-        if n + 1 < round {
-            return slots;
+        if n < round {
+            return Vec::new();
         }
-        let (steps, weights) = match n >= round {
-            true => (
-                1..=self.plan.input.max_constraint_degree,
-                self.eq.level(n, round),
-            ),
-            false => (0..=0, self.eq.one(n)),
-        };
-        let points = 1u32 << n.saturating_sub(round);
-        for (kind, accumulators) in [(ProgramKind::Zerocheck, 1u32), (ProgramKind::Logup, 2)] {
-            if self.plan.program(t, kind).is_empty() {
-                continue;
-            }
-            let first = self.num_slots;
-            let count = steps.clone().count();
+        let weights = self.eq.level(n, round);
+        let points = 1u32 << (n - round);
+        let mut slots = Vec::new();
+        for (k, sum) in self.plan.sums(t).iter().enumerate() {
             let evaluations = Evaluations {
                 job: ConstraintEvalJob {
                     arena: trace.fold_base,
                     points,
                     column_stride: 1 << n,
-                    coefficients: match kind {
-                        ProgramKind::Zerocheck => self.first[t].zerocheck,
-                        _ => self.first[t].logup,
-                    },
-                    accumulators,
-                    step: *steps.start() as u32,
+                    coefficients: self.first[t].of(sum.kind),
+                    accumulators: sum.accumulators,
+                    step: 1,
                     half_rows: points,
                     ..Default::default()
                 },
-                count: count as u32,
+                count: sum.degree as u32,
                 arena_stride: 0,
                 step_stride: 1,
                 sections: self.sections,
             };
             // Kernels of rules over the extension field were slower: their values do not fit the registers.
-            let results = self.evals.evaluate(self.plan, t, kind, evaluations, None);
-            for k in 0..count {
-                for accumulator in 0..accumulators as usize {
-                    let sum = results.sum(k as u32, accumulator as u64, 0, points, weights);
-                    sums.push(first + accumulator * count + k, sum);
+            let results = self.evals.evaluate(self.plan, t, k, evaluations, None);
+            slots.push([0, 1].map(|accumulator| {
+                let first = self.num_slots;
+                if accumulator < sum.accumulators {
+                    self.num_slots += sum.degree;
+                    for x in 0..sum.degree as u32 {
+                        let of_x = results.sum(x, accumulator.into(), 0, points, weights);
+                        sums.push(first + x as usize, of_x);
+                    }
                 }
-            }
-            self.num_slots += count * accumulators as usize;
-            match kind {
-                ProgramKind::Zerocheck => slots[0] = first..self.num_slots,
-                _ => {
-                    slots[2] = first..first + count;
-                    slots[1] = first + count..self.num_slots;
-                }
-            }
+                first..self.num_slots
+            }));
         }
         slots
     }
@@ -193,7 +165,7 @@ impl MleRounds {
         let mut partial_words = 0u64;
         for round in 1..=n_max.unwrap_or(0) {
             let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
-            let left = plan.traces.iter().filter(|trace| trace.n_lift + 1 >= round);
+            let left = plan.traces.iter().filter(|trace| trace.n_lift >= round);
             let most_points = left.map(points_of).max().unwrap_or(1);
             let mut of_round = RoundPlan {
                 plan,
@@ -223,7 +195,8 @@ impl MleRounds {
         })
     }
 
-    /// Evaluates round `round` (from 1): two dispatches and a wait.
+    /// Evaluates round `round` (from 1): two dispatches and a wait. For each trace the values of its sums; none if its variables
+    /// are exhausted.
     pub fn evaluate(
         &mut self,
         s: &CommandStream,
@@ -231,25 +204,22 @@ impl MleRounds {
         eq: &EqTables,
         coefficients: &MetalBuffer<EF>,
         round: usize,
-    ) -> Result<Vec<RoundSums>, MetalProverError> {
+    ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
         let pass = round - 1;
         let (arena, partials) = (&self.arena, &mut self.partials);
         plan.interpreter
             .evaluate(s, &self.evals, pass, coefficients, arena, partials)?;
         self.sums.encode(s, pass, &self.partials, eq)?;
-        let used = self.slots[pass].iter().flatten();
+        let used = self.slots[pass].iter().flatten().flatten();
         let num_slots = used.map(|range| range.end).max().unwrap_or(0);
         let mut values = vec![EF::default(); num_slots];
         self.sums.read(s, pass..pass + 1, &mut values)?;
         let take = |range: &Range<usize>| values[range.clone()].to_vec();
-        Ok(self.slots[pass]
-            .iter()
-            .map(|[zerocheck, numerator, denominator]| RoundSums {
-                zerocheck: take(zerocheck),
-                numerator: take(numerator),
-                denominator: take(denominator),
-            })
-            .collect())
+        let of_trace = |slots: &Vec<Slots>| -> Vec<ProgramSums> {
+            let slots = slots.iter();
+            slots.map(|slots| slots.each_ref().map(take)).collect()
+        };
+        Ok(self.slots[pass].iter().map(of_trace).collect())
     }
 
     /// Folds by the challenge of round `round`: one dispatch, no wait.

@@ -4,7 +4,7 @@ use super::{
     evaluations::Evaluations,
     generated::SectionTables,
     interpreter::EvalPass,
-    plan::{Plan, ProgramKind},
+    plan::{Plan, ProgramId},
 };
 use crate::params::{ConstraintEvalJob, ConstraintSumJob};
 
@@ -25,13 +25,13 @@ pub struct Results {
 }
 
 impl PassBuilder {
-    /// Evaluates a program of trace `t`: by kernels of its rules if there are `tables` for them and they are ready, else
+    /// Evaluates sum `k` of trace `t`: by kernels of its rules if there are `tables` for them and they are ready, else
     /// by the interpreter.
     pub fn evaluate(
         &mut self,
         plan: &Plan<'_>,
         t: usize,
-        kind: ProgramKind,
+        k: usize,
         evaluations: Evaluations,
         tables: Option<&mut SectionTables>,
     ) -> Results {
@@ -42,25 +42,25 @@ impl PassBuilder {
             sections: 0,
             section_stride: 4 * job.accumulators * job.points,
         };
-        let rules =
-            tables.and_then(|tables| plan.rules(t, kind, self.partials, &evaluations, tables));
+        let rules = tables.and_then(|tables| plan.rules(t, k, self.partials, &evaluations, tables));
         if let Some((mut launches, sections)) = rules {
             self.evals.rules.append(&mut launches);
             results.sections = sections;
         } else {
-            for k in 0..count {
+            let id = ProgramId::Sum(k);
+            for number in 0..count {
                 let job = ConstraintEvalJob {
-                    arena: job.arena + u64::from(k) * evaluations.arena_stride,
-                    step: job.step + k * evaluations.step_stride,
-                    partials: self.partials + u64::from(k) * results.words(),
+                    arena: job.arena + u64::from(number) * evaluations.arena_stride,
+                    step: job.step + number * evaluations.step_stride,
+                    partials: self.partials + u64::from(number) * results.words(),
                     plane_stride: job.points,
                     ..job
                 };
-                let jobs = plan.jobs(t, kind, evaluations.sections, job);
+                let jobs = plan.jobs(t, id, evaluations.sections, job);
                 results.sections = jobs.len() as u32;
                 self.evals.jobs.extend(jobs);
             }
-            self.evals.resources = self.evals.resources.max(plan.resources(t, kind));
+            self.evals.resources = self.evals.resources.max(plan.resources(t, id));
         }
         self.partials += u64::from(count) * results.words();
         results

@@ -13,16 +13,14 @@ use crate::{
     config::{ConstraintKernels, MetalProverConfig},
     error::MetalProverError,
     params::{ConstraintColumn, ConstraintEvalJob, RuleParams},
-    programs::{Program, Rules},
+    programs::{Program, SumProgram},
 };
 
-/// What a program of an AIR is for.
+/// A program of an AIR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramKind {
-    /// The weighted sum of all constraints.
-    Zerocheck,
-    /// The weighted sums of the counts and the messages of all interactions.
-    Logup,
+pub enum ProgramId {
+    /// That of a sum.
+    Sum(usize),
     /// Each interaction by itself, for the GKR input layer.
     Leaves,
 }
@@ -82,36 +80,35 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// The sums of trace `t`.
+    pub fn sums(&self, t: usize) -> &'a [SumProgram] {
+        &self.input.traces[t].air_data.programs().sums
+    }
+
     /// A program of trace `t`.
-    pub fn program(&self, t: usize, kind: ProgramKind) -> &'a Program {
+    pub fn program(&self, t: usize, id: ProgramId) -> &'a Program {
         let programs = self.input.traces[t].air_data.programs();
-        match kind {
-            ProgramKind::Zerocheck => &programs.zerocheck,
-            ProgramKind::Logup => &programs.logup,
-            ProgramKind::Leaves => &programs.leaves,
+        match id {
+            ProgramId::Sum(k) => &programs.sums[k].program,
+            ProgramId::Leaves => &programs.leaves,
         }
     }
 
-    /// Launches of the kernels of a program's rules with results from word `partials` on, and their sections; `None` if
+    /// Launches of the kernels of sum `k`'s rules with results from word `partials` on, and their sections; `None` if
     /// it is interpreted.
     pub fn rules(
         &self,
         t: usize,
-        kind: ProgramKind,
+        k: usize,
         partials: u64,
         evaluations: &Evaluations,
         tables: &mut SectionTables,
     ) -> Option<(Vec<RuleLaunch>, u32)> {
-        let k = match kind {
-            ProgramKind::Zerocheck => 0,
-            ProgramKind::Logup => 1,
-            ProgramKind::Leaves => return None,
-        };
         let ready = self.traces[t].rules[k].as_ref()?;
-        let rules: &Rules = self.input.traces[t].air_data.programs().rules()[k];
+        let SumProgram { rules, program, .. } = &self.sums(t)[k];
         let Evaluations { job, count, .. } = *evaluations;
         let steps = u64::from(job.points) * u64::from(count);
-        let steps = steps * self.program(t, kind).code.len() as u64;
+        let steps = steps * program.code.len() as u64;
         if (!self.always && steps < WORTH_A_LAUNCH) || job.accumulators != rules.accumulators {
             return None;
         }
@@ -134,8 +131,8 @@ impl<'a> Plan<'a> {
     }
 
     /// Registers and spill slots of a program.
-    pub fn resources(&self, t: usize, kind: ProgramKind) -> Resources {
-        let program = self.program(t, kind);
+    pub fn resources(&self, t: usize, id: ProgramId) -> Resources {
+        let program = self.program(t, id);
         Resources {
             registers: program.registers,
             spills: program.spills,
@@ -147,13 +144,17 @@ impl<'a> Plan<'a> {
     pub fn jobs(
         &self,
         t: usize,
-        kind: ProgramKind,
+        id: ProgramId,
         sections: usize,
         job: ConstraintEvalJob,
     ) -> Vec<ConstraintEvalJob> {
-        let first = self.traces[t].code[kind as usize];
+        let code = &self.traces[t].code;
+        let first = match id {
+            ProgramId::Sum(k) => code[k],
+            ProgramId::Leaves => code[code.len() - 1],
+        };
         let section_words = 4 * u64::from(job.accumulators) * u64::from(job.plane_stride);
-        let sections = self.program(t, kind).sections(sections);
+        let sections = self.program(t, id).sections(sections);
         let cut = |(k, section): (usize, std::ops::Range<u32>)| ConstraintEvalJob {
             code_begin: first + section.start,
             code_end: first + section.end,

@@ -8,24 +8,26 @@ use openvm_stark_backend::{
     prover::{poly::eq_sharp_uni_poly, sumcheck::sumcheck_round0_deg},
     FiatShamirTranscript,
 };
-use p3_field::{PrimeCharacteristicRing, TwoAdicField};
+use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
 use super::{
+    evaluations::ProgramSums,
     input::ConstraintInput,
     logup::prove_logup_gkr,
     mle::MleRounds,
     next_openings::next_openings,
     plan::Plan,
-    round0::{round0_sums, Round0Sums},
+    round0::round0_sums,
     sums::EqTables,
-    tail::{RoundPoly, Tilde},
-    univariate::{lagrange_weights, logup_polys, multiply, zerocheck_poly},
+    tail::{tail_value, Factors, Interpolation, RoundPoly, TraceSums},
+    univariate::{add_scaled, lagrange_weights, multiply, sum_polys},
     weights::Weights,
 };
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     prelude::{EF, F, SC},
+    programs::SumKind,
 };
 
 /// Proof of the phase and the point at which the columns are opened.
@@ -62,8 +64,9 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
         let _stage = s.stage("prover.rap_constraints.round0");
         round0_sums(s, &plan, &eq, &weights, scratch_words)?
     };
-    let round0 = batch.univariate_round(transcript, &sums);
-    let (sumcheck_round_polys, column_openings, r) = batch.mle_rounds(s, transcript, &round0)?;
+    let mut round0 = batch.univariate_round(transcript, &sums);
+    let (sumcheck_round_polys, column_openings, r) =
+        batch.mle_rounds(s, transcript, &mut round0)?;
     observe_openings(transcript, input, &column_openings);
     let proof = BatchConstraintProof {
         numerator_term_per_air: round0.numerators,
@@ -101,13 +104,17 @@ struct UnivariateRound {
     /// For each trace of numerator and denominator, then for each trace of its zerocheck.
     mu_powers: Vec<EF>,
     r_0: EF,
+    /// What each trace goes into the next round with.
+    sums: Vec<TraceSums>,
 }
 
 impl UnivariateRound {
-    /// What weighs zerocheck, numerator and denominator of trace `t`.
-    fn mu(&self, t: usize) -> [EF; 3] {
+    /// What weighs zerocheck, numerators (before the norm factor) and denominators of trace `t`.
+    fn factors(&self, t: usize, weights: &Weights) -> Factors {
         let num_traces = self.numerators.len();
-        [2 * num_traces + t, 2 * t, 2 * t + 1].map(|i| self.mu_powers[i])
+        let [zerocheck, numerator, denominator] =
+            [2 * num_traces + t, 2 * t, 2 * t + 1].map(|i| self.mu_powers[i]);
+        [zerocheck, numerator * weights.norms[t], denominator]
     }
 }
 
@@ -116,21 +123,34 @@ impl Batch<'_> {
     fn univariate_round<TS: FiatShamirTranscript<SC>>(
         &self,
         transcript: &mut TS,
-        round0: &[Round0Sums],
+        round0: &[Vec<ProgramSums>],
     ) -> UnivariateRound {
         let input = self.plan.input;
         let (l_skip, degree) = (input.l_skip, input.max_constraint_degree);
         let num_traces = round0.len();
         let s_0_len = sumcheck_round0_deg(l_skip, degree + 1) + 1;
         let eq_sharp = eq_sharp_uni_poly(&self.xi[..l_skip]).into_coeffs();
+        // Of each trace and program.
+        let polys = |(t, sums): (usize, &Vec<ProgramSums>)| -> Vec<[Vec<EF>; 2]> {
+            let programs = self.plan.sums(t).iter().zip(sums);
+            programs
+                .map(|(program, sums)| sum_polys(l_skip, program, sums))
+                .collect()
+        };
+        let polys: Vec<_> = round0.iter().enumerate().map(polys).collect();
         let mut logup_s_0 = Vec::with_capacity(2 * num_traces);
         let (mut numerators, mut denominators) = (vec![], vec![]);
         let domain = F::from_usize(1 << l_skip);
-        let air_degree = |t: usize| input.traces[t].air_data.programs().degree;
-        for (t, sums) in round0.iter().enumerate() {
+        for (t, of_trace) in polys.iter().enumerate() {
             let (norm, constant) = (self.weights.norms[t], self.weights.constants[t]);
-            let polys = logup_polys(air_degree(t), sums, norm, constant)
-                .map(|poly| multiply(&eq_sharp, &poly, s_0_len));
+            let (mut numerator, mut denominator) = (vec![], vec![constant]);
+            for (program, [first, second]) in self.plan.sums(t).iter().zip(of_trace) {
+                if program.kind == SumKind::Logup {
+                    add_scaled(&mut numerator, second, norm.into());
+                    add_scaled(&mut denominator, first, EF::ONE);
+                }
+            }
+            let polys = [numerator, denominator].map(|poly| multiply(&eq_sharp, &poly, s_0_len));
             let [p, q] = [0, 1].map(|k| {
                 let of_domain = polys[k].iter().take(s_0_len).step_by(1 << l_skip);
                 of_domain.copied().sum::<EF>() * domain
@@ -144,10 +164,11 @@ impl Batch<'_> {
         let mu = transcript.sample_ext();
         let mu_powers: Vec<EF> = mu.powers().take(3 * num_traces).collect();
         let mut batched = vec![EF::ZERO; sumcheck_round0_deg(l_skip, degree) + 1];
-        for (t, sums) in round0.iter().enumerate() {
-            let poly = zerocheck_poly(l_skip, air_degree(t), sums);
-            for (sum, coefficient) in batched.iter_mut().zip(poly) {
-                *sum += mu_powers[2 * num_traces + t] * coefficient;
+        for (t, of_trace) in polys.iter().enumerate() {
+            for (program, [poly, _]) in self.plan.sums(t).iter().zip(of_trace) {
+                if program.kind == SumKind::Zerocheck {
+                    add_scaled(&mut batched, poly, mu_powers[2 * num_traces + t]);
+                }
             }
         }
         let eq_uni = eq_uni_poly::<F, _>(l_skip, self.xi[0]).into_coeffs();
@@ -161,12 +182,17 @@ impl Batch<'_> {
         for &coefficient in &s_0 {
             transcript.observe_ext(coefficient);
         }
+        let r_0 = transcript.sample_ext();
         UnivariateRound {
             s_0: UnivariatePoly::new(s_0),
             numerators,
             denominators,
             mu_powers,
-            r_0: transcript.sample_ext(),
+            r_0,
+            sums: polys
+                .iter()
+                .map(|polys| TraceSums::new(polys, r_0))
+                .collect(),
         }
     }
 
@@ -176,7 +202,7 @@ impl Batch<'_> {
         &self,
         s: &CommandStream,
         transcript: &mut TS,
-        round0: &UnivariateRound,
+        round0: &mut UnivariateRound,
     ) -> Result<(Vec<Vec<EF>>, ColumnOpenings, Vec<EF>), MetalProverError> {
         let _stage = s.stage("prover.rap_constraints.mle_rounds");
         let Self {
@@ -188,37 +214,40 @@ impl Batch<'_> {
         let (l_skip, degree) = (plan.input.l_skip, plan.input.max_constraint_degree);
         let r_0 = round0.r_0;
         let mut r = vec![r_0];
-        let mut previous = round0.s_0.eval_at_point(r_0);
         let lagrange = lagrange_weights(l_skip, r_0);
         let mut rounds = MleRounds::new(s, plan, eq, &weights.first, &lagrange)?;
         let omega = F::two_adic_generator(l_skip);
         let omegas: Vec<F> = omega.powers().take(1 << l_skip).collect();
         let mut eq_r = eval_eq_uni(l_skip, xi[0], r_0);
         let mut eq_sharp_r = eval_eq_sharp_uni(&omegas, &xi[..l_skip], r_0);
-        let mut tilde = Tilde::new(plan.traces.len());
+        let num_traces = plan.traces.len();
+        let factors: Vec<Factors> = (0..num_traces)
+            .map(|t| round0.factors(t, weights))
+            .collect();
+        let interpolation = Interpolation::new(degree);
+        let mut tails = vec![EF::ZERO; num_traces];
         let n_max = plan.traces.first().map_or(0, |trace| trace.n_lift);
         let mut polys = Vec::with_capacity(n_max);
         for round in 1..=n_max {
-            let sums = rounds.evaluate(s, plan, eq, &weights.coefficients, round)?;
-            let mut poly = RoundPoly::new(degree, eq_r, eq_sharp_r);
-            for (t, mut sums) in sums.into_iter().enumerate() {
-                let (norm, constant) = (weights.norms[t], weights.constants[t]);
-                sums.numerator.iter_mut().for_each(|v| *v *= norm);
-                sums.denominator.iter_mut().for_each(|v| *v += constant);
-                let n = plan.traces[t].n_lift;
+            let values = rounds.evaluate(s, plan, eq, &weights.coefficients, round)?;
+            let xi_cur = xi[l_skip + round - 1];
+            let inverse = (EF::ONE - xi_cur).inverse();
+            let mut poly = RoundPoly::new(degree);
+            for (t, (sums, values)) in round0.sums.iter_mut().zip(&values).enumerate() {
+                let (n, programs) = (plan.traces[t].n_lift, plan.sums(t));
+                let (factors, constant) = (factors[t], weights.constants[t]);
                 if round <= n {
-                    poly.add_head(round0.mu(t), &sums);
+                    sums.start_round(&interpolation, values, xi_cur, inverse);
+                    poly.add_head(programs, sums, factors, constant);
                     continue;
                 }
-                if round == n + 1 {
-                    tilde.start(t, &sums, eq_r, eq_sharp_r);
-                } else {
-                    tilde.scale(t, r[round - 1]);
-                }
-                poly.add_tail(round0.mu(t), tilde.values(t));
+                tails[t] = match round == n + 1 {
+                    true => tail_value(programs, sums, factors, constant, [eq_r, eq_sharp_r]),
+                    false => tails[t] * r[round - 1],
+                };
+                poly.add_tail(tails[t]);
             }
-            let xi_cur = xi[l_skip + round - 1];
-            let batch_s = poly.finish(xi_cur, previous);
+            let batch_s = poly.finish(xi_cur, eq_r, eq_sharp_r);
             let evals: Vec<EF> = (1..=degree + 1)
                 .map(|i| batch_s.eval_at_point(EF::from_usize(i)))
                 .collect();
@@ -228,8 +257,11 @@ impl Batch<'_> {
             polys.push(evals);
             let r_round = transcript.sample_ext();
             r.push(r_round);
-            previous = batch_s.eval_at_point(r_round);
             rounds.fold(s, round, r_round)?;
+            let left = |t: usize| plan.traces[t].n_lift >= round;
+            for t in (0..num_traces).filter(|&t| left(t)) {
+                round0.sums[t].bind(r_round);
+            }
             let factor: EF = eval_eq_mle(&[xi_cur], &[r_round]);
             eq_r *= factor;
             eq_sharp_r *= factor;

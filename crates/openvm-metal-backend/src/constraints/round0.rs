@@ -1,15 +1,16 @@
 //! Round 0: the sums of constraints and interactions over the hypercube, at the points of cosets of the
 //! skip domain.
 
+use itertools::iproduct;
 use openvm_metal_common::{CommandStream, MetalBuffer};
 
 use super::{
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan},
-    evaluations::Evaluations,
+    evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPass, EvalPlan},
     pass::PassBuilder,
-    plan::{Plan, ProgramKind},
+    plan::Plan,
     sums::{EqTables, SumPlan},
     trace_plan::TracePlan,
     weights::Weights,
@@ -18,26 +19,14 @@ use crate::{
     error::MetalProverError,
     params::{ConstraintColumnJob, ConstraintEvalJob},
     prelude::EF,
+    programs::SumProgram,
 };
 
-/// The sums of one trace: entry `z * cosets + c` belongs to point `g^(c+1) w^z`.
-#[derive(Clone, Debug, Default)]
-pub struct Round0Sums {
-    /// `sum_x eq(xi, x) C(z, x)`; degree - 1 cosets.
-    pub zerocheck: Vec<EF>,
-    /// Numerators, before the norm factor; degree cosets.
-    pub numerator: Vec<EF>,
-    /// Denominators without their constant terms.
-    pub denominator: Vec<EF>,
-}
-
-/// Slots of a trace: zerocheck, numerators, denominators.
+/// Slots of a sum: those of accumulator 1 follow those of accumulator 0.
 struct Slots {
-    zerocheck: usize,
-    numerator: usize,
-    denominator: usize,
-    zerocheck_cosets: usize,
-    logup_cosets: usize,
+    first: usize,
+    accumulators: usize,
+    cosets: usize,
 }
 
 /// The passes over all traces while they are planned.
@@ -59,14 +48,15 @@ struct Round0<'a> {
 }
 
 /// Evaluates all traces in passes of at most `scratch_words` of extended columns: extension, evaluation
-/// and sums of a pass are three dispatches (one more for every eight source buffers); one wait in all.
+/// and sums of a pass are three dispatches (one more for every eight source buffers); one wait in all. The sums of each
+/// trace's programs, in their order.
 pub fn round0_sums(
     s: &CommandStream,
     plan: &Plan<'_>,
     eq: &EqTables,
     weights: &Weights,
     scratch_words: u64,
-) -> Result<Vec<Round0Sums>, MetalProverError> {
+) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
     let l_skip = plan.input.l_skip;
     let mut round = Round0 {
         plan,
@@ -85,14 +75,14 @@ pub fn round0_sums(
     };
     let mut slots = Vec::with_capacity(plan.traces.len());
     for (t, trace) in plan.traces.iter().enumerate() {
-        let of_trace = round.slots(t);
+        let of_trace: Vec<Slots> = plan.sums(t).iter().map(|sum| round.slots(sum)).collect();
         round.add_trace(t, trace, &of_trace);
         slots.push(of_trace);
     }
     round.end_pass();
 
-    let cosets = |slots: &Slots| slots.zerocheck_cosets.max(slots.logup_cosets);
-    let max_cosets = slots.iter().map(cosets).max().unwrap_or(0);
+    let cosets = slots.iter().flatten().map(|slots| slots.cosets);
+    let max_cosets = cosets.max().unwrap_or(0);
     let tables = MetalBuffer::from_host(s, &coset_tables(l_skip, max_cosets))?;
     let (column_passes, eval_passes): (Vec<_>, Vec<_>) = round.passes.into_iter().unzip();
     let num_passes = eval_passes.len();
@@ -112,40 +102,34 @@ pub fn round0_sums(
     }
     let mut values = vec![EF::default(); round.num_slots];
     sums.read(s, 0..num_passes, &mut values)?;
-    let sums_of = |slots: &Slots| {
-        let range =
-            |first: usize, cosets: usize| values[first..first + (cosets << l_skip)].to_vec();
-        Round0Sums {
-            zerocheck: range(slots.zerocheck, slots.zerocheck_cosets),
-            numerator: range(slots.numerator, slots.logup_cosets),
-            denominator: range(slots.denominator, slots.logup_cosets),
-        }
+    let sums_of = |slots: &Slots| -> ProgramSums {
+        let len = slots.cosets << l_skip;
+        let of = |accumulator: usize| {
+            let first = slots.first + accumulator * len;
+            values[first..first + len].to_vec()
+        };
+        [
+            of(0),
+            if slots.accumulators > 1 {
+                of(1)
+            } else {
+                vec![]
+            },
+        ]
     };
-    Ok(slots.iter().map(sums_of).collect())
+    let of_trace = |slots: &Vec<Slots>| slots.iter().map(sums_of).collect();
+    Ok(slots.iter().map(of_trace).collect())
 }
 
 impl Round0<'_> {
-    fn slots(&mut self, t: usize) -> Slots {
-        let programs = self.plan.input.traces[t].air_data.programs();
-        let zerocheck_cosets = match programs.zerocheck.is_empty() {
-            true => 0,
-            false => programs.degree.saturating_sub(1),
-        };
-        let logup_cosets = match programs.logup.is_empty() {
-            true => 0,
-            false => programs.degree,
-        };
-        let mut take = |cosets: usize| {
-            let first = self.num_slots;
-            self.num_slots += cosets << self.plan.input.l_skip;
-            first
-        };
+    fn slots(&mut self, sum: &SumProgram) -> Slots {
+        let (first, cosets) = (self.num_slots, sum.cosets());
+        let accumulators = sum.accumulators as usize;
+        self.num_slots += (accumulators * cosets) << self.plan.input.l_skip;
         Slots {
-            zerocheck: take(zerocheck_cosets),
-            numerator: take(logup_cosets),
-            denominator: take(logup_cosets),
-            zerocheck_cosets,
-            logup_cosets,
+            first,
+            accumulators,
+            cosets,
         }
     }
 
@@ -157,9 +141,9 @@ impl Round0<'_> {
         self.used = 0;
     }
 
-    fn add_trace(&mut self, t: usize, trace: &TracePlan, slots: &Slots) {
+    fn add_trace(&mut self, t: usize, trace: &TracePlan, slots: &[Slots]) {
         let l_skip = self.plan.input.l_skip;
-        let cosets = slots.zerocheck_cosets.max(slots.logup_cosets);
+        let cosets = slots.iter().map(|slots| slots.cosets).max().unwrap_or(0);
         if cosets == 0 {
             return;
         }
@@ -170,12 +154,11 @@ impl Round0<'_> {
         while log_chunk > 4 && words(log_chunk) > self.scratch_words {
             log_chunk -= 1;
         }
-        let sections = self.plan.sections(cosets << (l_skip + log_chunk));
         for chunk in 0..1u32 << (trace.n_lift - log_chunk) {
             if self.used > 0 && self.used + words(log_chunk) > self.scratch_words {
                 self.end_pass();
             }
-            self.add_chunk(t, trace, slots, columns, log_chunk, chunk, sections);
+            self.add_chunk(t, trace, slots, columns, log_chunk, chunk);
             self.used += words(log_chunk);
             self.arena_words = self.arena_words.max(self.used);
             self.partial_words = self.partial_words.max(self.evals.partials);
@@ -183,31 +166,22 @@ impl Round0<'_> {
     }
 
     /// Extends and evaluates `2^log_chunk` of the hypercube's points of a trace.
-    #[allow(clippy::too_many_arguments)]
     fn add_chunk(
         &mut self,
         t: usize,
         trace: &TracePlan,
-        slots: &Slots,
+        slots: &[Slots],
         columns: u64,
         log_chunk: usize,
         chunk: u32,
-        sections: usize,
     ) {
         let l_skip = self.plan.input.l_skip;
         let points = 1u32 << (l_skip + log_chunk);
         let first_point = chunk << log_chunk;
         let coset_stride = columns * u64::from(points);
-        let cosets = slots.zerocheck_cosets.max(slots.logup_cosets);
-        for (set, cosets) in [
-            (&trace.logup_set, cosets),
-            (&trace.zerocheck_set, slots.zerocheck_cosets),
-        ] {
-            if cosets == 0 {
-                continue;
-            }
+        for set in trace.logup_sets.iter().chain(&trace.zerocheck_sets) {
             self.columns.push(
-                set,
+                &set.columns,
                 ConstraintColumnJob {
                     dst: self.used,
                     coset_stride,
@@ -215,55 +189,37 @@ impl Round0<'_> {
                     first_point,
                     height_mask: (1u32 << trace.log_height) - 1,
                     column_stride: points,
-                    cosets: cosets as u32,
+                    cosets: set.cosets as u32,
                     ..Default::default()
                 },
             );
         }
-        let coefficients = self.weights.first[t];
-        let logup = [slots.denominator, slots.numerator];
-        for (kind, cosets, first, slots) in [
-            (
-                ProgramKind::Zerocheck,
-                slots.zerocheck_cosets,
-                coefficients.zerocheck,
-                &[slots.zerocheck][..],
-            ),
-            (
-                ProgramKind::Logup,
-                slots.logup_cosets,
-                coefficients.logup,
-                &logup[..],
-            ),
-        ] {
-            if cosets == 0 {
-                continue;
-            }
+        let weights = self.eq.level(trace.n_lift, 0) + first_point;
+        for (k, (sum, slots)) in self.plan.sums(t).iter().zip(slots).enumerate() {
+            let cosets = slots.cosets;
             let evaluations = Evaluations {
                 job: ConstraintEvalJob {
                     arena: self.used,
                     points,
                     column_stride: points,
-                    coefficients: first,
-                    accumulators: slots.len() as u32,
+                    coefficients: self.weights.first[t].of(sum.kind),
+                    accumulators: sum.accumulators,
                     ..Default::default()
                 },
                 count: cosets as u32,
                 arena_stride: coset_stride,
                 step_stride: 0,
-                sections,
+                sections: self.plan.sections(cosets << (l_skip + log_chunk)),
             };
             let tables = Some(&mut self.tables);
-            let results = self.evals.evaluate(self.plan, t, kind, evaluations, tables);
-            for c in 0..cosets {
-                let weights = self.eq.level(trace.n_lift, 0) + first_point;
-                for (accumulator, slot) in slots.iter().enumerate() {
-                    for z in 0..1usize << l_skip {
-                        let first = (z as u64) << log_chunk;
-                        let (c, accumulator) = (c as u32, accumulator as u64);
-                        let sum = results.sum(c, accumulator, first, 1 << log_chunk, weights);
-                        self.sums.push(slot + z * cosets + c as usize, sum);
-                    }
+            let results = self.evals.evaluate(self.plan, t, k, evaluations, tables);
+            for (c, accumulator) in iproduct!(0..cosets, 0..slots.accumulators) {
+                let slot = slots.first + ((accumulator * cosets) << l_skip);
+                for z in 0..1usize << l_skip {
+                    let first = (z as u64) << log_chunk;
+                    let (evaluation, accumulator) = (c as u32, accumulator as u64);
+                    let sum = results.sum(evaluation, accumulator, first, 1 << log_chunk, weights);
+                    self.sums.push(slot + z * cosets + c, sum);
                 }
             }
         }

@@ -94,11 +94,6 @@ impl EqTables {
         let before: u32 = (0..j).map(|j| 1u32 << if j == 0 { n } else { n - j }).sum();
         self.first[&n] + before
     }
-
-    /// A table with the single entry 1.
-    pub fn one(&self, n: usize) -> u32 {
-        self.level(n, n)
-    }
 }
 
 /// Sums to compute, each for a slot of the caller.

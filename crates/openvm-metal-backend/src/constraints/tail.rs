@@ -3,37 +3,121 @@
 use openvm_stark_backend::poly_common::UnivariatePoly;
 use p3_field::{Field, PrimeCharacteristicRing};
 
-use super::mle::RoundSums;
-use crate::prelude::{EF, F};
+use super::{
+    evaluations::ProgramSums,
+    univariate::{add_scaled, horner},
+};
+use crate::{
+    prelude::{EF, F},
+    programs::{SumKind, SumProgram},
+};
 
-/// Values of traces whose variables are exhausted: zerocheck, numerator, denominator, each times the
-/// eq factor at the end of its trace and all later challenges.
-pub struct Tilde(Vec<[EF; 3]>);
+/// Base-field matrices from the values at `0..=d` to the coefficients of a polynomial of degree `d`.
+pub struct Interpolation(Vec<Vec<Vec<F>>>);
 
-impl Tilde {
-    /// For `num_traces` traces.
-    pub fn new(num_traces: usize) -> Self {
-        Self(vec![[EF::ZERO; 3]; num_traces])
+impl Interpolation {
+    /// For degrees up to `degree`.
+    pub fn new(degree: usize) -> Self {
+        Self((0..=degree).map(Self::matrix).collect())
     }
 
-    /// The trace's last variable was folded in the round before.
-    pub fn start(&mut self, t: usize, sums: &RoundSums, eq: EF, eq_sharp: EF) {
-        let first = |values: &[EF]| values.first().copied().unwrap_or(EF::ZERO);
-        self.0[t] = [
-            eq * first(&sums.zerocheck),
-            eq_sharp * first(&sums.numerator),
-            eq_sharp * first(&sums.denominator),
-        ];
+    /// Row `i`: the coefficients of the polynomial that is 1 at `i` and 0 at the other points.
+    fn matrix(degree: usize) -> Vec<Vec<F>> {
+        let basis = |i: usize| {
+            let mut coefficients = vec![F::ONE];
+            for j in (0..=degree).filter(|&j| j != i) {
+                let (point, i) = (F::from_usize(j), F::from_usize(i));
+                let scale = (i - point).inverse();
+                coefficients.push(F::ZERO);
+                for k in (0..coefficients.len()).rev() {
+                    let lower = if k == 0 { F::ZERO } else { coefficients[k - 1] };
+                    coefficients[k] = (lower - point * coefficients[k]) * scale;
+                }
+            }
+            coefficients
+        };
+        (0..=degree).map(basis).collect()
     }
 
-    /// One more challenge.
-    pub fn scale(&mut self, t: usize, r: EF) {
-        self.0[t].iter_mut().for_each(|value| *value *= r);
+    /// The coefficients of the polynomial with the values `at_zero, rest[0], rest[1], ..` at `0, 1, 2, ..`.
+    fn coefficients(&self, at_zero: EF, rest: &[EF]) -> Vec<EF> {
+        let mut sum = vec![EF::ZERO; rest.len() + 1];
+        let values = std::iter::once(&at_zero).chain(rest);
+        for (&value, row) in values.zip(&self.0[rest.len()]) {
+            for (sum, &coefficient) in sum.iter_mut().zip(row) {
+                *sum += value * coefficient;
+            }
+        }
+        sum
+    }
+}
+
+/// What one trace contributes: for each of its programs and accumulators the sum that the challenges so far leave, weighted
+/// with eq over the variables that are left, and in a round this sum as a polynomial in the round's variable.
+pub struct TraceSums {
+    claims: Vec<[EF; 2]>,
+    polys: Vec<[Vec<EF>; 2]>,
+}
+
+/// A trace's factors: of zerocheck, numerators and denominators.
+pub type Factors = [EF; 3];
+
+impl TraceSums {
+    /// After the univariate round: `polys` are the sums of each program as polynomials in the skip variable, `r_0` is its
+    /// challenge.
+    pub fn new(polys: &[[Vec<EF>; 2]], r_0: EF) -> Self {
+        let claim = |polys: &[Vec<EF>; 2]| polys.each_ref().map(|poly| horner(poly, r_0));
+        Self {
+            claims: polys.iter().map(claim).collect(),
+            polys: Vec::new(),
+        }
     }
 
-    /// Zerocheck, numerator, denominator.
-    pub fn values(&self, t: usize) -> [EF; 3] {
-        self.0[t]
+    /// The polynomials of a round over variable `xi` from their values at `X = 1..=degree`; those at 0 follow from the
+    /// claims. `inverse` is that of `1 - xi`.
+    pub fn start_round(&mut self, with: &Interpolation, sums: &[ProgramSums], xi: EF, inverse: EF) {
+        let poly = |claim: EF, values: &Vec<EF>| match values.first() {
+            Some(&at_one) => with.coefficients((claim - xi * at_one) * inverse, values),
+            None => vec![],
+        };
+        let polys = self.claims.iter().zip(sums);
+        self.polys = polys
+            .map(|(claims, values)| [0, 1].map(|a| poly(claims[a], &values[a])))
+            .collect();
+    }
+
+    /// Binds the round's variable.
+    pub fn bind(&mut self, r: EF) {
+        for (claims, polys) in self.claims.iter_mut().zip(&self.polys) {
+            *claims = polys.each_ref().map(|poly| horner(poly, r));
+        }
+    }
+
+    /// The polynomials of the round: zerocheck, LogUp without the denominators' constant terms.
+    fn round_polys(&self, programs: &[SumProgram], factors: Factors) -> [Vec<EF>; 2] {
+        let mut sums = [vec![], vec![]];
+        for (program, [first, second]) in programs.iter().zip(&self.polys) {
+            match program.kind {
+                SumKind::Zerocheck => add_scaled(&mut sums[0], first, factors[0]),
+                SumKind::Logup => {
+                    add_scaled(&mut sums[1], second, factors[1]);
+                    add_scaled(&mut sums[1], first, factors[2]);
+                }
+            }
+        }
+        sums
+    }
+
+    /// The values that are left when all variables are bound: zerocheck, LogUp without the denominators' constant terms.
+    fn values(&self, programs: &[SumProgram], factors: Factors) -> [EF; 2] {
+        let mut sums = [EF::ZERO; 2];
+        for (program, [first, second]) in programs.iter().zip(&self.claims) {
+            match program.kind {
+                SumKind::Zerocheck => sums[0] += factors[0] * *first,
+                SumKind::Logup => sums[1] += factors[1] * *second + factors[2] * *first,
+            }
+        }
+        sums
     }
 }
 
@@ -42,72 +126,80 @@ pub struct RoundPoly {
     zerocheck: Vec<EF>,
     logup: Vec<EF>,
     tail: EF,
-    eq: EF,
-    eq_sharp: EF,
 }
 
 impl RoundPoly {
-    /// `eq`, `eq_sharp`: factors of the challenges so far.
-    pub fn new(degree: usize, eq: EF, eq_sharp: EF) -> Self {
-        let zeros = vec![EF::ZERO; degree];
+    /// Of traces whose sums have at most this degree.
+    pub fn new(degree: usize) -> Self {
         Self {
-            zerocheck: zeros.clone(),
-            logup: zeros,
+            zerocheck: vec![EF::ZERO; degree + 1],
+            logup: vec![EF::ZERO; degree + 1],
             tail: EF::ZERO,
-            eq,
-            eq_sharp,
         }
     }
 
-    /// Adds a trace with variables left; `mu` weighs zerocheck, numerator, denominator.
-    pub fn add_head(&mut self, mu: [EF; 3], sums: &RoundSums) {
-        let mut add = |values: &[EF], mu: EF, logup: bool| {
-            let sum = if logup {
-                &mut self.logup
-            } else {
-                &mut self.zerocheck
-            };
-            for (sum, &value) in sum.iter_mut().zip(values) {
-                *sum += mu * value;
-            }
-        };
-        add(&sums.zerocheck, mu[0], false);
-        add(&sums.numerator, mu[1], true);
-        add(&sums.denominator, mu[2], true);
+    /// Adds a trace with variables left; `constant` is the sum of its denominators' constant terms.
+    pub fn add_head(
+        &mut self,
+        programs: &[SumProgram],
+        sums: &TraceSums,
+        factors: Factors,
+        constant: EF,
+    ) {
+        let [zerocheck, logup] = sums.round_polys(programs, factors);
+        add_scaled(&mut self.zerocheck, &zerocheck, EF::ONE);
+        add_scaled(&mut self.logup, &logup, EF::ONE);
+        self.logup[0] += factors[2] * constant;
     }
 
-    /// Adds an exhausted trace.
-    pub fn add_tail(&mut self, mu: [EF; 3], values: [EF; 3]) {
-        for (mu, value) in mu.into_iter().zip(values) {
-            self.tail += mu * value;
-        }
+    /// Adds the value that an exhausted trace has left.
+    pub fn add_tail(&mut self, value: EF) {
+        self.tail += value;
     }
 
-    /// The round polynomial in coefficient form, of degree `degree + 1`; its value at 0 follows from
-    /// `previous`, the claim of the round before.
-    pub fn finish(self, xi: EF, previous: EF) -> UnivariatePoly<EF> {
-        let degree = self.zerocheck.len();
-        let mut head: Vec<EF> = std::iter::once(EF::ZERO)
-            .chain(
-                self.zerocheck
-                    .iter()
-                    .zip(&self.logup)
-                    .map(|(&zc, &logup)| self.eq * zc + self.eq_sharp * logup),
-            )
-            .collect();
-        let at_one = head.get(1).copied().unwrap_or(EF::ZERO);
-        head[0] = (previous - xi * at_one - self.tail) * (EF::ONE - xi).inverse();
-        let points: Vec<F> = (0..=degree).map(F::from_usize).collect();
-        let mut coeffs = UnivariatePoly::lagrange_interpolate(&points, &head).into_coeffs();
-        coeffs.resize(degree + 2, EF::ZERO);
+    /// The round polynomial in coefficient form, of degree `degree + 1`. `eq`, `eq_sharp`: factors of the challenges so far
+    /// for zerocheck and LogUp; `xi`: the coordinate of the round's variable.
+    pub fn finish(self, xi: EF, eq: EF, eq_sharp: EF) -> UnivariatePoly<EF> {
+        let head = self.zerocheck.iter().zip(&self.logup);
+        let head = head.map(|(&zerocheck, &logup)| eq * zerocheck + eq_sharp * logup);
         // eq(xi, X) = a X + b
         let b = EF::ONE - xi;
         let a = xi - b;
-        for i in (0..=degree).rev() {
-            coeffs[i + 1] = a * coeffs[i] + b * coeffs[i + 1];
+        let mut coeffs = vec![EF::ZERO; self.zerocheck.len() + 1];
+        for (i, coefficient) in head.enumerate() {
+            coeffs[i] += b * coefficient;
+            coeffs[i + 1] += a * coefficient;
         }
-        coeffs[0] *= b;
         coeffs[1] += self.tail;
         UnivariatePoly::new(coeffs)
+    }
+}
+
+/// The value of an exhausted trace, times the eq factors at the end of its trace and all later challenges.
+pub fn tail_value(
+    programs: &[SumProgram],
+    sums: &TraceSums,
+    factors: Factors,
+    constant: EF,
+    [eq, eq_sharp]: [EF; 2],
+) -> EF {
+    let [zerocheck, logup] = sums.values(programs, factors);
+    eq * zerocheck + eq_sharp * (logup + factors[2] * constant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of a polynomial at 0, 1, .. give its coefficients back.
+    #[test]
+    fn interpolation_inverts_evaluation() {
+        let with = Interpolation::new(5);
+        for degree in 0..=5 {
+            let coefficients: Vec<EF> = (0..=degree).map(|k| EF::from_usize(7 * k + 3)).collect();
+            let at = |x: usize| horner(&coefficients, EF::from_usize(x));
+            let rest: Vec<EF> = (1..=degree).map(at).collect();
+            assert_eq!(with.coefficients(at(0), &rest), coefficients);
+        }
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn prove(
     let kernels = generated::start(s.context(), config, programs).unwrap();
     for (data, kernels) in data.iter_mut().zip(kernels) {
         if config.constraint_kernels == ConstraintKernels::Generated {
-            for (rules, kernels) in data.programs().rules().into_iter().zip(&kernels) {
+            for (rules, kernels) in data.programs().rules().zip(&kernels) {
                 let ready = kernels.as_ref().and_then(|kernels| kernels.ready(true));
                 assert_eq!(ready.is_some(), !rules.is_empty());
             }

@@ -1,6 +1,6 @@
 //! One trace of a plan: where its programs, columns and openings lie in the tables that all traces share.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use super::{
     column_set::ColumnSet,
@@ -23,18 +23,24 @@ pub enum Opening {
     Next(u32),
 }
 
+/// Variables that round 0 extends to the same number of cosets.
+pub struct CosetColumns {
+    pub cosets: usize,
+    pub columns: ColumnSet,
+}
+
 /// One trace.
 pub struct TracePlan {
     pub log_height: usize,
     /// Variables of the hypercube after the skip.
     pub n_lift: usize,
-    /// First instruction of the AIR's programs, in the order of [`ProgramKind`](super::plan::ProgramKind).
-    pub(super) code: [u32; 3],
+    /// First instruction of each sum's program, and of the leaves'.
+    pub(super) code: Vec<u32>,
     /// First uniform.
     pub uniforms: u32,
-    /// Variables that interactions use, and the others.
-    pub logup_set: ColumnSet,
-    pub zerocheck_set: ColumnSet,
+    /// Variables that interactions use, and the others, by the cosets that they are read on.
+    pub logup_sets: Vec<CosetColumns>,
+    pub zerocheck_sets: Vec<CosetColumns>,
     /// Everything, to columns of the folded arena.
     pub fold_set: ColumnSet,
     /// Columns to open one row ahead that no program reads there, and the position of each entry.
@@ -44,8 +50,8 @@ pub struct TracePlan {
     pub folded_columns: u32,
     /// Word of column 0 of the folded arena.
     pub fold_base: u64,
-    /// Kernels of zerocheck and LogUp, if they are ready.
-    pub(super) rules: [Option<ReadyRules>; 2],
+    /// Kernels of each sum, if they are ready.
+    pub(super) rules: Vec<Option<ReadyRules>>,
     /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
     pub openings: Vec<Vec<Opening>>,
 }
@@ -91,16 +97,19 @@ impl Tables {
         mode: ConstraintKernels,
     ) -> TracePlan {
         let programs = trace.air_data.programs();
-        let first = self.code.len() as u32;
+        let mut next = self.code.len() as u32;
         self.code.extend_from_slice(trace.air_data.code());
-        let logup = first + programs.zerocheck.code.len() as u32;
-        let leaves = logup + programs.logup.code.len() as u32;
+        let code = programs.all().map(|program| {
+            next += program.code.len() as u32;
+            next - program.code.len() as u32
+        });
+        let code = code.collect();
         let uniforms = self.uniforms.len() as u32;
         let values = programs.uniform_values(trace.public_values);
         self.uniforms.extend(values);
-        let (with, without) = programs.variables.split_at(programs.logup_variables);
-        let logup_set = self.set(trace, with, 0);
-        let zerocheck_set = self.set(trace, without, with.len());
+        let logup_sets = self.sets(trace, 0..programs.logup_variables);
+        let others = programs.logup_variables..programs.variables.len();
+        let zerocheck_sets = self.sets(trace, others);
         let opened = self.opened(trace);
         let next_set = ColumnSet::new(&mut self.columns, opened.next);
         let next_order = next_set
@@ -112,13 +121,15 @@ impl Tables {
         let fold_base = self.fold_words;
         self.fold_words += (4 * u64::from(opened.folded_columns)) << n_lift;
         TracePlan {
-            rules: [0, 1].map(|k| self.ready(trace, k, mode)),
+            rules: (0..programs.sums.len())
+                .map(|k| self.ready(trace, k, mode))
+                .collect(),
             log_height: trace.log_height,
             n_lift,
-            code: [first, logup, leaves],
+            code,
             uniforms,
-            logup_set,
-            zerocheck_set,
+            logup_sets,
+            zerocheck_sets,
             next_set,
             next_order,
             fold_set: ColumnSet::new(&mut self.columns, opened.fold),
@@ -128,11 +139,22 @@ impl Tables {
         }
     }
 
-    fn set(&mut self, trace: &TraceInput<'_>, variables: &[Variable], first: usize) -> ColumnSet {
-        let Self {
-            columns, sources, ..
-        } = self;
-        ColumnSet::of_variables(columns, sources, trace, variables, first)
+    /// A range of an AIR's variables by the cosets that they are read on.
+    fn sets(&mut self, trace: &TraceInput<'_>, range: Range<usize>) -> Vec<CosetColumns> {
+        let programs = trace.air_data.programs();
+        let mut first = range.start;
+        let same = programs.variable_cosets[range].chunk_by(|a, b| a == b);
+        same.map(|same| {
+            let variables = &programs.variables[first..first + same.len()];
+            let (columns, sources) = (&mut self.columns, &mut self.sources);
+            let columns = ColumnSet::of_variables(columns, sources, trace, variables, first);
+            first += same.len();
+            CosetColumns {
+                cosets: same[0],
+                columns,
+            }
+        })
+        .collect()
     }
 
     /// Gives each opened column its place. The folded arena begins with the variables of the programs.
@@ -185,7 +207,7 @@ impl Tables {
         }
     }
 
-    /// The kernels of program `k`, if there are any and they are ready; their operands are added.
+    /// The kernels of sum `k`, if there are any and they are ready; their operands are added.
     fn ready(
         &mut self,
         trace: &TraceInput<'_>,
@@ -196,7 +218,7 @@ impl Tables {
         let kernels = kernels.filter(|_| mode != ConstraintKernels::Interpreted)?;
         let kernels = kernels.ready(mode == ConstraintKernels::Generated)?;
         let operands = self.operands.len() as u32;
-        let of_rules = &trace.air_data.programs().rules()[k].operands;
+        let of_rules = &trace.air_data.programs().sums[k].rules.operands;
         self.operands.extend_from_slice(of_rules);
         Some(ReadyRules { kernels, operands })
     }

@@ -1,13 +1,13 @@
 //! Host polynomials of the batch sumcheck: a handful of coefficients for each trace.
 
-use openvm_stark_backend::{
-    p3_matrix::dense::RowMajorMatrix, poly_common::UnivariatePoly,
-    prover::sumcheck::sumcheck_round0_deg,
-};
+use openvm_stark_backend::{p3_matrix::dense::RowMajorMatrix, poly_common::UnivariatePoly};
 use p3_field::{batch_multiplicative_inverse, Field, PrimeCharacteristicRing, TwoAdicField};
 
-use super::round0::Round0Sums;
-use crate::prelude::{EF, F};
+use super::evaluations::ProgramSums;
+use crate::{
+    prelude::{EF, F},
+    programs::{SumKind, SumProgram},
+};
 
 /// The polynomial of degree `< cosets * 2^l_skip` with these values, entry `z * cosets + c` at
 /// `g^(c+1) w^z`.
@@ -19,12 +19,18 @@ fn interpolate(values: Vec<EF>, cosets: usize) -> UnivariatePoly<EF> {
     UnivariatePoly::from_geometric_cosets_evals_idft(RowMajorMatrix::new(values, cosets), g, g)
 }
 
-/// Coefficients of `s'_0` of the zerocheck: `(Z^(2^l_skip) - 1) q(Z)`, `q` from its values.
-pub fn zerocheck_poly(l_skip: usize, degree: usize, sums: &Round0Sums) -> Vec<EF> {
-    if degree == 0 || sums.zerocheck.is_empty() {
-        return vec![];
+/// Coefficients of a sum over the hypercube as a polynomial in the skip variable, for each accumulator, from its values on
+/// cosets. Constraints: `(Z^(2^l_skip) - 1) q(Z)`, `q` from its values.
+pub fn sum_polys(l_skip: usize, program: &SumProgram, sums: &ProgramSums) -> [Vec<EF>; 2] {
+    match program.kind {
+        SumKind::Zerocheck => [zerocheck_poly(l_skip, program.cosets(), &sums[0]), vec![]],
+        SumKind::Logup => sums
+            .clone()
+            .map(|values| interpolate(values, program.cosets()).into_coeffs()),
     }
-    let cosets = degree - 1;
+}
+
+fn zerocheck_poly(l_skip: usize, cosets: usize, sums: &[EF]) -> Vec<EF> {
     let zerofiers: Vec<F> = F::GENERATOR
         .powers()
         .skip(1)
@@ -32,33 +38,30 @@ pub fn zerocheck_poly(l_skip: usize, degree: usize, sums: &Round0Sums) -> Vec<EF
         .map(|shift| shift.exp_power_of_2(l_skip) - F::ONE)
         .collect();
     let inverses = batch_multiplicative_inverse(&zerofiers);
-    let values = sums
-        .zerocheck
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| v * inverses[i % cosets])
-        .collect();
+    let values = sums.iter().enumerate();
+    let values = values.map(|(i, &v)| v * inverses[i % cosets]).collect();
     let q = interpolate(values, cosets).into_coeffs();
     let domain = 1 << l_skip;
-    (0..=sumcheck_round0_deg(l_skip, degree))
-        .map(|i| {
-            let low = -q.get(i).copied().unwrap_or(EF::ZERO);
-            let high = if i >= domain {
-                q.get(i - domain).copied()
-            } else {
-                None
-            };
-            low + high.unwrap_or(EF::ZERO)
-        })
-        .collect()
+    let mut poly = vec![EF::ZERO; domain + q.len()];
+    for (i, &coefficient) in q.iter().enumerate() {
+        poly[i] -= coefficient;
+        poly[domain + i] += coefficient;
+    }
+    poly
 }
 
-/// Coefficients of numerator and denominator of `s'_0` of LogUp; `constant` is the sum of the
-/// denominators' constant terms.
-pub fn logup_polys(degree: usize, sums: &Round0Sums, norm: F, constant: EF) -> [Vec<EF>; 2] {
-    let numerator = sums.numerator.iter().map(|&v| v * norm).collect();
-    let denominator = sums.denominator.iter().map(|&v| v + constant).collect();
-    [numerator, denominator].map(|values| interpolate(values, degree).into_coeffs())
+/// Adds `factor b` to `a`, which is extended if it is shorter.
+pub fn add_scaled(a: &mut Vec<EF>, b: &[EF], factor: EF) {
+    a.resize(a.len().max(b.len()), EF::ZERO);
+    for (a, &b) in a.iter_mut().zip(b) {
+        *a += factor * b;
+    }
+}
+
+/// The value at `x`.
+pub fn horner(coefficients: &[EF], x: EF) -> EF {
+    let highest_first = coefficients.iter().rev();
+    highest_first.fold(EF::ZERO, |value, &coefficient| value * x + coefficient)
 }
 
 /// `a b`, at least `len` coefficients.

@@ -7,7 +7,7 @@ use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
 use crate::{
     error::MetalProverError,
     prelude::{EF, F},
-    programs::LogupTerm,
+    programs::{LogupTerm, SumKind},
     tensor::{eq_bits, expand},
 };
 
@@ -22,9 +22,19 @@ pub struct FirstCoefficient {
     pub logup: u32,
 }
 
+impl FirstCoefficient {
+    /// Of a program of this kind.
+    pub fn of(self, kind: SumKind) -> u32 {
+        match kind {
+            SumKind::Zerocheck => self.zerocheck,
+            SumKind::Logup => self.logup,
+        }
+    }
+}
+
 /// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
 pub struct Weights {
-    /// Powers of lambda, then the coefficients of the LogUp program of each trace.
+    /// Powers of lambda, then the coefficients of the LogUp programs of each trace.
     pub coefficients: MetalBuffer<EF>,
     /// For each trace.
     pub first: Vec<FirstCoefficient>,

@@ -49,7 +49,12 @@ pub(super) fn leaves(shape: &ProofShape, config: &MetalProverConfig) -> EvalWord
     let scratch = scratch_words(shape, config);
     let mut most = EvalWords::default();
     let (mut used, mut points_used) = (0u64, 0u64);
-    let spills = shape.traces.iter().map(|t| t.spills[2]).max().unwrap_or(0);
+    let spills = shape
+        .traces
+        .iter()
+        .map(|t| t.leaf_spills)
+        .max()
+        .unwrap_or(0);
     for trace in shape.traces.iter().filter(|trace| trace.interacts) {
         let log_rows = trace.n_lift + shape.l_skip;
         let mut log_chunk = log_rows;
@@ -57,7 +62,7 @@ pub(super) fn leaves(shape: &ProofShape, config: &MetalProverConfig) -> EvalWord
             log_chunk -= 1;
         }
         let words = trace.logup_variables << log_chunk;
-        let sections = trace.blocks[2].min(shape.sections(1 << log_rows));
+        let sections = trace.leaf_blocks.min(shape.sections(1 << log_rows));
         for _ in 0..1u64 << (log_rows - log_chunk) {
             if used > 0 && used + words > scratch {
                 (used, points_used) = (0, 0);
@@ -83,10 +88,10 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
     let scratch = scratch_words(shape, config);
     let mut most = EvalWords::default();
     let (mut used, mut results, mut section_points) = (0u64, 0u64, 0u64);
-    let spills = |trace: &TracePrograms| trace.spills[0].max(trace.spills[1]);
-    let spills = shape.traces.iter().map(spills).max().unwrap_or(0);
+    let sums = shape.traces.iter().flat_map(|trace| &trace.sums);
+    let spills = sums.map(|sum| sum.spills).max().unwrap_or(0);
     for trace in &shape.traces {
-        let cosets = trace.cosets.into_iter().max().unwrap_or(0);
+        let cosets = trace.sums.iter().map(|sum| sum.cosets).max().unwrap_or(0);
         if cosets == 0 {
             continue;
         }
@@ -96,19 +101,20 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
             log_chunk -= 1;
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
-        let sections = shape.sections(cosets * points);
-        let sections = [0, 1].map(|k| {
-            let cosets = trace.cosets[k];
-            cosets * shape.sections_of(trace, k, sections, [points, cosets])
-        });
+        // Sections of all cosets, and the accumulators of these.
+        let (mut sections, mut accumulators) = (0, 0);
+        for sum in &trace.sums {
+            let of_coset = shape.sections_of(sum, shape.sections(sum.cosets * points), points);
+            sections += sum.cosets * of_coset;
+            accumulators += sum.accumulators * sum.cosets * of_coset;
+        }
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
                 (used, results, section_points) = (0, 0, 0);
             }
             used += words(log_chunk);
-            // One accumulator for constraints, two for interactions.
-            results += 4 * points * (sections[0] + 2 * sections[1]);
-            section_points += points.next_multiple_of(BLOCK) * (sections[0] + sections[1]);
+            results += 4 * points * accumulators;
+            section_points += points.next_multiple_of(BLOCK) * sections;
             most.arena = most.arena.max(used);
             most.results = most.results.max(results);
             most.spills = most.spills.max(section_points * spills);
@@ -133,11 +139,11 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let mut section_points = 0;
     let mut spills = 0;
     for trace in &shape.traces {
-        for k in (0..2).filter(|&k| trace.cosets[k] > 0) {
-            let sections = shape.degree * trace.blocks[k].min(sections);
-            words.results += 4 * (k as u64 + 1) * sections * half(trace);
+        for sum in &trace.sums {
+            let sections = sum.degree * sum.blocks.min(sections);
+            words.results += 4 * sum.accumulators * sections * half(trace);
             section_points += sections * half(trace).next_multiple_of(BLOCK);
-            spills = spills.max(trace.spills[k]);
+            spills = spills.max(sum.spills);
         }
     }
     words.spills = 4 * spills * section_points;
@@ -156,20 +162,35 @@ mod tests {
 
     use openvm_metal_common::{DeviceKind, DeviceProfile};
 
-    use super::*;
+    use super::{super::shape::SumShape, *};
     use crate::constraints::PlannedSections;
 
-    fn shape(cosets: [u64; 2]) -> ProofShape {
+    /// One trace with a program of constraints of degree 3 and one of interactions of degree 2, where there are any.
+    fn shape([constraints, interactions]: [bool; 2]) -> ProofShape {
+        let sum = |degree, cosets, accumulators, spills| SumShape {
+            cosets,
+            degree,
+            accumulators,
+            blocks: 1,
+            spills,
+            kernels: PlannedSections::default(),
+        };
+        let mut sums = Vec::new();
+        if constraints {
+            sums.push(sum(3, 2, 1, 2));
+        }
+        if interactions {
+            sums.push(sum(2, 2, 2, 5));
+        }
         let trace = TracePrograms {
             n_lift: 10,
             variables: 5,
             logup_variables: 3,
             folded_columns: 7,
-            cosets,
-            blocks: [1; 3],
-            spills: [2, 5, 1],
-            kernels: [PlannedSections::default(), PlannedSections::default()],
-            interacts: cosets[1] > 0,
+            sums,
+            leaf_blocks: 1,
+            leaf_spills: 1,
+            interacts: interactions,
         };
         ProofShape {
             l_skip: 4,
@@ -195,17 +216,17 @@ mod tests {
     /// An AIR without constraints or without interactions is given no memory for them.
     #[test]
     fn programs_that_are_not_there_need_nothing() {
-        // Four words for constraints and eight for interactions, at three points of 2^9 pairs, in one section.
+        // Four words for constraints at three points of 2^9 pairs, eight for interactions at two, in one section.
         let constraints = (4 * 3) << 9;
-        let interactions = (8 * 3) << 9;
-        let results = |cosets| mle_words(&shape(cosets)).results;
-        assert_eq!(results([2, 3]), constraints + interactions);
-        assert_eq!(results([2, 0]), constraints);
-        assert_eq!(results([0, 3]), interactions);
-        assert_eq!(results([0, 0]), 0);
-        let spills = |cosets| mle_words(&shape(cosets)).spills;
-        assert!(spills([2, 3]) > spills([0, 3]));
-        assert!(spills([0, 3]) > spills([2, 0]));
-        assert_eq!(spills([0, 0]), 0);
+        let interactions = (8 * 2) << 9;
+        let results = |which| mle_words(&shape(which)).results;
+        assert_eq!(results([true, true]), constraints + interactions);
+        assert_eq!(results([true, false]), constraints);
+        assert_eq!(results([false, true]), interactions);
+        assert_eq!(results([false, false]), 0);
+        let spills = |which| mle_words(&shape(which)).spills;
+        assert!(spills([true, true]) > spills([false, true]));
+        assert!(spills([false, true]) > spills([true, false]));
+        assert_eq!(spills([false, false]), 0);
     }
 }

@@ -17,8 +17,24 @@ use crate::{
     error::MetalProverError,
     hash::digests_below_leaves,
     memory::{MemoryEstimate, BASE, DIGEST},
-    programs::Variable,
+    programs::{SumProgram, Variable},
 };
+
+/// What a sum's program needs memory for.
+#[derive(Clone, Debug)]
+pub(super) struct SumShape {
+    /// Cosets on which it is evaluated in round 0.
+    pub cosets: u64,
+    /// Points of X at which it is evaluated in a round over the hypercube.
+    pub degree: u64,
+    pub accumulators: u64,
+    /// Most sections that it can be cut into.
+    pub blocks: u64,
+    /// Values that it has no registers for.
+    pub spills: u64,
+    /// Sections of the kernels that are written for it.
+    pub kernels: PlannedSections,
+}
 
 /// What the programs of an AIR need memory for.
 #[derive(Clone, Debug)]
@@ -31,14 +47,11 @@ pub(super) struct TracePrograms {
     pub logup_variables: u64,
     /// Columns of the folded arena: the variables and all others.
     pub folded_columns: u64,
-    /// Cosets on which constraints and interactions are evaluated in round 0.
-    pub cosets: [u64; 2],
-    /// Most sections that the programs of constraints, interactions and leaves can be cut into.
-    pub blocks: [u64; 3],
-    /// Values that those programs have no registers for.
-    pub spills: [u64; 3],
-    /// Sections of the kernels that are written for constraints and interactions.
-    pub kernels: [PlannedSections; 2],
+    /// Constraints and interactions, by degree.
+    pub sums: Vec<SumShape>,
+    /// Most sections that the program of the leaves can be cut into, and values that it has no registers for.
+    pub leaf_blocks: u64,
+    pub leaf_spills: u64,
     /// There are interactions.
     pub interacts: bool,
 }
@@ -50,23 +63,23 @@ impl TracePrograms {
         let variables = programs.variables.len() as u64;
         let read = programs.variables.iter().filter(local).count() as u64;
         let columns: u64 = programs.part_widths.iter().map(|&width| width as u64).sum();
-        let degree = programs.degree as u64;
-        let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
+        let sum = |(sum, kernels): (&SumProgram, PlannedSections)| SumShape {
+            cosets: sum.cosets() as u64,
+            degree: sum.degree as u64,
+            accumulators: u64::from(sum.accumulators),
+            blocks: (sum.program.blocks.len() as u64).max(1),
+            spills: u64::from(sum.program.spills),
+            kernels,
+        };
+        let sums = programs.sums.iter().zip(air_data.planned_sections());
         Self {
             n_lift,
             variables: variables.max(1),
             logup_variables: (programs.logup_variables as u64).max(1),
             folded_columns: variables + columns.saturating_sub(read),
-            cosets: [
-                match programs.zerocheck.is_empty() {
-                    true => 0,
-                    false => degree.saturating_sub(1),
-                },
-                if programs.logup.is_empty() { 0 } else { degree },
-            ],
-            blocks: each.map(|program| (program.blocks.len() as u64).max(1)),
-            spills: each.map(|program| u64::from(program.spills)),
-            kernels: air_data.planned_sections(),
+            sums: sums.map(sum).collect(),
+            leaf_blocks: (programs.leaves.blocks.len() as u64).max(1),
+            leaf_spills: u64::from(programs.leaves.spills),
             interacts: !programs.interactions.is_empty(),
         }
     }
@@ -153,8 +166,7 @@ impl ProofShape {
             let air_data = pk.other_data.checked()?;
             let programs = air_data.programs();
             let trace = TracePrograms::new(air_data, log_height.saturating_sub(l_skip));
-            let each = [&programs.zerocheck, &programs.logup, &programs.leaves];
-            let code: usize = each.iter().map(|program| program.code.len()).sum();
+            let code: usize = programs.all().map(|program| program.code.len()).sum();
             shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.folded_columns);
             shape.traces.push(trace);
             interactions += (pk.vk.num_interactions() as u64) << log_height.max(l_skip);
@@ -225,17 +237,11 @@ impl ProofShape {
         }
     }
 
-    /// Sections in round 0 of program `k` of a trace (constraints, interactions) at `points` points of each of `jobs` evaluations,
-    /// if programs are cut into `sections`: the more of the interpreter's and those of its kernels.
-    pub fn sections_of(
-        &self,
-        trace: &TracePrograms,
-        k: usize,
-        sections: u64,
-        [points, jobs]: [u64; 2],
-    ) -> u64 {
-        let kernels = trace.kernels[k].most(&self.profile, points, jobs);
-        trace.blocks[k].min(sections).max(kernels)
+    /// Sections in round 0 of a sum's program at `points` points of each of its cosets, if programs are cut into `sections`: the more
+    /// of the interpreter's and those of its kernels.
+    pub fn sections_of(&self, sum: &SumShape, sections: u64, points: u64) -> u64 {
+        let kernels = sum.kernels.most(&self.profile, points, sum.cosets);
+        sum.blocks.min(sections).max(kernels)
     }
 
     /// Into how many sections programs are cut at most when `points` points are to be evaluated.

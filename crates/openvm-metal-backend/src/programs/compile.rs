@@ -1,7 +1,8 @@
 //! The programs of one AIR over shared variables and uniforms.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
     iter,
 };
 
@@ -9,9 +10,10 @@ use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
 use super::{
     allocate::allocate,
+    degrees::{by_degree, degree_of, DegreePart},
     error::ProgramError,
     graph::{AirShape, Graph, Node, Uniform, Variable},
-    program::{Program, MAX_REGISTERS},
+    program::{Program, Sink, MAX_REGISTERS},
     roots::{LogupTerm, Roots},
     rules::Rules,
     select::{reach, select, Marks, Root},
@@ -25,32 +27,69 @@ const MAX_OPERANDS: usize = 1 << 28;
 /// Operations a block aims for at first.
 const BLOCK_OPERATIONS: usize = 96;
 
+/// What the results of a program are parts of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumKind {
+    /// Accumulator 0: `sum_k lambda^k C_k`; coefficient `k` is `lambda^k`.
+    Zerocheck,
+    /// Accumulator 1: `sum_i eq_3b[i] count_i`; accumulator 0: `sum_i eq_3b[i] sum_j beta^j m_ij`.
+    Logup,
+}
+
+impl SumKind {
+    /// Cosets of the skip domain from whose points round 0 knows a sum of this degree: constraints vanish on the domain and
+    /// are divided by its zerofier.
+    fn cosets(self, degree: usize) -> usize {
+        match self {
+            Self::Zerocheck => degree - 1,
+            Self::Logup => degree,
+        }
+    }
+}
+
+/// A program whose results are summed over all rows: constraints or interaction fields up to a degree.
+#[derive(Clone, Debug)]
+pub struct SumProgram {
+    pub kind: SumKind,
+    /// The highest degree of what it sums, at least 1 (2 for constraints).
+    pub degree: usize,
+    /// 2 if it adds to accumulator 1, else 1.
+    pub accumulators: u32,
+    pub program: Program,
+    /// The same as rules.
+    pub rules: Rules,
+}
+
+impl SumProgram {
+    /// Cosets of the skip domain from whose points round 0 knows the sum.
+    pub fn cosets(&self) -> usize {
+        self.kind.cosets(self.degree)
+    }
+}
+
 /// The compiled constraints and interactions of one AIR.
 #[derive(Clone, Debug)]
 pub struct AirPrograms {
-    /// The columns of the arena. Those that interactions use come first.
+    /// The columns of the arena. Those that interactions use come first; among these, and among the others, those that
+    /// are needed on more cosets.
     pub variables: Vec<Variable>,
+    /// For each variable on how many cosets of the skip domain programs read it in round 0.
+    pub variable_cosets: Vec<usize>,
     /// How many variables interactions use.
     pub logup_variables: usize,
     /// The uniform table.
     pub uniforms: Vec<Uniform>,
-    /// Accumulator 0: `sum_k lambda^k C_k`; coefficient `k` is `lambda^k`.
-    pub zerocheck: Program,
-    /// Accumulator 1: `sum_i eq_3b[i] count_i`; accumulator 0: `sum_i eq_3b[i] sum_j beta^j m_ij`.
-    pub logup: Program,
-    /// What each coefficient of `logup` is made of.
+    /// Constraints and interaction fields, one program for each range of degrees. Constraints of degree 1 are in none: what is
+    /// linear in the columns and vanishes on all rows is the zero polynomial.
+    pub sums: Vec<SumProgram>,
+    /// What each coefficient of the LogUp programs is made of.
     pub logup_coefficients: Vec<Vec<LogupTerm>>,
-    /// `zerocheck` and `logup` as rules.
-    zerocheck_rules: Rules,
-    logup_rules: Rules,
     /// Emits each interaction in turn; coefficient `j` is `beta^j`.
     pub leaves: Program,
     /// Number of constraints.
     pub constraints: usize,
     /// Per interaction: bus index and message length.
     pub interactions: Vec<(u32, u32)>,
-    /// Largest degree of a constraint or interaction.
-    pub degree: usize,
     /// True if some variable is of the next row; openings then come in pairs.
     pub need_rot: bool,
     /// Columns of each part: preprocessed (if any), cached, common main.
@@ -91,44 +130,38 @@ impl AirPrograms {
         let symbolic = &vk.symbolic_constraints;
         let mut graph = Graph::new(&symbolic.constraints, &shape)?;
         let roots = Roots::new(&mut graph, air, symbolic)?;
-        let logup_variables = variables(&graph, &roots.logup);
-        let mut all = logup_variables.clone();
-        let known: BTreeSet<Variable> = all.iter().copied().collect();
-        all.extend(
-            variables(&graph, &roots.zerocheck)
-                .into_iter()
-                .filter(|v| !known.contains(v)),
-        );
-        check_sizes(air, &graph, &roots, all.len())?;
-        let columns: HashMap<Variable, u32> = all
-            .iter()
-            .enumerate()
-            .map(|(column, &v)| (v, column as u32))
-            .collect();
+        check_sizes(air, &graph, &roots)?;
+        let constraints = roots.zerocheck.len();
+        let parts = parts(&graph, roots.zerocheck, roots.logup);
+        let order = VariableOrder::new(&graph, &parts);
+        let columns: HashMap<Variable, u32> = order.variables.iter().copied().zip(0..).collect();
         let program = |groups: &[Vec<Root>]| assemble(&graph, &columns, groups, registers);
-        // Rules that compute much more than the program are no gain, but for programs of few instructions.
-        let rules = |groups: &[Vec<Root>], program: &Program| {
+        let sum = |(kind, part): (SumKind, DegreePart)| {
+            let program = program(&part.groups);
+            // Rules that compute much more than the program are no gain, but for programs of few instructions.
             let most = program.code.len() + program.code.len() / 4 + 64;
-            Rules::new(&graph, &columns, groups, most)
+            SumProgram {
+                kind,
+                degree: part.degree,
+                accumulators: accumulators(&part.groups),
+                rules: Rules::new(&graph, &columns, &part.groups, most),
+                program,
+            }
         };
-        let (zerocheck, logup) = (program(&roots.zerocheck), program(&roots.logup));
         Ok(Self {
-            zerocheck_rules: rules(&roots.zerocheck, &zerocheck),
-            logup_rules: rules(&roots.logup, &logup),
-            zerocheck,
-            logup,
+            sums: parts.into_iter().map(sum).collect(),
             leaves: program(&roots.leaves),
-            logup_variables: logup_variables.len(),
-            variables: all,
+            logup_variables: order.logup,
+            variables: order.variables,
+            variable_cosets: order.cosets,
             uniforms: graph.uniforms.clone(),
-            constraints: roots.zerocheck.len(),
+            constraints,
             logup_coefficients: roots.logup_coefficients,
             interactions: symbolic
                 .interactions
                 .iter()
                 .map(|i| (i.bus_index as u32, i.message.len() as u32))
                 .collect(),
-            degree: vk.max_constraint_degree as usize,
             need_rot: vk.params.need_rot,
             part_widths,
             has_preprocessed,
@@ -136,9 +169,15 @@ impl AirPrograms {
         })
     }
 
-    /// The rules of zerocheck and LogUp.
-    pub fn rules(&self) -> [&Rules; 2] {
-        [&self.zerocheck_rules, &self.logup_rules]
+    /// All programs: those of the sums, then the one of the leaves.
+    pub fn all(&self) -> impl Iterator<Item = &Program> {
+        let sums = self.sums.iter().map(|sum| &sum.program);
+        sums.chain([&self.leaves])
+    }
+
+    /// The rules of each sum.
+    pub fn rules(&self) -> impl Iterator<Item = &Rules> {
+        self.sums.iter().map(|sum| &sum.rules)
     }
 
     /// The uniform table of a proof.
@@ -153,13 +192,64 @@ impl AirPrograms {
     }
 }
 
-/// Nothing exceeds what instructions and kernels can number.
-fn check_sizes(
-    air: &str,
+/// Constraints and interaction fields by degree, without the constraints that are linear.
+fn parts(
     graph: &Graph,
-    roots: &Roots,
-    variables: usize,
-) -> Result<(), ProgramError> {
+    zerocheck: Vec<Vec<Root>>,
+    logup: Vec<Vec<Root>>,
+) -> Vec<(SumKind, DegreePart)> {
+    let degrees = graph.degrees();
+    let zerocheck = zerocheck.into_iter();
+    let zerocheck = zerocheck.filter(|group| degree_of(&degrees, group) > 1);
+    let zerocheck = by_degree(graph, &degrees, zerocheck);
+    let logup = by_degree(graph, &degrees, logup);
+    let of = |kind| move |part| (kind, part);
+    let zerocheck = zerocheck.into_iter().map(of(SumKind::Zerocheck));
+    let logup = logup.into_iter().map(of(SumKind::Logup));
+    zerocheck.chain(logup).collect()
+}
+
+fn accumulators(groups: &[Vec<Root>]) -> u32 {
+    let mut roots = groups.iter().flatten();
+    match roots.any(|root| matches!(root.sink, Sink::Accumulate1(_))) {
+        true => 2,
+        false => 1,
+    }
+}
+
+/// The variables of an AIR in the order of their columns.
+struct VariableOrder {
+    variables: Vec<Variable>,
+    /// Cosets on which each is read.
+    cosets: Vec<usize>,
+    /// How many interactions read.
+    logup: usize,
+}
+
+impl VariableOrder {
+    fn new(graph: &Graph, parts: &[(SumKind, DegreePart)]) -> Self {
+        // Whether interactions read it, and on how many cosets it is read.
+        let mut found: BTreeMap<Variable, (bool, usize)> = BTreeMap::new();
+        for (kind, part) in parts {
+            let cosets = kind.cosets(part.degree);
+            for variable in variables(graph, &part.groups) {
+                let (logup, most) = found.entry(variable).or_default();
+                *logup |= *kind == SumKind::Logup;
+                *most = cosets.max(*most);
+            }
+        }
+        let mut found: Vec<_> = found.into_iter().collect();
+        found.sort_by_key(|&(_, (logup, cosets))| (!logup, Reverse(cosets)));
+        Self {
+            logup: found.iter().filter(|&&(_, (logup, _))| logup).count(),
+            cosets: found.iter().map(|&(_, (_, cosets))| cosets).collect(),
+            variables: found.into_iter().map(|(variable, _)| variable).collect(),
+        }
+    }
+}
+
+/// Nothing exceeds what instructions and kernels can number.
+fn check_sizes(air: &str, graph: &Graph, roots: &Roots) -> Result<(), ProgramError> {
     for (what, count, limit) in [
         ("constraints", roots.zerocheck.len(), MAX_SINKS),
         (
@@ -168,7 +258,6 @@ fn check_sizes(
             MAX_SINKS,
         ),
         ("interactions", roots.leaves.len(), MAX_SINKS),
-        ("variables", variables, MAX_OPERANDS),
         ("constants", graph.uniforms.len(), MAX_OPERANDS),
         ("nodes", graph.nodes.len(), MAX_OPERANDS),
     ] {

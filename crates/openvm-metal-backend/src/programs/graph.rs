@@ -213,6 +213,22 @@ impl Graph {
         Ok(graph)
     }
 
+    /// The degree of every node in the columns and selectors, or a bound that is too high.
+    pub fn degrees(&self) -> Vec<usize> {
+        let mut degrees: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let of = |id: NodeId| degrees[id as usize];
+            let degree = match *node {
+                Node::Variable(_) => 1,
+                Node::Uniform(_) => 0,
+                Node::Add(a, b) | Node::Sub(a, b) => of(a).max(of(b)),
+                Node::Mul(a, b) => of(a).saturating_add(of(b)),
+            };
+            degrees.push(degree);
+        }
+        degrees
+    }
+
     /// The graph node with the value of a node of the DAG; adds a negation where one is left over.
     pub fn root(&mut self, dag_node: usize) -> Option<NodeId> {
         let root = *self.roots.get(dag_node)?;

@@ -2,7 +2,7 @@
 //! straight-line programs.
 //!
 //! Pipeline: `graph` normalises the DAG (sharing, folding, negations removed), `roots` says which of its nodes each
-//! program delivers, `select` chooses instructions for a group of roots (fused multiply-add forms, evaluation order by
+//! program delivers, `degrees` distributes them to programs by degree, `select` chooses instructions for a group of roots (fused multiply-add forms, evaluation order by
 //! register need), `allocate` maps values to registers (linear scan, spills the value used furthest ahead), and
 //! `program` holds the encoded result. `rules` has the same as expressions that repeat, `clusters` says which
 //! roots are one expression; kernels are written from them. `compile` puts the programs of one AIR together;
@@ -11,6 +11,7 @@
 mod allocate;
 mod clusters;
 mod compile;
+mod degrees;
 mod error;
 mod graph;
 mod interpret;
@@ -22,7 +23,7 @@ mod select;
 mod tests;
 
 pub use self::{
-    compile::AirPrograms,
+    compile::{AirPrograms, SumKind, SumProgram},
     error::ProgramError,
     graph::Variable,
     program::{Instruction, Operation, Program},

@@ -23,7 +23,7 @@ fn points(profile: &DeviceProfile, accumulators: u32) -> u32 {
     }
 }
 
-/// An AIR, and which of its programs: zerocheck, LogUp.
+/// An AIR, and which of its sums.
 pub type Owner = (usize, usize);
 
 /// Groups of rules that are compiled together.
@@ -36,7 +36,7 @@ pub fn batches<'a>(
 ) -> Vec<Batch<'a>> {
     let (mut done, mut open, mut open_statements) = (Vec::new(), Vec::new(), 0);
     for (a, air) in airs.into_iter().enumerate() {
-        for (k, rules) in air.rules().into_iter().enumerate() {
+        for (k, rules) in air.rules().enumerate() {
             if rules.is_empty() || rules.longest() > LONGEST_RULE {
                 continue;
             }

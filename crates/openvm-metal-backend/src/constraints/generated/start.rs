@@ -38,7 +38,7 @@ fn origin(
     })
 }
 
-/// Begins to compile kernels for the programs of a key: for each AIR those of zerocheck and LogUp.
+/// Begins to compile kernels for the programs of a key: for each AIR those of each sum.
 ///
 /// # Errors
 /// If the environment asks for something that does not exist.
@@ -46,10 +46,11 @@ pub fn start<'a>(
     context: &MetalContext,
     config: &MetalProverConfig,
     airs: impl IntoIterator<Item = &'a AirPrograms>,
-) -> Result<Vec<[Option<ProgramKernels>; 2]>, MetalProverError> {
+) -> Result<Vec<Vec<Option<ProgramKernels>>>, MetalProverError> {
     let (kind, profile) = (context.info().kind, context.device_profile());
     let airs: Vec<&AirPrograms> = airs.into_iter().collect();
-    let mut kernels = vec![[None, None]; airs.len()];
+    let none = airs.iter().map(|air| vec![None; air.sums.len()]);
+    let mut kernels: Vec<Vec<Option<ProgramKernels>>> = none.collect();
     let Some(origin) = origin(profile, config)? else {
         return Ok(kernels);
     };

@@ -106,7 +106,7 @@ fn programs_that_are_found_in_part_are_interpreted() {
     // Small groups, so that programs lie in several batches and batches hold several programs.
     let mut all_groups: Batch<'_> = Vec::new();
     for (a, air) in programs.iter().enumerate() {
-        for (k, rules) in air.rules().into_iter().enumerate() {
+        for (k, rules) in air.rules().enumerate() {
             let group = |members| KernelGroup {
                 rules,
                 members,

@@ -2,18 +2,28 @@
 
 mod random_key;
 
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
 use openvm_stark_backend::{
     air_builders::symbolic::{
         symbolic_variable::{Entry, SymbolicVariable},
         SymbolicExpressionDag, SymbolicExpressionNode as Node,
     },
+    interaction::Interaction,
     keygen::types::StarkVerifyingKey,
 };
 use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use self::random_key::{random_key, COMMON, PUBLIC};
-use super::{interpret::Value, program::MAX_REGISTERS, *};
+use super::{
+    interpret::Value,
+    program::{Sink, MAX_REGISTERS},
+    *,
+};
 use crate::prelude::{Digest, EF, F};
 
 fn random_ext(rng: &mut StdRng) -> EF {
@@ -88,38 +98,39 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
     let nodes = direct(&dag.constraints, &at, &public_values);
     let fetch = |i: u32| row[i as usize];
 
-    // Constraints, also from sections of blocks.
+    // Constraints, also from sections of blocks; those that are linear are left out.
     let lambdas: Vec<EF> = (0..programs.constraints).map(|_| random_ext(rng)).collect();
-    let expected: EF = dag
-        .constraints
-        .constraint_idx
+    let evaluated = evaluated_constraints(rng, &programs, &dag.constraints);
+    let expected: EF = evaluated
         .iter()
-        .zip(&lambdas)
-        .map(|(&idx, &lambda)| lambda * nodes[idx].into())
+        .map(|&k| lambdas[k] * nodes[dag.constraints.constraint_idx[k]].into())
         .sum();
     for most in [1, 3, 1000] {
-        let sections = programs.zerocheck.sections(most);
-        assert!(sections.len() <= most);
-        let sum: EF = sections
-            .into_iter()
-            .map(|r| {
-                programs
-                    .zerocheck
-                    .evaluate(r, fetch, &uniforms, &lambdas)
-                    .accumulators[0]
-            })
-            .sum();
-        assert_eq!(sum, expected, "{most} sections, {registers} registers");
+        let sum = sums_of(
+            &programs,
+            SumKind::Zerocheck,
+            most,
+            fetch,
+            &uniforms,
+            &lambdas,
+        );
+        assert_eq!(
+            sum,
+            [expected, EF::ZERO],
+            "{most} sections, {registers} registers"
+        );
     }
 
     // The same as rules, cut and in one piece.
-    let rules = programs.rules()[0];
     for (most, statements) in [(1, usize::MAX), (4, 50), (1000, 1)] {
-        if rules.is_empty() {
-            break;
+        for sum in of_kind(&programs, SumKind::Zerocheck) {
+            if sum.rules.is_empty() {
+                continue;
+            }
+            let expected = run(&sum.program, 1, fetch, &uniforms, &lambdas);
+            let sum = sum_of(&sum.rules, statements, most, fetch, &uniforms, &lambdas);
+            assert_eq!(sum, expected, "{most} sections of rules");
         }
-        let sum = sum_of(rules, statements, most, fetch, &uniforms, &lambdas);
-        assert_eq!(sum, [expected, EF::ZERO], "{most} sections of rules");
     }
 
     // Interactions: batched, and one by one.
@@ -152,17 +163,23 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
         expected[1] += eq * nodes[interaction.count].into();
         fractions.push((i as u32, nodes[interaction.count], message));
     }
-    let len = programs.logup.code.len() as u32;
-    let logup = programs
-        .logup
-        .evaluate(0..len, fetch, &uniforms, &coefficients);
-    assert_eq!(logup.accumulators, expected);
-    let rules = programs.rules()[1];
-    if !rules.is_empty() {
-        let sum = sum_of(rules, 50, 3, fetch, &uniforms, &coefficients);
-        assert_eq!(sum, expected);
+    let logup = sums_of(
+        &programs,
+        SumKind::Logup,
+        1,
+        fetch,
+        &uniforms,
+        &coefficients,
+    );
+    assert_eq!(logup, expected);
+    for sum in of_kind(&programs, SumKind::Logup) {
+        if !sum.rules.is_empty() {
+            let expected = run(&sum.program, 1, fetch, &uniforms, &coefficients);
+            let sum = sum_of(&sum.rules, 50, 3, fetch, &uniforms, &coefficients);
+            assert_eq!(sum, expected);
+        }
     }
-    let ruled = programs.rules().iter().all(|rules| !rules.is_empty());
+    let ruled = programs.rules().all(|rules| !rules.is_empty());
     let powers: Vec<EF> = beta.powers().take(8).collect();
     let mut emitted = Vec::new();
     for run in programs.leaves.sections(3) {
@@ -174,13 +191,84 @@ fn check<V: Value + PartialEq + std::fmt::Debug>(
         );
     }
     assert_eq!(emitted, fractions);
-    for program in [&programs.zerocheck, &programs.logup, &programs.leaves] {
+    for program in programs.all() {
         assert!(program.registers <= registers);
         for instruction in &program.code {
             assert_eq!(Instruction::decode(instruction.encode()), *instruction);
         }
     }
     ruled
+}
+
+fn of_kind(programs: &AirPrograms, kind: SumKind) -> impl Iterator<Item = &SumProgram> {
+    programs.sums.iter().filter(move |sum| sum.kind == kind)
+}
+
+/// The accumulators of a program that is cut into at most `most` sections.
+fn run<V: Value>(
+    program: &Program,
+    most: usize,
+    fetch: impl Fn(u32) -> V + Copy,
+    uniforms: &[F],
+    coefficients: &[EF],
+) -> [EF; 2] {
+    let sections = program.sections(most);
+    assert!(sections.len() <= most);
+    let mut sum = [EF::ZERO; 2];
+    for section in sections {
+        let of = program.evaluate(section, fetch, uniforms, coefficients);
+        sum = [sum[0] + of.accumulators[0], sum[1] + of.accumulators[1]];
+    }
+    sum
+}
+
+/// The accumulators of all programs of a kind.
+fn sums_of<V: Value>(
+    programs: &AirPrograms,
+    kind: SumKind,
+    most: usize,
+    fetch: impl Fn(u32) -> V + Copy,
+    uniforms: &[F],
+    coefficients: &[EF],
+) -> [EF; 2] {
+    let of = |sum: &SumProgram| run(&sum.program, most, fetch, uniforms, coefficients);
+    of_kind(programs, kind)
+        .map(of)
+        .fold([EF::ZERO; 2], |sum, of| [sum[0] + of[0], sum[1] + of[1]])
+}
+
+/// The constraints that programs evaluate. Those that they leave out are linear: `f(x) + f(y) = f(x + y) + f(0)`.
+fn evaluated_constraints(
+    rng: &mut StdRng,
+    programs: &AirPrograms,
+    dag: &SymbolicExpressionDag<F>,
+) -> BTreeSet<usize> {
+    let code = of_kind(programs, SumKind::Zerocheck).flat_map(|sum| &sum.program.code);
+    let sinks = code.filter_map(|instruction| match instruction.sink {
+        Sink::Accumulate0(k) => Some(k as usize),
+        _ => None,
+    });
+    let evaluated: BTreeSet<usize> = sinks.collect();
+    let rows = RefCell::new(BTreeMap::new());
+    let rng = RefCell::new(rng);
+    let values = |of: fn([F; 2]) -> F| {
+        let random = || F::from_u32(rng.borrow_mut().random());
+        let at = |v: Variable| {
+            of(*rows
+                .borrow_mut()
+                .entry(v)
+                .or_insert_with(|| [random(), random()]))
+        };
+        direct(dag, &at, &[F::TWO; PUBLIC])
+    };
+    let (x, y) = (values(|row| row[0]), values(|row| row[1]));
+    let (sum, zero) = (values(|row| row[0] + row[1]), values(|_| F::ZERO));
+    for (k, &idx) in dag.constraint_idx.iter().enumerate() {
+        if !evaluated.contains(&k) {
+            assert_eq!(x[idx] + y[idx], sum[idx] + zero[idx], "constraint {k}");
+        }
+    }
+    evaluated
 }
 
 /// The accumulators of rules in groups of at most `statements`, each cut into at most `most` sections.
@@ -225,12 +313,64 @@ fn random_dags_evaluate_as_the_dag_itself() {
     assert!(ruled > 20, "{ruled} of 120 have rules");
 }
 
+/// Constraints and interaction fields of one degree are one program, evaluated where this degree asks for it.
+#[test]
+fn degrees_have_programs_of_their_own() {
+    let mut vk = random_key(&mut StdRng::seed_from_u64(10), 4, 4);
+    let column = |index| {
+        Node::Variable(SymbolicVariable::new(
+            Entry::Main {
+                part_index: 1,
+                offset: 0,
+            },
+            index,
+        ))
+    };
+    let product = |left_idx, right_idx| Node::Mul {
+        left_idx,
+        right_idx,
+        degree_multiple: 0,
+    };
+    let sum = |left_idx, right_idx| Node::Add {
+        left_idx,
+        right_idx,
+        degree_multiple: 0,
+    };
+    let dag = &mut vk.symbolic_constraints;
+    // Nine columns, products of two of them, of four, and a sum.
+    dag.constraints.nodes = (0..9).map(column).collect();
+    let operations = [product(0, 1), product(2, 3), product(9, 10), sum(0, 3)];
+    dag.constraints.nodes.extend(operations);
+    dag.constraints.constraint_idx = vec![9, 11, 12];
+    dag.interactions = vec![Interaction {
+        message: vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 10],
+        count: 1,
+        bus_index: 0,
+        count_weight: 1,
+    }];
+    let programs = AirPrograms::new("test", &vk).unwrap();
+    let of = |sum: &SumProgram| (sum.kind, sum.degree, sum.cosets(), sum.accumulators);
+    let sums: Vec<_> = programs.sums.iter().map(of).collect();
+    let expected = vec![
+        // A product of two columns is a part of the product of four: one program.
+        (SumKind::Zerocheck, 4, 3, 1),
+        (SumKind::Logup, 1, 1, 2),
+        (SumKind::Logup, 2, 2, 1),
+    ];
+    assert_eq!(sums, expected);
+    assert_eq!(programs.logup_variables, 9);
+    assert_eq!(
+        programs.variable_cosets,
+        [[3; 4].as_slice(), &[1; 5]].concat()
+    );
+}
+
 #[test]
 fn values_beyond_the_registers_are_spilled() {
     let mut rng = StdRng::seed_from_u64(8);
     let vk = random_key(&mut rng, 3000, 3000);
     let programs = AirPrograms::with_registers("test", &vk, 4).unwrap();
-    assert!(programs.zerocheck.spills > 0);
+    assert!(programs.all().any(|program| program.spills > 0));
     check::<F>(&mut rng, &vk, 4, |rng| F::from_u32(rng.random()));
 }
 

@@ -9,6 +9,7 @@ use openvm_stark_backend::{
     FiatShamirTranscript,
 };
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
+use rayon::prelude::*;
 
 use super::{
     evaluations::ProgramSums,
@@ -20,7 +21,7 @@ use super::{
     round0::round0_sums,
     sums::EqTables,
     tail::{tail_value, Factors, Interpolation, RoundPoly, TraceSums},
-    univariate::{add_scaled, lagrange_weights, multiply, sum_polys},
+    univariate::{add_scaled, domain_sum, lagrange_weights, multiply, sum_polys},
     weights::Weights,
 };
 use crate::{
@@ -137,11 +138,8 @@ impl Batch<'_> {
                 .map(|(program, sums)| sum_polys(l_skip, program, sums))
                 .collect()
         };
-        let polys: Vec<_> = round0.iter().enumerate().map(polys).collect();
-        let mut logup_s_0 = Vec::with_capacity(2 * num_traces);
-        let (mut numerators, mut denominators) = (vec![], vec![]);
-        let domain = F::from_usize(1 << l_skip);
-        for (t, of_trace) in polys.iter().enumerate() {
+        let polys: Vec<_> = round0.par_iter().enumerate().map(polys).collect();
+        let fractions = |(t, of_trace): (usize, &Vec<[Vec<EF>; 2]>)| {
             let (norm, constant) = (self.weights.norms[t], self.weights.constants[t]);
             let (mut numerator, mut denominator) = (vec![], vec![constant]);
             for (program, [first, second]) in self.plan.sums(t).iter().zip(of_trace) {
@@ -150,16 +148,16 @@ impl Batch<'_> {
                     add_scaled(&mut denominator, first, EF::ONE);
                 }
             }
-            let polys = [numerator, denominator].map(|poly| multiply(&eq_sharp, &poly, s_0_len));
-            let [p, q] = [0, 1].map(|k| {
-                let of_domain = polys[k].iter().take(s_0_len).step_by(1 << l_skip);
-                of_domain.copied().sum::<EF>() * domain
-            });
+            [numerator, denominator]
+        };
+        let fractions: Vec<[Vec<EF>; 2]> = polys.iter().enumerate().map(fractions).collect();
+        let (mut numerators, mut denominators) = (vec![], vec![]);
+        for of_trace in &fractions {
+            let [p, q] = of_trace.each_ref().map(|poly| domain_sum(&eq_sharp, poly));
             transcript.observe_ext(p);
             transcript.observe_ext(q);
             numerators.push(p);
             denominators.push(q);
-            logup_s_0.extend(polys);
         }
         let mu = transcript.sample_ext();
         let mu_powers: Vec<EF> = mu.powers().take(3 * num_traces).collect();
@@ -174,10 +172,12 @@ impl Batch<'_> {
         let eq_uni = eq_uni_poly::<F, _>(l_skip, self.xi[0]).into_coeffs();
         let mut s_0 = multiply(&eq_uni, &batched, s_0_len);
         s_0.truncate(s_0_len);
-        for (poly, &mu) in logup_s_0.iter().zip(&mu_powers) {
-            for (sum, &coefficient) in s_0.iter_mut().zip(poly) {
-                *sum += mu * coefficient;
-            }
+        let mut logup = vec![];
+        for (poly, &mu) in fractions.iter().flatten().zip(&mu_powers) {
+            add_scaled(&mut logup, poly, mu);
+        }
+        for (sum, coefficient) in s_0.iter_mut().zip(multiply(&eq_sharp, &logup, s_0_len)) {
+            *sum += coefficient;
         }
         for &coefficient in &s_0 {
             transcript.observe_ext(coefficient);

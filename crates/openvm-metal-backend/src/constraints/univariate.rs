@@ -50,6 +50,15 @@ fn zerocheck_poly(l_skip: usize, cosets: usize, sums: &[EF]) -> Vec<EF> {
     poly
 }
 
+/// The sum of `a b` over the skip domain of `a.len()` points: its size times the coefficients of the product whose index it
+/// divides.
+pub fn domain_sum(a: &[EF], b: &[EF]) -> EF {
+    let n = a.len();
+    let products = b.iter().enumerate();
+    let sum: EF = products.map(|(i, &b)| a[(n - i % n) % n] * b).sum();
+    sum * F::from_usize(n)
+}
+
 /// Adds `factor b` to `a`, which is extended if it is shorter.
 pub fn add_scaled(a: &mut Vec<EF>, b: &[EF], factor: EF) {
     a.resize(a.len().max(b.len()), EF::ZERO);
@@ -91,4 +100,27 @@ pub fn lagrange_weights(l_skip: usize, r: EF) -> Vec<EF> {
         .zip(inverses)
         .map(|(&w, inverse)| scale * inverse * w)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use p3_field::BasedVectorSpace;
+
+    use super::*;
+
+    /// The sum over the domain is that of the values at its points.
+    #[test]
+    fn a_product_is_summed_over_the_domain() {
+        for (l_skip, len) in [(0, 3), (1, 1), (2, 9), (4, 50)] {
+            let n = 1 << l_skip;
+            let ext = |k: usize| {
+                EF::from_usize(3 * k + 1) + EF::from_basis_coefficients_fn(|i| F::from_usize(i * k))
+            };
+            let a: Vec<EF> = (0..n).map(ext).collect();
+            let b: Vec<EF> = (0..len).map(|k| ext(k + 7)).collect();
+            let points = F::two_adic_generator(l_skip).powers().take(n);
+            let values = points.map(|x| horner(&a, x.into()) * horner(&b, x.into()));
+            assert_eq!(domain_sum(&a, &b), values.sum::<EF>());
+        }
+    }
 }

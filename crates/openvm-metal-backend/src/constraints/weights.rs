@@ -2,6 +2,7 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
+use rayon::prelude::*;
 
 use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
 use crate::{
@@ -53,26 +54,34 @@ impl Weights {
         lambda: EF,
     ) -> Result<Self, MetalProverError> {
         let l_skip = plan.input.l_skip;
-        let programs = || plan.input.traces.iter().map(|t| t.air_data.programs());
-        let most = programs().map(|p| p.constraints).max().unwrap_or(0);
-        let mut table: Vec<EF> = lambda.powers().take(most).collect();
-        let (mut first, mut constants, mut norms) = (Vec::new(), Vec::new(), Vec::new());
-        for (t, (trace, programs)) in plan.traces.iter().zip(programs()).enumerate() {
+        let programs = |t: usize| plan.input.traces[t].air_data.programs();
+        let num_traces = plan.traces.len();
+        let most = (0..num_traces).map(|t| programs(t).constraints).max();
+        let mut table: Vec<EF> = lambda.powers().take(most.unwrap_or(0)).collect();
+        // The coefficients of a trace, and the sum of its denominators' constant terms.
+        let of_trace = |t: usize| -> (Vec<EF>, EF) {
+            let (trace, programs) = (&plan.traces[t], programs(t));
             let eq_3b = logup.eq_3b(l_skip, t, trace.n_lift, programs.interactions.len());
-            first.push(FirstCoefficient {
-                zerocheck: 0,
-                logup: table.len() as u32,
-            });
             let weight = |term: &LogupTerm| {
                 eq_3b[term.interaction as usize] * logup.beta_powers[term.power as usize]
             };
             let coefficients = programs.logup_coefficients.iter();
-            table.extend(coefficients.map(|terms| terms.iter().map(weight).sum::<EF>()));
+            let coefficients = coefficients.map(|terms| terms.iter().map(weight).sum());
             let interactions = programs.interactions.iter().zip(&eq_3b);
             let constant = |(&(bus, len), &eq): (&(u32, u32), &EF)| {
                 eq * logup.beta_powers[len as usize] * F::from_u32(bus + 1)
             };
-            constants.push(interactions.map(constant).sum());
+            (coefficients.collect(), interactions.map(constant).sum())
+        };
+        let traces: Vec<_> = (0..num_traces).into_par_iter().map(of_trace).collect();
+        let (mut first, mut constants, mut norms) = (Vec::new(), Vec::new(), Vec::new());
+        for (trace, (mut coefficients, constant)) in plan.traces.iter().zip(traces) {
+            first.push(FirstCoefficient {
+                zerocheck: 0,
+                logup: table.len() as u32,
+            });
+            table.append(&mut coefficients);
+            constants.push(constant);
             norms.push(norm_factor(l_skip, trace.log_height));
         }
         Ok(Self {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
+use super::column_layout::ColumnLayout;
 use super::generated::{PlannedSections, ProgramKernels, Unit};
 use crate::{
     params::ConstraintInstruction,
@@ -17,6 +18,7 @@ use crate::{
 pub struct AirDataMetal {
     programs: AirPrograms,
     code: Vec<ConstraintInstruction>,
+    layout: ColumnLayout,
     /// Kernels of each sum, where the device has any.
     kernels: Vec<Option<ProgramKernels>>,
 }
@@ -42,6 +44,7 @@ impl AirDataMetal {
             .collect();
         Self {
             kernels: vec![None; programs.sums.len()],
+            layout: ColumnLayout::new(&programs),
             programs,
             code,
         }
@@ -50,6 +53,11 @@ impl AirDataMetal {
     /// The programs.
     pub fn programs(&self) -> &AirPrograms {
         &self.programs
+    }
+
+    /// Where its columns go.
+    pub(super) fn layout(&self) -> &ColumnLayout {
+        &self.layout
     }
 
     /// Kernels that are compiled, or on their way.

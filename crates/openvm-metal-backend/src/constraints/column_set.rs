@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::input::{Sources, TraceInput};
+use super::input::PartSources;
 use crate::{params::ConstraintColumn, programs::Variable};
 
 /// A range of the column table whose sources belong to one group.
@@ -50,16 +50,12 @@ impl ColumnSet {
     /// The columns that read `variables`, with columns of the arena counted from `first_column`.
     pub fn of_variables(
         table: &mut Vec<ConstraintColumn>,
-        sources: &mut Sources,
-        trace: &TraceInput<'_>,
+        parts: &PartSources,
         variables: &[Variable],
         first_column: usize,
     ) -> Self {
-        let entries = variables
-            .iter()
-            .enumerate()
-            .map(|(i, &v)| sources.column(trace, v, (first_column + i) as u32))
-            .collect();
-        Self::new(table, entries)
+        let numbered = variables.iter().zip(first_column as u32..);
+        let entries = numbered.map(|(&v, column)| parts.column(v, column));
+        Self::new(table, entries.collect())
     }
 }

@@ -43,6 +43,54 @@ impl TraceInput<'_> {
     }
 }
 
+/// A part of a trace, and the number of its buffer among the sources.
+struct PartSource {
+    index: usize,
+    offset: u64,
+    column_stride: u64,
+    log_row_stride: u32,
+}
+
+/// The parts of one trace.
+pub struct PartSources(Vec<PartSource>);
+
+impl PartSources {
+    /// The entry that reads `variable` into `column` of the arena, and the group of sources it belongs to.
+    pub fn column(&self, variable: Variable, column: u32) -> (usize, ConstraintColumn) {
+        let selector = |kind: u32| {
+            let entry = ConstraintColumn {
+                source: kind << 8,
+                column,
+                next_column: NO_COLUMN,
+                ..Default::default()
+            };
+            (0, entry)
+        };
+        match variable {
+            Variable::IsFirstRow => selector(1),
+            Variable::IsTransition => selector(2),
+            Variable::IsLastRow => selector(3),
+            Variable::Column {
+                part,
+                column: of_part,
+                next,
+            } => {
+                let part = &self.0[part as usize];
+                let entry = ConstraintColumn {
+                    first: part.offset + u64::from(of_part) * part.column_stride,
+                    source: (part.index % SOURCES_PER_DISPATCH) as u32
+                        | (u32::from(next) << 16)
+                        | (part.log_row_stride << 24),
+                    column,
+                    next_column: NO_COLUMN,
+                    unused: 0,
+                };
+                (part.index / SOURCES_PER_DISPATCH, entry)
+            }
+        }
+    }
+}
+
 /// Sources a kernel over columns takes.
 pub const SOURCES_PER_DISPATCH: usize = 8;
 /// No destination column.
@@ -63,48 +111,15 @@ impl Sources {
             })
     }
 
-    /// The entry that reads `variable` of `trace` into `column` of the arena, and the group of sources it belongs to.
-    pub fn column(
-        &mut self,
-        trace: &TraceInput<'_>,
-        variable: Variable,
-        column: u32,
-    ) -> (usize, ConstraintColumn) {
-        let selector = |kind: u32| {
-            let source = kind << 8;
-            (
-                0,
-                ConstraintColumn {
-                    source,
-                    column,
-                    next_column: NO_COLUMN,
-                    ..Default::default()
-                },
-            )
+    /// The parts of a trace among the sources.
+    pub fn parts(&mut self, trace: &TraceInput<'_>) -> PartSources {
+        let of = |part: &PartInput| PartSource {
+            index: self.index(&part.buffer),
+            offset: part.offset,
+            column_stride: part.column_stride,
+            log_row_stride: part.log_row_stride,
         };
-        match variable {
-            Variable::IsFirstRow => selector(1),
-            Variable::IsTransition => selector(2),
-            Variable::IsLastRow => selector(3),
-            Variable::Column {
-                part,
-                column: of_part,
-                next,
-            } => {
-                let part = &trace.parts[part as usize];
-                let index = self.index(&part.buffer);
-                let entry = ConstraintColumn {
-                    first: part.offset + u64::from(of_part) * part.column_stride,
-                    source: (index % SOURCES_PER_DISPATCH) as u32
-                        | (u32::from(next) << 16)
-                        | (part.log_row_stride << 24),
-                    column,
-                    next_column: NO_COLUMN,
-                    unused: 0,
-                };
-                (index / SOURCES_PER_DISPATCH, entry)
-            }
-        }
+        PartSources(trace.parts.iter().map(of).collect())
     }
 
     /// Group `group` of the sources, for one dispatch; unused places repeat the first.

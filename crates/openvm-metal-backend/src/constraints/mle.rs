@@ -6,6 +6,7 @@ use std::{iter, ops::Range};
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 
 use super::{
+    column_layout::Opening,
     columns::{ColumnKernel, ColumnPass, ColumnPlan},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
@@ -15,7 +16,7 @@ use super::{
     pass::PassBuilder,
     plan::Plan,
     sums::{EqTables, SumPlan, Sums},
-    trace_plan::{Opening, TracePlan},
+    trace_plan::TracePlan,
     weights::FirstCoefficient,
 };
 use crate::{
@@ -249,9 +250,10 @@ impl MleRounds {
         next: &NextOpenings,
     ) -> Result<Vec<Vec<Vec<EF>>>, MetalProverError> {
         let mut openings = Vec::new();
-        for trace in &plan.traces {
+        let layouts = plan.input.traces.iter().map(|t| t.air_data.layout());
+        for (trace, layout) in plan.traces.iter().zip(layouts.clone()) {
             let plane_stride = 1u32 << trace.n_lift;
-            let columns = trace.openings.iter().flatten();
+            let columns = layout.openings.iter().flatten();
             openings.extend(columns.filter_map(|&opening| match opening {
                 Opening::Folded(column) => Some(ConstraintOpening {
                     arena: trace.fold_base + 4 * u64::from(column) * u64::from(plane_stride),
@@ -276,17 +278,15 @@ impl MleRounds {
         let mut read = s.read_many(&slices)?.into_iter();
         let mut values = read.next().unwrap_or_default().into_iter();
         let next = next.values(plan, &read.next().unwrap_or_default());
-        Ok(plan
-            .traces
-            .iter()
+        Ok(layouts
             .zip(&next)
-            .map(|(trace, next)| {
+            .map(|(layout, next)| {
                 let mut value = |opening: &Opening| match *opening {
                     Opening::Folded(_) => values.next().expect("a value for every column"),
                     Opening::Next(position) => next[position as usize],
                 };
                 let part = |openings: &Vec<Opening>| openings.iter().map(&mut value).collect();
-                trace.openings.iter().map(part).collect()
+                layout.openings.iter().map(part).collect()
             })
             .collect())
     }

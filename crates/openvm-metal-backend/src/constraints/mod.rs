@@ -1,6 +1,7 @@
 //! Batched zerocheck and LogUp: round 0, MLE rounds (docs/constraints.md).
 
 mod air_data;
+mod column_layout;
 mod column_set;
 mod columns;
 mod evaluations;

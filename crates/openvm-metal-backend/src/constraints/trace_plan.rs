@@ -1,27 +1,18 @@
 //! One trace of a plan: where its programs, columns and openings lie in the tables that all traces share.
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 use super::{
     column_set::ColumnSet,
     generated::ReadyKernel,
-    input::{Sources, TraceInput, NO_COLUMN},
+    input::{PartSources, Sources, TraceInput, NO_COLUMN},
 };
 use crate::{
     config::ConstraintKernels,
     params::{ConstraintColumn, ConstraintInstruction},
     prelude::F,
-    programs::Variable,
+    programs::AirPrograms,
 };
-
-/// Where the opening of a column is found.
-#[derive(Clone, Copy, Debug)]
-pub enum Opening {
-    /// Column of the folded arena.
-    Folded(u32),
-    /// Position among the columns opened one row ahead.
-    Next(u32),
-}
 
 /// Variables that round 0 extends to the same number of cosets.
 pub struct CosetColumns {
@@ -52,8 +43,6 @@ pub struct TracePlan {
     pub fold_base: u64,
     /// Kernels of each sum, if they are ready.
     pub(super) rules: Vec<Option<ReadyRules>>,
-    /// Each opened column: common main, preprocessed, cached, (local, next) if rotated.
-    pub openings: Vec<Vec<Opening>>,
 }
 
 /// A program whose kernels are ready.
@@ -75,19 +64,6 @@ pub(super) struct Tables {
     pub fold_words: u64,
 }
 
-/// Entries of the column table with their groups of sources.
-type Entries = Vec<(usize, ConstraintColumn)>;
-
-/// The columns of a trace that are opened.
-struct Opened {
-    openings: Vec<Vec<Opening>>,
-    /// To columns of the folded arena.
-    fold: Entries,
-    /// One row ahead, where no program reads them.
-    next: Entries,
-    folded_columns: u32,
-}
-
 impl Tables {
     /// Adds a trace. `mode` says whether kernels of its rules are used.
     pub fn add(
@@ -107,11 +83,12 @@ impl Tables {
         let uniforms = self.uniforms.len() as u32;
         let values = programs.uniform_values(trace.public_values);
         self.uniforms.extend(values);
-        let logup_sets = self.sets(trace, 0..programs.logup_variables);
+        let parts = self.sources.parts(trace);
+        let logup_sets = self.sets(programs, &parts, 0..programs.logup_variables);
         let others = programs.logup_variables..programs.variables.len();
-        let zerocheck_sets = self.sets(trace, others);
-        let opened = self.opened(trace);
-        let next_set = ColumnSet::new(&mut self.columns, opened.next);
+        let zerocheck_sets = self.sets(programs, &parts, others);
+        let layout = trace.air_data.layout();
+        let next_set = ColumnSet::of_variables(&mut self.columns, &parts, &layout.next, 0);
         let next_order = next_set
             .ranges()
             .flat_map(|(_, entries)| entries)
@@ -119,7 +96,13 @@ impl Tables {
             .collect();
         let n_lift = trace.n_lift(l_skip);
         let fold_base = self.fold_words;
-        self.fold_words += (4 * u64::from(opened.folded_columns)) << n_lift;
+        self.fold_words += (4 * u64::from(layout.folded_columns)) << n_lift;
+        let folded = layout.folded.iter().map(|folded| {
+            let (group, mut entry) = parts.column(folded.variable, folded.column);
+            entry.next_column = folded.next.unwrap_or(NO_COLUMN);
+            (group, entry)
+        });
+        let fold_set = ColumnSet::new(&mut self.columns, folded.collect());
         TracePlan {
             rules: (0..programs.sums.len())
                 .map(|k| self.ready(trace, k, mode))
@@ -132,22 +115,24 @@ impl Tables {
             zerocheck_sets,
             next_set,
             next_order,
-            fold_set: ColumnSet::new(&mut self.columns, opened.fold),
-            folded_columns: opened.folded_columns,
+            fold_set,
+            folded_columns: layout.folded_columns,
             fold_base,
-            openings: opened.openings,
         }
     }
 
     /// A range of an AIR's variables by the cosets that they are read on.
-    fn sets(&mut self, trace: &TraceInput<'_>, range: Range<usize>) -> Vec<CosetColumns> {
-        let programs = trace.air_data.programs();
+    fn sets(
+        &mut self,
+        programs: &AirPrograms,
+        parts: &PartSources,
+        range: Range<usize>,
+    ) -> Vec<CosetColumns> {
         let mut first = range.start;
         let same = programs.variable_cosets[range].chunk_by(|a, b| a == b);
         same.map(|same| {
             let variables = &programs.variables[first..first + same.len()];
-            let (columns, sources) = (&mut self.columns, &mut self.sources);
-            let columns = ColumnSet::of_variables(columns, sources, trace, variables, first);
+            let columns = ColumnSet::of_variables(&mut self.columns, parts, variables, first);
             first += same.len();
             CosetColumns {
                 cosets: same[0],
@@ -155,56 +140,6 @@ impl Tables {
             }
         })
         .collect()
-    }
-
-    /// Gives each opened column its place. The folded arena begins with the variables of the programs.
-    fn opened(&mut self, trace: &TraceInput<'_>) -> Opened {
-        let programs = trace.air_data.programs();
-        let mut folded_columns = programs.variables.len() as u32;
-        let mut column_of: HashMap<Variable, u32> =
-            programs.variables.iter().copied().zip(0..).collect();
-        let (mut fold, mut next) = (Entries::new(), Entries::new());
-        for &v in &programs.variables {
-            if !matches!(v, Variable::Column { .. }) {
-                fold.push(self.sources.column(trace, v, column_of[&v]));
-            }
-        }
-        let mut openings = Vec::new();
-        for (part, &width) in programs.part_widths.iter().enumerate() {
-            let mut opened = Vec::new();
-            for column in 0..width as u32 {
-                let part = part as u32;
-                let [here, ahead] =
-                    [false, true].map(|next| Variable::Column { part, column, next });
-                let local = *column_of.entry(here).or_insert_with(|| {
-                    folded_columns += 1;
-                    folded_columns - 1
-                });
-                let of_next = column_of.get(&ahead).copied();
-                let (group, mut entry) = self.sources.column(trace, here, local);
-                entry.next_column = of_next.unwrap_or(NO_COLUMN);
-                fold.push((group, entry));
-                opened.push(Opening::Folded(local));
-                if programs.need_rot {
-                    opened.push(of_next.map_or_else(
-                        || {
-                            let position = next.len() as u32;
-                            next.push(self.sources.column(trace, ahead, position));
-                            Opening::Next(position)
-                        },
-                        Opening::Folded,
-                    ));
-                }
-            }
-            openings.push(opened);
-        }
-        openings.rotate_right(1); // common main comes first
-        Opened {
-            openings,
-            fold,
-            next,
-            folded_columns,
-        }
     }
 
     /// The kernels of sum `k`, if there are any and they are ready; their operands are added.

@@ -94,10 +94,11 @@ pub fn interaction_leaves(
                 norm: montgomery(norm_factor(l_skip, trace.log_height)),
                 ..Default::default()
             };
+            let resources = plan.resources(t, ProgramId::Leaves);
+            let jobs = plan.jobs(t, ProgramId::Leaves, plan.sections(1 << log_rows), job);
             evals
                 .jobs
-                .extend(plan.jobs(t, ProgramId::Leaves, plan.sections(1 << log_rows), job));
-            evals.resources = evals.resources.max(plan.resources(t, ProgramId::Leaves));
+                .extend(jobs.into_iter().map(|job| (resources, job)));
             used += words;
             arena_words = arena_words.max(used);
         }

@@ -48,6 +48,7 @@ impl PassBuilder {
             results.sections = sections;
         } else {
             let id = ProgramId::Sum(k);
+            let resources = plan.resources(t, id);
             for number in 0..count {
                 let job = ConstraintEvalJob {
                     arena: job.arena + u64::from(number) * evaluations.arena_stride,
@@ -58,9 +59,9 @@ impl PassBuilder {
                 };
                 let jobs = plan.jobs(t, id, evaluations.sections, job);
                 results.sections = jobs.len() as u32;
+                let jobs = jobs.into_iter().map(|job| (resources, job));
                 self.evals.jobs.extend(jobs);
             }
-            self.evals.resources = self.evals.resources.max(plan.resources(t, id));
         }
         self.partials += u64::from(count) * results.words();
         results

@@ -26,6 +26,8 @@ const MAX_SINKS: usize = 1 << 24;
 const MAX_OPERANDS: usize = 1 << 28;
 /// Operations a block aims for at first.
 const BLOCK_OPERATIONS: usize = 96;
+/// Registers up to which a program of the interpreter runs at full speed.
+pub const FREE_REGISTERS: u32 = 8;
 
 /// What the results of a program are parts of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,8 +307,16 @@ fn cut(graph: &Graph, groups: &[Vec<Root>], target: usize) -> Vec<usize> {
     cuts
 }
 
-/// The program of `groups`: small blocks need few registers and can run side by side; larger ones
-/// are taken if small ones would compute shared values too often.
+/// What a program costs at a point: its instructions, each slower the fewer points fit into the memory for registers. Up to
+/// [`FREE_REGISTERS`] others limit the threads of a GPU; from there on each doubling of registers and spills costs as many instructions
+/// again as half of the program.
+fn cost(program: &Program) -> usize {
+    let values = (program.registers + program.spills).max(FREE_REGISTERS) as usize;
+    program.code.len() * (FREE_REGISTERS as usize + values)
+}
+
+/// The program of `groups`: small blocks need few registers and can run side by side, but compute shared values again. The
+/// smallest blocks that cost no more than an eighth above the best.
 fn assemble(
     graph: &Graph,
     columns: &HashMap<Variable, u32>,
@@ -321,7 +331,7 @@ fn assemble(
         let roots: Vec<Root> = groups.iter().flatten().copied().collect();
         allocate(&select(graph, columns, &roots, &mut marks), registers)
     };
-    let least = block(groups).code.len();
+    let mut candidates: Vec<Program> = Vec::new();
     let mut target = BLOCK_OPERATIONS;
     loop {
         let cuts = cut(graph, groups, target);
@@ -334,9 +344,14 @@ fn assemble(
             program.registers = program.registers.max(block.registers);
             program.spills = program.spills.max(block.spills);
         }
-        if cuts.len() == 1 || program.code.len() <= least + least / 8 {
-            return program;
+        candidates.push(program);
+        if cuts.len() == 1 {
+            break;
         }
         target *= 4;
     }
+    let best = candidates.iter().map(cost).min().unwrap_or(0);
+    let mut candidates = candidates.into_iter();
+    let good = candidates.find(|program| cost(program) <= best + best / 8);
+    good.unwrap_or_default()
 }

@@ -23,7 +23,7 @@ mod select;
 mod tests;
 
 pub use self::{
-    compile::{AirPrograms, SumKind, SumProgram},
+    compile::{AirPrograms, SumKind, SumProgram, FREE_REGISTERS},
     error::ProgramError,
     graph::Variable,
     program::{Instruction, Operation, Program},

@@ -9,6 +9,7 @@ mod encode;
 mod gather;
 mod message;
 mod ranges;
+mod tall;
 #[cfg(test)]
 mod tests;
 

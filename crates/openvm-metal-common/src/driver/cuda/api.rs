@@ -179,7 +179,9 @@ impl Device {
             threads_per_core: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
             simd_width: self.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
             max_threads_per_threadgroup: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-            max_threadgroup_memory: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            // Beyond 48 KiB a launch asks for it (`launch.rs`).
+            max_threadgroup_memory: self
+                .attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
             memory,
             working_set,
             budget: working_set,

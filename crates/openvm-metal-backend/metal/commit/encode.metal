@@ -4,50 +4,46 @@
 
 constant constexpr uint ENCODE_LOG_CHUNK = 4u;   // a row of the tile is a chunk
 
-/// One chunk of 16 words in registers.
-struct EncodeChunk {
-    Fp c[16];
-};
-inline void encode_load(device const Fp* range, uint at, thread EncodeChunk& x) {
-    device const uint4* from = (device const uint4*)(range + at);
-    MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        uint4 v = from[q];
-        x.c[4u * q] = Fp{v.x};
-        x.c[4u * q + 1u] = Fp{v.y};
-        x.c[4u * q + 2u] = Fp{v.z};
-        x.c[4u * q + 3u] = Fp{v.w};
-    }
+/// Quarter `i & 3` of row `i >> 2` of the tile, in memory and in the tile: 16 bytes. Four neighbouring threads read a row.
+inline uint4 encode_read(device const Fp* range, uint i, uint log_low) { return *(device const uint4*)(range + (((i >> 2) << log_low) + 4u * (i & 3u))); }
+inline threadgroup uint4* encode_quarter(threadgroup uint* tile, uint row, uint q) {
+    return (threadgroup uint4*)(tile + tall_at<TALL_LOG_COLUMNS, false>(row, 4u * q));
 }
-/// The message of a chunk into row `row` of the tile, by quarters.
-inline void encode_put(threadgroup uint* tile, uint row, thread EncodeChunk& x) {
-    commit_chunk_transform<ENCODE_LOG_CHUNK>(x.c);
-    uint at = tall_at<TALL_LOG_COLUMNS, false>(row, 0u);
+/// The chunk in a row of the tile to its message. One thread a row.
+inline void encode_row(threadgroup uint* tile, uint row) {
+    Fp x[1u << ENCODE_LOG_CHUNK];
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        uint4 v = uint4(x.c[4u * q].v, x.c[4u * q + 1u].v, x.c[4u * q + 2u].v, x.c[4u * q + 3u].v);
-        ((threadgroup uint4*)tile)[(at ^ (4u * q)) >> 2] = v;
+        uint4 v = *encode_quarter(tile, row, q);
+        x[4u * q] = Fp{v.x};
+        x[4u * q + 1u] = Fp{v.y};
+        x[4u * q + 2u] = Fp{v.z};
+        x[4u * q + 3u] = Fp{v.w};
+    }
+    commit_chunk_transform<ENCODE_LOG_CHUNK>(x);
+    MSL_UNROLL for (uint q = 0; q < 4u; q++) {
+        *encode_quarter(tile, row, q) = uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v);
     }
 }
 
-/// The first pass on 2^R chunks, 2^log_low cells apart: messages into the tile, then rounds of Q0, Q1, Q2 stages.
+/// The first pass on 2^R chunks, 2^log_low cells apart: cells into the tile, messages, then rounds of Q0, Q1, Q2 stages.
 template <uint R, uint Q0, uint Q1, uint Q2>
 inline void encode_pass(device const Fp* range, device Fp* code, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
+    constexpr uint BATCH = TALL_THREAD_WORDS / 4u;
     threadgroup uint* table = tile + (1u << (R + TALL_LOG_COLUMNS));
-    if (tpg == 1u << (R - 1u)) {
-        // Two rows for each thread, all of them read before anything is computed.
-        EncodeChunk x, y;
-        encode_load(range, tid << c.log_low, x);
-        encode_load(range, (tid + tpg) << c.log_low, y);
+    if (tpg * TALL_THREAD_WORDS == 1u << (R + TALL_LOG_COLUMNS)) {
+        uint4 v[BATCH];
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) v[j] = encode_read(range, tid + j * tpg, c.log_low);
         tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-        encode_put(tile, tid, x);
-        encode_put(tile, tid + tpg, y);
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
+            uint i = tid + j * tpg;
+            *encode_quarter(tile, i >> 2, i & 3u) = v[j];
+        }
     } else {
         tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-        MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) {
-            EncodeChunk x;
-            encode_load(range, row << c.log_low, x);
-            encode_put(tile, row, x);
-        }
+        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) *encode_quarter(tile, i >> 2, i & 3u) = encode_read(range, i, c.log_low);
     }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) encode_row(tile, row);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     tall_round<Q0, 0u, R, TALL_LOG_COLUMNS, false>(tile, table, tid, tpg);
     tall_round<Q1, Q0, R, TALL_LOG_COLUMNS, false>(tile, table, tid, tpg);
@@ -55,8 +51,8 @@ inline void encode_pass(device const Fp* range, device Fp* code, device const Fp
 }
 
 /// `commit_message_4` and `ntt_tall_columns` in one: columns of 2^p.log_message cells of a range, read as evaluations, to what the last
-/// pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads whole chunks, 64 bytes each, and writes
-/// as many words as it reads, 64 bytes in a row by 16 threads; the tiles of all copies read the same chunks.
+/// pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and writes its words of the tile once, 32 as
+/// planned, reading 16 bytes at a time; the tiles of all copies read the same chunks.
 /// Cost: 8 * p.stages + 25 << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
 /// Lengths: range (groups - 1 >> p.log_n - p.stages - 4) * p.src_stride + (1 << p.log_message),
 /// code (groups - 1 >> p.log_n - p.stages - 4) * p.dst_stride + (1 << p.log_n), roots 16384.

@@ -202,7 +202,7 @@ fn codewords(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 
 /// Shapes of transforms in two passes, (log message, log blowup, columns): of those, the ones whose tiles the device has
 /// memory for.
-pub(super) const TALL_SHAPES: [(usize, usize, usize); 9] = [
+pub(super) const TALL_SHAPES: [(usize, usize, usize); 10] = [
     (16, 0, 3),
     (16, 1, 2),
     (17, 1, 1),
@@ -212,12 +212,13 @@ pub(super) const TALL_SHAPES: [(usize, usize, usize); 9] = [
     (20, 1, 1),
     (21, 1, 2),
     (22, 1, 1),
+    (23, 0, 1),
 ];
 
 /// Two passes, with both widths of the last one's rows, whether the device would take them or not.
 fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     for (log_h, log_blowup, cols) in TALL_SHAPES {
-        if env.conformance() && log_h > 19 {
+        if env.conformance() && log_h > 21 {
             continue;
         }
         for words in [8, 16] {

@@ -6,14 +6,13 @@ constant constexpr uint ENCODE_LOG_CHUNK = 4u;   // a row of the tile is a chunk
 
 /// Quarter `i & 3` of row `i >> 2` of the tile, in memory and in the tile: 16 bytes. Four neighbouring threads read a row.
 inline uint4 encode_read(device const Fp* range, uint i, uint log_low) { return *(device const uint4*)(range + (((i >> 2) << log_low) + 4u * (i & 3u))); }
-inline threadgroup uint4* encode_quarter(threadgroup uint* tile, uint row, uint q) {
-    return (threadgroup uint4*)(tile + tall_at<TALL_LOG_COLUMNS, false>(row, 4u * q));
-}
+inline uint encode_quarter(uint row, uint q) { return tall_at<TALL_LOG_COLUMNS, false>(row, 4u * q) >> 2; }
 /// The chunk in a row of the tile to its message. One thread a row.
 inline void encode_row(threadgroup uint* tile, uint row) {
+    threadgroup uint4* quarters = (threadgroup uint4*)tile;
     Fp x[1u << ENCODE_LOG_CHUNK];
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        uint4 v = *encode_quarter(tile, row, q);
+        uint4 v = quarters[encode_quarter(row, q)];
         x[4u * q] = Fp{v.x};
         x[4u * q + 1u] = Fp{v.y};
         x[4u * q + 2u] = Fp{v.z};
@@ -21,7 +20,7 @@ inline void encode_row(threadgroup uint* tile, uint row) {
     }
     commit_chunk_transform<ENCODE_LOG_CHUNK>(x);
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        *encode_quarter(tile, row, q) = uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v);
+        quarters[encode_quarter(row, q)] = uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v);
     }
 }
 
@@ -30,17 +29,18 @@ template <uint R, uint Q0, uint Q1, uint Q2>
 inline void encode_pass(device const Fp* range, device Fp* code, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
     constexpr uint BATCH = TALL_THREAD_WORDS / 4u;
     threadgroup uint* table = tile + (1u << (R + TALL_LOG_COLUMNS));
+    threadgroup uint4* quarters = (threadgroup uint4*)tile;
     if (tpg * TALL_THREAD_WORDS == 1u << (R + TALL_LOG_COLUMNS)) {
         uint4 v[BATCH];
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) v[j] = encode_read(range, tid + j * tpg, c.log_low);
         tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             uint i = tid + j * tpg;
-            *encode_quarter(tile, i >> 2, i & 3u) = v[j];
+            quarters[encode_quarter(i >> 2, i & 3u)] = v[j];
         }
     } else {
         tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) *encode_quarter(tile, i >> 2, i & 3u) = encode_read(range, i, c.log_low);
+        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) quarters[encode_quarter(i >> 2, i & 3u)] = encode_read(range, i, c.log_low);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) encode_row(tile, row);

@@ -43,6 +43,7 @@ mod transport;
 mod validate;
 
 pub use backend::{MetalBackend, Transported};
+pub use commit::{codewords, CommitParams};
 pub use config::{ConstraintKernels, MetalProverConfig, CONSTRAINT_KERNELS_VARIABLE};
 pub use constraints::{AirDataMetal, KernelReport};
 pub use device::MetalDevice;

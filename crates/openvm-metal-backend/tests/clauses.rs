@@ -17,6 +17,7 @@ fn check(device: Device, rounds: usize) {
     assert_eq!(
         unchecked,
         [
+            "commit_encode_columns",
             "commit_gather",
             "constraint_collect_openings",
             "constraint_eq_tables",
@@ -35,6 +36,8 @@ fn check(device: Device, rounds: usize) {
             "ntt_columns",
             "ntt_columns_in_place",
             "ntt_small",
+            "ntt_tall_columns",
+            "ntt_tall_runs",
             "stacked_batch_rows",
             "stacked_column_values",
         ]

@@ -145,6 +145,27 @@ proof                         51   20      61   20      64   20
     );
 }
 
+/// A large GPU encodes 2^17 rows in two passes, of which the first reads the cells of the tall trace.
+#[test]
+fn a_stacked_height_with_tall_tiles() {
+    check(
+        app_params_with_100_bits_security(17),
+        |_| keccakf(64),
+        None,
+        "\
+commit                        23    1      32    1      21    1
+gkr leaves                     0    0       0    0       0    0
+gkr                            0    0       0    0       0    0
+constraints, round 0           3    1       3    1       3    1
+constraints, MLE rounds       25    8      25    8      25    8
+constraints, all              30   10      30   10      30   10
+stacked reduction              7    4       7    4       7    4
+WHIR                          30   13      30   13      32   13
+proof                         90   28      99   28      90   28
+",
+    );
+}
+
 /// GPUs that drop codewords once they are hashed encode them again for the queries.
 #[test]
 fn codewords_that_are_dropped() {

@@ -40,7 +40,8 @@ pub struct DeviceProfile {
     pub simd_width: u32,
     /// Most threads in one threadgroup.
     pub max_threads_per_threadgroup: u32,
-    /// Most threadgroup memory of one threadgroup.
+    /// Most threadgroup memory of one threadgroup. What runs on every device needs at most 32 KiB, which is what Apple GPUs
+    /// have, and the processor in its own profile, so that nobody takes more unawares.
     pub max_threadgroup_memory: u32,
     /// Memory that the device addresses.
     pub memory: u64,
@@ -98,15 +99,15 @@ impl DeviceProfile {
     }
 
     /// What a device with this profile is on the CPU: the kernels' own vectors and SIMD width, and no more threads and
-    /// memory in a threadgroup than the processor's kernels take.
-    pub(crate) fn on_cpu(self, cpu: &Self) -> Self {
+    /// memory in a threadgroup than the processor's kernels take, which is `threadgroup_memory`.
+    pub(crate) fn on_cpu(self, cpu: &Self, threadgroup_memory: u32) -> Self {
         Self {
             simd_width: cpu.simd_width,
             vectors: cpu.vectors,
             max_threads_per_threadgroup: self
                 .max_threads_per_threadgroup
                 .min(cpu.max_threads_per_threadgroup),
-            max_threadgroup_memory: self.max_threadgroup_memory.min(cpu.max_threadgroup_memory),
+            max_threadgroup_memory: self.max_threadgroup_memory.min(threadgroup_memory),
             double_precision: self.double_precision && cpu.double_precision,
             matrix_units: self.matrix_units && cpu.matrix_units,
             ..self

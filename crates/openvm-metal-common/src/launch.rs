@@ -12,8 +12,6 @@ use crate::signal::Signal;
 use crate::slice::MetalSlice;
 use crate::stream::{Call, CommandStream};
 
-/// Threadgroup memory that every device of the family has.
-const PORTABLE_THREADGROUP_MEMORY: u32 = 32 << 10;
 /// Largest value argument, as `setBytes` allows.
 const MAX_VALUE_BYTES: usize = 4096;
 
@@ -302,10 +300,9 @@ impl<'a> KernelCall<'a> {
     }
 
     /// Every argument is set and fits; returns the threadgroup memory in bytes.
-    fn check_arguments(&self, device_memory: u32) -> Result<[u32; MAX_THREADGROUP_ARGS]> {
+    fn check_arguments(&self, limit: u32) -> Result<[u32; MAX_THREADGROUP_ARGS]> {
         let mut bytes = [0u32; MAX_THREADGROUP_ARGS];
         let mut total = self.kernel.static_threadgroup_bytes as u64;
-        let limit = device_memory.min(PORTABLE_THREADGROUP_MEMORY);
         for arg in self.kernel.args {
             let slot = arg.index as usize;
             match arg.kind {

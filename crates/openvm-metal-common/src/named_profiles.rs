@@ -76,7 +76,7 @@ const H100: DeviceProfile = DeviceProfile {
     name: "h100-80gb",
     cores: 132,
     threads_per_core: 2048,
-    max_threadgroup_memory: 48 * KIB,
+    max_threadgroup_memory: 227 * KIB,
     memory: 79 * GIB,
     working_set: 78 * GIB,
     budget: 78 * GIB,

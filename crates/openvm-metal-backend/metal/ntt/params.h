@@ -19,6 +19,18 @@ struct NttParams {
     uint sets;          ///< small sizes: groups of 16 words wide columns per threadgroup
 };
 
+/// One of the two passes of a transform on tall tiles. Strides are in words of 4 bytes.
+struct NttTallParams {
+    ulong src_stride;   ///< words between columns of the source
+    ulong dst_stride;   ///< words between columns of the destination
+    uint log_n;         ///< log2 of the transform size, at most 27
+    uint log_message;   ///< columns of the first pass's source have 2^log_message words, standing for all 2^log_n
+    uint stages;        ///< stages of this pass: a tile has 2^stages rows
+    uint log_words;     ///< log2 of the words of a row in the last pass: 3 or 4
+    uint scale;         ///< factor of the results in Montgomery form, 0 for none
+    uint unused;
+};
+
 /// A matrix transposition: out[c * rows + r] = in[r * cols + c].
 struct TransposeParams {
     ulong rows;

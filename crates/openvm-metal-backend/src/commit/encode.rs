@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 
-use super::message::{encode_messages, CodeShape};
+use super::{
+    message::{encode_messages, CodeShape},
+    tall::encode_tall,
+};
 use crate::{
     error::MetalProverError,
     hash::AbsorbedRows,
     matrix::MetalMatrix,
-    ntt::{rs_encode, rs_encode_with},
+    ntt::{rs_encode, rs_encode_with, TallPlan},
     prelude::F,
     stacked::StackedRange,
 };
@@ -67,19 +70,25 @@ fn encode_by_halves(
         ..
     } = shape;
     let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
+    let profile = s.context().device_profile();
+    let tall = TallPlan::of(profile, (log_height + log_blowup) as u32, log_height as u32);
     let mut spare = MetalBuffer::uninit(s.context(), rows)?;
     let mut done = 0;
     while done < width {
         let count = ((width - done) / 2).max(1);
         let (mut batch, rest) = code.slice_mut(done * rows..).into_split_at(count * rows);
         let wanted = columns.start + done..columns.start + done + count;
-        encode_messages(s, ranges, &mut batch, wanted, shape)?;
         let scratch = if rest.is_empty() {
             spare.as_slice_mut()
         } else {
             rest
         };
-        rs_encode_with(s, batch, scratch, log_height, log_blowup, count)?;
+        if let Some(tall) = &tall {
+            encode_tall(s, ranges, batch, scratch, wanted, shape, tall)?;
+        } else {
+            encode_messages(s, ranges, &mut batch, wanted, shape)?;
+            rs_encode_with(s, batch, scratch, log_height, log_blowup, count)?;
+        }
         done += count;
         if let Some(absorbed) = &mut absorbed {
             absorbed.absorb(s, code.slice(..done * rows), width)?;

@@ -9,6 +9,7 @@ mod encode;
 mod gather;
 mod message;
 mod ranges;
+mod tall;
 #[cfg(test)]
 mod tests;
 
@@ -52,6 +53,14 @@ pub struct CommitParams {
 }
 
 impl CommitParams {
+    fn code_shape(&self) -> CodeShape {
+        CodeShape {
+            l_skip: self.l_skip,
+            log_height: self.log_height,
+            log_blowup: self.log_blowup,
+        }
+    }
+
     /// Refuses a codeword matrix of `width` columns that is larger than any buffer of the device.
     pub(crate) fn check_code(
         &self,
@@ -88,6 +97,29 @@ pub fn stacked_commit(
     traces: &[&MetalMatrix<F>],
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let _stage = s.stage("stacked_commit");
+    let (layout, ranges) = stacked(s, params, traces)?;
+    commit_stacked(s, params, layout, ranges)
+}
+
+/// The codewords that [`stacked_commit`] hashes: a column of `2^(log_height + log_blowup)` cells for each stacked column.
+///
+/// # Errors
+/// As [`stacked_commit`].
+pub fn codewords(
+    s: &CommandStream,
+    params: CommitParams,
+    traces: &[&MetalMatrix<F>],
+) -> Result<MetalMatrix<F>, MetalProverError> {
+    let (layout, ranges) = stacked(s, params, traces)?;
+    encode_columns(s, &ranges, 0..layout.width(), params.code_shape(), None)
+}
+
+/// The stacked matrix of traces.
+fn stacked(
+    s: &CommandStream,
+    params: CommitParams,
+    traces: &[&MetalMatrix<F>],
+) -> Result<(StackedLayout, Vec<StackedRange>), MetalProverError> {
     let shapes = trace_shapes(params, traces)?;
     let sorted = shapes
         .iter()
@@ -95,11 +127,9 @@ pub fn stacked_commit(
         .collect();
     let layout = StackedLayout::new(params.l_skip, params.log_height, sorted)?;
     params.check_code(s, layout.width())?;
-    let ranges = {
-        let _stage = s.stage("stacked_matrix");
-        stack(s, params, &layout, &shapes, traces)?
-    };
-    commit_stacked(s, params, layout, ranges)
+    let _stage = s.stage("stacked_matrix");
+    let ranges = stack(s, params, &layout, &shapes, traces)?;
+    Ok((layout, ranges))
 }
 
 /// Encodes and hashes a stacked matrix whose ranges exist.
@@ -110,20 +140,16 @@ pub(crate) fn commit_stacked(
     ranges: Vec<StackedRange>,
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let CommitParams {
-        l_skip,
         log_height,
         log_blowup,
         k_whir,
         spare_bytes,
+        ..
     } = params;
     let width = layout.width();
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
-        let shape = CodeShape {
-            l_skip,
-            log_height,
-            log_blowup,
-        };
+        let shape = params.code_shape();
         let mut absorbed = sponges(s, log_height + log_blowup, width)?;
         let code = encode_columns(s, &ranges, 0..width, shape, absorbed.as_mut())?;
         (code, absorbed)

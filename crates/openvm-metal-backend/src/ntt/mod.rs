@@ -3,10 +3,12 @@
 //! A transform of `2^n` elements is `n` stages, cut into passes of at most 8 stages; a pass keeps its
 //! tile in threadgroup memory. All but the last pass work on rows that are far apart in memory, in
 //! place; the last one works on neighbouring elements and undoes the bit reversal, for which the pass
-//! before it writes to a second buffer.
+//! before it writes to a second buffer. Devices with more threadgroup memory do most of the larger
+//! transforms in two passes (`tall.rs`).
 
 mod plan;
 mod roots;
+mod tall;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +18,7 @@ use openvm_metal_common::{
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use self::plan::{plan, Pass};
+pub(crate) use self::{roots::table, tall::TallPlan};
 use crate::{
     kernels,
     params::{NttParams, TransposeParams},
@@ -293,14 +296,15 @@ fn transform_with(
     if batch.log_n == 0 {
         return Ok(());
     }
-    let roots = &roots::table(s, batch.direction)?;
+    let roots = &table(s, batch.direction)?;
     let passes = plan(batch.log_n, batch.log_message, batch.log_cells);
     let (&last, before) = passes.split_last().expect("a transform has a pass");
     let Some((&second, first)) = before.split_last() else {
         return small(s, data, roots, batch, &last);
     };
     let words = batch.words();
-    let cache = (s.context().device_profile().cache / 4) as usize;
+    let profile = s.context().device_profile();
+    let cache = (profile.cache / 4) as usize;
     let wanted = match (&scratch, cache) {
         (Some(scratch), _) => scratch.len(),
         (None, 1..) => cache,
@@ -314,6 +318,10 @@ fn transform_with(
             .insert(MetalBuffer::uninit(s.context(), at_once * words)?)
             .as_slice_mut(),
     };
+    let tall = TallPlan::of(profile, batch.log_n, batch.log_message);
+    if let Some(tall) = tall.filter(|_| batch.log_cells == 0) {
+        return tall.transform(s, roots, data, scratch, batch);
+    }
     if cache == 0 {
         // Passes in place have no use for a cache: all columns at once.
         for pass in first {

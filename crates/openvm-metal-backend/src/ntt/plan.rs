@@ -1,7 +1,7 @@
 //! The passes of a transform.
 
 /// Most stages of a pass: a tile has `2^8` rows.
-const MAX_STAGES: u32 = 8;
+pub(super) const MAX_STAGES: u32 = 8;
 /// Most stages that a thread does on registers at once.
 const MAX_RADIX: u32 = 4;
 /// Words in a row of a tile, log2; a pass needs as many below its rows, and the last pass above.

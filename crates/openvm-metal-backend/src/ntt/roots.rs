@@ -14,7 +14,7 @@ use crate::prelude::F;
 const LOG_TABLE: usize = 13;
 
 /// The table on the device: 64 KiB.
-pub(super) fn table(
+pub(crate) fn table(
     s: &CommandStream,
     direction: NttDirection,
 ) -> Result<MetalBuffer<F>, MetalError> {

@@ -30,6 +30,28 @@ pub struct NttParams {
     pub sets: u32,
 }
 
+/// One of the two passes of a transform on tall tiles. Strides are in words of 4 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NttTallParams {
+    /// Words between columns of the source.
+    pub src_stride: u64,
+    /// Words between columns of the destination.
+    pub dst_stride: u64,
+    /// log2 of the transform size, at most 27.
+    pub log_n: u32,
+    /// Columns of the first pass's source have `2^log_message` words, standing for all `2^log_n`.
+    pub log_message: u32,
+    /// Stages of this pass: a tile has `2^stages` rows.
+    pub stages: u32,
+    /// log2 of the words of a row in the last pass: 3 or 4.
+    pub log_words: u32,
+    /// Factor of the results in Montgomery form, 0 for none.
+    pub scale: u32,
+    /// Fills the last eight bytes.
+    pub unused: u32,
+}
+
 /// A matrix transposition: `out[c * rows + r] = in[r * cols + c]`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

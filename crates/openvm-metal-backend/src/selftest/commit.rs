@@ -6,19 +6,29 @@ use openvm_stark_backend::{
     StarkProtocolConfig, SystemParams,
 };
 use openvm_stark_sdk::config::app_params_with_100_bits_security;
+use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
+use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
-use super::{compare, Check, CheckEnv, CheckFailure};
+use super::{compare, ntt::TALL_SHAPES, Check, CheckEnv, CheckFailure};
 use crate::{
     commit::{stacked_commit, CommitParams, MAX_L_SKIP},
     matrix::MetalMatrix,
-    prelude::SC,
+    ntt::{table, NttDirection, TallPlan},
+    prelude::{F, SC},
 };
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    group: "commit",
-    name: "stacked_commit",
-    run: roots,
-}];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        group: "commit",
+        name: "stacked_commit",
+        run: roots,
+    },
+    Check {
+        group: "commit",
+        name: "encode_columns",
+        run: encode_columns,
+    },
+];
 
 /// `(log_height, width)` of each trace, in falling order.
 const TRACES: [(usize, usize); 6] = [(9, 3), (8, 21), (7, 1), (4, 33), (1, 2), (0, 5)];
@@ -62,6 +72,58 @@ fn roots(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         let code = committed.tree.backing().slice().to_host(env.s)?;
         compare(what, &code, &data.tree.backing_matrix().values)?;
         compare(what, &[ours], &[root])?;
+    }
+    Ok(())
+}
+
+/// The message of a column of cells: of each chunk of 16 the inverse DFT, then sums over the subsets of the index's bits.
+fn message(cells: &[F]) -> Vec<F> {
+    let root = F::two_adic_generator(4).inverse();
+    let powers: Vec<F> = root.powers().take(16).collect();
+    let scale = F::from_u64(16).inverse();
+    let chunk = |cells: &[F]| {
+        let mut x: [F; 16] = std::array::from_fn(|k| {
+            let terms = cells.iter().enumerate();
+            terms.map(|(j, &cell)| cell * powers[j * k % 16]).sum::<F>() * scale
+        });
+        for bit in [1, 2, 4, 8] {
+            for i in (0..16).filter(|i| i & bit != 0) {
+                x[i] += x[i - bit];
+            }
+        }
+        x
+    };
+    cells.chunks(16).flat_map(chunk).collect()
+}
+
+/// Cells to codewords without messages in between, whether the device would or not; the last pass is checked elsewhere
+/// as well.
+fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_h, log_blowup, cols) in TALL_SHAPES {
+        if env.conformance() && log_h > 21 {
+            continue;
+        }
+        let (log_n, profile) = (log_h + log_blowup, env.s.context().device_profile());
+        let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 8);
+        let Some(plan) = plan else {
+            continue;
+        };
+        let (h, n) = (1usize << log_h, 1usize << log_n);
+        let (host, range) = env.base(h * cols)?;
+        let mut scratch = MetalBuffer::uninit(env.s.context(), n * cols)?;
+        let mut code = MetalBuffer::uninit(env.s.context(), n * cols)?;
+        let roots = &table(env.s, NttDirection::Forward)?;
+        plan.encode(env.s, roots, range.as_slice(), scratch.as_slice_mut(), cols)?;
+        let (from, to) = (scratch.as_slice(), code.as_slice_mut());
+        plan.runs(env.s, roots, from, to, cols, n, 0)?;
+        let codeword = |cells: &[F]| {
+            let mut message = message(cells);
+            message.resize(n, F::ZERO);
+            Radix2DitParallel::default().dft(message)
+        };
+        let expected: Vec<F> = host.chunks(h).flat_map(codeword).collect();
+        let what = || format!("2^{log_h} to 2^{log_n}, {cols} columns");
+        compare(what, &code.to_host(env.s)?, &expected)?;
     }
     Ok(())
 }

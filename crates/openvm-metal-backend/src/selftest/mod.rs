@@ -81,11 +81,35 @@ pub(crate) fn test_group(group: &str) {
 
     for device in [Device::from_env().expect("device"), Device::CpuConformance] {
         let context = MetalContext::shared_on(device, &[&LIBRARY]).expect("context");
-        for check in checks().into_iter().filter(|check| check.group == group) {
-            for seed in 0..2 {
-                if let Err(failure) = check.run(&context.stream(), seed) {
-                    panic!("{} on {device}, seed {seed}: {failure}", check.path());
-                }
+        run_group(group, "", &context);
+    }
+}
+
+/// Runs the checks of a group whose path contains `filter` on the CPU, planning as another device, and in conformance mode.
+#[cfg(test)]
+pub(crate) fn test_group_as(profile: &str, group: &str, filter: &str) {
+    use openvm_metal_common::{Device, DeviceProfile, MetalContext};
+
+    for device in [Device::Cpu, Device::CpuConformance] {
+        let profile = DeviceProfile::named(profile).expect("a profile");
+        let libraries = [&crate::kernels::LIBRARY];
+        let builder = MetalContext::builder(device).libraries(&libraries);
+        run_group(
+            group,
+            filter,
+            &builder.profile(profile).open().expect("CPU"),
+        );
+    }
+}
+
+#[cfg(test)]
+fn run_group(group: &str, filter: &str, context: &openvm_metal_common::MetalContext) {
+    let device = context.info();
+    let wanted = |check: &Check| check.group == group && check.path().contains(filter);
+    for check in checks().into_iter().filter(wanted) {
+        for seed in 0..2 {
+            if let Err(failure) = check.run(&context.stream(), seed) {
+                panic!("{} on {device}, seed {seed}: {failure}", check.path());
             }
         }
     }

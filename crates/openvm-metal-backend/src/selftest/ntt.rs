@@ -7,7 +7,10 @@ use p3_matrix::{dense::RowMajorMatrix, Matrix};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
 use crate::{
-    ntt::{ntt_batch, ntt_batch_ext, rs_encode, rs_encode_ext, transpose, NttDirection},
+    ntt::{
+        ntt_batch, ntt_batch_ext, rs_encode, rs_encode_ext, table, transpose, NttDirection,
+        TallPlan,
+    },
     prelude::{EF, F},
 };
 
@@ -26,6 +29,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "ntt",
         name: "rs_encode",
         run: codewords,
+    },
+    Check {
+        group: "ntt",
+        name: "tall",
+        run: tall,
     },
     Check {
         group: "ntt",
@@ -188,6 +196,58 @@ fn codewords(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         };
         let expected: Vec<EF> = (0..cols).flat_map(padded).collect();
         compare(|| what.clone(), &code.to_host(env.s)?, &expected)?;
+    }
+    Ok(())
+}
+
+/// Shapes of transforms in two passes, (log message, log blowup, columns): of those, the ones whose tiles the device has
+/// memory for.
+pub(super) const TALL_SHAPES: [(usize, usize, usize); 10] = [
+    (16, 0, 3),
+    (16, 1, 2),
+    (17, 1, 1),
+    (17, 3, 1),
+    (18, 1, 3),
+    (19, 2, 1),
+    (20, 1, 1),
+    (21, 1, 2),
+    (22, 1, 1),
+    (23, 0, 1),
+];
+
+/// Two passes, with both widths of the last one's rows, whether the device would take them or not.
+fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_h, log_blowup, cols) in TALL_SHAPES {
+        if env.conformance() && log_h > 21 {
+            continue;
+        }
+        for words in [8, 16] {
+            let log_n = log_h + log_blowup;
+            let profile = env.s.context().device_profile();
+            let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, words);
+            let Some(plan) = plan else {
+                continue;
+            };
+            // Messages with a gap between them, codewords as well.
+            let (h, n, gap) = (1usize << log_h, 1usize << log_n, 5);
+            let (host, messages) = env.base((h + gap) * cols)?;
+            let mut scratch = MetalBuffer::uninit(env.s.context(), n * cols)?;
+            let (before, mut code) = env.base((n + gap) * cols)?;
+            let roots = &table(env.s, NttDirection::Forward)?;
+            let to = scratch.as_slice_mut();
+            plan.columns(env.s, roots, messages.as_slice(), to, cols, h + gap)?;
+            let (from, to) = (scratch.as_slice(), code.as_slice_mut());
+            plan.runs(env.s, roots, from, to, cols, n + gap, 0)?;
+            let expected: Vec<F> = (0..cols)
+                .flat_map(|j| {
+                    let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
+                    message.resize(n, F::ZERO);
+                    [dft(&message), before[j * (n + gap) + n..][..gap].to_vec()].concat()
+                })
+                .collect();
+            let what = || format!("2^{log_h} to 2^{log_n}, {cols} columns, rows of {words} words");
+            compare(what, &code.to_host(env.s)?, &expected)?;
+        }
     }
     Ok(())
 }

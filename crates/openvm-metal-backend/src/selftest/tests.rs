@@ -12,6 +12,11 @@ fn commit() {
 }
 
 #[test]
+fn cells_to_tall_tiles() {
+    super::test_group_as("h100-80gb", "commit", "encode_columns");
+}
+
+#[test]
 fn gkr() {
     super::test_group("gkr");
 }

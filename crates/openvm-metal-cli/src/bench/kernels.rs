@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::case::{Case, Least, Work};
 use super::measure::{median_time, RUNS};
 use super::roof::Roof;
-use super::{grind, hash, ntt};
+use super::{commit, grind, hash, ntt};
 use crate::error::{CliError, Result};
 use crate::host::HostReport;
 use crate::table;
@@ -92,7 +92,7 @@ pub struct DeviceName {
 
 /// All kernels that can be measured.
 pub fn cases() -> Vec<Case> {
-    [hash::CASES, ntt::CASES, grind::CASES].concat()
+    [hash::CASES, ntt::CASES, commit::CASES, grind::CASES].concat()
 }
 
 /// Measures the peaks, then the kernels.

@@ -1,6 +1,7 @@
 //! `openvm-metal bench`.
 
 mod case;
+mod commit;
 mod compare;
 mod grind;
 mod hash;

@@ -9,8 +9,10 @@ use crate::driver::{kernels, Dispatch};
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 
-/// Threadgroup memory of one thread: 32 KiB, each of the arguments rounded up.
-const ARENA_BYTES: usize = (32 << 10) + 16 * MAX_THREADGROUP_ARGS;
+/// Threadgroup memory of a kernel at most, under the profile of a device that has so much.
+pub(super) const THREADGROUP_MEMORY: u32 = 256 << 10;
+/// Threadgroup memory of one thread, each of the arguments rounded up.
+const ARENA_BYTES: usize = THREADGROUP_MEMORY as usize + 16 * MAX_THREADGROUP_ARGS;
 /// Flat threadgroups to start with; some nanoseconds per thread.
 const FIRST_FLAT_GROUPS: u64 = 2;
 /// Values up to this many bytes in all are kept on the stack.

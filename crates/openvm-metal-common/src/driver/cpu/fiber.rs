@@ -185,8 +185,10 @@ fn run_group(
     }
     with_arena(|arena, bytes| {
         if poison {
-            // SAFETY: the arena of this thread, lent for the duration of this closure.
-            unsafe { arena.write_bytes(POISON, bytes) };
+            let lens = launch.0.tg_len.iter();
+            let used: usize = lens.map(|len| len.next_multiple_of(16) as usize).sum();
+            // SAFETY: no more than the arena of this thread, lent for the duration of this closure.
+            unsafe { arena.write_bytes(POISON, used.min(bytes)) };
         }
         let threads = (0..size.iter().product::<u32>()).map(|i| CpuThread {
             hooks: &HOOKS,

@@ -95,7 +95,7 @@ impl CpuDriver {
                     detail += &format!(", profile {given}");
                     apart = APART;
                 }
-                given.clone().on_cpu(&own)
+                given.clone().on_cpu(&own, dispatch::THREADGROUP_MEMORY)
             }
             None => own,
         };

@@ -131,6 +131,11 @@ impl Device {
         value.max(0) as u32
     }
 
+    /// Most threadgroup memory of a kernel that asks for more than 48 KiB.
+    pub fn shared_memory(&self) -> u32 {
+        self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+    }
+
     /// What the driver says about the device.
     pub fn info(&self) -> Result<DeviceInfo> {
         let mut name = [0; 256];
@@ -179,7 +184,7 @@ impl Device {
             threads_per_core: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
             simd_width: self.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
             max_threads_per_threadgroup: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-            max_threadgroup_memory: self.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            max_threadgroup_memory: self.shared_memory(),
             memory,
             working_set,
             budget: working_set,

@@ -12,6 +12,8 @@ use crate::kernel::{PtxParam, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 
 /// Most parameters a kernel can have.
 const MAX_PARAMS: usize = 2 + MAX_BUFFERS + MAX_THREADGROUP_ARGS;
+/// Threadgroup memory that a kernel has without asking for it (`modules.rs`).
+const PLAIN_SHARED_BYTES: u32 = 48 << 10;
 /// Threadgroups along y and z.
 const MAX_GROUPS_YZ: u32 = 65_535;
 
@@ -78,6 +80,9 @@ pub(super) fn launch(
         };
         *pointer = std::ptr::from_mut(word).cast();
     }
+    if shared_bytes + dispatch.kernel.static_threadgroup_bytes > PLAIN_SHARED_BYTES {
+        prefer_shared(function)?;
+    }
     let ([gx, gy, gz], [tx, ty, tz]) = (dispatch.slice.groups, dispatch.shape.threads_per_group);
     // SAFETY: the parameters match the signature that the builder recorded, in number, order and
     // size; the driver copies them before it returns.
@@ -97,4 +102,13 @@ pub(super) fn launch(
         )
     };
     call("cuLaunchKernel", status)
+}
+
+/// Multiprocessors that run this function keep as much of their memory for threadgroups as they can, so that several fit.
+fn prefer_shared(function: &Function) -> DriverResult {
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    let most = sys::CUshared_carveout::CU_SHAREDMEM_CARVEOUT_MAX_SHARED as i32;
+    // SAFETY: the function of a loaded module; nothing else is passed by address.
+    let status = unsafe { sys::cuFuncSetAttribute(function.handle, attribute, most) };
+    call("cuFuncSetAttribute", status)
 }

@@ -14,7 +14,7 @@ use crate::device_kind::DeviceKind;
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::loading::Loading;
 use crate::error::{MetalError, Result};
-use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit};
+use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit, PtxParam};
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport, UnitReport};
 
 const LOG_BYTES: usize = 8 << 10;
@@ -147,7 +147,8 @@ impl Modules {
         let found = kernels
             .iter()
             .map(|kernel| {
-                entry(&module, kernel).map_err(|reason| missing(DeviceKind::Cuda, kernel, reason))
+                entry(device, &module, kernel)
+                    .map_err(|reason| missing(DeviceKind::Cuda, kernel, reason))
             })
             .collect::<Result<Vec<_>>>()?;
         for (kernel, function) in kernels.iter().zip(found) {
@@ -169,7 +170,7 @@ fn load_unit(device: &Device, unit: &'static KernelUnit) -> PreparedUnit<Functio
         None => Err(NO_PTX.into()),
     };
     let kernels = module.map(|module| {
-        let entry = |kernel| entry(&module, kernel).map(|f| (f.clone(), f.limits));
+        let entry = |kernel| entry(device, &module, kernel).map(|f| (f.clone(), f.limits));
         unit.kernels.iter().map(entry).collect()
     });
     PreparedUnit {
@@ -211,7 +212,11 @@ fn load_code(device: &Device, ptx: &str) -> std::result::Result<Arc<Module>, Str
 }
 
 /// The entry of a kernel, or why it has none.
-fn entry(module: &Arc<Module>, kernel: &KernelSpec) -> std::result::Result<Function, String> {
+fn entry(
+    device: &Device,
+    module: &Arc<Module>,
+    kernel: &KernelSpec,
+) -> std::result::Result<Function, String> {
     let name =
         CString::new(kernel.ptx_entry).map_err(|_| "its name holds a zero byte".to_owned())?;
     let mut handle = std::ptr::null_mut();
@@ -226,9 +231,21 @@ fn entry(module: &Arc<Module>, kernel: &KernelSpec) -> std::result::Result<Funct
         unsafe { sys::cuFuncGetAttribute(&mut value, attribute, handle) };
         value.max(0) as u32
     };
+    let arrays = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+    let mut params = kernel.ptx_params.iter();
+    if params.any(|param| matches!(param, PtxParam::Threadgroup(_))) {
+        // A launch may have what the device has beyond 48 KiB only if its function says so before.
+        let most = device.shared_memory().saturating_sub(arrays) as c_int;
+        let dynamic = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of a loaded module; nothing else is passed by address.
+        let status = unsafe { sys::cuFuncSetAttribute(handle, dynamic, most) };
+        if status != sys::CUresult::CUDA_SUCCESS {
+            return Err(text(status));
+        }
+    }
     let limits = KernelLimits {
         threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-        threadgroup_bytes: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)),
+        threadgroup_bytes: Some(arrays),
         registers: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)),
         spilled_bytes: Some(attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)),
     };

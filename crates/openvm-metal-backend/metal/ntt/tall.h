@@ -1,0 +1,255 @@
+#pragma once
+// A transform in two passes over memory, on tiles of 2^8 to 2^12 rows in more threadgroup memory than 32 KiB: tile.h has
+// the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
+//
+// Threads are told apart by their number alone, so any number of them is right. With 32 words for each (TALL_THREAD_WORDS) a
+// thread reads all its words from memory before it waits for any.
+#include "tile.h"
+
+constant constexpr uint TALL_THREAD_WORDS = 32u;
+constant constexpr uint TALL_LOG_COLUMNS = 4u;   // log2 of the words of a row in the first pass: a cache line, a chunk of cells
+constant constexpr uint TALL_RUN_FACTORS = 64u;  // factors of a run: 16 of the first round, 8 and 32 powers
+
+/// Word of a tile with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
+/// the last round, no bank is asked twice. RUNS: nor along 32 rows of one column; else along quarters of 8 rows.
+template <uint LOG_W, bool RUNS> inline uint tall_at(uint row, uint col) {
+    uint at = (row << LOG_W) | col;
+    if (!RUNS) return at ^ ((row & 14u) << 1);
+    if (LOG_W == 4u) return at ^ ((row >> 1) & 15u) ^ (((row ^ (row >> 1)) & 8u) << 1);
+    return at ^ ((row >> 2) & 15u) ^ (row & 24u);
+}
+/// The word `rows` rows below the word `at`, for bits of the row that are zero in `at`; `rows` is known when compiling.
+template <uint LOG_W, bool RUNS> inline uint tall_below(uint at, uint rows) {
+    uint d = tall_at<LOG_W, RUNS>(rows, 0u);
+    return (at ^ (d & 31u)) + (d & ~31u);
+}
+
+/// 2^U factors, U <= 3, from a table that begins at a multiple of 16 bytes; `at` is a multiple of 2^U.
+template <uint U> inline void tall_load_factors(threadgroup const uint* table, uint at, thread Fp* w) {
+    if (U == 0u) w[0] = Fp{table[at]};
+    if (U == 1u) {
+        uint2 v = ((threadgroup const uint2*)table)[at >> 1];
+        w[0] = Fp{v.x};
+        w[1] = Fp{v.y};
+    }
+    if (U >= 2u) {
+        MSL_UNROLL for (uint q = 0; q < (1u << U) / 4u; q++) {
+            uint4 v = ((threadgroup const uint4*)table)[(at >> 2) + q];
+            w[4u * q] = Fp{v.x};
+            w[4u * q + 1u] = Fp{v.y};
+            w[4u * q + 2u] = Fp{v.z};
+            w[4u * q + 3u] = Fp{v.w};
+        }
+    }
+}
+/// Stage T + U of a round of Q stages on 2^Q elements. The factor of block m is table[m]; HEAP: table[2^(T + U) + m].
+template <uint Q, uint U, uint T, bool HEAP> inline void tall_stage(thread Fp* x, threadgroup const uint* table, uint block) {
+    constexpr uint half_size = 1u << (Q - 1u - U);
+    Fp w[1u << U];
+    tall_load_factors<U>(table, (block << U) + (HEAP ? 1u << (T + U) : 0u), w);
+    MSL_UNROLL for (uint m = 0; m < (1u << U); m++) {
+        MSL_UNROLL for (uint k = 0; k < half_size; k++) {
+            uint i = 2u * half_size * m + k;
+            Fp a = x[i], b = x[i + half_size] * w[m];
+            x[i] = a + b;
+            x[i + half_size] = a - b;
+        }
+    }
+}
+/// Q stages from stage T on: Q * 2^(Q-1) products.
+template <uint Q, uint T, bool HEAP> inline void tall_butterflies(thread Fp* x, threadgroup const uint* table, uint block) {
+    constexpr uint THIRD = (Q > 2u ? 2u : 0u), FOURTH = (Q > 3u ? 3u : 0u);
+    tall_stage<Q, 0u, T, HEAP>(x, table, block);
+    tall_stage<Q, 1u, T, HEAP>(x, table, block);
+    if (Q > 2u) tall_stage<Q, THIRD, T, HEAP>(x, table, block);
+    if (Q > 3u) tall_stage<Q, FOURTH, T, HEAP>(x, table, block);
+}
+
+/// Elements of an item of a round in the tile: read, or written.
+template <uint Q, uint S, uint LOG_W, bool RUNS> inline void tall_get(threadgroup const uint* tile, uint at, thread Fp* x) {
+    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = Fp{tile[tall_below<LOG_W, RUNS>(at, k << S)]};
+}
+template <uint Q, uint S, uint LOG_W, bool RUNS> inline void tall_put(threadgroup uint* tile, uint at, thread const Fp* x) {
+    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) tile[tall_below<LOG_W, RUNS>(at, k << S)] = x[k].v;
+}
+
+/// A round from tile to tile: stages T .. T + Q of R. Every word is read and written by one thread.
+template <uint Q, uint T, uint R, uint LOG_W, bool RUNS>
+inline void tall_round(threadgroup uint* tile, threadgroup const uint* table, uint tid, uint tpg) {
+    constexpr uint S = R - T - Q;
+    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q + LOG_W)); i += tpg) {
+        NttItem item = ntt_item<Q>(i >> LOG_W, T, R);
+        uint at = tall_at<LOG_W, RUNS>(item.first, i & ((1u << LOG_W) - 1u));
+        Fp x[1u << Q];
+        tall_get<Q, S, LOG_W, RUNS>(tile, at, x);
+        tall_butterflies<Q, T, !RUNS>(x, table, item.block);
+        tall_put<Q, S, LOG_W, RUNS>(tile, at, x);
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+}
+
+// ---- the first pass: rows that are 2^log_low words apart --------------------------------------------
+
+/// Where the tile of a threadgroup of the first pass lies. The padding's copies of a tile are neighbours in the grid.
+struct TallColumns {
+    ulong column;
+    uint hi;        // which copy of the message
+    uint source;    // first word in the message
+    uint target;    // first word in the codeword
+    uint log_low;
+};
+inline TallColumns tall_columns(constant NttTallParams& p, uint group) {
+    TallColumns c;
+    uint log_copies = p.log_n - p.log_message, log_blocks = p.log_message - p.stages - TALL_LOG_COLUMNS;
+    c.log_low = p.log_message - p.stages;
+    c.hi = group & ((1u << log_copies) - 1u);
+    c.source = ((group >> log_copies) & ((1u << log_blocks) - 1u)) << TALL_LOG_COLUMNS;
+    c.target = (c.hi << p.log_message) + c.source;
+    c.column = group >> (log_copies + log_blocks);
+    return c;
+}
+
+/// table[2^t + m] = z[(hi << t) + m], t < R, m < 2^t: 2^R - 1 words, all of them within the first half of `roots`.
+template <uint R> inline void tall_fill_columns(threadgroup uint* table, device const Fp* roots, uint hi, uint tid, uint tpg) {
+    for (uint q = tid; q < (1u << R); q += tpg) {
+        if (q == 0u) continue;
+        uint t = 31u - clz(q);
+        table[q] = roots[(hi << t) + q - (1u << t)].v;
+    }
+}
+
+/// The last round of the first pass: from the tile to memory.
+template <uint Q, uint R>
+inline void tall_columns_store(device Fp* dst, threadgroup const uint* tile, threadgroup const uint* table, TallColumns c, uint tid, uint tpg) {
+    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q + TALL_LOG_COLUMNS)); i += tpg) {
+        uint block = i >> TALL_LOG_COLUMNS, col = i & ((1u << TALL_LOG_COLUMNS) - 1u);
+        Fp x[1u << Q];
+        tall_get<Q, 0u, TALL_LOG_COLUMNS, false>(tile, tall_at<TALL_LOG_COLUMNS, false>(block << Q, col), x);
+        tall_butterflies<Q, R - Q, true>(x, table, block);
+        device Fp* to = dst + (((block << Q) << c.log_low) + col);
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) to[k << c.log_low] = x[k];
+    }
+}
+
+/// The first pass of 2^R rows in rounds of Q0, Q1, Q2 stages.
+template <uint R, uint Q0, uint Q1, uint Q2>
+inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
+    constexpr uint W = TALL_LOG_COLUMNS, ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
+    threadgroup uint* table = tile + (1u << (R + W));
+    Fp x[TALL_THREAD_WORDS];
+    bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + W);
+    if (batched) {
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
+            uint i = tid + j * tpg;
+            device const Fp* from = src + (((i >> W) << c.log_low) + (i & 15u));
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = from[(k * ITEMS) << c.log_low];
+        }
+    }
+    tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (batched) {
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
+            uint i = tid + j * tpg;
+            tall_butterflies<Q0, 0u, true>(x + j * LEN, table, 0u);
+            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & 15u), x + j * LEN);
+        }
+    } else {
+        MSL_ROLLED for (uint i = tid; i < ITEMS << W; i += tpg) {
+            device const Fp* from = src + (((i >> W) << c.log_low) + (i & 15u));
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = from[(k * ITEMS) << c.log_low];
+            tall_butterflies<Q0, 0u, true>(x, table, 0u);
+            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & 15u), x);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    tall_round<Q1, Q0, R, W, false>(tile, table, tid, tpg);
+    tall_columns_store<Q2, R>(dst, tile, table, c, tid, tpg);
+}
+
+// ---- the last pass: runs of 2^R neighbours, and the bit reversal ------------------------------------
+
+/// w^e for the root of unity w of order 2^log_n, e < 2^(log_n - 1).
+inline Fp tall_power(device const Fp* roots, uint e, uint log_n) { return ntt_root(roots, reverse_bits(e) >> (33u - log_n)); }
+
+/// table[m] = z[m], m < 2^(R - 1). Of each run, whose number reversed is c: 16 factors of the first round,
+/// w^(c e) for e < 8 at 16 and for 8 e < 2^(R - Q0) at 32.
+template <uint R, uint Q0, uint LOG_W>
+inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, device const Fp* roots, uint first, uint log_n, uint tid, uint tpg) {
+    for (uint q = tid; q < (1u << (R - 1u)); q += tpg) table[q] = roots[q].v;
+    for (uint i = tid; i < (TALL_RUN_FACTORS << LOG_W); i += tpg) {
+        uint q = i & (TALL_RUN_FACTORS - 1u), c = first + i / TALL_RUN_FACTORS;
+        Fp w = Fp{0u};
+        if (q >= 32u) {
+            if (q - 32u < (1u << (R - Q0 - 3u))) w = tall_power(roots, c * ((q - 32u) << 3), log_n);
+        } else if (q >= 16u) {
+            if (q < 24u) w = tall_power(roots, c * (q - 16u), log_n);
+        } else if (q > 0u) {
+            uint t = 31u - clz(q);
+            w = ntt_root(roots, ((reverse_bits(c) >> (32u - (log_n - R))) << t) + q - (1u << t));
+        }
+        runs[i] = w.v;
+    }
+}
+
+/// The first round of the last pass, on 2^Q0 elements of a run, and the factors that make all later ones those of run 0.
+template <uint R, uint Q0, uint LOG_W>
+inline void tall_runs_first(threadgroup uint* tile, threadgroup const uint* runs, uint i, thread Fp* x) {
+    constexpr uint REST = R - Q0;
+    uint e = i & ((1u << REST) - 1u), run = i >> REST;
+    threadgroup const uint* own = runs + run * TALL_RUN_FACTORS;
+    tall_butterflies<Q0, 0u, true>(x, own, 0u);
+    Fp g = Fp{own[16u + (e & 7u)]} * Fp{own[32u + (e >> 3)]};
+    MSL_UNROLL for (uint k = 0; k < (1u << Q0); k++) x[k] = x[k] * g;
+    tall_put<Q0, REST, LOG_W, true>(tile, tall_at<LOG_W, true>(e, run), x);
+}
+/// First word of run `c`, counted as its reversed number.
+inline uint tall_run(uint c, uint log_runs, uint log_rows) { return (reverse_bits(c) >> (32u - log_runs)) << log_rows; }
+
+/// The last pass on 2^LOG_W runs of 2^R elements in rounds of Q0, Q1, Q2 stages.
+template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_W>
+inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttTallParams& p, threadgroup uint* tile, uint group,
+                           uint tid, uint tpg) {
+    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
+    uint log_runs = p.log_n - R, log_blocks = log_runs - LOG_W;
+    ulong column = group >> log_blocks;
+    uint first = (group & ((1u << log_blocks) - 1u)) << LOG_W;
+    device const Fp* from = src + column * p.src_stride;
+    device Fp* to = dst + (column * p.dst_stride + first);
+    threadgroup uint* table = tile + (1u << (R + LOG_W));
+    threadgroup uint* runs = table + (1u << (R - 1u));
+    Fp x[TALL_THREAD_WORDS];
+    bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + LOG_W);
+    if (batched) {
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
+            uint i = tid + j * tpg;
+            device const Fp* at = from + (tall_run(first + (i >> REST), log_runs, R) + (i & ((1u << REST) - 1u)));
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = at[k << REST];
+        }
+    }
+    tall_fill_runs<R, Q0, LOG_W>(table, runs, roots, first, p.log_n, tid, tpg);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    if (batched) {
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) tall_runs_first<R, Q0, LOG_W>(tile, runs, tid + j * tpg, x + j * LEN);
+    } else {
+        MSL_ROLLED for (uint i = tid; i < (1u << (REST + LOG_W)); i += tpg) {
+            device const Fp* at = from + (tall_run(first + (i >> REST), log_runs, R) + (i & ((1u << REST) - 1u)));
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = at[k << REST];
+            tall_runs_first<R, Q0, LOG_W>(tile, runs, i, x);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    tall_round<Q1, Q0, R, LOG_W, true>(tile, table, tid, tpg);
+    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q2 + LOG_W)); i += tpg) {
+        uint block = i >> LOG_W, col = i & ((1u << LOG_W) - 1u);
+        tall_get<Q2, 0u, LOG_W, true>(tile, tall_at<LOG_W, true>(block << Q2, col), x);
+        tall_butterflies<Q2, R - Q2, false>(x, table, block);
+        if (p.scale != 0u) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) x[k] = x[k] * Fp{p.scale};
+        }
+        device Fp* out = to + (((reverse_bits(block) >> (32u - (R - Q2))) << log_runs) + col);
+        MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) out[(reverse_bits(k) >> (32u - Q2)) << (R - Q2 + log_runs)] = x[k];
+    }
+}
+
+/// The rounds of each number of stages: CALL(R, Q0, Q1, Q2). The last has three stages, for which tiles are laid out.
+#define TALL_SHAPES(CALL) CALL(8, 2, 3, 3) CALL(9, 3, 3, 3) CALL(10, 4, 3, 3) CALL(11, 4, 4, 3)

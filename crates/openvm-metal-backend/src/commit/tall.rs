@@ -73,7 +73,7 @@ fn pieces<'a>(
     tall: &TallPlan,
 ) -> Vec<Piece<'a>> {
     let column = 1usize << shape.log_height;
-    let fused = tall.tuning.fused && shape.l_skip == FUSED_L_SKIP;
+    let fused = shape.l_skip == FUSED_L_SKIP;
     let inside = |j: usize| {
         let first = j << shape.log_height;
         let holds = |range: &&StackedRange| {

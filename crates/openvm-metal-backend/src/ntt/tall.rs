@@ -3,8 +3,6 @@
 //! Stages that meet only zeros make copies of the message. The first pass leaves them out: a tile of a copy reads the
 //! message and does the stages that follow, so its tiles have fewer rows than the codeword has stages.
 
-use std::sync::OnceLock;
-
 use openvm_metal_common::{
     kernel::KernelSpec, CommandStream, DeviceProfile, Grid, MetalBuffer, MetalError, MetalSlice,
     MetalSliceMut, ThreadgroupLen,
@@ -26,56 +24,10 @@ const LEAST: u32 = 8;
 const MOST_COLUMNS: u32 = 11;
 const MOST_RUNS: u32 = 12;
 
-/// Four numbers for measuring, separated by `/`: see [`Tuning`]. `0` alone: the usual passes.
-const TALL_VARIABLE: &str = "OPENVM_METAL_TALL_TILES";
-
-/// What can be chosen about the two passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tuning {
-    /// Words in a row of the last pass, log2: 3 or 4. Eight words are a sector of 32 bytes, and three such tiles of
-    /// 2^11 rows fit into a multiprocessor; sixteen are half as many writes.
-    log_words: u32,
-    /// Words of a thread. With 32 it reads all before it waits for any.
-    thread_words: u32,
-    /// Most columns between the passes, 0 for as many as there is scratch memory for.
-    columns: usize,
-    /// Whether the commitment's first pass reads cells and not messages.
-    pub fused: bool,
-}
-
-impl Tuning {
-    const DEFAULT: Self = Self {
-        log_words: 3,
-        thread_words: 32,
-        columns: 0,
-        fused: true,
-    };
-
-    /// `words per row / words per thread / columns / fused`, of which the last ones may be missing; `None` for `0`.
-    /// What cannot be read is the default.
-    fn parse(text: &str) -> Option<Self> {
-        let mut tuning = Self::DEFAULT;
-        for (i, part) in text.split('/').enumerate() {
-            match (i, part.trim().parse::<u32>()) {
-                (0, Ok(0)) => return None,
-                (0, Ok(words @ (8 | 16))) => tuning.log_words = words.ilog2(),
-                (1, Ok(words @ (8 | 16 | 32 | 64))) => tuning.thread_words = words,
-                (2, Ok(columns)) => tuning.columns = columns as usize,
-                (3, Ok(fused)) => tuning.fused = fused != 0,
-                _ => {}
-            }
-        }
-        Some(tuning)
-    }
-
-    fn from_env() -> Option<Self> {
-        static TUNING: OnceLock<Option<Tuning>> = OnceLock::new();
-        *TUNING.get_or_init(|| match std::env::var(TALL_VARIABLE) {
-            Ok(text) => Self::parse(&text),
-            Err(_) => Some(Self::DEFAULT),
-        })
-    }
-}
+/// Words in a row of the last pass, log2: a sector of 32 bytes, and three such tiles of 2^11 rows fit into a multiprocessor.
+const LOG_WORDS: u32 = 3;
+/// Words of a thread, all of which it reads before it waits for any.
+const THREAD_WORDS: u32 = 32;
 
 /// The two passes of columns of base-field elements.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +36,8 @@ pub(crate) struct TallPlan {
     log_message: u32,
     /// Stages of each pass.
     stages: [u32; 2],
-    pub tuning: Tuning,
+    /// Words in a row of the last pass, log2.
+    log_words: u32,
 }
 
 impl TallPlan {
@@ -95,27 +48,20 @@ impl TallPlan {
         if profile.cache > 0 || memory <= PLAIN_MEMORY || log_n <= 2 * MAX_STAGES {
             return None;
         }
-        Self::within(memory, log_n, log_message, Tuning::from_env()?)
+        Self::within(memory, log_n, log_message, LOG_WORDS)
     }
 
     /// The passes with tiles of at most so much memory.
-    pub fn within(memory: u32, log_n: u32, log_message: u32, tuning: Tuning) -> Option<Self> {
+    fn within(memory: u32, log_n: u32, log_message: u32, log_words: u32) -> Option<Self> {
         let first = log_message / 2;
         let last = log_message - first;
         let copies = log_n.checked_sub(log_message)?;
-        let log_words = if last == MOST_RUNS {
-            3
-        } else {
-            tuning.log_words
-        };
+        let log_words = if last == MOST_RUNS { 3 } else { log_words };
         let plan = Self {
             log_n,
             log_message,
             stages: [first, last],
-            tuning: Tuning {
-                log_words,
-                ..tuning
-            },
+            log_words,
         };
         // The factors of the first pass are read from the first half of the table of roots, 2^13.
         let fits = (LEAST..=MOST_COLUMNS).contains(&first)
@@ -125,18 +71,15 @@ impl TallPlan {
         (fits && 4 * plan.tile(0).max(plan.tile(1)) <= memory).then_some(plan)
     }
 
-    /// Passes for checks, whatever the device is.
+    /// Passes for checks, whatever the device is, with rows of 8 or 16 words in the last one.
     pub fn for_checks(
         profile: &DeviceProfile,
         log_n: u32,
         log_message: u32,
         words: u32,
     ) -> Option<Self> {
-        let tuning = Tuning {
-            log_words: words.ilog2(),
-            ..Tuning::DEFAULT
-        };
-        Self::within(profile.max_threadgroup_memory, log_n, log_message, tuning)
+        let memory = profile.max_threadgroup_memory;
+        Self::within(memory, log_n, log_message, words.ilog2())
     }
 
     /// Words of a column.
@@ -146,16 +89,12 @@ impl TallPlan {
 
     /// How many of `columns` columns are done at once with `scratch` words.
     pub fn at_once(&self, scratch: usize, columns: usize) -> usize {
-        let most = match self.tuning.columns {
-            0 => columns,
-            most => most,
-        };
-        (scratch / self.words()).min(most).clamp(1, columns.max(1))
+        (scratch / self.words()).clamp(1, columns.max(1))
     }
 
     /// Words of a row of a pass, log2.
     fn log_row(&self, pass: usize) -> u32 {
-        [LOG_COLUMNS, self.tuning.log_words][pass]
+        [LOG_COLUMNS, self.log_words][pass]
     }
 
     /// Words of threadgroup memory of a pass: the tile and its factors.
@@ -183,7 +122,7 @@ impl TallPlan {
         };
         let profile = s.context().device_profile();
         let most = most.min(profile.max_threads_per_threadgroup).max(1);
-        let wanted = (1u32 << log_tile) / self.tuning.thread_words;
+        let wanted = (1u32 << log_tile) / THREAD_WORDS;
         let threads = wanted.min(1 << most.ilog2());
         Ok(Grid::groups(
             (columns as u32) << (self.log_n - log_tile),
@@ -199,7 +138,7 @@ impl TallPlan {
             log_n: self.log_n,
             log_message: self.log_message,
             stages: self.stages[pass],
-            log_words: self.tuning.log_words,
+            log_words: self.log_words,
             ..NttTallParams::default()
         }
     }
@@ -329,20 +268,5 @@ mod tests {
         let plan = plan("h100-80gb", 22, 21).expect("two passes");
         assert_eq!(plan.stages, [10, 11]);
         assert!((0..2).all(|pass| 3 * (4 * plan.tile(pass) + 1024) <= 228 << 10));
-    }
-
-    #[test]
-    fn what_can_be_chosen() {
-        let plain = Tuning::DEFAULT;
-        assert_eq!(Tuning::parse("0"), None);
-        assert_eq!(Tuning::parse(""), Some(plain));
-        let wide = Tuning {
-            log_words: 4,
-            thread_words: 64,
-            columns: 2,
-            fused: false,
-        };
-        assert_eq!(Tuning::parse("16/64/2/0"), Some(wide));
-        assert_eq!(Tuning::parse("9/7"), Some(plain));
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn encode_tall(
         let part = done..columns.end.min(done + at_once);
         let first = (done - columns.start) * rows;
         let mut target = code.slice_mut(first..first + part.len() * rows);
-        for piece in pieces(ranges, part.clone(), shape, tall) {
+        for piece in pieces(ranges, part.clone(), shape) {
             let (at, count) = (piece.columns.start - part.start, piece.columns.len());
             let words = at * rows..(at + count) * rows;
             let to = scratch.slice_mut(words.clone());
@@ -70,7 +70,6 @@ fn pieces<'a>(
     ranges: &'a [StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
-    tall: &TallPlan,
 ) -> Vec<Piece<'a>> {
     let column = 1usize << shape.log_height;
     let fused = shape.l_skip == FUSED_L_SKIP;

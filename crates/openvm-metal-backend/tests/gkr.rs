@@ -253,13 +253,13 @@ fn rounds_cost_one_dispatch_and_one_wait() {
 fn on_the_devices_transcript_no_layer_is_waited_for() {
     let gate = 5usize;
     for log_len in [12, 14] {
-        // Two dispatches for each round until 2^10 rows are left, at least two of them, and three for the layer.
+        // Two dispatches for each round until 2^11 rows are left, at least two of them, two for the layer, and one for the first.
         let rounds: usize = (gate + 1..=log_len)
-            .map(|m| m.saturating_sub(10).max(2))
+            .map(|m| m.saturating_sub(11).max(2))
             .sum();
         let (layers, build) = (log_len - gate, (log_len - gate).div_ceil(2));
         let (dispatches, waits) = counted(log_len, gate, true);
-        assert_eq!(dispatches, 2 * rounds + 3 * layers + build);
+        assert_eq!(dispatches, 2 * rounds + 2 * layers + 1 + build);
         assert_eq!(waits, 2);
     }
 }

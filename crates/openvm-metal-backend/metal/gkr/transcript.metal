@@ -2,9 +2,8 @@
 // SIMD-group goes through the sponge.
 #include "tail.h"
 
-// Eight words for each SIMD-group of a threadgroup: 256 or 512 threads, SIMD-groups of 8 or more.
-constant constexpr uint GKR_ROUND_SUMS = 256u;
-constant constexpr uint GKR_TAIL_SUMS = 512u;
+// Eight words for each SIMD-group of a threadgroup: up to 256 threads, SIMD-groups of 8 or more.
+constant constexpr uint GKR_GROUP_SUMS = 256u;
 
 /// Begins the first layer on the device: samples lambda, joins the claims of the layer above to one by mu and lambda, and
 /// inverts the coordinates of its point.
@@ -51,7 +50,7 @@ kernel void gkr_finish_round(
 {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
     threadgroup Fp words[GKR_WORDS];
-    threadgroup Fp sums[GKR_ROUND_SUMS];
+    threadgroup Fp sums[GKR_GROUP_SUMS];
     threadgroup GkrPolyWord poly[GKR_POLY];
     // Loads do not wait for each other: those of up to four threadgroups' sums, then all that is small.
     GkrSumL some[4];
@@ -100,9 +99,9 @@ kernel void gkr_finish_round(
 /// Lengths: in 16 << params.log_rows, scratch params.log_rows > 9 ? 12 << params.log_rows : 0,
 /// eq params.eq + (1 << params.log_rows - 1), state 1, log params.previous + 8 * params.rounds + 8 + params.next,
 /// work 3 + params.rounds.
-/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 512, params.log_rows >= 2, params.log_rows <= 12,
+/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256, params.log_rows >= 2, params.log_rows <= 12,
 /// params.log_rows <= params.rounds, params.rounds <= 32, params.next <= 1.
-[[max_total_threads_per_threadgroup(512)]]
+[[max_total_threads_per_threadgroup(256)]]
 kernel void gkr_finish_layer(
     device const Fp* in [[buffer(0)]],
     device Fp* scratch [[buffer(1)]],
@@ -117,7 +116,7 @@ kernel void gkr_finish_layer(
 {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
     threadgroup Fp words[GKR_WORDS];
-    threadgroup Fp sums[GKR_TAIL_SUMS];
+    threadgroup Fp sums[GKR_GROUP_SUMS];
     threadgroup Fp tables[GKR_LOCAL_WORDS];
     threadgroup GkrPolyWord poly[GKR_POLY];
     threadgroup FpExt known[3];  // of the round before: its sums and its challenge

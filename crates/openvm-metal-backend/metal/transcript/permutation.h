@@ -181,13 +181,19 @@ inline long transcript_wide(int a, int b) {
     return long(a) * long(b);
 #endif
 }
-/// t * 2^-32 mod p, of less than |t| / 2^32 + p / 2.
-inline int transcript_reduce(long t) {
-    uint m = uint(t) * (0u - FP_MU);
+/// (t + m p) / 2^32 where it is whole.
+inline int transcript_quotient(long t, uint m) {
 #if MSL_PTX
     msl_opaque(m);
 #endif
     return int((t + transcript_wide(int(m), int(FP_P))) >> 32);
+}
+/// t * 2^-32 mod p, of less than |t| / 2^32 + p / 2.
+inline int transcript_reduce(long t) { return transcript_quotient(t, uint(t) * (0u - FP_MU)); }
+/// The same of t + a 2^32, when `a` comes last.
+inline int transcript_reduce(long t, int a) {
+    uint one = FP_ONE * (0u - FP_MU);
+    return transcript_quotient(t + transcript_wide(a, int(FP_ONE)), uint(t) * (0u - FP_MU) + uint(a) * one);
 }
 /// The element of a signed word of less than p.
 inline Fp transcript_element(int x) { return Fp{min(uint(x), uint(x) + FP_P)}; }
@@ -208,12 +214,11 @@ inline int transcript_external(int y, uint lane, uint c) {
     int one = int(FP_ONE), two = 2 * one, three = 3 * one;
     uint block = lane & 12u;
     long t = transcript_wide(y, two) + transcript_wide(transcript_from(y, block | ((lane + 1u) & 3u)), three) +
-             transcript_wide(transcript_from(y, lane ^ 2u), one) +
-             transcript_wide(transcript_from(y, block | ((lane + 3u) & 3u)), one);
-    int x = transcript_reduce(t);
+             transcript_wide(transcript_from(y, lane ^ 2u), one);
+    int x = transcript_reduce(t, transcript_from(y, block | ((lane + 3u) & 3u)));
     long u = long(int(c)) + transcript_wide(x, two) + transcript_wide(transcript_from(x, lane ^ 4u), one) +
-             transcript_wide(transcript_from(x, lane ^ 8u), one) + transcript_wide(transcript_from(x, lane ^ 12u), one);
-    return transcript_reduce(u);
+             transcript_wide(transcript_from(x, lane ^ 8u), one);
+    return transcript_reduce(u, transcript_from(x, lane ^ 12u));
 }
 /// All internal rounds, from element 0 with its constant in lane 0 and the other elements in theirs: those of external round 4.
 inline int transcript_internal(int z, uint lane, TranscriptRow row) {

@@ -22,9 +22,8 @@ pub(super) const LOG_TAIL_ROWS: usize = 11;
 /// Layers of at most `2^n` fractions that are on the host in any case: the others have a round to begin with, a round that
 /// folds their nodes to columns, and columns to finish in a round or more.
 pub(super) const LEAST_HOST_LOG_LAYER: usize = 3;
-/// Threads of the threadgroups that end a round, end a layer and begin the first layer.
-const ROUND_THREADS: u32 = 256;
-const LAYER_THREADS: u32 = 512;
+/// Threads of the threadgroups that end a round or a layer, and of those that begin the first layer.
+const THREADS: u32 = 256;
 const START_THREADS: u32 = 32;
 const PHASE: &str = "gkr";
 
@@ -188,7 +187,7 @@ impl Layers<'_> {
             };
             kernels::gkr_finish_round(
                 s,
-                Grid::groups(1, ROUND_THREADS),
+                Grid::groups(1, THREADS),
                 self.device.partials(groups),
                 &mut self.state,
                 &mut self.log,
@@ -207,7 +206,7 @@ impl Layers<'_> {
         };
         kernels::gkr_finish_layer(
             s,
-            Grid::groups(1, LAYER_THREADS),
+            Grid::groups(1, THREADS),
             tree.slot(log_rows + 1),
             &mut self.scratch,
             eq,

@@ -182,9 +182,6 @@ constraints, all              56   28      68    8      68    8
 stacked reduction             14    3      14    3      14    3
 WHIR                          38   11      42   11      42   11
 proof                        115   43     145   23     145   23
-stacked reduction             14    3      14    3      14    3
-WHIR                          38   11      42   11      42   11
-proof                        115   43     154   23     154   23
 ",
     );
 }
@@ -258,9 +255,6 @@ constraints, all             181   15     192    6     192    6
 stacked reduction              9    4       9    4       9    4
 WHIR                          27   10      31   10      31   10
 proof                        241   30     273   21     273   21
-stacked reduction              9    4       9    4       9    4
-WHIR                          27   10      31   10      31   10
-proof                        241   30     276   21     276   21
 ",
     );
 }
@@ -281,9 +275,6 @@ constraints, all             272   15     283    6     283    6
 stacked reduction            387    4     387    4     387    4
 WHIR                         594   10     598   10     598   10
 proof                       1277   30    1309   21    1309   21
-stacked reduction            387    4     387    4     387    4
-WHIR                         594   10     598   10     598   10
-proof                       1277   30    1312   21    1312   21
 ",
     );
 }

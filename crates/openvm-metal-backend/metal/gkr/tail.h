@@ -54,7 +54,7 @@ inline uint gkr_local(uint log) { return (log & 1u) != 0u ? 0u : GKR_LOCAL_EVEN;
 
 /// Word `i` of the claims p0, q0, p1, q1 of a layer, from the table of one entry with rows a, b, c, d; 3 ext products.
 inline Fp gkr_claim_word(threadgroup const Fp* table, FpExt r, FpExt lambda, uint i) {
-    uint claim = i / 4u, column = (4u - claim) % 4u;
+    uint claim = i / 4u, column = claim == 0u ? 0u : 4u - claim;
     FpExt x, v, d;
     for (uint c = 0; c < 4u; c++) {
         x.c[c] = table[12u + c];

@@ -34,7 +34,7 @@ kernel void gkr_start_layer(
 
 /// Ends a round: adds up the sums of its threadgroups, observes s(1), s(2), s(3) and samples r, which go to the log, and binds
 /// the claim.
-/// Cost: 3 permutations, 17 ext products, 32 * params.partials + 400 bytes per launch.
+/// Cost: 3 permutations, 9 ext products, 32 * params.partials + 400 bytes per launch.
 /// Lengths: partials 2 * params.partials, state 1, log max(params.xi + 1, params.at + 4), work max(2, params.inverse + 1).
 /// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256, params.partials >= 1.
 [[max_total_threads_per_threadgroup(256)]]
@@ -94,7 +94,7 @@ kernel void gkr_finish_round(
 /// Ends a layer: folds the columns a, b, c, d by the last challenge, runs the rounds that are left on them, observes the claims
 /// of the layer and samples mu; then begins the layer below, if there is one, as `gkr_start_layer` does. Tables that come in are
 /// as those of `gkr_fold_round`; of those in between (tail.h) the large ones go to `scratch`.
-/// Cost: 3 * params.log_rows + 3 permutations, (16 << params.log_rows) + 26 * params.log_rows + 8 * params.rounds ext products,
+/// Cost: 3 * params.log_rows + 3 permutations, (8 << params.log_rows) + 9 * params.log_rows + 8 * params.rounds ext products,
 /// (384 << params.log_rows) + 400 bytes per launch.
 /// Lengths: in 16 << params.log_rows, scratch params.log_rows > 9 ? 12 << params.log_rows : 0,
 /// eq params.eq + (1 << params.log_rows - 1), state 1, log params.previous + 8 * params.rounds + 8 + params.next,

@@ -27,7 +27,7 @@ constant constexpr uint TRANSCRIPT_TAILS = 12u;    // A_{lane, i} at 12 + i, tim
 constant constexpr uint TRANSCRIPT_ROW = 28u;
 
 // The check `transcript/constants` computes them from Plonky3's.
-constant constexpr uint4 TRANSCRIPT_ROWS[TRANSCRIPT_WIDTH * TRANSCRIPT_ROW / 4u] = {
+constant constexpr uint4 TRANSCRIPT_ROWS[112] = {  // seven for each lane
     // lane 0
     {0xced252bdu, 0x2e12176cu, 0x3551e817u, 0xe35f65b0u},
     {0xd825e5d1u, 0x0a4f3fc6u, 0xf869115bu, 0x07c23952u},
@@ -181,19 +181,13 @@ inline long transcript_wide(int a, int b) {
     return long(a) * long(b);
 #endif
 }
-/// (t + m p) / 2^32 where it is whole.
-inline int transcript_quotient(long t, uint m) {
+/// t * 2^-32 mod p, of less than |t| / 2^32 + p / 2.
+inline int transcript_reduce(long t) {
+    uint m = uint(t) * (0u - FP_MU);
 #if MSL_PTX
     msl_opaque(m);
 #endif
     return int((t + transcript_wide(int(m), int(FP_P))) >> 32);
-}
-/// t * 2^-32 mod p, of less than |t| / 2^32 + p / 2.
-inline int transcript_reduce(long t) { return transcript_quotient(t, uint(t) * (0u - FP_MU)); }
-/// The same of t + a 2^32, when `a` comes last.
-inline int transcript_reduce(long t, int a) {
-    uint one = FP_ONE * (0u - FP_MU);
-    return transcript_quotient(t + transcript_wide(a, int(FP_ONE)), uint(t) * (0u - FP_MU) + uint(a) * one);
 }
 /// The element of a signed word of less than p.
 inline Fp transcript_element(int x) { return Fp{min(uint(x), uint(x) + FP_P)}; }
@@ -214,11 +208,12 @@ inline int transcript_external(int y, uint lane, uint c) {
     int one = int(FP_ONE), two = 2 * one, three = 3 * one;
     uint block = lane & 12u;
     long t = transcript_wide(y, two) + transcript_wide(transcript_from(y, block | ((lane + 1u) & 3u)), three) +
-             transcript_wide(transcript_from(y, lane ^ 2u), one);
-    int x = transcript_reduce(t, transcript_from(y, block | ((lane + 3u) & 3u)));
+             transcript_wide(transcript_from(y, lane ^ 2u), one) +
+             transcript_wide(transcript_from(y, block | ((lane + 3u) & 3u)), one);
+    int x = transcript_reduce(t);
     long u = long(int(c)) + transcript_wide(x, two) + transcript_wide(transcript_from(x, lane ^ 4u), one) +
-             transcript_wide(transcript_from(x, lane ^ 8u), one);
-    return transcript_reduce(u, transcript_from(x, lane ^ 12u));
+             transcript_wide(transcript_from(x, lane ^ 8u), one) + transcript_wide(transcript_from(x, lane ^ 12u), one);
+    return transcript_reduce(u);
 }
 /// All internal rounds, from element 0 with its constant in lane 0 and the other elements in theirs: those of external round 4.
 inline int transcript_internal(int z, uint lane, TranscriptRow row) {
@@ -235,8 +230,12 @@ inline int transcript_internal(int z, uint lane, TranscriptRow row) {
     }
     Fp diagonal = Fp{row.c[TRANSCRIPT_DIAGONAL]}, echo = Fp{row.c[TRANSCRIPT_ECHO]};
     uint before = max(lane, 1u) - 1u;
-    // Rolled, an end of a loop would be waited for as well: 90 cycles a round where 70 are enough (H100, by its machine code).
-    MSL_UNROLL for (uint k = 0; k < 13u; k++) {
+#if MSL_PTX
+    MSL_UNROLL  // rolled, the loop's end is waited for: 90 cycles a round where 70 are enough (sm_90, by its machine code)
+#else
+    MSL_ROLLED
+#endif
+    for (uint k = 0; k < 13u; k++) {
         Fp tail = transcript_from(sum, k);
         Fp y = transcript_element(transcript_sbox(z));
         z = int(tail.v - y.v);

@@ -32,7 +32,7 @@ const HEADER: &str = include_str!("../../metal/transcript/permutation.h");
 
 /// The table of the kernels follows from Plonky3's constants.
 fn constants(_: &mut CheckEnv) -> Result<(), CheckFailure> {
-    let actual = table(HEADER, "TRANSCRIPT_ROWS[TRANSCRIPT_WIDTH");
+    let actual = table(HEADER, "TRANSCRIPT_ROWS[112]");
     compare(|| "TRANSCRIPT_ROWS".to_owned(), &actual, &rows().concat())
 }
 

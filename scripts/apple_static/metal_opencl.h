@@ -31,6 +31,7 @@ void barrier(uint);
 uint mul_hi(uint, uint);
 uint __spirv_GroupNonUniformShuffle(uint, uint, uint);
 uint __spirv_GroupNonUniformShuffleXor(uint, uint, uint);
+bool __spirv_GroupNonUniformAny(uint, bool);
 uint __spirv_BitReverse(uint);
 uint atomic_min(volatile __global uint*, uint);
 // The operands of `?:` as values: OpenCL tells an object in memory from a temporary of the same class.
@@ -38,6 +39,7 @@ template <class T> constexpr T operand(T x) { return x; }
 
 namespace metal {
 enum class mem_flags { mem_none = 0, mem_device = 2, mem_threadgroup = 1 };
+inline mem_flags operator|(mem_flags a, mem_flags b) { return mem_flags(int(a) | int(b)); }
 inline void threadgroup_barrier(mem_flags f) { barrier(uint(f) | 1u); }
 template <class T> inline T min(T a, T b) { return b < a ? b : a; }
 template <class T> inline T max(T a, T b) { return a < b ? b : a; }
@@ -45,6 +47,7 @@ template <class T> inline T select(T a, T b, bool c) { return c ? b : a; }
 inline uint mulhi(uint a, uint b) { return mul_hi(a, b); }
 inline uint reverse_bits(uint x) { return __spirv_BitReverse(x); }
 inline uint clz(uint x) { return x == 0u ? 32u : uint(__builtin_clz(x)); }
+inline bool simd_any(bool v) { return __spirv_GroupNonUniformAny(3u, v); }
 inline uint simd_shuffle(uint v, ushort lane) { return __spirv_GroupNonUniformShuffle(3u, v, lane); }
 inline uint simd_shuffle_xor(uint v, ushort mask) { return __spirv_GroupNonUniformShuffleXor(3u, v, mask); }
 #define atomic_uint msl_atomic_uint

@@ -196,13 +196,13 @@ fn a_mixture_of_airs() {
         "\
 commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
-gkr                           30   22      51    2      51    2
+gkr                           30   22      42    2      42    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      17    5      17    5
-constraints, all              56   28      77    8      77    8
+constraints, all              56   28      68    8      68    8
 stacked reduction             14    3      14    3      14    3
 WHIR                          38   11      42   11      42   11
-proof                        115   43     154   23     154   23
+proof                        115   43     145   23     145   23
 ",
     );
 }
@@ -269,13 +269,13 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
-gkr                           16   11      30    2      30    2
+gkr                           16   11      27    2      27    2
 constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      84    3      84    3
-constraints, all             181   15     195    6     195    6
+constraints, all             181   15     192    6     192    6
 stacked reduction              9    4       9    4       9    4
 WHIR                          27   10      31   10      31   10
-proof                        241   30     276   21     276   21
+proof                        241   30     273   21     273   21
 ",
     );
 }
@@ -289,13 +289,13 @@ fn a_hundred_committed_traces() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
-gkr                           16   11      30    2      30    2
+gkr                           16   11      27    2      27    2
 constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     131    3     131    3
-constraints, all             272   15     286    6     286    6
+constraints, all             272   15     283    6     283    6
 stacked reduction            387    4     387    4     387    4
 WHIR                         594   10     598   10     598   10
-proof                       1277   30    1312   21    1312   21
+proof                       1277   30    1309   21    1309   21
 ",
     );
 }

@@ -53,6 +53,8 @@ struct alignas(16) GkrFinishParams {
 struct alignas(16) GkrTailParams {
     uint previous;  // where the section of the layer above begins in the log
     uint rounds;    // of this layer
-    uint log_rows;  // of the columns that come in, to be folded by the last challenge; at least 1, below `rounds`
+    uint log_rows;  // of the columns that come in, to be folded by the last challenge; 2 to 12, below `rounds`
     uint eq;        // first entry of the heap of eq tables
+    uint next;      // 1 if a layer follows, which is begun
+    uint pad[3];
 };

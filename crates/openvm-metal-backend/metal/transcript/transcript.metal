@@ -1,8 +1,6 @@
 // The sponge of the GKR kernels by itself, for its check in the self test.
 #include "sponge.h"
 
-constant constexpr uint TRANSCRIPT_CHUNK = 64u;
-
 /// Rust twin: src/params/transcript.rs.
 struct TranscriptStepParams {
     uint observed;
@@ -18,26 +16,25 @@ kernel void transcript_step(
     device Fp* words [[buffer(1)]],
     constant TranscriptStepParams& p [[buffer(2)]],
     uint tid [[thread_index_in_threadgroup]],
-    uint tpg [[threads_per_threadgroup]],
     uint width [[threads_per_simdgroup]])
 {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
-    threadgroup Fp io[TRANSCRIPT_CHUNK];
+    threadgroup Fp io[TRANSCRIPT_WORDS];
     TranscriptSponge t = transcript_load(state, cells, tid, width);
     uint total = p.observed + p.sampled;
     for (uint first = 0; first < total;) {
         bool absorbing = first < p.observed;
-        uint n = min((absorbing ? p.observed : total) - first, TRANSCRIPT_CHUNK);
-        if (absorbing) {
-            for (uint i = tid; i < n; i += tpg) io[i] = words[first + i];
+        uint n = min((absorbing ? p.observed : total) - first, TRANSCRIPT_WORDS);
+        if (t.active) {
+            Fp word = fp_zero<uint>();
+            for (uint i = t.spread ? t.lane : 0u; absorbing && i < n; i += t.spread ? TRANSCRIPT_WORDS : 1u) {
+                word = words[first + i];
+                if (!t.spread) io[i] = word;
+            }
+            word = transcript_exchange(t, cells, io, word, absorbing ? n : 0u, absorbing ? 0u : n);
+            if (!absorbing) transcript_write(t, io, word, words + first, n, tid);
         }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
-        t = transcript_exchange(t, cells, io, absorbing ? n : 0u, absorbing ? 0u : n);
-        if (!absorbing) {
-            for (uint i = tid; i < n; i += tpg) words[first + i] = io[i];
-        }
-        threadgroup_barrier(mem_flags::mem_threadgroup);
         first += n;
     }
-    transcript_store(t, state, cells);
+    transcript_store(t, state, cells, tid);
 }

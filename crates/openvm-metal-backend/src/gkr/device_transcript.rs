@@ -16,13 +16,13 @@ use crate::params::{GkrFinishParams, GkrStartParams, GkrTailParams, TranscriptSt
 use crate::prelude::{EF, F, SC};
 use crate::transcript::replayed;
 
-/// A layer is finished by one threadgroup from the columns of at most so many rows on, as a logarithm: two dispatches
+/// A layer is finished by one threadgroup from the columns of at most so many rows on, as a logarithm (3 to 12): two dispatches
 /// for a round take longer than the round takes there.
-pub(super) const LOG_TAIL_ROWS: usize = 10;
+pub(super) const LOG_TAIL_ROWS: usize = 11;
 /// Layers of at most `2^n` fractions that are on the host in any case: the others have a round to begin with, a round that
-/// folds their nodes to columns, and columns to finish.
-pub(super) const LEAST_HOST_LOG_LAYER: usize = 2;
-/// Threads of the threadgroups that end a round or a layer, and of those that begin a layer.
+/// folds their nodes to columns, and columns to finish in a round or more.
+pub(super) const LEAST_HOST_LOG_LAYER: usize = 3;
+/// Threads of the threadgroups that end a round or a layer, and of those that begin the first layer.
 const THREADS: u32 = 256;
 const START_THREADS: u32 = 32;
 const PHASE: &str = "gkr";
@@ -104,6 +104,7 @@ pub(super) fn prove_layers<TS: FiatShamirTranscript<SC>>(
         work: MetalBuffer::uninit(s.context(), 2 + tree.log_len())?,
         scratch: MetalBuffer::uninit(s.context(), 12 << LOG_TAIL_ROWS)?,
     };
+    layers.begin(s, above_section)?;
     let mut previous = above_section;
     for (m, &section) in (first..).zip(&sections) {
         layers.encode(s, tree, m, previous, section)?;
@@ -139,7 +140,25 @@ struct Layers<'a> {
 }
 
 impl Layers<'_> {
-    /// Encodes layer `m`: two dispatches, two for each round on large tables, one for the rest.
+    /// Begins the first layer; each begins the one below.
+    fn begin(&mut self, s: &CommandStream, above: Section) -> Result<(), MetalProverError> {
+        let start = GkrStartParams {
+            previous: above.start as u32,
+            rounds: above.next().rounds as u32,
+            pad: [0; 2],
+        };
+        kernels::gkr_start_layer(
+            s,
+            Grid::groups(1, START_THREADS),
+            &mut self.state,
+            &mut self.log,
+            &mut self.work,
+            &start,
+        )?;
+        Ok(())
+    }
+
+    /// Encodes layer `m`: its eq tables, two dispatches for each round on large tables, one for the rest.
     fn encode(
         &mut self,
         s: &CommandStream,
@@ -149,22 +168,8 @@ impl Layers<'_> {
         section: Section,
     ) -> Result<(), MetalProverError> {
         let rounds = section.rounds;
-        let one = Grid::groups(1, THREADS);
-        let start = GkrStartParams {
-            previous: previous.start as u32,
-            rounds: rounds as u32,
-            pad: [0; 2],
-        };
         self.device
             .start_layer(s, self.log.as_slice(), [previous.start, 4], rounds - 1)?;
-        kernels::gkr_start_layer(
-            s,
-            Grid::groups(1, START_THREADS),
-            &mut self.state,
-            &mut self.log,
-            &mut self.work,
-            &start,
-        )?;
         let log_rows = LOG_TAIL_ROWS.min(rounds - 1);
         for i in 0..=rounds - log_rows {
             let challenges = Challenges {
@@ -182,7 +187,7 @@ impl Layers<'_> {
             };
             kernels::gkr_finish_round(
                 s,
-                one,
+                Grid::groups(1, THREADS),
                 self.device.partials(groups),
                 &mut self.state,
                 &mut self.log,
@@ -196,16 +201,18 @@ impl Layers<'_> {
             rounds: rounds as u32,
             log_rows: log_rows as u32,
             eq: heap as u32,
+            next: (m < tree.log_len()) as u32,
+            pad: [0; 3],
         };
         kernels::gkr_finish_layer(
             s,
-            one,
+            Grid::groups(1, THREADS),
             tree.slot(log_rows + 1),
             &mut self.scratch,
             eq,
             &mut self.state,
             &mut self.log,
-            &self.work,
+            &mut self.work,
             &tail,
         )?;
         Ok(())

@@ -94,4 +94,8 @@ pub struct GkrTailParams {
     pub log_rows: u32,
     /// First entry of the heap of eq tables.
     pub eq: u32,
+    /// 1 if a layer follows, which is begun.
+    pub next: u32,
+    /// Padding.
+    pub pad: [u32; 3],
 }

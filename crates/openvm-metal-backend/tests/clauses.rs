@@ -37,6 +37,11 @@ fn check(device: Device, rounds: usize) {
             "ntt_small",
             "stacked_batch_rows",
             "stacked_column_values",
+            "stacked_eq_weights",
+            "stacked_fold_round",
+            "stacked_skip_fold",
+            "stacked_skip_sums",
+            "stacked_sum_slots",
         ]
     );
     println!("{} kernels", report.launched.len());

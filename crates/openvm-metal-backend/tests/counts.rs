@@ -138,9 +138,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
-stacked reduction              3    2       3    2       3    2
+stacked reduction              4    2       4    2       4    2
 WHIR                          26   12      27   12      28   12
-proof                         51   20      61   20      64   20
+proof                         52   20      62   20      65   20
 ",
     );
 }
@@ -159,9 +159,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
-stacked reduction              3    2       3    2       3    2
+stacked reduction              4    2       4    2       4    2
 WHIR                          38   12      48   12      49   12
-proof                         63   20      82   20      85   20
+proof                         64   20      83   20      86   20
 ",
     );
 }
@@ -179,9 +179,9 @@ gkr                           30   22      51    2      51    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      17    5      17    5
 constraints, all              56   28      77    8      77    8
-stacked reduction             14    3      14    3      14    3
+stacked reduction             10    3      10    3      10    3
 WHIR                          38   11      42   11      42   11
-proof                        115   43     154   23     154   23
+proof                        111   43     150   23     150   23
 ",
     );
 }
@@ -252,15 +252,15 @@ gkr                           16   11      30    2      30    2
 constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      84    3      84    3
 constraints, all             181   15     195    6     195    6
-stacked reduction              9    4       9    4       9    4
+stacked reduction              8    4       8    4       8    4
 WHIR                          27   10      31   10      31   10
-proof                        241   30     276   21     276   21
+proof                        240   30     275   21     275   21
 ",
     );
 }
 
-/// Each commitment takes two dispatches in the reduction and three in WHIR (its range is batched, its
-/// leaves and paths gathered), but no wait of its own.
+/// In the reduction eight commitments share a dispatch each time their columns are read. In WHIR each takes three of its own
+/// (its range is batched, its leaves and paths gathered), but no wait.
 #[test]
 fn a_hundred_committed_traces() {
     check_hundreds(
@@ -272,9 +272,9 @@ gkr                           16   11      30    2      30    2
 constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     131    3     131    3
 constraints, all             272   15     286    6     286    6
-stacked reduction            387    4     387    4     387    4
+stacked reduction             56    4      56    4      56    4
 WHIR                         594   10     598   10     598   10
-proof                       1277   30    1312   21    1312   21
+proof                        946   30     981   21     981   21
 ",
     );
 }

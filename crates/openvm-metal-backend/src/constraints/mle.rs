@@ -10,7 +10,6 @@ use super::{
     evaluations::Evaluations,
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan},
-    jobs::{DeviceJobs, DispatchJobs, JobTable},
     next_openings::NextOpenings,
     pass::PassBuilder,
     plan::{Plan, ProgramKind},
@@ -20,6 +19,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{
         ConstraintColumnJob, ConstraintEvalJob, ConstraintFoldJob, ConstraintFoldParams,

@@ -25,6 +25,7 @@ pub mod gkr;
 mod grind;
 pub mod hash;
 mod host_poseidon2;
+mod jobs;
 pub mod kernels;
 mod matrix;
 mod memory;

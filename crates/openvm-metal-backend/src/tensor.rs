@@ -4,9 +4,9 @@
 //! form, so a sum `sum_x T[x] f[x]` can be taken over a few index bits at a time with tables of at
 //! most `2^5` entries.
 
-use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
+use p3_field::PrimeCharacteristicRing;
 
-use crate::prelude::{D_EF, EF, F};
+use crate::prelude::EF;
 
 /// The two factors of one index bit.
 pub(crate) type BitWeight = [EF; 2];
@@ -73,16 +73,5 @@ pub(crate) fn interpolate_pairs(values: &[EF], r: EF) -> Vec<EF> {
     values
         .chunks_exact(2)
         .map(|pair| pair[0] + r * (pair[1] - pair[0]))
-        .collect()
-}
-
-/// Words of extension elements by coordinate: four planes of `values.len()` words.
-pub(crate) fn planes(values: &[EF]) -> Vec<F> {
-    (0..D_EF)
-        .flat_map(|k| {
-            values
-                .iter()
-                .map(move |v| v.as_basis_coefficients_slice()[k])
-        })
         .collect()
 }

@@ -40,6 +40,11 @@ fn check(device: Device, rounds: usize) {
             "ntt_tall_runs",
             "stacked_batch_rows",
             "stacked_column_values",
+            "stacked_eq_weights",
+            "stacked_fold_round",
+            "stacked_skip_fold",
+            "stacked_skip_sums",
+            "stacked_sum_slots",
         ]
     );
     println!("{} kernels", report.launched.len());

@@ -138,9 +138,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
-stacked reduction              3    2       3    2       3    2
+stacked reduction              4    2       4    2       4    2
 WHIR                          26   12      27   12      28   12
-proof                         51   20      61   20      64   20
+proof                         52   20      62   20      65   20
 ",
     );
 }
@@ -180,9 +180,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      10    3      10    3
 constraints, all              15    5      15    5      15    5
-stacked reduction              3    2       3    2       3    2
+stacked reduction              4    2       4    2       4    2
 WHIR                          38   12      48   12      49   12
-proof                         63   20      82   20      85   20
+proof                         64   20      83   20      86   20
 ",
     );
 }
@@ -200,9 +200,9 @@ gkr                           30   22      42    2      42    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      17    5      17    5
 constraints, all              56   28      68    8      68    8
-stacked reduction             14    3      14    3      14    3
+stacked reduction             10    3      10    3      10    3
 WHIR                          38   11      42   11      42   11
-proof                        115   43     145   23     145   23
+proof                        111   43     141   23     141   23
 ",
     );
 }
@@ -273,15 +273,15 @@ gkr                           16   11      27    2      27    2
 constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      84    3      84    3
 constraints, all             181   15     192    6     192    6
-stacked reduction              9    4       9    4       9    4
+stacked reduction              8    4       8    4       8    4
 WHIR                          27   10      31   10      31   10
-proof                        241   30     273   21     273   21
+proof                        240   30     272   21     272   21
 ",
     );
 }
 
-/// Each commitment takes two dispatches in the reduction and three in WHIR (its range is batched, its
-/// leaves and paths gathered), but no wait of its own.
+/// In the reduction eight commitments share a dispatch each time their columns are read. In WHIR each takes three of its own
+/// (its range is batched, its leaves and paths gathered), but no wait.
 #[test]
 fn a_hundred_committed_traces() {
     check_hundreds(
@@ -293,9 +293,9 @@ gkr                           16   11      27    2      27    2
 constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     131    3     131    3
 constraints, all             272   15     283    6     283    6
-stacked reduction            387    4     387    4     387    4
+stacked reduction             56    4      56    4      56    4
 WHIR                         594   10     598   10     598   10
-proof                       1277   30    1309   21    1309   21
+proof                        946   30     978   21     978   21
 ",
     );
 }

@@ -1,7 +1,9 @@
 #pragma once
 // Reading columns of traces: real ones, of this row or the next, and the selectors.
 #include "../field/lane_ops.h"
-#include "jobs.h"
+#include "../field/jobs.h"
+#include "../field/sources.h"
+#include "params.h"
 
 constant constexpr uint CONSTRAINT_COLUMN = 0u;
 constant constexpr uint CONSTRAINT_IS_FIRST = 1u;
@@ -17,11 +19,8 @@ struct ConstraintReader {
 inline ConstraintReader constraint_reader(ConstraintColumn column, uint mask, uint first_source,
                                           device const Fp* source0, device const Fp* source1, device const Fp* source2, device const Fp* source3,
                                           device const Fp* source4, device const Fp* source5, device const Fp* source6, device const Fp* source7) {
-    uint slot = (column.source & 255u) - first_source;
-    device const Fp* low = slot < 2u ? (slot == 0u ? source0 : source1) : (slot == 2u ? source2 : source3);
-    device const Fp* high = slot < 6u ? (slot == 4u ? source4 : source5) : (slot == 6u ? source6 : source7);
     ConstraintReader r;
-    r.cells = (slot < 4u ? low : high) + column.first;
+    r.cells = source_at((column.source & 255u) - first_source, source0, source1, source2, source3, source4, source5, source6, source7) + column.first;
     r.kind = (column.source >> 8) & 255u;
     r.next = (column.source >> 16) & 255u;
     r.shift = column.source >> 24;

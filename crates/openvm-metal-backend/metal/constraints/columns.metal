@@ -8,7 +8,7 @@
 /// Given: points, cosets.
 /// Cost: points * (1 + cosets) * (params.l_skip + 1) / 2 << params.l_skip products,
 /// 4 * points * (1 + cosets) << params.l_skip bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -25,9 +25,9 @@ kernel void constraint_extend(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_points);
-    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    JobShare share = job_share(job.first_group, job.threads, group, params.block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
@@ -50,7 +50,7 @@ kernel void constraint_extend(
 /// One thread copies one cell of a column, cyclically beyond the height.
 /// Given: points.
 /// Cost: 0 products, 8 * points bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -66,9 +66,9 @@ kernel void constraint_gather(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_points);
-    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    JobShare share = job_share(job.first_group, job.threads, group, params.block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
@@ -87,7 +87,7 @@ kernel void constraint_gather(
 /// pairs to fold next are half the rows apart.
 /// Given: points.
 /// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
@@ -104,9 +104,9 @@ kernel void constraint_fold_ple(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_points);
-    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    JobShare share = job_share(job.first_group, job.threads, group, params.block);
     const uint n = 1u << params.l_skip;
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);

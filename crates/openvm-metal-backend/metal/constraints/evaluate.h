@@ -217,7 +217,7 @@ MSL_LARGE inline void constraint_points(C c, device const ConstraintInstruction*
 /// Evaluates the points of a threadgroup's share: V at a time while there are so many for each thread, then the rest.
 /// `aligned`: what the addresses of the share are multiples of, in words.
 template <uint V, uint A, typename C>
-inline void constraint_share_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, ConstraintShare share,
+inline void constraint_share_points(C c, device const ConstraintInstruction* code, ConstraintEvalJob job, JobShare share,
                                     tid_l tid, uint tpg, device Fp* out, uint aligned) {
     uint i0 = 0;
 #if LANE_WIDTH > 1
@@ -239,7 +239,7 @@ inline void constraint_base_group(ConstraintEvalJob job, device const Constraint
                                   device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
                                   device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
                                   threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
-    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
+    JobShare share = job_share(job.first_group, job.points, group, params.block);
     ConstraintBase c;
     c.arena = arena + job.arena + share.first;
     c.column_stride = job.column_stride;
@@ -259,7 +259,7 @@ inline void constraint_ext_group(ConstraintEvalJob job, device const ConstraintI
                                  device const FpExt* coefficients, device const Fp* uniforms, device const Fp* arena,
                                  device Fp* spills, device Fp* partials, constant ConstraintEvalParams& params,
                                  threadgroup Fp* registers, tid_l tid, uint tpg, uint group) {
-    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
+    JobShare share = job_share(job.first_group, job.points, group, params.block);
     ConstraintExt c;
     c.arena = arena + job.arena + share.first;
     c.column_stride = job.column_stride;

@@ -7,7 +7,7 @@
 /// what decoding takes, an instruction is worth 4 products.
 /// Given: steps.
 /// Cost: 4 * steps products, 4 * steps bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); programs, their uniforms,
 /// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base(
@@ -25,7 +25,7 @@ kernel void constraint_eval_base(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEvalJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.points);
     constraint_base_group<2u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
@@ -33,7 +33,7 @@ kernel void constraint_eval_base(
 /// The same where every job has one accumulator: it needs fewer registers, so more threads run on Apple GPUs.
 /// Given: steps.
 /// Cost: 4 * steps products, 4 * steps bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); programs, their uniforms,
 /// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_base_single(
@@ -51,7 +51,7 @@ kernel void constraint_eval_base_single(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEvalJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.points);
     constraint_base_group<1u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
@@ -59,7 +59,7 @@ kernel void constraint_eval_base_single(
 /// As `constraint_eval_base` over extension-field variables, each on the line through two rows of the folded traces.
 /// Given: steps.
 /// Cost: steps ext products, 32 * steps bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); programs, their uniforms,
 /// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext(
@@ -77,7 +77,7 @@ kernel void constraint_eval_ext(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEvalJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.points);
     constraint_ext_group<2u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
@@ -85,7 +85,7 @@ kernel void constraint_eval_ext(
 /// As `constraint_eval_base_single` over extension-field variables.
 /// Given: steps.
 /// Cost: steps ext products, 32 * steps bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); programs, their uniforms,
 /// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_ext_single(
@@ -103,7 +103,7 @@ kernel void constraint_eval_ext_single(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEvalJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.points);
     constraint_ext_group<1u>(job, code, coefficients, uniforms, arena, spills, partials, params, registers, tid, tpg, group);
 }
@@ -112,7 +112,7 @@ kernel void constraint_eval_ext_single(
 /// denominator (16 bytes, with alpha) of each interaction in the job's range to its place in the leaves.
 /// Given: steps.
 /// Cost: 4 * steps products, 8 * steps bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); programs, their uniforms,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); programs, their uniforms,
 /// coefficients, registers, spills and variables lie in their buffers, and so do the results. `steps` counts instructions times points.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eval_leaves(
@@ -132,9 +132,9 @@ kernel void constraint_eval_leaves(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEvalJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEvalJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.points);
-    ConstraintShare share = constraint_share(job.first_group, job.points, group, params.block);
+    JobShare share = job_share(job.first_group, job.points, group, params.block);
     ConstraintBase base;
     base.arena = arena + job.arena + share.first;
     base.column_stride = job.column_stride;

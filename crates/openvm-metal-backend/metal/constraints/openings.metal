@@ -7,7 +7,7 @@
 /// Given: points.
 /// Cost: 2 * points << params.l_skip products, points ext products, 4 * points << params.l_skip bytes per launch.
 /// Requires: threads_per_group <= 256.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); each column lies in one of `source0` to `source7`, its weights in `eq`, its
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, its weights in `eq`, its
 /// results in `out`; `weights` has 2^l_skip entries. `points` counts the values of x in all columns.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(
@@ -26,7 +26,7 @@ kernel void constraint_open_next(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintColumnJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(job.column_stride);
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
     uint share = group - job.first_group;

@@ -5,7 +5,7 @@
 /// (vars - 1 - k) if reversed.
 /// Given: entries, vars.
 /// Cost: entries * vars ext products, 16 * entries bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); the jobs' coordinates lie in `xi`,
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the jobs' coordinates lie in `xi`,
 /// their tables in `tables`. `entries` counts the entries of all tables, of at most `vars` coordinates.
 kernel void constraint_eq_tables(
     device const ConstraintEqJob* jobs [[buffer(0)]],
@@ -17,9 +17,9 @@ kernel void constraint_eq_tables(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintEqJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintEqJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.vars);
-    ConstraintShare share = constraint_share(job.first_group, 1u << job.vars, group, block);
+    JobShare share = job_share(job.first_group, 1u << job.vars, group, block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
@@ -84,7 +84,7 @@ kernel void constraint_sum(
 /// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i).
 /// Given: rows.
 /// Cost: rows ext products, 48 * rows bytes per launch.
-/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`jobs.h`); the jobs' columns lie in `arena`.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the jobs' columns lie in `arena`.
 /// `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
     device const ConstraintFoldJob* jobs [[buffer(0)]],
@@ -95,9 +95,9 @@ kernel void constraint_fold_mle(
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
-    ConstraintFoldJob job = jobs[constraint_job(jobs, starts, group)];
+    ConstraintFoldJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_half);
-    ConstraintShare share = constraint_share(job.first_group, job.threads, group, params.block);
+    JobShare share = job_share(job.first_group, job.threads, group, params.block);
     FpExt r = params.r;
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);

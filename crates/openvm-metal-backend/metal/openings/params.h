@@ -14,17 +14,42 @@ struct StackedColumnJob {
     uint chunk;         // columns of one threadgroup
     uint accumulate;    // 1: add to what the output holds
     uint rotated;       // 1: some column is opened at its rotation too
+    uint source;        // which of the sources the range is
+    uint unused;
 };
 
-struct StackedColumnParams {
-    uint jobs;
-    uint log_low;  // length of the low factor of the weights (column values only)
+// The tables of one height, or slots that are added up.
+struct StackedTableJob {
+    ulong from;         // first element that is read
+    ulong to;           // first element that is written
+    uint len;           // points or pairs of the job; elements of a slot
+    uint first_group;   // threadgroups of earlier jobs
+    uint slots;         // slots that are added up
+    uint log_len;       // variables of a table of weights
 };
 
-struct OpeningsSumParams {
-    ulong len;    // words of one slot
-    uint slots;
-    uint pad;
+struct StackedWeightParams {
+    FpExt point[32];  // coordinates of the index bits above the base
+    uint len;         // weights
+    uint log_base;    // entries of the base, as a logarithm
+    uint bits;        // coordinates
+    uint unused;
+};
+
+struct StackedRoundParams {
+    FpExt u;          // the last challenge, by which the tables are folded
+    FpExt one[2];     // factors of the sums over g_0, g_1 at X = 1
+    FpExt two[3];     // factors of the sums over g_0, g_1, rotated g_1 at X = 2
+    uint block;       // pairs of one threadgroup
+    uint l_skip;
+    uint unused[2];
+};
+
+struct StackedTableParams {
+    uint block;       // points, or words, of one threadgroup
+    uint l_skip;
+    uint log_low;     // variables of the low weights at most
+    uint unused;
 };
 
 struct OpeningsContractParams {

@@ -1,32 +1,31 @@
 // Stacked reduction: columns of one height are batched before anything else happens to them.
+#include "../field/jobs.h"
+#include "../field/sources.h"
 #include "accumulate.h"
 #include "params.h"
 
-/// The job that a threadgroup works on.
-inline StackedColumnJob stacked_find_job(device const StackedColumnJob* jobs, uint count, uint group) {
-    uint k = 0u;
-    while (k + 1u < count && jobs[k + 1u].first_group <= group) k++;
-    return jobs[k];
-}
-
 /// g_0[row] = sum_j weights[2 j] q_j[row] and g_1[row] = sum_j weights[2 j + 1] q_j[row] over a chunk
-/// of columns; g_0 and then g_1 of a chunk lie one after the other, chunk after chunk. One range of cells of
+/// of columns; g_0 and then g_1 of a chunk lie one after the other, chunk after chunk. Up to eight ranges of cells of
 /// the stacked matrix per dispatch; 8 wide products (4 products) per cell.
 /// Given: total.
 /// Cost: 4 * total products, 4 * total bytes per launch.
-/// Safety: the threadgroups are those of `jobs`; the columns of each job lie in `cells`, its weights in `weights`
-/// and its results in `out`. `total` counts the cells.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the columns of each job lie in
+/// its source, its weights in `weights` and its results in `out`. `total` counts the cells.
 kernel void stacked_batch_rows(
-    device const Fp* cells [[buffer(0)]],
-    device const FpExt* weights [[buffer(1)]],
-    device const StackedColumnJob* jobs [[buffer(2)]],
+    device const StackedColumnJob* jobs [[buffer(0)]],
+    device const uint* starts [[buffer(1)]],
+    device const FpExt* weights [[buffer(2)]],
     device FpExt* out [[buffer(3)]],
-    constant StackedColumnParams& p [[buffer(4)]],
+    device const Fp* source0 [[buffer(4)]], device const Fp* source1 [[buffer(5)]],
+    device const Fp* source2 [[buffer(6)]], device const Fp* source3 [[buffer(7)]],
+    device const Fp* source4 [[buffer(8)]], device const Fp* source5 [[buffer(9)]],
+    device const Fp* source6 [[buffer(10)]], device const Fp* source7 [[buffer(11)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
-    StackedColumnJob job = stacked_find_job(jobs, p.jobs, group);
+    StackedColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_block);
+    device const Fp* cells = source_at(job.source, source0, source1, source2, source3, source4, source5, source6, source7) + job.cells;
     uint local = group - job.first_group;
     uint log_blocks = job.log_rows - job.log_block;
     uint slot = local >> log_blocks;
@@ -39,7 +38,7 @@ kernel void stacked_batch_rows(
         index_l i = index_l(tid) + i0;
         LANE_GUARD(i, block) {
             index_l row = i + first;
-            device const Fp* column = cells + job.cells + (ulong(c0) << job.log_rows);
+            device const Fp* column = cells + (ulong(c0) << job.log_rows);
             device const FpExt* w = weights + 2ul * (job.weight + c0);
             FpExtAcc a = fpext_acc_zero(), b = fpext_acc_zero();
             if (job.rotated != 0u) {
@@ -74,17 +73,32 @@ kernel void stacked_batch_rows(
     }
 }
 
-/// out[i] = sum over slots of slots[slot * len + i], on words: one addition per word read.
-/// Cost: 0 products, 4 * p.slots + 4 bytes per thread.
-/// Lengths: slots max(p.slots, 1) * p.len, out p.len.
+/// Word i of a job: out[4 to + i] = sum over its slots of slots[4 from + slot * 4 len + i]. One addition per word read.
+/// Given: words.
+/// Cost: 0 products, 4 * words bytes per launch.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the slots of each job lie in `slots`, its
+/// results in `out`. `words` counts those that are read and written.
 kernel void stacked_sum_slots(
-    device const Fp* slots [[buffer(0)]],
-    device Fp* out [[buffer(1)]],
-    constant OpeningsSumParams& p [[buffer(2)]],
-    gid_l gid [[thread_position_in_grid]]) {
-    if (gid >= p.len) return;
-    index_l i = index_l(gid);
-    FpL sum = lane_load(slots, i);
-    for (uint s = 1u; s < p.slots; s++) sum = sum + lane_load(slots, i + ulong(s) * p.len);
-    lane_store(out, i, sum);
+    device const StackedTableJob* jobs [[buffer(0)]],
+    device const uint* starts [[buffer(1)]],
+    device const Fp* slots [[buffer(2)]],
+    device Fp* out [[buffer(3)]],
+    constant StackedTableParams& p [[buffer(4)]],
+    uint group [[threadgroup_position_in_grid]],
+    tid_l tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]]) {
+    StackedTableJob job = jobs[find_job(jobs, starts, group)];
+    ulong words = 4ul * job.len;
+    JobShare share = job_share(job.first_group, 4u * job.len, group, p.block);
+    LANE_MULTIPLE(share.count);
+    device const Fp* in = slots + 4ul * job.from;
+    for (uint i0 = 0u; i0 < share.count; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, share.count) {
+            index_l at = i + ulong(share.first);
+            FpL sum = lane_load(in, at);
+            for (uint s = 1u; s < job.slots; s++) sum = sum + lane_load(in, at + ulong(s) * words);
+            lane_store(out + 4ul * job.to, at, sum);
+        }
+    }
 }

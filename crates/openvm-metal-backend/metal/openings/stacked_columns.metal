@@ -1,38 +1,65 @@
 // Stacked reduction: the value of every column at the point bound so far.
+#include "../field/jobs.h"
 #include "../field/lane_ops.h"
+#include "../field/sources.h"
 #include "accumulate.h"
 #include "params.h"
 
+/// One weight per thread: out[i] = base[i mod 2^log_base] times the product over k of eq(point[k], bit log_base + k of i), as four
+/// planes of words.
+/// Cost: p.bits ext products, 32 bytes per thread.
+/// Lengths: base 1 << p.log_base, out 4 * p.len.
+/// Requires: p.log_base < 32, p.bits <= 32.
+kernel void stacked_row_weights(
+    device const FpExt* base [[buffer(0)]],
+    device Fp* out [[buffer(1)]],
+    constant StackedWeightParams& p [[buffer(2)]],
+    gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.len) return;
+    index_l i = index_l(gid);
+    uint_l bits = to_vec(i) >> p.log_base;
+    FpExtL value = lane_gather(base, to_vec(i) & ((1u << p.log_base) - 1u));
+    for (uint k = 0u; k < p.bits; k++) {
+        FpExt x = p.point[k];
+        value = value * fpext_select_bit(fpext_one<uint>() - x, x, (bits >> k) & 1u);
+    }
+    for (uint c = 0u; c < 4u; c++) lane_store(out + ulong(c) * p.len, i, value.c[c]);
+}
+
 /// out[job.out + column * shares + share] = sum over the rows of the share of weight(row) q_column[row],
-/// weight(row) = high[row >> log_low] * low[row mod 2^log_low]. `low` is four planes of words. A
+/// weight(row) = high[row >> log_low] * low[row mod 2^log_low], both four planes of words. A
 /// threadgroup sums one share (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
-/// of cached weights.
+/// of cached weights. Up to eight ranges of cells of the stacked matrix per dispatch.
 /// Given: total.
 /// Cost: 2 * total products, 4 * total + 16 * groups bytes per launch.
 /// Requires: threads_per_group <= 256.
-/// Safety: the threadgroups are those of `jobs`; the columns of each job lie in `cells`, its results in `out`; a
-/// share has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
+/// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the columns of each job lie in its
+/// source, its results in `out`; a share has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
 kernel void stacked_column_values(
-    device const Fp* cells [[buffer(0)]],
-    device const Fp* low [[buffer(1)]],
-    device const FpExt* high [[buffer(2)]],
-    device const StackedColumnJob* jobs [[buffer(3)]],
+    device const StackedColumnJob* jobs [[buffer(0)]],
+    device const uint* starts [[buffer(1)]],
+    device const Fp* low [[buffer(2)]],
+    device const Fp* high [[buffer(3)]],
     device FpExt* out [[buffer(4)]],
-    constant StackedColumnParams& p [[buffer(5)]],
+    constant uint& log_low [[buffer(5)]],
+    device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
+    device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
+    device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
+    device const Fp* source6 [[buffer(12)]], device const Fp* source7 [[buffer(13)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
-    LANE_MULTIPLE(1u << p.log_low);
-    uint k = 0u;
-    while (k + 1u < p.jobs && jobs[k + 1u].first_group <= group) k++;
-    StackedColumnJob job = jobs[k];
+    LANE_MULTIPLE(1u << log_low);
+    StackedColumnJob job = jobs[find_job(jobs, starts, group)];
     uint local = group - job.first_group;
     uint log_shares = job.log_rows - job.log_block;
     uint column = local >> log_shares;
     ulong first = ulong(local & ((1u << log_shares) - 1u)) << job.log_block;
-    device const Fp* q = cells + job.cells + (ulong(column) << job.log_rows) + first;
-    uint low_len = 1u << p.log_low, blocks = 1u << (job.log_block - p.log_low);
+    device const Fp* cells = source_at(job.source, source0, source1, source2, source3, source4, source5, source6, source7) + job.cells;
+    device const Fp* q = cells + (ulong(column) << job.log_rows) + first;
+    ulong highs = 1ul << (job.log_rows - log_low);
+    uint low_len = 1u << log_low, blocks = 1u << (job.log_block - log_low);
     FpExtL total = fpext_zero<uint_l>();
     for (uint b = 0u; b < blocks; b++) {
         FpExtAcc acc = fpext_acc_zero();
@@ -51,7 +78,8 @@ kernel void stacked_column_values(
             }
             acc = fpext_acc_fold(acc);
         }
-        total = total + fpext_acc_reduce(acc) * high[(first >> p.log_low) + b];
+        device const Fp* h = high + (first >> log_low) + b;
+        total = total + fpext_acc_reduce(acc) * fpext_make(h[0], h[highs], h[2ul * highs], h[3ul * highs]);
         q += low_len;
     }
     FpExt sum = fpext_group_sum(total, scratch, tid, tpg);

@@ -2,12 +2,9 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
-use super::{
-    column_set::ColumnSet,
-    jobs::{DeviceJobs, DispatchJobs, JobTable},
-    plan::Plan,
-};
+use super::{column_set::ColumnSet, plan::Plan};
 use crate::{
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{ConstraintColumnJob, ConstraintColumnParams},
     prelude::{EF, F},

@@ -2,12 +2,10 @@
 
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::{
-    generated::{RuleBuffers, RuleLaunch, SectionTables},
-    jobs::{DeviceJobs, DispatchJobs, JobTable},
-};
+use super::generated::{RuleBuffers, RuleLaunch, SectionTables};
 use crate::{
     gkr::FracLayer,
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{ConstraintEvalJob, ConstraintEvalParams, ConstraintInstruction, ConstraintLeaf},
     prelude::{D_EF, EF, F},

@@ -11,7 +11,6 @@ use super::{
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan},
-    jobs::{DeviceJobs, DispatchJobs, JobTable},
     next_openings::NextOpenings,
     pass::PassBuilder,
     plan::Plan,
@@ -21,6 +20,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
+    jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{
         ConstraintColumnJob, ConstraintEvalJob, ConstraintFoldJob, ConstraintFoldParams,

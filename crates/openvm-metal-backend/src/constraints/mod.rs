@@ -8,7 +8,6 @@ mod evaluations;
 pub mod generated;
 mod input;
 mod interpreter;
-mod jobs;
 mod leaves;
 mod logup;
 mod mle;

@@ -3,9 +3,10 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
-use super::{jobs::JobTable, plan::Plan, sums::EqTables};
+use super::{plan::Plan, sums::EqTables};
 use crate::{
     error::MetalProverError,
+    jobs::JobTable,
     kernels,
     params::{ConstraintColumnJob, ConstraintColumnParams},
     prelude::EF,

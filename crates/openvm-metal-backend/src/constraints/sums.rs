@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 
-use super::jobs::JobTable;
 use crate::{
+    jobs::JobTable,
     kernels,
     params::{ConstraintEqJob, ConstraintSumJob},
     prelude::{EF, F},

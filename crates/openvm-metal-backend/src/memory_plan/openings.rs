@@ -3,7 +3,10 @@
 use super::shape::ProofShape;
 use crate::{
     memory::{DIGEST, EXT},
-    openings::whir::columns_encoded_again,
+    openings::{
+        stacked_reduction::{batched_len, partials_len, round_len},
+        whir::columns_encoded_again,
+    },
 };
 
 /// Threadgroups and columns of the batching pass, as in `stacked_reduction::batch`.
@@ -12,25 +15,41 @@ const MIN_CHUNK: u64 = 32;
 const LOG_BLOCK: usize = 8;
 const LOG_IN_PLACE: usize = 17;
 
-/// Two batched columns for each distinct height, with what they are summed up from, or what they fold
-/// into.
+/// The batched tables of all heights with what they are summed up from, or the tables of the first round that they fold into.
 pub(super) fn stacked_reduction(shape: &ProofShape) -> u64 {
-    let (tables, slots) = batched(shape);
-    tables + slots.max(tables / 2)
+    let first: usize = tall(shape).map(round_len).sum();
+    let second: usize = tall(shape).map(|vars| round_len(vars - 1)).sum();
+    let (first, second) = (first as u64 * EXT, second as u64 * EXT);
+    batched_bytes(shape)
+        .max(batched_tables(shape) + first)
+        .max(first + second)
 }
 
-/// Bytes of the batched columns and of what they are summed up from, which lie in one buffer.
+/// Bytes of the batched tables and of what lies behind them in one buffer: first slots of columns, then sums of threadgroups.
 pub(super) fn batched_bytes(shape: &ProofShape) -> u64 {
-    let (tables, slots) = batched(shape);
-    tables + slots
+    let partials = partials_len(shape.l_skip, tall(shape)) as u64 * EXT;
+    batched_tables(shape) + slots(shape).max(partials)
 }
 
-fn batched(shape: &ProofShape) -> (u64, u64) {
-    let (mut tables, mut slots) = (0, 0);
+/// Variables of the heights that have some.
+fn tall(shape: &ProofShape) -> impl Iterator<Item = usize> + Clone + '_ {
+    let vars = shape.heights.keys();
+    let vars = vars.map(|&log_height| log_height.saturating_sub(shape.l_skip));
+    vars.filter(|&vars| vars > 0)
+}
+
+fn batched_tables(shape: &ProofShape) -> u64 {
+    let vars = shape.heights.keys();
+    let vars = vars.map(|&log_height| log_height.saturating_sub(shape.l_skip));
+    vars.map(|vars| batched_len(shape.l_skip, vars) as u64 * EXT)
+        .sum()
+}
+
+fn slots(shape: &ProofShape) -> u64 {
+    let mut slots = 0;
     for (&log_height, parts) in &shape.heights {
         let log_rows = log_height.max(shape.l_skip);
         let rows = 1u64 << log_rows;
-        tables += (2 * rows + (1 << shape.l_skip)) * EXT;
         if log_rows >= LOG_IN_PLACE {
             continue;
         }
@@ -44,7 +63,7 @@ fn batched(shape: &ProofShape) -> (u64, u64) {
             slots += count * 2 * rows * EXT;
         }
     }
-    (tables, slots)
+    slots
 }
 
 /// Large buffers of WHIR.

@@ -13,8 +13,8 @@ use crate::{
 
 /// Index bits summed over in one dispatch.
 const BITS_PER_PASS: usize = 5;
-/// Tables of `2^6` elements are finished on the host. An extension product takes 20 ns there, and there are three tables for each
-/// height and round, so that one more dispatch costs less than tables of `2^10`.
+/// Tables of `2^6` elements are finished on the host. An extension product takes 20 ns there, so that one more dispatch costs less
+/// than tables of `2^10`.
 const LOG_READ: usize = 6;
 
 /// `out[t][z] = sum_x T[x] input[offsets[t] + x * 2^keep + z]`, summed on the device down to tables of
@@ -38,10 +38,8 @@ struct Pass {
 }
 
 impl Contraction {
-    /// Plans the sums; nothing is launched. The weights that the device needs are added to `weights`, which several
-    /// contractions may share and which [`Self::encode`] is given, once. The tables (at most three) start at `offsets` and
-    /// have `2^(keep + bits.len())` elements each; `bits` are the factors from index bit `keep` upwards.
-    pub fn new(offsets: &[usize], keep: usize, bits: &[BitWeight], weights: &mut Vec<EF>) -> Self {
+    /// Plans the sums; nothing is launched. The weights that the device needs are added to `weights`.
+    fn new(offsets: &[usize], keep: usize, bits: &[BitWeight], weights: &mut Vec<EF>) -> Self {
         let mut rest = bits.to_vec();
         let mut passes = Vec::new();
         while !rest.is_empty() && keep + rest.len() > LOG_READ {
@@ -66,8 +64,9 @@ impl Contraction {
         }
     }
 
-    /// Plans and encodes one with weights of its own.
-    pub fn encode_alone(
+    /// Plans the sums and encodes the device part: `ceil((log_len - 6) / 5)` dispatches. The tables (at most three) start at `offsets` and
+    /// have `2^(keep + bits.len())` elements each; `bits` are the factors from index bit `keep` upwards.
+    pub fn encode(
         s: &CommandStream,
         input: &MetalSlice<'_, EF>,
         offsets: &[usize],
@@ -78,13 +77,13 @@ impl Contraction {
         let mut contraction = Self::new(offsets, keep, bits, &mut weights);
         if !weights.is_empty() {
             let weights = MetalBuffer::from_host(s, &weights)?;
-            contraction.encode(s, input, &weights)?;
+            contraction.launch(s, input, &weights)?;
         }
         Ok(contraction)
     }
 
-    /// Encodes the device part: `ceil((log_len - 6) / 5)` dispatches. `weights` are those that [`Self::new`] added to.
-    pub fn encode(
+    /// Encodes the device part. `weights` are those that [`Self::new`] added to.
+    fn launch(
         &mut self,
         s: &CommandStream,
         input: &MetalSlice<'_, EF>,

@@ -28,30 +28,76 @@ pub struct StackedColumnJob {
     pub accumulate: u32,
     /// 1: some column is opened at its rotation too.
     pub rotated: u32,
+    /// Which of the sources the range is.
+    pub source: u32,
+    pub unused: u32,
 }
 
-// SAFETY: two u64 and eight u32, no padding.
+// SAFETY: two u64 and ten u32, no padding.
 unsafe impl DeviceElem for StackedColumnJob {}
 
-/// Parameters of the kernels over [`StackedColumnJob`]s.
-#[derive(Clone, Copy, Debug)]
+/// The tables of one height, or slots that are added up.
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-pub struct StackedColumnParams {
-    /// Number of jobs.
-    pub jobs: u32,
-    /// Length of the low factor of the weights, as a logarithm (column values only).
-    pub log_low: u32,
+pub struct StackedTableJob {
+    /// First element that is read.
+    pub from: u64,
+    /// First element that is written.
+    pub to: u64,
+    /// Points or pairs of the job; elements of a slot.
+    pub len: u32,
+    /// Threadgroups of earlier jobs.
+    pub first_group: u32,
+    /// Slots that are added up.
+    pub slots: u32,
+    /// Variables of a table of weights.
+    pub log_len: u32,
 }
 
-/// Sum of slots of equal length.
+// SAFETY: two u64 and four u32, no padding.
+unsafe impl DeviceElem for StackedTableJob {}
+
+/// Weights of the rows of columns: a table and a product over the index bits above it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct StackedWeightParams {
+    /// Coordinates of the index bits above the base.
+    pub point: [EF; 32],
+    /// Number of weights.
+    pub len: u32,
+    /// Entries of the base, as a logarithm.
+    pub log_base: u32,
+    /// Number of coordinates.
+    pub bits: u32,
+    pub unused: u32,
+}
+
+/// One round of the reduction, for all heights.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct StackedRoundParams {
+    /// The last challenge, by which the tables are folded.
+    pub u: EF,
+    /// Factors of the sums over `g_0`, `g_1` at `X = 1`.
+    pub one: [EF; 2],
+    /// Factors of the sums over `g_0`, `g_1`, rotated `g_1` at `X = 2`.
+    pub two: [EF; 3],
+    /// Pairs of one threadgroup.
+    pub block: u32,
+    pub l_skip: u32,
+    pub unused: [u32; 2],
+}
+
+/// What kernels over [`StackedTableJob`]s have in common.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct OpeningsSumParams {
-    /// Words of one slot.
-    pub len: u64,
-    /// Number of slots.
-    pub slots: u32,
-    pub pad: u32,
+pub struct StackedTableParams {
+    /// Points, or words, of one threadgroup.
+    pub block: u32,
+    pub l_skip: u32,
+    /// Variables of the low weights at most.
+    pub log_low: u32,
+    pub unused: u32,
 }
 
 /// Sum over high index bits of up to three tables.

@@ -13,6 +13,7 @@ mod gkr;
 mod grind;
 mod hash;
 mod ntt;
+mod openings;
 mod prover;
 mod random;
 #[cfg(test)]
@@ -66,6 +67,7 @@ pub fn checks() -> Vec<Check> {
         commit::CHECKS,
         transcript::CHECKS,
         gkr::CHECKS,
+        openings::CHECKS,
         prover::CHECKS,
         bench::CHECKS,
     ]

@@ -53,7 +53,7 @@ const SHAPES: [Shape; 5] = [
 ];
 
 /// Little security, so that the reference is quick; grinding on the device for the queries.
-fn params(l_skip: usize, n_stack: usize) -> SystemParams {
+pub(super) fn params(l_skip: usize, n_stack: usize) -> SystemParams {
     let whir = WhirParams {
         k: 4,
         log_final_poly_len: (l_skip + n_stack) % 4,

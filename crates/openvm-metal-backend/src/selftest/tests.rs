@@ -22,6 +22,11 @@ fn gkr() {
 }
 
 #[test]
+fn openings() {
+    super::test_group("openings");
+}
+
+#[test]
 fn transcript() {
     super::test_group("transcript");
 }

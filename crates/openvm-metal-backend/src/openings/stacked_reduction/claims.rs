@@ -42,11 +42,11 @@ impl Height {
 /// Neighbouring columns of one height in one range.
 #[derive(Clone, Debug)]
 pub(super) struct ColumnRange {
-    pub commit: usize,
-    pub range: usize,
+    /// Index of the range in [`Claims::ranges`].
+    pub source: usize,
     /// First cell, relative to the range.
     pub cells: u64,
-    /// First cell in the stacked matrix of the commitment.
+    /// First cell over the stacked matrices of all commitments.
     pub start: u64,
     pub columns: usize,
     /// Index of the first column among the columns of all commitments.
@@ -58,6 +58,8 @@ pub(super) struct ColumnRange {
 pub(super) struct Claims {
     /// By falling log-height.
     pub heights: Vec<Height>,
+    /// The ranges that hold columns: commitment and index in it.
+    pub ranges: Vec<(usize, usize)>,
     /// For each column: does the rotated opening exist.
     pub rotated: Vec<bool>,
 }
@@ -66,10 +68,13 @@ impl Claims {
     pub fn new(l_skip: usize, commits: &[StackedCommit<'_>]) -> Result<Self, MetalProverError> {
         let mut claims = Self {
             heights: Vec::new(),
+            ranges: Vec::new(),
             rotated: Vec::new(),
         };
+        let mut first_cell = 0;
         for (commit, data) in commits.iter().enumerate() {
-            claims.add_commit(l_skip, commit, data)?;
+            claims.add_commit(l_skip, commit, data, first_cell)?;
+            first_cell += data.layout.height() as u64 * data.layout.width() as u64;
         }
         claims
             .heights
@@ -79,13 +84,14 @@ impl Claims {
 
     /// `lambda^(2 i)` and `lambda^(2 i + 1)` for each column `i`, the latter 0 without rotation.
     pub fn weights(&self, lambda: EF) -> Vec<EF> {
+        // One product waits for another in each step, not two.
+        let square = lambda.square();
         let mut power = EF::ONE;
         let mut weights = Vec::with_capacity(2 * self.rotated.len());
         for &rotated in &self.rotated {
             weights.push(power);
-            power *= lambda;
-            weights.push(if rotated { power } else { EF::ZERO });
-            power *= lambda;
+            weights.push(if rotated { power * lambda } else { EF::ZERO });
+            power *= square;
         }
         weights
     }
@@ -95,7 +101,9 @@ impl Claims {
         l_skip: usize,
         commit: usize,
         data: &StackedCommit<'_>,
+        first_cell: u64,
     ) -> Result<(), MetalProverError> {
+        let mut sources = vec![None; data.ranges.len()];
         let stacked_height = data.layout.height() as u64;
         let columns = &data.layout.sorted_cols;
         let mut i = 0;
@@ -130,11 +138,12 @@ impl Claims {
             };
             let neighbours = CommittedColumns {
                 commit,
+                first_cell,
                 start,
                 columns: len,
                 first_column,
             };
-            neighbours.split(data.ranges, &self.rotated, &mut self.heights[at])?;
+            neighbours.split(self, data.ranges, &mut sources, at)?;
             i += len;
         }
         Ok(())
@@ -144,19 +153,24 @@ impl Claims {
 /// Neighbouring columns of one height in one commitment.
 struct CommittedColumns {
     commit: usize,
+    /// Of the commitment, over all.
+    first_cell: u64,
+    /// First cell of the columns in the commitment.
     start: u64,
     columns: usize,
     first_column: usize,
 }
 
 impl CommittedColumns {
-    /// Adds those in each range.
+    /// Adds those in each range to a height; `sources` has the index of each range of the commitment, once it has one.
     fn split(
         &self,
+        claims: &mut Claims,
         ranges: &[StackedRange],
-        rotated: &[bool],
-        height: &mut Height,
+        sources: &mut [Option<usize>],
+        height: usize,
     ) -> Result<(), MetalProverError> {
+        let height = &mut claims.heights[height];
         let rows = height.rows() as u64;
         let end = self.start + self.columns as u64 * rows;
         let mut covered = 0;
@@ -175,14 +189,17 @@ impl CommittedColumns {
             }
             let (skipped, columns) = ((skipped / rows) as usize, (len / rows) as usize);
             let first_column = self.first_column + skipped;
+            let source = *sources[range].get_or_insert_with(|| {
+                claims.ranges.push((self.commit, range));
+                claims.ranges.len() - 1
+            });
             height.column_ranges.push(ColumnRange {
-                commit: self.commit,
-                range,
+                source,
                 cells: from - data.start,
-                start: from,
+                start: self.first_cell + from,
                 columns,
                 first_column,
-                rotated: rotated[first_column..first_column + columns].contains(&true),
+                rotated: claims.rotated[first_column..first_column + columns].contains(&true),
             });
             covered += columns;
         }

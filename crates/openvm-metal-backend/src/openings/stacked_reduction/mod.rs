@@ -9,34 +9,40 @@ mod batch;
 mod blocks;
 mod claims;
 mod columns;
+mod plan;
+mod ranges;
 mod round0;
 mod rounds;
+mod univariate;
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 use openvm_stark_backend::{proof::StackingProof, FiatShamirTranscript};
 use p3_field::PrimeCharacteristicRing;
 
 pub use self::claims::StackedCommit;
+pub(crate) use self::plan::{batched_len, partials_len, round_len};
 use self::{
-    batch::{encode_batched, Batched},
+    batch::BatchPlan,
     blocks::Blocks,
-    claims::{Claims, Height},
-    columns::{ColumnValues, RowWeights},
-    round0::{UnivariateFactors, UnivariateRound},
-    rounds::{fold_table, Factors, HeightSum, Table},
+    claims::Claims,
+    columns::{BoundColumns, RowWeights},
+    plan::{Plan, RoundPlan},
+    ranges::Sources,
+    round0::UnivariateFactors,
+    rounds::{DeviceTables, Factors, HostTable, HostTables},
 };
-use super::contract::Contraction;
 use crate::{
     error::MetalProverError,
+    jobs::{DeviceJobs, JobTable},
+    params::{StackedColumnJob, StackedTableJob},
     prelude::{EF, SC},
-    tensor,
 };
 
 /// Proves that the columns of all commitments open at `r` (and at its rotation) as the transcript says.
 ///
 /// The bytes are those of the reference's `prove_stacked_opening_reduction`. Returns the proof and the
-/// point `u` of `1 + n_stack` coordinates at which the stacked matrices are opened. Heights of at most
-/// `2^host_log_rows` rows are finished on the host.
+/// point `u` of `1 + n_stack` coordinates at which the stacked matrices are opened. When the tallest height
+/// has at most `2^host_log_rows` rows left, all are finished on the host.
 pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC>>(
     s: &CommandStream,
     transcript: &mut TS,
@@ -48,102 +54,31 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC>>(
 ) -> Result<(StackingProof<SC>, Vec<EF>), MetalProverError> {
     let _stage = s.stage("prover.openings.stacked_reduction");
     let lambda = transcript.sample_ext();
-    let claims = Claims::new(l_skip, commits)?;
-    let lambdas = claims.weights(lambda);
+    let reduction = Reduction::new(s, l_skip, commits, r, host_log_rows)?;
+    let lambdas = reduction.claims.weights(lambda);
     let factors = UnivariateFactors::new(l_skip, r[0]);
-
-    let batched = encode_batched(s, l_skip, &claims, commits, &lambdas)?;
-    let host_from = claims
-        .heights
-        .iter()
-        .position(|h| h.n <= 0 || h.log_rows <= host_log_rows)
-        .unwrap_or(claims.heights.len());
-    let (coeffs, host_tables) =
-        univariate_round(s, l_skip, &claims.heights, &batched, host_from, &factors, r)?;
+    let (coeffs, tables) = reduction.univariate_round(&lambdas, &factors)?;
     for &coeff in &coeffs {
         transcript.observe_ext(coeff);
     }
     let mut u = vec![transcript.sample_ext()];
 
-    let lagrange = factors.lagrange(u[0]);
-    let mut sums = Vec::with_capacity(claims.heights.len());
-    let device_lagrange = MetalBuffer::from_host(s, &lagrange)?;
-    let mut host_tables = host_tables.into_iter();
-    for (i, height) in claims.heights.iter().enumerate() {
-        let table = if height.n <= 0 {
-            host_tables.next();
-            Table::Host(Vec::new(), Vec::new())
-        } else if let Some((g0, g1)) = (i >= host_from).then(|| host_tables.next()).flatten() {
-            let fold = |g: &[EF]| -> Vec<EF> {
-                g.chunks_exact(lagrange.len())
-                    .map(|chunk| chunk.iter().zip(&lagrange).map(|(&g, &l)| g * l).sum())
-                    .collect()
-            };
-            Table::Host(fold(&g0), fold(&g1))
-        } else {
-            let (at, rows) = (batched.tables[i].offset, batched.tables[i].rows);
-            let input = batched.arena.slice(at..at + 2 * rows);
-            Table::Device(fold_table(
-                s,
-                &input,
-                l_skip,
-                &device_lagrange,
-                height.n_lift(),
-            )?)
-        };
-        let factors = Factors::new(&factors.at(height.n, u[0]));
-        sums.push(HeightSum::new(height.n_lift(), table, factors));
-    }
-    drop(batched);
-
-    let mut blocks = Blocks::default();
+    let mut rounds = reduction.rounds(&lambdas, &factors, tables, u[0])?;
+    let lagrange = MetalBuffer::from_host(s, &rounds.lagrange)?;
+    let mut weights = RowWeights::new(&lagrange);
     let mut round_polys = Vec::with_capacity(n_stack);
-    let joined = JoinedColumns {
-        l_skip,
-        commits,
-        lambdas: &lambdas,
-        lagrange: &lagrange,
-    };
     for round in 1..=n_stack {
-        let evals = mle_round(
-            s,
-            &claims.heights,
-            &mut sums,
-            &mut blocks,
-            &joined,
-            &u,
-            r,
-            round,
-            host_log_rows,
-        )?;
+        let evals = rounds.evals(&mut weights, &lagrange, round, &u)?;
         for &eval in &evals {
             transcript.observe_ext(eval);
         }
         round_polys.push(evals);
-        let u_round = transcript.sample_ext();
-        for (height, sum) in claims.heights.iter().zip(&mut sums) {
-            if round <= height.n_lift() {
-                sum.bind(r[round], u_round);
-            }
+        u.push(transcript.sample_ext());
+        if let Some(&r) = r.get(round) {
+            rounds.factors.fold(r, u[round]);
         }
-        // Tables on the device belong to heights with variables left, which were all bound just now.
-        if sums.iter().any(HeightSum::is_on_device) {
-            let weights = MetalBuffer::from_host(s, &[EF::ONE - u_round, u_round])?;
-            for sum in &mut sums {
-                sum.fold_on_device(s, &weights)?;
-            }
-        }
-        blocks.fold(u_round);
-        u.push(u_round);
     }
-    // Columns as tall as the stacked matrix are bound only now.
-    let last = joined.encode(s, &claims.heights, n_stack, &u)?;
-    if let Some(values) = &last {
-        let read = values.buffer().to_host(s)?;
-        joined.join(&claims.heights, &sums, values, &read, &mut blocks);
-    }
-
-    let stacking_openings = stacked_openings(commits, &blocks);
+    let stacking_openings = rounds.openings(&mut weights, &u)?;
     for &claim in stacking_openings.iter().flatten() {
         transcript.observe_ext(claim);
     }
@@ -155,206 +90,264 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC>>(
     Ok((proof, u))
 }
 
-/// The tables of the heights that the host finishes.
-type HostTables = Vec<(Vec<EF>, Vec<EF>)>;
-
-/// The coefficients of `s_0`, and the tables of the heights from `host_from` on: one wait.
-fn univariate_round(
-    s: &CommandStream,
-    l_skip: usize,
-    heights: &[Height],
-    batched: &Batched,
-    host_from: usize,
-    factors: &UnivariateFactors,
-    r: &[EF],
-) -> Result<(Vec<EF>, HostTables), MetalProverError> {
-    let arena = batched.arena.as_slice();
-    let (mut contractions, mut weights) = (Vec::new(), Vec::new());
-    for (height, table) in heights.iter().zip(&batched.tables).take(host_from) {
-        let at = table.offset;
-        let offsets = [at, at + table.rows, at + table.rows + (1 << l_skip)];
-        let bits = tensor::eq_bits(&r[1..1 + height.n_lift()]);
-        contractions.push(Contraction::new(&offsets, l_skip, &bits, &mut weights));
-    }
-    if !weights.is_empty() {
-        let weights = MetalBuffer::from_host(s, &weights)?;
-        for contraction in &mut contractions {
-            contraction.encode(s, &arena, &weights)?;
-        }
-    }
-    let mut slices: Vec<MetalSlice<'_, EF>> =
-        contractions.iter().flat_map(|c| c.slices(arena)).collect();
-    let host_start = batched
-        .tables
-        .get(host_from)
-        .map_or(arena.len(), |t| t.offset);
-    if host_start < arena.len() {
-        slices.push(arena.slice(host_start..arena.len()));
-    }
-    let read = s.read_many(&slices)?;
-
-    let mut round = UnivariateRound::new(factors);
-    for (i, contraction) in contractions.iter().enumerate() {
-        let sums = contraction.finish(&read[3 * i..3 * i + 3]);
-        round.add(heights[i].n, &sums[0], &sums[1], &sums[2]);
-    }
-    let mut host_tables = Vec::new();
-    for (height, table) in heights.iter().zip(&batched.tables).skip(host_from) {
-        let at = table.offset - host_start;
-        let cells = &read[3 * contractions.len()][at..at + 2 * table.rows];
-        let (g0, g1) = cells.split_at(table.rows);
-        s.count_host_work("stacked_reduction.round0", cells.len());
-        let bits = tensor::eq_bits(&r[1..1 + height.n_lift()]);
-        let mut rotated = g1.to_vec();
-        rotated.rotate_left(1 << l_skip);
-        round.add(
-            height.n,
-            &tensor::contract(g0, l_skip, &bits),
-            &tensor::contract(g1, l_skip, &bits),
-            &tensor::contract(&rotated, l_skip, &bits),
-        );
-        host_tables.push((g0.to_vec(), g1.to_vec()));
-    }
-    Ok((round.into_coeffs(), host_tables))
-}
-
-/// The round polynomial at 1 and 2: at most one wait, none if no table is left on the device and no
-/// height has just been bound.
-#[allow(clippy::too_many_arguments)]
-fn mle_round(
-    s: &CommandStream,
-    heights: &[Height],
-    sums: &mut [HeightSum],
-    blocks: &mut Blocks,
-    joined: &JoinedColumns<'_>,
-    u: &[EF],
-    r: &[EF],
-    round: usize,
-    host_log_rows: usize,
-) -> Result<[EF; 2], MetalProverError> {
-    let bound = joined.encode(s, heights, round - 1, u)?;
-    let mut weights = Vec::new();
-    for (height, sum) in heights.iter().zip(sums.iter_mut()) {
-        if round <= height.n_lift() {
-            let r = &r[round..1 + height.n_lift()];
-            sum.plan(r, host_log_rows, &mut weights);
-        }
-    }
-    if !weights.is_empty() {
-        let weights = MetalBuffer::from_host(s, &weights)?;
-        for sum in sums.iter_mut() {
-            sum.encode(s, &weights)?;
-        }
-    }
-    let mut slices = Vec::new();
-    let mut counts = Vec::with_capacity(sums.len());
-    for sum in sums.iter() {
-        let of_height = sum.slices();
-        counts.push(of_height.len());
-        slices.extend(of_height);
-    }
-    slices.extend(bound.as_ref().map(|values| values.buffer().as_slice()));
-    let mut read = if slices.is_empty() {
-        Vec::new()
-    } else {
-        s.read_many(&slices)?
-    }
-    .into_iter();
-
-    let mut evals = [EF::ZERO; 2];
-    for ((height, sum), count) in heights.iter().zip(sums.iter_mut()).zip(counts) {
-        let of_height: Vec<Vec<EF>> = read.by_ref().take(count).collect();
-        if round <= height.n_lift() {
-            let [one, two] = sum.round_evals(s, &r[round..1 + height.n_lift()], of_height);
-            evals[0] += one;
-            evals[1] += two;
-        }
-    }
-    if let (Some(values), Some(read)) = (&bound, read.next()) {
-        joined.join(heights, sums, values, &read, blocks);
-    }
-    let [one, two] = blocks.round_evals();
-    Ok([evals[0] + one, evals[1] + two])
-}
-
-/// How columns whose variables are all bound become blocks.
-struct JoinedColumns<'a> {
-    l_skip: usize,
+/// What follows from the shapes: plans, and the jobs of all dispatches on the device.
+struct Reduction<'a> {
+    s: &'a CommandStream,
     commits: &'a [StackedCommit<'a>],
-    lambdas: &'a [EF],
-    lagrange: &'a [EF],
+    r: &'a [EF],
+    claims: Claims,
+    sources: Sources<'a>,
+    plan: Plan,
+    batch: BatchPlan,
+    bound: Vec<BoundColumns>,
+    tables: DeviceJobs<StackedTableJob>,
+    columns: DeviceJobs<StackedColumnJob>,
 }
 
-impl JoinedColumns<'_> {
-    /// Encodes the values of all columns with `vars` hypercube variables; `u` has `1 + vars` coordinates.
-    fn encode(
-        &self,
-        s: &CommandStream,
-        heights: &[Height],
-        vars: usize,
-        u: &[EF],
-    ) -> Result<Option<ColumnValues>, MetalProverError> {
-        let bound: Vec<(usize, &Height)> = heights
-            .iter()
-            .enumerate()
-            .filter(|(_, h)| h.n_lift() == vars)
-            .collect();
-        if bound.is_empty() {
-            return Ok(None);
-        }
-        let weights = RowWeights::new(s, self.lagrange, &u[1..1 + vars])?;
-        ColumnValues::encode(s, &bound, self.commits, &weights).map(Some)
+impl<'a> Reduction<'a> {
+    fn new(
+        s: &'a CommandStream,
+        l_skip: usize,
+        commits: &'a [StackedCommit<'a>],
+        r: &'a [EF],
+        host_log_rows: usize,
+    ) -> Result<Self, MetalProverError> {
+        let claims = Claims::new(l_skip, commits)?;
+        let (mut columns, mut tables) = (JobTable::default(), JobTable::default());
+        let plan = Plan::new(l_skip, &claims, host_log_rows, &mut tables);
+        let batch = BatchPlan::new(&claims, &plan, &mut columns, &mut tables);
+        Ok(Self {
+            s,
+            commits,
+            r,
+            sources: Sources::new(commits, &claims.ranges),
+            bound: BoundColumns::plan(l_skip, &claims, &mut columns),
+            claims,
+            plan,
+            batch,
+            tables: tables.upload(s)?,
+            columns: columns.upload(s)?,
+        })
     }
 
-    /// Adds the columns to the blocks.
-    fn join(
+    /// Everything after the univariate round, with its challenge.
+    fn rounds(
         &self,
-        heights: &[Height],
-        sums: &[HeightSum],
-        values: &ColumnValues,
-        read: &[EF],
-        blocks: &mut Blocks,
-    ) {
+        lambdas: &'a [EF],
+        factors: &'a UnivariateFactors,
+        tables: univariate::Tables,
+        u_0: EF,
+    ) -> Result<Rounds<'_>, MetalProverError> {
+        let lagrange = factors.lagrange(u_0);
+        let (device, host) = match tables {
+            univariate::Tables::Device(tables) => {
+                (Some(DeviceTables { tables }), HostTables::default())
+            }
+            univariate::Tables::Host(tables) => (None, self.fold_on_host(&tables, &lagrange)),
+        };
+        let mut lagrange_and_one = lagrange;
+        lagrange_and_one.push(EF::ONE);
+        Ok(Rounds {
+            reduction: self,
+            lambdas,
+            univariate: factors,
+            factors: Factors::new(&factors.at(0, u_0)),
+            lagrange: lagrange_and_one,
+            u_0,
+            device,
+            host,
+            blocks: Blocks::default(),
+        })
+    }
+
+    /// Binds the univariate variable of the tables of all heights.
+    fn fold_on_host(&self, tables: &[EF], lagrange: &[EF]) -> HostTables {
+        let fold = |g: &[EF]| -> Vec<EF> {
+            g.chunks_exact(lagrange.len())
+                .map(|chunk| chunk.iter().zip(lagrange).map(|(&g, &l)| g * l).sum())
+                .collect()
+        };
+        let heights = self.claims.heights.iter().zip(&self.plan.offsets);
+        let tall = heights.filter(|(height, _)| height.n > 0);
+        let tables = tall.map(|(height, &at)| {
+            let (g0, g1) = tables[at..at + 2 * height.rows()].split_at(height.rows());
+            HostTable::new(fold(g0), fold(g1), &self.r[1..1 + height.n_lift()])
+        });
+        HostTables(tables.collect())
+    }
+}
+
+/// The rounds after the univariate one.
+struct Rounds<'a> {
+    reduction: &'a Reduction<'a>,
+    lambdas: &'a [EF],
+    univariate: &'a UnivariateFactors,
+    /// Of all heights with variables left.
+    factors: Factors,
+    /// The Lagrange coefficients at `u_0`, then 1.
+    lagrange: Vec<EF>,
+    u_0: EF,
+    device: Option<DeviceTables>,
+    host: HostTables,
+    blocks: Blocks,
+}
+
+impl Rounds<'_> {
+    /// The round polynomial at 1 and 2; `u` are the challenges before the round. One dispatch where tables are on the device, and those
+    /// of columns that have just been bound; at most one wait.
+    fn evals(
+        &mut self,
+        weights: &mut RowWeights<'_>,
+        lagrange: &MetalBuffer<EF>,
+        round: usize,
+        u: &[EF],
+    ) -> Result<[EF; 2], MetalProverError> {
+        let reduction = self.reduction;
+        let s = reduction.s;
+        // There is none in rounds after those of the tallest height, which need none.
+        let r = reduction.r.get(round).copied().unwrap_or(EF::ZERO);
+        let plans = reduction.plan.device.as_ref().map(|device| &device.rounds);
+        let plan = plans.and_then(|plans| plans.get(round - 1));
+        let sums = plan.map_or(0, |plan| 2 * plan.dispatch.jobs.groups as usize);
+        let bound = reduction.bound.iter().find(|b| b.vars() == round - 1);
+        let values = bound.map_or(0, |bound| bound.len);
+        let mut results = MetalBuffer::uninit(s.context(), sums + values)?;
+        let (of_sums, of_values) = results.split_at_mut(sums);
+        if let (Some(plan), Some(device)) = (plan, &mut self.device) {
+            let skip = (round == 1).then(|| lagrange.slice(..lagrange.len() - 1));
+            let u = u[round - 1];
+            device.encode_round(
+                s,
+                plan,
+                &reduction.tables,
+                skip,
+                &self.factors,
+                r,
+                u,
+                of_sums,
+            )?;
+        }
+        if let Some(bound) = bound {
+            let (sources, columns) = (&reduction.sources, &reduction.columns);
+            bound.encode(s, sources, columns, weights, &u[1..round], of_values)?;
+        }
+
+        // The host's part while the device works.
+        if round > 1 {
+            self.host.bind(u[round - 1]);
+            self.blocks.fold(u[round - 1]);
+        }
+        let [mut one, mut two] = self.host.round_evals(&self.factors, r);
+
+        let last = plan.is_some() && plans.is_some_and(|plans| plans.len() == round);
+        let left = plan
+            .filter(|_| last)
+            .map_or(0, |plan| self.left(plan, round));
+        let mut slices: Vec<MetalSlice<'_, EF>> = Vec::new();
+        if !results.is_empty() {
+            slices.push(results.slice(..));
+        }
+        if let Some(device) = self.device.as_ref().filter(|_| left > 0) {
+            slices.push(device.tables.slice(..left));
+        }
+        let read = if slices.is_empty() {
+            Vec::new()
+        } else {
+            s.read_many(&slices)?
+        };
+        let mut read = read.into_iter();
+        let results = read.next().unwrap_or_default();
+        for pair in results[..sums].chunks_exact(2) {
+            one += pair[0];
+            two += pair[1];
+        }
+        if let (Some(plan), true) = (plan, last) {
+            self.device = None;
+            self.take_over(plan, round, &read.next().unwrap_or_default());
+        }
+        if let Some(bound) = bound {
+            self.join(bound, &results[sums..]);
+        }
+        let [of_blocks_one, of_blocks_two] = self.blocks.round_evals();
+        Ok([one + of_blocks_one, two + of_blocks_two])
+    }
+
+    /// Elements of the tables of a round whose heights have variables left after it.
+    fn left(&self, plan: &RoundPlan, round: usize) -> usize {
+        let heights = self.reduction.claims.heights.iter();
+        let left = heights.take_while(|height| height.n_lift() > round);
+        plan.offsets.get(left.count()).copied().unwrap_or(plan.len)
+    }
+
+    /// Takes the tables that the last round on the device has written.
+    fn take_over(&mut self, plan: &RoundPlan, round: usize, tables: &[EF]) {
+        let heights = self.reduction.claims.heights.iter();
+        let left = heights.take_while(|height| height.n_lift() > round);
+        let tables = left.zip(&plan.offsets).map(|(height, &at)| {
+            let vars = height.n_lift() - round + 1;
+            HostTable::of_round(&tables[at..at + round_len(vars)], vars)
+        });
+        self.host = HostTables(tables.collect());
+        let elements = self.host.elements();
+        if elements > 0 {
+            let s = self.reduction.s;
+            s.count_host_work("stacked_reduction.rounds", elements);
+        }
+    }
+
+    /// Adds columns that have just been bound to the blocks.
+    fn join(&mut self, bound: &BoundColumns, values: &[EF]) {
         let mut joining = Vec::new();
-        values.finish(read, |i, column_range, values| {
-            debug_assert_eq!(sums[i].vars(), 0);
-            let [eq, rot] = sums[i].bound_weights();
-            let log_rows = heights[i].log_rows;
-            let first_cell = first_cell(self.commits, column_range.commit) + column_range.start;
-            for (j, &value) in values.iter().enumerate() {
-                let column = column_range.first_column + j;
-                let weight = self.lambdas[2 * column] * eq + self.lambdas[2 * column + 1] * rot;
-                let key = (first_cell >> log_rows) + j as u64;
+        bound.finish(values, |height, column_range, values| {
+            let height = &self.reduction.claims.heights[height];
+            let [eq, rot] = if height.n < 0 {
+                Factors::new(&self.univariate.at(height.n, self.u_0)).bound()
+            } else {
+                self.factors.bound()
+            };
+            let key = column_range.start >> height.log_rows;
+            let lambdas = self.lambdas[2 * column_range.first_column..].chunks_exact(2);
+            for ((key, &value), lambda) in (key..).zip(values).zip(lambdas) {
+                let mut weight = lambda[0] * eq;
+                if column_range.rotated {
+                    weight += lambda[1] * rot;
+                }
                 joining.push((key, value, weight));
             }
         });
-        debug_assert!(heights.iter().all(|h| h.log_rows >= self.l_skip));
-        blocks.join(joining);
+        self.blocks.join(joining);
     }
-}
 
-/// Cells of the stacked matrices of earlier commitments.
-fn first_cell(commits: &[StackedCommit<'_>], commit: usize) -> u64 {
-    commits[..commit]
-        .iter()
-        .map(|c| c.layout.height() as u64 * c.layout.width() as u64)
-        .sum()
-}
-
-/// For each commitment, the values of its stacked columns: the blocks, when they are whole columns.
-fn stacked_openings(commits: &[StackedCommit<'_>], blocks: &Blocks) -> Vec<Vec<EF>> {
-    let mut openings: Vec<Vec<EF>> = commits
-        .iter()
-        .map(|c| EF::zero_vec(c.layout.width()))
-        .collect();
-    let mut values = blocks.values().peekable();
-    let mut first = 0;
-    for of_commit in &mut openings {
-        let end = first + of_commit.len() as u64;
-        while let Some((key, value)) = values.next_if(|&(key, _)| key < end) {
-            of_commit[(key - first) as usize] = value;
+    /// For each commitment, the values of its stacked columns: the blocks, when they are whole columns. Columns as tall as the stacked
+    /// matrix are bound only now.
+    fn openings(
+        &mut self,
+        weights: &mut RowWeights<'_>,
+        u: &[EF],
+    ) -> Result<Vec<Vec<EF>>, MetalProverError> {
+        let reduction = self.reduction;
+        let round = u.len() - 1;
+        if let Some(&u) = u[1..].last() {
+            self.blocks.fold(u);
         }
-        first = end;
+        if let Some(bound) = reduction.bound.iter().find(|b| b.vars() == round) {
+            let (s, sources, columns) = (reduction.s, &reduction.sources, &reduction.columns);
+            let mut out = MetalBuffer::uninit(s.context(), bound.len)?;
+            bound.encode(s, sources, columns, weights, &u[1..], out.as_slice_mut())?;
+            let values = out.to_host(s)?;
+            self.join(bound, &values);
+        }
+        let mut values = self.blocks.values().peekable();
+        let mut first = 0;
+        let of_commit = |commit: &StackedCommit<'_>| {
+            let mut openings = EF::zero_vec(commit.layout.width());
+            let end = first + openings.len() as u64;
+            while let Some((key, value)) = values.next_if(|&(key, _)| key < end) {
+                openings[(key - first) as usize] = value;
+            }
+            first = end;
+            openings
+        };
+        Ok(reduction.commits.iter().map(of_commit).collect())
     }
-    openings
 }

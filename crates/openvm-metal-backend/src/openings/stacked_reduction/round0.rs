@@ -12,7 +12,10 @@
 use openvm_stark_backend::poly_common::{eval_eq_uni, eval_eq_uni_at_one, eval_in_uni};
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
-use crate::prelude::{EF, F};
+use crate::{
+    prelude::{EF, F},
+    tensor,
+};
 
 /// What the univariate variable contributes to each height, for given `r_0`.
 pub(super) struct UnivariateFactors {
@@ -89,8 +92,9 @@ impl<'a> UnivariateRound<'a> {
         }
     }
 
-    /// Adds columns of `2^(l_skip + n)` rows, given `A`, `B` and `C` on `D`.
-    pub fn add(&mut self, n: isize, a: &[EF], b: &[EF], c: &[EF]) {
+    /// Adds columns of `2^(l_skip + n)` rows, given `A`, `B` and `C` on `D`. For heights with `n >= 0` the factors are the same, so that they
+    /// may be added together; then `n` is any of theirs.
+    pub fn add(&mut self, n: isize, [a, b, c]: [&[EF]; 3]) {
         let at: Vec<FactorsAt> = self
             .domain
             .iter()
@@ -100,7 +104,7 @@ impl<'a> UnivariateRound<'a> {
         let rot: Vec<EF> = at.iter().map(|f| f.rot).collect();
         self.add_product(&eq, a);
         self.add_product(&rot, b);
-        if n > 0 {
+        if n >= 0 {
             let step: Vec<EF> = at.iter().map(|f| f.step).collect();
             let difference: Vec<EF> = c.iter().zip(b).map(|(&c, &b)| c - b).collect();
             self.add_product(&step, &difference);
@@ -135,4 +139,14 @@ impl<'a> UnivariateRound<'a> {
             })
             .collect()
     }
+}
+
+/// `A`, `B` and `C` of a height on the host, one after the other.
+pub(super) fn host_sums(l_skip: usize, g0: &[EF], g1: &[EF], r: &[EF]) -> Vec<EF> {
+    let bits = tensor::eq_bits(r);
+    let mut rotated = g1.to_vec();
+    rotated.rotate_left(1 << l_skip);
+    let tables = [g0, g1, &rotated];
+    let sums = tables.map(|table| tensor::contract(table, l_skip, &bits));
+    sums.concat()
 }

@@ -1,50 +1,28 @@
-//! The sumcheck over the rows of one height, on its two batched tables.
+//! The sumcheck over the rows of all heights, on their two batched tables.
 //!
-//! With `eq'(y) = eq(y; r_(k+1) ..)`, round `k` needs for each height only
+//! With `eq'(y) = eq(y; r_(k+1) ..)`, round `k` needs of each height only
 //! ```text
 //! S0(X) = sum_y eq'(y) g_0(X, y),  S1(X) = sum_y eq'(y) g_1(X, y),  S2(X) = sum_y eq'(y - 1) g_1(X, y)
 //! ```
 //! each linear in `X`: `eq` folds to a scalar times `eq'`, and `kappa_rot` stays in the span of `eq'` and
-//! its rotation, because `kappa(x_0, x') = x_0 (1 - r_0) eq(x') + (1 - x_0) r_0 kappa(x')`.
-//! `S2` is `S1` of `g_1` rotated by one `y`, which is a slice of the table if its first pair is repeated
-//! behind its end.
+//! its rotation, because `kappa(x_0, x') = x_0 (1 - r_0) eq(x') + (1 - x_0) r_0 kappa(x')`. The factors before these sums are the
+//! same for all heights, because all bind the same variables to the same challenges.
 
-use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice, MetalSliceMut};
 use p3_field::PrimeCharacteristicRing;
 
-use super::{batch::wrap, round0::FactorsAt};
+use super::{
+    plan::{RoundPlan, THREADS},
+    round0::FactorsAt,
+};
 use crate::{
     error::MetalProverError,
-    openings::contract::{self, Contraction},
+    jobs::DeviceJobs,
+    kernels,
+    params::{StackedRoundParams, StackedTableJob},
     prelude::EF,
     tensor,
 };
-
-/// Where the tables of a height are.
-pub(super) enum Table {
-    /// `g_0`, `g_1`, then the first two elements of `g_1` once more.
-    Device(MetalBuffer<EF>),
-    /// `g_0` and `g_1`.
-    Host(Vec<EF>, Vec<EF>),
-}
-
-/// One height in the rounds up to its own number of variables.
-pub(super) struct HeightSum {
-    /// Hypercube variables left.
-    vars: usize,
-    /// Elements of a table: `2^vars`.
-    table: Table,
-    factors: Factors,
-    pending: Pending,
-}
-
-/// Device work of the next round.
-enum Pending {
-    None,
-    /// The tables themselves: from now on the host has them.
-    Tables,
-    Sums(Contraction),
-}
 
 /// The weight of `g_0` is `eq * eq(x; r)`, that of `g_1` is `rot * eq(x; r) + step * eq(x - 1; r)`, for the
 /// variables that are left.
@@ -70,176 +48,155 @@ impl Factors {
     }
 
     /// With the lowest variable set to `x`: factors of `S0`, `S1`, `S2`.
-    fn at(&self, r: EF, x: EF) -> [EF; 3] {
+    pub fn at(&self, r: EF, x: EF) -> [EF; 3] {
         let eq = (EF::ONE - x) * (EF::ONE - r) + x * r;
         let rot = self.rot * eq + self.step * x * (EF::ONE - r);
         [self.eq * eq, rot, self.step * (EF::ONE - x) * r]
     }
 
-    fn fold(&mut self, r: EF, u: EF) {
+    pub fn fold(&mut self, r: EF, u: EF) {
         let [eq, rot, step] = self.at(r, u);
         *self = Self { eq, rot, step };
     }
 }
 
-impl HeightSum {
-    pub fn new(vars: usize, table: Table, factors: Factors) -> Self {
-        Self {
-            vars,
-            table,
-            factors,
-            pending: Pending::None,
-        }
-    }
+/// The tables of all heights with variables left, on the device.
+pub(super) struct DeviceTables {
+    /// Those that the next round folds.
+    pub tables: MetalBuffer<EF>,
+}
 
-    /// Hypercube variables left.
-    pub fn vars(&self) -> usize {
-        self.vars
-    }
-
-    /// The weights of a bound column, once no variable is left.
-    pub fn bound_weights(&self) -> [EF; 2] {
-        self.factors.bound()
-    }
-
-    /// Plans the sums of a round, whose weights are added to `weights`, or decides to read the tables (at most
-    /// `2^host_log` rows each). `r` are the coordinates of the variables that are left.
-    pub fn plan(&mut self, r: &[EF], host_log: usize, weights: &mut Vec<EF>) {
-        if matches!(self.table, Table::Host(..)) {
-            return;
-        }
-        if self.vars <= host_log {
-            self.pending = Pending::Tables;
-            return;
-        }
-        let len = 1 << self.vars;
-        let bits = tensor::eq_bits(&r[1..]);
-        let sums = Contraction::new(&[0, len, len + 2], 1, &bits, weights);
-        self.pending = Pending::Sums(sums);
-    }
-
-    /// Encodes what was planned.
-    pub fn encode(
+impl DeviceTables {
+    /// Encodes a round: folds the tables by the last challenge, `u` (before round 1 by the Lagrange coefficients), and writes each
+    /// threadgroup's shares of the round polynomial at 1 and 2 to `sums`. `r` is the coordinate of the variable of the round. One dispatch.
+    #[allow(clippy::too_many_arguments)]
+    pub fn encode_round(
         &mut self,
         s: &CommandStream,
-        weights: &MetalBuffer<EF>,
+        plan: &RoundPlan,
+        jobs: &DeviceJobs<StackedTableJob>,
+        lagrange: Option<MetalSlice<'_, EF>>,
+        factors: &Factors,
+        r: EF,
+        u: EF,
+        sums: MetalSliceMut<'_, EF>,
     ) -> Result<(), MetalProverError> {
-        match (&self.table, &mut self.pending) {
-            (Table::Device(buffer), Pending::Sums(sums)) => {
-                sums.encode(s, &buffer.as_slice(), weights)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// What [`Self::plan`] wants read back.
-    pub fn slices(&self) -> Vec<MetalSlice<'_, EF>> {
-        match (&self.table, &self.pending) {
-            (Table::Device(buffer), Pending::Tables) => {
-                let len = 1 << self.vars;
-                vec![buffer.slice(0..len), buffer.slice(len..2 * len)]
-            }
-            (Table::Device(buffer), Pending::Sums(sums)) => sums.slices(buffer.as_slice()),
-            _ => Vec::new(),
-        }
-    }
-
-    /// The height's share of the round polynomial at 1 and 2, from what was read. `r` as in
-    /// [`Self::plan`].
-    pub fn round_evals(&mut self, s: &CommandStream, r: &[EF], read: Vec<Vec<EF>>) -> [EF; 2] {
-        let sums = match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::Sums(sums) => sums.finish(&read),
-            Pending::Tables => {
-                let mut read = read.into_iter();
-                let (g0, g1) = (
-                    read.next().unwrap_or_default(),
-                    read.next().unwrap_or_default(),
-                );
-                s.count_host_work("stacked_reduction.rounds", g0.len() + g1.len());
-                let sums = host_sums(&g0, &g1, r);
-                self.table = Table::Host(g0, g1);
-                sums
-            }
-            Pending::None => match &self.table {
-                Table::Host(g0, g1) => host_sums(g0, g1, r),
-                Table::Device(_) => Vec::new(),
-            },
+        let [eq1, rot1, _] = factors.at(r, EF::ONE);
+        let params = StackedRoundParams {
+            u,
+            one: [eq1, rot1],
+            two: factors.at(r, EF::TWO),
+            block: plan.dispatch.block,
+            l_skip: lagrange.map_or(0, |lagrange| lagrange.len().ilog2()),
+            unused: [0; 2],
         };
-        let mut evals = [EF::ZERO; 2];
-        for (eval, x) in evals.iter_mut().zip([EF::ONE, EF::TWO]) {
-            for (factor, sum) in self.factors.at(r[0], x).into_iter().zip(&sums) {
-                *eval += factor * (sum[0] + x * (sum[1] - sum[0]));
+        let dispatch = &plan.dispatch;
+        let grid = dispatch.jobs.grid(THREADS);
+        let (jobs, starts) = jobs.of(&dispatch.jobs);
+        let mut out = MetalBuffer::uninit(s.context(), plan.len)?;
+        let (tables, count) = (&self.tables, dispatch.count);
+        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job. Jobs read where the
+        // plan of the round before wrote (the plan of the batched tables, before round 1), `out` has room for what they write.
+        let launched = unsafe {
+            match lagrange {
+                Some(lagrange) => kernels::stacked_skip_fold(
+                    s, grid, jobs, starts, tables, lagrange, &mut out, sums, &params, count,
+                ),
+                None => kernels::stacked_fold_round(
+                    s, grid, jobs, starts, tables, &mut out, sums, &params, count,
+                ),
             }
-        }
-        evals
-    }
-
-    /// Binds the lowest variable to `u`; tables on the device are left to [`Self::fold_on_device`]. There are none when
-    /// no variable is left: the columns are opened one by one from then on.
-    pub fn bind(&mut self, r: EF, u: EF) {
-        self.factors.fold(r, u);
-        self.vars -= 1;
-        if self.vars == 0 {
-            self.table = Table::Host(Vec::new(), Vec::new());
-        } else if let Table::Host(g0, g1) = &mut self.table {
-            *g0 = tensor::interpolate_pairs(g0, u);
-            *g1 = tensor::interpolate_pairs(g1, u);
-        }
-    }
-
-    /// Whether the tables are on the device.
-    pub fn is_on_device(&self) -> bool {
-        matches!(self.table, Table::Device(_))
-    }
-
-    /// Folds the tables on the device, if any, after [`Self::bind`], once for each call of it; `weights`: `1 - u`, `u`.
-    pub fn fold_on_device(
-        &mut self,
-        s: &CommandStream,
-        weights: &MetalBuffer<EF>,
-    ) -> Result<(), MetalProverError> {
-        if let Table::Device(buffer) = &mut self.table {
-            *buffer = fold_table(s, &buffer.slice(0..4 << self.vars), 1, weights, self.vars)?;
-        }
+        };
+        launched?;
+        self.tables = out;
         Ok(())
     }
 }
 
-/// Folds `g_0` and `g_1`, neighbours in `input`, and repeats the first pair of `g_1` behind them. `vars` is
-/// the number of variables afterwards, at least 1.
-pub(super) fn fold_table(
-    s: &CommandStream,
-    input: &MetalSlice<'_, EF>,
-    log_block: usize,
-    weights: &MetalBuffer<EF>,
-    vars: usize,
-) -> Result<MetalBuffer<EF>, MetalProverError> {
-    let len = 1 << vars;
-    let mut out = MetalBuffer::uninit(s.context(), 2 * len + 2)?;
-    contract::fold(
-        s,
-        input,
-        log_block,
-        weights,
-        0,
-        out.slice_mut(0..2 * len),
-        1,
-    )?;
-    wrap(s, &mut out.as_slice_mut(), len, len, 2)?;
-    Ok(out)
+/// The tables of one height on the host, with at least one variable.
+pub(super) struct HostTable {
+    g0: Vec<EF>,
+    g1: Vec<EF>,
+    /// `eq'` of each pair.
+    weights: Vec<EF>,
 }
 
-/// `S0`, `S1`, `S2` at `X = 0` and `1` on the host: 6 extension products for each pair.
-fn host_sums(g0: &[EF], g1: &[EF], r: &[EF]) -> Vec<Vec<EF>> {
-    let eq = tensor::expand(&tensor::eq_bits(&r[1..]), EF::ONE);
-    let mut sums = vec![EF::zero_vec(2); 3];
-    for (y, &weight) in eq.iter().enumerate() {
-        let before = eq[if y == 0 { eq.len() - 1 } else { y - 1 }];
-        for x in 0..2 {
-            sums[0][x] += weight * g0[2 * y + x];
-            sums[1][x] += weight * g1[2 * y + x];
-            sums[2][x] += before * g1[2 * y + x];
+impl HostTable {
+    /// Tables of `2^r.len()` elements; `r` are the coordinates of their variables.
+    pub fn new(g0: Vec<EF>, g1: Vec<EF>, r: &[EF]) -> Self {
+        let weights = tensor::expand(&tensor::eq_bits(&r[1..]), EF::ONE);
+        Self { g0, g1, weights }
+    }
+
+    /// From what a round wrote ([`super::plan::round_len`]), with `vars` variables.
+    pub fn of_round(tables: &[EF], vars: usize) -> Self {
+        let (g0, rest) = tables.split_at(1 << vars);
+        let (g1, weights) = rest.split_at(1 << vars);
+        Self {
+            g0: g0.to_vec(),
+            g1: g1.to_vec(),
+            weights: weights[2..].to_vec(),
         }
     }
-    sums
+
+    /// Adds the sums at `X = 1` and `X = 2`: `S0`, `S1`, and of the latter `S2`. 5 extension products for each pair.
+    fn add(&self, one: &mut [EF; 2], two: &mut [EF; 3]) {
+        let mut before = self.weights[self.weights.len() - 1];
+        let pairs = self.g0.chunks_exact(2).zip(self.g1.chunks_exact(2));
+        for (&weight, (a, b)) in self.weights.iter().zip(pairs) {
+            let b_two = b[1].double() - b[0];
+            one[0] += weight * a[1];
+            one[1] += weight * b[1];
+            two[0] += weight * (a[1].double() - a[0]);
+            two[1] += weight * b_two;
+            two[2] += before * b_two;
+            before = weight;
+        }
+    }
+
+    fn bind(&mut self, u: EF) {
+        self.g0 = tensor::interpolate_pairs(&self.g0, u);
+        self.g1 = tensor::interpolate_pairs(&self.g1, u);
+        let pairs = self.weights.chunks_exact(2);
+        self.weights = pairs.map(|pair| pair[0] + pair[1]).collect();
+    }
+}
+
+/// The heights that the host finishes.
+#[derive(Default)]
+pub(super) struct HostTables(pub Vec<HostTable>);
+
+impl HostTables {
+    /// The share of the round polynomial at 1 and 2; `r` is the coordinate of the variable of the round.
+    pub fn round_evals(&self, factors: &Factors, r: EF) -> [EF; 2] {
+        let (mut one, mut two) = ([EF::ZERO; 2], [EF::ZERO; 3]);
+        if self.0.is_empty() {
+            return [EF::ZERO; 2];
+        }
+        for table in &self.0 {
+            table.add(&mut one, &mut two);
+        }
+        // The third factor is 0 at 1.
+        [
+            dot(&factors.at(r, EF::ONE), &one),
+            dot(&factors.at(r, EF::TWO), &two),
+        ]
+    }
+
+    /// Binds the lowest variable to `u`. Heights without variables are left to the blocks.
+    pub fn bind(&mut self, u: EF) {
+        self.0.retain(|table| table.g0.len() > 2);
+        for table in &mut self.0 {
+            table.bind(u);
+        }
+    }
+
+    /// Elements of all tables.
+    pub fn elements(&self) -> usize {
+        self.0.iter().map(|t| t.g0.len() + t.g1.len()).sum()
+    }
+}
+
+fn dot(a: &[EF], b: &[EF]) -> EF {
+    a.iter().zip(b).map(|(&a, &b)| a * b).sum()
 }

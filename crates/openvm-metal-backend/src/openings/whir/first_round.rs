@@ -53,8 +53,7 @@ impl FirstRound {
         let eq = tensor::eq_bits(u);
         let message = message_matrix(l_skip);
         let block = if log_block < log_height {
-            let sums =
-                Contraction::encode_alone(s, &f.as_slice(), &[0], log_block, &eq[log_block..])?;
+            let sums = Contraction::encode(s, &f.as_slice(), &[0], log_block, &eq[log_block..])?;
             let read = s.read_many(&sums.slices(f.as_slice()))?;
             sums.finish(&read).pop().unwrap_or_default()
         } else {

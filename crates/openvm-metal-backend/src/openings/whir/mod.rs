@@ -275,7 +275,7 @@ fn evaluate(
     let value = match coeffs {
         Table::Host(c) => tensor::contract(c, 0, &bits),
         Table::Device(c) => {
-            let sums = Contraction::encode_alone(s, &c.as_slice(), &[0], 0, &bits)?;
+            let sums = Contraction::encode(s, &c.as_slice(), &[0], 0, &bits)?;
             let read = s.read_many(&sums.slices(c.as_slice()))?;
             sums.finish(&read).pop().unwrap_or_default()
         }

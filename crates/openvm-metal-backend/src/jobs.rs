@@ -4,9 +4,12 @@ use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, DeviceElem, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use crate::params::{ConstraintColumnJob, ConstraintEqJob, ConstraintEvalJob, ConstraintFoldJob};
+use crate::params::{
+    ConstraintColumnJob, ConstraintEqJob, ConstraintEvalJob, ConstraintFoldJob, StackedColumnJob,
+    StackedTableJob,
+};
 
-/// Threadgroups between two entries of the table of starts: `1 << CONSTRAINT_LOG_STRETCH` of `metal/constraints/jobs.h`.
+/// Threadgroups between two entries of the table of starts: `1 << JOB_LOG_STRETCH` of `metal/field/jobs.h`.
 const STRETCH: usize = 1 << 4;
 
 /// A job that knows its first threadgroup.
@@ -27,7 +30,9 @@ jobs!(
     ConstraintColumnJob,
     ConstraintEqJob,
     ConstraintEvalJob,
-    ConstraintFoldJob
+    ConstraintFoldJob,
+    StackedColumnJob,
+    StackedTableJob
 );
 
 /// Where the jobs of a dispatch lie in the tables of all dispatches.
@@ -112,7 +117,7 @@ impl<J: Job> DeviceJobs<J> {
 mod tests {
     use super::*;
 
-    /// As `constraint_job` of `metal/constraints/jobs.h`.
+    /// As `find_job` of `metal/field/jobs.h`.
     fn job_of(jobs: &[ConstraintFoldJob], starts: &[u32], group: u32) -> usize {
         let mut j = starts[group as usize / STRETCH] as usize;
         while jobs[j + 1].first_group <= group {
@@ -160,8 +165,8 @@ mod tests {
 
     #[test]
     fn the_stretch_is_that_of_the_kernels() {
-        let header = include_str!("../../metal/constraints/jobs.h");
-        let constant = format!("CONSTRAINT_LOG_STRETCH = {}u;", STRETCH.ilog2());
+        let header = include_str!("../metal/field/jobs.h");
+        let constant = format!("JOB_LOG_STRETCH = {}u;", STRETCH.ilog2());
         assert!(header.contains(&constant), "{constant}");
     }
 }

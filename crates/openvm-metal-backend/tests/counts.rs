@@ -159,9 +159,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       25    8      25    8      25    8
 constraints, all              30   10      30   10      30   10
-stacked reduction              7    4       7    4       7    4
+stacked reduction              8    3       8    3       8    3
 WHIR                          30   13      30   13      32   13
-proof                         90   28      99   28      90   28
+proof                         91   27     100   27      91   27
 ",
     );
 }

@@ -101,10 +101,12 @@ pub fn stacked_commit(
     commit_stacked(s, params, layout, ranges)
 }
 
-/// The codewords that [`stacked_commit`] hashes: a column of `2^(log_height + log_blowup)` cells for each stacked column.
+/// The codewords that a commitment to `traces` hashes, column major, Montgomery form: `2^(log_height + log_blowup)` rows, a
+/// column for each stacked column. The traces are sorted by falling height.
 ///
 /// # Errors
-/// As [`stacked_commit`].
+/// A height that is no power of two or exceeds the stacked height, traces out of order, no cell at
+/// all, a trace whose transport failed, or a failure of the device.
 pub fn codewords(
     s: &CommandStream,
     params: CommitParams,

@@ -55,8 +55,8 @@ fn largest(params: &SystemParams, name: &str, keep: bool, input: &Input) -> (Pla
 
 /// A buffer is rounded up by at most an eighth.
 const ROUNDED: f64 = 1.125;
-/// Tables that do not grow with the input.
-const TABLES: u64 = 64 << 10;
+/// Tables that do not grow with the input: those of the last rounds of GKR's layers.
+const TABLES: u64 = 96 << 10;
 
 fn check(params: &SystemParams, what: &str, most: f64, input: impl Fn(&SC) -> Input) {
     let input = input(&SC::default_from_params(params.clone()));

@@ -102,17 +102,12 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
-    use crate::{hash::MerkleTreeMetal, kernels, matrix::MetalSliceOwned};
+    use crate::{commit::tests::ranges_cut_at, hash::MerkleTreeMetal, kernels};
 
     #[test]
     fn both_ways_and_any_columns_agree() {
         let context = MetalContext::new(Device::from_env().unwrap(), &[&kernels::LIBRARY]).unwrap();
         let s = &context.stream();
-        let mut seed = 7u32;
-        let mut word = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            F::new(seed >> 2)
-        };
         for (log_height, log_blowup, width) in
             [(5, 1, 9), (9, 2, 7), (11, 1, 6), (6, 1, 40), (17, 1, 3)]
         {
@@ -124,18 +119,7 @@ mod tests {
             // Ranges that end within columns.
             let cells: usize = width << log_height;
             let cuts = [0, cells / 24 * 8, cells / 16 * 8, cells];
-            let ranges: Vec<_> = cuts
-                .windows(2)
-                .map(|cut| {
-                    let part: Vec<F> = (cut[0]..cut[1]).map(|_| word()).collect();
-                    let len = part.len();
-                    let part = MetalBuffer::from_host(s, &part).unwrap();
-                    StackedRange {
-                        start: cut[0] as u64,
-                        cells: MetalSliceOwned::new(part.into(), 0, len),
-                    }
-                })
-                .collect();
+            let ranges = ranges_cut_at(s, &cuts);
             let rows = 1 << (log_height + log_blowup);
             let all = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
             let all = all.slice().to_host(s).unwrap();

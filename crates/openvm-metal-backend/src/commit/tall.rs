@@ -101,10 +101,13 @@ fn pieces<'a>(
 
 #[cfg(test)]
 mod tests {
-    use openvm_metal_common::{Device, DeviceProfile, MetalBuffer, MetalContext};
+    use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
     use super::*;
-    use crate::{commit::encode_columns, kernels, matrix::MetalSliceOwned};
+    use crate::{
+        commit::{encode_columns, tests::ranges_cut_at},
+        kernels,
+    };
 
     /// The codewords of `width` columns, of which the cells are cut into ranges at `cuts`.
     fn codewords(profile: &str, cuts: &[usize], width: usize, shape: CodeShape) -> (Vec<F>, u64) {
@@ -113,23 +116,7 @@ mod tests {
         let builder = MetalContext::builder(Device::Cpu).libraries(&libraries);
         let context = builder.profile(profile).open().unwrap();
         let s = &context.stream();
-        let mut seed = 7u32;
-        let mut word = || {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            F::new(seed >> 2)
-        };
-        let ranges: Vec<_> = cuts
-            .windows(2)
-            .map(|cut| {
-                let part: Vec<F> = (cut[0]..cut[1]).map(|_| word()).collect();
-                let len = part.len();
-                let part = MetalBuffer::from_host(s, &part).unwrap();
-                StackedRange {
-                    start: cut[0] as u64,
-                    cells: MetalSliceOwned::new(part.into(), 0, len),
-                }
-            })
-            .collect();
+        let ranges = ranges_cut_at(s, cuts);
         let before = s.counters().total().dispatches;
         let code = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
         let dispatches = s.counters().total().dispatches - before;

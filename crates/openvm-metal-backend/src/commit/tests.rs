@@ -9,7 +9,7 @@ use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use super::{message::encode_messages, *};
-use crate::{kernels, prelude::SC};
+use crate::{kernels, matrix::MetalSliceOwned, prelude::SC};
 
 fn stream_on(device: Device) -> CommandStream {
     MetalContext::shared_on(device, &[&kernels::LIBRARY])
@@ -19,6 +19,21 @@ fn stream_on(device: Device) -> CommandStream {
 
 fn stream() -> CommandStream {
     stream_on(Device::from_env().unwrap())
+}
+
+/// Ranges of a stacked matrix that is cut at `cuts`, with arbitrary cells, always the same.
+pub fn ranges_cut_at(s: &CommandStream, cuts: &[usize]) -> Vec<StackedRange> {
+    let mut rng = StdRng::seed_from_u64(7);
+    let mut range = |cut: &[usize]| {
+        let cells: Vec<F> = (cut[0]..cut[1]).map(|_| rng.random()).collect();
+        let len = cells.len();
+        let cells = MetalBuffer::from_host(s, &cells).unwrap();
+        StackedRange {
+            start: cut[0] as u64,
+            cells: MetalSliceOwned::new(cells.into(), 0, len),
+        }
+    };
+    cuts.windows(2).map(&mut range).collect()
 }
 
 fn random_trace(rng: &mut StdRng, log_height: usize, width: usize) -> ColMajorMatrix<F> {

@@ -1,6 +1,7 @@
 //! Batched zerocheck and LogUp: round 0, MLE rounds (docs/constraints.md).
 
 mod air_data;
+mod claims;
 mod column_layout;
 mod column_set;
 mod columns;
@@ -16,8 +17,8 @@ mod pass;
 mod plan;
 mod prover;
 mod round0;
+mod round_poly;
 mod sums;
-mod tail;
 #[cfg(test)]
 pub(crate) mod tests;
 mod trace_plan;

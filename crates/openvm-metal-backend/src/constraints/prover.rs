@@ -12,6 +12,7 @@ use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 use rayon::prelude::*;
 
 use super::{
+    claims::{Factors, Interpolation, TraceSums},
     evaluations::ProgramSums,
     input::ConstraintInput,
     logup::prove_logup_gkr,
@@ -19,8 +20,8 @@ use super::{
     next_openings::next_openings,
     plan::Plan,
     round0::round0_sums,
+    round_poly::{tail_value, RoundPoly},
     sums::EqTables,
-    tail::{tail_value, Factors, Interpolation, RoundPoly, TraceSums},
     univariate::{add_scaled, domain_sum, lagrange_weights, multiply, sum_polys},
     weights::Weights,
 };

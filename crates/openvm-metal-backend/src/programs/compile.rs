@@ -307,9 +307,9 @@ fn cut(graph: &Graph, groups: &[Vec<Root>], target: usize) -> Vec<usize> {
     cuts
 }
 
-/// What a program costs at a point: its instructions, each slower the fewer points fit into the memory for registers. Up to
-/// [`FREE_REGISTERS`] others limit the threads of a GPU; from there on each doubling of registers and spills costs as many instructions
-/// again as half of the program.
+/// What a program costs at a point: its instructions, slower the fewer points fit into the memory for registers. Up to
+/// [`FREE_REGISTERS`] registers something else limits the threads of a GPU; each eight registers and spills beyond cost
+/// half of the program again.
 fn cost(program: &Program) -> usize {
     let values = (program.registers + program.spills).max(FREE_REGISTERS) as usize;
     program.code.len() * (FREE_REGISTERS as usize + values)

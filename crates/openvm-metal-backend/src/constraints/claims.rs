@@ -1,6 +1,5 @@
-//! The polynomial of an MLE round from the sums of all traces.
+//! The claims of the sums of each trace between two rounds, and the sums of a round as polynomials.
 
-use openvm_stark_backend::poly_common::UnivariatePoly;
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
@@ -94,7 +93,7 @@ impl TraceSums {
     }
 
     /// The polynomials of the round: zerocheck, LogUp without the denominators' constant terms.
-    fn round_polys(&self, programs: &[SumProgram], factors: Factors) -> [Vec<EF>; 2] {
+    pub fn round_polys(&self, programs: &[SumProgram], factors: Factors) -> [Vec<EF>; 2] {
         let mut sums = [vec![], vec![]];
         for (program, [first, second]) in programs.iter().zip(&self.polys) {
             match program.kind {
@@ -109,7 +108,7 @@ impl TraceSums {
     }
 
     /// The values that are left when all variables are bound: zerocheck, LogUp without the denominators' constant terms.
-    fn values(&self, programs: &[SumProgram], factors: Factors) -> [EF; 2] {
+    pub fn values(&self, programs: &[SumProgram], factors: Factors) -> [EF; 2] {
         let mut sums = [EF::ZERO; 2];
         for (program, [first, second]) in programs.iter().zip(&self.claims) {
             match program.kind {
@@ -119,72 +118,6 @@ impl TraceSums {
         }
         sums
     }
-}
-
-/// `s(X) = eq(xi, X) s'_head(X) + s'_tail X`.
-pub struct RoundPoly {
-    zerocheck: Vec<EF>,
-    logup: Vec<EF>,
-    tail: EF,
-}
-
-impl RoundPoly {
-    /// Of traces whose sums have at most this degree.
-    pub fn new(degree: usize) -> Self {
-        Self {
-            zerocheck: vec![EF::ZERO; degree + 1],
-            logup: vec![EF::ZERO; degree + 1],
-            tail: EF::ZERO,
-        }
-    }
-
-    /// Adds a trace with variables left; `constant` is the sum of its denominators' constant terms.
-    pub fn add_head(
-        &mut self,
-        programs: &[SumProgram],
-        sums: &TraceSums,
-        factors: Factors,
-        constant: EF,
-    ) {
-        let [zerocheck, logup] = sums.round_polys(programs, factors);
-        add_scaled(&mut self.zerocheck, &zerocheck, EF::ONE);
-        add_scaled(&mut self.logup, &logup, EF::ONE);
-        self.logup[0] += factors[2] * constant;
-    }
-
-    /// Adds the value that an exhausted trace has left.
-    pub fn add_tail(&mut self, value: EF) {
-        self.tail += value;
-    }
-
-    /// The round polynomial in coefficient form, of degree `degree + 1`. `eq`, `eq_sharp`: factors of the challenges so far
-    /// for zerocheck and LogUp; `xi`: the coordinate of the round's variable.
-    pub fn finish(self, xi: EF, eq: EF, eq_sharp: EF) -> UnivariatePoly<EF> {
-        let head = self.zerocheck.iter().zip(&self.logup);
-        let head = head.map(|(&zerocheck, &logup)| eq * zerocheck + eq_sharp * logup);
-        // eq(xi, X) = a X + b
-        let b = EF::ONE - xi;
-        let a = xi - b;
-        let mut coeffs = vec![EF::ZERO; self.zerocheck.len() + 1];
-        for (i, coefficient) in head.enumerate() {
-            coeffs[i] += b * coefficient;
-            coeffs[i + 1] += a * coefficient;
-        }
-        coeffs[1] += self.tail;
-        UnivariatePoly::new(coeffs)
-    }
-}
-
-/// The value of an exhausted trace, times the eq factors at the end of its trace and all later challenges.
-pub fn tail_value(
-    programs: &[SumProgram],
-    sums: &TraceSums,
-    factors: Factors,
-    constant: EF,
-    [eq, eq_sharp]: [EF; 2],
-) -> EF {
-    let [zerocheck, logup] = sums.values(programs, factors);
-    eq * zerocheck + eq_sharp * (logup + factors[2] * constant)
 }
 
 #[cfg(test)]

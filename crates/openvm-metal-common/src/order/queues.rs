@@ -314,6 +314,28 @@ mod tests {
         assert_eq!(queues.before_next(), [2, 0, 0, 2]);
     }
 
+    /// An upload is given to its stream after it was placed. In between, another thread makes a queue wait for that stream, or waits
+    /// for all of it. The second placement, after the copy, is what users of the target wait for.
+    #[test]
+    fn an_upload_that_comes_late_is_waited_for_by_its_second_placement() {
+        for (wanted, ended) in [(0, false), (0, true), (COPY_QUEUE, false), (COPY_QUEUE, true)] {
+            let mut queues = Queues::new(MAX_QUEUES);
+            let write = |start| [access(start, true)].into_iter();
+            let read = |start| [access(start, false)].into_iter();
+            queues.place(write(500), LONG, Some(wanted));
+            queues.place(write(100), 0.0, Some(wanted));
+            // The other thread: its work in queue 1 needs what came before the upload.
+            assert!(queues.place(read(500), LONG, Some(1)).waits[wanted]);
+            if ended {
+                let issued = queues.issued();
+                queues.ended(issued);
+            }
+            queues.place(write(100), 0.0, Some(wanted));
+            let user = queues.place(read(100), LONG, Some(1));
+            assert!(user.waits[wanted], "queue {wanted}, ended: {ended}");
+        }
+    }
+
     #[test]
     fn what_has_ended_is_not_waited_for() {
         let mut queues = Queues::new(2);

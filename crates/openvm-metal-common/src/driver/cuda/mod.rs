@@ -308,10 +308,9 @@ impl Driver for CudaDriver {
         let stream = self.device.streams[queue];
         // Nobody can use the target before this returns, so the queues need not stay locked.
         self.timed(tag, || self.staging.upload(self, stream, dst, data))?;
-        if queue == COPY_QUEUE {
-            // Another thread may have waited for the queue before the copy was in it; its users wait for this.
-            self.place_copy(Access::write(&dst), queue)?;
-        }
+        // Another thread may have made its queue wait for this one before the copy was in it, and then both queues count
+        // the copy as seen: what uses the target comes after this placement, which is after the copy.
+        self.place_copy(Access::write(&dst), queue)?;
         Ok(())
     }
 

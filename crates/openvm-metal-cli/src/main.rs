@@ -32,6 +32,9 @@ use tracing_subscriber::{
 use crate::error::{CliError, Result};
 use crate::target_device::DeviceArgs;
 
+#[global_allocator]
+static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
+
 /// OpenVM proofs on Metal: one binary for Apple GPUs, NVIDIA GPUs and CPUs.
 #[derive(Parser)]
 #[command(

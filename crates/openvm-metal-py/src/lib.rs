@@ -14,6 +14,9 @@ mod verifier;
 mod work;
 mod worker;
 
+#[global_allocator]
+static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
+
 /// The module `openvm_metal._openvm_metal`.
 #[pyo3::pymodule]
 mod _openvm_metal {

@@ -10,6 +10,7 @@
 //! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
 //! * [`files`]: cargo-openvm's files of keys, executables and proofs.
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
+//! * [`HugePages`]: the allocator that a program should take which proves long executions.
 //! * [`guest`]: guests' packages, made and built on a stable toolchain.
 //! * [`parameters`]: small parameters without security, to try things out.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
@@ -29,6 +30,7 @@ mod executable;
 pub mod files;
 pub mod guest;
 mod host_memory;
+mod huge_pages;
 #[cfg(not(test))]
 #[doc(hidden)]
 pub mod instances;
@@ -55,6 +57,7 @@ pub use engine::SdkEngine;
 pub use error::{SdkError, Stage};
 pub use executable::{decode_elf, digest, executable, ExeDigest};
 pub use host_memory::default_host_memory;
+pub use huge_pages::HugePages;
 pub use options::{ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
 pub use progress::{Event, Progress};
 pub use report::{DeviceReport, Report};

@@ -7,6 +7,10 @@ use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk};
 use openvm_sdk::{StdIn, F};
 use openvm_sdk_config::SdkVmConfig;
 
+/// As the command has it.
+#[global_allocator]
+static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
+
 /// A program with its input, and the SDK that proves it: RV32IM, OpenVM's default parameters.
 pub struct Job {
     pub sdk: MetalSdk,

@@ -275,9 +275,9 @@ impl PyProver {
     }
 
     #[pyo3(signature = (cores = None))]
-    fn worker_threads(&self, cores: Option<usize>) -> (usize, usize) {
-        let threads = self.sdk.worker_threads(cores);
-        (threads.machines, threads.in_flight)
+    fn worker_threads(&self, py: Python<'_>, cores: Option<usize>) -> PyResult<(usize, usize)> {
+        let threads = py.detach(|| self.sdk.worker_threads(cores)).or_raise()?;
+        Ok((threads.machines, threads.in_flight))
     }
 
     fn prove_node<'py>(

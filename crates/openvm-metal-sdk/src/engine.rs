@@ -7,12 +7,15 @@
 use std::{error::Error, fmt};
 
 use openvm_metal_backend::{
-    kernels, BabyBearPoseidon2MetalEngine, MetalDevice, MetalMatrix, MetalProverError,
+    kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalDevice, MetalMatrix, MetalProverError,
 };
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
-    prover::{ColMajorMatrix, DeviceDataTransporter, ProverBackend, TraceCommitter},
+    prover::{
+        ColMajorMatrix, DeviceDataTransporter, DeviceMultiStarkProvingKey, ProverBackend,
+        ProvingContext, TraceCommitter,
+    },
     ProverError, StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::{
@@ -104,6 +107,21 @@ pub trait SdkEngine:
     /// result says so when it is used in a proof.
     fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix;
 
+    /// Number of proofs that a device makes at once in less time than one after another, if its memory holds them.
+    fn proofs_at_once(_context: &Self::Context) -> usize {
+        1
+    }
+
+    /// Bytes of device memory that a proof needs at its peak, its traces included; `None` if the engine cannot say. Asked for where
+    /// several are made at once.
+    fn proof_bytes(
+        &self,
+        _key: &DeviceMultiStarkProvingKey<Self::PB>,
+        _ctx: &ProvingContext<Self::PB>,
+    ) -> Option<u64> {
+        None
+    }
+
     /// Bytes of device memory that proofs may take; `None` if the engine has no bound of its own.
     fn memory_budget(&self) -> Option<u64> {
         None
@@ -170,8 +188,8 @@ impl SdkEngine for MetalEngine {
         }
     }
 
-    /// A GPU is named once: its proofs take turns in any case, and each is planned with all of its memory. The
-    /// processor may be named several times.
+    /// A GPU is named once: several proofs are made at once there in any case, and each is planned with all of its
+    /// memory. The processor may be named several times.
     fn refusal(devices: &[Device]) -> Option<String> {
         if devices.len() > 1 && devices.contains(&Device::Auto) {
             return Some("auto stands alone: name every device, or none".into());
@@ -180,7 +198,7 @@ impl SdkEngine for MetalEngine {
             let is_gpu = matches!(device, Device::Metal | Device::Cuda(_));
             (is_gpu && devices[..index].contains(device)).then(|| {
                 format!(
-                    "{device} is named twice: a GPU makes one proof at a time, with all of its memory; \
+                    "{device} is named twice: a GPU makes as many proofs at once as gain time and fit its memory; \
                      name it once (the processor can be named several times)"
                 )
             })
@@ -193,6 +211,24 @@ impl SdkEngine for MetalEngine {
         device.upload_row_major(&trace).unwrap_or_else(|_| {
             device.transport_matrix_to_device(&ColMajorMatrix::from_row_major(&trace))
         })
+    }
+
+    /// On a GPU the host's part of one proof runs beside the kernels of the other. On the processor both are the same
+    /// threads.
+    fn proofs_at_once(context: &MetalContext) -> usize {
+        match context.info().kind {
+            DeviceKind::Cpu => 1,
+            DeviceKind::Cuda | DeviceKind::Metal => 2,
+        }
+    }
+
+    fn proof_bytes(
+        &self,
+        key: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+    ) -> Option<u64> {
+        let estimate = self.memory_estimate(key, ctx).ok()?;
+        Some(estimate.peak())
     }
 
     fn memory_budget(&self) -> Option<u64> {

@@ -13,16 +13,16 @@ use crate::{error::SdkError, progress::Progress};
 /// Bound on instructions unless another is given: about 20 minutes of execution.
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
-/// Cores for each machine that records and traces segments, unless their number is given: recording takes one, and so do
-/// most traces.
-const CORES_PER_MACHINE: usize = 2;
+/// Of so many cores a share records and traces segments, a machine on each, unless their number is given: recording takes one
+/// core, and so do most traces. The rest proves, aggregates and fills wide traces.
+const MACHINES_OF_CORES: (usize, usize) = (5, 8);
 
 /// Most machines for each device, unless their number is given.
-const MACHINES_PER_DEVICE: usize = 8;
+const MACHINES_PER_DEVICE: usize = 10;
 
-/// Segments in flight for each device beside those that machines work on, unless their number is given: one is proved
-/// and one is next.
-const ON_DEVICE: usize = 2;
+/// Segments in flight for each device beside those that machines work on and those that it proves, unless their number is
+/// given: one is next.
+const NEXT: usize = 1;
 
 /// How a program is executed and proved.
 #[derive(Clone, Copy)]
@@ -35,14 +35,15 @@ pub struct ProveOptions<'a> {
     pub progress: &'a dyn Progress,
     /// Most segments for each device that are recorded, traced or proved at the same time; at least 1. Host and
     /// devices together hold the records or traces of that many. With 1, and one device, everything is done on the
-    /// calling thread, one after another. If absent: two more than a device has machines.
+    /// calling thread, one after another. If absent: those that the device's machines are at, those that it proves at
+    /// once, and one that is next.
     pub in_flight: Option<usize>,
     /// Most bytes of records and traces that the host holds at the same time, as they are estimated from the heights and
     /// widths of traces before they are made. A segment waits until there is room for it. If absent: three quarters of the
     /// memory that is free when the job starts.
     pub host_memory: Option<u64>,
     /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
-    /// the guest's memory twice. If absent: one for every two cores, but at most eight for each device.
+    /// the guest's memory twice. If absent: five for every eight cores, but at most ten for each device.
     pub machines: Option<usize>,
     /// Proofs of segments and of the nodes of their aggregation are stored in this folder, and taken from it if it is of
     /// the same job.
@@ -120,10 +121,11 @@ impl<'a> ProveOptions<'a> {
         self
     }
 
-    /// The threads of a job on so many devices; nothing if all is done on the calling thread.
-    pub(crate) fn threads(&self, devices: usize) -> Option<Threads> {
+    /// The threads of a job on devices that make so many proofs at once each; nothing if all is done on the calling
+    /// thread.
+    pub(crate) fn threads(&self, proofs: &[usize]) -> Option<Threads> {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
-        Threads::new(self.in_flight, self.machines, devices, cores)
+        Threads::new(self.in_flight, self.machines, proofs, cores)
     }
 
     /// # Errors
@@ -149,22 +151,26 @@ impl Threads {
     pub(crate) fn new(
         in_flight: Option<usize>,
         machines: Option<usize>,
-        devices: usize,
+        proofs: &[usize],
         cores: usize,
     ) -> Option<Self> {
+        let devices = proofs.len();
         let each = in_flight.map(|segments| segments.max(1));
         if each == Some(1) && devices == 1 {
             return None;
         }
+        let (of, all) = MACHINES_OF_CORES;
         let most = each.map_or(usize::MAX, |segments| segments.saturating_mul(devices));
         let machines = machines
-            .unwrap_or((cores / CORES_PER_MACHINE).min(MACHINES_PER_DEVICE * devices))
+            .unwrap_or((cores * of / all).min(MACHINES_PER_DEVICE * devices))
             .clamp(1, most);
         Some(Self {
             machines,
             in_flight: match each {
                 Some(_) => most,
-                None => (machines.div_ceil(devices) + ON_DEVICE) * devices,
+                None => {
+                    (machines.div_ceil(devices) + NEXT) * devices + proofs.iter().sum::<usize>()
+                }
             },
         })
     }
@@ -176,19 +182,25 @@ mod tests {
 
     #[test]
     fn threads_follow_from_cores_and_devices() {
-        let threads = |in_flight, machines, devices, cores| {
-            Threads::new(in_flight, machines, devices, cores)
+        let of = |in_flight, machines, proofs: &[usize], cores| {
+            Threads::new(in_flight, machines, proofs, cores)
                 .map(|threads| (threads.machines, threads.in_flight))
         };
+        let threads =
+            |in_flight, machines, devices, cores| of(in_flight, machines, &vec![1; devices], cores);
         assert_eq!(threads(None, None, 1, 2), Some((1, 3)));
         assert_eq!(threads(None, None, 2, 2), Some((1, 6)));
-        assert_eq!(threads(None, None, 1, 16), Some((8, 10)));
-        assert_eq!(threads(None, None, 1, 128), Some((8, 10)));
-        assert_eq!(threads(None, None, 2, 32), Some((16, 20)));
+        assert_eq!(threads(None, None, 1, 16), Some((10, 12)));
+        assert_eq!(threads(None, None, 1, 128), Some((10, 12)));
+        assert_eq!(threads(None, None, 2, 32), Some((20, 24)));
         assert_eq!(threads(Some(1), None, 1, 32), None);
         assert_eq!(threads(Some(0), None, 1, 32), None);
         assert_eq!(threads(Some(1), None, 2, 32), Some((2, 2)));
         assert_eq!(threads(Some(3), Some(9), 2, 2), Some((6, 6)));
         assert_eq!(threads(None, Some(0), 1, 8), Some((1, 3)));
+        // GPUs that make two proofs at once.
+        assert_eq!(of(None, None, &[2], 16), Some((10, 13)));
+        assert_eq!(of(None, None, &[2, 2], 32), Some((20, 26)));
+        assert_eq!(of(Some(3), None, &[2], 32), Some((3, 3)));
     }
 }

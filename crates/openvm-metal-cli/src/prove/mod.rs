@@ -71,16 +71,16 @@ pub struct ProofArgs {
     /// by commas, as cuda:0,cuda:1. The processor may be named several times, a GPU once.
     #[arg(long, value_name = "LIST", conflicts_with = "device")]
     devices: Option<DeviceList>,
-    /// Most segments for each device that are recorded, traced or proved at the same time; if absent, two more than
-    /// there are machines for each device.
+    /// Most segments for each device that are recorded, traced or proved at the same time; if absent, those that its
+    /// machines are at, those that it proves at once (two on a GPU), and one that is next.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
     /// Records and traces of segments take at most this much of the host's memory (bytes, or with K, M, G), as estimated from
     /// heights and widths; if absent, three quarters of what is free. With --ray: of each node's memory.
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     host_memory: Option<u64>,
-    /// How many machines record segments and make their traces; if absent, one for every two cores, but at most
-    /// eight for each device.
+    /// How many machines record segments and make their traces; if absent, five for every eight cores, but at
+    /// most ten for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     machines: Option<u16>,
     #[command(flatten)]

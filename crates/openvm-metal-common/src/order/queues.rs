@@ -318,7 +318,12 @@ mod tests {
     /// for all of it. The second placement, after the copy, is what users of the target wait for.
     #[test]
     fn an_upload_that_comes_late_is_waited_for_by_its_second_placement() {
-        for (wanted, ended) in [(0, false), (0, true), (COPY_QUEUE, false), (COPY_QUEUE, true)] {
+        for (wanted, ended) in [
+            (0, false),
+            (0, true),
+            (COPY_QUEUE, false),
+            (COPY_QUEUE, true),
+        ] {
             let mut queues = Queues::new(MAX_QUEUES);
             let write = |start| [access(start, true)].into_iter();
             let read = |start| [access(start, false)].into_iter();

@@ -15,7 +15,7 @@ use super::{
     layer::Layer,
 };
 use crate::{
-    devices::Station,
+    devices::{Capacity, Station},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{Digest, F, SC},
@@ -24,8 +24,7 @@ use crate::{
 
 /// The aggregation circuits above the proofs of one application key, with their keys on a device.
 pub struct AggregationKeys<E: SdkEngine> {
-    /// The device's name in messages.
-    pub(super) device: String,
+    pub(super) station: Station<E>,
     pub(super) leaf: Layer<E, MAX_NUM_CHILDREN_LEAF>,
     pub(super) internal_for_leaf: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,
     pub(super) internal_recursive: Layer<E, MAX_NUM_CHILDREN_INTERNAL>,
@@ -67,6 +66,12 @@ impl<E: SdkEngine> AggregationKeys<E> {
         Self::new(station, app_vk, sources, order)
     }
 
+    /// What the device can do at the same time. No room for traces of segments is counted: whoever proves those has a key
+    /// of their own.
+    pub(crate) fn capacity(&self) -> Capacity {
+        Capacity::of(&self.station, &self.leaf.engine, 0)
+    }
+
     fn new(
         station: &Station<E>,
         app_vk: Arc<MultiStarkVerifyingKey<SC>>,
@@ -103,7 +108,7 @@ impl<E: SdkEngine> AggregationKeys<E> {
             order,
         )?;
         Ok(Self {
-            device: station.name().to_owned(),
+            station: station.clone(),
             leaf,
             internal_for_leaf,
             internal_recursive,
@@ -116,7 +121,7 @@ impl<E: SdkEngine> AggregationKeys<E> {
     /// What that device refuses, or [`SdkError::Disagreement`].
     pub fn on(&self, station: &Station<E>) -> Result<Self, SdkError> {
         Ok(Self {
-            device: station.name().to_owned(),
+            station: station.clone(),
             leaf: self.leaf.on(station)?,
             internal_for_leaf: self.internal_for_leaf.on(station)?,
             internal_recursive: self.internal_recursive.on(station)?,

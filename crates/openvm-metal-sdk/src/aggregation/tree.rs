@@ -44,7 +44,8 @@ pub fn aggregate<E: SdkEngine>(
     options: &ProveOptions<'_>,
 ) -> Result<Aggregated, SdkError> {
     let turns = Turns::new(1);
-    let fleet = Fleet::new(vec![keys.device.clone()], vec![0], &turns);
+    let device = (keys.station.name().to_owned(), keys.capacity());
+    let fleet = Fleet::new([device].into_iter(), &turns);
     let tree = Tree::new(vec![keys], config, options, &fleet, None);
     for (index, proof) in segments.iter().enumerate() {
         tree.add_segment(index, proof.clone())?;

@@ -9,7 +9,7 @@ use openvm_stark_backend::{
 };
 
 use crate::{
-    devices::{on_each, Station},
+    devices::{on_each, Capacity, Station},
     engine::SdkEngine,
     error::SdkError,
     prelude::SC,
@@ -78,13 +78,10 @@ impl<E: SdkEngine> AppKey<E> {
         self.station.name()
     }
 
-    /// Bytes of the device that may hold traces of segments: what is left beside the largest proof. No bound
-    /// if the engine has none.
-    pub(crate) fn trace_room(&self) -> u64 {
-        let proof = self.config.system.config.segmentation_max_memory as u64;
-        self.engine
-            .memory_budget()
-            .map_or(u64::MAX, |budget| budget.saturating_sub(proof))
+    /// What the device can do at the same time.
+    pub(crate) fn capacity(&self) -> Capacity {
+        let segment = self.config.system.config.segmentation_max_memory as u64;
+        Capacity::of(&self.station, &self.engine, segment)
     }
 
     /// Bytes of the traces of a segment, at most.

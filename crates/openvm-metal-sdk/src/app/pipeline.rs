@@ -2,13 +2,13 @@
 //!
 //! One thread cuts the execution into segments. Machines, each on a thread, take segments as they are cut: a machine
 //! runs to the start of its segment without records, records it, and makes its traces on the device that is
-//! expected to end its proof first. Each device has a thread that proves what was brought there. Segments are
+//! expected to end its proof first. Each device has a thread for each proof that it makes at once. Segments are
 //! in flight from when a machine takes them until they are proved, and their number is bounded.
 
 use std::{
     sync::{
         mpsc::{channel, Receiver, Sender},
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
     },
     thread,
     time::{Duration, Instant},
@@ -85,8 +85,12 @@ pub(super) fn run<E: SdkEngine>(
         let (line, runner) = (&line, &runner);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             job.keys.iter().map(|_| channel::<Traced<'_, E>>()).unzip();
-        for traced in receivers {
-            scope.spawn(move || line.thread(|| line.prove(traced)));
+        for (traced, proofs) in receivers.into_iter().zip(job.fleet.proofs_at_once()) {
+            let traced = Arc::new(Mutex::new(traced));
+            for _ in 0..proofs {
+                let traced = traced.clone();
+                scope.spawn(move || line.thread(|| line.prove(&traced)));
+            }
         }
         for _ in 0..threads.machines {
             let (senders, input) = (senders.clone(), input.clone());
@@ -229,15 +233,17 @@ impl<E: SdkEngine> Line<'_, E> {
         Ok(())
     }
 
-    /// A device: proves the segments that are brought to it.
-    fn prove(&self, traced: Receiver<Traced<'_, E>>) -> Result<(), SdkError> {
-        for Traced {
+    /// One of a device's threads: proves segments that are brought to it. The thread that waits for one holds the lock, so
+    /// that they are asked for in the order in which they arrive.
+    fn prove(&self, traced: &Mutex<Receiver<Traced<'_, E>>>) -> Result<(), SdkError> {
+        let next = || lock(traced).recv();
+        while let Ok(Traced {
             index,
             segment,
             place,
             reservation,
             ctx,
-        } in traced
+        }) = next()
         {
             self.job.options.check_cancelled()?;
             if self.plan.is_stopped() {

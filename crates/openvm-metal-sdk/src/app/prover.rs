@@ -66,9 +66,11 @@ impl<E: SdkEngine> AppProver<E> {
 
     /// The devices for one job.
     pub(crate) fn fleet(&self) -> Fleet<'_> {
-        let names = self.keys.iter().map(|key| key.device().to_owned());
-        let room = self.keys.iter().map(AppKey::trace_room);
-        Fleet::new(names.collect(), room.collect(), &self.turns)
+        let devices = self.keys.iter();
+        Fleet::new(
+            devices.map(|key| (key.device().to_owned(), key.capacity())),
+            &self.turns,
+        )
     }
 
     /// Runs the program and decides where it is cut into segments.
@@ -115,7 +117,7 @@ impl<E: SdkEngine> AppProver<E> {
             let folder = ResumeFolder::open(path, &self.keys[0], &self.exes[0], &input)?;
             job.resume = Some(folder);
         }
-        let segments = match options.threads(self.keys.len()) {
+        let segments = match options.threads(&fleet.proofs_at_once()) {
             Some(threads) => pipeline::run(&job, input, sink, &mut report, threads),
             None => sequence::run(&job, input, sink, &mut report),
         };

@@ -10,7 +10,7 @@ use openvm_stark_backend::{
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
 };
 
-use super::{Reservation, Turns, Work};
+use super::{turns::Made, Capacity, Reservation, Turns, Work};
 use crate::{
     engine::{EngineError, SdkEngine},
     error::{guard, SdkError, Stage},
@@ -21,20 +21,20 @@ use crate::{
 /// The devices of one job.
 pub(crate) struct Fleet<'a> {
     names: Vec<String>,
-    /// Bytes of each device that may hold traces of segments.
-    room: Vec<u64>,
+    capacities: Vec<Capacity>,
     turns: &'a Turns,
     done: Mutex<Vec<DeviceReport>>,
 }
 
 impl<'a> Fleet<'a> {
-    /// Devices of these names, in the order of the lists of keys on them.
-    pub fn new(names: Vec<String>, room: Vec<u64>, turns: &'a Turns) -> Self {
+    /// Devices with their names, in the order of the lists of keys on them.
+    pub fn new(devices: impl Iterator<Item = (String, Capacity)>, turns: &'a Turns) -> Self {
+        let (names, capacities): (Vec<_>, Vec<_>) = devices.unzip();
         let done = names.iter().map(|name| DeviceReport::new(name.clone()));
         Self {
             done: Mutex::new(done.collect()),
             names,
-            room,
+            capacities,
             turns,
         }
     }
@@ -44,6 +44,12 @@ impl<'a> Fleet<'a> {
         self.names.len()
     }
 
+    /// Number of proofs that each device makes at once.
+    pub fn proofs_at_once(&self) -> Vec<usize> {
+        let capacities = self.capacities.iter();
+        capacities.map(|capacity| capacity.proofs).collect()
+    }
+
     /// A device's name in messages.
     pub fn name(&self, device: usize) -> &str {
         &self.names[device]
@@ -51,7 +57,7 @@ impl<'a> Fleet<'a> {
 
     /// See [`Turns::reserve`].
     pub fn reserve(&self, work: Work) -> Reservation<'a> {
-        self.turns.reserve(work, &self.room)
+        self.turns.reserve(work, &self.capacities)
     }
 
     /// Makes a proof on the reserved device when its turn comes. `engine`, `key` and `ctx` belong to that device. Errors
@@ -65,7 +71,14 @@ impl<'a> Fleet<'a> {
         ctx: ProvingContext<E::PB>,
     ) -> Result<(Proof<SC>, Duration), SdkError> {
         let (device, work) = (reservation.device(), reservation.work());
-        let (proof, time) = reservation.prove(|| guard(stage.clone(), || engine.prove(key, ctx)));
+        let bytes = || {
+            guard(stage.clone(), || engine.proof_bytes(key, &ctx))
+                .ok()
+                .flatten()
+        };
+        let bytes = reservation.is_shared().then(bytes).flatten();
+        let Made { proof, time, share } =
+            reservation.prove(bytes, || guard(stage.clone(), || engine.prove(key, ctx)));
         let proof = proof
             .and_then(|proof| {
                 proof
@@ -74,7 +87,7 @@ impl<'a> Fleet<'a> {
             })
             .map_err(|error| error.on(self.name(device)))?;
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        done[device].count(work == Work::Node, time);
+        done[device].count(work == Work::Node, share);
         Ok((proof, time))
     }
 

@@ -2,11 +2,13 @@
 
 mod fleet;
 mod list;
+mod load;
 mod station;
 mod turns;
 
 pub(crate) use fleet::Fleet;
 pub use list::{DeviceList, DeviceListError};
+pub(crate) use load::Capacity;
 pub(crate) use station::on_each;
 pub use station::Station;
 pub(crate) use turns::{Reservation, Turns, Work};

@@ -73,6 +73,11 @@ impl<E: SdkEngine> Station<E> {
         &self.name
     }
 
+    /// Number of proofs that the device makes at once, at least 1.
+    pub fn proofs_at_once(&self) -> usize {
+        E::proofs_at_once(&self.context).max(1)
+    }
+
     /// An engine on the device.
     ///
     /// # Errors

@@ -1,15 +1,16 @@
 //! `Turns`: which device proves what, and in which order.
 //!
 //! Work is given to a device by a reservation before its traces are brought there, and proved when its turn comes. A
-//! device makes one proof at a time, in the order in which proofs are asked for. Work goes to the device that is
-//! expected to end it first, by the times of what it proved before; a device that is not measured yet is taken to be
-//! quick.
+//! device begins proofs in the order in which they are asked for, and makes as many at once as gain time there and fit
+//! its memory. Work goes to the device that is expected to end it first, by the times of what it proved before; a device
+//! that is not measured yet is taken to be quick.
 
 use std::{
-    collections::VecDeque,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
+
+use super::{load::Load, Capacity};
 
 /// Kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +22,12 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    fn kind(self) -> usize {
+    pub(super) fn kind(self) -> usize {
         usize::from(self == Self::Node)
     }
 
-    fn trace_bytes(self) -> u64 {
+    /// Bytes of traces that are counted; those of a node are small.
+    pub(super) fn trace_bytes(self) -> u64 {
         match self {
             Self::Segment { trace_bytes } => trace_bytes,
             Self::Node => 0,
@@ -35,86 +37,49 @@ impl Work {
 
 /// What is reserved on each device of an SDK, and whose turn it is. Shared by all jobs of the SDK.
 pub(crate) struct Turns {
-    devices: Mutex<Vec<Device>>,
+    devices: Mutex<Vec<Load>>,
     changed: Condvar,
-}
-
-/// One device.
-#[derive(Default)]
-struct Device {
-    /// Reserved and not ended, by kind.
-    reserved: [usize; 2],
-    /// Bytes of the traces of segments that are reserved.
-    trace_bytes: u64,
-    /// Tickets of the proofs that were asked for and have not ended; the first one has its turn.
-    line: VecDeque<u64>,
-    next_ticket: u64,
-    /// When the proof that is made now began, and its kind.
-    proving: Option<(Instant, usize)>,
-    /// Mean time of a proof, by kind, the last ones weighing most.
-    mean: [Option<Duration>; 2],
-}
-
-impl Device {
-    /// Time of one proof, as far as it is known.
-    fn time(&self, kind: usize) -> Duration {
-        let so_far = match self.proving {
-            Some((start, proving)) if proving == kind => start.elapsed(),
-            _ => Duration::ZERO,
-        };
-        self.mean[kind].unwrap_or_default().max(so_far)
-    }
-
-    /// When work of a kind would end, if it were reserved now.
-    fn end(&self, kind: usize) -> Duration {
-        let waiting = (0..2).map(|kind| self.time(kind) * self.reserved[kind] as u32);
-        waiting.sum::<Duration>() + self.time(kind)
-    }
-
-    /// True if the traces may be brought: those of two segments always, of more as long as there is `room`.
-    fn has_room(&self, trace_bytes: u64, room: u64) -> bool {
-        self.reserved[0] < 2 || self.trace_bytes.saturating_add(trace_bytes) <= room
-    }
 }
 
 impl Turns {
     /// For so many devices.
     pub fn new(devices: usize) -> Self {
-        let devices = (0..devices).map(|_| Device::default()).collect();
+        let devices = (0..devices).map(|_| Load::default()).collect();
         Self {
             devices: Mutex::new(devices),
             changed: Condvar::new(),
         }
     }
 
-    /// Chooses a device for work, waiting until it has room for its traces. `room` are the bytes of each
-    /// device that may hold traces of segments.
-    pub fn reserve(&self, work: Work, room: &[u64]) -> Reservation<'_> {
+    /// Chooses a device for work, waiting until it has room for its traces. `capacities` are the devices'.
+    pub fn reserve(&self, work: Work, capacities: &[Capacity]) -> Reservation<'_> {
         let kind = work.kind();
         let mut devices = self.lock();
         loop {
             let best = (0..devices.len())
                 .min_by_key(|&i| (devices[i].end(kind), devices[i].reserved, i))
                 .expect("an SDK has at least one device");
-            let device = &mut devices[best];
-            if work == Work::Node || device.has_room(work.trace_bytes(), room[best]) {
+            let (device, capacity) = (&mut devices[best], capacities[best]);
+            if work == Work::Node || device.has_room(work.trace_bytes(), &capacity) {
                 device.reserved[kind] += 1;
-                device.trace_bytes += work.trace_bytes();
+                device.waiting_bytes += work.trace_bytes();
                 return Reservation {
                     turns: self,
                     device: best,
+                    capacity,
                     work,
+                    step: Step::Waiting,
                 };
             }
             devices = self.wait(devices);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Device>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Load>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, devices: MutexGuard<'a, Vec<Device>>) -> MutexGuard<'a, Vec<Device>> {
+    fn wait<'a>(&self, devices: MutexGuard<'a, Vec<Load>>) -> MutexGuard<'a, Vec<Load>> {
         self.changed
             .wait(devices)
             .unwrap_or_else(PoisonError::into_inner)
@@ -125,7 +90,27 @@ impl Turns {
 pub(crate) struct Reservation<'a> {
     turns: &'a Turns,
     device: usize,
+    capacity: Capacity,
     work: Work,
+    step: Step,
+}
+
+/// How far reserved work is.
+enum Step {
+    /// Its traces are counted.
+    Waiting,
+    /// The proof with this ticket is made.
+    Proving(u64),
+    Ended,
+}
+
+/// What a reservation was used for.
+pub(crate) struct Made<T> {
+    pub proof: T,
+    /// From its beginning to its end.
+    pub time: Duration,
+    /// Its part of the device's time: of what passes while several proofs are made, each has its part.
+    pub share: Duration,
 }
 
 impl Reservation<'_> {
@@ -139,64 +124,56 @@ impl Reservation<'_> {
         self.work
     }
 
-    /// Makes the proof when its turn comes. Also gives the time that it took.
-    pub fn prove<T>(self, make: impl FnOnce() -> T) -> (T, Duration) {
-        let turn = Turn::take(&self);
+    /// True if the device makes several proofs at once, so that what each needs is asked for.
+    pub fn is_shared(&self) -> bool {
+        self.capacity.proofs > 1
+    }
+
+    /// Makes the proof when its turn comes. It needs so many `bytes` of the device's memory, its traces included; if nobody
+    /// knows, it is made alone.
+    pub fn prove<T>(mut self, bytes: Option<u64>, make: impl FnOnce() -> T) -> Made<T> {
+        self.begin(bytes.unwrap_or(u64::MAX));
         let clock = Instant::now();
         let proof = make();
         let time = clock.elapsed();
-        drop(turn);
-        let kind = self.work.kind();
-        let mean = &mut self.turns.lock()[self.device].mean[kind];
-        *mean = Some(mean.map_or(time, |mean| (mean * 3 + time) / 4));
-        (proof, time)
+        let mut devices = self.turns.lock();
+        let share = self.end(&mut devices[self.device]);
+        devices[self.device].measured(self.work, share);
+        drop(devices);
+        Made { proof, time, share }
+    }
+
+    /// Stands in line and waits for the turn.
+    fn begin(&mut self, bytes: u64) {
+        let mut devices = self.turns.lock();
+        let ticket = devices[self.device].ask();
+        while !devices[self.device].may_begin(ticket, self.work, bytes, &self.capacity) {
+            devices = self.turns.wait(devices);
+        }
+        devices[self.device].begin(self.work, bytes);
+        self.step = Step::Proving(ticket);
+        // The next one may fit beside it.
+        self.turns.changed.notify_all();
+    }
+
+    /// Ends the step. Gives the share of the proof that was made.
+    fn end(&mut self, device: &mut Load) -> Duration {
+        match std::mem::replace(&mut self.step, Step::Ended) {
+            Step::Waiting => device.waiting_bytes -= self.work.trace_bytes(),
+            Step::Proving(ticket) => return device.ended(ticket),
+            Step::Ended => {}
+        }
+        Duration::ZERO
     }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        let device = &mut self.turns.lock()[self.device];
+        let mut devices = self.turns.lock();
+        let device = &mut devices[self.device];
+        self.end(device);
         device.reserved[self.work.kind()] -= 1;
-        device.trace_bytes -= self.work.trace_bytes();
-        self.turns.changed.notify_all();
-    }
-}
-
-/// The right to prove on a device, until it is dropped.
-struct Turn<'a> {
-    turns: &'a Turns,
-    device: usize,
-}
-
-impl<'a> Turn<'a> {
-    /// Stands in line and waits.
-    fn take(reservation: &'a Reservation<'_>) -> Self {
-        let Reservation {
-            turns,
-            device: index,
-            work,
-        } = reservation;
-        let mut devices = turns.lock();
-        let device = &mut devices[*index];
-        let ticket = device.next_ticket;
-        device.next_ticket += 1;
-        device.line.push_back(ticket);
-        while devices[*index].line.front() != Some(&ticket) {
-            devices = turns.wait(devices);
-        }
-        devices[*index].proving = Some((Instant::now(), work.kind()));
-        Self {
-            turns,
-            device: *index,
-        }
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let device = &mut self.turns.lock()[self.device];
-        device.line.pop_front();
-        device.proving = None;
+        drop(devices);
         self.turns.changed.notify_all();
     }
 }
@@ -204,7 +181,10 @@ impl Drop for Turn<'_> {
 #[cfg(test)]
 mod tests {
     use std::{
-        sync::atomic::{AtomicUsize, Ordering},
+        sync::{
+            atomic::{AtomicUsize, Ordering},
+            Barrier,
+        },
         thread,
     };
 
@@ -212,18 +192,26 @@ mod tests {
 
     const SEGMENT: Work = Work::Segment { trace_bytes: 10 };
 
+    fn capacity(proofs: usize, memory: u64) -> Capacity {
+        Capacity {
+            proofs,
+            memory,
+            segment: 100,
+        }
+    }
+
     #[test]
     fn work_goes_to_the_device_that_has_least() {
         let turns = Turns::new(2);
-        let room = [0, 0];
-        let first = turns.reserve(SEGMENT, &room);
-        let second = turns.reserve(SEGMENT, &room);
+        let two = [capacity(1, 100); 2];
+        let first = turns.reserve(SEGMENT, &two);
+        let second = turns.reserve(SEGMENT, &two);
         assert_eq!((first.device(), second.device()), (0, 1));
-        let node = turns.reserve(Work::Node, &room);
+        let node = turns.reserve(Work::Node, &two);
         assert_eq!(node.device(), 0);
         drop(first);
         drop(node);
-        assert_eq!(turns.reserve(SEGMENT, &room).device(), 0);
+        assert_eq!(turns.reserve(SEGMENT, &two).device(), 0);
     }
 
     #[test]
@@ -234,8 +222,8 @@ mod tests {
             devices[0].mean[0] = Some(Duration::from_secs(100));
             devices[1].mean[0] = Some(Duration::from_millis(1));
         }
-        let room = [1000; 2];
-        let all: Vec<_> = (0..50).map(|_| turns.reserve(SEGMENT, &room)).collect();
+        let two = [capacity(1, 1000); 2];
+        let all: Vec<_> = (0..50).map(|_| turns.reserve(SEGMENT, &two)).collect();
         assert!(all.iter().all(|reservation| reservation.device() == 1));
     }
 
@@ -243,36 +231,38 @@ mod tests {
     fn traces_of_two_segments_and_of_as_many_as_there_is_room_for() {
         let turns = Turns::new(1);
         for (room, places) in [(0, 2), (20, 2), (45, 4)] {
+            let one = capacity(1, 100 + room);
             let taken: Vec<_> = (0..places)
-                .map(|_| turns.reserve(SEGMENT, &[room]))
+                .map(|_| turns.reserve(SEGMENT, &[one]))
                 .collect();
-            assert!(!turns.lock()[0].has_room(10, room), "{room}");
+            assert!(!turns.lock()[0].has_room(10, &one), "{room}");
             // The next one gets the place that is given back.
             thread::scope(|scope| {
-                let next = scope.spawn(|| turns.reserve(SEGMENT, &[room]).device());
+                let next = scope.spawn(|| turns.reserve(SEGMENT, &[one]).device());
                 drop(taken);
                 assert_eq!(next.join().unwrap(), 0);
             });
-            assert_eq!(turns.lock()[0].trace_bytes, 0);
+            assert_eq!(turns.lock()[0].waiting_bytes, 0);
         }
     }
 
-    #[test]
-    fn a_device_makes_one_proof_at_a_time_and_survives_a_panic() {
+    /// Makes 16 proofs that need 80 bytes each, one of which fails. Gives the most that a device made at once.
+    fn most_at_once(capacity: Capacity) -> usize {
         let turns = Turns::new(2);
         let busy = [AtomicUsize::new(0), AtomicUsize::new(0)];
-        let made = AtomicUsize::new(0);
+        let (made, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         thread::scope(|scope| {
             for i in 0..16 {
-                let (turns, busy, made) = (&turns, &busy, &made);
+                let (turns, busy, made, most) = (&turns, &busy, &made, &most);
                 scope.spawn(move || {
                     let work = if i % 3 == 0 { Work::Node } else { SEGMENT };
-                    let reservation = turns.reserve(work, &[100; 2]);
+                    let reservation = turns.reserve(work, &[capacity; 2]);
                     let device = reservation.device();
                     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                        reservation.prove(|| {
-                            assert_eq!(busy[device].fetch_add(1, Ordering::SeqCst), 0);
-                            thread::yield_now();
+                        reservation.prove(Some(80), || {
+                            let now = busy[device].fetch_add(1, Ordering::SeqCst) + 1;
+                            most.fetch_max(now, Ordering::SeqCst);
+                            thread::sleep(Duration::from_millis(2));
                             made.fetch_add(1, Ordering::SeqCst);
                             busy[device].fetch_sub(1, Ordering::SeqCst);
                             assert!(i != 5, "this one fails");
@@ -286,6 +276,64 @@ mod tests {
         let devices = turns.lock();
         assert!(devices
             .iter()
-            .all(|d| d.line.is_empty() && d.reserved == [0, 0]));
+            .all(|d| d.line.is_empty() && d.reserved == [0, 0] && d.waiting_bytes == 0));
+        most.into_inner()
+    }
+
+    #[test]
+    fn a_device_makes_as_many_proofs_as_it_gains_by_and_holds_and_survives_a_panic() {
+        assert_eq!(most_at_once(capacity(1, u64::MAX)), 1);
+        assert_eq!(most_at_once(capacity(2, u64::MAX)), 2);
+        // Two need 160 bytes, an eighth of that, and traces of others may wait.
+        assert_eq!(most_at_once(capacity(2, 179)), 1);
+        assert_eq!(most_at_once(capacity(2, 1000)), 2);
+    }
+
+    #[test]
+    fn a_proof_of_unknown_needs_is_made_alone() {
+        let turns = Turns::new(1);
+        let two = [capacity(2, 1000)];
+        let [first, second] = [(); 2].map(|()| turns.reserve(Work::Node, &two));
+        thread::scope(|scope| {
+            first.prove(Some(1), || {
+                let second = scope.spawn(|| second.prove(None, || ()));
+                while turns.lock()[0].line.is_empty() {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(5));
+                assert_eq!(turns.lock()[0].line.len(), 1);
+                drop(second);
+            });
+        });
+        assert!(turns.lock()[0].line.is_empty());
+    }
+
+    #[test]
+    fn shares_of_proofs_at_once_add_up_to_the_time_in_which_they_were_made() {
+        let turns = Turns::new(1);
+        let two = [capacity(2, u64::MAX)];
+        let [first, second, third] = [(); 3].map(|()| turns.reserve(Work::Node, &two));
+        let both = Barrier::new(2);
+        let make = &|| {
+            both.wait();
+            thread::sleep(Duration::from_millis(10));
+            both.wait();
+        };
+        let clock = Instant::now();
+        let made = thread::scope(|scope| {
+            [first, second]
+                .map(|reservation| scope.spawn(move || reservation.prove(Some(1), make)))
+                .map(|thread| thread.join().unwrap())
+        });
+        let alone = third.prove(None, || thread::sleep(Duration::from_millis(10)));
+        let all = clock.elapsed();
+        let shares: Duration = made.iter().map(|made| made.share).sum();
+        assert!(made
+            .iter()
+            .all(|made| made.time >= Duration::from_millis(10)));
+        assert!(alone.share >= alone.time);
+        assert!(shares + alone.share <= all, "{shares:?} of {all:?}");
+        let mean = turns.lock()[0].mean[Work::Node.kind()];
+        assert!(mean > Some(Duration::ZERO) && mean < Some(all));
     }
 }

@@ -54,7 +54,7 @@ pub struct Sdk<E: SdkEngine> {
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
-    /// A device makes one proof at a time: a proof may need all of its memory.
+    /// Which device makes which proof when, of all jobs.
     turns: Arc<Turns>,
     /// Committed programs, each on every device; the most recently used is last.
     programs: Mutex<Vec<Vec<Arc<CommittedExe<E>>>>>,

@@ -120,7 +120,7 @@ impl<E: SdkEngine> Sdk<E> {
                 .and_then(|result| result)
                 .inspect_err(|_| tree.stop())
         };
-        let (app, mut report) = if options.threads(fleet.len()).is_some() {
+        let (app, mut report) = if options.threads(&fleet.proofs_at_once()).is_some() {
             thread::scope(|scope| {
                 let workers = (0..AGGREGATION_THREADS * fleet.len())
                     .map(|_| scope.spawn(|| tree.work()))

@@ -41,8 +41,8 @@ impl<E: SdkEngine> Sdk<E> {
         let keys: Vec<_> = keys.iter().map(Arc::as_ref).collect();
         let stations = self.stations()?;
         let names = stations.iter().map(|station| station.name().to_owned());
-        // No room for traces of segments: only nodes are proved here.
-        let fleet = Fleet::new(names.collect(), vec![0; keys.len()], self.turns());
+        let capacities = keys.iter().map(|keys| keys.capacity());
+        let fleet = Fleet::new(names.zip(capacities), self.turns());
         let proved = guard(Stage::Pipeline, || {
             prove_node(&keys, &fleet, (level, index), below)
         })??;

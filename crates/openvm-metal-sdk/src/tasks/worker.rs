@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     app::{job_id, AppKey, AppProver},
-    devices::Work,
+    devices::{Station, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
     host_memory::default_host_memory,
@@ -56,8 +56,16 @@ pub struct WorkerThreads {
 impl<E: SdkEngine> Sdk<E> {
     /// What [`Sdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
     /// has.
-    pub fn worker_threads(&self, cores: Option<usize>) -> WorkerThreads {
-        threads(self.devices().len(), cores)
+    ///
+    /// # Errors
+    /// If a device cannot be opened.
+    pub fn worker_threads(&self, cores: Option<usize>) -> Result<WorkerThreads, SdkError> {
+        let proofs: Vec<_> = self
+            .stations()?
+            .iter()
+            .map(Station::proofs_at_once)
+            .collect();
+        Ok(threads(&proofs, cores))
     }
 
     /// A worker for the segments of a plan, with the machines of [`worker_threads`](Self::worker_threads) on all cores, and with
@@ -90,7 +98,7 @@ impl<E: SdkEngine> Sdk<E> {
                 TaskId(job)
             )));
         }
-        let most = self.worker_threads(None).machines;
+        let most = self.worker_threads(None)?.machines;
         let bound = default_host_memory();
         Ok(SegmentWorker {
             machines: Machines::new(prover.clone(), plan.clone(), input, most, bound),
@@ -100,9 +108,9 @@ impl<E: SdkEngine> Sdk<E> {
     }
 }
 
-fn threads(devices: usize, cores: Option<usize>) -> WorkerThreads {
+fn threads(proofs: &[usize], cores: Option<usize>) -> WorkerThreads {
     let cores = cores.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZero::get));
-    match Threads::new(None, None, devices, cores) {
+    match Threads::new(None, None, proofs, cores) {
         Some(Threads {
             machines,
             in_flight,
@@ -235,17 +243,17 @@ mod tests {
 
     #[test]
     fn a_worker_has_the_machines_of_one_process_for_its_device() {
-        let of = |devices, cores| {
+        let of = |proofs: &[usize], cores| {
             let WorkerThreads {
                 machines,
                 in_flight,
-            } = threads(devices, Some(cores));
+            } = threads(proofs, Some(cores));
             (machines, in_flight)
         };
         // A group of cores, a GPU's share of a host, and all GPUs of a host in one process.
-        assert_eq!(of(1, 1), (1, 3));
-        assert_eq!(of(1, 4), (2, 4));
-        assert_eq!(of(1, 16), (8, 10));
-        assert_eq!(of(8, 128), (64, 80));
+        assert_eq!(of(&[1], 1), (1, 3));
+        assert_eq!(of(&[1], 4), (2, 4));
+        assert_eq!(of(&[2], 16), (10, 13));
+        assert_eq!(of(&[2; 8], 128), (80, 104));
     }
 }

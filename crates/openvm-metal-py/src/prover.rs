@@ -276,7 +276,7 @@ impl PyProver {
 
     #[pyo3(signature = (cores = None))]
     fn worker_threads(&self, py: Python<'_>, cores: Option<usize>) -> PyResult<(usize, usize)> {
-        let threads = py.detach(|| self.sdk.worker_threads(cores)).or_raise()?;
+        let threads = work::run(py, |_| self.sdk.worker_threads(cores))?;
         Ok((threads.machines, threads.in_flight))
     }
 

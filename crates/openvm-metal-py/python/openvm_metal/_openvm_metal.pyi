@@ -67,7 +67,7 @@ class Keys:
 
 @final
 class Prover:
-    """A program with its keys on a device. Usable from many threads; proofs on the device take turns."""
+    """A program with its keys on a device. Usable from many threads; a GPU makes two proofs at once, the processor one."""
 
     def __new__(
         cls,

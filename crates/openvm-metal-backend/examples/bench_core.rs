@@ -199,7 +199,7 @@ fn codewords(s: &CommandStream, log_h: usize, cols: usize) -> Result<()> {
             )
         })?)
     })?;
-    let forward = median(|| Ok(s.time(|| rs_encode(s, &mut data, log_h, 1, cols))?))?;
+    let forward = median(|| Ok(s.time(|| rs_encode(s, data.as_slice_mut(), log_h, 1, cols))?))?;
     // At least: the message read and written once by the inverse, read once by the forward
     // transform, which writes the codeword once.
     let floor = (cols * (3 * n / 2 + n) * 4) as f64;

@@ -13,7 +13,7 @@ use openvm_metal_backend::{
         whir::{prove_whir, WhirCommit},
     },
     prelude::{EF, F},
-    MetalMatrix, MetalSliceOwned, StackedRange,
+    KeptCodewords, MetalMatrix, MetalSliceOwned, StackedRange,
 };
 use openvm_metal_common::{Device, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
@@ -105,6 +105,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ranges: &ranges,
             width: layout.width(),
             tree: &tree,
+            kept: KeptCodewords::All,
         }];
         prove_whir(
             &s,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::{StarkProtocolConfig, SystemParams};
 
-use crate::{config::MetalProverConfig, error::MetalProverError, kernels, prelude::SC};
+use crate::{
+    commit::KeptCodewords, config::MetalProverConfig, error::MetalProverError, kernels, prelude::SC,
+};
 
 /// The device that proves: a context, the protocol's configuration and the prover's own.
 ///
@@ -16,8 +18,8 @@ pub struct MetalDevice {
     config: Arc<SC>,
     prover: MetalProverConfig,
     stream: Result<CommandStream, Arc<MetalProverError>>,
-    /// The input of the one proof that is made with this value was checked.
-    input_checked: bool,
+    /// What is kept of the codewords of the one proof that is made with this value, once its input was checked.
+    checked_input: Option<KeptCodewords>,
 }
 
 impl MetalDevice {
@@ -30,7 +32,7 @@ impl MetalDevice {
             config: Arc::new(config),
             prover: MetalProverConfig::default(),
             stream,
-            input_checked: false,
+            checked_input: None,
         }
     }
 
@@ -52,7 +54,7 @@ impl MetalDevice {
             config: Arc::new(config),
             prover: MetalProverConfig::default(),
             stream,
-            input_checked: false,
+            checked_input: None,
         }
     }
 
@@ -88,7 +90,7 @@ impl MetalDevice {
             config: self.config.clone(),
             prover: self.prover.clone(),
             stream,
-            input_checked: false,
+            checked_input: None,
         }
     }
 
@@ -102,15 +104,15 @@ impl MetalDevice {
             .map_err(|error| MetalProverError::Transport(error.clone()))
     }
 
-    /// For the proof of an input that was checked: its phases do not check it again.
-    pub(crate) fn with_checked_input(mut self) -> Self {
-        self.input_checked = true;
+    /// For the proof of an input that was checked: its phases do not check it again, and so much is kept of its codewords.
+    pub(crate) fn with_checked_input(mut self, kept: KeptCodewords) -> Self {
+        self.checked_input = Some(kept);
         self
     }
 
     /// See [`with_checked_input`](Self::with_checked_input).
-    pub(crate) fn is_input_checked(&self) -> bool {
-        self.input_checked
+    pub(crate) fn checked_input(&self) -> Option<KeptCodewords> {
+        self.checked_input
     }
 
     /// The counted handle, or why there is none.

@@ -61,7 +61,24 @@ impl BabyBearPoseidon2MetalEngine {
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<(), MetalProverError> {
-        check_input(&self.device, pk, ctx)
+        check_input(&self.device, pk, ctx).map(|_| ())
+    }
+
+    /// The prover of one input, after [`check_input`](Self::check_input): what [`prove`](StarkEngine::prove) uses, for those who want
+    /// its counters (`prover.device.stream()?.counters()`). It keeps as many codewords as fit with that input.
+    ///
+    /// # Errors
+    /// Those of [`check_input`](Self::check_input).
+    pub fn prover_of(
+        &self,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        ctx: &ProvingContext<MetalBackend>,
+    ) -> Result<Coordinator<SC, MetalBackend, MetalDevice, DuplexSpongeMetal>, MetalProverError>
+    {
+        let kept = check_input(&self.device, pk, ctx)?;
+        let mut prover = self.prover();
+        prover.device = prover.device.with_checked_input(kept);
+        Ok(prover)
     }
 
     /// The device memory that a proof is expected to need, for inputs that
@@ -75,7 +92,7 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<MemoryEstimate, MetalProverError> {
         check_shapes(&self.device, pk, ctx)?;
-        memory_plan::estimate(&self.device, pk, ctx)
+        memory_plan::estimate(&self.device, pk, ctx).map(|(estimate, _)| estimate)
     }
 
     /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.
@@ -172,10 +189,7 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: ProvingContext<MetalBackend>,
     ) -> Result<Proof<SC>, MetalProverError> {
-        check_input(&self.device, pk, &ctx)?;
-        let mut prover = self.prover();
-        prover.device = prover.device.with_checked_input();
-        prover.prove(pk, ctx)
+        self.prover_of(pk, &ctx)?.prove(pk, ctx)
     }
 
     /// [`check_traces`](Self::check_traces) with a key made for `airs`.

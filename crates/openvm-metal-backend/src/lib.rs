@@ -44,7 +44,7 @@ mod transport;
 mod validate;
 
 pub use backend::{MetalBackend, Transported};
-pub use commit::{codewords, CommitParams};
+pub use commit::{codewords, CommitParams, KeptCodewords};
 pub use config::{ConstraintKernels, MetalProverConfig, CONSTRAINT_KERNELS_VARIABLE};
 pub use constraints::{AirDataMetal, KernelReport};
 pub use device::MetalDevice;

@@ -21,7 +21,7 @@ use crate::{
     device::MetalDevice,
     error::MetalProverError,
     matrix::MetalMatrix,
-    memory_plan::codeword_bytes_to_drop,
+    memory_plan::kept_codewords,
     openings::{
         stacked_reduction::{prove_stacked_reduction, StackedCommit},
         whir::{prove_whir, WhirCommit},
@@ -50,8 +50,14 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
     ) -> Result<(Digest, Transported<StackedPcsDataMetal>), MetalProverError> {
         let s = self.stream()?;
         let mut params = CommitParams::from(self.params());
-        let profile = s.context().device_profile();
-        params.spare_bytes = codeword_bytes_to_drop(self.prover_config(), profile, params, traces);
+        params.kept = self.checked_input().unwrap_or_else(|| {
+            kept_codewords(
+                self.prover_config(),
+                s.context().device_profile(),
+                params,
+                traces,
+            )
+        });
         let (root, data) = stacked_commit(s, params, traces)?;
         Ok((root, Transported::ok(data)))
     }
@@ -70,7 +76,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> fo
         ctx: &ProvingContext<MetalBackend>,
         common_main_pcs_data: &Transported<StackedPcsDataMetal>,
     ) -> Result<(Self::PartialProof, Vec<EF>), MetalProverError> {
-        if !self.is_input_checked() {
+        if self.checked_input().is_none() {
             check_input(self, mpk, ctx)?;
         }
         common_main_pcs_data.checked()?;
@@ -210,6 +216,7 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
             ranges: &data.ranges,
             width: data.layout.width(),
             tree: &data.tree,
+            kept: data.kept,
         })
         .collect();
     let whir = prove_whir(

@@ -8,6 +8,7 @@
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 
 use crate::{
+    commit::KeptCodewords,
     hash::MerkleTreeMetal,
     matrix::MetalSliceOwned,
     prelude::{Digest, F},
@@ -33,6 +34,8 @@ pub struct StackedPcsDataMetal {
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
     /// `tree.backing()` is the codeword matrix, or its first columns.
     pub tree: MerkleTreeMetal<F>,
+    /// What of the codewords the tree has.
+    pub kept: KeptCodewords,
     /// The root of the tree.
     pub root: Digest,
 }

@@ -18,7 +18,7 @@ use openvm_stark_backend::{
 
 use crate::{
     backend::{MetalBackend, Transported},
-    commit::{commit_stacked, CommitParams},
+    commit::{commit_stacked, CommitParams, KeptCodewords},
     constraints::{generated, AirDataMetal},
     device::MetalDevice,
     error::MetalProverError,
@@ -104,7 +104,7 @@ impl MetalDevice {
             log_height: log2(layout.height()),
             log_blowup: log2(code_height / layout.height().max(1)),
             k_whir: log2(host.tree.rows_per_query()),
-            spare_bytes: 0,
+            kept: KeptCodewords::All,
         };
         params.check_code(s, layout.width())?;
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);

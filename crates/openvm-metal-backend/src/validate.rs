@@ -15,12 +15,11 @@ use p3_field::TwoAdicField;
 
 use crate::{
     backend::MetalBackend,
-    commit::{checked_shape, TraceShape, MAX_L_SKIP},
+    commit::{checked_shape, KeptCodewords, TraceShape, MAX_L_SKIP},
     device::MetalDevice,
     error::MetalProverError,
     kernels::LIBRARY,
     matrix::MetalMatrix,
-    memory::MemoryEstimate,
     memory_plan,
 };
 
@@ -35,7 +34,7 @@ type Present<'a> = (
 );
 
 /// Checks traces, key and parameters against each other, the kernels of the device, and the estimated memory
-/// against the budget.
+/// against the budget. Gives what is kept of the codewords.
 ///
 /// # Errors
 /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
@@ -43,31 +42,27 @@ pub(crate) fn check_input(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
-) -> Result<(), MetalProverError> {
+) -> Result<KeptCodewords, MetalProverError> {
     let s = device.stream()?;
     check_shapes(device, mpk, ctx)?;
     check_kernels(s, mpk, ctx)?;
 
-    let estimate = memory_plan::estimate(device, mpk, ctx)?;
-    let (budget, overhead) = match device.prover_config().memory_budget {
-        Some(budget) => (budget, 0),
-        None => (
-            s.context().device_profile().budget,
-            MemoryEstimate::POOL_OVERHEAD,
-        ),
-    };
-    if estimate.peak().saturating_add(overhead) > budget {
+    let profile = s.context().device_profile();
+    let (estimate, kept) = memory_plan::estimate(device, mpk, ctx)?;
+    if estimate.peak() > memory_plan::plannable(device.prover_config(), profile) {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),
-            budget,
+            budget: device
+                .prover_config()
+                .memory_budget
+                .unwrap_or(profile.budget),
         });
     }
-    let profile = s.context().device_profile();
     estimate
         .buffers
         .iter()
         .try_for_each(|buffer| buffer.check(profile))?;
-    Ok(())
+    Ok(kept)
 }
 
 /// Every kernel that the proof may need can run: a device may have refused some, see

@@ -13,7 +13,9 @@ use common::{
 };
 use openvm_metal_backend::{MemoryEstimate, MetalProverConfig, MetalProverError};
 use openvm_metal_common::{Device, DeviceProfile};
-use openvm_stark_backend::{prover::DeviceDataTransporter, StarkEngine, SystemParams};
+use openvm_stark_backend::{
+    codec::Encode, prover::DeviceDataTransporter, StarkEngine, SystemParams,
+};
 use openvm_stark_sdk::config::app_params_with_100_bits_security;
 
 /// Devices with and without caches, which keep at most so many bytes of codewords.
@@ -56,9 +58,10 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
     }
 }
 
-/// A context whose budget is the estimate proves; one byte less, and the proof is refused before any work.
+/// A proof that does not fit with all of its codewords drops as many as it has to, and never has those together. Its bytes stay the
+/// same, and it needs no more than is planned. Below the least budget it is refused before any work.
 #[test]
-fn the_budget_may_be_as_small_as_the_estimate_and_the_pools_overhead() {
+fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_overhead() {
     let params = app_params_with_100_bits_security(17);
     let input = keccakf(1 << 6);
     for device in devices(SMALL_CODE) {
@@ -68,15 +71,13 @@ fn the_budget_may_be_as_small_as_the_estimate_and_the_pools_overhead() {
             on_profile(params.clone(), Device::Cpu, device.clone(), budget)
                 .with_prover_config(config.clone())
         };
-        let estimate = {
-            let engine = engine(None);
+        let estimate = |budget| {
+            let engine = engine(budget);
             let (pk, _) = engine.keygen(&input.airs);
             let pk = engine.device().transport_pk_to_device(&pk);
             let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
-            engine
-                .memory_estimate(&pk, &ctx)
-                .expect("a good input")
-                .peak()
+            let estimate = engine.memory_estimate(&pk, &ctx);
+            estimate.expect("a good input").peak()
         };
         let try_with = |budget| {
             let engine = engine(Some(budget));
@@ -85,13 +86,28 @@ fn the_budget_may_be_as_small_as_the_estimate_and_the_pools_overhead() {
             let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
             let context = engine.device().stream().expect("CPU").context().clone();
             let before = context.memory().allocations;
-            let result = engine.prove(&pk, ctx).map(|_| ());
-            (result, context.memory().allocations - before)
+            let result = engine
+                .prove(&pk, ctx)
+                .map(|proof| proof.encode_to_vec().unwrap());
+            let memory = context.memory();
+            (result, memory.peak, memory.allocations - before)
         };
-        let needed = estimate + MemoryEstimate::POOL_OVERHEAD;
-        let (result, _) = try_with(needed);
-        result.unwrap_or_else(|error| panic!("{}: {error}", device.name));
-        let (result, allocations) = try_with(needed - 1);
+        let all = estimate(None);
+        let least = estimate(Some(MemoryEstimate::POOL_OVERHEAD + all / 2));
+        let part = least + (all - least) / 3;
+        println!("{}: {least} of {all} bytes", device.name);
+        assert!(least < all / 4 * 3, "{}: {least} of {all}", device.name);
+        let proofs = [all, part, least].map(|bytes| {
+            let (result, peak, _) = try_with(bytes + MemoryEstimate::POOL_OVERHEAD);
+            assert!(peak <= bytes, "{}: {peak} of {bytes}", device.name);
+            result.unwrap_or_else(|error| panic!("{}, {bytes}: {error}", device.name))
+        });
+        assert!(
+            proofs.iter().all(|proof| *proof == proofs[0]),
+            "{}",
+            device.name
+        );
+        let (result, _, allocations) = try_with(least + MemoryEstimate::POOL_OVERHEAD - 1);
         let error = result.expect_err("a refusal");
         assert!(
             matches!(error, MetalProverError::MemoryBudget { .. }),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalSliceMut};
 
 use super::{
     message::{encode_messages, CodeShape},
@@ -33,26 +33,40 @@ pub(crate) fn encode_columns(
     shape: CodeShape,
     absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<MetalMatrix<F>, MetalProverError> {
-    let CodeShape {
-        log_height,
-        log_blowup,
-        ..
-    } = shape;
-    let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
+    let log_rows = shape.log_height + shape.log_blowup;
+    let (width, rows) = (columns.len(), 1usize << log_rows);
     let cells = width.checked_mul(rows).ok_or_else(|| {
         MetalProverError::Parameters(format!(
-            "a codeword matrix of {width} columns of 2^{} cells",
-            log_height + log_blowup
+            "a codeword matrix of {width} columns of 2^{log_rows} cells"
         ))
     })?;
     let mut code = MetalBuffer::uninit(s.context(), cells)?;
-    if s.context().device_profile().cache > 0 {
-        encode_messages(s, ranges, &mut code.as_slice_mut(), columns, shape)?;
-        rs_encode(s, &mut code, log_height, log_blowup, width)?;
-        return Ok(MetalMatrix::from_buffer(code, rows, width));
-    }
-    encode_by_halves(s, ranges, columns, shape, &mut code, absorbed)?;
+    encode_into(s, ranges, columns, shape, code.as_slice_mut(), absorbed)?;
     Ok(MetalMatrix::from_buffer(code, rows, width))
+}
+
+/// As [`encode_columns`], into all of `code`.
+///
+/// # Errors
+/// If scratch memory does not fit, or the device fails.
+pub(super) fn encode_into(
+    s: &CommandStream,
+    ranges: &[StackedRange],
+    columns: Range<usize>,
+    shape: CodeShape,
+    mut code: MetalSliceMut<'_, F>,
+    absorbed: Option<&mut AbsorbedRows>,
+) -> Result<(), MetalProverError> {
+    if columns.is_empty() {
+        return Ok(());
+    }
+    if s.context().device_profile().cache > 0 {
+        let width = columns.len();
+        encode_messages(s, ranges, &mut code, columns, shape)?;
+        rs_encode(s, code, shape.log_height, shape.log_blowup, width)?;
+        return Ok(());
+    }
+    encode_by_halves(s, ranges, columns, shape, code, absorbed)
 }
 
 /// The way without a cache, into all of `code`.
@@ -61,7 +75,7 @@ fn encode_by_halves(
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
-    code: &mut MetalBuffer<F>,
+    mut code: MetalSliceMut<'_, F>,
     mut absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<(), MetalProverError> {
     let CodeShape {
@@ -91,7 +105,7 @@ fn encode_by_halves(
         }
         done += count;
         if let Some(absorbed) = &mut absorbed {
-            absorbed.absorb(s, code.slice(..done * rows), width)?;
+            absorbed.absorb(s, code.as_slice().slice(..done * rows), width)?;
         }
     }
     Ok(())
@@ -126,17 +140,20 @@ mod tests {
             for range in [0..width, 1..width, width - 1..width, 1..3] {
                 let expected = &all[range.start * rows..range.end * rows];
                 let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
-                encode_by_halves(s, &ranges, range.clone(), shape, &mut code, None).unwrap();
+                let cells = code.as_slice_mut();
+                encode_by_halves(s, &ranges, range.clone(), shape, cells, None).unwrap();
                 assert!(
                     code.to_host(s).unwrap() == expected,
                     "{range:?} of {shape:?}"
                 );
                 let mut absorbed = AbsorbedRows::new(s, rows).unwrap();
                 let taking = Some(&mut absorbed);
-                encode_by_halves(s, &ranges, range.clone(), shape, &mut code, taking).unwrap();
+                let cells = code.as_slice_mut();
+                encode_by_halves(s, &ranges, range.clone(), shape, cells, taking).unwrap();
                 let code = MetalMatrix::from_buffer(code, rows, range.len());
                 let (_, root) = MerkleTreeMetal::new(s, code.clone(), 4).unwrap();
-                let (_, resumed) = MerkleTreeMetal::resumed(s, code, 4, &absorbed).unwrap();
+                let (_, resumed) =
+                    MerkleTreeMetal::resumed(s, code, absorbed.columns(), 4, &absorbed).unwrap();
                 assert_eq!(resumed, root, "{range:?} of {shape:?}");
                 let part = encode_columns(s, &ranges, range.clone(), shape, None).unwrap();
                 assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");

@@ -7,22 +7,27 @@
 
 mod encode;
 mod gather;
+mod kept;
 mod message;
 mod ranges;
 mod tall;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-use openvm_metal_common::{CommandStream, DeviceProfile, Order};
+use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, Order};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
-use self::ranges::{plan_ranges, RangePlan};
+pub use self::kept::KeptCodewords;
 pub(crate) use self::{
     encode::encode_columns,
     message::{CodeShape, MAX_L_SKIP},
     ranges::{copied_cells, TraceShape},
+};
+use self::{
+    encode::encode_into,
+    ranges::{plan_ranges, RangePlan},
 };
 use crate::{
     error::MetalProverError,
@@ -48,8 +53,8 @@ pub struct CommitParams {
     pub log_blowup: usize,
     /// log2 of the codeword rows in one Merkle leaf.
     pub k_whir: usize,
-    /// Bytes of codewords to drop once they are hashed, rounded up to columns; 0 keeps all.
-    pub spare_bytes: u64,
+    /// What is kept of the codewords.
+    pub kept: KeptCodewords,
 }
 
 impl CommitParams {
@@ -61,14 +66,18 @@ impl CommitParams {
         }
     }
 
-    /// Refuses a codeword matrix of `width` columns that is larger than any buffer of the device.
+    /// Refuses codewords of `width` columns if what exists of them at once is larger than any buffer of the device.
     pub(crate) fn check_code(
         &self,
         s: &CommandStream,
         width: usize,
     ) -> Result<(), MetalProverError> {
         let log_rows = self.log_height + self.log_blowup;
-        PlannedBuffer::code(log_rows, width as u64).check(s.context().device_profile())?;
+        let at_once = match self.kept {
+            KeptCodewords::All | KeptCodewords::AllBut(_) => width,
+            first => first.columns(width).max(first.widest_window(width)),
+        };
+        PlannedBuffer::code(log_rows, at_once as u64).check(s.context().device_profile())?;
         Ok(())
     }
 }
@@ -80,7 +89,7 @@ impl From<&SystemParams> for CommitParams {
             log_height: params.log_stacked_height(),
             log_blowup: params.log_blowup,
             k_whir: params.k_whir(),
-            spare_bytes: 0,
+            kept: KeptCodewords::All,
         }
     }
 }
@@ -141,40 +150,79 @@ pub(crate) fn commit_stacked(
     layout: StackedLayout,
     ranges: Vec<StackedRange>,
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
-    let CommitParams {
-        log_height,
-        log_blowup,
-        k_whir,
-        spare_bytes,
-        ..
-    } = params;
     let width = layout.width();
-    let (code, absorbed) = {
-        let _stage = s.stage("rs_code_matrix");
-        let shape = params.code_shape();
-        let mut absorbed = sponges(s, log_height + log_blowup, width)?;
-        let code = encode_columns(s, &ranges, 0..width, shape, absorbed.as_mut())?;
-        (code, absorbed)
+    let (tree, root) = match params.kept {
+        KeptCodewords::First(_) => hash_windows(s, params, &ranges, width)?,
+        _ => hash_at_once(s, params, &ranges, width)?,
     };
-    let (mut tree, root) = {
-        let _stage = s.stage("merkle_tree");
-        match absorbed {
-            Some(absorbed) => MerkleTreeMetal::resumed(s, code, 1 << k_whir, &absorbed)?,
-            None => MerkleTreeMetal::new(s, code, 1 << k_whir)?,
-        }
-    };
-    let column_bytes = 4u64 << (log_height + log_blowup);
-    let spare = (spare_bytes.div_ceil(column_bytes) as usize).min(width);
-    tree.drop_columns(width - spare);
     Ok((
         root,
         StackedPcsDataMetal {
             layout,
             ranges,
             tree,
+            kept: params.kept,
             root,
         },
     ))
+}
+
+/// The tree over codewords that exist all at once.
+fn hash_at_once(
+    s: &CommandStream,
+    params: CommitParams,
+    ranges: &[StackedRange],
+    width: usize,
+) -> Result<(MerkleTreeMetal<F>, Digest), MetalProverError> {
+    let shape = params.code_shape();
+    let (code, absorbed) = {
+        let _stage = s.stage("rs_code_matrix");
+        let mut absorbed = sponges(s, shape.log_height + shape.log_blowup, width)?;
+        let code = encode_columns(s, ranges, 0..width, shape, absorbed.as_mut())?;
+        (code, absorbed)
+    };
+    let _stage = s.stage("merkle_tree");
+    let (mut tree, root) = match absorbed {
+        Some(absorbed) => {
+            let done = absorbed.columns();
+            MerkleTreeMetal::resumed(s, code, done, 1 << params.k_whir, &absorbed)?
+        }
+        None => MerkleTreeMetal::new(s, code, 1 << params.k_whir)?,
+    };
+    tree.drop_columns(params.kept.columns(width));
+    Ok((tree, root))
+}
+
+/// The tree over codewords of which the first are kept. The others are encoded and hashed a window at a time, in one buffer.
+fn hash_windows(
+    s: &CommandStream,
+    params: CommitParams,
+    ranges: &[StackedRange],
+    width: usize,
+) -> Result<(MerkleTreeMetal<F>, Digest), MetalProverError> {
+    let shape = params.code_shape();
+    let rows = 1usize << (shape.log_height + shape.log_blowup);
+    let (windows, first) = (params.kept.windows(width), params.kept.columns(width));
+    let mut absorbed = AbsorbedRows::new(s, rows)?;
+    let stage = s.stage("rs_code_matrix");
+    let kept = encode_columns(s, ranges, 0..first, shape, None)?;
+    absorbed.absorb_all(s, kept.slice())?;
+    let widest = params.kept.widest_window(width);
+    let mut code = MetalBuffer::uninit(s.context(), widest * rows)?;
+    for window in &windows {
+        let cells = code.slice_mut(0..window.len() * rows);
+        encode_into(s, ranges, window.clone(), shape, cells, None)?;
+        if window.end < width {
+            absorbed.absorb_all(s, code.slice(0..window.len() * rows))?;
+        }
+    }
+    drop(stage);
+    let _stage = s.stage("merkle_tree");
+    code.truncate(windows.last().map_or(0, Range::len) * rows);
+    let last = MetalMatrix::from_buffer(code, rows, windows.last().map_or(0, Range::len));
+    let (mut tree, root) = MerkleTreeMetal::resumed(s, last, 0, 1 << params.k_whir, &absorbed)?;
+    tree.keep(kept, width);
+    Ok((tree, root))
 }
 
 /// Bytes that hashing columns while others are transformed takes: the sponges of all rows. Zero if it does not pay

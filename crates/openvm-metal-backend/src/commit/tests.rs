@@ -90,7 +90,7 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 log_height,
                 log_blowup: 1,
                 k_whir: 2,
-                spare_bytes: 0,
+                kept: KeptCodewords::All,
             };
             let shapes = trace_shapes(params, &on_device).unwrap();
             let sorted = shapes
@@ -188,7 +188,7 @@ fn check_commitments(
                 log_height: 9,
                 log_blowup,
                 k_whir,
-                spare_bytes: 0,
+                kept: KeptCodewords::All,
             };
             let (got, ours) = stacked_commit(s, params, &on_device).unwrap();
             let code = ours.tree.backing().slice().to_host(s).unwrap();
@@ -202,6 +202,58 @@ fn check_commitments(
     }
 }
 
+/// Codewords that are hashed by windows have the root of those that exist all at once, and the first are kept.
+#[test]
+fn windows_change_no_commitment() {
+    for device in [Device::Cpu, Device::cpu_conformance()] {
+        check_windows(&stream_on(device));
+    }
+    let s = stream();
+    check_windows(&s);
+    // A device without a cache, whose transforms have another scratch memory.
+    let libraries = [&kernels::LIBRARY];
+    let builder = MetalContext::builder(Device::Cpu).libraries(&libraries);
+    let profile = DeviceProfile::named("h100-80gb").unwrap();
+    check_windows(&builder.profile(profile).open().unwrap().stream());
+}
+
+fn check_windows(s: &CommandStream) {
+    let mut rng = StdRng::seed_from_u64(3);
+    let log_height = 7;
+    for width in [1, 7, 16, 17, 40, 83, 160] {
+        // The last stacked column is shared by two traces and padded.
+        let shapes = [(log_height, width - 1), (log_height - 1, 1), (3, 2)];
+        let traces: Vec<_> = shapes
+            .iter()
+            .filter(|(_, width)| *width > 0)
+            .map(|&(h, w)| upload(s, &random_trace(&mut rng, h, w)))
+            .collect();
+        let traces: Vec<_> = traces.iter().collect();
+        let commit = |kept| {
+            let params = CommitParams {
+                l_skip: 2,
+                log_height,
+                log_blowup: 1,
+                k_whir: 3,
+                kept,
+            };
+            let (root, data) = stacked_commit(s, params, &traces).unwrap();
+            let code = data.tree.backing().slice().to_host(s).unwrap();
+            (root, code)
+        };
+        let (root, code) = commit(KeptCodewords::All);
+        for first in [0, 8, 32, 400] {
+            let kept = KeptCodewords::First(first);
+            let (got, left) = commit(kept);
+            assert_eq!(got, root, "{width} columns, {first} kept");
+            assert!(left == code[..kept.columns(width) << (log_height + 1)]);
+        }
+        let (got, left) = commit(KeptCodewords::AllBut(5));
+        assert_eq!(got, root, "{width} columns");
+        assert!(left == code[..width.saturating_sub(5) << (log_height + 1)]);
+    }
+}
+
 #[test]
 fn bad_traces_are_refused() {
     let s = stream();
@@ -210,7 +262,7 @@ fn bad_traces_are_refused() {
         log_height: 4,
         log_blowup: 1,
         k_whir: 1,
-        spare_bytes: 0,
+        kept: KeptCodewords::All,
     };
     let matrix = |height: usize, width: usize| {
         MetalMatrix::from_buffer(

@@ -44,7 +44,20 @@ impl AbsorbedRows {
     ) -> Result<(), MetalError> {
         let rows = self.states.len();
         let ready = (encoded.len() / rows).min(width.saturating_sub(RATE)) / RATE * RATE;
-        let new = ready.saturating_sub(self.columns);
+        match ready > self.columns {
+            true => self.absorb_all(s, encoded.slice(self.columns * rows..ready * rows)),
+            false => Ok(()),
+        }
+    }
+
+    /// Absorbs the next columns of the rows, a multiple of 8 that is not the end of them.
+    pub fn absorb_all(
+        &mut self,
+        s: &CommandStream,
+        columns: MetalSlice<'_, F>,
+    ) -> Result<(), MetalError> {
+        let rows = self.states.len();
+        let new = columns.len() / rows;
         if new == 0 {
             return Ok(());
         }
@@ -54,29 +67,34 @@ impl AbsorbedRows {
             width: new as u32,
             resumes: u32::from(self.columns > 0),
         };
-        let matrix = encoded.slice(self.columns * rows..ready * rows);
-        kernels::merkle_absorb(s, Grid::threads(rows), matrix, &mut self.states, &p)?;
-        self.columns = ready;
+        kernels::merkle_absorb(s, Grid::threads(rows), columns, &mut self.states, &p)?;
+        self.columns += new;
         Ok(())
+    }
+
+    /// Columns that were absorbed.
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 }
 
 impl MerkleTreeMetal<F> {
-    /// As [`MerkleTreeMetal::new`] for a matrix whose first columns were absorbed.
+    /// As [`MerkleTreeMetal::new`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
+    /// those, the others are the last ones of the rows.
     pub(crate) fn resumed(
         s: &CommandStream,
         matrix: MetalMatrix<F>,
+        done: usize,
         rows_per_query: usize,
         absorbed: &AbsorbedRows,
     ) -> Result<(Self, Digest), MetalError> {
         if absorbed.columns == 0 {
             return Self::new(s, matrix, rows_per_query);
         }
-        let columns = absorbed.columns;
         Self::with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
-            let left = matrix.slice(columns * absorbed.states.len()..);
+            let left = matrix.slice(done * absorbed.states.len()..);
             let p = MerkleLeafParams {
-                width: p.width - columns as u32,
+                width: p.width - done as u32,
                 ..*p
             };
             kernels::merkle_leaves_resumed(s, grid, left, &absorbed.states, digests, &p)

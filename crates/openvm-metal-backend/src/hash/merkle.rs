@@ -185,6 +185,11 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         self.backing.truncate_columns(columns);
     }
 
+    /// Has these first columns below it, of rows of `width`.
+    pub(crate) fn keep(&mut self, columns: MetalMatrix<T>, width: usize) {
+        (self.backing, self.width) = (columns, width);
+    }
+
     /// Number of leaves, and distance between two rows of the same leaf.
     pub fn query_stride(&self) -> usize {
         1 << self.log_stride

@@ -1,36 +1,84 @@
-//! How many codewords a commitment drops.
+//! What a commitment keeps of its codewords.
 
 use openvm_metal_common::DeviceProfile;
 
-use crate::{commit::CommitParams, config::MetalProverConfig, matrix::MetalMatrix, prelude::F};
+use super::{of_shape, shape::ProofShape};
+use crate::{
+    commit::{CommitParams, KeptCodewords},
+    config::MetalProverConfig,
+    matrix::MetalMatrix,
+    memory::MemoryEstimate,
+    prelude::{F, RATE},
+};
 
-/// Bytes of codewords to drop once they are hashed: what the constraint phase needs beside traces and codewords, so
-/// that the peak of a proof is that of its commitment. Zero keeps all.
-pub(crate) fn codeword_bytes_to_drop(
+/// Bytes that a proof can be planned with.
+pub(crate) fn plannable(config: &MetalProverConfig, profile: &DeviceProfile) -> u64 {
+    config
+        .memory_budget
+        .unwrap_or_else(|| MemoryEstimate::plannable(profile.budget))
+}
+
+/// What is kept where all codewords exist at once: all that the device keeps, else as many columns are dropped as the constraint
+/// phase needs memory for beside traces and codewords, so that the peak of a proof is that of its commitment.
+pub(crate) fn kept_codewords(
     config: &MetalProverConfig,
     profile: &DeviceProfile,
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
-) -> u64 {
+) -> KeptCodewords {
     let cells = traces.iter().map(|trace| trace.num_cells() as u64).sum();
-    bytes_to_drop(config, profile, params, cells)
+    kept_of_cells(config, profile, params, cells)
 }
 
-fn bytes_to_drop(
+fn kept_of_cells(
     config: &MetalProverConfig,
     profile: &DeviceProfile,
     params: CommitParams,
     cells: u64,
-) -> u64 {
+) -> KeptCodewords {
     let code = cells.saturating_mul(4) << params.log_blowup;
     let budget = config.memory_budget.unwrap_or(profile.budget);
     let most = profile.max_kept_codewords.unwrap_or(budget / 4);
     if config.keep_codewords.unwrap_or(code <= most) {
-        return 0;
+        return KeptCodewords::All;
     }
     // The folded columns, and an eighth for those that programs read one row ahead.
     let folded = ((cells * 16) >> params.l_skip) / 8 * 9;
-    folded.max(config.constraint_scratch_bytes)
+    let spare = folded.max(config.constraint_scratch_bytes);
+    KeptCodewords::AllBut(spare.div_ceil(4 << (params.log_height + params.log_blowup)) as usize)
+}
+
+/// The estimate of a proof, with what is kept if all codewords exist at once. If that is over the budget, or a buffer larger than the
+/// device has, and codewords may be dropped: as many of the first columns are kept as fit, and the others never exist together.
+pub(super) fn fitting(
+    mut shape: ProofShape,
+    config: &MetalProverConfig,
+) -> (MemoryEstimate, KeptCodewords) {
+    let estimate = of_shape(&shape, config);
+    let budget = plannable(config, &shape.profile);
+    let profile = shape.profile.clone();
+    let fits = |estimate: &MemoryEstimate| {
+        let has = |bytes| profile.has_buffer(bytes);
+        estimate.peak() <= budget && estimate.buffers.iter().all(|b| has(b.bytes()))
+    };
+    let most = KeptCodewords::most_first(shape.width());
+    if fits(&estimate) || most == 0 || config.keep_codewords == Some(true) {
+        return (estimate, shape.kept);
+    }
+    let mut with = |blocks: usize| {
+        shape.kept = KeptCodewords::First(blocks * RATE);
+        (of_shape(&shape, config), shape.kept)
+    };
+    // `low` blocks fit, or none do.
+    let (mut low, mut high) = (0, most / RATE);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        match fits(&with(middle).0) {
+            true => low = middle,
+            false => high = middle - 1,
+        }
+    }
+    with(low)
 }
 
 #[cfg(test)]
@@ -45,7 +93,7 @@ mod tests {
             log_height: 21,
             log_blowup: 1,
             k_whir: 4,
-            spare_bytes: 0,
+            kept: KeptCodewords::All,
         };
         let unsaid = DeviceProfile {
             budget: 1 << 30,
@@ -61,6 +109,7 @@ mod tests {
             memory_budget: Some(1 << 28),
             ..plain.clone()
         };
+        let column = 4u64 << 22;
         for (config, profile, most) in [
             (&plain, &unsaid, 1u64 << 28),
             (&bounded, &unsaid, 1 << 26),
@@ -68,17 +117,18 @@ mod tests {
             (&bounded, &said, 1 << 20),
         ] {
             // Eight bytes of codewords for each cell.
-            let dropped = |cells| bytes_to_drop(config, profile, params, cells);
-            assert_eq!(dropped(most / 8), 0, "{most}");
-            assert!(
-                dropped(most / 8 + 1) >= config.constraint_scratch_bytes,
-                "{most}"
-            );
+            let kept = |cells| kept_of_cells(config, profile, params, cells);
+            assert_eq!(kept(most / 8), KeptCodewords::All, "{most}");
+            let scratch = config.constraint_scratch_bytes.div_ceil(column) as usize;
+            assert_eq!(kept(most / 8 + 1), KeptCodewords::AllBut(scratch), "{most}");
         }
         let kept = MetalProverConfig {
             keep_codewords: Some(true),
             ..plain
         };
-        assert_eq!(bytes_to_drop(&kept, &unsaid, params, 1 << 40), 0);
+        assert_eq!(
+            kept_of_cells(&kept, &unsaid, params, 1 << 40),
+            KeptCodewords::All
+        );
     }
 }

@@ -163,7 +163,7 @@ mod tests {
     use openvm_metal_common::{DeviceKind, DeviceProfile};
 
     use super::{super::shape::SumShape, *};
-    use crate::constraints::PlannedSections;
+    use crate::{commit::KeptCodewords, constraints::PlannedSections};
 
     /// One trace with a program of constraints of degree 3 and one of interactions of degree 2, where there are any.
     fn shape([constraints, interactions]: [bool; 2]) -> ProofShape {
@@ -205,7 +205,7 @@ mod tests {
             copied_cells: 0,
             committed_cells: 0,
             committed_parts: 0,
-            dropped_bytes: 0,
+            kept: KeptCodewords::All,
             fractions: 0,
             traces: vec![trace],
             tables: 0,

@@ -12,17 +12,18 @@ mod shape;
 
 use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, ProvingContext};
 
-pub(crate) use self::codewords::codeword_bytes_to_drop;
-use self::shape::ProofShape;
+pub(crate) use self::codewords::{kept_codewords, plannable};
+use self::{codewords::fitting, shape::ProofShape};
 use crate::{
     backend::MetalBackend,
+    commit::KeptCodewords,
     config::MetalProverConfig,
     device::MetalDevice,
     error::MetalProverError,
     memory::{MemoryEstimate, BASE, DIGEST},
 };
 
-/// The estimate of a proof on a device.
+/// The estimate of a proof on a device, and what it keeps of its codewords.
 ///
 /// # Errors
 /// If the device could not be opened.
@@ -30,17 +31,22 @@ pub(crate) fn estimate(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
-) -> Result<MemoryEstimate, MetalProverError> {
+) -> Result<(MemoryEstimate, KeptCodewords), MetalProverError> {
     let shape = ProofShape::new(device, mpk, ctx)?;
-    Ok(of_shape(&shape, device.prover_config()))
+    Ok(fitting(shape, device.prover_config()))
 }
 
 fn of_shape(shape: &ProofShape, config: &MetalProverConfig) -> MemoryEstimate {
     let inputs = (shape.trace_cells + shape.committed_cells) * BASE
         + shape.code_bytes(shape.committed_cells, shape.committed_parts);
     let commitment =
-        shape.code_bytes(shape.common_cells, 1) + shape.copied_cells * BASE - shape.dropped_bytes;
-    let commit = shape.dropped_bytes + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST);
+        shape.code_bytes(shape.common_cells, 1) + shape.copied_cells * BASE - shape.dropped_bytes();
+    // What exists of the codewords that are dropped.
+    let passing = match shape.kept {
+        KeptCodewords::First(_) => shape.window_bytes() + shape.row_sponges(),
+        _ => shape.dropped_bytes(),
+    };
+    let commit = passing + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST);
     let phases = vec![
         (
             "prover.commit",

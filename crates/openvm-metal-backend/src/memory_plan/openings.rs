@@ -3,10 +3,7 @@
 use super::shape::ProofShape;
 use crate::{
     memory::{DIGEST, EXT},
-    openings::{
-        stacked_reduction::{batched_len, partials_len, round_len},
-        whir::columns_encoded_again,
-    },
+    openings::stacked_reduction::{batched_len, partials_len, round_len},
 };
 
 /// Threadgroups and columns of the batching pass, as in `stacked_reduction::batch`.
@@ -81,10 +78,7 @@ pub(super) fn whir_buffers(shape: &ProofShape) -> WhirBuffers {
     WhirBuffers {
         code: later * (EXT << log_code),
         tree: later * ((2 * DIGEST) << log_code.saturating_sub(shape.k_whir)),
-        again: match shape.dropped_bytes {
-            0 => 0,
-            bytes => columns_encoded_again((bytes / shape.column_bytes()) as usize) as u64,
-        },
+        again: shape.kept.columns_again(shape.width()) as u64,
     }
 }
 

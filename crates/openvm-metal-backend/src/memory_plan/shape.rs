@@ -8,14 +8,14 @@ use openvm_stark_backend::{
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
 };
 
-use super::codeword_bytes_to_drop;
+use super::kept_codewords;
 use crate::{
     backend::MetalBackend,
-    commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
+    commit::{copied_cells, overlap_bytes, CommitParams, KeptCodewords, TraceShape},
     constraints::{target_points, AirDataMetal, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
-    hash::digests_below_leaves,
+    hash::{digests_below_leaves, AbsorbedRows},
     memory::{MemoryEstimate, BASE, DIGEST},
     programs::{SumProgram, Variable},
 };
@@ -105,8 +105,8 @@ pub(super) struct ProofShape {
     /// Cells of the stacked matrices that were committed before the proof, and their number.
     pub committed_cells: u64,
     pub committed_parts: u64,
-    /// Bytes of codewords that are dropped from the commitment to the queries.
-    pub dropped_bytes: u64,
+    /// What is kept of the commitment's codewords.
+    pub kept: KeptCodewords,
     /// Fractions of the GKR input layer.
     pub fractions: u64,
     pub traces: Vec<TracePrograms>,
@@ -139,7 +139,7 @@ impl ProofShape {
             copied_cells: 0,
             committed_cells: 0,
             committed_parts: 0,
-            dropped_bytes: 0,
+            kept: KeptCodewords::All,
             fractions: 0,
             traces: Vec::with_capacity(ctx.per_trace.len()),
             tables: 0,
@@ -180,16 +180,34 @@ impl ProofShape {
         shape.copied_cells = copied_cells(&common, l_skip, shape.common_cells);
 
         let traces: Vec<_> = ctx.common_main_traces().map(|(_, trace)| trace).collect();
-        let spare = codeword_bytes_to_drop(
+        shape.kept = kept_codewords(
             device.prover_config(),
             &shape.profile,
             CommitParams::from(params),
             &traces,
         );
-        let column = shape.column_bytes();
-        let all = (shape.common_cells * BASE) << shape.log_blowup;
-        shape.dropped_bytes = (spare.div_ceil(column) * column).min(all);
         Ok(shape)
+    }
+
+    /// Columns of the stacked common main matrix.
+    pub fn width(&self) -> usize {
+        (self.common_cells >> self.log_height) as usize
+    }
+
+    /// Bytes of codewords that are dropped from the commitment to the queries.
+    pub fn dropped_bytes(&self) -> u64 {
+        let dropped = self.width() - self.kept.columns(self.width());
+        dropped as u64 * self.column_bytes()
+    }
+
+    /// Bytes of the codewords that exist at once of those that never exist together.
+    pub fn window_bytes(&self) -> u64 {
+        self.kept.widest_window(self.width()) as u64 * self.column_bytes()
+    }
+
+    /// The sponges of all rows.
+    pub fn row_sponges(&self) -> u64 {
+        AbsorbedRows::bytes(1 << (self.log_height + self.log_blowup))
     }
 
     /// Bytes of a codeword column.
@@ -229,6 +247,9 @@ impl ProofShape {
 
     /// What hashing the codewords while they are encoded takes, if it fits beside `others`.
     pub fn overlap(&self, others: u64) -> u64 {
+        if let KeptCodewords::First(_) = self.kept {
+            return 0;
+        }
         let width = self.common_cells >> self.log_height;
         let bytes = overlap_bytes(&self.profile, self.log_height + self.log_blowup, width);
         match others.saturating_add(bytes) <= MemoryEstimate::plannable(self.profile.budget) {

@@ -100,7 +100,7 @@ pub fn ntt_batch_ext(
 /// As [`ntt_batch`].
 pub fn rs_encode(
     s: &CommandStream,
-    codewords: &mut MetalBuffer<F>,
+    codewords: MetalSliceMut<'_, F>,
     log_h: usize,
     log_blowup: usize,
     cols: usize,
@@ -108,7 +108,7 @@ pub fn rs_encode(
     let (log_n, dir) = (log_h + log_blowup, NttDirection::Forward);
     transform(
         s,
-        codewords.as_slice_mut(),
+        codewords,
         Batch::new(log_n, log_h, 0, cols, 1 << log_n, dir),
     )
 }

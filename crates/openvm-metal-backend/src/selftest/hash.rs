@@ -116,7 +116,8 @@ fn merkle_absorbed(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             absorbed.absorb(env.s, matrix.slice().slice(..done * height), width)?;
         }
         let (whole, root) = MerkleTreeMetal::new(env.s, matrix.clone(), rows)?;
-        let (tree, resumed) = MerkleTreeMetal::resumed(env.s, matrix, rows, &absorbed)?;
+        let (tree, resumed) =
+            MerkleTreeMetal::resumed(env.s, matrix, absorbed.columns(), rows, &absorbed)?;
         compare(|| what.clone(), &[resumed], &[root])?;
         compare(
             || what.clone(),

@@ -179,7 +179,7 @@ fn codewords(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         let (n, h) = (1usize << (log_h + log_blowup), 1usize << log_h);
         let what = format!("2^{log_h} to 2^{}, {cols} columns", log_h + log_blowup);
         let (host, mut code) = env.base(n * cols)?;
-        rs_encode(env.s, &mut code, log_h, log_blowup, cols)?;
+        rs_encode(env.s, code.as_slice_mut(), log_h, log_blowup, cols)?;
         let padded = |j: usize| {
             let mut message = host[j * n..j * n + h].to_vec();
             message.resize(n, F::ZERO);

@@ -108,7 +108,9 @@ pub fn prove_counted_on(
     pk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: ProvingContext<MetalBackend>,
 ) -> (Proof<SC>, StreamCounters) {
-    let mut prover = engine.prover();
+    let mut prover = engine
+        .prover_of(pk, &ctx)
+        .unwrap_or_else(|error| panic!("{error}"));
     let proof = prover
         .prove(pk, ctx)
         .unwrap_or_else(|error| panic!("{error}"));

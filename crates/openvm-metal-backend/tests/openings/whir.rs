@@ -2,7 +2,7 @@ use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     openings::whir::{prove_whir, WhirCommit},
     prelude::{EF, F, SC},
-    MetalMatrix,
+    KeptCodewords, MetalMatrix,
 };
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
@@ -70,6 +70,7 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
                     ranges,
                     width: c.data.layout.width(),
                     tree,
+                    kept: KeptCodewords::All,
                 })
                 .collect();
             let mut transcript = SmallestWitness::new(seed);

@@ -1,6 +1,6 @@
 //! Kernels of `metal/commit`, with the transforms that they begin.
 
-use openvm_metal_backend::{codewords, CommitParams, MetalMatrix, MetalProverError};
+use openvm_metal_backend::{codewords, CommitParams, KeptCodewords, MetalMatrix, MetalProverError};
 use openvm_metal_common::{CommandStream, MetalError};
 
 use super::case::{random_base, Case, Least, Prepared, Work, BASE_BYTES};
@@ -24,7 +24,7 @@ fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
         log_height,
         log_blowup: 1,
         k_whir: 4,
-        spare_bytes: 0,
+        kept: KeptCodewords::All,
     };
     let cells = (COLUMNS << log_height) as f64;
     let trace = random_base(s, COLUMNS << log_height)?;

@@ -201,8 +201,7 @@ pub fn metal(
 ) -> Result<Run> {
     let device = engine.device();
     let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
-    engine.check_input(device_pk, &ctx)?;
-    let mut prover = engine.prover();
+    let mut prover = engine.prover_of(device_pk, &ctx)?;
     let start = Instant::now();
     let proof = prover.prove(device_pk, ctx)?;
     let time = start.elapsed();

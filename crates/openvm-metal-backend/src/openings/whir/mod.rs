@@ -9,8 +9,6 @@ mod state;
 mod sumcheck;
 mod weights;
 
-pub(crate) use self::queries::columns_encoded_again;
-
 use openvm_metal_common::{CommandStream, MemCopyD2D, MemCopyH2D, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};
@@ -24,7 +22,7 @@ use self::{
 };
 use super::contract::Contraction;
 use crate::{
-    commit::CodeShape,
+    commit::{CodeShape, KeptCodewords},
     error::MetalProverError,
     hash::MerkleTreeMetal,
     matrix::MetalMatrix,
@@ -43,6 +41,8 @@ pub struct WhirCommit<'a> {
     pub width: usize,
     /// The tree over its codewords.
     pub tree: &'a MerkleTreeMetal<F>,
+    /// What of the codewords the tree has.
+    pub kept: KeptCodewords,
 }
 
 /// Proves the opening of all stacked columns at `u` (`log_height` coordinates).

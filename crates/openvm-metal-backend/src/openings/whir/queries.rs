@@ -11,11 +11,6 @@ use crate::{
     prelude::{Digest, EF, F},
 };
 
-/// How many of the dropped columns are encoded at a time: a quarter, for a quarter of the memory.
-pub(crate) fn columns_encoded_again(dropped: usize) -> usize {
-    dropped.div_ceil(4).max(1)
-}
-
 /// What the proof says about queries.
 pub(super) struct QueryProofs {
     /// For each commitment, query and row of the leaf: the row.
@@ -49,7 +44,7 @@ impl GatheredQueries {
         for commit in commits {
             let mut opening = commit.tree.begin_open(s, indices)?;
             let kept = commit.tree.backing().width();
-            let step = columns_encoded_again(commit.width.saturating_sub(kept));
+            let step = commit.kept.columns_again(commit.width).max(1);
             for start in (kept..commit.width).step_by(step) {
                 let _stage = s.stage("rs_code_matrix");
                 let end = (start + step).min(commit.width);

@@ -1,6 +1,6 @@
 //! `BabyBearPoseidon2MetalEngine`: the `StarkEngine`.
 
-use openvm_metal_common::Device;
+use openvm_metal_common::{Device, StreamCounters};
 use openvm_stark_backend::{
     memory_metering::ProvingMemoryConfig,
     proof::Proof,
@@ -61,28 +61,28 @@ impl BabyBearPoseidon2MetalEngine {
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<(), MetalProverError> {
-        check_input(&self.device, pk, ctx).map(|_| ())
+        check_input(&self.device, pk, ctx, None).map(|_| ())
     }
 
-    /// The prover of one input, after [`check_input`](Self::check_input): what [`prove`](StarkEngine::prove) uses, for those who want
-    /// its counters (`prover.device.stream()?.counters()`). It keeps as many codewords as fit with that input.
+    /// As [`prove`](StarkEngine::prove), with the counters of the proof.
     ///
     /// # Errors
-    /// Those of [`check_input`](Self::check_input).
-    pub fn prover_of(
+    /// As [`prove`](StarkEngine::prove).
+    pub fn prove_counted(
         &self,
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
-    ) -> Result<Coordinator<SC, MetalBackend, MetalDevice, DuplexSpongeMetal>, MetalProverError>
-    {
-        let kept = check_input(&self.device, pk, ctx)?;
+        ctx: ProvingContext<MetalBackend>,
+    ) -> Result<(Proof<SC>, StreamCounters), MetalProverError> {
+        let kept = check_input(&self.device, pk, &ctx, None)?;
         let mut prover = self.prover();
         prover.device = prover.device.with_checked_input(kept);
-        Ok(prover)
+        let proof = prover.prove(pk, ctx)?;
+        Ok((proof, prover.device.stream()?.counters()))
     }
 
     /// The device memory that a proof is expected to need, for inputs that
-    /// [`check_input`](Self::check_input) accepts apart from the memory budget.
+    /// [`check_input`](Self::check_input) accepts apart from the memory budget. Of a proof that fits only without all of its
+    /// codewords ([`KeptCodewords::First`](crate::KeptCodewords::First)): beside what is on the device now.
     ///
     /// # Errors
     /// The others of [`check_input`](Self::check_input).
@@ -92,7 +92,7 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Result<MemoryEstimate, MetalProverError> {
         check_shapes(&self.device, pk, ctx)?;
-        memory_plan::estimate(&self.device, pk, ctx).map(|(estimate, _)| estimate)
+        memory_plan::estimate(&self.device, pk, ctx, None)
     }
 
     /// Checks every row against its constraints and every bus, on the host: why a proof is not valid.
@@ -189,7 +189,7 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
         pk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: ProvingContext<MetalBackend>,
     ) -> Result<Proof<SC>, MetalProverError> {
-        self.prover_of(pk, &ctx)?.prove(pk, ctx)
+        self.prove_counted(pk, ctx).map(|(proof, _)| proof)
     }
 
     /// [`check_traces`](Self::check_traces) with a key made for `airs`.

@@ -4,7 +4,10 @@ use std::fmt;
 
 use openvm_metal_common::DeviceProfile;
 
-use crate::prelude::{DIGEST_SIZE, D_EF};
+use crate::{
+    commit::KeptCodewords,
+    prelude::{DIGEST_SIZE, D_EF},
+};
 
 /// Bytes of a base element.
 pub(crate) const BASE: u64 = 4;
@@ -26,6 +29,8 @@ pub struct MemoryEstimate {
     pub phases: Vec<(&'static str, u64)>,
     /// The buffers that grow with the input and are allocated in one piece.
     pub buffers: Vec<PlannedBuffer>,
+    /// What the commitment keeps of its codewords.
+    pub kept: KeptCodewords,
 }
 
 impl MemoryEstimate {

@@ -76,10 +76,10 @@ impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> fo
         ctx: &ProvingContext<MetalBackend>,
         common_main_pcs_data: &Transported<StackedPcsDataMetal>,
     ) -> Result<(Self::PartialProof, Vec<EF>), MetalProverError> {
+        let committed = common_main_pcs_data.checked()?;
         if self.checked_input().is_none() {
-            check_input(self, mpk, ctx)?;
+            check_input(self, mpk, ctx, Some(committed.kept))?;
         }
-        common_main_pcs_data.checked()?;
         let (gkr, batch, r) = prove_zerocheck_and_logup(self, transcript, mpk, ctx)?;
         Ok(((gkr, batch), r))
     }

@@ -34,7 +34,8 @@ type Present<'a> = (
 );
 
 /// Checks traces, key and parameters against each other, the kernels of the device, and the estimated memory
-/// against the budget. Gives what is kept of the codewords.
+/// against the budget. `committed` is what the commitment keeps of its codewords, if it was made before; else what it has to keep is
+/// given.
 ///
 /// # Errors
 /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
@@ -42,13 +43,14 @@ pub(crate) fn check_input(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
+    committed: Option<KeptCodewords>,
 ) -> Result<KeptCodewords, MetalProverError> {
     let s = device.stream()?;
     check_shapes(device, mpk, ctx)?;
     check_kernels(s, mpk, ctx)?;
 
     let profile = s.context().device_profile();
-    let (estimate, kept) = memory_plan::estimate(device, mpk, ctx)?;
+    let estimate = memory_plan::estimate(device, mpk, ctx, committed)?;
     if estimate.peak() > memory_plan::plannable(device.prover_config(), profile) {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),
@@ -62,7 +64,7 @@ pub(crate) fn check_input(
         .buffers
         .iter()
         .try_for_each(|buffer| buffer.check(profile))?;
-    Ok(kept)
+    Ok(estimate.kept)
 }
 
 /// Every kernel that the proof may need can run: a device may have refused some, see

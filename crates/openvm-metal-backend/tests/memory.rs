@@ -11,7 +11,7 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{MemoryEstimate, MetalProverConfig, MetalProverError};
+use openvm_metal_backend::{KeptCodewords, MemoryEstimate, MetalProverConfig, MetalProverError};
 use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::{
     codec::Encode, prover::DeviceDataTransporter, StarkEngine, SystemParams,
@@ -77,7 +77,7 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
             let pk = engine.device().transport_pk_to_device(&pk);
             let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
             let estimate = engine.memory_estimate(&pk, &ctx);
-            estimate.expect("a good input").peak()
+            estimate.expect("a good input")
         };
         let try_with = |budget| {
             let engine = engine(Some(budget));
@@ -92,9 +92,13 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
             let memory = context.memory();
             (result, memory.peak, memory.allocations - before)
         };
-        let all = estimate(None);
+        let all = estimate(None).peak();
         let least = estimate(Some(MemoryEstimate::POOL_OVERHEAD + all / 2));
-        let part = least + (all - least) / 3;
+        assert_eq!(least.kept, KeptCodewords::First(0));
+        let least = least.peak();
+        let part = least + (all - least) / 3 * 2;
+        let kept = estimate(Some(MemoryEstimate::POOL_OVERHEAD + part)).kept;
+        assert!(matches!(kept, KeptCodewords::First(8..)), "{kept:?}");
         println!("{}: {least} of {all} bytes", device.name);
         assert!(least < all / 4 * 3, "{}: {least} of {all}", device.name);
         let proofs = [all, part, least].map(|bytes| {

@@ -7,7 +7,8 @@
 use std::{error::Error, fmt};
 
 use openvm_metal_backend::{
-    kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalDevice, MetalMatrix, MetalProverError,
+    kernels, BabyBearPoseidon2MetalEngine, KeptCodewords, MetalBackend, MetalDevice, MetalMatrix,
+    MetalProverError,
 };
 use openvm_metal_common::{Device, DeviceKind, MetalContext};
 use openvm_stark_backend::{
@@ -112,9 +113,9 @@ pub trait SdkEngine:
         1
     }
 
-    /// Bytes of device memory that a proof needs at its peak, its traces included; `None` if the engine cannot say. Asked for where
-    /// several are made at once.
-    fn proof_bytes(
+    /// Bytes of device memory that a proof needs at its peak, its traces included; `None` if it may take all, or the engine cannot say.
+    /// Asked for where several are made at once.
+    fn memory_needed(
         &self,
         _key: &DeviceMultiStarkProvingKey<Self::PB>,
         _ctx: &ProvingContext<Self::PB>,
@@ -222,13 +223,15 @@ impl SdkEngine for MetalEngine {
         }
     }
 
-    fn proof_bytes(
+    /// A proof that does not fit with all of its codewords keeps as many as fit when it begins.
+    fn memory_needed(
         &self,
         key: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: &ProvingContext<MetalBackend>,
     ) -> Option<u64> {
         let estimate = self.memory_estimate(key, ctx).ok()?;
-        Some(estimate.peak())
+        let takes_all = matches!(estimate.kept, KeptCodewords::First(_));
+        (!takes_all).then(|| estimate.peak())
     }
 
     fn memory_budget(&self) -> Option<u64> {

@@ -2,14 +2,14 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Bytes of a huge page, or a multiple of it, on the systems that have them.
+/// Bytes of a huge page where pages have 4 KiB; a system with larger ones gives what it has.
 #[cfg(target_os = "linux")]
 const PAGE: usize = 2 << 20;
 
 /// The system's allocator, with huge pages for allocations of several MiB where Linux gives them on request.
 ///
-/// Records and traces of a segment take hundreds of MiB that are new with each segment. In pages of 4 KiB, making them takes
-/// as long as filling them (docs/performance.md). A program that proves names it once:
+/// Records and traces of a segment take hundreds of MiB that are new with each segment. In pages of 4 KiB, a quarter of all
+/// processor time goes into making them (docs/performance.md). A program that proves names it once:
 ///
 /// ```
 /// #[global_allocator]

@@ -17,7 +17,7 @@ pub enum KeptCodewords {
     All,
     /// All until they are hashed, then all but so many of the last columns.
     AllBut(usize),
-    /// So many of the first columns, a multiple of 8. The others are encoded and hashed a window at a time in the same memory.
+    /// So many of the first columns, rounded down to a multiple of 8. The others are encoded and hashed a window at a time in the same memory.
     First(usize),
 }
 
@@ -32,7 +32,15 @@ impl KeptCodewords {
         match self {
             Self::All => width,
             Self::AllBut(dropped) => width.saturating_sub(dropped),
-            Self::First(kept) => kept.min(Self::most_first(width)),
+            Self::First(kept) => kept.min(Self::most_first(width)) / RATE * RATE,
+        }
+    }
+
+    /// Columns of the largest matrix of codewords that exists of `width`.
+    pub(crate) fn at_once(self, width: usize) -> usize {
+        match self {
+            Self::All | Self::AllBut(_) => width,
+            Self::First(_) => self.columns(width).max(self.widest_window(width)),
         }
     }
 
@@ -80,7 +88,7 @@ mod tests {
     #[test]
     fn windows_are_blocks_of_the_sponge() {
         for width in 1..200 {
-            for kept in (0..width + 9).step_by(RATE) {
+            for kept in 0..width + 9 {
                 let kept = KeptCodewords::First(kept);
                 let (first, again) = (kept.columns(width), kept.columns_again(width));
                 assert!(first.is_multiple_of(RATE) && first < width);

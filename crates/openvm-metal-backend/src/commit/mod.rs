@@ -73,11 +73,8 @@ impl CommitParams {
         width: usize,
     ) -> Result<(), MetalProverError> {
         let log_rows = self.log_height + self.log_blowup;
-        let at_once = match self.kept {
-            KeptCodewords::All | KeptCodewords::AllBut(_) => width,
-            first => first.columns(width).max(first.widest_window(width)),
-        };
-        PlannedBuffer::code(log_rows, at_once as u64).check(s.context().device_profile())?;
+        let at_once = self.kept.at_once(width) as u64;
+        PlannedBuffer::code(log_rows, at_once).check(s.context().device_profile())?;
         Ok(())
     }
 }
@@ -121,6 +118,10 @@ pub fn codewords(
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
 ) -> Result<MetalMatrix<F>, MetalProverError> {
+    let params = CommitParams {
+        kept: KeptCodewords::All,
+        ..params
+    };
     let (layout, ranges) = stacked(s, params, traces)?;
     encode_columns(s, &ranges, 0..layout.width(), params.code_shape(), None)
 }

@@ -58,6 +58,7 @@ impl AbsorbedRows {
     ) -> Result<(), MetalError> {
         let rows = self.states.len();
         let new = columns.len() / rows;
+        debug_assert!(new.is_multiple_of(RATE), "{new} columns");
         if new == 0 {
             return Ok(());
         }

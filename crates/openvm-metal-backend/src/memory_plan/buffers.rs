@@ -2,7 +2,6 @@
 
 use super::{constraints, openings, shape::ProofShape};
 use crate::{
-    commit::KeptCodewords,
     config::MetalProverConfig,
     memory::{PlannedBuffer, BASE, DIGEST, EXT},
 };
@@ -22,14 +21,8 @@ pub(super) fn buffers(shape: &ProofShape, config: &MetalProverConfig) -> Vec<Pla
     let round0 = constraints::round0_words(shape, config);
     let mle = constraints::mle_words(shape);
     let whir = openings::whir_buffers(shape);
-    let at_once = match shape.kept {
-        KeptCodewords::First(_) => shape.kept.columns(shape.width()),
-        _ => shape.width(),
-    };
-    let window = shape.kept.widest_window(shape.width()) as u64;
     vec![
-        PlannedBuffer::code(log_code, at_once as u64),
-        PlannedBuffer::matrix(COMMIT, "a window of codewords", 1 << log_code, window),
+        PlannedBuffer::code(log_code, shape.kept.at_once(shape.width()) as u64),
         column(COMMIT, "copies of small traces", shape.copied_cells, BASE),
         column(COMMIT, "the Merkle tree", shape.tree_digests(), DIGEST),
         column(COMMIT, "digests of rows", shape.row_digests(), DIGEST),

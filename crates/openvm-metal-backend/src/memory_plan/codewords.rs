@@ -45,40 +45,43 @@ fn kept_of_cells(
     // The folded columns, and an eighth for those that programs read one row ahead.
     let folded = ((cells * 16) >> params.l_skip) / 8 * 9;
     let spare = folded.max(config.constraint_scratch_bytes);
-    KeptCodewords::AllBut(spare.div_ceil(4 << (params.log_height + params.log_blowup)) as usize)
+    let rows = 1u64.checked_shl((params.log_height + params.log_blowup) as u32);
+    KeptCodewords::AllBut(spare.div_ceil(rows.unwrap_or(u64::MAX).saturating_mul(4)) as usize)
 }
 
 /// The estimate of a proof, with what is kept if all codewords exist at once. If that is over the budget, or a buffer larger than the
 /// device has, and codewords may be dropped: as many of the first columns are kept as fit, and the others never exist together.
+/// `live` are the bytes of the device that are in use: beside its own inputs such a proof leaves room for them.
 pub(super) fn fitting(
     mut shape: ProofShape,
     config: &MetalProverConfig,
-) -> (MemoryEstimate, KeptCodewords) {
+    live: u64,
+) -> MemoryEstimate {
     let estimate = of_shape(&shape, config);
     let budget = plannable(config, &shape.profile);
+    let others = live.saturating_sub(estimate.inputs);
     let profile = shape.profile.clone();
-    let fits = |estimate: &MemoryEstimate| {
+    let fits = |estimate: &MemoryEstimate, others: u64| {
         let has = |bytes| profile.has_buffer(bytes);
-        estimate.peak() <= budget && estimate.buffers.iter().all(|b| has(b.bytes()))
+        estimate.peak().saturating_add(others) <= budget
+            && estimate.buffers.iter().all(|b| has(b.bytes()))
     };
     let most = KeptCodewords::most_first(shape.width());
-    if fits(&estimate) || most == 0 || config.keep_codewords == Some(true) {
-        return (estimate, shape.kept);
+    if fits(&estimate, 0) || most == 0 || config.keep_codewords == Some(true) {
+        return estimate;
     }
-    let mut with = |blocks: usize| {
-        shape.kept = KeptCodewords::First(blocks * RATE);
-        (of_shape(&shape, config), shape.kept)
+    let mut with = |columns: usize| {
+        shape.kept = KeptCodewords::First(columns);
+        of_shape(&shape, config)
     };
-    // `low` blocks fit, or none do.
-    let (mut low, mut high) = (0, most / RATE);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        match fits(&with(middle).0) {
-            true => low = middle,
-            false => high = middle - 1,
+    // One after another: where fewer columns are kept, windows can be wider.
+    for columns in (RATE..=most).rev().step_by(RATE) {
+        let estimate = with(columns);
+        if fits(&estimate, others) {
+            return estimate;
         }
     }
-    with(low)
+    with(0)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::{
     memory::{MemoryEstimate, BASE, DIGEST},
 };
 
-/// The estimate of a proof on a device, and what it keeps of its codewords.
+/// The estimate of a proof on a device. `kept` is what the commitment keeps of its codewords, if it was made before.
 ///
 /// # Errors
 /// If the device could not be opened.
@@ -31,9 +31,16 @@ pub(crate) fn estimate(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
-) -> Result<(MemoryEstimate, KeptCodewords), MetalProverError> {
-    let shape = ProofShape::new(device, mpk, ctx)?;
-    Ok(fitting(shape, device.prover_config()))
+    kept: Option<KeptCodewords>,
+) -> Result<MemoryEstimate, MetalProverError> {
+    let mut shape = ProofShape::new(device, mpk, ctx)?;
+    let config = device.prover_config();
+    if let Some(kept) = kept {
+        shape.kept = kept;
+        return Ok(of_shape(&shape, config));
+    }
+    let live = device.stream()?.context().memory().live;
+    Ok(fitting(shape, config, live))
 }
 
 fn of_shape(shape: &ProofShape, config: &MetalProverConfig) -> MemoryEstimate {
@@ -75,5 +82,6 @@ fn of_shape(shape: &ProofShape, config: &MetalProverConfig) -> MemoryEstimate {
         commitment,
         phases,
         buffers: buffers::buffers(shape, config),
+        kept: shape.kept,
     }
 }

@@ -250,8 +250,8 @@ impl ProofShape {
         if let KeptCodewords::First(_) = self.kept {
             return 0;
         }
-        let width = self.common_cells >> self.log_height;
-        let bytes = overlap_bytes(&self.profile, self.log_height + self.log_blowup, width);
+        let (log_rows, width) = (self.log_height + self.log_blowup, self.width() as u64);
+        let bytes = overlap_bytes(&self.profile, log_rows, width);
         match others.saturating_add(bytes) <= MemoryEstimate::plannable(self.profile.budget) {
             true => bytes,
             false => 0,

@@ -16,8 +16,7 @@ use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
     prover::{
-        CpuColMajorBackend, DeviceDataTransporter, DeviceMultiStarkProvingKey, Prover,
-        ProvingContext,
+        CpuColMajorBackend, DeviceDataTransporter, DeviceMultiStarkProvingKey, ProvingContext,
     },
     test_utils::{MixtureFixture, TestFixture},
     AirRef, StarkEngine, SystemParams,
@@ -108,14 +107,9 @@ pub fn prove_counted_on(
     pk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: ProvingContext<MetalBackend>,
 ) -> (Proof<SC>, StreamCounters) {
-    let mut prover = engine
-        .prover_of(pk, &ctx)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let proof = prover
-        .prove(pk, ctx)
-        .unwrap_or_else(|error| panic!("{error}"));
-    let counters = prover.device.stream().expect("a stream").counters();
-    (proof, counters)
+    engine
+        .prove_counted(pk, ctx)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// OpenVM's mixture of AIRs: rotations, preprocessed and cached traces, interactions, heights from 4

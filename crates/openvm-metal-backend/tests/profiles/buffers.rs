@@ -151,6 +151,32 @@ fn refused(error: &E, planned: &PlannedBuffer, most: u64) {
     }
 }
 
+/// Codewords that no buffer of the device holds are hashed by windows, unless all of them are to be kept.
+#[test]
+fn codewords_larger_than_any_buffer_never_exist_together() {
+    let params = app_params_with_100_bits_security(17);
+    let input = keccakf(1 << 6);
+    let plain = engine(params.clone(), "cpu", None, true);
+    let (pk, _) = plain.keygen(&input.airs);
+    let expected = prove(&plain, &pk, &input.ctx).expect("no limit");
+    for name in ["m1-8gb", "cpu"] {
+        // 42 columns of 2^18 rows.
+        let code = 42u64 << 20;
+        let limit = code / 3 * 2;
+        let mut config = MetalProverConfig::default();
+        config.keep_codewords = Some(false);
+        config.constraint_scratch_bytes = 1 << 20;
+        let good = engine(params.clone(), name, Some(limit), false).with_prover_config(config);
+        let proof = prove(&good, &pk, &input.ctx).expect("it fits");
+        assert!(bytes(&proof) == bytes(&expected), "{name}");
+        let keeping = engine(params.clone(), name, Some(limit), true);
+        let error = prove(&keeping, &pk, &input.ctx).expect_err("a refusal");
+        for part in ["the codeword matrix", &code.to_string(), &limit.to_string()] {
+            assert!(error.contains(part), "'{part}' is not in '{error}'");
+        }
+    }
+}
+
 #[test]
 fn a_trace_larger_than_any_buffer() {
     let engine = engine(SMALL[0].params(), "mac-runner", Some(1 << 20), true);

@@ -94,7 +94,7 @@ fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     Ok(Prepared {
         size: format!("2^{log_h} -> 2^{log_n} x {COLUMNS}"),
         work: work(log_n, COLUMNS, 1.0, 0.75),
-        launch: Box::new(move |s| rs_encode(s, &mut data, log_h, 1, COLUMNS)),
+        launch: Box::new(move |s| rs_encode(s, data.as_slice_mut(), log_h, 1, COLUMNS)),
     })
 }
 

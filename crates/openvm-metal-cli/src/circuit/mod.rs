@@ -20,7 +20,7 @@ use openvm_stark_backend::{
     codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
-    prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey, Prover},
+    prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey},
     StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::{
@@ -201,15 +201,12 @@ pub fn metal(
 ) -> Result<Run> {
     let device = engine.device();
     let ctx = device.transport_proving_ctx_to_device(&circuit.ctx);
-    let mut prover = engine.prover_of(device_pk, &ctx)?;
     let start = Instant::now();
-    let proof = prover.prove(device_pk, ctx)?;
-    let time = start.elapsed();
-    let counters = Some(prover.device.stream()?.counters());
+    let (proof, counters) = engine.prove_counted(device_pk, ctx)?;
     Ok(Run {
-        time,
+        time: start.elapsed(),
         proof,
-        counters,
+        counters: Some(counters),
     })
 }
 

@@ -233,8 +233,8 @@ impl<E: SdkEngine> Line<'_, E> {
         Ok(())
     }
 
-    /// One of a device's threads: proves segments that are brought to it. The thread that waits for one holds the lock, so
-    /// that they are asked for in the order in which they arrive.
+    /// One of a device's threads: proves segments that are brought to it, which the threads take in the order in which they
+    /// arrive.
     fn prove(&self, traced: &Mutex<Receiver<Traced<'_, E>>>) -> Result<(), SdkError> {
         let next = || lock(traced).recv();
         while let Ok(Traced {

@@ -71,12 +71,10 @@ impl<'a> Fleet<'a> {
         ctx: ProvingContext<E::PB>,
     ) -> Result<(Proof<SC>, Duration), SdkError> {
         let (device, work) = (reservation.device(), reservation.work());
-        let bytes = || {
-            guard(stage.clone(), || engine.proof_bytes(key, &ctx))
-                .ok()
-                .flatten()
-        };
-        let bytes = reservation.is_shared().then(bytes).flatten();
+        let bytes = reservation.bytes(|| {
+            let needed = guard(stage.clone(), || engine.memory_needed(key, &ctx));
+            needed.ok().flatten()
+        });
         let Made { proof, time, share } =
             reservation.prove(bytes, || guard(stage.clone(), || engine.prove(key, ctx)));
         let proof = proof

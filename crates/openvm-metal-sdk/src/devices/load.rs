@@ -30,9 +30,9 @@ impl Capacity {
     }
 
     /// True if so many bytes of several proofs and of traces fit. An eighth is left for what allocations of different
-    /// sizes leave between them.
+    /// sizes leave between them. `u64::MAX`, which nobody knows, never fits.
     fn holds(&self, bytes: u64) -> bool {
-        self.memory == u64::MAX || bytes.saturating_add(bytes / 8) <= self.memory
+        bytes != u64::MAX && bytes.saturating_add(bytes / 8) <= self.memory
     }
 }
 
@@ -97,16 +97,20 @@ impl Load {
         waiting.sum::<Duration>() + self.time(kind)
     }
 
-    /// True if the traces may be brought: those of two segments always, of more as long as there is room for them beside
-    /// the largest proof, and beside those that are made now.
+    /// True if the traces may be brought: those of two segments while nothing is proved, else as many as there is room for
+    /// beside the proofs that are made, and beside the largest.
     pub fn has_room(&self, trace_bytes: u64, capacity: &Capacity) -> bool {
-        if self.reserved[0] < 2 {
+        if self.proving.is_empty() && self.reserved[0] < 2 {
             return true;
         }
-        let traces = self.waiting_bytes.saturating_add(trace_bytes);
+        let proofs = self.proving_bytes().max(capacity.segment);
+        let bytes = self
+            .waiting_bytes
+            .saturating_add(trace_bytes)
+            .saturating_add(proofs);
         match self.proving.len() {
-            0 | 1 => traces.saturating_add(capacity.segment) <= capacity.memory,
-            _ => capacity.holds(traces.saturating_add(self.proving_bytes().max(capacity.segment))),
+            0 | 1 => proofs != u64::MAX && bytes <= capacity.memory,
+            _ => capacity.holds(bytes),
         }
     }
 

@@ -124,15 +124,18 @@ impl Reservation<'_> {
         self.work
     }
 
-    /// True if the device makes several proofs at once, so that what each needs is asked for.
-    pub fn is_shared(&self) -> bool {
-        self.capacity.proofs > 1
+    /// Bytes that the proof counts with on the device. They are `needed`, all if nobody knows; where one proof is made at a
+    /// time, which is not asked, those of the largest.
+    pub fn bytes(&self, needed: impl FnOnce() -> Option<u64>) -> u64 {
+        match self.capacity.proofs {
+            0 | 1 => self.capacity.segment,
+            _ => needed().unwrap_or(u64::MAX),
+        }
     }
 
-    /// Makes the proof when its turn comes. It needs so many `bytes` of the device's memory, its traces included; if nobody
-    /// knows, it is made alone.
-    pub fn prove<T>(mut self, bytes: Option<u64>, make: impl FnOnce() -> T) -> Made<T> {
-        self.begin(bytes.unwrap_or(u64::MAX));
+    /// Makes the proof, which counts with so many [`bytes`](Self::bytes), when its turn comes.
+    pub fn prove<T>(mut self, bytes: u64, make: impl FnOnce() -> T) -> Made<T> {
+        self.begin(bytes);
         let clock = Instant::now();
         let proof = make();
         let time = clock.elapsed();
@@ -259,7 +262,7 @@ mod tests {
                     let reservation = turns.reserve(work, &[capacity; 2]);
                     let device = reservation.device();
                     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                        reservation.prove(Some(80), || {
+                        reservation.prove(80, || {
                             let now = busy[device].fetch_add(1, Ordering::SeqCst) + 1;
                             most.fetch_max(now, Ordering::SeqCst);
                             thread::sleep(Duration::from_millis(2));
@@ -289,14 +292,34 @@ mod tests {
         assert_eq!(most_at_once(capacity(2, 1000)), 2);
     }
 
+    /// While proofs are made, traces come in beside what those need; beside one of unknown needs none do.
+    #[test]
+    fn traces_leave_room_for_the_proofs_that_are_made() {
+        for (bytes, memory, room) in [
+            (50, 110, true),
+            (50, 109, false),
+            (200, 210, true),
+            (200, 209, false),
+            (u64::MAX, 1000, false),
+        ] {
+            let turns = Turns::new(1);
+            let one = capacity(2, memory);
+            let first = turns.reserve(SEGMENT, &[one]);
+            first.prove(bytes, || {
+                assert_eq!(turns.lock()[0].has_room(10, &one), room, "{bytes} {memory}");
+            });
+            assert!(turns.lock()[0].has_room(10, &one));
+        }
+    }
+
     #[test]
     fn a_proof_of_unknown_needs_is_made_alone() {
         let turns = Turns::new(1);
         let two = [capacity(2, 1000)];
         let [first, second] = [(); 2].map(|()| turns.reserve(Work::Node, &two));
         thread::scope(|scope| {
-            first.prove(Some(1), || {
-                let second = scope.spawn(|| second.prove(None, || ()));
+            first.prove(1, || {
+                let second = scope.spawn(|| second.prove(u64::MAX, || ()));
                 while turns.lock()[0].line.is_empty() {
                     thread::yield_now();
                 }
@@ -322,10 +345,10 @@ mod tests {
         let clock = Instant::now();
         let made = thread::scope(|scope| {
             [first, second]
-                .map(|reservation| scope.spawn(move || reservation.prove(Some(1), make)))
+                .map(|reservation| scope.spawn(move || reservation.prove(1, make)))
                 .map(|thread| thread.join().unwrap())
         });
-        let alone = third.prove(None, || thread::sleep(Duration::from_millis(10)));
+        let alone = third.prove(u64::MAX, || thread::sleep(Duration::from_millis(10)));
         let all = clock.elapsed();
         let shares: Duration = made.iter().map(|made| made.share).sum();
         assert!(made

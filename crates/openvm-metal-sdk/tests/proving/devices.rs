@@ -9,11 +9,12 @@ use std::{
 };
 
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{Event, MetalSdk, Progress, ProveOptions, Sdk, SdkError, Stage};
+use openvm_metal_sdk::{Event, MetalSdk, Progress, ProveOptions, Proved, Sdk, SdkError, Stage};
 use openvm_sdk::Sdk as StockSdk;
+use openvm_stark_backend::codec::Encode;
 
 use crate::{
-    faulty::{Faulty, FaultyDevice},
+    faulty::{Faulty, FaultyDevice, MOST_AT_ONCE},
     guest::{elf, sums},
     setup::{builder, builder_with_keys, input},
 };
@@ -116,6 +117,23 @@ fn a_device_that_fails_ends_the_job_and_is_named() {
         let error = error.err().expect("it fails").to_string();
         assert!(error.contains("on bad: "), "{error}");
     }
+}
+
+/// Proofs that are made beside each other on one device have the bytes of those that are made one after another.
+#[test]
+fn one_device_makes_two_proofs_at_once() {
+    let sdk = faulty(&[("twins", usize::MAX)]);
+    let options = ProveOptions::default().with_machines(2).with_in_flight(4);
+    let beside = sdk.prove(elf(&sums(1100)), input(), &options).unwrap();
+    assert_eq!(MOST_AT_ONCE.lock().unwrap()["twins"], 2);
+    let device = &beside.report.devices[0];
+    assert_eq!(device.segments, beside.report.segments);
+    assert!(!device.busy.is_zero() && device.busy < beside.report.total);
+    let sdk: MetalSdk = builder_with_keys(Device::Cpu).build().unwrap();
+    let options = options.with_in_flight(1);
+    let alone = sdk.prove(elf(&sums(1100)), input(), &options).unwrap();
+    let bytes = |proved: &Proved| proved.proof.inner.encode_to_vec().unwrap();
+    assert!(bytes(&beside) == bytes(&alone));
 }
 
 #[test]

@@ -1,8 +1,11 @@
-//! An engine that fails after some proofs.
+//! An engine that makes two proofs at once and fails after some.
 
-use std::sync::{
-    atomic::{AtomicUsize, Ordering},
-    Arc,
+use std::{
+    collections::BTreeMap,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex,
+    },
 };
 
 use openvm_metal_common::{Device, MetalContext};
@@ -22,7 +25,13 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as S
 pub struct Faulty {
     inner: MetalEngine,
     left: Arc<AtomicUsize>,
+    name: &'static str,
+    /// Proofs that the device makes now.
+    making: Arc<AtomicUsize>,
 }
+
+/// The most proofs that devices of a name made at once.
+pub static MOST_AT_ONCE: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
 
 /// A name and the number of proofs that it makes.
 pub type FaultyDevice = (&'static str, usize);
@@ -37,6 +46,8 @@ impl StarkEngine for Faulty {
         Self {
             inner: MetalEngine::new(params),
             left: Arc::new(AtomicUsize::new(usize::MAX)),
+            name: "any",
+            making: Arc::default(),
         }
     }
 
@@ -70,29 +81,62 @@ impl StarkEngine for Faulty {
                 left.checked_sub(1)
             });
         assert!(left.is_ok(), "the cable was pulled");
-        self.inner.prove(pk, ctx)
+        let making = self.making.fetch_add(1, Ordering::SeqCst) + 1;
+        {
+            let mut most = MOST_AT_ONCE.lock().unwrap();
+            let most = most.entry(self.name).or_default();
+            *most = making.max(*most);
+        }
+        let proof = self.inner.prove(pk, ctx);
+        self.making.fetch_sub(1, Ordering::SeqCst);
+        proof
     }
 }
 
 impl SdkEngine for Faulty {
     type Device = FaultyDevice;
-    type Context = (&'static str, Arc<AtomicUsize>, MetalContext);
+    type Context = (
+        &'static str,
+        Arc<AtomicUsize>,
+        Arc<AtomicUsize>,
+        MetalContext,
+    );
 
     fn connect(&(name, proofs): &FaultyDevice, _: usize) -> Result<Self::Context, EngineError> {
         // A context of its own, as of another device.
         let context = MetalEngine::connect(&Device::Cpu, 1)?;
-        Ok((name, Arc::new(AtomicUsize::new(proofs)), context))
+        let left = Arc::new(AtomicUsize::new(proofs));
+        Ok((name, left, Arc::default(), context))
     }
 
     fn open(params: SystemParams, context: &Self::Context) -> Result<Self, EngineError> {
         Ok(Self {
-            inner: MetalEngine::open(params, &context.2)?,
+            inner: MetalEngine::open(params, &context.3)?,
             left: context.1.clone(),
+            name: context.0,
+            making: context.2.clone(),
         })
     }
 
     fn label(_: &FaultyDevice, context: &Self::Context) -> String {
         context.0.to_owned()
+    }
+
+    /// As a GPU, so that proofs are made beside each other.
+    fn proofs_at_once(_: &Self::Context) -> usize {
+        2
+    }
+
+    fn memory_needed(
+        &self,
+        key: &DeviceMultiStarkProvingKey<Self::PB>,
+        ctx: &ProvingContext<Self::PB>,
+    ) -> Option<u64> {
+        self.inner.memory_needed(key, ctx)
+    }
+
+    fn memory_budget(&self) -> Option<u64> {
+        self.inner.memory_budget()
     }
 
     fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix {

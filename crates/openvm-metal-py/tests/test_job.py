@@ -46,7 +46,7 @@ def job_of(devices, told):
     """A job of two segments on devices whose answers the test gives."""
     answers, killed = {}, []
 
-    def get(ref):
+    def get(ref, timeout=None):
         answer = answers.pop(ref)
         if isinstance(answer, Exception):
             raise exceptions.RayTaskError("segment", "", answer)
@@ -67,7 +67,11 @@ def job_of(devices, told):
 
 def returns(job, answers, member, attempt, answer):
     answers[attempt.info] = answer
+    if isinstance(answer, Exception):
+        answers[attempt.proof] = answer
     job._returned(member, attempt)
+    # Ray prints errors that nobody reads.
+    assert not any(isinstance(answer, Exception) for answer in answers.values())
     for check in job._checked():
         job._judge(check, *job.checks.pop(check))
 

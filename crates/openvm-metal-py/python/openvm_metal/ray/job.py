@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -214,6 +215,9 @@ class Job:
             info = self.ray.get(attempt.info)
         except exceptions.RayTaskError as error:
             self._ended(member, attempt)
+            # The call's error stands in both of its results, and Ray prints those that nobody reads.
+            with suppress(exceptions.RayError):
+                self.ray.get(attempt.proof, timeout=0)
             if own:
                 self._failed(member, attempt, error.cause)
             return

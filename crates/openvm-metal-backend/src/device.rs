@@ -6,7 +6,8 @@ use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::{StarkProtocolConfig, SystemParams};
 
 use crate::{
-    commit::KeptCodewords, config::MetalProverConfig, error::MetalProverError, kernels, prelude::SC,
+    config::MetalProverConfig, error::MetalProverError, kept_codewords::KeptCodewords, kernels,
+    prelude::SC,
 };
 
 /// The device that proves: a context, the protocol's configuration and the prover's own.

@@ -5,7 +5,7 @@ use std::fmt;
 use openvm_metal_common::DeviceProfile;
 
 use crate::{
-    commit::KeptCodewords,
+    kept_codewords::KeptCodewords,
     prelude::{DIGEST_SIZE, D_EF},
 };
 

@@ -8,8 +8,8 @@
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 
 use crate::{
-    commit::KeptCodewords,
     hash::MerkleTreeMetal,
+    kept_codewords::KeptCodewords,
     matrix::MetalSliceOwned,
     prelude::{Digest, F},
 };

@@ -18,10 +18,11 @@ use openvm_stark_backend::{
 
 use crate::{
     backend::{MetalBackend, Transported},
-    commit::{commit_stacked, CommitParams, KeptCodewords},
+    commit::{commit_stacked, CommitParams},
     constraints::{generated, AirDataMetal},
     device::MetalDevice,
     error::MetalProverError,
+    kept_codewords::KeptCodewords,
     matrix::{MetalMatrix, MetalSliceOwned},
     memory::PlannedBuffer,
     ntt::transpose,

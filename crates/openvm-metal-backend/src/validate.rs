@@ -15,9 +15,10 @@ use p3_field::TwoAdicField;
 
 use crate::{
     backend::MetalBackend,
-    commit::{checked_shape, KeptCodewords, TraceShape, MAX_L_SKIP},
+    commit::{checked_shape, TraceShape, MAX_L_SKIP},
     device::MetalDevice,
     error::MetalProverError,
+    kept_codewords::KeptCodewords,
     kernels::LIBRARY,
     matrix::MetalMatrix,
     memory_plan,

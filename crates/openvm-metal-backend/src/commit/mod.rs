@@ -7,7 +7,6 @@
 
 mod encode;
 mod gather;
-mod kept;
 mod message;
 mod ranges;
 mod tall;
@@ -19,7 +18,6 @@ use std::{ops::Range, sync::Arc};
 use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, Order};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
-pub use self::kept::KeptCodewords;
 pub(crate) use self::{
     encode::encode_columns,
     message::{CodeShape, MAX_L_SKIP},
@@ -32,6 +30,7 @@ use self::{
 use crate::{
     error::MetalProverError,
     hash::{AbsorbedRows, MerkleTreeMetal},
+    kept_codewords::KeptCodewords,
     matrix::{MetalMatrix, MetalSliceOwned},
     memory::{MemoryEstimate, PlannedBuffer},
     prelude::{Digest, F},

@@ -4,8 +4,9 @@ use openvm_metal_common::DeviceProfile;
 
 use super::{of_shape, shape::ProofShape};
 use crate::{
-    commit::{CommitParams, KeptCodewords},
+    commit::CommitParams,
     config::MetalProverConfig,
+    kept_codewords::KeptCodewords,
     matrix::MetalMatrix,
     memory::MemoryEstimate,
     prelude::{F, RATE},

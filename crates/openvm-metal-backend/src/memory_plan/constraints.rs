@@ -163,7 +163,7 @@ mod tests {
     use openvm_metal_common::{DeviceKind, DeviceProfile};
 
     use super::{super::shape::SumShape, *};
-    use crate::{commit::KeptCodewords, constraints::PlannedSections};
+    use crate::{constraints::PlannedSections, kept_codewords::KeptCodewords};
 
     /// One trace with a program of constraints of degree 3 and one of interactions of degree 2, where there are any.
     fn shape([constraints, interactions]: [bool; 2]) -> ProofShape {

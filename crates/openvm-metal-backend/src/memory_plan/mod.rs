@@ -16,10 +16,10 @@ pub(crate) use self::codewords::{kept_codewords, plannable};
 use self::{codewords::fitting, shape::ProofShape};
 use crate::{
     backend::MetalBackend,
-    commit::KeptCodewords,
     config::MetalProverConfig,
     device::MetalDevice,
     error::MetalProverError,
+    kept_codewords::KeptCodewords,
     memory::{MemoryEstimate, BASE, DIGEST},
 };
 

@@ -11,11 +11,12 @@ use openvm_stark_backend::{
 use super::kept_codewords;
 use crate::{
     backend::MetalBackend,
-    commit::{copied_cells, overlap_bytes, CommitParams, KeptCodewords, TraceShape},
+    commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
     constraints::{target_points, AirDataMetal, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
     hash::{digests_below_leaves, AbsorbedRows},
+    kept_codewords::KeptCodewords,
     memory::{MemoryEstimate, BASE, DIGEST},
     programs::{SumProgram, Variable},
 };

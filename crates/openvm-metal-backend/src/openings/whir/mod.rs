@@ -22,9 +22,10 @@ use self::{
 };
 use super::contract::Contraction;
 use crate::{
-    commit::{CodeShape, KeptCodewords},
+    commit::CodeShape,
     error::MetalProverError,
     hash::MerkleTreeMetal,
+    kept_codewords::KeptCodewords,
     matrix::MetalMatrix,
     ntt::rs_encode_ext,
     prelude::{Digest, EF, F, SC},

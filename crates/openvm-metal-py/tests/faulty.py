@@ -113,3 +113,17 @@ class Paused(Worker):
     def segment(self, job, data, index, attempt):
         time.sleep(0.4)
         return super().segment(job, data, index, attempt)
+
+
+class AwaitsAnother(Worker):
+    """The first worker makes one segment, and the others when another worker has begun one, or after a minute."""
+
+    def segment(self, job, data, index, attempt):
+        if not first_of(self):
+            note("another")
+        elif not note("one"):
+            another = pathlib.Path(os.environ[NOTES]) / "another"
+            end = time.monotonic() + 60
+            while not another.exists() and time.monotonic() < end:
+                time.sleep(0.1)
+        return super().segment(job, data, index, attempt)

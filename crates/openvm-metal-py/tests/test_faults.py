@@ -73,7 +73,7 @@ def test_a_node_that_joins_late_works(all_faults, tmp_path, program, keys, whole
             if event["event"] == "done" and not added:
                 added.append(clusters.add_node(made))
 
-        result = run(made, program, keys, faulty.Paused, events)
+        result = run(made, program, keys, faulty.AwaitsAnother, events)
     proved(result, whole)
     assert len(log.of("joined")) == 2 and len(result.made) == 2
 

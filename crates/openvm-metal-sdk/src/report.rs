@@ -65,7 +65,7 @@ pub struct DeviceReport {
     pub segments: usize,
     /// Number of aggregation nodes that it proved.
     pub nodes: usize,
-    /// Time in which it made proofs.
+    /// Time in which it made proofs of this job. What passes while several are made is divided among them.
     pub busy: Duration,
     /// The rest of the job's time as a share of it, from 0 to 1.
     pub idle: f64,

@@ -218,8 +218,9 @@ fn hash_windows(
     }
     drop(stage);
     let _stage = s.stage("merkle_tree");
-    code.truncate(windows.last().map_or(0, Range::len) * rows);
-    let last = MetalMatrix::from_buffer(code, rows, windows.last().map_or(0, Range::len));
+    let left = windows.last().map_or(0, Range::len);
+    code.truncate(left * rows);
+    let last = MetalMatrix::from_buffer(code, rows, left);
     let (mut tree, root) = MerkleTreeMetal::resumed(s, last, 0, 1 << params.k_whir, &absorbed)?;
     tree.keep(kept, width);
     Ok((tree, root))

@@ -14,6 +14,7 @@
 //! 64 bits wide.
 
 mod backend;
+mod beside;
 mod commit;
 mod config;
 mod constraints;

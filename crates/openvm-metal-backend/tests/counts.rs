@@ -136,11 +136,11 @@ commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
-constraints, MLE rounds       10    3      10    3      10    3
-constraints, all              15    5      15    5      15    5
+constraints, MLE rounds       10    3      12    2      12    2
+constraints, all              15    5      17    4      17    4
 stacked reduction              4    2       4    2       4    2
 WHIR                          26   12      27   12      28   12
-proof                         52   20      62   20      65   20
+proof                         52   20      64   19      67   19
 ",
     );
 }
@@ -157,11 +157,11 @@ commit                        23    1      32    1      21    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
-constraints, MLE rounds       25    8      25    8      25    8
-constraints, all              30   10      30   10      30   10
+constraints, MLE rounds       25    8      33    2      33    2
+constraints, all              30   10      38    4      38    4
 stacked reduction              8    3       8    3       8    3
 WHIR                          30   13      30   13      32   13
-proof                         91   27     100   27      91   27
+proof                         91   27     108   21      99   21
 ",
     );
 }
@@ -178,11 +178,11 @@ commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
-constraints, MLE rounds       10    3      10    3      10    3
-constraints, all              15    5      15    5      15    5
+constraints, MLE rounds       10    3      12    2      12    2
+constraints, all              15    5      17    4      17    4
 stacked reduction              4    2       4    2       4    2
 WHIR                          38   12      48   12      49   12
-proof                         64   20      83   20      86   20
+proof                         64   20      85   19      88   19
 ",
     );
 }
@@ -198,11 +198,11 @@ commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
 gkr                           30   22      42    2      42    2
 constraints, round 0           4    1       4    1       4    1
-constraints, MLE rounds       17    5      17    5      17    5
-constraints, all              56   28      68    8      68    8
+constraints, MLE rounds       17    5      21    2      21    2
+constraints, all              56   28      72    5      72    5
 stacked reduction             10    3      10    3      10    3
 WHIR                          38   11      42   11      42   11
-proof                        111   43     141   23     141   23
+proof                        111   43     145   20     145   20
 ",
     );
 }
@@ -271,11 +271,11 @@ commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           16   11      27    2      27    2
 constraints, round 0          40    1      40    1      40    1
-constraints, MLE rounds       84    3      84    3      84    3
-constraints, all             181   15     192    6     192    6
+constraints, MLE rounds       84    3      86    2      86    2
+constraints, all             181   15     194    5     194    5
 stacked reduction              8    4       8    4       8    4
 WHIR                          27   10      31   10      31   10
-proof                        240   30     272   21     272   21
+proof                        240   30     274   20     274   20
 ",
     );
 }
@@ -291,11 +291,11 @@ commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
 gkr                           16   11      27    2      27    2
 constraints, round 0          64    1      64    1      64    1
-constraints, MLE rounds      131    3     131    3     131    3
-constraints, all             272   15     283    6     283    6
+constraints, MLE rounds      131    3     133    2     133    2
+constraints, all             272   15     285    5     285    5
 stacked reduction             56    4      56    4      56    4
 WHIR                         594   10     598   10     598   10
-proof                        946   30     978   21     978   21
+proof                        946   30     980   20     980   20
 ",
     );
 }

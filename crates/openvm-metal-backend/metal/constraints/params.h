@@ -96,10 +96,29 @@ struct ConstraintFoldJob {
     uint log_half;
     uint plane_stride;
 };
-struct alignas(16) ConstraintFoldParams {
-    FpExt r;
-    uint block;
-    uint unused[3];
+struct ConstraintFoldParams {
+    uint r;      // index of the challenge
+    uint block;  // threads of a threadgroup's share
+};
+
+/// What a round over the hypercube knows of a claim (`finish.h`).
+struct alignas(16) ConstraintClaim {
+    FpExt factor;    // of its polynomial in the batch
+    uint degree;     // of its polynomial in a variable; 0: a constant
+    uint variables;  // of its trace: rounds that it takes part in
+    uint logup;      // 1: weighted by eq_sharp
+    uint unused;
+};
+
+/// Of `constraint_finish_round`.
+struct alignas(16) ConstraintFinishParams {
+    FpExt xi;       // coordinate of the round's variable
+    FpExt inverse;  // of 1 - xi
+    Fp inverse_factorials[8];
+    uint claims;
+    uint round;   // from 1
+    uint degree;  // most of a claim
+    uint at;      // where the round begins in the log: degree + 1 values, then r
 };
 
 /// A column that is folded to one element: its opening.

@@ -84,13 +84,15 @@ kernel void constraint_sum(
 /// One row of one column per thread, in place: row i becomes row i + r (row i + half - row i).
 /// Given: rows.
 /// Cost: rows ext products, 48 * rows bytes per launch.
+/// Lengths: challenges params.r + 1.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the jobs' columns lie in `arena`.
 /// `rows` counts the threads of the jobs.
 kernel void constraint_fold_mle(
     device const ConstraintFoldJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
-    device Fp* arena [[buffer(2)]],
-    constant ConstraintFoldParams& params [[buffer(3)]],
+    device const FpExt* challenges [[buffer(2)]],
+    device Fp* arena [[buffer(3)]],
+    constant ConstraintFoldParams& params [[buffer(4)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
@@ -98,7 +100,7 @@ kernel void constraint_fold_mle(
     ConstraintFoldJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_half);
     JobShare share = job_share(job.first_group, job.threads, group, params.block);
-    FpExt r = params.r;
+    FpExt r = challenges[params.r];
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {

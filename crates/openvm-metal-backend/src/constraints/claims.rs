@@ -72,6 +72,11 @@ impl TraceSums {
         }
     }
 
+    /// For each program what its accumulators leave.
+    pub fn claims(&self) -> &[[EF; 2]] {
+        &self.claims
+    }
+
     /// The polynomials of a round over variable `xi` from their values at `X = 1..=degree`; those at 0 follow from the
     /// claims. `inverse` is that of `1 - xi`.
     pub fn start_round(&mut self, with: &Interpolation, sums: &[ProgramSums], xi: EF, inverse: EF) {

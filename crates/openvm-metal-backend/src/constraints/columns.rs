@@ -2,7 +2,10 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
-use super::{column_set::ColumnSet, plan::Plan};
+use super::{
+    column_set::ColumnSet,
+    plan::{Plan, Resident},
+};
 use crate::{
     jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
@@ -59,15 +62,21 @@ pub enum ColumnKernel<'a> {
     Fold(&'a MetalBuffer<EF>),
 }
 
+/// The jobs of several passes, on the host.
+pub struct ColumnTables {
+    passes: Vec<Vec<ColumnDispatch>>,
+    table: JobTable<ConstraintColumnJob>,
+}
+
 /// The uploaded jobs of several passes.
 pub struct ColumnPlan {
     passes: Vec<Vec<ColumnDispatch>>,
     jobs: DeviceJobs<ConstraintColumnJob>,
 }
 
-impl ColumnPlan {
-    /// Uploads the jobs of all passes.
-    pub fn new(s: &CommandStream, passes: Vec<ColumnPass>) -> Result<Self, MetalError> {
+impl ColumnTables {
+    /// Shares out the threadgroups of all passes.
+    pub fn new(passes: Vec<ColumnPass>) -> Self {
         let mut table = JobTable::default();
         let mut plan = Vec::with_capacity(passes.len());
         for pass in passes {
@@ -79,17 +88,28 @@ impl ColumnPlan {
             };
             plan.push(pass.0.into_iter().map(dispatch).collect());
         }
-        Ok(Self {
+        Self {
             passes: plan,
-            jobs: table.upload(s)?,
-        })
+            table,
+        }
     }
 
+    /// Uploads the jobs of all passes: two copies.
+    pub fn upload(self, s: &CommandStream) -> Result<ColumnPlan, MetalError> {
+        Ok(ColumnPlan {
+            passes: self.passes,
+            jobs: self.table.upload(s)?,
+        })
+    }
+}
+
+impl ColumnPlan {
     /// Encodes pass `pass`.
     pub fn encode(
         &self,
         s: &CommandStream,
         plan: &Plan<'_>,
+        resident: &Resident,
         pass: usize,
         kernel: ColumnKernel<'_>,
         arena: &mut MetalBuffer<F>,
@@ -103,7 +123,7 @@ impl ColumnPlan {
                 first_source: 0,
                 unused: 0,
             };
-            let sources = plan.sources.group(dispatch.group);
+            let sources = plan.sources().group(dispatch.group);
             // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
             // The entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
             // column, and the layout that made the jobs gave their results room in `arena`; the tables are those of
@@ -115,7 +135,7 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         starts,
-                        &plan.columns,
+                        &resident.columns,
                         tables,
                         &mut *arena,
                         &params,
@@ -128,7 +148,7 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         starts,
-                        &plan.columns,
+                        &resident.columns,
                         &mut *arena,
                         &params,
                         sources,
@@ -139,7 +159,7 @@ impl ColumnPlan {
                         grid,
                         jobs,
                         starts,
-                        &plan.columns,
+                        &resident.columns,
                         weights,
                         &mut *arena,
                         &params,

@@ -123,6 +123,14 @@ struct PassPlan {
     rules: Vec<RuleLaunch>,
 }
 
+/// The jobs of several passes, on the host.
+pub struct EvalTables {
+    field: EvalField,
+    passes: Vec<PassPlan>,
+    table: JobTable<ConstraintEvalJob>,
+    sections: SectionTables,
+}
+
 /// The uploaded jobs of several passes, with memory for spilled values.
 pub struct EvalPlan {
     field: EvalField,
@@ -143,15 +151,14 @@ struct Launch<'a> {
     steps: u64,
 }
 
-impl EvalPlan {
-    /// Uploads the jobs of all passes.
+impl EvalTables {
+    /// Shares out the threadgroups of all passes. `sections` are those of the passes' rules.
     pub fn new(
-        s: &CommandStream,
+        execution: Execution,
         passes: Vec<EvalPass>,
         field: EvalField,
-        tables: &SectionTables,
-    ) -> Result<Self, MetalError> {
-        let execution = s.context().device_profile().execution;
+        sections: SectionTables,
+    ) -> Self {
         let mut table = JobTable::default();
         let passes = passes.into_iter().map(|pass| {
             let dispatches = pass.dispatches(execution).into_iter();
@@ -162,14 +169,27 @@ impl EvalPlan {
                 rules: pass.rules,
             }
         });
-        Ok(Self {
+        let passes = passes.collect();
+        Self {
             field,
-            passes: passes.collect(),
-            jobs: table.upload(s)?,
-            use_ranges: tables.upload(s)?,
-        })
+            passes,
+            table,
+            sections,
+        }
     }
 
+    /// Uploads the jobs of all passes: three copies.
+    pub fn upload(self, s: &CommandStream) -> Result<EvalPlan, MetalError> {
+        Ok(EvalPlan {
+            field: self.field,
+            passes: self.passes,
+            jobs: self.table.upload(s)?,
+            use_ranges: self.sections.upload(s)?,
+        })
+    }
+}
+
+impl EvalPlan {
     /// None for a dispatch without threadgroups.
     fn launch<'a>(
         &'a self,

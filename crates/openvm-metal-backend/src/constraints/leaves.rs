@@ -5,10 +5,10 @@ use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
-    columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    columns::{ColumnKernel, ColumnPass, ColumnTables},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPass, EvalPlan},
-    plan::{Plan, ProgramId},
+    interpreter::{EvalField, EvalPass, EvalTables},
+    plan::{Plan, ProgramId, Resident},
 };
 use crate::{
     error::MetalProverError,
@@ -26,107 +26,136 @@ pub fn norm_factor(l_skip: usize, log_height: usize) -> F {
     F::from_usize(1 << l_skip.saturating_sub(log_height)).inverse()
 }
 
-/// Evaluates the leaves: a copy of the columns and one evaluation for each pass, as many passes as
-/// `scratch_words` makes it.
-#[allow(clippy::too_many_arguments)]
-pub fn interaction_leaves(
-    s: &CommandStream,
-    plan: &Plan<'_>,
-    layout: &StackedLayout,
-    log_len: usize,
-    alpha: EF,
-    beta_powers: &[EF],
-    scratch_words: u64,
-) -> Result<FracLayer, MetalProverError> {
-    let l_skip = plan.input.l_skip;
-    let (mut table, mut column_passes, mut eval_passes) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut columns, mut evals) = (ColumnPass::default(), EvalPass::default());
-    let (mut used, mut arena_words) = (0u64, 0u64);
-    let mut pending = Vec::new();
-    for (t, trace) in plan.traces.iter().enumerate() {
-        let programs = plan.input.traces[t].air_data.programs();
-        if programs.interactions.is_empty() {
-            continue;
-        }
-        let first_leaf = table.len() as u32;
-        for (i, &(bus, len)) in programs.interactions.iter().enumerate() {
-            let slice = layout.get(t, i).ok_or_else(|| {
-                MetalProverError::internal("leaves", format!("no slot for interaction {i} of {t}"))
-            })?;
-            let constant_term = alpha + beta_powers[len as usize] * F::from_u32(bus + 1);
-            table.push(ConstraintLeaf {
-                constant_term,
-                first: slice.row_idx as u64,
-                unused: 0,
-            });
-        }
-        let log_rows = trace.log_height.max(l_skip);
-        let variables = programs.logup_variables.max(1) as u64;
-        let mut log_chunk = log_rows;
-        while log_chunk > 6 && variables << log_chunk > scratch_words {
-            log_chunk -= 1;
-        }
-        for chunk in 0..1u64 << (log_rows - log_chunk) {
-            let words = variables << log_chunk;
-            if used > 0 && used + words > scratch_words {
-                pending.push((std::mem::take(&mut columns), std::mem::take(&mut evals)));
-                used = 0;
+/// The leaves of all interactions, planned from the shapes.
+pub struct LeavesPlan {
+    /// For each interaction its first leaf, bus and length.
+    slots: Vec<(usize, u32, u32)>,
+    columns: ColumnTables,
+    evals: EvalTables,
+    passes: usize,
+    arena_words: u64,
+    /// Leaves of interactions; the others are padding.
+    end: usize,
+}
+
+impl LeavesPlan {
+    /// As many passes as `scratch_words` makes it.
+    pub fn new(
+        plan: &Plan<'_>,
+        layout: &StackedLayout,
+        scratch_words: u64,
+    ) -> Result<Self, MetalProverError> {
+        let l_skip = plan.input.l_skip;
+        let (mut slots, mut column_passes, mut eval_passes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut columns, mut evals) = (ColumnPass::default(), EvalPass::default());
+        let (mut used, mut arena_words) = (0u64, 0u64);
+        for (t, trace) in plan.traces.iter().enumerate() {
+            let programs = plan.input.traces[t].air_data.programs();
+            if programs.interactions.is_empty() {
+                continue;
             }
-            let first_row = chunk << log_chunk;
-            let rows = 1u32 << log_chunk;
-            let copied = ConstraintColumnJob {
-                dst: used,
-                log_points: log_chunk as u32,
-                first_point: first_row as u32,
-                height_mask: (1u32 << trace.log_height) - 1,
-                column_stride: rows,
-                ..Default::default()
-            };
-            for set in &trace.logup_sets {
-                columns.push(&set.columns, copied);
+            let first_leaf = slots.len() as u32;
+            for (i, &(bus, len)) in programs.interactions.iter().enumerate() {
+                let slice = layout.get(t, i).ok_or_else(|| {
+                    MetalProverError::internal(
+                        "leaves",
+                        format!("no slot for interaction {i} of {t}"),
+                    )
+                })?;
+                slots.push((slice.row_idx, bus, len));
             }
-            let job = ConstraintEvalJob {
-                arena: used,
-                partials: first_row,
-                points: rows,
-                column_stride: rows,
-                leaves: first_leaf,
-                norm: montgomery(norm_factor(l_skip, trace.log_height)),
-                ..Default::default()
-            };
-            let resources = plan.resources(t, ProgramId::Leaves);
-            let jobs = plan.jobs(t, ProgramId::Leaves, plan.sections(1 << log_rows), job);
-            evals
-                .jobs
-                .extend(jobs.into_iter().map(|job| (resources, job)));
-            used += words;
-            arena_words = arena_words.max(used);
+            let log_rows = trace.log_height.max(l_skip);
+            let variables = programs.logup_variables.max(1) as u64;
+            let mut log_chunk = log_rows;
+            while log_chunk > 6 && variables << log_chunk > scratch_words {
+                log_chunk -= 1;
+            }
+            for chunk in 0..1u64 << (log_rows - log_chunk) {
+                let words = variables << log_chunk;
+                if used > 0 && used + words > scratch_words {
+                    column_passes.push(std::mem::take(&mut columns));
+                    eval_passes.push(std::mem::take(&mut evals));
+                    used = 0;
+                }
+                let first_row = chunk << log_chunk;
+                let rows = 1u32 << log_chunk;
+                let copied = ConstraintColumnJob {
+                    dst: used,
+                    log_points: log_chunk as u32,
+                    first_point: first_row as u32,
+                    height_mask: (1u32 << trace.log_height) - 1,
+                    column_stride: rows,
+                    ..Default::default()
+                };
+                for set in &trace.logup_sets {
+                    columns.push(&set.columns, copied);
+                }
+                let job = ConstraintEvalJob {
+                    arena: used,
+                    partials: first_row,
+                    points: rows,
+                    column_stride: rows,
+                    leaves: first_leaf,
+                    norm: montgomery(norm_factor(l_skip, trace.log_height)),
+                    ..Default::default()
+                };
+                let resources = plan.resources(t, ProgramId::Leaves);
+                let jobs = plan.jobs(t, ProgramId::Leaves, plan.sections(1 << log_rows), job);
+                evals
+                    .jobs
+                    .extend(jobs.into_iter().map(|job| (resources, job)));
+                used += words;
+                arena_words = arena_words.max(used);
+            }
         }
-    }
-    pending.push((columns, evals));
-    for (columns, evals) in pending {
         column_passes.push(columns);
         eval_passes.push(evals);
+        let last = layout.sorted_cols.last();
+        Ok(Self {
+            slots,
+            passes: eval_passes.len(),
+            columns: ColumnTables::new(column_passes),
+            evals: EvalTables::new(
+                plan.execution(),
+                eval_passes,
+                EvalField::Base,
+                SectionTables::default(),
+            ),
+            arena_words,
+            end: last.map_or(0, |(_, _, slice)| slice.row_idx + slice.len(0)),
+        })
     }
 
-    let mut layer = FracLayer::uninit(s.context(), log_len)?;
-    let passes = eval_passes.len();
-    let column_plan = ColumnPlan::new(s, column_passes)?;
-    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base, &SectionTables::default())?;
-    let powers = MetalBuffer::from_host(s, beta_powers)?;
-    let table = MetalBuffer::from_host(s, &table)?;
-    let mut arena = MetalBuffer::uninit(s.context(), (arena_words as usize).max(1))?;
-    for pass in 0..passes {
-        column_plan.encode(s, plan, pass, ColumnKernel::Gather, &mut arena)?;
-        plan.interpreter
-            .leaves(s, &eval_plan, pass, &powers, &arena, &table, &mut layer)?;
+    /// Evaluates the `2^log_len` leaves: a copy of the columns and one evaluation for each pass.
+    pub fn evaluate(
+        self,
+        s: &CommandStream,
+        plan: &Plan<'_>,
+        resident: &Resident,
+        log_len: usize,
+        alpha: EF,
+        beta_powers: &[EF],
+    ) -> Result<FracLayer, MetalProverError> {
+        let leaf = |&(first, bus, len): &(usize, u32, u32)| ConstraintLeaf {
+            constant_term: alpha + beta_powers[len as usize] * F::from_u32(bus + 1),
+            first: first as u64,
+            unused: 0,
+        };
+        let table: Vec<ConstraintLeaf> = self.slots.iter().map(leaf).collect();
+        let mut layer = FracLayer::uninit(s.context(), log_len)?;
+        let (columns, evals) = (self.columns.upload(s)?, self.evals.upload(s)?);
+        let powers = MetalBuffer::from_host(s, beta_powers)?;
+        let table = MetalBuffer::from_host(s, &table)?;
+        let mut arena = MetalBuffer::uninit(s.context(), (self.arena_words as usize).max(1))?;
+        for pass in 0..self.passes {
+            columns.encode(s, plan, resident, pass, ColumnKernel::Gather, &mut arena)?;
+            resident
+                .interpreter
+                .leaves(s, &evals, pass, &powers, &arena, &table, &mut layer)?;
+        }
+        fill(s, &mut layer, self.end, alpha)?;
+        Ok(layer)
     }
-    let end = layout
-        .sorted_cols
-        .last()
-        .map_or(0, |(_, _, slice)| slice.row_idx + slice.len(0));
-    fill(s, &mut layer, end, alpha)?;
-    Ok(layer)
 }
 
 /// 0 / alpha from leaf `begin` on.

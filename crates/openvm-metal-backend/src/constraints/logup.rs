@@ -10,7 +10,10 @@ use openvm_stark_backend::{
 };
 use p3_field::PrimeCharacteristicRing;
 
-use super::{leaves::interaction_leaves, plan::Plan};
+use super::{
+    leaves::LeavesPlan,
+    plan::{Plan, Resident},
+};
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
@@ -32,60 +35,77 @@ pub struct LogupGkr {
     pub xi: Vec<EF>,
 }
 
-/// Grinds, samples `alpha` and `beta`, and proves the sum of all interactions.
+/// Where the interactions lie among the leaves, and how these are evaluated: planned from the shapes.
+pub struct LogupPlan {
+    layout: StackedLayout,
+    n_logup: usize,
+    /// Elements of the longest message.
+    longest: usize,
+    /// None without interactions.
+    leaves: Option<LeavesPlan>,
+}
+
+impl LogupPlan {
+    /// `scratch_words` bounds the memory of copied columns.
+    ///
+    /// # Errors
+    /// Too many interactions for the stacked layout.
+    pub fn new(plan: &Plan<'_>, scratch_words: u64) -> Result<Self, MetalProverError> {
+        let l_skip = plan.input.l_skip;
+        let interactions = || {
+            let traces = plan.input.traces.iter();
+            traces.map(|trace| &trace.air_data.programs().interactions)
+        };
+        let stacked: Vec<_> = plan
+            .traces
+            .iter()
+            .zip(interactions())
+            .map(|(trace, interactions)| (interactions.len(), trace.log_height.max(l_skip)))
+            .collect();
+        let total = stacked
+            .iter()
+            .map(|&(count, log_rows)| (count as u64) << log_rows);
+        let n_logup = calculate_n_logup(l_skip, total.sum());
+        let layout = StackedLayout::new(0, l_skip + n_logup, stacked)?;
+        let longest = interactions().flatten().map(|&(_, len)| len).max();
+        let leaves = match layout.sorted_cols.is_empty() {
+            true => None,
+            false => Some(LeavesPlan::new(plan, &layout, scratch_words)?),
+        };
+        Ok(Self {
+            layout,
+            n_logup,
+            longest: longest.unwrap_or(0) as usize,
+            leaves,
+        })
+    }
+}
+
+/// Samples `alpha` and `beta` after the witness `pow_witness`, and proves the sum of all interactions.
 ///
 /// # Errors
-/// Unbalanced interactions, too many of them for the stacked layout, failures of the device.
+/// Unbalanced interactions, failures of the device.
 pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
+    pow_witness: F,
     plan: &Plan<'_>,
-    scratch_words: u64,
+    resident: &Resident,
+    logup: LogupPlan,
 ) -> Result<LogupGkr, MetalProverError> {
-    let input = plan.input;
-    let l_skip = input.l_skip;
-    let interactions = || {
-        input
-            .traces
-            .iter()
-            .map(|t| &t.air_data.programs().interactions)
-    };
-    let stacked: Vec<_> = plan
-        .traces
-        .iter()
-        .zip(interactions())
-        .map(|(trace, interactions)| (interactions.len(), trace.log_height.max(l_skip)))
-        .collect();
-    let total = stacked
-        .iter()
-        .map(|&(count, log_rows)| (count as u64) << log_rows);
-    let n_logup = calculate_n_logup(l_skip, total.sum());
-    let layout = StackedLayout::new(0, l_skip + n_logup, stacked)?;
-
-    let pow_witness = transcript.grind(input.logup_pow_bits);
-    s.alive()?;
+    let l_skip = plan.input.l_skip;
+    let n_logup = logup.n_logup;
     let alpha = transcript.sample_ext();
     let beta = transcript.sample_ext();
-    let longest = interactions().flatten().map(|&(_, len)| len).max();
-    let beta_powers: Vec<EF> = beta
-        .powers()
-        .take(longest.unwrap_or(0) as usize + 1)
-        .collect();
-
-    let leaves = if layout.sorted_cols.is_empty() {
-        None
-    } else {
-        let _stage = s.stage("prover.rap_constraints.logup_gkr.input_evals");
-        Some(interaction_leaves(
-            s,
-            plan,
-            &layout,
-            l_skip + n_logup,
-            alpha,
-            &beta_powers,
-            scratch_words,
-        )?)
+    let beta_powers: Vec<EF> = beta.powers().take(logup.longest + 1).collect();
+    let leaves = match logup.leaves {
+        None => None,
+        Some(leaves) => {
+            let _stage = s.stage("prover.rap_constraints.logup_gkr.input_evals");
+            let log_len = l_skip + n_logup;
+            Some(leaves.evaluate(s, plan, resident, log_len, alpha, &beta_powers)?)
+        }
     };
     let (proof, mut xi) = {
         let _stage = s.stage("prover.rap_constraints.logup_gkr");
@@ -98,7 +118,7 @@ pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
     Ok(LogupGkr {
         pow_witness,
         proof,
-        layout,
+        layout: logup.layout,
         n_logup,
         beta_powers,
         xi,

@@ -3,7 +3,10 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
-use super::{plan::Plan, sums::EqTables};
+use super::{
+    plan::{Plan, Resident},
+    sums::{EqLayout, EqTables},
+};
 use crate::{
     error::MetalProverError,
     jobs::JobTable,
@@ -48,6 +51,7 @@ impl NextOpenings {
 pub fn next_openings(
     s: &CommandStream,
     plan: &Plan<'_>,
+    resident: &Resident,
     lagrange: &[EF],
     r: &[EF],
 ) -> Result<NextOpenings, MetalProverError> {
@@ -56,7 +60,8 @@ pub fn next_openings(
     if sizes.peek().is_none() {
         return Ok(NextOpenings::default());
     }
-    let eq = EqTables::new(s, sizes, &r[1..])?;
+    let layout = EqLayout::new(sizes);
+    let eq = EqTables::new(s, &layout, &r[1..])?;
     // The jobs of each group of sources, with their threadgroups.
     let mut dispatches: Vec<(usize, Vec<(ConstraintColumnJob, u32)>)> = Vec::new();
     // Which value each result belongs to, dispatch by dispatch.
@@ -80,7 +85,7 @@ pub fn next_openings(
                 log_points: trace.n_lift as u32,
                 height_mask: (1u32 << trace.log_height) - 1,
                 column_stride: points,
-                coset_stride: u64::from(eq.level(trace.n_lift, 0)),
+                coset_stride: u64::from(layout.level(trace.n_lift, 0)),
                 ..Default::default()
             };
             let groups = entries.len() as u32 * shares;
@@ -127,11 +132,11 @@ pub fn next_openings(
                 dispatch.grid(THREADS),
                 jobs,
                 starts,
-                &plan.columns,
+                &resident.columns,
                 &lagrange,
                 results,
                 &params,
-                plan.sources.group(group),
+                plan.sources().group(group),
                 eq.tables(),
                 points,
             )

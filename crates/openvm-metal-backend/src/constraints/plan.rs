@@ -1,12 +1,13 @@
-//! Tables of a proof that every step of the phase shares.
+//! What every step of the phase shares. All of it follows from shapes and public values, so it is planned before challenges are there.
 
 use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer};
 
 use super::{
     evaluations::Evaluations,
     generated::{RuleEvaluation, RuleLaunch, SectionTables},
-    input::{ConstraintInput, Sources},
+    input::{ConstraintInput, Sources, TraceInput},
     interpreter::{Interpreter, Resources},
+    sums::EqLayout,
     trace_plan::{Tables, TracePlan},
 };
 use crate::{
@@ -28,15 +29,15 @@ pub enum ProgramId {
 /// The interpreter's steps (instructions times points) from which on a launch of its own is worth it.
 const WORTH_A_LAUNCH: u64 = 1 << 24;
 
-/// All traces and the shared tables.
+/// All traces, and the tables that they share, on the host.
 pub struct Plan<'a> {
     pub input: &'a ConstraintInput<'a>,
     pub traces: Vec<TracePlan>,
-    pub sources: Sources,
-    pub columns: MetalBuffer<ConstraintColumn>,
-    pub interpreter: Interpreter,
-    /// Words of the folded arena.
-    pub fold_words: u64,
+    tables: Tables,
+    /// Of the points of all traces.
+    pub eq: EqLayout,
+    /// Powers of lambda before the coefficients of LogUp programs.
+    pub lambda_powers: usize,
     /// Points that keep the device busy; fewer are spread over several sections of a program.
     pub target_points: usize,
     /// Most sections of a program: each costs an accumulator per point.
@@ -46,10 +47,16 @@ pub struct Plan<'a> {
     always: bool,
 }
 
+/// What kernels read of the plan's tables.
+pub struct Resident {
+    pub columns: MetalBuffer<ConstraintColumn>,
+    pub interpreter: Interpreter,
+}
+
 impl<'a> Plan<'a> {
-    /// Lays out columns, programs and uniforms, and uploads them: three copies.
+    /// Lays out columns, programs and uniforms for a device.
     pub fn new(
-        s: &CommandStream,
+        profile: &DeviceProfile,
         config: &MetalProverConfig,
         input: &'a ConstraintInput<'a>,
     ) -> Result<Self, MetalProverError> {
@@ -60,24 +67,53 @@ impl<'a> Plan<'a> {
         for trace in &input.traces {
             traces.push(tables.add(trace, input.l_skip, mode));
         }
-        let interpreter = Interpreter {
-            code: MetalBuffer::from_host(s, &tables.code)?,
-            uniforms: MetalBuffer::from_host(s, &tables.uniforms)?,
-            operands: MetalBuffer::from_host(s, &tables.operands)?,
-        };
-        let (target_points, max_sections) = target_points(s.context().device_profile());
+        let programs = |trace: &TraceInput<'a>| trace.air_data.programs();
+        let constraints = input.traces.iter().map(|trace| programs(trace).constraints);
+        let lambda_powers = constraints.max().unwrap_or(0);
+        let mut next = lambda_powers as u32;
+        for (trace, of) in traces.iter_mut().zip(&input.traces) {
+            trace.logup_coefficients = next;
+            next += programs(of).logup_coefficients.len() as u32;
+        }
+        let (target_points, max_sections) = target_points(profile);
         Ok(Self {
             input,
+            eq: EqLayout::new(traces.iter().map(|trace| trace.n_lift)),
             traces,
-            sources: tables.sources,
-            columns: MetalBuffer::from_host(s, &tables.columns)?,
-            interpreter,
-            fold_words: tables.fold_words,
+            tables,
+            lambda_powers,
             max_sections,
             target_points,
-            profile: s.context().device_profile().clone(),
+            profile: profile.clone(),
             always,
         })
+    }
+
+    /// Uploads the tables: four copies.
+    pub fn upload(&self, s: &CommandStream) -> Result<Resident, MetalProverError> {
+        Ok(Resident {
+            interpreter: Interpreter {
+                code: MetalBuffer::from_host(s, &self.tables.code)?,
+                uniforms: MetalBuffer::from_host(s, &self.tables.uniforms)?,
+                operands: MetalBuffer::from_host(s, &self.tables.operands)?,
+            },
+            columns: MetalBuffer::from_host(s, &self.tables.columns)?,
+        })
+    }
+
+    /// The buffers that the traces lie in.
+    pub fn sources(&self) -> &Sources {
+        &self.tables.sources
+    }
+
+    /// Words of the folded arena.
+    pub fn fold_words(&self) -> u64 {
+        self.tables.fold_words
+    }
+
+    /// How the device runs its threads.
+    pub fn execution(&self) -> Execution {
+        self.profile.execution
     }
 
     /// The sums of trace `t`.

@@ -1,31 +1,33 @@
 //! The driver: the protocol of the reference prover's `prove_zerocheck_and_logup`, every message
 //! computed on the device up to a handful of field elements.
 
+use std::iter;
+
 use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{
-    poly_common::{eq_uni_poly, eval_eq_mle, eval_eq_sharp_uni, eval_eq_uni, UnivariatePoly},
+    poly_common::{eq_uni_poly, eval_eq_sharp_uni, eval_eq_uni, UnivariatePoly},
     proof::{column_openings_by_rot, BatchConstraintProof, GkrProof},
     prover::{poly::eq_sharp_uni_poly, sumcheck::sumcheck_round0_deg},
     FiatShamirTranscript,
 };
-use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
+use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 use rayon::prelude::*;
 
 use super::{
-    claims::{Factors, Interpolation, TraceSums},
+    claims::{Factors, TraceSums},
     evaluations::ProgramSums,
     input::ConstraintInput,
-    logup::prove_logup_gkr,
-    mle::MleRounds,
+    logup::{prove_logup_gkr, LogupPlan},
+    mle::{MlePlan, RoundInputs},
     next_openings::next_openings,
-    plan::Plan,
-    round0::round0_sums,
-    round_poly::{tail_value, RoundPoly},
+    plan::{Plan, Resident},
+    round0::Round0Plan,
     sums::EqTables,
     univariate::{add_scaled, domain_sum, lagrange_weights, multiply, sum_polys},
     weights::Weights,
 };
 use crate::{
+    beside::beside,
     config::MetalProverConfig,
     error::MetalProverError,
     prelude::{EF, F, SC},
@@ -48,27 +50,43 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
 ) -> Result<ConstraintOutput, MetalProverError> {
     let _stage = s.stage("prover.rap_constraints");
     let l_skip = input.l_skip;
-    let plan = Plan::new(s, config, input)?;
-    // The folded traces are not there yet: round 0 may use their memory.
-    let scratch_words = (config.constraint_scratch_bytes / 4).max(plan.fold_words);
-    let logup = prove_logup_gkr(s, config, transcript, &plan, scratch_words)?;
+    let profile = s.context().device_profile();
+    // What follows from shapes alone is planned while the device works and the host would wait.
+    let begin = || -> Result<_, MetalProverError> {
+        let plan = Plan::new(profile, config, input)?;
+        // The folded traces are not there yet: round 0 may use their memory.
+        let scratch_words = (config.constraint_scratch_bytes / 4).max(plan.fold_words());
+        let logup = LogupPlan::new(&plan, scratch_words)?;
+        Ok((plan, logup, scratch_words))
+    };
+    let (begun, pow_witness) = beside(begin, || {
+        let witness = transcript.grind(input.logup_pow_bits);
+        s.alive().map(|()| witness)
+    });
+    let (plan, logup, scratch_words) = begun?;
+    let (pow_witness, resident) = (pow_witness?, plan.upload(s)?);
+    let rounds = || (Round0Plan::new(&plan, scratch_words), MlePlan::new(&plan));
+    let ((round0, mle), logup) = beside(rounds, || {
+        prove_logup_gkr(s, config, transcript, pow_witness, &plan, &resident, logup)
+    });
+    let logup = logup?;
     let lambda = transcript.sample_ext();
     let weights = Weights::new(s, &plan, &logup, lambda)?;
-    let sizes = plan.traces.iter().map(|trace| trace.n_lift);
-    let eq = EqTables::new(s, sizes, &logup.xi[l_skip..])?;
+    let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
     let batch = Batch {
         plan: &plan,
+        resident: &resident,
         weights: &weights,
         eq: &eq,
         xi: &logup.xi,
     };
     let sums = {
         let _stage = s.stage("prover.rap_constraints.round0");
-        round0_sums(s, &plan, &eq, &weights, scratch_words)?
+        round0.sums(s, &plan, &resident, &eq, &weights.coefficients)?
     };
     let mut round0 = batch.univariate_round(transcript, &sums);
     let (sumcheck_round_polys, column_openings, r) =
-        batch.mle_rounds(s, transcript, &mut round0)?;
+        batch.mle_rounds(s, config, transcript, mle, &mut round0)?;
     observe_openings(transcript, input, &column_openings);
     let proof = BatchConstraintProof {
         numerator_term_per_air: round0.numerators,
@@ -92,6 +110,7 @@ type ColumnOpenings = Vec<Vec<Vec<EF>>>;
 /// The batch sumcheck of all traces.
 struct Batch<'a> {
     plan: &'a Plan<'a>,
+    resident: &'a Resident,
     weights: &'a Weights,
     eq: &'a EqTables,
     xi: &'a [EF],
@@ -139,7 +158,6 @@ impl Batch<'_> {
                 .map(|(program, sums)| sum_polys(l_skip, program, sums))
                 .collect()
         };
-        let polys: Vec<_> = round0.par_iter().enumerate().map(polys).collect();
         let fractions = |(t, of_trace): (usize, &Vec<[Vec<EF>; 2]>)| {
             let (norm, constant) = (self.weights.norms[t], self.weights.constants[t]);
             let (mut numerator, mut denominator) = (vec![], vec![constant]);
@@ -151,10 +169,18 @@ impl Batch<'_> {
             }
             [numerator, denominator]
         };
-        let fractions: Vec<[Vec<EF>; 2]> = polys.iter().enumerate().map(fractions).collect();
+        let of_trace = |(t, sums): (usize, &Vec<ProgramSums>)| {
+            let polys = polys((t, sums));
+            let fractions = fractions((t, &polys));
+            let sums = fractions.each_ref().map(|poly| domain_sum(&eq_sharp, poly));
+            (polys, fractions, sums)
+        };
+        let of_traces: Vec<_> = round0.par_iter().enumerate().map(of_trace).collect();
+        let (mut polys, mut fractions) = (Vec::new(), Vec::new());
         let (mut numerators, mut denominators) = (vec![], vec![]);
-        for of_trace in &fractions {
-            let [p, q] = of_trace.each_ref().map(|poly| domain_sum(&eq_sharp, poly));
+        for (of_trace, fraction, [p, q]) in of_traces {
+            polys.push(of_trace);
+            fractions.push(fraction);
             transcript.observe_ext(p);
             transcript.observe_ext(q);
             numerators.push(p);
@@ -191,7 +217,7 @@ impl Batch<'_> {
             mu_powers,
             r_0,
             sums: polys
-                .iter()
+                .par_iter()
                 .map(|polys| TraceSums::new(polys, r_0))
                 .collect(),
         }
@@ -199,77 +225,48 @@ impl Batch<'_> {
 
     /// The rounds over the hypercube: their polynomials, the openings of all columns, and the point of these.
     #[allow(clippy::type_complexity)]
-    fn mle_rounds<TS: FiatShamirTranscript<SC>>(
+    fn mle_rounds<TS: FiatShamirTranscript<SC> + 'static>(
         &self,
         s: &CommandStream,
+        config: &MetalProverConfig,
         transcript: &mut TS,
+        mle: MlePlan,
         round0: &mut UnivariateRound,
     ) -> Result<(Vec<Vec<EF>>, ColumnOpenings, Vec<EF>), MetalProverError> {
         let _stage = s.stage("prover.rap_constraints.mle_rounds");
         let Self {
             plan,
+            resident,
             weights,
             eq,
             xi,
         } = *self;
-        let (l_skip, degree) = (plan.input.l_skip, plan.input.max_constraint_degree);
+        let l_skip = plan.input.l_skip;
         let r_0 = round0.r_0;
-        let mut r = vec![r_0];
         let lagrange = lagrange_weights(l_skip, r_0);
-        let mut rounds = MleRounds::new(s, plan, eq, &weights.first, &lagrange)?;
+        let mut rounds = mle.begin(s, plan, resident, &lagrange)?;
         let omega = F::two_adic_generator(l_skip);
         let omegas: Vec<F> = omega.powers().take(1 << l_skip).collect();
-        let mut eq_r = eval_eq_uni(l_skip, xi[0], r_0);
-        let mut eq_sharp_r = eval_eq_sharp_uni(&omegas, &xi[..l_skip], r_0);
-        let num_traces = plan.traces.len();
-        let factors: Vec<Factors> = (0..num_traces)
-            .map(|t| round0.factors(t, weights))
-            .collect();
-        let interpolation = Interpolation::new(degree);
-        let mut tails = vec![EF::ZERO; num_traces];
-        let n_max = plan.traces.first().map_or(0, |trace| trace.n_lift);
-        let mut polys = Vec::with_capacity(n_max);
-        for round in 1..=n_max {
-            let values = rounds.evaluate(s, plan, eq, &weights.coefficients, round)?;
-            let xi_cur = xi[l_skip + round - 1];
-            let inverse = (EF::ONE - xi_cur).inverse();
-            let mut poly = RoundPoly::new(degree);
-            for (t, (sums, values)) in round0.sums.iter_mut().zip(&values).enumerate() {
-                let (n, programs) = (plan.traces[t].n_lift, plan.sums(t));
-                let (factors, constant) = (factors[t], weights.constants[t]);
-                if round <= n {
-                    sums.start_round(&interpolation, values, xi_cur, inverse);
-                    poly.add_head(programs, sums, factors, constant);
-                    continue;
-                }
-                tails[t] = match round == n + 1 {
-                    true => tail_value(programs, sums, factors, constant, [eq_r, eq_sharp_r]),
-                    false => tails[t] * r[round - 1],
-                };
-                poly.add_tail(tails[t]);
-            }
-            let batch_s = poly.finish(xi_cur, eq_r, eq_sharp_r);
-            let evals: Vec<EF> = (1..=degree + 1)
-                .map(|i| batch_s.eval_at_point(EF::from_usize(i)))
-                .collect();
-            for &eval in &evals {
-                transcript.observe_ext(eval);
-            }
-            polys.push(evals);
-            let r_round = transcript.sample_ext();
-            r.push(r_round);
-            rounds.fold(s, round, r_round)?;
-            let left = |t: usize| plan.traces[t].n_lift >= round;
-            for t in (0..num_traces).filter(|&t| left(t)) {
-                round0.sums[t].bind(r_round);
-            }
-            let factor: EF = eval_eq_mle(&[xi_cur], &[r_round]);
-            eq_r *= factor;
-            eq_sharp_r *= factor;
-        }
-        let next = next_openings(s, plan, &lagrange, &r)?;
+        let inputs = RoundInputs {
+            plan,
+            resident,
+            weights,
+            eq,
+            xi: &xi[l_skip..],
+            sums: std::mem::take(&mut round0.sums),
+            factors: (0..plan.traces.len())
+                .map(|t| round0.factors(t, weights))
+                .collect(),
+            eq_at_r_0: [
+                eval_eq_uni(l_skip, xi[0], r_0),
+                eval_eq_sharp_uni(&omegas, &xi[..l_skip], r_0),
+            ],
+        };
+        let messages = rounds.prove(s, config, transcript, inputs)?;
+        let r: Vec<EF> = iter::once(r_0).chain(messages.challenges).collect();
+        let next = next_openings(s, plan, resident, &lagrange, &r)?;
         let openings = rounds.openings(s, plan, &next)?;
-        Ok((polys, openings, r))
+        Ok((messages.polys, openings, r))
     }
 }
 

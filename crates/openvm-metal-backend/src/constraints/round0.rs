@@ -5,15 +5,14 @@ use itertools::iproduct;
 use openvm_metal_common::{CommandStream, MetalBuffer};
 
 use super::{
-    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan},
+    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnTables},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPass, EvalPlan},
+    interpreter::{EvalField, EvalPass, EvalTables},
     pass::PassBuilder,
-    plan::Plan,
+    plan::{Plan, Resident},
     sums::{EqTables, SumPlan},
     trace_plan::TracePlan,
-    weights::Weights,
 };
 use crate::{
     error::MetalProverError,
@@ -32,8 +31,6 @@ struct Slots {
 /// The passes over all traces while they are planned.
 struct Round0<'a> {
     plan: &'a Plan<'a>,
-    eq: &'a EqTables,
-    weights: &'a Weights,
     scratch_words: u64,
     passes: Vec<(ColumnPass, EvalPass)>,
     columns: ColumnPass,
@@ -47,78 +44,102 @@ struct Round0<'a> {
     num_slots: usize,
 }
 
-/// Evaluates all traces in passes of at most `scratch_words` of extended columns: extension, evaluation
-/// and sums of a pass are three dispatches (one more for every eight source buffers); one wait in all. The sums of each
-/// trace's programs, in their order.
-pub fn round0_sums(
-    s: &CommandStream,
-    plan: &Plan<'_>,
-    eq: &EqTables,
-    weights: &Weights,
-    scratch_words: u64,
-) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
-    let l_skip = plan.input.l_skip;
-    let mut round = Round0 {
-        plan,
-        eq,
-        weights,
-        scratch_words,
-        passes: Vec::new(),
-        columns: ColumnPass::default(),
-        evals: PassBuilder::default(),
-        tables: SectionTables::default(),
-        sums: SumPlan::default(),
-        used: 0,
-        arena_words: 0,
-        partial_words: 0,
-        num_slots: 0,
-    };
-    let mut slots = Vec::with_capacity(plan.traces.len());
-    for (t, trace) in plan.traces.iter().enumerate() {
-        let of_trace: Vec<Slots> = plan.sums(t).iter().map(|sum| round.slots(sum)).collect();
-        round.add_trace(t, trace, &of_trace);
-        slots.push(of_trace);
-    }
-    round.end_pass();
+/// All passes, planned from the shapes.
+pub struct Round0Plan {
+    /// For each trace and program.
+    slots: Vec<Vec<Slots>>,
+    num_slots: usize,
+    max_cosets: usize,
+    passes: usize,
+    columns: ColumnTables,
+    evals: EvalTables,
+    sums: SumPlan,
+    arena_words: u64,
+    partial_words: u64,
+}
 
-    let cosets = slots.iter().flatten().map(|slots| slots.cosets);
-    let max_cosets = cosets.max().unwrap_or(0);
-    let tables = MetalBuffer::from_host(s, &coset_tables(l_skip, max_cosets))?;
-    let (column_passes, eval_passes): (Vec<_>, Vec<_>) = round.passes.into_iter().unzip();
-    let num_passes = eval_passes.len();
-    let column_plan = ColumnPlan::new(s, column_passes)?;
-    let eval_plan = EvalPlan::new(s, eval_passes, EvalField::Base, &round.tables)?;
-    let mut sums = round.sums.upload(s)?;
-    let words = |words: u64| (words as usize).max(1);
-    let mut arena = MetalBuffer::uninit(s.context(), words(round.arena_words))?;
-    let mut partials = MetalBuffer::uninit(s.context(), words(round.partial_words))?;
-    for pass in 0..num_passes {
-        let extend = ColumnKernel::Extend(&tables);
-        column_plan.encode(s, plan, pass, extend, &mut arena)?;
-        let (coefficients, results) = (&weights.coefficients, &mut partials);
-        plan.interpreter
-            .evaluate(s, &eval_plan, pass, coefficients, &arena, results)?;
-        sums.encode(s, pass, &partials, eq)?;
-    }
-    let mut values = vec![EF::default(); round.num_slots];
-    sums.read(s, 0..num_passes, &mut values)?;
-    let sums_of = |slots: &Slots| -> ProgramSums {
-        let len = slots.cosets << l_skip;
-        let of = |accumulator: usize| {
-            let first = slots.first + accumulator * len;
-            values[first..first + len].to_vec()
+impl Round0Plan {
+    /// Passes of at most `scratch_words` of extended columns.
+    pub fn new(plan: &Plan<'_>, scratch_words: u64) -> Self {
+        let mut round = Round0 {
+            plan,
+            scratch_words,
+            passes: Vec::new(),
+            columns: ColumnPass::default(),
+            evals: PassBuilder::default(),
+            tables: SectionTables::default(),
+            sums: SumPlan::default(),
+            used: 0,
+            arena_words: 0,
+            partial_words: 0,
+            num_slots: 0,
         };
-        [
-            of(0),
-            if slots.accumulators > 1 {
-                of(1)
-            } else {
-                vec![]
-            },
-        ]
-    };
-    let of_trace = |slots: &Vec<Slots>| slots.iter().map(sums_of).collect();
-    Ok(slots.iter().map(of_trace).collect())
+        let mut slots = Vec::with_capacity(plan.traces.len());
+        for (t, trace) in plan.traces.iter().enumerate() {
+            let of_trace: Vec<Slots> = plan.sums(t).iter().map(|sum| round.slots(sum)).collect();
+            round.add_trace(t, trace, &of_trace);
+            slots.push(of_trace);
+        }
+        round.end_pass();
+        let cosets = slots.iter().flatten().map(|slots| slots.cosets);
+        let (columns, evals): (Vec<_>, Vec<_>) = round.passes.into_iter().unzip();
+        Self {
+            max_cosets: cosets.max().unwrap_or(0),
+            slots,
+            num_slots: round.num_slots,
+            passes: evals.len(),
+            columns: ColumnTables::new(columns),
+            evals: EvalTables::new(plan.execution(), evals, EvalField::Base, round.tables),
+            sums: round.sums,
+            arena_words: round.arena_words,
+            partial_words: round.partial_words,
+        }
+    }
+
+    /// Evaluates all traces: extension, evaluation and sums of a pass are three dispatches (one more for every eight source
+    /// buffers); one wait in all. The sums of each trace's programs, in their order.
+    pub fn sums(
+        self,
+        s: &CommandStream,
+        plan: &Plan<'_>,
+        resident: &Resident,
+        eq: &EqTables,
+        coefficients: &MetalBuffer<EF>,
+    ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
+        let l_skip = plan.input.l_skip;
+        let tables = MetalBuffer::from_host(s, &coset_tables(l_skip, self.max_cosets))?;
+        let (columns, evals) = (self.columns.upload(s)?, self.evals.upload(s)?);
+        let mut sums = self.sums.upload(s)?;
+        let words = |words: u64| (words as usize).max(1);
+        let mut arena = MetalBuffer::uninit(s.context(), words(self.arena_words))?;
+        let mut partials = MetalBuffer::uninit(s.context(), words(self.partial_words))?;
+        for pass in 0..self.passes {
+            let extend = ColumnKernel::Extend(&tables);
+            columns.encode(s, plan, resident, pass, extend, &mut arena)?;
+            let (interpreter, results) = (&resident.interpreter, &mut partials);
+            interpreter.evaluate(s, &evals, pass, coefficients, &arena, results)?;
+            sums.encode(s, pass, &partials, eq)?;
+        }
+        let mut values = vec![EF::default(); self.num_slots];
+        sums.read(s, 0..self.passes, &mut values)?;
+        let sums_of = |slots: &Slots| -> ProgramSums {
+            let len = slots.cosets << l_skip;
+            let of = |accumulator: usize| {
+                let first = slots.first + accumulator * len;
+                values[first..first + len].to_vec()
+            };
+            [
+                of(0),
+                if slots.accumulators > 1 {
+                    of(1)
+                } else {
+                    vec![]
+                },
+            ]
+        };
+        let of_trace = |slots: &Vec<Slots>| slots.iter().map(sums_of).collect();
+        Ok(self.slots.iter().map(of_trace).collect())
+    }
 }
 
 impl Round0<'_> {
@@ -194,7 +215,7 @@ impl Round0<'_> {
                 },
             );
         }
-        let weights = self.eq.level(trace.n_lift, 0) + first_point;
+        let weights = self.plan.eq.level(trace.n_lift, 0) + first_point;
         for (k, (sum, slots)) in self.plan.sums(t).iter().zip(slots).enumerate() {
             let cosets = slots.cosets;
             let evaluations = Evaluations {
@@ -202,7 +223,7 @@ impl Round0<'_> {
                     arena: self.used,
                     points,
                     column_stride: points,
-                    coefficients: self.weights.first[t].of(sum.kind),
+                    coefficients: trace.coefficients(sum.kind),
                     accumulators: sum.accumulators,
                     ..Default::default()
                 },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
 
 use crate::{
     jobs::JobTable,
@@ -22,49 +22,65 @@ fn most_at_once(sections: u32) -> u32 {
     (MAX_ELEMENTS / sections.max(1).next_power_of_two()).max(MIN_LENGTH)
 }
 
-/// The eq tables of all hypercube sizes: for each `n`, in natural order over all `n` coordinates, and
+/// Where the eq tables of all hypercube sizes lie: for each `n`, in natural order over all `n` coordinates, and
 /// for `j = 1..=n` in bit-reversed order over the coordinates from `j` on.
-pub struct EqTables {
-    tables: MetalBuffer<EF>,
+#[derive(Default)]
+pub struct EqLayout {
+    /// First entry of each size.
     first: BTreeMap<usize, u32>,
+    jobs: Vec<ConstraintEqJob>,
+    /// Entries of all tables.
+    len: u64,
 }
 
-impl EqTables {
-    /// `xi`: the coordinates after the skip variables. One dispatch.
-    pub fn new(
-        s: &CommandStream,
-        sizes: impl IntoIterator<Item = usize>,
-        xi: &[EF],
-    ) -> Result<Self, MetalError> {
-        const BLOCK: u32 = 256;
-        let mut first = BTreeMap::new();
-        let (mut jobs, mut len) = (Vec::new(), 0u64);
+/// The eq tables of a layout at a point.
+pub struct EqTables(MetalBuffer<EF>);
+
+impl EqLayout {
+    /// For hypercubes of so many variables.
+    pub fn new(sizes: impl IntoIterator<Item = usize>) -> Self {
+        let mut layout = Self::default();
         for n in sizes {
-            if first.contains_key(&n) {
+            if layout.first.contains_key(&n) {
                 continue;
             }
-            first.insert(n, len as u32);
+            layout.first.insert(n, layout.len as u32);
             for j in 0..=n {
                 // Level 0 in natural order.
                 let vars = if j == 0 { n } else { n - j };
-                let job = ConstraintEqJob {
-                    out: len,
+                layout.jobs.push(ConstraintEqJob {
+                    out: layout.len,
                     vars: vars as u32,
                     point: j as u32,
                     reversed: u32::from(j > 0),
                     ..Default::default()
-                };
-                jobs.push((job, (1u32 << vars).div_ceil(BLOCK)));
-                len += 1 << vars;
+                });
+                layout.len += 1 << vars;
             }
         }
-        let mut tables = MetalBuffer::uninit(s.context(), len as usize)?;
+        layout
+    }
+
+    /// First entry of the table of level `j` for size `n`.
+    pub fn level(&self, n: usize, j: usize) -> u32 {
+        let before: u32 = (0..j).map(|j| 1u32 << if j == 0 { n } else { n - j }).sum();
+        self.first[&n] + before
+    }
+}
+
+impl EqTables {
+    /// `xi`: the coordinates after the skip variables. One dispatch.
+    pub fn new(s: &CommandStream, layout: &EqLayout, xi: &[EF]) -> Result<Self, MetalError> {
+        const BLOCK: u32 = 256;
+        let mut tables = MetalBuffer::uninit(s.context(), layout.len as usize)?;
         let mut table = JobTable::default();
-        let dispatch = table.dispatch(jobs);
+        let jobs = layout.jobs.iter();
+        let dispatch = table.dispatch(jobs.map(|&job| (job, (1u32 << job.vars).div_ceil(BLOCK))));
         let table = table.upload(s)?;
         let (grid, (jobs, starts)) = (dispatch.grid(BLOCK), table.of(&dispatch));
         let xi = MetalBuffer::from_host(s, xi)?;
-        let vars = first.keys().max().copied().unwrap_or(0) as u64;
+        let vars = layout.first.keys().max().copied().unwrap_or(0) as u64;
+        let len = layout.len;
         // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
         // The tables of the jobs lie one after the other in `tables`, which has `len` entries; job j of size n reads
         // coordinates j to n of `xi`, and every size has that many.
@@ -81,18 +97,12 @@ impl EqTables {
                 vars,
             )?;
         }
-        Ok(Self { tables, first })
+        Ok(Self(tables))
     }
 
     /// All tables.
     pub fn tables(&self) -> &MetalBuffer<EF> {
-        &self.tables
-    }
-
-    /// First entry of the table of level `j` for size `n`.
-    pub fn level(&self, n: usize, j: usize) -> u32 {
-        let before: u32 = (0..j).map(|j| 1u32 << if j == 0 { n } else { n - j }).sum();
-        self.first[&n] + before
+        &self.0
     }
 }
 
@@ -182,11 +192,24 @@ impl Sums {
                 grid,
                 jobs,
                 partials,
-                &eq.tables,
+                eq.tables(),
                 self.sums.slice_mut(range),
                 elements,
             )
         }
+    }
+
+    /// The sums of a pass, in the order of their slots.
+    pub fn of(&self, pass: usize) -> MetalSlice<'_, EF> {
+        self.sums.slice(self.range(pass))
+    }
+
+    /// Where the sums of each of the `slots` slots of a pass begin, and where the last one ends, from the first of the pass on.
+    /// Slots from 0 were filled one after the other.
+    pub fn firsts(&self, pass: usize, slots: usize) -> Vec<u32> {
+        let of_pass = &self.slots[self.range(pass)];
+        let first = |slot| of_pass.partition_point(|&of| of < slot) as u32;
+        (0..=slots).map(first).collect()
     }
 
     /// Waits, and adds the sums of passes `passes` to the slots.

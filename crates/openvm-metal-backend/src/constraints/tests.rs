@@ -89,7 +89,6 @@ fn compare_on(
     let engine = Engine::new(params);
     let (pk, _) = engine.keygen(&airs);
     let ctx = ctx.into_sorted();
-    let (proof, mut transcript) = prove(s, config, &pk, &ctx);
     let d_pk = engine.device().transport_pk_to_device(&pk);
     let mut expected_transcript = default_duplex_sponge();
     let expected = prove_zerocheck_and_logup::<BabyBearPoseidon2Config, _>(
@@ -98,28 +97,29 @@ fn compare_on(
         &ctx,
     )
     .unwrap();
-    assert_eq!(
-        proof.1.numerator_term_per_air,
-        expected.1.numerator_term_per_air
-    );
-    assert_eq!(
-        proof.1.denominator_term_per_air,
-        expected.1.denominator_term_per_air
-    );
-    assert_eq!(
-        proof.1.univariate_round_coeffs,
-        expected.1.univariate_round_coeffs
-    );
-    assert_eq!(
-        proof.1.sumcheck_round_polys,
-        expected.1.sumcheck_round_polys
-    );
-    assert_eq!(proof.1.column_openings, expected.1.column_openings);
-    assert_eq!(proof.0, expected.0);
-    assert_eq!(proof.2, expected.2);
     use openvm_stark_backend::FiatShamirTranscript;
     let sample = |t: &mut DuplexSponge| FiatShamirTranscript::<SC>::sample(t);
-    assert_eq!(sample(&mut transcript), sample(&mut expected_transcript));
+    let next = sample(&mut expected_transcript);
+    for on_device in [false, true] {
+        let config = MetalProverConfig {
+            transcript_on_device: Some(on_device),
+            ..config.clone()
+        };
+        let (proof, mut transcript) = prove(s, &config, &pk, &ctx);
+        let found = &proof.1;
+        let expected_sums = &expected.1.numerator_term_per_air;
+        assert_eq!(&found.numerator_term_per_air, expected_sums);
+        let expected_sums = &expected.1.denominator_term_per_air;
+        assert_eq!(&found.denominator_term_per_air, expected_sums);
+        let expected_coeffs = &expected.1.univariate_round_coeffs;
+        assert_eq!(&found.univariate_round_coeffs, expected_coeffs);
+        let expected_polys = &expected.1.sumcheck_round_polys;
+        assert_eq!(&found.sumcheck_round_polys, expected_polys, "{on_device}");
+        assert_eq!(found.column_openings, expected.1.column_openings);
+        assert_eq!(proof.0, expected.0);
+        assert_eq!(proof.2, expected.2);
+        assert_eq!(sample(&mut transcript), next);
+    }
 }
 
 /// Our proof of the phase for traces on the host.

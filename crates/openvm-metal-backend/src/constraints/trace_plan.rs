@@ -11,7 +11,7 @@ use crate::{
     config::ConstraintKernels,
     params::{ConstraintColumn, ConstraintInstruction},
     prelude::F,
-    programs::AirPrograms,
+    programs::{AirPrograms, SumKind},
 };
 
 /// Variables that round 0 extends to the same number of cosets.
@@ -41,6 +41,8 @@ pub struct TracePlan {
     pub folded_columns: u32,
     /// Word of column 0 of the folded arena.
     pub fold_base: u64,
+    /// First entry of the coefficients of its LogUp programs; those of zerocheck are the powers of lambda, from 0 on.
+    pub logup_coefficients: u32,
     /// Kernels of each sum, if they are ready.
     pub(super) rules: Vec<Option<ReadyRules>>,
 }
@@ -62,6 +64,16 @@ pub(super) struct Tables {
     pub operands: Vec<u32>,
     /// Words of the folded arena.
     pub fold_words: u64,
+}
+
+impl TracePlan {
+    /// First entry of the coefficients of a program of this kind.
+    pub fn coefficients(&self, kind: SumKind) -> u32 {
+        match kind {
+            SumKind::Zerocheck => 0,
+            SumKind::Logup => self.logup_coefficients,
+        }
+    }
 }
 
 impl Tables {
@@ -111,6 +123,7 @@ impl Tables {
             n_lift,
             code,
             uniforms,
+            logup_coefficients: 0,
             logup_sets,
             zerocheck_sets,
             next_set,

@@ -8,37 +8,19 @@ use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
 use crate::{
     error::MetalProverError,
     prelude::{EF, F},
-    programs::{LogupTerm, SumKind},
+    programs::LogupTerm,
     tensor::{eq_bits, expand},
 };
 
 /// Variables of the table of eq weights that neighbouring interactions share.
 const LOG_NEIGHBOURS: usize = 8;
-
-/// Where the coefficients of a trace's programs are in the coefficient table.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FirstCoefficient {
-    /// `lambda^k`.
-    pub zerocheck: u32,
-    pub logup: u32,
-}
-
-impl FirstCoefficient {
-    /// Of a program of this kind.
-    pub fn of(self, kind: SumKind) -> u32 {
-        match kind {
-            SumKind::Zerocheck => self.zerocheck,
-            SumKind::Logup => self.logup,
-        }
-    }
-}
+/// Interactions or coefficients of a thread at least: a trace may have thousands where all others have a few.
+const TOGETHER: usize = 256;
 
 /// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
 pub struct Weights {
-    /// Powers of lambda, then the coefficients of the LogUp programs of each trace.
+    /// Powers of lambda, then the coefficients of the LogUp programs of each trace, where the plan of each trace says.
     pub coefficients: MetalBuffer<EF>,
-    /// For each trace.
-    pub first: Vec<FirstCoefficient>,
     /// For each trace the sum of the denominators' constant terms, which programs leave out.
     pub constants: Vec<EF>,
     /// For each trace what lifting multiplies its counts by.
@@ -56,8 +38,7 @@ impl Weights {
         let l_skip = plan.input.l_skip;
         let programs = |t: usize| plan.input.traces[t].air_data.programs();
         let num_traces = plan.traces.len();
-        let most = (0..num_traces).map(|t| programs(t).constraints).max();
-        let mut table: Vec<EF> = lambda.powers().take(most.unwrap_or(0)).collect();
+        let mut table: Vec<EF> = lambda.powers().take(plan.lambda_powers).collect();
         // The coefficients of a trace, and the sum of its denominators' constant terms.
         let of_trace = |t: usize| -> (Vec<EF>, EF) {
             let (trace, programs) = (&plan.traces[t], programs(t));
@@ -65,28 +46,26 @@ impl Weights {
             let weight = |term: &LogupTerm| {
                 eq_3b[term.interaction as usize] * logup.beta_powers[term.power as usize]
             };
-            let coefficients = programs.logup_coefficients.iter();
+            let coefficients = programs.logup_coefficients.par_iter();
+            let coefficients = coefficients.with_min_len(TOGETHER);
             let coefficients = coefficients.map(|terms| terms.iter().map(weight).sum());
-            let interactions = programs.interactions.iter().zip(&eq_3b);
+            let interactions = programs.interactions.par_iter().zip(&eq_3b);
             let constant = |(&(bus, len), &eq): (&(u32, u32), &EF)| {
                 eq * logup.beta_powers[len as usize] * F::from_u32(bus + 1)
             };
-            (coefficients.collect(), interactions.map(constant).sum())
+            let constant = interactions.with_min_len(TOGETHER).map(constant).sum();
+            (coefficients.collect(), constant)
         };
         let traces: Vec<_> = (0..num_traces).into_par_iter().map(of_trace).collect();
-        let (mut first, mut constants, mut norms) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut constants, mut norms) = (Vec::new(), Vec::new());
         for (trace, (mut coefficients, constant)) in plan.traces.iter().zip(traces) {
-            first.push(FirstCoefficient {
-                zerocheck: 0,
-                logup: table.len() as u32,
-            });
+            debug_assert_eq!(table.len() as u32, trace.logup_coefficients);
             table.append(&mut coefficients);
             constants.push(constant);
             norms.push(norm_factor(l_skip, trace.log_height));
         }
         Ok(Self {
             coefficients: MetalBuffer::from_host(s, &table)?,
-            first,
             constants,
             norms,
         })
@@ -110,15 +89,22 @@ impl LogupGkr {
                 .map(|(k, weight)| weight[(place >> k) & 1])
                 .product()
         };
-        let mut known = (0, weight_of(0));
-        let weight = |i: usize| {
-            let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
-            let place = row / low.len();
-            if place != known.0 {
-                known = (place, weight_of(place));
-            }
-            known.1 * low[row % low.len()]
+        let weights_from = |first: usize| -> Vec<EF> {
+            let end = interactions.min(first + TOGETHER);
+            let mut known = (0, weight_of(0));
+            let weight = |i: usize| {
+                let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
+                let place = row / low.len();
+                if place != known.0 {
+                    known = (place, weight_of(place));
+                }
+                known.1 * low[row % low.len()]
+            };
+            (first..end).map(weight).collect()
         };
-        (0..interactions).map(weight).collect()
+        let firsts = (0..interactions.div_ceil(TOGETHER)).into_par_iter();
+        firsts
+            .flat_map_iter(|k| weights_from(k * TOGETHER))
+            .collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Opened leaves and Merkle paths: gathered on the device, read with one wait for any number of trees and queries.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
+use rayon::prelude::*;
 
 use super::merkle::{MerkleCell, MerkleTreeMetal};
 use crate::{
@@ -9,6 +10,9 @@ use crate::{
     params::MerkleOpenParams,
     prelude::{Digest, F},
 };
+
+/// Cells from which on opened rows are put together by several threads.
+const MANY_CELLS: usize = 1 << 16;
 
 /// Opened leaves of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -198,12 +202,16 @@ impl<T: MerkleCell> Gathered<T> {
             }
             row
         };
-        let rows = (0..self.queries)
-            .map(|query| {
-                let first = query * self.rows_per_query;
-                (first..first + self.rows_per_query).map(row).collect()
-            })
-            .collect();
+        let of_query = |query: usize| -> Vec<Vec<T>> {
+            let first = query * self.rows_per_query;
+            (first..first + self.rows_per_query).map(row).collect()
+        };
+        let queries = 0..self.queries;
+        // Each row is new memory, which the system brings page by page: 8 to 16 MB for a circuit of some thousand columns.
+        let rows = match self.queries * self.rows_per_query * row_width < MANY_CELLS {
+            true => queries.map(of_query).collect(),
+            false => queries.into_par_iter().map(of_query).collect(),
+        };
         let siblings = match self.depth {
             0 => vec![vec![]; self.queries],
             depth => siblings.chunks_exact(depth).map(<[_]>::to_vec).collect(),

@@ -3,7 +3,7 @@
 
 use openvm_metal_common::DeviceElem;
 
-use crate::prelude::EF;
+use crate::prelude::{EF, F};
 
 /// One encoded instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -151,11 +151,34 @@ pub struct ConstraintFoldJob {
 
 /// Of the fold.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
+#[repr(C)]
 pub struct ConstraintFoldParams {
-    pub r: EF,
+    pub r: u32,
     pub block: u32,
-    pub unused: [u32; 3],
+}
+
+/// What a round over the hypercube knows of a claim.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct ConstraintClaim {
+    pub factor: EF,
+    pub degree: u32,
+    pub variables: u32,
+    pub logup: u32,
+    pub unused: u32,
+}
+
+/// Of the end of a round.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct ConstraintFinishParams {
+    pub xi: EF,
+    pub inverse: EF,
+    pub inverse_factorials: [F; 8],
+    pub claims: u32,
+    pub round: u32,
+    pub degree: u32,
+    pub at: u32,
 }
 
 /// A column that is folded to one element: its opening.
@@ -182,5 +205,6 @@ plain_data!(
     ConstraintSumJob,
     ConstraintEqJob,
     ConstraintFoldJob,
+    ConstraintClaim,
     ConstraintOpening
 );

@@ -16,8 +16,8 @@ use super::{
     compare, Check, CheckEnv, CheckFailure,
 };
 use crate::{
-    device::MetalDevice, engine::BabyBearPoseidon2MetalEngine, prelude::SC,
-    transcript::DuplexSpongeMetal,
+    config::MetalProverConfig, device::MetalDevice, engine::BabyBearPoseidon2MetalEngine,
+    prelude::SC, transcript::DuplexSpongeMetal,
 };
 
 pub(super) const CHECKS: &[Check] = &[Check {
@@ -44,12 +44,14 @@ const fn shape(l_skip: usize, n_stack: usize, log_height: usize, products: usize
     }
 }
 
-const SHAPES: [Shape; 5] = [
+const SHAPES: [Shape; 6] = [
     shape(2, 8, 5, 15),
     shape(2, 8, 7, 0),
     shape(2, 8, 1, 1),
     shape(4, 8, 9, 25),
     shape(4, 10, 12, 3),
+    // Sums of a round over more points than a threadgroup adds up.
+    shape(4, 12, 16, 1),
 ];
 
 /// Little security, so that the reference is quick; grinding on the device for the queries.
@@ -77,7 +79,7 @@ pub(super) fn params(l_skip: usize, n_stack: usize) -> SystemParams {
     }
 }
 
-/// Two AIRs that exchange a table, and a shorter one with preprocessed and cached columns. Conformance
+/// Two AIRs that exchange a table, and a shorter one with preprocessed and cached columns; challenges sampled by the host and by the device. Conformance
 /// mode proves the two smallest shapes only.
 fn proof_bytes(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     let count = if env.conformance() { 2 } else { SHAPES.len() };
@@ -120,12 +122,24 @@ fn check(env: &mut CheckEnv, shape: &Shape) -> Result<(), CheckFailure> {
     let inputs = reference.device().transport_proving_ctx_to_device(&context);
     let expected = reference.prove(&device_pk, inputs).map_err(|_| oracle())?;
 
-    let device = MetalDevice::on_context(config, env.s.context().clone());
-    let engine = BabyBearPoseidon2MetalEngine::from_device(device);
-    let device_pk = engine.device().transport_pk_to_device(&pk);
-    let inputs = engine.device().transport_proving_ctx_to_device(&context);
-    let proof = engine.prove(&device_pk, inputs)?;
     let encode = |proof: &Proof<SC>| proof.encode_to_vec().unwrap_or_default();
-    compare(what, &encode(&proof), &encode(&expected))?;
-    engine.verify(&vk, &proof).map_err(|_| oracle())
+    for on_device in [false, true] {
+        let device = MetalDevice::on_context(config.clone(), env.s.context().clone());
+        let prover_config = MetalProverConfig {
+            transcript_on_device: Some(on_device),
+            ..MetalProverConfig::default()
+        };
+        let engine =
+            BabyBearPoseidon2MetalEngine::from_device(device).with_prover_config(prover_config);
+        let device_pk = engine.device().transport_pk_to_device(&pk);
+        let inputs = engine.device().transport_proving_ctx_to_device(&context);
+        let proof = engine.prove(&device_pk, inputs)?;
+        let what = || {
+            let place = if on_device { "device" } else { "host" };
+            format!("{}, transcript on the {place}", what())
+        };
+        compare(what, &encode(&proof), &encode(&expected))?;
+        engine.verify(&vk, &proof).map_err(|_| oracle())?;
+    }
+    Ok(())
 }

@@ -1,24 +1,32 @@
 //! The folded traces and the rounds over the hypercube: fold, evaluation and sums of all AIRs are one
-//! dispatch each, and a round waits once.
+//! dispatch each. Challenges come from the host's transcript, with a wait for each round, or from the device's, with one for all.
+
+mod device_transcript;
+mod host_transcript;
+mod inputs;
 
 use std::{iter, ops::Range};
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
+use openvm_stark_backend::FiatShamirTranscript;
+
+pub use self::inputs::RoundInputs;
+use self::{device_transcript::MOST_DEGREE, inputs::RoundMessages};
 use super::{
     column_layout::Opening,
-    columns::{ColumnKernel, ColumnPass, ColumnPlan},
+    columns::{ColumnKernel, ColumnPass, ColumnTables},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPlan},
+    interpreter::{EvalField, EvalPlan, EvalTables},
     next_openings::NextOpenings,
     pass::PassBuilder,
-    plan::Plan,
-    sums::{EqTables, SumPlan, Sums},
+    plan::{Plan, Resident},
+    sums::{SumPlan, Sums},
     trace_plan::TracePlan,
-    weights::FirstCoefficient,
 };
 use crate::{
+    config::MetalProverConfig,
     error::MetalProverError,
     jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
@@ -26,7 +34,8 @@ use crate::{
         ConstraintColumnJob, ConstraintEvalJob, ConstraintFoldJob, ConstraintFoldParams,
         ConstraintOpening,
     },
-    prelude::{EF, F},
+    prelude::{EF, F, SC},
+    transcript::sponge_for_device,
 };
 
 /// Threads of a threadgroup.
@@ -80,8 +89,6 @@ fn plan_fold(plan: &Plan<'_>, round: usize, table: &mut JobTable<ConstraintFoldJ
 /// The evaluations of one round while they are planned.
 struct RoundPlan<'a> {
     plan: &'a Plan<'a>,
-    eq: &'a EqTables,
-    first: &'a [FirstCoefficient],
     round: usize,
     sections: usize,
     evals: PassBuilder,
@@ -95,7 +102,7 @@ impl RoundPlan<'_> {
         if n < round {
             return Vec::new();
         }
-        let weights = self.eq.level(n, round);
+        let weights = self.plan.eq.level(n, round);
         let points = 1u32 << (n - round);
         let mut slots = Vec::new();
         for (k, sum) in self.plan.sums(t).iter().enumerate() {
@@ -104,7 +111,7 @@ impl RoundPlan<'_> {
                     arena: trace.fold_base,
                     points,
                     column_stride: 1 << n,
-                    coefficients: self.first[t].of(sum.kind),
+                    coefficients: trace.coefficients(sum.kind),
                     accumulators: sum.accumulators,
                     step: 1,
                     half_rows: points,
@@ -133,18 +140,21 @@ impl RoundPlan<'_> {
     }
 }
 
-impl MleRounds {
-    /// Folds the traces by the first challenge (`lagrange`: L_z(r_0) for z on the skip domain) and
-    /// prepares all rounds.
-    pub fn new(
-        s: &CommandStream,
-        plan: &Plan<'_>,
-        eq: &EqTables,
-        first: &[FirstCoefficient],
-        lagrange: &[EF],
-    ) -> Result<Self, MetalProverError> {
-        let mut arena = MetalBuffer::uninit(s.context(), plan.fold_words as usize)?;
-        let mut pass = ColumnPass::default();
+/// The fold by the first challenge and all rounds, planned from the shapes.
+pub struct MlePlan {
+    columns: ColumnTables,
+    evals: EvalTables,
+    sums: SumPlan,
+    slots: Vec<Vec<Vec<Slots>>>,
+    folds: Vec<Fold>,
+    fold_jobs: JobTable<ConstraintFoldJob>,
+    partial_words: u64,
+}
+
+impl MlePlan {
+    /// Plans all rounds.
+    pub fn new(plan: &Plan<'_>) -> Self {
+        let mut columns = ColumnPass::default();
         for trace in &plan.traces {
             let job = ConstraintColumnJob {
                 dst: trace.fold_base,
@@ -153,12 +163,8 @@ impl MleRounds {
                 column_stride: 1 << trace.n_lift,
                 ..Default::default()
             };
-            pass.push(&trace.fold_set, job);
+            columns.push(&trace.fold_set, job);
         }
-        let lagrange = MetalBuffer::from_host(s, lagrange)?;
-        let fold = ColumnKernel::Fold(&lagrange);
-        ColumnPlan::new(s, vec![pass])?.encode(s, plan, 0, fold, &mut arena)?;
-
         let degree = plan.input.max_constraint_degree;
         let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
@@ -170,8 +176,6 @@ impl MleRounds {
             let most_points = left.map(points_of).max().unwrap_or(1);
             let mut of_round = RoundPlan {
                 plan,
-                eq,
-                first,
                 round,
                 sections: plan.sections(most_points),
                 evals: PassBuilder::default(),
@@ -185,35 +189,91 @@ impl MleRounds {
             partial_words = partial_words.max(of_round.evals.partials);
             passes.push(of_round.evals.evals);
         }
-        Ok(Self {
-            arena,
-            partials: MetalBuffer::uninit(s.context(), (partial_words as usize).max(1))?,
-            evals: EvalPlan::new(s, passes, EvalField::Extension, &SectionTables::default())?,
-            sums: sums.upload(s)?,
+        let no_rules = SectionTables::default();
+        Self {
+            columns: ColumnTables::new(vec![columns]),
+            evals: EvalTables::new(plan.execution(), passes, EvalField::Extension, no_rules),
+            sums,
             slots,
             folds,
-            fold_jobs: fold_jobs.upload(s)?,
-        })
+            fold_jobs,
+            partial_words,
+        }
     }
 
-    /// Evaluates round `round` (from 1): two dispatches and a wait. For each trace the values of its sums; none if its variables
-    /// are exhausted.
-    pub fn evaluate(
-        &mut self,
+    /// Folds the traces by the first challenge (`lagrange`: L_z(r_0) for z on the skip domain) and uploads the jobs of all rounds.
+    pub fn begin(
+        self,
         s: &CommandStream,
         plan: &Plan<'_>,
-        eq: &EqTables,
-        coefficients: &MetalBuffer<EF>,
+        resident: &Resident,
+        lagrange: &[EF],
+    ) -> Result<MleRounds, MetalProverError> {
+        let mut arena = MetalBuffer::uninit(s.context(), plan.fold_words() as usize)?;
+        let lagrange = MetalBuffer::from_host(s, lagrange)?;
+        let fold = ColumnKernel::Fold(&lagrange);
+        let columns = self.columns.upload(s)?;
+        columns.encode(s, plan, resident, 0, fold, &mut arena)?;
+        let partial_words = (self.partial_words as usize).max(1);
+        Ok(MleRounds {
+            arena,
+            partials: MetalBuffer::uninit(s.context(), partial_words)?,
+            evals: self.evals.upload(s)?,
+            sums: self.sums.upload(s)?,
+            slots: self.slots,
+            folds: self.folds,
+            fold_jobs: self.fold_jobs.upload(s)?,
+        })
+    }
+}
+
+impl MleRounds {
+    /// All rounds, on the device's transcript if it can.
+    pub fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+        &mut self,
+        s: &CommandStream,
+        config: &MetalProverConfig,
+        transcript: &mut TS,
+        inputs: RoundInputs<'_>,
+    ) -> Result<RoundMessages, MetalProverError> {
+        match sponge_for_device(s, config, transcript) {
+            Some(sponge) if inputs.degree() <= MOST_DEGREE => {
+                self.prove_on_device(s, transcript, sponge, &inputs)
+            }
+            _ => self.prove_on_host(s, transcript, inputs),
+        }
+    }
+
+    /// Encodes the evaluations of round `round` (from 1): two dispatches.
+    fn evaluate(
+        &mut self,
+        s: &CommandStream,
+        inputs: &RoundInputs<'_>,
+        round: usize,
+    ) -> Result<(), MetalProverError> {
+        let pass = round - 1;
+        let (arena, partials) = (&self.arena, &mut self.partials);
+        let coefficients = &inputs.weights.coefficients;
+        let interpreter = &inputs.resident.interpreter;
+        interpreter.evaluate(s, &self.evals, pass, coefficients, arena, partials)?;
+        self.sums.encode(s, pass, &self.partials, inputs.eq)?;
+        Ok(())
+    }
+
+    /// Sums of round `round`.
+    fn num_slots(&self, round: usize) -> usize {
+        let used = self.slots[round - 1].iter().flatten().flatten();
+        used.map(|range| range.end).max().unwrap_or(0)
+    }
+
+    /// Reads what `evaluate` left: a wait. For each trace the values of its sums; none if its variables are exhausted.
+    fn read(
+        &self,
+        s: &CommandStream,
         round: usize,
     ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
         let pass = round - 1;
-        let (arena, partials) = (&self.arena, &mut self.partials);
-        plan.interpreter
-            .evaluate(s, &self.evals, pass, coefficients, arena, partials)?;
-        self.sums.encode(s, pass, &self.partials, eq)?;
-        let used = self.slots[pass].iter().flatten().flatten();
-        let num_slots = used.map(|range| range.end).max().unwrap_or(0);
-        let mut values = vec![EF::default(); num_slots];
+        let mut values = vec![EF::default(); self.num_slots(round)];
         self.sums.read(s, pass..pass + 1, &mut values)?;
         let take = |range: &Range<usize>| values[range.clone()].to_vec();
         let of_trace = |slots: &Vec<Slots>| -> Vec<ProgramSums> {
@@ -223,20 +283,34 @@ impl MleRounds {
         Ok(self.slots[pass].iter().map(of_trace).collect())
     }
 
-    /// Folds by the challenge of round `round`: one dispatch, no wait.
-    pub fn fold(&mut self, s: &CommandStream, round: usize, r: EF) -> Result<(), MetalProverError> {
+    /// Folds by the challenge of round `round`, element `at` of `challenges`: one dispatch, no wait.
+    fn fold(
+        &mut self,
+        s: &CommandStream,
+        round: usize,
+        challenges: MetalSlice<'_, EF>,
+        at: usize,
+    ) -> Result<(), MetalProverError> {
         let Fold { jobs, rows } = &self.folds[round - 1];
         let grid = jobs.grid(BLOCK);
         let params = ConstraintFoldParams {
-            r,
+            r: at as u32,
             block: BLOCK,
-            unused: [0; 3],
         };
         let (jobs, starts) = self.fold_jobs.of(jobs);
         // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
         // The jobs' columns are the `folded_columns` from `fold_base` on, for which `fold_words` made room in the arena.
         unsafe {
-            kernels::constraint_fold_mle(s, grid, jobs, starts, &mut self.arena, &params, *rows)?;
+            kernels::constraint_fold_mle(
+                s,
+                grid,
+                jobs,
+                starts,
+                challenges,
+                &mut self.arena,
+                &params,
+                *rows,
+            )?;
         }
         Ok(())
     }

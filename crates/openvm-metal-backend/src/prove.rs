@@ -221,13 +221,13 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
         .collect();
     let whir = prove_whir(
         s,
+        device.prover_config(),
         transcript,
         params.l_skip,
         params.log_blowup,
         &params.whir,
         &commits,
         &u_cube,
-        host_log_rows,
     )?;
     Ok((stacking, whir))
 }

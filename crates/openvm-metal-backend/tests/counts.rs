@@ -139,8 +139,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2       4    2       4    2
-WHIR                          26   12      27   12      28   12
-proof                         52   20      64   19      67   19
+WHIR                          25   12      40    7      41    7
+proof                         51   20      77   14      80   14
 ",
     );
 }
@@ -160,8 +160,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       25    8      33    2      33    2
 constraints, all              30   10      38    4      38    4
 stacked reduction              8    3       8    3       8    3
-WHIR                          30   13      30   13      32   13
-proof                         91   27     108   21      99   21
+WHIR                          29   13      42    8      44    8
+proof                         90   27     120   16     111   16
 ",
     );
 }
@@ -181,8 +181,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2       4    2       4    2
-WHIR                          38   12      48   12      49   12
-proof                         64   20      85   19      88   19
+WHIR                          37   12      61    7      62    7
+proof                         63   20      98   14     101   14
 ",
     );
 }
@@ -201,8 +201,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      21    2      21    2
 constraints, all              56   28      72    5      72    5
 stacked reduction             10    3      10    3      10    3
-WHIR                          38   11      42   11      42   11
-proof                        111   43     145   20     145   20
+WHIR                          37   11      75    5      75    5
+proof                        110   43     178   14     178   14
 ",
     );
 }
@@ -274,8 +274,8 @@ constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      86    2      86    2
 constraints, all             181   15     194    5     194    5
 stacked reduction              8    4       8    4       8    4
-WHIR                          27   10      31   10      31   10
-proof                        240   30     274   20     274   20
+WHIR                          26   10      57    5      57    5
+proof                        239   30     300   15     300   15
 ",
     );
 }
@@ -294,8 +294,8 @@ constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     133    2     133    2
 constraints, all             272   15     285    5     285    5
 stacked reduction             56    4      56    4      56    4
-WHIR                         594   10     598   10     598   10
-proof                        946   30     980   20     980   20
+WHIR                         593   10     624    5     624    5
+proof                        945   30    1006   15    1006   15
 ",
     );
 }

@@ -1,5 +1,6 @@
 #include "../hash/poseidon2.h"
 #include "../field/lane_ops.h"
+#include "../transcript/state.h"
 
 /// Rust twin: src/params/grind.rs.
 struct GrindParams {
@@ -23,11 +24,28 @@ inline void grind_offer(device atomic_uint* best, uint_l index, uint_l hit) {
 #endif
 }
 
+/// Rust twin: src/params/grind.rs.
+struct GrindSpongeParams {
+    uint mask;     // 2^bits - 1
+    uint slot;     // where the witness goes
+    uint threads;  // candidates
+};
+
+/// Tests a candidate, the element at `position` of the sponge's cells: one permutation serves every absorb position. `observe` permutes
+/// when the rate is full, `sample` when it is not, and both squeeze cell 7.
+inline uint_l grind_sample(thread const Fp* cells, uint position, FpL witness) {
+    FpL s[16];
+    MSL_UNROLL for (uint k = 0; k < 16u; k++) s[k] = fp_lanes(cells[k]);
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) {
+        if (k == position) s[k] = witness;
+    }
+    poseidon2_permute(s);
+    return fp_to_u32(s[7]);
+}
+
 /// Tests the proof-of-work witnesses start + [0, threads): absorb the witness, permute once, squeeze;
 /// the low `bits` bits of the sample must be zero. best = smallest index of a hit, which the host has
-/// set to 2^32 - 1. One permutation serves every absorb position: `observe` permutes when the rate is
-/// full, `sample` when it is not, and both squeeze state[7]. Threads beyond a hit already found do
-/// nothing.
+/// set to 2^32 - 1. Threads beyond a hit already found do nothing.
 /// Cost: 1 permutation, 0 bytes per thread.
 /// Lengths: best 1.
 kernel void grind_slice(device atomic_uint* best [[buffer(0)]],
@@ -37,13 +55,27 @@ kernel void grind_slice(device atomic_uint* best [[buffer(0)]],
     index_l i = index_l(gid);
     if (lane_base(i) < ulong(atomic_load_explicit(best, memory_order_relaxed))) {
         uint_l index = to_vec(i);
-        FpL witness = fp_from_u32(index + p.start);
-        FpL s[16];
-        MSL_UNROLL for (uint k = 0; k < 16u; k++) s[k] = fp_lanes(p.state[k]);
-        MSL_UNROLL for (uint k = 0; k < 8u; k++) {
-            if (k == p.position) s[k] = witness;
-        }
-        poseidon2_permute(s);
-        grind_offer(best, index, fp_to_u32(s[7]) & p.mask);
+        Fp cells[16];
+        MSL_UNROLL for (uint k = 0; k < 16u; k++) cells[k] = p.state[k];
+        uint_l sample = grind_sample(cells, p.position, fp_from_u32(index + p.start));
+        grind_offer(best, index, sample & p.mask);
+    }
+}
+
+/// As `grind_slice` with the witnesses [0, p.threads) for the sponge in device memory: best[p.slot] is the smallest one.
+/// Cost: 1 permutation, 80 bytes per thread.
+/// Lengths: state 1, best p.slot + 1.
+kernel void grind_sponge(device const TranscriptState* state [[buffer(0)]],
+                         device atomic_uint* best [[buffer(1)]],
+                         constant GrindSpongeParams& p [[buffer(2)]],
+                         gid_l gid [[thread_position_in_grid]]) {
+    if (gid >= p.threads) return;
+    index_l i = index_l(gid);
+    if (lane_base(i) < ulong(atomic_load_explicit(best + p.slot, memory_order_relaxed))) {
+        uint_l index = to_vec(i);
+        Fp cells[16];
+        MSL_UNROLL for (uint k = 0; k < 16u; k++) cells[k] = state[0].cells[k];
+        uint_l sample = grind_sample(cells, state[0].absorb_idx, fp_from_u32(index));
+        grind_offer(best + p.slot, index, sample & p.mask);
     }
 }

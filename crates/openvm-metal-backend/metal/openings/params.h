@@ -77,12 +77,32 @@ struct WhirBatchParams {
 };
 
 struct WhirRoundParams {
-    FpExt c_fold;   // c' = c_0 + c_fold c_1
-    FpExt w_fold0;  // w' = w_fold0 w_0 + w_fold1 w_1
-    FpExt w_fold1;
     uint pairs;
-    uint block;     // pairs of one threadgroup
-    uint pad[2];
+    uint block;  // pairs of one threadgroup
+    uint r;      // index of the challenge to fold by
+    uint pad;
+};
+
+struct WhirExchangeParams {
+    uint groups;   // threadgroups that left sums
+    uint sums;     // of each: 1 or 2
+    uint samples;  // 0 or 1
+    uint at;       // where the log goes on
+};
+
+struct WhirChallengeParams {
+    uint slot;  // of the witness
+    uint at;    // where the log goes on
+};
+
+struct WhirEvaluateParams {
+    uint block;  // coefficients of one threadgroup
+    uint z;      // index of the point
+};
+
+struct WhirFoldParams {
+    uint len;  // of the folded tables
+    uint r;    // index of the challenge
 };
 
 struct WhirWeightParams {

@@ -41,23 +41,25 @@ kernel void whir_round_sums(
     }
 }
 
-/// Folds both tables by the last challenge and sums for the next round, as `whir_round_sums`.
+/// Folds both tables by the last challenge, log[p.r], and sums for the next round, as `whir_round_sums`.
 /// Cost: 8 * p.block ext products, 192 * p.block + 32 bytes per threadgroup.
-/// Lengths: c, w 4 * groups * p.block, c_out, w_out 2 * groups * p.block, partial 2 * groups.
+/// Lengths: log p.r + 1, c, w 4 * groups * p.block, c_out, w_out 2 * groups * p.block, partial 2 * groups.
 /// Requires: threads_per_group <= 256.
 kernel void whir_fold_sums(
     device const FpExt* c [[buffer(0)]],
     device const FpExt* w [[buffer(1)]],
-    device FpExt* c_out [[buffer(2)]],
-    device FpExt* w_out [[buffer(3)]],
-    device FpExt* partial [[buffer(4)]],
-    constant WhirRoundParams& p [[buffer(5)]],
+    device const FpExt* log [[buffer(2)]],
+    device FpExt* c_out [[buffer(3)]],
+    device FpExt* w_out [[buffer(4)]],
+    device FpExt* partial [[buffer(5)]],
+    constant WhirRoundParams& p [[buffer(6)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
     LANE_MULTIPLE(p.block);
-    FpExt c_fold = p.c_fold, w_fold0 = p.w_fold0, w_fold1 = p.w_fold1;
+    FpExt c_fold = log[p.r];
+    FpExt w_fold0 = fp_one<uint>() - c_fold, w_fold1 = (c_fold + c_fold) - fp_one<uint>();
     FpExtL s1 = fpext_zero<uint_l>(), s2 = fpext_zero<uint_l>();
     for (uint i0 = 0u; i0 < p.block; i0 += tpg) {
         index_l i = index_l(tid) + i0;

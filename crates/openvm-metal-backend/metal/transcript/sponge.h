@@ -7,18 +7,11 @@
 // with the elements in threadgroup memory.
 #include "../field/fp_ext.h"
 #include "permutation.h"
+#include "state.h"
 
 constant constexpr uint TRANSCRIPT_RATE = 8u;
 // Words that are observed or sampled at a time.
 constant constexpr uint TRANSCRIPT_WORDS = 16u;
-
-/// Rust twin: src/params/transcript.rs.
-struct TranscriptState {
-    Fp cells[TRANSCRIPT_WIDTH];
-    uint absorb_idx;  // next element to be overwritten, below 8
-    uint sample_idx;  // elements that are left to be sampled, at most 8
-    uint pad[2];
-};
 
 /// A sponge in use; all active threads agree on all but `cell`, `lane` and `row`.
 struct TranscriptSponge {

@@ -11,7 +11,7 @@ use p3_symmetric::Permutation;
 
 use crate::host_poseidon2::HostPoseidon2;
 use crate::kernels;
-use crate::params::GrindParams;
+use crate::params::{GrindParams, GrindSpongeParams, TranscriptState};
 use crate::prelude::{F, RATE};
 
 #[cfg(test)]
@@ -77,6 +77,30 @@ pub fn grind_smallest(
             format!("none for {bits} bits"),
         )
     })
+}
+
+/// Most bits of work that [`grind_sponge`] is for.
+pub(crate) const MOST_SPONGE_BITS: usize = 10;
+
+/// Encodes the search for the smallest witness of the sponge in `state`, which goes to element `slot` of `best`, `u32::MAX` before: one
+/// dispatch of `2^(bits + 7)` candidates, which hold none with probability `e^-128`.
+///
+/// # Errors
+/// If the device fails.
+pub(crate) fn grind_sponge(
+    s: &CommandStream,
+    state: &MetalBuffer<TranscriptState>,
+    best: &mut MetalBuffer<u32>,
+    slot: usize,
+    bits: usize,
+) -> Result<(), MetalError> {
+    let params = GrindSpongeParams {
+        mask: (1 << bits) - 1,
+        slot: slot as u32,
+        threads: 1 << (bits + 7),
+    };
+    let grid = Grid::threads(params.threads as usize);
+    kernels::grind_sponge(s, grid, state, best, &params)
 }
 
 /// True if the sponge of `params` accepts the candidate.

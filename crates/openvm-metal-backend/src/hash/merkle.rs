@@ -131,6 +131,17 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         })
     }
 
+    /// As [`MerkleTreeMetal::new`], without the wait for the root.
+    pub fn encode(
+        s: &CommandStream,
+        matrix: MetalMatrix<T>,
+        rows_per_query: usize,
+    ) -> Result<Self, MetalError> {
+        Self::encode_with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
+            T::leaves(s, grid, matrix, digests, p)
+        })
+    }
+
     /// As [`MerkleTreeMetal::new`] with what computes the leaves.
     pub(super) fn with_leaves(
         s: &CommandStream,
@@ -138,6 +149,22 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         rows_per_query: usize,
         leaves: &Leaves<'_, T>,
     ) -> Result<(Self, Digest), MetalError> {
+        let tree = Self::encode_with_leaves(s, matrix, rows_per_query, leaves)?;
+        let root = tree.root().to_host(s)?;
+        Ok((tree, root.first().copied().unwrap_or_default()))
+    }
+
+    /// The root, one digest on the device.
+    pub fn root(&self) -> MetalSlice<'_, Digest> {
+        self.layers.slice(self.layers.len() - 1..)
+    }
+
+    fn encode_with_leaves(
+        s: &CommandStream,
+        matrix: MetalMatrix<T>,
+        rows_per_query: usize,
+        leaves: &Leaves<'_, T>,
+    ) -> Result<Self, MetalError> {
         let height = matrix.height();
         if !height.is_power_of_two() || height > 1 << 31 {
             return Err(MetalError::argument_mismatch(
@@ -168,15 +195,13 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             leaves,
         )?;
         upper_layers(s, &mut layers, log_stride)?;
-        let root = layers.slice(layers.len() - 1..).to_host(s)?;
-        let tree = Self {
+        Ok(Self {
             width: matrix.width(),
             backing: matrix,
             layers,
             log_rows,
             log_stride,
-        };
-        Ok((tree, root.first().copied().unwrap_or_default()))
+        })
     }
 
     /// Keeps the first `columns` columns of the matrix; the memory of the others is free, unless

@@ -2,6 +2,15 @@
 
 use crate::prelude::F;
 
+/// Candidates for the sponge in device memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GrindSpongeParams {
+    pub mask: u32,
+    pub slot: u32,
+    pub threads: u32,
+}
+
 /// One slice of proof-of-work candidates.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -150,19 +150,59 @@ pub struct WhirBatchParams {
 
 /// One round of the WHIR sumcheck.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
+#[repr(C)]
 pub struct WhirRoundParams {
-    /// `c' = c_0 + c_fold c_1`
-    pub c_fold: EF,
-    /// `w' = w_fold0 w_0 + w_fold1 w_1`
-    pub w_fold0: EF,
-    /// See `w_fold0`.
-    pub w_fold1: EF,
     /// Pairs of the (folded) tables.
     pub pairs: u32,
     /// Pairs of one threadgroup.
     pub block: u32,
-    pub pad: [u32; 2],
+    /// Index of the challenge to fold by.
+    pub r: u32,
+    pub pad: u32,
+}
+
+/// Sums to observe, and what is sampled after them.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirExchangeParams {
+    /// Threadgroups that left sums.
+    pub groups: u32,
+    /// Sums of each: 1 or 2.
+    pub sums: u32,
+    /// Challenges: 0 or 1.
+    pub samples: u32,
+    /// Where the log goes on.
+    pub at: u32,
+}
+
+/// A witness to observe, and the challenge after it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirChallengeParams {
+    /// Of the witness.
+    pub slot: u32,
+    /// Where the log goes on.
+    pub at: u32,
+}
+
+/// The polynomial at a point of the log.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirEvaluateParams {
+    /// Coefficients of one threadgroup.
+    pub block: u32,
+    /// Index of the point.
+    pub z: u32,
+}
+
+/// The fold by a challenge of the log.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirFoldParams {
+    /// Of the folded tables.
+    pub len: u32,
+    /// Index of the challenge.
+    pub r: u32,
 }
 
 /// The update of the WHIR weights after a query phase.

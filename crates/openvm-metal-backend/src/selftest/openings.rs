@@ -76,7 +76,7 @@ fn check(
     commits: &[Traces],
     gates: &[usize],
 ) -> Result<(), CheckFailure> {
-    let config = SC::default_from_params(params(l_skip, n_stack));
+    let config = SC::default_from_params(params(l_skip, n_stack, 2));
     let made = commits.iter().map(|traces| commit(env, &config, traces));
     let made: Vec<Commit> = made.collect::<Result<_, _>>()?;
     let r = env.rng.efs(1 + n_stack);

@@ -33,34 +33,42 @@ struct Shape {
     log_height: usize,
     /// Triples of columns of the AIRs that exchange a table; 0: without these AIRs, so that nothing interacts.
     products: usize,
+    /// Bits of work for each of WHIR's variables: 12 are searched for by the host's transcript.
+    work: usize,
 }
 
-const fn shape(l_skip: usize, n_stack: usize, log_height: usize, products: usize) -> Shape {
+const fn shape(
+    [l_skip, n_stack]: [usize; 2],
+    log_height: usize,
+    products: usize,
+    work: usize,
+) -> Shape {
     Shape {
         l_skip,
         n_stack,
         log_height,
         products,
+        work,
     }
 }
 
 const SHAPES: [Shape; 6] = [
-    shape(2, 8, 5, 15),
-    shape(2, 8, 7, 0),
-    shape(2, 8, 1, 1),
-    shape(4, 8, 9, 25),
-    shape(4, 10, 12, 3),
+    shape([2, 8], 5, 15, 2),
+    shape([2, 8], 7, 0, 0),
+    shape([2, 8], 1, 1, 12),
+    shape([4, 8], 9, 25, 2),
+    shape([4, 10], 12, 3, 5),
     // Sums of a round over more points than a threadgroup adds up.
-    shape(4, 12, 16, 1),
+    shape([4, 12], 16, 1, 0),
 ];
 
 /// Little security, so that the reference is quick; grinding on the device for the queries.
-pub(super) fn params(l_skip: usize, n_stack: usize) -> SystemParams {
+pub(super) fn params(l_skip: usize, n_stack: usize, folding_pow_bits: usize) -> SystemParams {
     let whir = WhirParams {
         k: 4,
         log_final_poly_len: (l_skip + n_stack) % 4,
         query_phase_pow_bits: 9,
-        folding_pow_bits: 2,
+        folding_pow_bits,
         mu_pow_bits: 8,
         proximity: WhirProximityStrategy::UniqueDecoding,
     };
@@ -94,10 +102,11 @@ fn check(env: &mut CheckEnv, shape: &Shape) -> Result<(), CheckFailure> {
         n_stack,
         log_height,
         products: count,
+        work,
     } = *shape;
     let what = || format!("2^{log_height} rows, l_skip {l_skip}, n_stack {n_stack}");
     let oracle = || CheckFailure::Oracle { what: what() };
-    let params = params(l_skip, n_stack);
+    let params = params(l_skip, n_stack, work);
     let config = SC::default_from_params(params.clone());
     let reference = BabyBearPoseidon2RefEngine::<DuplexSpongeMetal>::new(params);
 

@@ -2,13 +2,16 @@ use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     openings::whir::{prove_whir, WhirCommit},
     prelude::{EF, F, SC},
-    KeptCodewords, MetalMatrix,
+    DuplexSpongeMetal, KeptCodewords, MetalMatrix, MetalProverConfig,
 };
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
+    proof::WhirProof,
     prover::{whir::prove_whir_opening, MatrixDimensions},
     FiatShamirTranscript, StarkProtocolConfig, SystemParams,
 };
+use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use crate::{
@@ -28,8 +31,15 @@ fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
     tree
 }
 
-/// Proves with the reference, and with host gates 0, `gate` and "everything" on each device.
-fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
+/// Checks with the parameters' work for each variable, and with none.
+fn check(seed: u64, mut params: SystemParams, shapes: &[Shape], gate: usize) {
+    check_params(seed, params.clone(), shapes, gate);
+    params.whir.folding_pow_bits = 0;
+    check_params(seed, params, shapes, gate);
+}
+
+/// Proves with the reference, with host gates 0, `gate` and "everything" on each device, and on the device's transcript.
+fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
     let rng = &mut StdRng::seed_from_u64(seed);
     let config = SC::default_from_params(params.clone());
     let commits: Vec<Commit> = shapes
@@ -60,7 +70,7 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
 
     for ctx in contexts() {
         let s = ctx.stream();
-        for gate in [0, gate, 30] {
+        for gate in [Some(0), Some(gate), Some(30), None] {
             let ranges: Vec<_> = commits.iter().map(|c| c.ranges(rng, &s)).collect();
             let trees: Vec<_> = commits.iter().map(|c| tree(&s, c)).collect();
             let views: Vec<WhirCommit<'_>> = commits
@@ -73,20 +83,24 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
                     kept: KeptCodewords::All,
                 })
                 .collect();
-            let mut transcript = SmallestWitness::new(seed);
-            let proof = prove_whir(
-                &s,
-                &mut transcript,
-                params.l_skip,
-                params.log_blowup,
-                &params.whir,
-                &views,
-                &u,
-                gate,
-            )
-            .expect("proof");
+            let mut config = MetalProverConfig::default();
+            config.transcript_on_device = Some(gate.is_none());
+            config.mle_host_log_rows = gate.unwrap_or(0);
+            let (proof, found) = match gate {
+                Some(_) => {
+                    let transcript = SmallestWitness::new(seed);
+                    prove(&s, &config, transcript, &params, &views, &u)
+                }
+                None => {
+                    let permutation = poseidon2_perm().clone();
+                    let sponge = DuplexSpongeMetal::from(permutation).with_stream(s.clone());
+                    let mut transcript = sponge;
+                    FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u64(seed));
+                    prove(&s, &config, transcript, &params, &views, &u)
+                }
+            };
             let what = format!(
-                "seed {seed}, gate {gate}, {:?}, {shapes:?}",
+                "seed {seed}, gate {gate:?}, {:?}, {shapes:?}",
                 ctx.info().kind
             );
             let polys = proof
@@ -100,13 +114,33 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
             assert_eq!(proof.ood_values, expected.ood_values, "{what}");
             assert_eq!(proof.final_poly, expected.final_poly, "{what}");
             assert!(proof == expected, "{what}");
-            assert_eq!(
-                FiatShamirTranscript::<SC>::sample_ext(&mut transcript),
-                next,
-                "{what}"
-            );
+            assert_eq!(found, next, "{what}");
         }
     }
+}
+
+/// The proof, and what the transcript samples next.
+fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    mut transcript: TS,
+    params: &SystemParams,
+    views: &[WhirCommit<'_>],
+    u: &[EF],
+) -> (WhirProof<SC>, EF) {
+    let (l_skip, log_blowup) = (params.l_skip, params.log_blowup);
+    let whir = &params.whir;
+    let proof = prove_whir(
+        s,
+        config,
+        &mut transcript,
+        l_skip,
+        log_blowup,
+        whir,
+        views,
+        u,
+    );
+    (proof.expect("proof"), transcript.sample_ext())
 }
 
 #[test]

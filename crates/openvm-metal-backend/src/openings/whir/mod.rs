@@ -3,10 +3,12 @@
 //! The prover works on the coefficients of `f` and on dual weights (see `state.rs`), so the messages of
 //! the Reed-Solomon codes need no transform and a query adds a geometric sequence to the weights.
 
+mod device_transcript;
 mod first_round;
 mod queries;
 mod state;
 mod sumcheck;
+mod tables;
 mod weights;
 
 use openvm_metal_common::{CommandStream, MemCopyD2D, MemCopyH2D, MetalBuffer};
@@ -14,6 +16,7 @@ use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
 use self::{
+    device_transcript::{DeviceMessages, Replay},
     first_round::FirstRound,
     queries::{GatheredQueries, QueryProofs},
     state::{State, Table},
@@ -23,14 +26,18 @@ use self::{
 use super::contract::Contraction;
 use crate::{
     commit::CodeShape,
+    config::MetalProverConfig,
     error::MetalProverError,
+    grind::MOST_SPONGE_BITS,
     hash::MerkleTreeMetal,
     kept_codewords::KeptCodewords,
     matrix::MetalMatrix,
     ntt::rs_encode_ext,
+    params::TranscriptState,
     prelude::{Digest, EF, F, SC},
     stacked::StackedRange,
     tensor,
+    transcript::sponge_for_device,
 };
 
 /// One commitment as WHIR sees it.
@@ -48,18 +55,18 @@ pub struct WhirCommit<'a> {
 
 /// Proves the opening of all stacked columns at `u` (`log_height` coordinates).
 ///
-/// The bytes are those of the reference's `prove_whir_opening`. Tables of at most `2^host_log_rows`
+/// The bytes are those of the reference's `prove_whir_opening`. On the host's transcript, tables of at most `2^mle_host_log_rows`
 /// elements are finished on the host.
 #[allow(clippy::too_many_arguments)]
-pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
+pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
+    prover_config: &MetalProverConfig,
     transcript: &mut TS,
     l_skip: usize,
     log_blowup: usize,
     config: &WhirConfig,
     commits: &[WhirCommit<'_>],
     u: &[EF],
-    host_log_rows: usize,
 ) -> Result<WhirProof<SC>, MetalProverError> {
     let _stage = s.stage("prover.openings.whir");
     let mut log_len = u.len();
@@ -73,6 +80,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
     };
     let mut prover = Prover {
         s,
+        prover_config,
         transcript,
         config,
         sent: Sent::default(),
@@ -86,25 +94,25 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
     let mut sumcheck = Some(Sumcheck::First(first));
     for (round, round_config) in config.rounds.iter().enumerate() {
         let is_last = round + 1 == config.rounds.len();
-        let mut tables = sumcheck
+        let tables = sumcheck
             .take()
             .ok_or_else(|| internal("no table to sum over"))?;
-        prover.sumcheck(&mut tables)?;
+        log_len -= k;
+        // The codeword is on this domain; none is sent in the last round.
+        let domain = (!is_last).then_some(log_domain - 1);
+        let RoundEnd {
+            folded,
+            committed: next,
+        } = prover.round(tables, &u[k..], log_len, domain)?;
         let Folded {
             coefficients,
             weights,
             mut terms,
-        } = tables.finish(s, &u[k..])?;
-        log_len -= k;
-
-        let mut next_tree = None;
-        if is_last {
-            prover.send_coefficients(&coefficients)?;
-        } else {
-            let (tree, z) = prover.commit(&coefficients, log_len, log_domain - 1)?;
-            next_tree = Some(tree);
+        } = folded;
+        let next_tree = next.map(|(tree, z)| {
             terms.push((tensor::power_bits(z, log_len), EF::ONE));
-        }
+            tree
+        });
 
         let indices = prover.queries(round_config.num_queries, log_domain - k)?;
         match &codeword_tree {
@@ -120,7 +128,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC>>(
             }
             let queries = query_points(&indices, log_domain - k, gamma);
             let weights = WeightUpdate { terms, queries }.apply(s, weights, log_len)?;
-            let state = State::new(s, coefficients, weights, host_log_rows)?;
+            let state = State::new(s, coefficients, weights, prover.host_log_rows())?;
             sumcheck = Some(Sumcheck::Later(state));
         }
         log_domain -= 1;
@@ -166,12 +174,134 @@ impl Sent {
 /// The steps of a round, each with its messages and challenges.
 struct Prover<'a, TS> {
     s: &'a CommandStream,
+    prover_config: &'a MetalProverConfig,
     transcript: &'a mut TS,
     config: &'a WhirConfig,
     sent: Sent,
 }
 
-impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
+/// What a round has before its queries.
+struct RoundEnd {
+    folded: Folded,
+    /// The tree over the codeword and the out-of-domain point, but for the last round.
+    committed: Option<(MerkleTreeMetal<EF>, EF)>,
+}
+
+impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
+    /// The transcript to go on with on the device, where variables ask for little work: no wait says when much is done.
+    fn sponge(&self) -> Option<TranscriptState> {
+        match self.config.folding_pow_bits {
+            ..=MOST_SPONGE_BITS => sponge_for_device(self.s, self.prover_config, self.transcript),
+            _ => None,
+        }
+    }
+
+    /// Tables of at most so many elements, as a logarithm, are finished on the host.
+    fn host_log_rows(&self) -> usize {
+        match self.sponge() {
+            Some(_) => 0,
+            None => self.prover_config.mle_host_log_rows,
+        }
+    }
+
+    /// The sumcheck of a round, then the codeword on a domain of `2^log_domain` points with its out-of-domain value, or the `2^log_len`
+    /// coefficients themselves.
+    fn round(
+        &mut self,
+        tables: Sumcheck,
+        rest: &[EF],
+        log_len: usize,
+        log_domain: Option<usize>,
+    ) -> Result<RoundEnd, MetalProverError> {
+        match self.sponge() {
+            Some(sponge) => self.round_on_device(tables, sponge, rest, log_len, log_domain),
+            None => self.round_on_host(tables, rest, log_len, log_domain),
+        }
+    }
+
+    fn round_on_host(
+        &mut self,
+        mut tables: Sumcheck,
+        rest: &[EF],
+        log_len: usize,
+        log_domain: Option<usize>,
+    ) -> Result<RoundEnd, MetalProverError> {
+        self.sumcheck(&mut tables)?;
+        let folded = tables.finish(self.s, rest)?;
+        let committed = match log_domain {
+            None => {
+                self.send_coefficients(&folded.coefficients)?;
+                None
+            }
+            Some(log_domain) => Some(self.commit(&folded.coefficients, log_len, log_domain)?),
+        };
+        Ok(RoundEnd { folded, committed })
+    }
+
+    /// As on the host, with one wait.
+    fn round_on_device(
+        &mut self,
+        mut tables: Sumcheck,
+        sponge: TranscriptState,
+        rest: &[EF],
+        log_len: usize,
+        log_domain: Option<usize>,
+    ) -> Result<RoundEnd, MetalProverError> {
+        let (s, k) = (self.s, self.config.k);
+        let bits = self.config.folding_pow_bits;
+        let mut rounds = 0;
+        let mut messages = match &mut tables {
+            Sumcheck::Later(State::Device { tables, .. }) => {
+                let mut messages = DeviceMessages::new(s, sponge, k, bits)?;
+                messages.sumcheck(s, tables, k)?;
+                rounds = k;
+                messages
+            }
+            // The first sumcheck is over some numbers that the host has.
+            _ => {
+                self.sumcheck(&mut tables)?;
+                let sponge = sponge_for_device(s, self.prover_config, self.transcript);
+                let sponge = sponge.ok_or_else(|| internal("a transcript that was there"))?;
+                DeviceMessages::new(s, sponge, k, bits)?
+            }
+        };
+        let folded = tables.finish(s, rest)?;
+        let Table::Device(coefficients) = &folded.coefficients else {
+            return Err(internal("coefficients on the host"));
+        };
+        let mut tree = None;
+        if let Some(log_domain) = log_domain {
+            let codeword = encode_codeword(s, &folded.coefficients, log_len, log_domain, k)?;
+            messages.commit(s, &codeword, coefficients)?;
+            tree = Some(codeword);
+        }
+        let mut slices = vec![messages.log()];
+        if tree.is_none() {
+            slices.push(coefficients.slice(..));
+        }
+        let mut read = s.read_many(&slices)?.into_iter();
+        let log = read.next().unwrap_or_default();
+        let mut replay = Replay::new(self.transcript, &log, bits);
+        for _ in 0..rounds {
+            let round = replay.round()?;
+            self.sent.sumcheck_polys.push(round.evals);
+            self.sent.folding_witnesses.push(round.witness);
+        }
+        let committed = match tree {
+            None => {
+                self.observe_coefficients(read.next().unwrap_or_default());
+                None
+            }
+            Some(tree) => {
+                let (root, z, value) = replay.commit()?;
+                self.sent.codeword_commits.push(root);
+                self.sent.ood_values.push(value);
+                Some((tree, z))
+            }
+        };
+        Ok(RoundEnd { folded, committed })
+    }
+
     /// A proof-of-work witness, which the transcript has absorbed.
     fn grind(&mut self, bits: usize) -> Result<F, MetalProverError> {
         let witness = self.transcript.grind(bits);
@@ -200,11 +330,15 @@ impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
             Table::Device(c) => c.to_host(self.s)?,
             Table::Host(c) => c.clone(),
         };
+        self.observe_coefficients(coefficients);
+        Ok(())
+    }
+
+    fn observe_coefficients(&mut self, coefficients: Vec<EF>) {
         for &coefficient in &coefficients {
             self.transcript.observe_ext(coefficient);
         }
         self.sent.final_poly = Some(coefficients);
-        Ok(())
     }
 
     /// Commits to the codeword on `2^log_domain` points and sends its out-of-domain value: the tree and the point.
@@ -214,8 +348,9 @@ impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
         log_len: usize,
         log_domain: usize,
     ) -> Result<(MerkleTreeMetal<EF>, EF), MetalProverError> {
-        let (tree, root) =
-            commit_codeword(self.s, coefficients, log_len, log_domain, self.config.k)?;
+        let tree = encode_codeword(self.s, coefficients, log_len, log_domain, self.config.k)?;
+        let root = tree.root().to_host(self.s)?;
+        let root = root.first().copied().unwrap_or_default();
         self.transcript.observe_commit(root);
         self.sent.codeword_commits.push(root);
         let z = self.transcript.sample_ext();
@@ -245,15 +380,14 @@ fn query_points(indices: &[usize], log_leaves: usize, gamma: EF) -> Vec<(F, EF)>
         .collect()
 }
 
-/// Encodes the `2^log_len` coefficients on a domain of `2^log_domain` points and commits to the codeword,
-/// `2^k` rows per query: one wait.
-fn commit_codeword(
+/// Encodes the `2^log_len` coefficients on a domain of `2^log_domain` points and the tree over the codeword, `2^k` rows per query.
+fn encode_codeword(
     s: &CommandStream,
     coeffs: &Table,
     log_len: usize,
     log_domain: usize,
     k: usize,
-) -> Result<(MerkleTreeMetal<EF>, Digest), MetalProverError> {
+) -> Result<MerkleTreeMetal<EF>, MetalProverError> {
     let mut codeword = MetalBuffer::<EF>::uninit(s.context(), 1 << log_domain)?;
     let message = codeword.slice_mut(0..1 << log_len);
     match coeffs {
@@ -262,7 +396,7 @@ fn commit_codeword(
     }
     rs_encode_ext(s, &mut codeword, log_len, log_domain - log_len, 1)?;
     let matrix = MetalMatrix::from_buffer(codeword, 1 << log_domain, 1);
-    Ok(MerkleTreeMetal::new(s, matrix, 1 << k)?)
+    Ok(MerkleTreeMetal::encode(s, matrix, 1 << k)?)
 }
 
 /// The polynomial with these coefficients at `z`: at most one wait.

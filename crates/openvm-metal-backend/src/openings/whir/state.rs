@@ -9,19 +9,11 @@
 //! c' = c_0 + alpha c_1,        w' = (1 - alpha) w_0 + (2 alpha - 1) w_1
 //! ```
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
+use openvm_metal_common::{CommandStream, MemCopyH2D, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
 
-use super::first_round::dual_fold;
-use crate::{
-    error::MetalProverError, kernels, openings::contract, params::WhirRoundParams, prelude::EF,
-    tensor,
-};
-
-/// Threadgroups of a round at most: their sums are added up on the host.
-const MAX_GROUPS: usize = 256;
-/// Pairs of one threadgroup at least, if there are so many; threads of a threadgroup.
-const THREADS: usize = 256;
+use super::{first_round::dual_fold, tables::DeviceTables};
+use crate::{error::MetalProverError, prelude::EF, tensor};
 
 /// A table of extension elements.
 pub(super) enum Table {
@@ -31,11 +23,10 @@ pub(super) enum Table {
 
 /// Coefficients and dual weights.
 pub(super) enum State {
-    /// `fold` is a challenge by which the tables are folded when they are next read.
+    /// `challenge` is the one that the tables are folded by when they are next read.
     Device {
-        c: MetalBuffer<EF>,
-        w: MetalBuffer<EF>,
-        fold: Option<EF>,
+        tables: DeviceTables,
+        challenge: MetalBuffer<EF>,
     },
     Host {
         c: Vec<EF>,
@@ -61,7 +52,10 @@ impl State {
                 );
                 Ok(Self::Host { c, w })
             }
-            (Table::Device(c), Table::Device(w)) => Ok(Self::Device { c, w, fold: None }),
+            (Table::Device(c), Table::Device(w)) => Ok(Self::Device {
+                tables: DeviceTables::new(c, w),
+                challenge: MetalBuffer::uninit(s.context(), 1)?,
+            }),
             (Table::Host(c), Table::Host(w)) => Ok(Self::Host { c, w }),
             _ => Err(MetalProverError::internal(
                 "openings.whir",
@@ -74,42 +68,9 @@ impl State {
     pub fn round_evals(&mut self, s: &CommandStream) -> Result<[EF; 2], MetalProverError> {
         match self {
             Self::Host { c, w } => Ok(host_evals(c, w)),
-            Self::Device { c, w, fold } => {
-                let pairs = c.len() >> if fold.is_some() { 2 } else { 1 };
-                let groups = pairs.div_ceil(THREADS).min(MAX_GROUPS);
-                let grid = Grid::groups(groups as u32, THREADS.min(pairs) as u32);
-                let mut partial = MetalBuffer::uninit(s.context(), 2 * groups)?;
-                let mut params = WhirRoundParams {
-                    c_fold: EF::ZERO,
-                    w_fold0: EF::ZERO,
-                    w_fold1: EF::ZERO,
-                    pairs: pairs as u32,
-                    block: (pairs / groups) as u32,
-                    pad: [0; 2],
-                };
-                match fold.take() {
-                    None => {
-                        kernels::whir_round_sums(s, grid, &*c, &*w, &mut partial, &params)?;
-                    }
-                    Some(alpha) => {
-                        params.c_fold = alpha;
-                        [params.w_fold0, params.w_fold1] = dual_fold(alpha);
-                        let mut c_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
-                        let mut w_out = MetalBuffer::uninit(s.context(), 2 * pairs)?;
-                        kernels::whir_fold_sums(
-                            s,
-                            grid,
-                            &*c,
-                            &*w,
-                            &mut c_out,
-                            &mut w_out,
-                            &mut partial,
-                            &params,
-                        )?;
-                        (*c, *w) = (c_out, w_out);
-                    }
-                }
-                let partial = partial.to_host(s)?;
+            Self::Device { tables, challenge } => {
+                let partials = tables.round_sums(s, challenge.slice(..))?;
+                let partial = partials.sums.to_host(s)?;
                 let sum = |i: usize| partial.iter().skip(i).step_by(2).copied().sum();
                 Ok([sum(0), sum(1)])
             }
@@ -124,7 +85,10 @@ impl State {
                 *c = tensor::fold_pairs(c, [EF::ONE, alpha]);
                 *w = tensor::fold_pairs(w, dual_fold(alpha));
             }
-            Self::Device { fold, .. } => *fold = Some(alpha),
+            Self::Device { tables, challenge } => {
+                [alpha].copy_to(challenge.slice_mut(..), s)?;
+                tables.fold = Some(0);
+            }
         }
         Ok(())
     }
@@ -134,34 +98,16 @@ impl State {
         self.flush(s)?;
         Ok(match self {
             Self::Host { c, w } => (Table::Host(c), Table::Host(w)),
-            Self::Device { c, w, .. } => (Table::Device(c), Table::Device(w)),
+            Self::Device { tables, .. } => (Table::Device(tables.c), Table::Device(tables.w)),
         })
     }
 
     /// Folds device tables by a challenge that is still waiting.
     fn flush(&mut self, s: &CommandStream) -> Result<(), MetalProverError> {
-        let Self::Device { c, w, fold } = self else {
-            return Ok(());
-        };
-        let Some(alpha) = fold.take() else {
-            return Ok(());
-        };
-        let [zero, one] = dual_fold(alpha);
-        let weights = MetalBuffer::from_host(s, &[EF::ONE, alpha, zero, one])?;
-        for (table, first_weight) in [(c, 0), (w, 2)] {
-            let mut out = MetalBuffer::uninit(s.context(), table.len() / 2)?;
-            contract::fold(
-                s,
-                &table.as_slice(),
-                1,
-                &weights,
-                first_weight,
-                out.as_slice_mut(),
-                1,
-            )?;
-            *table = out;
+        match self {
+            Self::Device { tables, challenge } => tables.flush(s, challenge.slice(..)),
+            Self::Host { .. } => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -180,6 +126,7 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
+    use crate::kernels;
 
     /// Tables of at most `2^host_log` elements are read, longer ones stay.
     #[test]

@@ -13,7 +13,7 @@ use openvm_metal_backend::{
         whir::{prove_whir, WhirCommit},
     },
     prelude::{EF, F},
-    KeptCodewords, MetalMatrix, MetalSliceOwned, StackedRange,
+    KeptCodewords, MetalMatrix, MetalProverConfig, MetalSliceOwned, StackedRange,
 };
 use openvm_metal_common::{Device, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
@@ -78,6 +78,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ctx.reset_profile();
         ctx.set_profiling(run + 1 == runs && runs > 1);
         let mut transcript = default_duplex_sponge();
+        let mut config = MetalProverConfig::default();
+        config.mle_host_log_rows = HOST_LOG_ROWS;
         let mut sample = || FiatShamirTranscript::<SC>::sample_ext(&mut transcript);
         let r: Vec<EF> = (0..=params.n_stack).map(|_| sample()).collect();
         let start = Instant::now();
@@ -109,13 +111,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }];
         prove_whir(
             &s,
+            &config,
             &mut transcript,
             params.l_skip,
             params.log_blowup,
             &params.whir,
             &commits,
             &u,
-            HOST_LOG_ROWS,
         )?;
         let whir = start.elapsed() - reduced;
         println!(

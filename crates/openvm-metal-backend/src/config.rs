@@ -52,7 +52,7 @@ impl ConstraintKernels {
 pub struct MetalProverConfig {
     /// GKR layers of at most `2^n` fractions are proved on the host.
     pub gkr_host_log_layer: usize,
-    /// Sumcheck rounds over at most `2^n` rows in all are finished on the host.
+    /// Sumcheck rounds over at most `2^n` rows in all are finished on the host, unless their challenges are sampled on the device.
     pub mle_host_log_rows: usize,
     /// Scratch memory for evaluating constraints in round 0, in bytes; where the folded traces of the
     /// later rounds take more, as much as those.

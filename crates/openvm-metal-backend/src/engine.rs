@@ -77,8 +77,8 @@ impl BabyBearPoseidon2MetalEngine {
         let kept = check_input(&self.device, pk, &ctx, None)?;
         let mut prover = self.prover();
         prover.device = prover.device.with_checked_input(kept);
-        // A proof that takes all memory has no room for free blocks between those that it lives beside: it begins and leaves with
-        // memory that is all in use or the device's.
+        // A proof that takes all memory needs large buffers: segments that nothing lives in go back before it, and after it, so that the next
+        // traces do not lie in pieces of its segments.
         let tight = matches!(kept, KeptCodewords::First(_));
         let context = self.device.stream()?.context().clone();
         if tight {

@@ -84,7 +84,7 @@ def tasks_in_order(prover, worker, plan, in_flight):
     from openvm_metal.ray.board import Board
     from openvm_metal.tasks import END
 
-    board, proofs, begun, segments = Board(plan), {}, set(), []
+    board, proofs, begun, segments, failed = Board(plan), {}, set(), [], []
     changed = threading.Condition()
 
     def make(task):
@@ -99,11 +99,17 @@ def tasks_in_order(prover, worker, plan, in_flight):
         while True:
             with changed:
                 while not (task := next((task for task in board.ready() if task not in begun), None)):
-                    if board.complete:
+                    if board.complete or failed:
                         return
                     changed.wait()
                 begun.add(task)
-            proof = make(task)
+            try:
+                proof = make(task)
+            except BaseException as error:
+                with changed:
+                    failed.append(error)
+                    changed.notify_all()
+                return
             with changed:
                 proofs[task] = proof
                 if task[0] == 0:
@@ -116,6 +122,8 @@ def tasks_in_order(prover, worker, plan, in_flight):
         thread.start()
     for thread in threads:
         thread.join()
+    if failed:
+        raise failed[0]
     return max(segments)
 
 
@@ -124,7 +132,9 @@ def by_ray(subject, keys):
     from openvm_metal.ray import Pool
 
     events = []
-    one = {"devices": "cpu:1", "local": {"num_cpus": 1}} if subject.device == "cpu" else {"devices": subject.device}
+    # One worker, with as many of the machine's cores as the one in a process of its own.
+    local = {"cpu": {"num_cpus": 1}, "cuda": {"num_gpus": 1}, "metal": {}}[subject.device]
+    one = {"devices": "cpu:1" if subject.device == "cpu" else subject.device, "local": local}
     with Pool(subject.program, keys=keys, **one, **subject.settings) as pool:
         pool.prove(subject.input)
         result = pool.prove(subject.input, events=events.append)

@@ -117,7 +117,7 @@ struct alignas(16) ConstraintFinishParams {
     Fp inverse_factorials[8];
     uint claims;
     uint round;   // from 1
-    uint degree;  // most of a claim
+    uint degree;  // of the key: degree + 1 values are sent
     uint at;      // where the round begins in the log: degree + 1 values, then r
 };
 

@@ -47,7 +47,7 @@ kernel void constraint_finish_round(
     uint width [[threads_per_simdgroup]])
 {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
-    threadgroup FpExt sums[32u * CONSTRAINT_ROUND_SUMS];
+    threadgroup FpExt sums[32u * CONSTRAINT_ROUND_SUMS];  // SIMD-groups of 8 threads or more, or one thread
     threadgroup Fp words[4u * CONSTRAINT_DEGREES + TRANSCRIPT_WORDS];
     threadgroup Fp challenge[4];
     TranscriptSponge t = transcript_load(state, cells, tid, width);

@@ -63,7 +63,7 @@ kernel void grind_slice(device atomic_uint* best [[buffer(0)]],
 }
 
 /// As `grind_slice` with the witnesses [0, p.threads) for the sponge in device memory: best[p.slot] is the smallest one.
-/// Cost: 1 permutation, 80 bytes per thread.
+/// Cost: p.threads permutations, 80 bytes per launch.
 /// Lengths: state 1, best p.slot + 1.
 kernel void grind_sponge(device const TranscriptState* state [[buffer(0)]],
                          device atomic_uint* best [[buffer(1)]],

@@ -77,10 +77,8 @@ struct WhirBatchParams {
 };
 
 struct WhirRoundParams {
-    uint pairs;
     uint block;  // pairs of one threadgroup
     uint r;      // index of the challenge to fold by
-    uint pad;
 };
 
 struct WhirExchangeParams {

@@ -18,7 +18,7 @@ kernel void whir_exchange(
     uint tpg [[threads_per_threadgroup]],
     uint width [[threads_per_simdgroup]]) {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
-    threadgroup FpExt sums[2u * 32u];
+    threadgroup FpExt sums[2u * 32u];  // SIMD-groups of 8 threads or more, or one thread
     threadgroup Fp words[TRANSCRIPT_WORDS];
     TranscriptSponge t = transcript_load(state, cells, tid, width);
     uint groups = max(tpg / width, 1u);

@@ -13,8 +13,7 @@
 // subtraction are waited for. Constants of the rounds are in these sums from the start; what they add to s_i on the way is
 // taken off with the first constant after the internal rounds.
 #include "../hash/poseidon2.h"
-
-constant constexpr uint TRANSCRIPT_WIDTH = 16u;
+#include "state.h"
 
 // Where a lane's constants lie in its row.
 constant constexpr uint TRANSCRIPT_FIRST = 0u;     // before external rounds 0 to 3 and internal round 0 (of element 0), times 2^64

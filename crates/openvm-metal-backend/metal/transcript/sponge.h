@@ -7,7 +7,6 @@
 // with the elements in threadgroup memory.
 #include "../field/fp_ext.h"
 #include "permutation.h"
-#include "state.h"
 
 constant constexpr uint TRANSCRIPT_RATE = 8u;
 // Words that are observed or sampled at a time.

@@ -208,6 +208,8 @@ impl Sums {
     /// Slots from 0 were filled one after the other.
     pub fn firsts(&self, pass: usize, slots: usize) -> Vec<u32> {
         let of_pass = &self.slots[self.range(pass)];
+        debug_assert!(of_pass.is_sorted_by(|a, b| (*a..=*a + 1).contains(b)));
+        debug_assert_eq!(of_pass.last().map_or(0, |&last| last + 1), slots);
         let first = |slot| of_pass.partition_point(|&of| of < slot) as u32;
         (0..=slots).map(first).collect()
     }

@@ -83,7 +83,7 @@ pub(super) fn gkr(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
     shape.fractions * (BASE + EXT) + made.max(shape.fractions * 2 * EXT) + shape.tables
 }
 
-/// Extended columns and results of the programs' sections, pass by pass as `round0_sums` cuts them.
+/// Extended columns and results of the programs' sections, pass by pass as `Round0Plan` cuts them.
 pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> EvalWords {
     let scratch = scratch_words(shape, config);
     let mut most = EvalWords::default();

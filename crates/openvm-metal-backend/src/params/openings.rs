@@ -152,13 +152,10 @@ pub struct WhirBatchParams {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirRoundParams {
-    /// Pairs of the (folded) tables.
-    pub pairs: u32,
     /// Pairs of one threadgroup.
     pub block: u32,
     /// Index of the challenge to fold by.
     pub r: u32,
-    pub pad: u32,
 }
 
 /// Sums to observe, and what is sampled after them.

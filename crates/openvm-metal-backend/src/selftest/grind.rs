@@ -1,11 +1,13 @@
 //! Proof-of-work witnesses against the reference's transcript.
 
+use openvm_metal_common::MetalBuffer;
 use openvm_stark_backend::FiatShamirTranscript;
 use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
-use crate::grind::grind_smallest;
+use crate::grind::{grind_smallest, grind_sponge, MOST_SPONGE_BITS};
+use crate::params::TranscriptState;
 use crate::prelude::{F, SC};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -47,6 +49,19 @@ fn smallest_witness(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                 .map(F::from_u32)
                 .find(|&w| accepts(&sponge, bits, w));
             compare(what, &[Some(witness)], &[expected])?;
+            if bits <= MOST_SPONGE_BITS {
+                let state = TranscriptState {
+                    cells: *sponge.state(),
+                    absorb_idx: sponge.absorb_idx() as u32,
+                    sample_idx: sponge.sample_idx() as u32,
+                    ..TranscriptState::default()
+                };
+                let state = MetalBuffer::from_host(env.s, &[state])?;
+                let mut best = MetalBuffer::from_host(env.s, &[u32::MAX; 2])?;
+                grind_sponge(env.s, &state, &mut best, 1, bits)?;
+                let found = best.to_host(env.s)?[1];
+                compare(what, &[Some(F::from_u32(found))], &[expected])?;
+            }
         }
     }
     Ok(())

@@ -93,8 +93,8 @@ fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) 
                 }
                 None => {
                     let permutation = poseidon2_perm().clone();
-                    let sponge = DuplexSpongeMetal::from(permutation).with_stream(s.clone());
-                    let mut transcript = sponge;
+                    let transcript = DuplexSpongeMetal::from(permutation);
+                    let mut transcript = transcript.with_stream(s.clone());
                     FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u64(seed));
                     prove(&s, &config, transcript, &params, &views, &u)
                 }

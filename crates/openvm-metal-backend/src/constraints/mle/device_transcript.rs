@@ -86,7 +86,11 @@ impl MleRounds {
         inputs: &RoundInputs<'_>,
     ) -> Result<RoundMessages, MetalProverError> {
         let (n_max, degree) = (inputs.rounds(), inputs.degree());
+        if n_max == 0 {
+            return Ok(RoundMessages::default());
+        }
         let section = degree + 2;
+        let inverse_factorials = inverse_factorials();
         let claims = Claims::new(inputs);
         let (firsts, parts) = (self.firsts_of_claims(&claims), self.parts_of_sums());
         let mut values = inputs.eq_at_r_0.to_vec();
@@ -99,7 +103,7 @@ impl MleRounds {
             parts: MetalBuffer::from_host(s, &parts.table)?,
             work: MetalBuffer::from_host(s, &values)?,
             state: MetalBuffer::from_host(s, &[sponge])?,
-            log: MetalBuffer::uninit(s.context(), (section * n_max).max(1))?,
+            log: MetalBuffer::uninit(s.context(), section * n_max)?,
             joined: MetalBuffer::uninit(s.context(), parts.most.max(1))?,
         };
         let left: Vec<EF> = inputs.xi.iter().map(|&xi| EF::ONE - xi).collect();
@@ -110,7 +114,7 @@ impl MleRounds {
             let params = ConstraintFinishParams {
                 xi: inputs.xi[round - 1],
                 inverse: inverses[round - 1],
-                inverse_factorials: inverse_factorials(),
+                inverse_factorials,
                 claims: claims.len() as u32,
                 round: round as u32,
                 degree: degree as u32,
@@ -182,15 +186,15 @@ impl MleRounds {
             let elements = sums.len() as u64;
             let table = device.parts.slice(first..first + slots + 1);
             let joined = device.joined.slice_mut(..slots);
-            // SAFETY: the table rises from 0 to the number of sums of the pass.
+            // SAFETY: the table rises from 0 to the number of sums of the pass (`Sums::firsts`).
             unsafe { kernels::constraint_join_sums(s, grid, table, sums, joined, elements)? };
         }
         let values = match parts.rounds[pass] {
             Some((_, slots)) => device.joined.slice(..slots),
             None => sums,
         };
-        // SAFETY: the values of a claim with a variable left are the slots of its sum, as many as its degree, and `values` has all
-        // slots of the round.
+        // SAFETY: the values of a claim with a variable left are the slots of its sum from the one in `firsts` on, as many as its degree,
+        // and `values` has all slots of the round, each once.
         unsafe {
             kernels::constraint_finish_round(
                 s,

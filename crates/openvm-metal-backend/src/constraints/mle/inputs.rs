@@ -1,4 +1,4 @@
-//! What the rounds over the hypercube go in with.
+//! What the rounds over the hypercube go in with, and what they leave.
 
 use crate::{
     constraints::{
@@ -27,6 +27,7 @@ pub struct RoundInputs<'a> {
 }
 
 /// What the rounds leave.
+#[derive(Default)]
 pub struct RoundMessages {
     /// For each round the values of its polynomial at `1, .., degree + 1`.
     pub polys: Vec<Vec<EF>>,

@@ -244,7 +244,7 @@ impl MleRounds {
         }
     }
 
-    /// Encodes the evaluations of round `round` (from 1): two dispatches.
+    /// Encodes the evaluations of round `round` (from 1), up to three dispatches, and their sums, one.
     fn evaluate(
         &mut self,
         s: &CommandStream,

@@ -28,7 +28,8 @@ fn input(seed: u64, params: &SystemParams, limits: Limits) -> Input {
 
 #[test]
 fn random_inputs() {
-    for (l_skip, degree) in [(1, 4), (2, 3), (3, 2), (4, 3), (5, 1)] {
+    // The device's transcript takes degrees up to 7.
+    for (l_skip, degree) in [(1, 4), (2, 3), (3, 2), (4, 3), (5, 1), (2, 7), (1, 8)] {
         let mut params = test_system_params_small(l_skip, 11 - l_skip, 3);
         params.max_constraint_degree = degree;
         for seed in 0..10 {

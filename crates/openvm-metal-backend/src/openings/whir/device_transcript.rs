@@ -42,8 +42,8 @@ pub(super) struct Replay<'a, TS> {
     bits: usize,
 }
 
-/// What a variable's message was.
-pub(super) struct Round {
+/// The message of a variable.
+pub(super) struct VariableMessage {
     /// The round polynomial at 1 and 2.
     pub evals: [EF; 2],
     pub witness: F,
@@ -169,7 +169,7 @@ impl<'a, TS: FiatShamirTranscript<SC>> Replay<'a, TS> {
     }
 
     /// A message of a sumcheck.
-    pub fn round(&mut self) -> Result<Round, MetalProverError> {
+    pub fn variable(&mut self) -> Result<VariableMessage, MetalProverError> {
         let evals = [self.next()?, self.next()?];
         for eval in evals {
             self.transcript.observe_ext(eval);
@@ -177,12 +177,16 @@ impl<'a, TS: FiatShamirTranscript<SC>> Replay<'a, TS> {
         let mut witness = F::ZERO;
         if self.bits > 0 {
             witness = self.next()?.as_basis_coefficients_slice()[0];
+            if witness == F::from_u32(u32::MAX) {
+                let detail = format!("no witness of {} bits of work", self.bits);
+                return Err(MetalProverError::internal(PHASE, detail));
+            }
             if !self.transcript.check_witness(self.bits, witness) {
                 return Err(MetalProverError::TranscriptsDiffer { phase: PHASE });
             }
         }
         let _alpha = self.sampled()?;
-        Ok(Round { evals, witness })
+        Ok(VariableMessage { evals, witness })
     }
 
     /// Root, point and value of a commitment.

@@ -188,7 +188,7 @@ struct RoundEnd {
 }
 
 impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
-    /// The transcript to go on with on the device, where variables ask for little work: no wait says when much is done.
+    /// The transcript to go on with on the device, if variables ask for so little work that one dispatch is certain to find a witness.
     fn sponge(&self) -> Option<TranscriptState> {
         match self.config.folding_pow_bits {
             ..=MOST_SPONGE_BITS => sponge_for_device(self.s, self.prover_config, self.transcript),
@@ -249,12 +249,12 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
     ) -> Result<RoundEnd, MetalProverError> {
         let (s, k) = (self.s, self.config.k);
         let bits = self.config.folding_pow_bits;
-        let mut rounds = 0;
+        let mut variables = 0;
         let mut messages = match &mut tables {
             Sumcheck::Later(State::Device { tables, .. }) => {
                 let mut messages = DeviceMessages::new(s, sponge, k, bits)?;
                 messages.sumcheck(s, tables, k)?;
-                rounds = k;
+                variables = k;
                 messages
             }
             // The first sumcheck is over some numbers that the host has.
@@ -282,10 +282,10 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
         let mut read = s.read_many(&slices)?.into_iter();
         let log = read.next().unwrap_or_default();
         let mut replay = Replay::new(self.transcript, &log, bits);
-        for _ in 0..rounds {
-            let round = replay.round()?;
-            self.sent.sumcheck_polys.push(round.evals);
-            self.sent.folding_witnesses.push(round.witness);
+        for _ in 0..variables {
+            let message = replay.variable()?;
+            self.sent.sumcheck_polys.push(message.evals);
+            self.sent.folding_witnesses.push(message.witness);
         }
         let committed = match tree {
             None => {

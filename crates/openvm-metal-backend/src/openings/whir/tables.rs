@@ -45,10 +45,8 @@ impl DeviceTables {
         let grid = Grid::groups(groups as u32, THREADS.min(pairs) as u32);
         let mut sums = MetalBuffer::uninit(s.context(), 2 * groups)?;
         let params = WhirRoundParams {
-            pairs: pairs as u32,
             block: (pairs / groups) as u32,
             r: self.fold.unwrap_or(0) as u32,
-            pad: 0,
         };
         if self.fold.take().is_none() {
             kernels::whir_round_sums(s, grid, c, w, &mut sums, &params)?;

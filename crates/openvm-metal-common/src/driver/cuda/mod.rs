@@ -33,7 +33,7 @@ use crate::report::{KernelLimits, KernelReport};
 
 /// A wait polls without sleeping for this long: most waits of a proof are shorter.
 const SPIN: Duration = Duration::from_millis(1);
-/// Between the questions of a longer one.
+/// Pause between two questions of a wait that is longer.
 const NAP: Duration = Duration::from_micros(30);
 /// Between two questions lies an eighth of what was waited so far, within these bounds.
 const SHORTEST_PAUSE: Duration = Duration::from_nanos(500);
@@ -58,7 +58,7 @@ pub(crate) struct CudaDriver {
     device: Arc<Device>,
 }
 
-/// Sleeps for [`NAP`]. Linux would add 50 us that it may join timers by, unless the thread asks for less.
+/// Sleeps for [`NAP`]. Linux would add 50 us that it may join timers by, unless the thread asks for less: the calling thread keeps that wish.
 fn nap() {
     #[cfg(target_os = "linux")]
     {

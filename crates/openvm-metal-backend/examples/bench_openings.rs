@@ -90,12 +90,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }];
         let (_, u) = prove_stacked_reduction(
             &s,
+            &config,
             &mut transcript,
             params.l_skip,
             params.n_stack,
             &commits,
             &r,
-            HOST_LOG_ROWS,
         )?;
         let reduced = start.elapsed();
         let u: Vec<EF> = u[0]

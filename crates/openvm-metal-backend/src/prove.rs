@@ -166,7 +166,6 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
     let s = device.stream()?;
     let _stage = s.stage("prover.openings");
     let params = device.params();
-    let host_log_rows = device.prover_config().mle_host_log_rows;
 
     let rotations = |air_id: usize| mpk.per_air[air_id].vk.params.need_rot;
     let mut need_rot = vec![ctx.per_trace.iter().map(|(id, _)| rotations(*id)).collect()];
@@ -196,12 +195,12 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
         .collect();
     let (stacking, u) = prove_stacked_reduction(
         s,
+        device.prover_config(),
         transcript,
         params.l_skip,
         params.n_stack,
         &commits,
         r,
-        host_log_rows,
     )?;
 
     let (&u0, u_rest) = u.split_first().ok_or(WhirProverError::UPrismaEmpty)?;

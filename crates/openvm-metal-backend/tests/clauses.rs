@@ -43,6 +43,7 @@ fn check(device: Device, rounds: usize) {
             "stacked_batch_rows",
             "stacked_column_values",
             "stacked_eq_weights",
+            "stacked_fold_blocks",
             "stacked_fold_round",
             "stacked_skip_fold",
             "stacked_skip_sums",

@@ -138,9 +138,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
-stacked reduction              4    2       4    2       4    2
+stacked reduction              4    2      12    2      12    2
 WHIR                          25   12      40    7      41    7
-proof                         51   20      77   14      80   14
+proof                         51   20      85   14      88   14
 ",
     );
 }
@@ -159,9 +159,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       25    8      33    2      33    2
 constraints, all              30   10      38    4      38    4
-stacked reduction              8    3       8    3       8    3
+stacked reduction              8    3      22    2      22    2
 WHIR                          29   13      42    8      44    8
-proof                         90   27     120   16     111   16
+proof                         90   27     134   15     125   15
 ",
     );
 }
@@ -180,9 +180,9 @@ gkr                            0    0       0    0       0    0
 constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
-stacked reduction              4    2       4    2       4    2
+stacked reduction              4    2      12    2      12    2
 WHIR                          37   12      61    7      62    7
-proof                         63   20      98   14     101   14
+proof                         63   20     106   14     109   14
 ",
     );
 }
@@ -200,9 +200,9 @@ gkr                           30   22      42    2      42    2
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       17    5      21    2      21    2
 constraints, all              56   28      72    5      72    5
-stacked reduction             10    3      10    3      10    3
+stacked reduction             10    3      22    2      22    2
 WHIR                          37   11      75    5      75    5
-proof                        110   43     178   14     178   14
+proof                        110   43     190   13     190   13
 ",
     );
 }
@@ -273,9 +273,9 @@ gkr                           16   11      27    2      27    2
 constraints, round 0          40    1      40    1      40    1
 constraints, MLE rounds       84    3      86    2      86    2
 constraints, all             181   15     194    5     194    5
-stacked reduction              8    4       8    4       8    4
+stacked reduction              8    4      18    2      18    2
 WHIR                          26   10      57    5      57    5
-proof                        239   30     300   15     300   15
+proof                        239   30     310   13     310   13
 ",
     );
 }
@@ -293,9 +293,9 @@ gkr                           16   11      27    2      27    2
 constraints, round 0          64    1      64    1      64    1
 constraints, MLE rounds      131    3     133    2     133    2
 constraints, all             272   15     285    5     285    5
-stacked reduction             56    4      56    4      56    4
+stacked reduction             56    4      66    2      66    2
 WHIR                         593   10     624    5     624    5
-proof                        945   30    1006   15    1006   15
+proof                        945   30    1016   13    1016   13
 ",
     );
 }

@@ -28,20 +28,48 @@ struct StackedTableJob {
     uint log_len;       // variables of a table of weights
 };
 
+// A block of the stacked matrices in a round: the fold of a pair of the round before, or a column that has just been bound to one value.
+struct StackedBlock {
+    uint from;     // the pair, or the first share of the column's value; STACKED_NONE: a block of zeros
+    uint column;   // index of the column among all columns, or STACKED_NONE
+    uint factors;  // index of the column's two factors
+};
+constant constexpr uint STACKED_NONE = 0xffffffffu;
+
+// Working memory of the rounds after the univariate one: their challenges u_1, u_2, .., and factors.
+constant constexpr uint STACKED_EQ = 32u;    // of lambda_eq, for columns that are bound to one value
+constant constexpr uint STACKED_ROT = 33u;   // of lambda_rot
+constant constexpr uint STACKED_STEP = 34u;  // the part of it that weights shifted by one have
+constant constexpr uint STACKED_ONE = 35u;   // of the sums over g_0, g_1 at X = 1
+constant constexpr uint STACKED_TWO = 37u;   // of the sums over g_0, g_1, rotated g_1 at X = 2
+constant constexpr uint STACKED_SMALL = 40u; // of lambda_eq and lambda_rot, for columns of fewer rows than 2^l_skip
+
 struct StackedWeightParams {
-    FpExt point[32];  // coordinates of the index bits above the base
     uint len;         // weights
     uint log_base;    // entries of the base, as a logarithm
-    uint bits;        // coordinates
-    uint unused;
+    uint bits;        // coordinates of the index bits above the base
+    uint first;       // of these coordinates
 };
 
 struct StackedRoundParams {
-    FpExt u;          // the last challenge, by which the tables are folded
-    FpExt one[2];     // factors of the sums over g_0, g_1 at X = 1
-    FpExt two[3];     // factors of the sums over g_0, g_1, rotated g_1 at X = 2
     uint block;       // pairs of one threadgroup
     uint l_skip;
+    uint round;       // from 1 on
+    uint unused;
+};
+
+struct StackedBlocksParams {
+    uint pairs;       // of blocks
+    uint log_shares;  // summands of a column's value, as a logarithm
+    uint round;       // from 1 on
+    uint block;       // pairs of one threadgroup
+};
+
+struct StackedFinishParams {
+    FpExt r;          // coordinate of the variable of the round
+    FpExt next;       // that of the next round
+    uint groups;      // threadgroups that left sums
+    uint round;       // from 1 on
     uint unused[2];
 };
 

@@ -5,22 +5,23 @@
 #include "accumulate.h"
 #include "params.h"
 
-/// One weight per thread: out[i] = base[i mod 2^log_base] times the product over k of eq(point[k], bit log_base + k of i), as four
+/// One weight per thread: out[i] = base[i mod 2^log_base] times the product over k of eq(point[first + k], bit log_base + k of i), as four
 /// planes of words.
 /// Cost: p.bits ext products, 32 bytes per thread.
-/// Lengths: base 1 << p.log_base, out 4 * p.len.
+/// Lengths: base 1 << p.log_base, point p.first + p.bits, out 4 * p.len.
 /// Requires: p.log_base < 32, p.bits <= 32.
 kernel void stacked_row_weights(
     device const FpExt* base [[buffer(0)]],
-    device Fp* out [[buffer(1)]],
-    constant StackedWeightParams& p [[buffer(2)]],
+    device const FpExt* point [[buffer(1)]],
+    device Fp* out [[buffer(2)]],
+    constant StackedWeightParams& p [[buffer(3)]],
     gid_l gid [[thread_position_in_grid]]) {
     if (gid >= p.len) return;
     index_l i = index_l(gid);
     uint_l bits = to_vec(i) >> p.log_base;
     FpExtL value = lane_gather(base, to_vec(i) & ((1u << p.log_base) - 1u));
     for (uint k = 0u; k < p.bits; k++) {
-        FpExt x = p.point[k];
+        FpExt x = point[p.first + k];
         value = value * fpext_select_bit(fpext_one<uint>() - x, x, (bits >> k) & 1u);
     }
     for (uint c = 0u; c < 4u; c++) lane_store(out + ulong(c) * p.len, i, value.c[c]);

@@ -173,8 +173,9 @@ inline void stacked_weights_in_front(StackedTables t) {
 }
 
 // The threadgroup's share of the round polynomial -> partials[2 group] at X = 1, [2 group + 1] at X = 2.
-#define STACKED_STORE_SUMS(s, p, partials, scratch, group, tid, tpg)                            \
-    FpExt one0 = p.one[0], one1 = p.one[1], two0 = p.two[0], two1 = p.two[1], two2 = p.two[2];  \
+#define STACKED_STORE_SUMS(s, work, partials, scratch, group, tid, tpg)                         \
+    FpExt one0 = work[STACKED_ONE], one1 = work[STACKED_ONE + 1u];                              \
+    FpExt two0 = work[STACKED_TWO], two1 = work[STACKED_TWO + 1u], two2 = work[STACKED_TWO + 2u];\
     FpExtL one = s.zero_one * one0 + s.one_one * one1;                                          \
     FpExtL two = s.zero_two * two0 + s.one_two * two1 + s.rotated_two * two2;                   \
     FpExt at_one = fpext_group_sum(one, scratch, tid, tpg);                                     \
@@ -188,7 +189,7 @@ inline void stacked_weights_in_front(StackedTables t) {
 /// First round after the univariate one: folds 2^l_skip neighbours by `lagrange`, one pair of both tables per thread at a time, and sums for the round.
 /// Given: pairs.
 /// Cost: (4 << p.l_skip) * pairs + 5 * pairs ext products, (64 << p.l_skip) * pairs + 128 * pairs bytes per launch.
-/// Lengths: lagrange 1 << p.l_skip, partials 2 * groups.
+/// Lengths: lagrange 1 << p.l_skip, work 40, partials 2 * groups.
 /// Requires: threads_per_group <= 256, p.l_skip < 32.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the tables of each job lie in `arena`, those that it
 /// writes in `out`. `pairs` counts those of all jobs.
@@ -197,9 +198,10 @@ kernel void stacked_skip_fold(
     device const uint* starts [[buffer(1)]],
     device const FpExt* arena [[buffer(2)]],
     device const FpExt* lagrange [[buffer(3)]],
-    device FpExt* out [[buffer(4)]],
-    device FpExt* partials [[buffer(5)]],
-    constant StackedRoundParams& p [[buffer(6)]],
+    device const FpExt* work [[buffer(4)]],
+    device FpExt* out [[buffer(5)]],
+    device FpExt* partials [[buffer(6)]],
+    constant StackedRoundParams& p [[buffer(7)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
@@ -233,23 +235,24 @@ kernel void stacked_skip_fold(
         }
     }
     if (share.first == 0u && LANE_LEADER(tid)) stacked_weights_in_front(t);
-    STACKED_STORE_SUMS(sums, p, partials, scratch, group, tid, tpg)
+    STACKED_STORE_SUMS(sums, work, partials, scratch, group, tid, tpg)
 }
 
 /// A later round: folds both tables by the last challenge, one pair of each per thread at a time, and sums for the round.
 /// Given: pairs.
 /// Cost: 9 * pairs ext products, 272 * pairs bytes per launch.
-/// Lengths: partials 2 * groups.
-/// Requires: threads_per_group <= 256.
+/// Lengths: work 40, partials 2 * groups.
+/// Requires: threads_per_group <= 256, p.round >= 2, p.round <= 33.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the tables of each job lie in `in`, those that it writes in
 /// `out`. `pairs` counts those of all jobs.
 kernel void stacked_fold_round(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
     device const FpExt* in [[buffer(2)]],
-    device FpExt* out [[buffer(3)]],
-    device FpExt* partials [[buffer(4)]],
-    constant StackedRoundParams& p [[buffer(5)]],
+    device const FpExt* work [[buffer(3)]],
+    device FpExt* out [[buffer(4)]],
+    device FpExt* partials [[buffer(5)]],
+    constant StackedRoundParams& p [[buffer(6)]],
     uint group [[threadgroup_position_in_grid]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
@@ -263,7 +266,7 @@ kernel void stacked_fold_round(
     t.weights = g1 + 4ul * job.len + 2ul;
     t.out = out + job.to;
     t.pairs = job.len;
-    FpExt u = p.u;
+    FpExt u = work[p.round - 2u];
     StackedSumsL sums = stacked_no_sums();
     for (uint i0 = 0u; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -281,5 +284,5 @@ kernel void stacked_fold_round(
         }
     }
     if (share.first == 0u && LANE_LEADER(tid)) stacked_weights_in_front(t);
-    STACKED_STORE_SUMS(sums, p, partials, scratch, group, tid, tpg)
+    STACKED_STORE_SUMS(sums, work, partials, scratch, group, tid, tpg)
 }

@@ -1,7 +1,7 @@
 // WHIR's messages on the device's transcript. Kernels that go through the sponge are one threadgroup, whose first SIMD-group does.
-#include "../field/lane_ops.h"
 #include "../transcript/sponge.h"
 #include "params.h"
+#include "totals.h"
 
 /// Adds up sums of threadgroups, of which `partials` has p.sums for each of p.groups, observes the p.sums totals and samples
 /// p.samples challenges. The log has both, in this order.
@@ -18,24 +18,10 @@ kernel void whir_exchange(
     uint tpg [[threads_per_threadgroup]],
     uint width [[threads_per_simdgroup]]) {
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
-    threadgroup FpExt sums[2u * 32u];  // SIMD-groups of 8 threads or more, or one thread
+    threadgroup FpExt sums[OPENINGS_TOTALS * OPENINGS_SIMD_GROUPS];
     threadgroup Fp words[TRANSCRIPT_WORDS];
     TranscriptSponge t = transcript_load(state, cells, tid, width);
-    uint groups = max(tpg / width, 1u);
-    for (uint k = 0; k < 2u; k++) {
-        FpExt total = fpext_zero<uint>();
-        for (uint i = tid; i < p.groups && k < p.sums; i += tpg) total = total + partials[i * p.sums + k];
-        total = fpext_simd_sum(total, width);
-        if (tid % width == 0u) sums[k * groups + tid / width] = total;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
-    for (uint k = tid; k < p.sums; k += tpg) {
-        FpExt total = sums[k * groups];
-        for (uint g = 1; g < groups; g++) total = total + sums[k * groups + g];
-        for (uint j = 0; j < 4u; j++) words[4u * k + j] = total.c[j];
-        log[p.at + k] = total;
-    }
-    threadgroup_barrier(mem_flags::mem_threadgroup);
+    openings_totals(partials, p.groups, p.sums, sums, words, log + p.at, tid, tpg, width);
     if (t.active) {
         Fp word = words[t.lane % (4u * p.sums)];
         word = transcript_exchange(t, cells, words, word, 4u * p.sums, 4u * p.samples);

@@ -57,34 +57,84 @@ pub struct StackedTableJob {
 // SAFETY: two u64 and four u32, no padding.
 unsafe impl DeviceElem for StackedTableJob {}
 
+/// A block of the stacked matrices in a round: the fold of a pair of the round before, or a column that has just been bound to one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct StackedBlock {
+    /// The pair, or the first share of the column's value; [`Self::NONE`]: a block of zeros.
+    pub from: u32,
+    /// Index of the column among all columns, or [`Self::NONE`].
+    pub column: u32,
+    /// Index of the column's two factors.
+    pub factors: u32,
+}
+
+// SAFETY: three u32, no padding.
+unsafe impl DeviceElem for StackedBlock {}
+
+impl StackedBlock {
+    /// No pair, no column: `STACKED_NONE` of `metal/openings/params.h`.
+    pub const NONE: u32 = u32::MAX;
+    /// A block of zeros.
+    pub const ZERO: Self = Self {
+        from: Self::NONE,
+        column: Self::NONE,
+        factors: 0,
+    };
+}
+
 /// Weights of the rows of columns: a table and a product over the index bits above it.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
+#[repr(C)]
 pub struct StackedWeightParams {
-    /// Coordinates of the index bits above the base.
-    pub point: [EF; 32],
     /// Number of weights.
     pub len: u32,
     /// Entries of the base, as a logarithm.
     pub log_base: u32,
-    /// Number of coordinates.
+    /// Number of coordinates of the index bits above the base.
     pub bits: u32,
-    pub unused: u32,
+    /// First of these coordinates.
+    pub first: u32,
 }
 
 /// One round of the reduction, for all heights.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
+#[repr(C)]
 pub struct StackedRoundParams {
-    /// The last challenge, by which the tables are folded.
-    pub u: EF,
-    /// Factors of the sums over `g_0`, `g_1` at `X = 1`.
-    pub one: [EF; 2],
-    /// Factors of the sums over `g_0`, `g_1`, rotated `g_1` at `X = 2`.
-    pub two: [EF; 3],
     /// Pairs of one threadgroup.
     pub block: u32,
     pub l_skip: u32,
+    /// From 1 on.
+    pub round: u32,
+    pub unused: u32,
+}
+
+/// One round over the blocks of columns that are bound to one value.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StackedBlocksParams {
+    /// Pairs of blocks.
+    pub pairs: u32,
+    /// Summands of a column's value, as a logarithm.
+    pub log_shares: u32,
+    /// From 1 on.
+    pub round: u32,
+    /// Pairs of one threadgroup.
+    pub block: u32,
+}
+
+/// The end of a round of the reduction.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+pub struct StackedFinishParams {
+    /// Coordinate of the variable of the round.
+    pub r: EF,
+    /// That of the next round.
+    pub next: EF,
+    /// Threadgroups that left sums.
+    pub groups: u32,
+    /// From 1 on.
+    pub round: u32,
     pub unused: [u32; 2],
 }
 

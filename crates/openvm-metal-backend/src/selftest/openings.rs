@@ -15,6 +15,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge;
 
 use super::{compare, prover::params, Check, CheckEnv, CheckFailure};
 use crate::{
+    config::MetalProverConfig,
     matrix::MetalSliceOwned,
     openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
     prelude::{Digest, EF, F, SC},
@@ -112,11 +113,17 @@ fn check(
             need_rot: &commit.need_rot,
         });
     let views: Vec<StackedCommit<'_>> = views.collect();
-    for &gate in gates {
+    let on_host = gates.iter().map(|&gate| (gate, false));
+    for (gate, on_device) in on_host.chain([(0, true)]) {
+        let config = MetalProverConfig {
+            mle_host_log_rows: gate,
+            transcript_on_device: Some(on_device),
+            ..MetalProverConfig::default()
+        };
         let mut ours = default_duplex_sponge();
         let (proof, u) =
-            prove_stacked_reduction(env.s, &mut ours, l_skip, n_stack, &views, &r, gate)?;
-        let what = || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}");
+            prove_stacked_reduction(env.s, &config, &mut ours, l_skip, n_stack, &views, &r)?;
+        let what = || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}, {on_device}");
         let flat = |rounds: &[[EF; 2]]| rounds.concat();
         let (coeffs, rounds) = (&proof.univariate_round_coeffs, &proof.sumcheck_round_polys);
         compare(what, coeffs, &expected.univariate_round_coeffs)?;

@@ -1,14 +1,19 @@
 use openvm_metal_backend::{
     openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
-    prelude::{EF, SC},
+    prelude::{EF, F, SC},
+    DuplexSpongeMetal, MetalProverConfig,
 };
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{
+    proof::StackingProof,
     prover::{
         stacked_reduction::{prove_stacked_opening_reduction, StackedReductionCpu},
         CpuColMajorBackend, ReferenceDevice,
     },
     FiatShamirTranscript, SystemParams,
 };
+use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use crate::{
@@ -18,7 +23,7 @@ use crate::{
     transcript::SmallestWitness,
 };
 
-/// Proves with the reference, and with host gates 0, `gate` and "everything" on each device.
+/// Proves with the reference, with host gates 0, `gate` and "everything" on each device, and on the device's transcript.
 fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
     let rng = &mut StdRng::seed_from_u64(seed);
     let config = SC::default_from_params(params.clone());
@@ -51,7 +56,7 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
 
     for ctx in contexts() {
         let s = ctx.stream();
-        for gate in [0, gate, 30] {
+        for gate in [Some(0), Some(gate), Some(30), None] {
             let ranges: Vec<_> = commits.iter().map(|c| c.ranges(rng, &s)).collect();
             let views: Vec<StackedCommit<'_>> = commits
                 .iter()
@@ -62,19 +67,23 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
                     need_rot: &c.need_rot,
                 })
                 .collect();
-            let mut transcript = SmallestWitness::new(seed);
-            let (proof, u) = prove_stacked_reduction(
-                &s,
-                &mut transcript,
-                params.l_skip,
-                params.n_stack,
-                &views,
-                &r,
-                gate,
-            )
-            .expect("proof");
+            let mut config = MetalProverConfig::default();
+            config.transcript_on_device = Some(gate.is_none());
+            config.mle_host_log_rows = gate.unwrap_or(0);
+            let (proof, u, found) = match gate {
+                Some(_) => {
+                    let transcript = SmallestWitness::new(seed);
+                    prove(&s, &config, transcript, &params, &views, &r)
+                }
+                None => {
+                    let permutation = poseidon2_perm().clone();
+                    let mut transcript = DuplexSpongeMetal::from(permutation);
+                    FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u64(seed));
+                    prove(&s, &config, transcript, &params, &views, &r)
+                }
+            };
             let what = format!(
-                "seed {seed}, gate {gate}, {:?}, {shapes:?}",
+                "seed {seed}, gate {gate:?}, {:?}, {shapes:?}",
                 ctx.info().kind
             );
             assert_eq!(
@@ -91,13 +100,24 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
             }
             assert_eq!(proof, expected, "{what}");
             assert_eq!(u, expected_u, "{what}");
-            assert_eq!(
-                FiatShamirTranscript::<SC>::sample_ext(&mut transcript),
-                next,
-                "{what}"
-            );
+            assert_eq!(found, next, "{what}");
         }
     }
+}
+
+/// The proof, the point, and what the transcript samples next.
+fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    mut transcript: TS,
+    params: &SystemParams,
+    views: &[StackedCommit<'_>],
+    r: &[EF],
+) -> (StackingProof<SC>, Vec<EF>, EF) {
+    let (l_skip, n_stack) = (params.l_skip, params.n_stack);
+    let proof = prove_stacked_reduction(s, config, &mut transcript, l_skip, n_stack, views, r);
+    let (proof, u) = proof.expect("proof");
+    (proof, u, transcript.sample_ext())
 }
 
 #[test]

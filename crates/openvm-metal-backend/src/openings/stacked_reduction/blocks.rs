@@ -1,88 +1,145 @@
 //! The sumcheck once a column is bound to one value: products of two sparse tables over the blocks of
 //! the stacked matrices.
 //!
-//! In round `k` a block is `2^(l_skip + k - 1)` neighbouring cells of a stacked column. `value` is the
-//! stacked column, bound to `u_0 .. u_(k-1)`, at the block; `weight` is the sum over the columns inside
-//! of `lambda_eq eq + lambda_rot kappa_rot`, times `eq` of the bits by which the column lies inside the
-//! block. Both are multilinear in the remaining bits of the block index, so a round is one pass over
-//! neighbouring pairs. Blocks never contain parts of a taller column.
+//! In round `k` a block is `2^(l_skip + k - 1)` neighbouring cells of a stacked column, and its key its first cell (over all
+//! commitments) divided by that length. `value` is the stacked column, bound to `u_0 .. u_(k-1)`, at the block; `weight` is the sum
+//! over the columns inside of `lambda_eq eq + lambda_rot kappa_rot`, times `eq` of the bits by which the column lies inside the
+//! block. Both are multilinear in the remaining bits of the key, so a round is one pass over neighbouring pairs. Blocks never contain
+//! parts of a taller column. Those that hold no bound column are zero. Which blocks there are in a round follows from the shapes.
+
+use std::ops::Range;
 
 use p3_field::PrimeCharacteristicRing;
 
-use crate::prelude::EF;
+use super::{claims::Claims, columns::BoundColumns};
+use crate::{params::StackedBlock, prelude::EF};
 
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    /// Index of the block: first cell (over all commitments) divided by the block length.
-    key: u64,
-    value: EF,
-    weight: EF,
+/// The blocks of all rounds. After the last one they are whole stacked columns.
+pub(super) struct BlockPlan {
+    /// Two for each pair, round after round.
+    members: Vec<StackedBlock>,
+    /// Those of each round.
+    rounds: Vec<Range<usize>>,
+    /// Keys of the pairs after the last round, rising.
+    last: Vec<u64>,
 }
 
-/// The blocks that hold bound columns, by key. All others are zero.
-#[derive(Default)]
-pub(super) struct Blocks {
-    blocks: Vec<Block>,
-}
-
-impl Blocks {
-    /// Adds columns that have just become one block each: `(key, value, weight)`.
-    pub fn join(&mut self, columns: impl IntoIterator<Item = (u64, EF, EF)>) {
-        let len = self.blocks.len();
-        self.blocks
-            .extend(
-                columns
-                    .into_iter()
-                    .map(|(key, value, weight)| Block { key, value, weight }),
-            );
-        if self.blocks.len() > len {
-            self.blocks.sort_by_key(|b| b.key);
+impl BlockPlan {
+    /// `bound` are the columns, by the number of their variables: those without one are bound in round 1.
+    pub fn new(n_stack: usize, claims: &Claims, bound: &[BoundColumns]) -> Self {
+        let (mut members, mut rounds, mut pairs) = (Vec::new(), Vec::new(), Vec::<u64>::new());
+        for round in 1..=n_stack + 1 {
+            let fold = |from| StackedBlock {
+                from,
+                ..StackedBlock::ZERO
+            };
+            let folds = (0..).map(fold);
+            let mut blocks: Vec<(u64, StackedBlock)> = pairs.drain(..).zip(folds).collect();
+            if let Some(bound) = bound.iter().find(|bound| bound.vars() == round - 1) {
+                blocks.extend(bound.blocks(claims));
+                blocks.sort_by_key(|&(key, _)| key);
+            }
+            let first = members.len();
+            for (key, block) in blocks {
+                if pairs.last() != Some(&(key >> 1)) {
+                    pairs.push(key >> 1);
+                    members.extend([StackedBlock::ZERO; 2]);
+                }
+                let even = members.len() - 2;
+                members[even + (key & 1) as usize] = block;
+            }
+            rounds.push(first..members.len());
+        }
+        Self {
+            members,
+            rounds,
+            last: pairs,
         }
     }
 
-    /// The sum over pairs of blocks at `X = 1` and `X = 2`.
+    /// Two blocks for each pair of a round, counted from 1 on.
+    pub fn of(&self, round: usize) -> &[StackedBlock] {
+        &self.members[self.range(round)]
+    }
+
+    /// Where they lie among those of all rounds.
+    pub fn range(&self, round: usize) -> Range<usize> {
+        self.rounds[round - 1].clone()
+    }
+
+    /// The blocks of rounds `1..=round`.
+    pub fn up_to(&self, round: usize) -> &[StackedBlock] {
+        &self.members[..self.rounds[round - 1].end]
+    }
+
+    /// The values after the last round, each with its stacked column over all commitments, rising.
+    pub fn columns(&self, blocks: &Blocks) -> Vec<(u64, EF)> {
+        let members = self.of(self.rounds.len()).chunks_exact(2);
+        let pairs = self.last.iter().zip(members).zip(&blocks.0);
+        let columns = pairs.flat_map(|((&key, members), cells)| {
+            let cells = (2 * key..).zip(members).zip(cells);
+            let there = cells.filter(|((_, &member), _)| member != StackedBlock::ZERO);
+            there.map(|((column, _), cell)| (column, cell.value))
+        });
+        columns.collect()
+    }
+}
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cell {
+    pub value: EF,
+    pub weight: EF,
+}
+
+/// The pairs of a round, in the order of a [`BlockPlan`].
+#[derive(Default)]
+pub(super) struct Blocks(Vec<[Cell; 2]>);
+
+impl Blocks {
+    /// From what `stacked_fold_blocks` wrote.
+    pub fn from_device(cells: &[EF]) -> Self {
+        let cell = |cell: &[EF]| Cell {
+            value: cell[0],
+            weight: cell[1],
+        };
+        let pairs = cells.chunks_exact(4);
+        Self(pairs.map(|p| [cell(&p[..2]), cell(&p[2..])]).collect())
+    }
+
+    /// Those of the next round, with these members: pairs are folded by `u`, `bound` are columns that are bound now.
+    pub fn next(
+        &self,
+        members: &[StackedBlock],
+        u: EF,
+        bound: impl Fn(&StackedBlock) -> Cell,
+    ) -> Self {
+        let cell = |member: &StackedBlock| match *member {
+            StackedBlock::ZERO => Cell::default(),
+            StackedBlock {
+                from,
+                column: StackedBlock::NONE,
+                ..
+            } => {
+                let [zero, one] = self.0[from as usize];
+                Cell {
+                    value: zero.value + u * (one.value - zero.value),
+                    weight: zero.weight + u * (one.weight - zero.weight),
+                }
+            }
+            _ => bound(member),
+        };
+        let pairs = members.chunks_exact(2);
+        Self(pairs.map(|p| [cell(&p[0]), cell(&p[1])]).collect())
+    }
+
+    /// The sum over pairs at `X = 1` and `X = 2`.
     pub fn round_evals(&self) -> [EF; 2] {
         let mut evals = [EF::ZERO; 2];
-        for pair in self.pairs() {
-            let [zero, one] = pair;
+        for [zero, one] in &self.0 {
             evals[0] += one.value * one.weight;
             evals[1] += (one.value.double() - zero.value) * (one.weight.double() - zero.weight);
         }
         evals
-    }
-
-    /// Binds the lowest bit of the block index.
-    pub fn fold(&mut self, u: EF) {
-        self.blocks = self
-            .pairs()
-            .map(|[zero, one]| Block {
-                key: zero.key >> 1,
-                value: zero.value + u * (one.value - zero.value),
-                weight: zero.weight + u * (one.weight - zero.weight),
-            })
-            .collect();
-    }
-
-    /// Key and value of each block.
-    pub fn values(&self) -> impl Iterator<Item = (u64, EF)> + '_ {
-        self.blocks.iter().map(|b| (b.key, b.value))
-    }
-
-    /// Pairs of neighbours; one that is missing is zero.
-    fn pairs(&self) -> impl Iterator<Item = [Block; 2]> + '_ {
-        self.blocks
-            .chunk_by(|a, b| a.key >> 1 == b.key >> 1)
-            .map(|pair| {
-                let key = pair[0].key & !1;
-                let at = |key| {
-                    let zero = Block {
-                        key,
-                        value: EF::ZERO,
-                        weight: EF::ZERO,
-                    };
-                    pair.iter().find(|b| b.key == key).copied().unwrap_or(zero)
-                };
-                [at(key), at(key + 1)]
-            })
     }
 }

@@ -1,10 +1,13 @@
 //! The value of every column at the point bound so far: the second and last pass over the matrices.
 
+use std::ops::Range;
+
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice, MetalSliceMut};
 use p3_field::PrimeCharacteristicRing;
 
 use super::{
     claims::{Claims, ColumnRange},
+    factors::Work,
     plan::THREADS,
     ranges::{ColumnDispatch, ColumnJob, Sources},
 };
@@ -12,7 +15,7 @@ use crate::{
     error::MetalProverError,
     jobs::{DeviceJobs, JobTable},
     kernels,
-    params::{StackedColumnJob, StackedWeightParams},
+    params::{StackedBlock, StackedColumnJob, StackedWeightParams},
     prelude::{D_EF, EF, F},
 };
 
@@ -20,45 +23,65 @@ use crate::{
 const LOG_LOW: usize = 11;
 /// Threadgroups that fill a large GPU, as a logarithm.
 const LOG_GROUPS: usize = 10;
+/// Shares of a column at most, as a logarithm: one thread adds them.
+const LOG_SHARES: usize = 6;
 
 /// Weights of the rows of a column, `weight(row) = high[row >> log_low] low[row mod 2^log_low]`, in planes.
-pub(super) struct RowWeights<'a> {
+pub(super) struct RowWeights {
     /// The Lagrange coefficients at `u_0`, then 1.
-    lagrange: &'a MetalBuffer<EF>,
+    lagrange: MetalBuffer<EF>,
     l_skip: usize,
     /// The low factor and its variables.
     low: Option<(usize, MetalBuffer<F>)>,
 }
 
-impl<'a> RowWeights<'a> {
-    pub fn new(lagrange: &'a MetalBuffer<EF>) -> Self {
-        Self {
-            lagrange,
-            l_skip: (lagrange.len() - 1).ilog2() as usize,
+/// The factors of the row weights: the low one, and the high one if it has variables, else 1.
+struct WeightFactors<'a> {
+    low: &'a MetalBuffer<F>,
+    high: Option<MetalBuffer<F>>,
+    one: MetalSlice<'a, F>,
+}
+
+impl RowWeights {
+    /// Of the Lagrange coefficients at `u_0`, `2^l_skip` of them.
+    pub fn new(s: &CommandStream, mut lagrange: Vec<EF>) -> Result<Self, MetalProverError> {
+        let l_skip = lagrange.len().ilog2() as usize;
+        lagrange.push(EF::ONE);
+        Ok(Self {
+            lagrange: MetalBuffer::from_host(s, &lagrange)?,
+            l_skip,
             low: None,
-        }
+        })
     }
 
-    /// Encodes `weight(z + 2^l_skip x) = lagrange[z] eq(u, x)`: the low factor, unless it is that of the last call, and the high one, if
-    /// it has variables.
+    /// The Lagrange coefficients at `u_0`.
+    pub fn lagrange(&self) -> MetalSlice<'_, EF> {
+        self.lagrange.slice(..1 << self.l_skip)
+    }
+
+    /// Encodes `weight(z + 2^l_skip x) = lagrange[z] eq(u, x)` for `vars` variables: the low factor, unless it is that of the last call,
+    /// and the high one. `point` begins with `u`.
     fn encode(
         &mut self,
         s: &CommandStream,
-        u: &[EF],
-    ) -> Result<(&MetalBuffer<F>, Option<MetalBuffer<F>>), MetalProverError> {
-        let split = low_vars(self.l_skip, u.len());
+        point: MetalSlice<'_, EF>,
+        vars: usize,
+    ) -> Result<WeightFactors<'_>, MetalProverError> {
+        let split = low_vars(self.l_skip, vars);
         let low = match self.low.take() {
-            Some((vars, low)) if vars == split => low,
-            _ => {
-                let base = self.lagrange.slice(..1 << self.l_skip);
-                expand(s, base, &u[..split])?
-            }
+            Some((of, low)) if of == split => low,
+            _ => expand(s, self.lagrange(), point, 0..split)?,
         };
-        let high = match &u[split..] {
-            [] => None,
-            high => Some(expand(s, self.lagrange.slice(1 << self.l_skip..), high)?),
+        let one = self.lagrange.slice(1 << self.l_skip..);
+        let high = match vars > split {
+            true => Some(expand(s, one, point, split..vars)?),
+            false => None,
         };
-        Ok((&self.low.insert((split, low)).1, high))
+        Ok(WeightFactors {
+            low: &self.low.insert((split, low)).1,
+            high,
+            one: one.cast()?,
+        })
     }
 }
 
@@ -67,23 +90,22 @@ fn low_vars(l_skip: usize, vars: usize) -> usize {
     vars.min(LOG_LOW.saturating_sub(l_skip))
 }
 
-/// `out[z + len x] = base[z] eq(u, x)` in planes; `base` has `len` elements, a power of two.
+/// `out[z + len x] = base[z] eq(u, x)` in planes, where `u` are these elements of `point`; `base` has `len` elements, a power of two.
 fn expand(
     s: &CommandStream,
     base: MetalSlice<'_, EF>,
-    u: &[EF],
+    point: MetalSlice<'_, EF>,
+    u: Range<usize>,
 ) -> Result<MetalBuffer<F>, MetalProverError> {
     let len = base.len() << u.len();
-    let mut params = StackedWeightParams {
-        point: [EF::ZERO; 32],
+    let params = StackedWeightParams {
         len: len as u32,
         log_base: base.len().ilog2(),
         bits: u.len() as u32,
-        unused: 0,
+        first: u.start as u32,
     };
-    params.point[..u.len()].copy_from_slice(u);
     let mut out = MetalBuffer::uninit(s.context(), D_EF * len)?;
-    kernels::stacked_row_weights(s, Grid::threads(len), base, &mut out, &params)?;
+    kernels::stacked_row_weights(s, Grid::threads(len), base, point, &mut out, &params)?;
     Ok(out)
 }
 
@@ -118,7 +140,7 @@ impl BoundColumns {
             let column_ranges: Vec<(usize, ColumnRange)> = ranges.collect();
             let columns: usize = column_ranges.iter().map(|(_, p)| p.columns).sum();
             let wanted = LOG_GROUPS.saturating_sub(columns.max(1).ilog2() as usize);
-            let log_shares = wanted.min(log_rows - log_low);
+            let log_shares = wanted.min(LOG_SHARES).min(log_rows - log_low);
             let mut len = 0;
             let jobs = column_ranges.iter().map(|(_, range)| {
                 let groups = range.columns << log_shares;
@@ -155,20 +177,18 @@ impl BoundColumns {
         self.vars
     }
 
-    /// Encodes the values into `out`, of `self.len` elements: a dispatch for eight ranges, and one or two for the weights. `u` are the
-    /// coordinates of the variables.
+    /// Encodes the values into `out`, of `self.len` elements: a dispatch for eight ranges, and one or two for the weights. `point` begins
+    /// with the coordinates of the variables.
     pub fn encode(
         &self,
         s: &CommandStream,
         sources: &Sources<'_>,
         columns: &DeviceJobs<StackedColumnJob>,
-        weights: &mut RowWeights<'_>,
-        u: &[EF],
+        weights: &mut RowWeights,
+        point: MetalSlice<'_, EF>,
         mut out: MetalSliceMut<'_, EF>,
     ) -> Result<(), MetalProverError> {
-        let lagrange = weights.lagrange;
-        let one = lagrange.slice(1 << weights.l_skip..).cast()?;
-        let (low, high) = weights.encode(s, u)?;
+        let WeightFactors { low, high, one } = weights.encode(s, point, self.vars)?;
         let high = high.as_ref().map_or(one, |high| high.slice(..));
         for dispatch in &self.dispatches {
             let (jobs, starts) = columns.of(&dispatch.jobs);
@@ -195,19 +215,32 @@ impl BoundColumns {
         Ok(())
     }
 
-    /// Calls `each(height index, range of columns, values of these)`.
-    pub fn finish(&self, read: &[EF], mut each: impl FnMut(usize, &ColumnRange, &[EF])) {
-        let mut rest = read;
-        for (height, column_range) in &self.column_ranges {
-            let (shares, tail) = rest.split_at(column_range.columns << self.log_shares);
-            if self.log_shares == 0 {
-                each(*height, column_range, shares);
-            } else {
-                let sums = shares.chunks_exact(1 << self.log_shares);
-                let values: Vec<EF> = sums.map(|p| p.iter().copied().sum()).collect();
-                each(*height, column_range, &values);
-            }
-            rest = tail;
-        }
+    /// The blocks that the columns become, with their keys.
+    pub fn blocks<'a>(
+        &'a self,
+        claims: &'a Claims,
+    ) -> impl Iterator<Item = (u64, StackedBlock)> + 'a {
+        let mut first = 0;
+        let ranges = self.column_ranges.iter().flat_map(move |(height, range)| {
+            let height = &claims.heights[*height];
+            let key = range.start >> height.log_rows;
+            let factors = Work::place(height.n) as u32;
+            let value = first;
+            first += range.columns;
+            (0..range.columns).map(move |i| {
+                let block = StackedBlock {
+                    from: ((value + i) << self.log_shares) as u32,
+                    column: (range.first_column + i) as u32,
+                    factors,
+                };
+                (key + i as u64, block)
+            })
+        });
+        ranges
+    }
+
+    /// Summands of a value, as a logarithm.
+    pub fn log_shares(&self) -> usize {
+        self.log_shares
     }
 }

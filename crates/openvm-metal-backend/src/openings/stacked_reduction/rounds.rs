@@ -1,202 +1,286 @@
-//! The sumcheck over the rows of all heights, on their two batched tables.
-//!
-//! With `eq'(y) = eq(y; r_(k+1) ..)`, round `k` needs of each height only
-//! ```text
-//! S0(X) = sum_y eq'(y) g_0(X, y),  S1(X) = sum_y eq'(y) g_1(X, y),  S2(X) = sum_y eq'(y - 1) g_1(X, y)
-//! ```
-//! each linear in `X`: `eq` folds to a scalar times `eq'`, and `kappa_rot` stays in the span of `eq'` and
-//! its rotation, because `kappa(x_0, x') = x_0 (1 - r_0) eq(x') + (1 - x_0) r_0 kappa(x')`. The factors before these sums are the
-//! same for all heights, because all bind the same variables to the same challenges.
+//! The rounds after the univariate one, on the host's transcript.
 
-use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice, MetalSliceMut};
+use openvm_metal_common::{CommandStream, MemCopyH2D, MetalBuffer, MetalSlice, MetalSliceMut};
 use p3_field::PrimeCharacteristicRing;
 
 use super::{
-    plan::{RoundPlan, THREADS},
-    round0::FactorsAt,
+    blocks::{BlockPlan, Blocks, Cell},
+    claims::StackedCommit,
+    columns::{BoundColumns, RowWeights},
+    factors::Work,
+    plan::{round_len, RoundPlan},
+    round0::UnivariateFactors,
+    tables::{DeviceTables, HostTable, HostTables},
+    univariate::Tables,
+    Reduction,
 };
-use crate::{
-    error::MetalProverError,
-    jobs::DeviceJobs,
-    kernels,
-    params::{StackedRoundParams, StackedTableJob},
-    prelude::EF,
-    tensor,
-};
+use crate::{error::MetalProverError, params::StackedBlock, prelude::EF};
 
-/// The weight of `g_0` is `eq * eq(x; r)`, that of `g_1` is `rot * eq(x; r) + step * eq(x - 1; r)`, for the
-/// variables that are left.
-#[derive(Clone, Copy)]
-pub(super) struct Factors {
-    eq: EF,
-    rot: EF,
-    step: EF,
+/// What the rounds begin with.
+pub(super) struct Begin<'a> {
+    /// The powers of lambda, two for each column.
+    pub lambdas: &'a [EF],
+    /// The same on the device.
+    pub lambdas_on_device: MetalBuffer<EF>,
+    /// Those that the univariate round left.
+    pub tables: Tables,
+    pub u_0: EF,
 }
 
-impl Factors {
-    pub fn new(at: &FactorsAt) -> Self {
-        Self {
-            eq: at.eq,
-            rot: at.rot - at.step,
-            step: at.step,
+/// The rounds after the univariate one, counted from 1 on.
+pub(super) struct Rounds<'a> {
+    pub reduction: &'a Reduction<'a>,
+    pub plan: &'a BlockPlan,
+    lambdas: &'a [EF],
+    pub lambdas_on_device: MetalBuffer<EF>,
+    pub weights: RowWeights,
+    work: Work,
+    pub work_on_device: MetalBuffer<EF>,
+    pub device: Option<DeviceTables>,
+    host: HostTables,
+    /// Those of round `blocks_of`, if that is not 0.
+    pub blocks: Blocks,
+    pub blocks_of: usize,
+    /// The last challenge.
+    u: EF,
+}
+
+impl<'a> Rounds<'a> {
+    pub fn new(
+        reduction: &'a Reduction<'a>,
+        plan: &'a BlockPlan,
+        univariate: &UnivariateFactors,
+        begin: Begin<'a>,
+    ) -> Result<Self, MetalProverError> {
+        let (s, u) = (reduction.s, begin.u_0);
+        let lagrange = univariate.lagrange(u);
+        let (device, host) = match begin.tables {
+            Tables::Device(tables) => (Some(DeviceTables { tables }), HostTables::default()),
+            Tables::Host(tables) => (None, reduction.fold_on_host(&tables, &lagrange)),
+        };
+        let work = Work::new(
+            reduction.plan.l_skip,
+            univariate,
+            u,
+            reduction.coordinate(1),
+        );
+        Ok(Self {
+            reduction,
+            plan,
+            lambdas: begin.lambdas,
+            lambdas_on_device: begin.lambdas_on_device,
+            weights: RowWeights::new(s, lagrange)?,
+            work_on_device: MetalBuffer::from_host(s, work.memory())?,
+            work,
+            device,
+            host,
+            blocks: Blocks::default(),
+            blocks_of: 0,
+            u,
+        })
+    }
+
+    /// The round polynomial at 1 and 2. One dispatch where tables are on the device, and those of columns that have just been bound; at
+    /// most one wait.
+    pub fn evals(&mut self, round: usize) -> Result<[EF; 2], MetalProverError> {
+        let reduction = self.reduction;
+        let s = reduction.s;
+        let plans = reduction.plan.device.as_ref().map(|device| &device.rounds);
+        let plan = plans
+            .and_then(|plans| plans.get(round - 1))
+            .filter(|_| self.device.is_some());
+        let sums = plan.map_or(0, |plan| 2 * plan.dispatch.jobs.groups as usize);
+        let bound = self.bound_in(round).filter(|_| self.blocks_of != round);
+        let values = bound.map_or(0, |bound| bound.len);
+        let mut results = MetalBuffer::uninit(s.context(), sums + values)?;
+        let (of_sums, of_values) = results.split_at_mut(sums);
+        if round > 1 && (plan.is_some() || bound.is_some()) {
+            let work = self.work_on_device.slice_mut(..);
+            self.work.memory().copy_to(work, s)?;
         }
+        if let Some(plan) = plan {
+            self.encode_tables(plan, round, of_sums)?;
+        }
+        if let Some(bound) = bound {
+            self.encode_bound(bound, of_values)?;
+        }
+
+        // The host's part while the device works.
+        if round > 1 {
+            self.host.bind(self.u);
+        }
+        let r = reduction.coordinate(round);
+        let [mut one, mut two] = self.host.round_evals(&self.work.factors, r);
+
+        let last = plan.is_some() && plans.is_some_and(|plans| plans.len() == round);
+        let left = plan
+            .filter(|_| last)
+            .map_or(0, |plan| reduction.left(plan, round));
+        let mut slices: Vec<MetalSlice<'_, EF>> = Vec::new();
+        if !results.is_empty() {
+            slices.push(results.slice(..));
+        }
+        if let Some(device) = self.device.as_ref().filter(|_| left > 0) {
+            slices.push(device.tables.slice(..left));
+        }
+        let read = if slices.is_empty() {
+            Vec::new()
+        } else {
+            s.read_many(&slices)?
+        };
+        let mut read = read.into_iter();
+        let results = read.next().unwrap_or_default();
+        for pair in results[..sums].chunks_exact(2) {
+            one += pair[0];
+            two += pair[1];
+        }
+        if let (Some(plan), true) = (plan, last) {
+            self.device = None;
+            self.take_over(plan, round, &read.next().unwrap_or_default());
+        }
+        self.next_blocks(round, &results[sums..]);
+        let [of_blocks_one, of_blocks_two] = self.blocks.round_evals();
+        Ok([one + of_blocks_one, two + of_blocks_two])
     }
 
-    /// The weights of a column that is bound to one value: of `lambda_eq` and of `lambda_rot`.
-    pub fn bound(&self) -> [EF; 2] {
-        [self.eq, self.rot + self.step]
+    /// Ends a round with its challenge.
+    pub fn bind(&mut self, round: usize, u: EF) {
+        let r = self.reduction.r.get(round).copied();
+        self.work.fold(r, u, self.reduction.coordinate(round + 1));
+        self.u = u;
     }
 
-    /// With the lowest variable set to `x`: factors of `S0`, `S1`, `S2`.
-    pub fn at(&self, r: EF, x: EF) -> [EF; 3] {
-        let eq = (EF::ONE - x) * (EF::ONE - r) + x * r;
-        let rot = self.rot * eq + self.step * x * (EF::ONE - r);
-        [self.eq * eq, rot, self.step * (EF::ONE - x) * r]
+    /// The columns that are bound before a round.
+    pub fn bound_in(&self, round: usize) -> Option<&'a BoundColumns> {
+        let mut bound = self.reduction.bound.iter();
+        bound.find(|bound| bound.vars() == round - 1)
     }
 
-    pub fn fold(&mut self, r: EF, u: EF) {
-        let [eq, rot, step] = self.at(r, u);
-        *self = Self { eq, rot, step };
-    }
-}
-
-/// The tables of all heights with variables left, on the device.
-pub(super) struct DeviceTables {
-    /// Those that the next round folds.
-    pub tables: MetalBuffer<EF>,
-}
-
-impl DeviceTables {
-    /// Encodes a round: folds the tables by the last challenge, `u` (before round 1 by the Lagrange coefficients), and writes each
-    /// threadgroup's shares of the round polynomial at 1 and 2 to `sums`. `r` is the coordinate of the variable of the round. One dispatch.
-    #[allow(clippy::too_many_arguments)]
-    pub fn encode_round(
+    /// Encodes a round over the tables of all heights.
+    pub fn encode_tables(
         &mut self,
-        s: &CommandStream,
         plan: &RoundPlan,
-        jobs: &DeviceJobs<StackedTableJob>,
-        lagrange: Option<MetalSlice<'_, EF>>,
-        factors: &Factors,
-        r: EF,
-        u: EF,
+        round: usize,
         sums: MetalSliceMut<'_, EF>,
     ) -> Result<(), MetalProverError> {
-        let [eq1, rot1, _] = factors.at(r, EF::ONE);
-        let params = StackedRoundParams {
-            u,
-            one: [eq1, rot1],
-            two: factors.at(r, EF::TWO),
-            block: plan.dispatch.block,
-            l_skip: lagrange.map_or(0, |lagrange| lagrange.len().ilog2()),
-            unused: [0; 2],
+        let Some(device) = &mut self.device else {
+            return Ok(());
         };
-        let dispatch = &plan.dispatch;
-        let grid = dispatch.jobs.grid(THREADS);
-        let (jobs, starts) = jobs.of(&dispatch.jobs);
-        let mut out = MetalBuffer::uninit(s.context(), plan.len)?;
-        let (tables, count) = (&self.tables, dispatch.count);
-        // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job. Jobs read where the
-        // plan of the round before wrote (the plan of the batched tables, before round 1), `out` has room for what they write.
-        let launched = unsafe {
-            match lagrange {
-                Some(lagrange) => kernels::stacked_skip_fold(
-                    s, grid, jobs, starts, tables, lagrange, &mut out, sums, &params, count,
-                ),
-                None => kernels::stacked_fold_round(
-                    s, grid, jobs, starts, tables, &mut out, sums, &params, count,
-                ),
+        let (reduction, lagrange) = (self.reduction, self.weights.lagrange());
+        let work = self.work_on_device.slice(..);
+        let jobs = &reduction.tables;
+        device.encode_round(reduction.s, plan, jobs, lagrange, work, round, sums)
+    }
+
+    /// Encodes the values of columns that are bound now.
+    pub fn encode_bound(
+        &mut self,
+        bound: &BoundColumns,
+        values: MetalSliceMut<'_, EF>,
+    ) -> Result<(), MetalProverError> {
+        let Reduction {
+            s,
+            sources,
+            columns,
+            ..
+        } = self.reduction;
+        let point = self.work_on_device.slice(..);
+        bound.encode(s, sources, columns, &mut self.weights, point, values)
+    }
+
+    /// Takes the tables that the last round on the device has written.
+    fn take_over(&mut self, plan: &RoundPlan, round: usize, tables: &[EF]) {
+        let heights = self.reduction.claims.heights.iter();
+        let left = heights.take_while(|height| height.n_lift() > round);
+        let tables = left.zip(&plan.offsets).map(|(height, &at)| {
+            let vars = height.n_lift() - round + 1;
+            HostTable::of_round(&tables[at..at + round_len(vars)], vars)
+        });
+        self.host = HostTables(tables.collect());
+        let elements = self.host.elements();
+        if elements > 0 {
+            let s: &CommandStream = self.reduction.s;
+            s.count_host_work("stacked_reduction.rounds", elements);
+        }
+    }
+
+    /// Makes the blocks of a round, if they are not made; `values` are the shares of columns that are bound before it.
+    fn next_blocks(&mut self, round: usize, values: &[EF]) {
+        if self.blocks_of == round {
+            return;
+        }
+        let log_shares = self.bound_in(round).map_or(0, BoundColumns::log_shares);
+        let (lambdas, work) = (self.lambdas, self.work.memory());
+        let bound = |block: &StackedBlock| {
+            let (from, column) = (block.from as usize, block.column as usize);
+            let at = block.factors as usize;
+            let shares = &values[from..from + (1 << log_shares)];
+            Cell {
+                value: shares.iter().copied().sum(),
+                weight: lambdas[2 * column] * work[at] + lambdas[2 * column + 1] * work[at + 1],
             }
         };
-        launched?;
-        self.tables = out;
-        Ok(())
+        self.blocks = self.blocks.next(self.plan.of(round), self.u, bound);
+        self.blocks_of = round;
+    }
+
+    /// For each commitment, the values of its stacked columns: the blocks, when they are whole columns. Columns as tall as the stacked
+    /// matrix are bound only now.
+    pub fn openings(&mut self, n_stack: usize) -> Result<Vec<Vec<EF>>, MetalProverError> {
+        let (reduction, round) = (self.reduction, n_stack + 1);
+        let mut values = Vec::new();
+        if let Some(bound) = self.bound_in(round).filter(|_| self.blocks_of != round) {
+            let s = reduction.s;
+            self.work
+                .memory()
+                .copy_to(self.work_on_device.slice_mut(..), s)?;
+            let mut out = MetalBuffer::uninit(s.context(), bound.len)?;
+            self.encode_bound(bound, out.as_slice_mut())?;
+            values = out.to_host(s)?;
+        }
+        self.next_blocks(round, &values);
+        let columns = self.plan.columns(&self.blocks);
+        let mut columns = columns.into_iter().peekable();
+        let mut first = 0;
+        let of_commit = |commit: &StackedCommit<'_>| {
+            let mut openings = EF::zero_vec(commit.layout.width());
+            let end = first + openings.len() as u64;
+            while let Some((column, value)) = columns.next_if(|&(column, _)| column < end) {
+                openings[(column - first) as usize] = value;
+            }
+            first = end;
+            openings
+        };
+        Ok(reduction.commits.iter().map(of_commit).collect())
     }
 }
 
-/// The tables of one height on the host, with at least one variable.
-pub(super) struct HostTable {
-    g0: Vec<EF>,
-    g1: Vec<EF>,
-    /// `eq'` of each pair.
-    weights: Vec<EF>,
-}
-
-impl HostTable {
-    /// Tables of `2^r.len()` elements; `r` are the coordinates of their variables.
-    pub fn new(g0: Vec<EF>, g1: Vec<EF>, r: &[EF]) -> Self {
-        let weights = tensor::expand(&tensor::eq_bits(&r[1..]), EF::ONE);
-        Self { g0, g1, weights }
+impl Reduction<'_> {
+    /// The coordinate of the variable of a round. There is none in rounds after those of the tallest height, which need none.
+    pub(super) fn coordinate(&self, round: usize) -> EF {
+        self.r.get(round).copied().unwrap_or(EF::ZERO)
     }
 
-    /// From what a round wrote ([`super::plan::round_len`]), with `vars` variables.
-    pub fn of_round(tables: &[EF], vars: usize) -> Self {
-        let (g0, rest) = tables.split_at(1 << vars);
-        let (g1, weights) = rest.split_at(1 << vars);
-        Self {
-            g0: g0.to_vec(),
-            g1: g1.to_vec(),
-            weights: weights[2..].to_vec(),
-        }
+    /// Elements of the tables of a round whose heights have variables left after it.
+    fn left(&self, plan: &RoundPlan, round: usize) -> usize {
+        let heights = self.claims.heights.iter();
+        let left = heights.take_while(|height| height.n_lift() > round);
+        plan.offsets.get(left.count()).copied().unwrap_or(plan.len)
     }
 
-    /// Adds the sums at `X = 1` and `X = 2`: `S0`, `S1`, and of the latter `S2`. 5 extension products for each pair.
-    fn add(&self, one: &mut [EF; 2], two: &mut [EF; 3]) {
-        let mut before = self.weights[self.weights.len() - 1];
-        let pairs = self.g0.chunks_exact(2).zip(self.g1.chunks_exact(2));
-        for (&weight, (a, b)) in self.weights.iter().zip(pairs) {
-            let b_two = b[1].double() - b[0];
-            one[0] += weight * a[1];
-            one[1] += weight * b[1];
-            two[0] += weight * (a[1].double() - a[0]);
-            two[1] += weight * b_two;
-            two[2] += before * b_two;
-            before = weight;
-        }
+    /// Binds the univariate variable of the tables of all heights.
+    fn fold_on_host(&self, tables: &[EF], lagrange: &[EF]) -> HostTables {
+        let fold = |g: &[EF]| -> Vec<EF> {
+            g.chunks_exact(lagrange.len())
+                .map(|chunk| chunk.iter().zip(lagrange).map(|(&g, &l)| g * l).sum())
+                .collect()
+        };
+        let heights = self.claims.heights.iter().zip(&self.plan.offsets);
+        let tall = heights.filter(|(height, _)| height.n > 0);
+        let tables = tall.map(|(height, &at)| {
+            let (g0, g1) = tables[at..at + 2 * height.rows()].split_at(height.rows());
+            HostTable::new(fold(g0), fold(g1), &self.r[1..1 + height.n_lift()])
+        });
+        HostTables(tables.collect())
     }
-
-    fn bind(&mut self, u: EF) {
-        self.g0 = tensor::interpolate_pairs(&self.g0, u);
-        self.g1 = tensor::interpolate_pairs(&self.g1, u);
-        let pairs = self.weights.chunks_exact(2);
-        self.weights = pairs.map(|pair| pair[0] + pair[1]).collect();
-    }
-}
-
-/// The heights that the host finishes.
-#[derive(Default)]
-pub(super) struct HostTables(pub Vec<HostTable>);
-
-impl HostTables {
-    /// The share of the round polynomial at 1 and 2; `r` is the coordinate of the variable of the round.
-    pub fn round_evals(&self, factors: &Factors, r: EF) -> [EF; 2] {
-        let (mut one, mut two) = ([EF::ZERO; 2], [EF::ZERO; 3]);
-        if self.0.is_empty() {
-            return [EF::ZERO; 2];
-        }
-        for table in &self.0 {
-            table.add(&mut one, &mut two);
-        }
-        // The third factor is 0 at 1.
-        [
-            dot(&factors.at(r, EF::ONE), &one),
-            dot(&factors.at(r, EF::TWO), &two),
-        ]
-    }
-
-    /// Binds the lowest variable to `u`. Heights without variables are left to the blocks.
-    pub fn bind(&mut self, u: EF) {
-        self.0.retain(|table| table.g0.len() > 2);
-        for table in &mut self.0 {
-            table.bind(u);
-        }
-    }
-
-    /// Elements of all tables.
-    pub fn elements(&self) -> usize {
-        self.0.iter().map(|t| t.g0.len() + t.g1.len()).sum()
-    }
-}
-
-fn dot(a: &[EF], b: &[EF]) -> EF {
-    a.iter().zip(b).map(|(&a, &b)| a * b).sum()
 }

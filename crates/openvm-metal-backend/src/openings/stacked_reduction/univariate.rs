@@ -22,13 +22,19 @@ pub(super) enum Tables {
     Host(Vec<EF>),
 }
 
+/// The first round while the device works.
+pub(super) struct Begun {
+    arena: MetalBuffer<EF>,
+    /// What is read of sums over the hypercube, if the device makes them.
+    sums: Option<MetalBuffer<EF>>,
+}
+
 impl Reduction<'_> {
-    /// The coefficients of `s_0`, and the tables that the rounds begin with: one wait.
-    pub(super) fn univariate_round(
+    /// Encodes the batched tables, and the sums over the hypercube if the device makes them. Also gives the powers of lambda on the device.
+    pub(super) fn begin_univariate(
         &self,
         lambdas: &[EF],
-        factors: &UnivariateFactors,
-    ) -> Result<(Vec<EF>, Tables), MetalProverError> {
+    ) -> Result<(Begun, MetalBuffer<EF>), MetalProverError> {
         let (s, plan) = (self.s, &self.plan);
         let device = plan.device.as_ref();
         let scratch = self.batch.scratch_len();
@@ -49,22 +55,12 @@ impl Reduction<'_> {
         let (sources, columns) = (&self.sources, &self.columns);
         self.batch
             .encode(s, plan, sources, columns, &self.tables, &powers, &mut arena)?;
-
-        let mut round = UnivariateRound::new(factors);
         let Some(device) = device else {
-            let tables = arena.slice(..plan.tables_len).to_host(s)?;
-            self.add_on_host(&mut round, &tables);
-            return Ok((round.into_coeffs(), Tables::Host(tables)));
+            let sums = None;
+            return Ok((Begun { arena, sums }, weights));
         };
-        encode_sums(
-            s,
-            plan.l_skip,
-            plan.tables_len,
-            device,
-            &self.tables,
-            &eq,
-            &mut arena,
-        )?;
+        let (l_skip, len) = (plan.l_skip, plan.tables_len);
+        encode_sums(s, l_skip, len, device, &self.tables, &eq, &mut arena)?;
         let mut sums = MetalBuffer::uninit(s.context(), device.sums_len)?;
         let words = (D_EF * (device.partials_len + device.sums_len)) as u64;
         // SAFETY: the slots of `add` are the sums that `skip` has written behind the tables, and tables; its results are laid out in `sums`.
@@ -74,6 +70,24 @@ impl Reduction<'_> {
                 .add
                 .encode_sum(s, &self.tables, arena.slice(..), out, words)?;
         }
+        let sums = Some(sums);
+        Ok((Begun { arena, sums }, weights))
+    }
+
+    /// The coefficients of `s_0`, and the tables that the rounds begin with: one wait.
+    pub(super) fn finish_univariate(
+        &self,
+        begun: Begun,
+        factors: &UnivariateFactors,
+    ) -> Result<(Vec<EF>, Tables), MetalProverError> {
+        let (s, plan) = (self.s, &self.plan);
+        let Begun { mut arena, sums } = begun;
+        let mut round = UnivariateRound::new(factors);
+        let (Some(device), Some(sums)) = (&plan.device, sums) else {
+            let tables = arena.slice(..plan.tables_len).to_host(s)?;
+            self.add_on_host(&mut round, &tables);
+            return Ok((round.into_coeffs(), Tables::Host(tables)));
+        };
         let read = sums.to_host(s)?;
         arena.truncate(plan.tables_len);
 

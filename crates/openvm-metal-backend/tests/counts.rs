@@ -139,8 +139,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2      12    2      12    2
-WHIR                          25   12      40    7      41    7
-proof                         51   20      85   14      88   14
+WHIR                          25   12      41    6      42    6
+proof                         51   20      86   13      89   13
 ",
     );
 }
@@ -160,8 +160,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       25    8      33    2      33    2
 constraints, all              30   10      38    4      38    4
 stacked reduction              8    3      22    2      22    2
-WHIR                          29   13      42    8      44    8
-proof                         90   27     134   15     125   15
+WHIR                          29   13      43    7      45    7
+proof                         90   27     135   14     126   14
 ",
     );
 }
@@ -181,8 +181,8 @@ constraints, round 0           3    1       3    1       3    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2      12    2      12    2
-WHIR                          37   12      61    7      62    7
-proof                         63   20     106   14     109   14
+WHIR                          37   12      62    6      63    6
+proof                         63   20     107   13     110   13
 ",
     );
 }

@@ -5,6 +5,8 @@
 //! `sample` permutes because something was absorbed, exactly one permutation lies between them and the
 //! sample is `state[7]`: one kernel serves all eight positions.
 
+use std::ops::RangeInclusive;
+
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
@@ -79,11 +81,23 @@ pub fn grind_smallest(
     })
 }
 
-/// Most bits of work that [`grind_sponge`] is for.
-pub(crate) const MOST_SPONGE_BITS: usize = 10;
+/// Most bits of work for which [`grind_sponge`] is certain to find a witness among [`certain`] candidates.
+pub(crate) const MOST_CERTAIN_BITS: usize = 10;
+/// Bits of work whose witness is searched on the device, among [`likely`] candidates in one dispatch.
+pub(crate) const LIKELY_BITS: RangeInclusive<usize> = HOST_BITS + 1..=24;
 
-/// Encodes the search for the smallest witness of the sponge in `state`, which goes to element `slot` of `best`, `u32::MAX` before: one
-/// dispatch of `2^(bits + 7)` candidates, which hold none with probability `e^-128`.
+/// So many candidates hold no witness with probability `e^-128`.
+pub(crate) fn certain(bits: usize) -> u32 {
+    1 << (bits + 7)
+}
+
+/// So many candidates hold a witness with probability 98%.
+pub(crate) fn likely(bits: usize) -> u32 {
+    1 << (bits + 2)
+}
+
+/// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, which goes to element `slot` of
+/// `best`, `u32::MAX` before: one dispatch.
 ///
 /// # Errors
 /// If the device fails.
@@ -93,11 +107,12 @@ pub(crate) fn grind_sponge(
     best: &mut MetalBuffer<u32>,
     slot: usize,
     bits: usize,
+    candidates: u32,
 ) -> Result<(), MetalError> {
     let params = GrindSpongeParams {
         mask: (1 << bits) - 1,
         slot: slot as u32,
-        threads: 1 << (bits + 7),
+        threads: candidates,
     };
     let grid = Grid::threads(params.threads as usize);
     kernels::grind_sponge(s, grid, state, best, &params)

@@ -31,10 +31,13 @@ fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
     tree
 }
 
-/// Checks with the parameters' work for each variable, and with none.
+/// Checks with the parameters' work, with none for variables, and with so much that the device searches.
 fn check(seed: u64, mut params: SystemParams, shapes: &[Shape], gate: usize) {
     check_params(seed, params.clone(), shapes, gate);
     params.whir.folding_pow_bits = 0;
+    check_params(seed, params.clone(), shapes, gate);
+    params.whir.folding_pow_bits = 8;
+    params.whir.query_phase_pow_bits = 8;
     check_params(seed, params, shapes, gate);
 }
 

@@ -1,7 +1,7 @@
 //! The part of a round from its sumcheck to the grinding whose challenges the device samples: it is waited for once.
 //!
 //! The log of the device holds for each variable `s(1), s(2)`, the witness if work is asked for, and `alpha`; then the root as two
-//! elements, `z`, and the value at `z`.
+//! elements, `z`, the value at `z`, and the witness of the work before queries with another element.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 use openvm_stark_backend::FiatShamirTranscript;
@@ -10,7 +10,7 @@ use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 use super::tables::{DeviceTables, Partials};
 use crate::{
     error::MetalProverError,
-    grind::grind_sponge,
+    grind::{certain, grind_sponge, likely},
     hash::MerkleTreeMetal,
     kernels,
     params::{TranscriptState, WhirChallengeParams, WhirEvaluateParams, WhirExchangeParams},
@@ -59,7 +59,7 @@ impl DeviceMessages {
     ) -> Result<Self, MetalProverError> {
         Ok(Self {
             state: MetalBuffer::from_host(s, &[sponge])?,
-            log: MetalBuffer::uninit(s.context(), 4 * k + 4)?,
+            log: MetalBuffer::uninit(s.context(), 4 * k + 6)?,
             len: 0,
             bits,
         })
@@ -82,6 +82,8 @@ impl DeviceMessages {
                 None => self.exchange(s, sums.slice(..), groups, 2, 1)?,
                 Some(best) => {
                     self.exchange(s, sums.slice(..), groups, 2, 0)?;
+                    let candidates = certain(self.bits);
+                    grind_sponge(s, &self.state, best, slot, self.bits, candidates)?;
                     self.challenge(s, best, slot)?;
                 }
             }
@@ -111,20 +113,27 @@ impl DeviceMessages {
         self.exchange(s, partials.slice(..), groups, 1, 0)
     }
 
-    /// Searches a witness, and samples a challenge behind it.
+    /// Searches the witness of the `bits` bits of work before queries among so many candidates that it is probably there. The challenge
+    /// that the log has behind it is nothing: the host samples the queries.
+    pub fn query_work(&mut self, s: &CommandStream, bits: usize) -> Result<(), MetalProverError> {
+        let mut best = MetalBuffer::from_host(s, &[u32::MAX])?;
+        grind_sponge(s, &self.state, &mut best, 0, bits, likely(bits))?;
+        self.challenge(s, &best, 0)
+    }
+
+    /// Takes the witness in a slot, and samples a challenge behind it.
     fn challenge(
         &mut self,
         s: &CommandStream,
-        best: &mut MetalBuffer<u32>,
+        best: &MetalBuffer<u32>,
         slot: usize,
     ) -> Result<(), MetalProverError> {
-        grind_sponge(s, &self.state, best, slot, self.bits)?;
         let params = WhirChallengeParams {
             slot: slot as u32,
             at: self.len as u32,
         };
         let grid = Grid::groups(1, 32);
-        kernels::whir_challenge(s, grid, &*best, &mut self.state, &mut self.log, &params)?;
+        kernels::whir_challenge(s, grid, best, &mut self.state, &mut self.log, &params)?;
         self.len += 2;
         Ok(())
     }
@@ -176,11 +185,11 @@ impl<'a, TS: FiatShamirTranscript<SC>> Replay<'a, TS> {
         }
         let mut witness = F::ZERO;
         if self.bits > 0 {
-            witness = self.next()?.as_basis_coefficients_slice()[0];
-            if witness == F::from_u32(u32::MAX) {
+            let found = self.witness()?;
+            witness = found.ok_or_else(|| {
                 let detail = format!("no witness of {} bits of work", self.bits);
-                return Err(MetalProverError::internal(PHASE, detail));
-            }
+                MetalProverError::internal(PHASE, detail)
+            })?;
             if !self.transcript.check_witness(self.bits, witness) {
                 return Err(MetalProverError::TranscriptsDiffer { phase: PHASE });
             }
@@ -199,6 +208,19 @@ impl<'a, TS: FiatShamirTranscript<SC>> Replay<'a, TS> {
         let value = self.next()?;
         self.transcript.observe_ext(value);
         Ok((root, z, value))
+    }
+
+    /// The witness of the work before queries, if it was among the candidates. The transcript is not shown it.
+    pub fn query_work(&mut self) -> Result<Option<F>, MetalProverError> {
+        let witness = self.witness()?;
+        let _nothing = self.next()?;
+        Ok(witness)
+    }
+
+    /// The smallest witness, if one was found. `u32::MAX` stands for none: as a field element it is no candidate.
+    fn witness(&mut self) -> Result<Option<F>, MetalProverError> {
+        let witness = self.next()?.as_basis_coefficients_slice()[0];
+        Ok((witness != F::from_u32(u32::MAX)).then_some(witness))
     }
 
     fn sampled(&mut self) -> Result<EF, MetalProverError> {

@@ -28,7 +28,7 @@ use crate::{
     commit::CodeShape,
     config::MetalProverConfig,
     error::MetalProverError,
-    grind::MOST_SPONGE_BITS,
+    grind::{LIKELY_BITS, MOST_CERTAIN_BITS},
     hash::MerkleTreeMetal,
     kept_codewords::KeptCodewords,
     matrix::MetalMatrix,
@@ -103,6 +103,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
         let RoundEnd {
             folded,
             committed: next,
+            witness,
         } = prover.round(tables, &u[k..], log_len, domain)?;
         let Folded {
             coefficients,
@@ -114,7 +115,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
             tree
         });
 
-        let indices = prover.queries(round_config.num_queries, log_domain - k)?;
+        let indices = prover.queries(round_config.num_queries, log_domain - k, witness)?;
         match &codeword_tree {
             None => queries.open_initial(s, commits, shape, &indices)?,
             Some(tree) => queries.open_codeword(s, tree, &indices)?,
@@ -185,13 +186,15 @@ struct RoundEnd {
     folded: Folded,
     /// The tree over the codeword and the out-of-domain point, but for the last round.
     committed: Option<(MerkleTreeMetal<EF>, EF)>,
+    /// The smallest witness of the work before queries, if the device found it.
+    witness: Option<F>,
 }
 
 impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
     /// The transcript to go on with on the device, if variables ask for so little work that one dispatch is certain to find a witness.
     fn sponge(&self) -> Option<TranscriptState> {
         match self.config.folding_pow_bits {
-            ..=MOST_SPONGE_BITS => sponge_for_device(self.s, self.prover_config, self.transcript),
+            ..=MOST_CERTAIN_BITS => sponge_for_device(self.s, self.prover_config, self.transcript),
             _ => None,
         }
     }
@@ -235,7 +238,11 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
             }
             Some(log_domain) => Some(self.commit(&folded.coefficients, log_len, log_domain)?),
         };
-        Ok(RoundEnd { folded, committed })
+        Ok(RoundEnd {
+            folded,
+            committed,
+            witness: None,
+        })
     }
 
     /// As on the host, with one wait.
@@ -260,7 +267,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
             // The first sumcheck is over some numbers that the host has.
             _ => {
                 self.sumcheck(&mut tables)?;
-                let sponge = sponge_for_device(s, self.prover_config, self.transcript);
+                let sponge = self.sponge();
                 let sponge = sponge.ok_or_else(|| internal("a transcript that was there"))?;
                 DeviceMessages::new(s, sponge, k, bits)?
             }
@@ -269,11 +276,16 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
         let Table::Device(coefficients) = &folded.coefficients else {
             return Err(internal("coefficients on the host"));
         };
+        let query_bits = self.config.query_phase_pow_bits;
+        let query_work = LIKELY_BITS.contains(&query_bits);
         let mut tree = None;
         if let Some(log_domain) = log_domain {
             let codeword = encode_codeword(s, &folded.coefficients, log_len, log_domain, k)?;
             messages.commit(s, &codeword, coefficients)?;
             tree = Some(codeword);
+            if query_work {
+                messages.query_work(s, query_bits)?;
+            }
         }
         let mut slices = vec![messages.log()];
         if tree.is_none() {
@@ -287,6 +299,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
             self.sent.sumcheck_polys.push(message.evals);
             self.sent.folding_witnesses.push(message.witness);
         }
+        let mut witness = None;
         let committed = match tree {
             None => {
                 self.observe_coefficients(read.next().unwrap_or_default());
@@ -294,12 +307,19 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
             }
             Some(tree) => {
                 let (root, z, value) = replay.commit()?;
+                if query_work {
+                    witness = replay.query_work()?;
+                }
                 self.sent.codeword_commits.push(root);
                 self.sent.ood_values.push(value);
                 Some((tree, z))
             }
         };
-        Ok(RoundEnd { folded, committed })
+        Ok(RoundEnd {
+            folded,
+            committed,
+            witness,
+        })
     }
 
     /// A proof-of-work witness, which the transcript has absorbed.
@@ -360,9 +380,22 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
         Ok((tree, z))
     }
 
-    /// Leaves to open, of `2^log_leaves`.
-    fn queries(&mut self, count: usize, log_leaves: usize) -> Result<Vec<usize>, MetalProverError> {
-        let witness = self.grind(self.config.query_phase_pow_bits)?;
+    /// Leaves to open, of `2^log_leaves`; `witness` is that of the work before, if it is known.
+    fn queries(
+        &mut self,
+        count: usize,
+        log_leaves: usize,
+        witness: Option<F>,
+    ) -> Result<Vec<usize>, MetalProverError> {
+        let bits = self.config.query_phase_pow_bits;
+        let witness = match witness {
+            Some(witness) if self.transcript.check_witness(bits, witness) => witness,
+            Some(_) => {
+                let phase = "openings.whir";
+                return Err(MetalProverError::TranscriptsDiffer { phase });
+            }
+            None => self.grind(bits)?,
+        };
         self.sent.query_witnesses.push(witness);
         Ok((0..count)
             .map(|_| self.transcript.sample_bits(log_leaves) as usize)

@@ -27,7 +27,7 @@ use p3_field::PrimeCharacteristicRing;
 use rayon::prelude::*;
 
 const WIDTH: usize = 2633;
-/// Tables of at most `2^12` elements are finished on the host.
+/// Tables of at most `2^12` elements are finished on the host, where the host samples the challenges.
 const HOST_LOG_ROWS: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {

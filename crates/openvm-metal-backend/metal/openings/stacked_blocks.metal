@@ -28,6 +28,7 @@ inline StackedCell stacked_cell(StackedBlock member, device const FpExt* blocks,
 /// Pairs of blocks, p.block for each threadgroup. A block is the fold of a pair of `blocks` by the last challenge, or a column whose value is the sum
 /// of its shares in `values` and whose weight is lambda_eq and lambda_rot times its factors. Writes value and weight of the even block
 /// and of the odd one, and for the threadgroup partials[2 group], [2 group + 1]: the sum of value times weight over the pairs at X = 1 and X = 2.
+/// Bytes are those of folds; a column reads 16 for each share.
 /// Cost: 6 * p.pairs ext products, 216 * p.pairs bytes per launch.
 /// Lengths: members 2 * p.pairs, work 40, out 4 * p.pairs, partials 2 * groups.
 /// Requires: threads_per_group <= 256, groups * p.block >= p.pairs, p.round >= 1, p.round <= 33, p.log_shares < 32.

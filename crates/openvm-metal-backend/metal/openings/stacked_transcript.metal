@@ -21,7 +21,7 @@ inline StackedFactors stacked_factors_at(StackedFactors f, FpExt r, FpExt x) {
 
 /// Ends a round: adds up the threadgroups' sums at X = 1 and X = 2, which are observed and go to the log, samples u, and leaves it and the
 /// factors of the next round in `work`. One threadgroup, whose first SIMD-group goes through the sponge.
-/// Cost: 2 permutations, 24 ext products, 32 * p.groups + 900 bytes per launch.
+/// Cost: 2 permutations, 24 ext products, 32 * p.groups + 450 bytes per launch.
 /// Lengths: partials 2 * p.groups, work 40, state 1, log 2 * p.round.
 /// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256, p.round >= 1, p.round <= 32.
 [[max_total_threads_per_threadgroup(256)]]

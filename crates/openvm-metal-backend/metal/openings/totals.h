@@ -1,6 +1,6 @@
 #pragma once
 // Sums of threadgroups that a message is made of.
-#include "../field/lane_ops.h"
+#include "../field/fp_ext.h"
 
 // Totals of a message at most.
 constant constexpr uint OPENINGS_TOTALS = 2u;

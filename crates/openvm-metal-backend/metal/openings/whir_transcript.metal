@@ -1,4 +1,5 @@
 // WHIR's messages on the device's transcript. Kernels that go through the sponge are one threadgroup, whose first SIMD-group does.
+#include "../field/lane_ops.h"
 #include "../transcript/sponge.h"
 #include "params.h"
 #include "totals.h"

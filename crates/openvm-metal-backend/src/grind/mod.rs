@@ -81,18 +81,20 @@ pub fn grind_smallest(
     })
 }
 
-/// Most bits of work for which [`grind_sponge`] is certain to find a witness among [`certain`] candidates.
+/// Most bits of work whose witness is searched among [`certain`] candidates: more would be too many for one dispatch.
 pub(crate) const MOST_CERTAIN_BITS: usize = 10;
 /// Bits of work whose witness is searched on the device, among [`likely`] candidates in one dispatch.
 pub(crate) const LIKELY_BITS: RangeInclusive<usize> = HOST_BITS + 1..=24;
+// Kernels that make the word `u32::MAX`, which stands for no witness, a field element must not make a candidate of it.
+const _: () = assert!(likely(*LIKELY_BITS.end()) <= u32::MAX % F::ORDER_U32);
 
-/// So many candidates hold no witness with probability `e^-128`.
-pub(crate) fn certain(bits: usize) -> u32 {
+/// Candidates that hold no witness with probability `e^-128`.
+pub(crate) const fn certain(bits: usize) -> u32 {
     1 << (bits + 7)
 }
 
-/// So many candidates hold a witness with probability 98%.
-pub(crate) fn likely(bits: usize) -> u32 {
+/// Candidates that hold a witness with probability 98%.
+pub(crate) const fn likely(bits: usize) -> u32 {
     1 << (bits + 2)
 }
 

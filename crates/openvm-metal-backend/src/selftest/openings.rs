@@ -123,7 +123,8 @@ fn check(
         let mut ours = default_duplex_sponge();
         let (proof, u) =
             prove_stacked_reduction(env.s, &config, &mut ours, l_skip, n_stack, &views, &r)?;
-        let what = || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}, {on_device}");
+        let what =
+            || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}, on the device: {on_device}");
         let flat = |rounds: &[[EF; 2]]| rounds.concat();
         let (coeffs, rounds) = (&proof.univariate_round_coeffs, &proof.sumcheck_round_polys);
         compare(what, coeffs, &expected.univariate_round_coeffs)?;

@@ -20,12 +20,12 @@ pub(super) struct BlockPlan {
     members: Vec<StackedBlock>,
     /// Those of each round.
     rounds: Vec<Range<usize>>,
-    /// Keys of the pairs after the last round, rising.
+    /// For each pair after the last round its key, rising.
     last: Vec<u64>,
 }
 
 impl BlockPlan {
-    /// `bound` are the columns, by the number of their variables: those without one are bound in round 1.
+    /// `bound` are the columns by their number of variables: those with `v` become blocks in round `v + 1`.
     pub fn new(n_stack: usize, claims: &Claims, bound: &[BoundColumns]) -> Self {
         let (mut members, mut rounds, mut pairs) = (Vec::new(), Vec::new(), Vec::<u64>::new());
         for round in 1..=n_stack + 1 {

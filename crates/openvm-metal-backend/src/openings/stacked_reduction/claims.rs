@@ -213,6 +213,6 @@ impl CommittedColumns {
     }
 }
 
-fn internal(detail: String) -> MetalProverError {
+pub(super) fn internal(detail: String) -> MetalProverError {
     MetalProverError::internal("openings.stacked_reduction", detail)
 }

@@ -34,7 +34,7 @@ impl Rounds<'_> {
             return Ok(Vec::new());
         };
         let last = plans.rounds.len();
-        let members = MetalBuffer::from_host(s, self.plan.up_to(last + 1))?;
+        let members = MetalBuffer::from_host(s, self.block_plan.up_to(last + 1))?;
         let mut state = MetalBuffer::from_host(s, &[sponge])?;
         let mut log = MetalBuffer::<EF>::uninit(s.context(), 2 * last)?;
         let mut blocks = None;
@@ -64,10 +64,9 @@ impl Rounds<'_> {
         let mut slices = vec![log.slice(..), self.work_on_device.slice(..last)];
         slices.extend(blocks.as_ref().map(|blocks| blocks.slice(..)));
         let mut read = s.read_many(&slices)?.into_iter();
-        let (log, challenges) = (
-            read.next().unwrap_or_default(),
-            read.next().unwrap_or_default(),
-        );
+        let (Some(log), Some(challenges)) = (read.next(), read.next()) else {
+            return Err(MetalProverError::internal(PHASE, "a read is missing"));
+        };
         self.blocks = Blocks::from_device(&read.next().unwrap_or_default());
         self.blocks_of = last + 1;
         let mut polys = Vec::with_capacity(last);
@@ -86,7 +85,7 @@ impl Rounds<'_> {
 
     /// Threadgroups over the blocks of a round.
     fn block_groups(&self, round: usize) -> usize {
-        self.plan.of(round).len().div_ceil(2 * BLOCK)
+        self.block_plan.of(round).len().div_ceil(2 * BLOCK)
     }
 
     /// Encodes the blocks of a round, from those of the round before, and their sums. Nothing if there are none.
@@ -97,7 +96,7 @@ impl Rounds<'_> {
         before: Option<MetalBuffer<EF>>,
         sums: MetalSliceMut<'_, EF>,
     ) -> Result<Option<MetalBuffer<EF>>, MetalProverError> {
-        let (s, plan) = (self.reduction.s, self.plan);
+        let (s, plan) = (self.reduction.s, self.block_plan);
         let pairs = plan.of(round).len() / 2;
         if pairs == 0 {
             return Ok(None);

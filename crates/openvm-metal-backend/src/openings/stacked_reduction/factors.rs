@@ -77,14 +77,12 @@ impl Work {
         }
     }
 
-    /// Ends a round whose coordinate was `r`, if it had one; that of the next one is `next`.
-    pub fn fold(&mut self, r: Option<EF>, u: EF, next: EF) {
+    /// Ends a round whose coordinate was `r`; that of the next one is `next`.
+    pub fn fold(&mut self, r: EF, u: EF, next: EF) {
         self.memory[self.rounds] = u;
         self.rounds += 1;
-        if let Some(r) = r {
-            let [eq, rot, step] = self.factors.at(r, u);
-            self.factors = Factors { eq, rot, step };
-        }
+        let [eq, rot, step] = self.factors.at(r, u);
+        self.factors = Factors { eq, rot, step };
         self.set(next);
     }
 
@@ -100,5 +98,26 @@ impl Work {
     /// All of it.
     pub fn memory(&self) -> &[EF] {
         &self.memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::StackedBlock;
+
+    #[test]
+    fn places_are_those_of_the_kernels() {
+        let header = include_str!("../../../metal/openings/params.h");
+        let places = [EQ, ROT, STEP, ONE, TWO, SMALL];
+        for (name, place) in ["EQ", "ROT", "STEP", "ONE", "TWO", "SMALL"]
+            .iter()
+            .zip(places)
+        {
+            let constant = format!("STACKED_{name} = {place}u;");
+            assert!(header.contains(&constant), "{constant}");
+        }
+        let constant = format!("STACKED_NONE = {:#x}u;", StackedBlock::NONE);
+        assert!(header.contains(&constant), "{constant}");
     }
 }

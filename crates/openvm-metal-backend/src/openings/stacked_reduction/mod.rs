@@ -3,7 +3,7 @@
 //! Columns of one height are batched by powers of lambda before the sumcheck, so the sumcheck of a
 //! height runs on two extension columns. A column's own value is needed only after the variables of
 //! its height are bound: from then on it is one block of the stacked matrix, and the rest is a sumcheck
-//! over blocks on the host.
+//! over blocks: on the device's transcript the device's until the tallest height is bound, else the host's.
 
 mod batch;
 mod blocks;
@@ -26,7 +26,7 @@ pub(crate) use self::plan::{batched_len, partials_len, round_len};
 use self::{
     batch::BatchPlan,
     blocks::BlockPlan,
-    claims::Claims,
+    claims::{Claims, Height},
     columns::BoundColumns,
     plan::Plan,
     ranges::Sources,
@@ -34,6 +34,7 @@ use self::{
     rounds::{Begin, Rounds},
 };
 use crate::{
+    beside::beside,
     config::MetalProverConfig,
     error::MetalProverError,
     jobs::{DeviceJobs, JobTable},
@@ -62,13 +63,16 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
         Some(_) => 0,
         None => config.mle_host_log_rows,
     };
-    let reduction = Reduction::new(s, l_skip, commits, r, host_log_rows)?;
+    let reduction = Reduction::new(s, l_skip, n_stack, commits, r, host_log_rows)?;
     let lambdas = reduction.claims.weights(lambda);
     let factors = UnivariateFactors::new(l_skip, r[0]);
     let (begun, lambdas_on_device) = reduction.begin_univariate(&lambdas)?;
-    // While the device works.
-    let blocks = BlockPlan::new(n_stack, &reduction.claims, &reduction.bound);
-    let (coeffs, tables) = reduction.finish_univariate(begun, &factors)?;
+    let (claims, bound) = (&reduction.claims, &reduction.bound);
+    let (blocks, finished) = beside(
+        || BlockPlan::new(n_stack, claims, bound),
+        || reduction.finish_univariate(begun, &factors),
+    );
+    let (coeffs, tables) = finished?;
     for &coeff in &coeffs {
         transcript.observe_ext(coeff);
     }
@@ -124,11 +128,21 @@ impl<'a> Reduction<'a> {
     fn new(
         s: &'a CommandStream,
         l_skip: usize,
+        n_stack: usize,
         commits: &'a [StackedCommit<'a>],
         r: &'a [EF],
         host_log_rows: usize,
     ) -> Result<Self, MetalProverError> {
         let claims = Claims::new(l_skip, commits)?;
+        let tallest = claims.heights.first().map_or(0, Height::n_lift);
+        if tallest > n_stack || tallest >= r.len() {
+            return Err(claims::internal(format!(
+                "a column of 2^{} rows in stacked matrices of 2^{}, opened at {} coordinates",
+                l_skip + tallest,
+                l_skip + n_stack,
+                r.len()
+            )));
+        }
         let (mut columns, mut tables) = (JobTable::default(), JobTable::default());
         let plan = Plan::new(l_skip, &claims, host_log_rows, &mut tables);
         let batch = BatchPlan::new(&claims, &plan, &mut columns, &mut tables);

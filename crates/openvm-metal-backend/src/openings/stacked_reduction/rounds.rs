@@ -1,11 +1,11 @@
-//! The rounds after the univariate one, on the host's transcript.
+//! The rounds after the univariate one; those on the host's transcript.
 
 use openvm_metal_common::{CommandStream, MemCopyH2D, MetalBuffer, MetalSlice, MetalSliceMut};
 use p3_field::PrimeCharacteristicRing;
 
 use super::{
     blocks::{BlockPlan, Blocks, Cell},
-    claims::StackedCommit,
+    claims::{internal, StackedCommit},
     columns::{BoundColumns, RowWeights},
     factors::Work,
     plan::{round_len, RoundPlan},
@@ -20,7 +20,7 @@ use crate::{error::MetalProverError, params::StackedBlock, prelude::EF};
 pub(super) struct Begin<'a> {
     /// The powers of lambda, two for each column.
     pub lambdas: &'a [EF],
-    /// The same on the device.
+    /// The same on the device. Behind them lie tables of the univariate round.
     pub lambdas_on_device: MetalBuffer<EF>,
     /// Those that the univariate round left.
     pub tables: Tables,
@@ -30,10 +30,10 @@ pub(super) struct Begin<'a> {
 /// The rounds after the univariate one, counted from 1 on.
 pub(super) struct Rounds<'a> {
     pub reduction: &'a Reduction<'a>,
-    pub plan: &'a BlockPlan,
+    pub block_plan: &'a BlockPlan,
     lambdas: &'a [EF],
     pub lambdas_on_device: MetalBuffer<EF>,
-    pub weights: RowWeights,
+    weights: RowWeights,
     work: Work,
     pub work_on_device: MetalBuffer<EF>,
     pub device: Option<DeviceTables>,
@@ -48,7 +48,7 @@ pub(super) struct Rounds<'a> {
 impl<'a> Rounds<'a> {
     pub fn new(
         reduction: &'a Reduction<'a>,
-        plan: &'a BlockPlan,
+        block_plan: &'a BlockPlan,
         univariate: &UnivariateFactors,
         begin: Begin<'a>,
     ) -> Result<Self, MetalProverError> {
@@ -66,7 +66,7 @@ impl<'a> Rounds<'a> {
         );
         Ok(Self {
             reduction,
-            plan,
+            block_plan,
             lambdas: begin.lambdas,
             lambdas_on_device: begin.lambdas_on_device,
             weights: RowWeights::new(s, lagrange)?,
@@ -145,8 +145,8 @@ impl<'a> Rounds<'a> {
 
     /// Ends a round with its challenge.
     pub fn bind(&mut self, round: usize, u: EF) {
-        let r = self.reduction.r.get(round).copied();
-        self.work.fold(r, u, self.reduction.coordinate(round + 1));
+        let coordinate = |round| self.reduction.coordinate(round);
+        self.work.fold(coordinate(round), u, coordinate(round + 1));
         self.u = u;
     }
 
@@ -164,7 +164,7 @@ impl<'a> Rounds<'a> {
         sums: MetalSliceMut<'_, EF>,
     ) -> Result<(), MetalProverError> {
         let Some(device) = &mut self.device else {
-            return Ok(());
+            return Err(internal("no tables on the device".into()));
         };
         let (reduction, lagrange) = (self.reduction, self.weights.lagrange());
         let work = self.work_on_device.slice(..);
@@ -220,7 +220,7 @@ impl<'a> Rounds<'a> {
                 weight: lambdas[2 * column] * work[at] + lambdas[2 * column + 1] * work[at + 1],
             }
         };
-        self.blocks = self.blocks.next(self.plan.of(round), self.u, bound);
+        self.blocks = self.blocks.next(self.block_plan.of(round), self.u, bound);
         self.blocks_of = round;
     }
 
@@ -239,7 +239,7 @@ impl<'a> Rounds<'a> {
             values = out.to_host(s)?;
         }
         self.next_blocks(round, &values);
-        let columns = self.plan.columns(&self.blocks);
+        let columns = self.block_plan.columns(&self.blocks);
         let mut columns = columns.into_iter().peekable();
         let mut first = 0;
         let of_commit = |commit: &StackedCommit<'_>| {
@@ -256,7 +256,7 @@ impl<'a> Rounds<'a> {
 }
 
 impl Reduction<'_> {
-    /// The coordinate of the variable of a round. There is none in rounds after those of the tallest height, which need none.
+    /// The coordinate of the variable of a round. There may be none after those of the tallest height, where nobody reads the factors.
     pub(super) fn coordinate(&self, round: usize) -> EF {
         self.r.get(round).copied().unwrap_or(EF::ZERO)
     }

@@ -1,4 +1,4 @@
-//! The part of a round from its sumcheck to the grinding whose challenges the device samples: it is waited for once.
+//! The part of a round from its sumcheck to the work before its queries whose challenges the device samples: it is waited for once.
 //!
 //! The log of the device holds for each variable `s(1), s(2)`, the witness if work is asked for, and `alpha`; then the root as two
 //! elements, `z`, the value at `z`, and the witness of the work before queries with another element.
@@ -7,7 +7,10 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 use openvm_stark_backend::FiatShamirTranscript;
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
-use super::tables::{DeviceTables, Partials};
+use super::{
+    tables::{DeviceTables, Partials},
+    PHASE,
+};
 use crate::{
     error::MetalProverError,
     grind::{certain, grind_sponge, likely},
@@ -18,7 +21,6 @@ use crate::{
     transcript::replayed,
 };
 
-const PHASE: &str = "openings.whir";
 /// Threads of a threadgroup.
 const THREADS: usize = 256;
 /// Threadgroups that evaluate, at most, and coefficients of one at least, if there are so many.
@@ -50,7 +52,7 @@ pub(super) struct VariableMessage {
 }
 
 impl DeviceMessages {
-    /// Goes on with `sponge`, for at most `k` variables, of `bits` of work each, and a commitment.
+    /// Goes on with `sponge`, for at most `k` variables, of `bits` of work each, a commitment, and the work behind it.
     pub fn new(
         s: &CommandStream,
         sponge: TranscriptState,
@@ -113,8 +115,8 @@ impl DeviceMessages {
         self.exchange(s, partials.slice(..), groups, 1, 0)
     }
 
-    /// Searches the witness of the `bits` bits of work before queries among so many candidates that it is probably there. The challenge
-    /// that the log has behind it is nothing: the host samples the queries.
+    /// Searches the witness of the `bits` bits of work before queries among so many candidates that it is probably there. The element
+    /// behind it in the log is not used: the host samples the queries.
     pub fn query_work(&mut self, s: &CommandStream, bits: usize) -> Result<(), MetalProverError> {
         let mut best = MetalBuffer::from_host(s, &[u32::MAX])?;
         grind_sponge(s, &self.state, &mut best, 0, bits, likely(bits))?;
@@ -210,10 +212,10 @@ impl<'a, TS: FiatShamirTranscript<SC>> Replay<'a, TS> {
         Ok((root, z, value))
     }
 
-    /// The witness of the work before queries, if it was among the candidates. The transcript is not shown it.
+    /// The witness of the work before queries, if it was among the candidates. The transcript has not observed it yet.
     pub fn query_work(&mut self) -> Result<Option<F>, MetalProverError> {
         let witness = self.witness()?;
-        let _nothing = self.next()?;
+        let _unused = self.next()?;
         Ok(witness)
     }
 

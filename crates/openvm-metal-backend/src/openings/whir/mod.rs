@@ -40,6 +40,8 @@ use crate::{
     transcript::sponge_for_device,
 };
 
+const PHASE: &str = "openings.whir";
+
 /// One commitment as WHIR sees it.
 #[derive(Clone, Copy)]
 pub struct WhirCommit<'a> {
@@ -191,7 +193,7 @@ struct RoundEnd {
 }
 
 impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
-    /// The transcript to go on with on the device, if variables ask for so little work that one dispatch is certain to find a witness.
+    /// The transcript to go on with on the device, if variables ask for so little work that one dispatch tests enough candidates.
     fn sponge(&self) -> Option<TranscriptState> {
         match self.config.folding_pow_bits {
             ..=MOST_CERTAIN_BITS => sponge_for_device(self.s, self.prover_config, self.transcript),
@@ -389,12 +391,13 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
     ) -> Result<Vec<usize>, MetalProverError> {
         let bits = self.config.query_phase_pow_bits;
         let witness = match witness {
-            Some(witness) if self.transcript.check_witness(bits, witness) => witness,
-            Some(_) => {
-                let phase = "openings.whir";
-                return Err(MetalProverError::TranscriptsDiffer { phase });
-            }
             None => self.grind(bits)?,
+            Some(witness) => {
+                if !self.transcript.check_witness(bits, witness) {
+                    return Err(MetalProverError::TranscriptsDiffer { phase: PHASE });
+                }
+                witness
+            }
         };
         self.sent.query_witnesses.push(witness);
         Ok((0..count)
@@ -472,5 +475,5 @@ fn check_trees(
 }
 
 fn internal(detail: &str) -> MetalProverError {
-    MetalProverError::internal("openings.whir", detail)
+    MetalProverError::internal(PHASE, detail)
 }

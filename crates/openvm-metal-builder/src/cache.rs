@@ -1,11 +1,14 @@
 //! Skips work whose inputs have not changed.
 
 use std::{
-    collections::hash_map::DefaultHasher,
+    collections::{hash_map::DefaultHasher, BTreeSet},
     fs,
     hash::{Hash, Hasher},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Condvar, Mutex, PoisonError,
+    },
     thread,
 };
 
@@ -29,12 +32,39 @@ fn key_file(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// Runs `make`, which writes `output`, unless it was last made with the same `key`.
+/// The files that are being made.
+static BUSY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static FREE: Condvar = Condvar::new();
+
+/// The right to make a file, which one thread of the process has at a time.
+struct Claim<'a>(&'a Path);
+
+impl<'a> Claim<'a> {
+    fn wait_for(output: &'a Path) -> Self {
+        let mut busy = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
+        while !busy.insert(output.to_owned()) {
+            busy = FREE.wait(busy).unwrap_or_else(PoisonError::into_inner);
+        }
+        Self(output)
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        let mut busy = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.remove(self.0);
+        FREE.notify_all();
+    }
+}
+
+/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads that want one file wait for each other, so
+/// that none reads what another writes.
 pub fn cached(
     output: &Path,
     key: &str,
     make: impl FnOnce() -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
+    let _claim = Claim::wait_for(output);
     let key_path = key_file(output);
     if output.exists() && fs::read_to_string(&key_path).is_ok_and(|old| old == key) {
         return Ok(());
@@ -96,4 +126,32 @@ pub fn parallel<T: Send>(
     });
     results.sort_by_key(|r| r.0);
     results.into_iter().map(|r| r.1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of threads that want a file at once one makes it, the others find it whole.
+    #[test]
+    fn a_file_is_made_once_at_a_time() {
+        let folder = std::env::temp_dir().join(format!("cache-test-{}", std::process::id()));
+        let (output, made) = (folder.join("file"), AtomicUsize::new(0));
+        let make = || {
+            made.fetch_add(1, Ordering::Relaxed);
+            fs::write(&output, "half").map_err(|e| BuildError::io(&output, e))?;
+            thread::sleep(std::time::Duration::from_millis(20));
+            fs::write(&output, "whole").map_err(|e| BuildError::io(&output, e))
+        };
+        thread::scope(|s| {
+            for _ in 0..8 {
+                s.spawn(|| {
+                    cached(&output, "key", make).expect("made");
+                    assert_eq!(fs::read_to_string(&output).expect("a file"), "whole");
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+        let _ = fs::remove_dir_all(folder);
+    }
 }

@@ -1,7 +1,7 @@
 use openvm_metal_backend::{
     openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
-    prelude::{EF, F, SC},
-    DuplexSpongeMetal, MetalProverConfig,
+    prelude::{EF, SC},
+    MetalProverConfig,
 };
 use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{
@@ -12,15 +12,13 @@ use openvm_stark_backend::{
     },
     FiatShamirTranscript, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
-use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use crate::{
     commits::{random_shape, Commit, Shape},
     contexts,
     params::{Small, SMALL},
-    transcript::SmallestWitness,
+    transcript::{on_device, prover_config, SmallestWitness},
 };
 
 /// Proves with the reference, with host gates 0, `gate` and "everything" on each device, and on the device's transcript.
@@ -67,20 +65,13 @@ fn check(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) {
                     need_rot: &c.need_rot,
                 })
                 .collect();
-            let mut config = MetalProverConfig::default();
-            config.transcript_on_device = Some(gate.is_none());
-            config.mle_host_log_rows = gate.unwrap_or(0);
+            let config = prover_config(gate);
             let (proof, u, found) = match gate {
                 Some(_) => {
                     let transcript = SmallestWitness::new(seed);
                     prove(&s, &config, transcript, &params, &views, &r)
                 }
-                None => {
-                    let permutation = poseidon2_perm().clone();
-                    let mut transcript = DuplexSpongeMetal::from(permutation);
-                    FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u64(seed));
-                    prove(&s, &config, transcript, &params, &views, &r)
-                }
+                None => prove(&s, &config, on_device(&s, seed), &params, &views, &r),
             };
             let what = format!(
                 "seed {seed}, gate {gate:?}, {:?}, {shapes:?}",

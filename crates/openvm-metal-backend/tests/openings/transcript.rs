@@ -1,8 +1,14 @@
-//! A transcript whose grinding is deterministic: the smallest witness.
+//! Transcripts whose grinding is deterministic: the smallest witness.
 
-use openvm_metal_backend::prelude::{Digest, EF, F, SC};
+use openvm_metal_backend::{
+    prelude::{Digest, EF, F, SC},
+    DuplexSpongeMetal, MetalProverConfig,
+};
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::FiatShamirTranscript;
-use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{
+    default_duplex_sponge, poseidon2_perm, DuplexSponge,
+};
 use p3_field::PrimeCharacteristicRing;
 
 #[derive(Clone)]
@@ -45,4 +51,20 @@ impl FiatShamirTranscript<SC> for SmallestWitness {
         assert!(self.check_witness(bits, witness));
         witness
     }
+}
+
+/// The same, which can go on on the device.
+pub fn on_device(s: &CommandStream, seed: u64) -> DuplexSpongeMetal {
+    let sponge = DuplexSpongeMetal::from(poseidon2_perm().clone());
+    let mut sponge = sponge.with_stream(s.clone());
+    FiatShamirTranscript::<SC>::observe(&mut sponge, F::from_u64(seed));
+    sponge
+}
+
+/// With this host gate on the host's transcript, or on the device's.
+pub fn prover_config(gate: Option<usize>) -> MetalProverConfig {
+    let mut config = MetalProverConfig::default();
+    config.transcript_on_device = Some(gate.is_none());
+    config.mle_host_log_rows = gate.unwrap_or(0);
+    config
 }

@@ -2,7 +2,7 @@ use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     openings::whir::{prove_whir, WhirCommit},
     prelude::{EF, F, SC},
-    DuplexSpongeMetal, KeptCodewords, MetalMatrix, MetalProverConfig,
+    KeptCodewords, MetalMatrix, MetalProverConfig,
 };
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
@@ -10,15 +10,13 @@ use openvm_stark_backend::{
     prover::{whir::prove_whir_opening, MatrixDimensions},
     FiatShamirTranscript, StarkProtocolConfig, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
-use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 use crate::{
     commits::{random_shape, Commit, Shape},
     contexts,
     params::{Small, SMALL},
-    transcript::SmallestWitness,
+    transcript::{on_device, prover_config, SmallestWitness},
 };
 
 fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
@@ -86,21 +84,13 @@ fn check_params(seed: u64, params: SystemParams, shapes: &[Shape], gate: usize) 
                     kept: KeptCodewords::All,
                 })
                 .collect();
-            let mut config = MetalProverConfig::default();
-            config.transcript_on_device = Some(gate.is_none());
-            config.mle_host_log_rows = gate.unwrap_or(0);
+            let config = prover_config(gate);
             let (proof, found) = match gate {
                 Some(_) => {
                     let transcript = SmallestWitness::new(seed);
                     prove(&s, &config, transcript, &params, &views, &u)
                 }
-                None => {
-                    let permutation = poseidon2_perm().clone();
-                    let transcript = DuplexSpongeMetal::from(permutation);
-                    let mut transcript = transcript.with_stream(s.clone());
-                    FiatShamirTranscript::<SC>::observe(&mut transcript, F::from_u64(seed));
-                    prove(&s, &config, transcript, &params, &views, &u)
-                }
+                None => prove(&s, &config, on_device(&s, seed), &params, &views, &u),
             };
             let what = format!(
                 "seed {seed}, gate {gate:?}, {:?}, {shapes:?}",

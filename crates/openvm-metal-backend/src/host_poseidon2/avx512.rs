@@ -13,8 +13,9 @@ use std::sync::LazyLock;
 use p3_baby_bear::{
     BABYBEAR_RC16_EXTERNAL_FINAL, BABYBEAR_RC16_EXTERNAL_INITIAL, BABYBEAR_RC16_INTERNAL,
 };
-use p3_field::{PrimeCharacteristicRing, PrimeField32};
+use p3_field::PrimeField32;
 
+use super::internal_diagonal;
 use crate::prelude::{montgomery, F, WIDTH};
 
 const P: i64 = F::ORDER_U32 as i64;
@@ -38,31 +39,11 @@ fn less_p(constant: F) -> i64 {
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let two_to_minus = |k: usize| F::ONE.div_2exp_u64(k as u64);
-    let small = F::from_usize;
-    let diagonal = [
-        F::ZERO,
-        F::ONE,
-        F::TWO,
-        two_to_minus(1),
-        small(3),
-        small(4),
-        -two_to_minus(1),
-        -small(3),
-        -small(4),
-        two_to_minus(8),
-        two_to_minus(2),
-        two_to_minus(3),
-        two_to_minus(27),
-        -two_to_minus(8),
-        -two_to_minus(4),
-        -two_to_minus(27),
-    ];
     let halves = [BABYBEAR_RC16_EXTERNAL_INITIAL, BABYBEAR_RC16_EXTERNAL_FINAL];
     Tables {
         external: std::array::from_fn(|r| halves[r / HALF_ROUNDS][r % HALF_ROUNDS].map(less_p)),
         internal: BABYBEAR_RC16_INTERNAL.map(less_p),
-        diagonal: diagonal.map(|d| match i64::from(montgomery(d)) {
+        diagonal: internal_diagonal().map(|d| match i64::from(montgomery(d)) {
             word if word > P / 2 => word - P,
             word => word,
         }),

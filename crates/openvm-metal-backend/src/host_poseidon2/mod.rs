@@ -8,6 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
 #[cfg(test)]
 mod tests;
 
@@ -21,9 +23,12 @@ use crate::prelude::{F, WIDTH};
 /// Poseidon2 over BabyBear, width 16, with the constants of OpenVM's transcripts or those of the given permutation.
 #[derive(Clone, Debug)]
 pub(crate) enum HostPoseidon2 {
-    /// On vectors of the processor.
+    /// On vectors of the processor, with products of 52 bits.
     #[cfg(target_arch = "x86_64")]
-    Vector(avx512::Permuter),
+    Wide(ifma::Permuter),
+    /// On vectors of the processor, with products of 32 bits.
+    #[cfg(target_arch = "x86_64")]
+    Narrow(avx512::Permuter),
     /// As Plonky3 does it.
     Scalar(Poseidon2BabyBear<WIDTH>),
 }
@@ -32,8 +37,12 @@ impl HostPoseidon2 {
     /// The permutation of OpenVM's transcripts.
     pub fn new() -> Self {
         #[cfg(target_arch = "x86_64")]
+        if let Some(permuter) = ifma::Permuter::new() {
+            return Self::Wide(permuter);
+        }
+        #[cfg(target_arch = "x86_64")]
         if let Some(permuter) = avx512::Permuter::new() {
-            return Self::Vector(permuter);
+            return Self::Narrow(permuter);
         }
         Self::Scalar(poseidon2_perm().clone())
     }
@@ -55,10 +64,37 @@ impl Permutation<[F; WIDTH]> for HostPoseidon2 {
     fn permute_mut(&self, state: &mut [F; WIDTH]) {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Vector(permuter) => permuter.permute(state),
+            Self::Wide(permuter) => permuter.permute(state),
+            #[cfg(target_arch = "x86_64")]
+            Self::Narrow(permuter) => permuter.permute(state),
             Self::Scalar(given) => given.permute_mut(state),
         }
     }
+}
+
+/// The diagonal of the internal matrix beyond element 0, whose place is zero (Plonky3's choice for width 16).
+#[cfg(target_arch = "x86_64")]
+fn internal_diagonal() -> [F; WIDTH] {
+    let two_to_minus = |k: u64| F::ONE.div_2exp_u64(k);
+    let small = F::from_u32;
+    [
+        F::ZERO,
+        F::ONE,
+        F::TWO,
+        two_to_minus(1),
+        small(3),
+        small(4),
+        -two_to_minus(1),
+        -small(3),
+        -small(4),
+        two_to_minus(8),
+        two_to_minus(2),
+        two_to_minus(3),
+        two_to_minus(27),
+        -two_to_minus(8),
+        -two_to_minus(4),
+        -two_to_minus(27),
+    ]
 }
 
 impl CryptographicPermutation<[F; WIDTH]> for HostPoseidon2 {}

@@ -27,44 +27,57 @@ fn states() -> impl Iterator<Item = [F; WIDTH]> {
     })
 }
 
+/// Every form that this processor can run, by name.
+fn forms() -> Vec<(&'static str, HostPoseidon2)> {
+    let mut forms = vec![("chosen", HostPoseidon2::new())];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let wide = super::ifma::Permuter::new().map(HostPoseidon2::Wide);
+        let narrow = super::avx512::Permuter::new().map(HostPoseidon2::Narrow);
+        forms.extend(wide.map(|form| ("wide", form)));
+        forms.extend(narrow.map(|form| ("narrow", form)));
+    }
+    forms
+}
+
 /// Without such a processor the other tests compare Plonky3 with itself, which this one says.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn vectors_are_used_where_the_processor_has_them() {
-    let has = is_x86_feature_detected!("avx512f");
-    assert_eq!(
-        matches!(HostPoseidon2::new(), HostPoseidon2::Vector(_)),
-        has
-    );
-    if !has {
+    let narrow = is_x86_feature_detected!("avx512f");
+    let wide = narrow && is_x86_feature_detected!("avx512ifma");
+    let new = HostPoseidon2::new();
+    assert_eq!(matches!(new, HostPoseidon2::Wide(_)), wide);
+    assert_eq!(matches!(new, HostPoseidon2::Narrow(_)), narrow && !wide);
+    assert_eq!(forms().len(), 1 + usize::from(wide) + usize::from(narrow));
+    if !wide {
         eprintln!(
-            "left out: this processor has no AVX-512, so permutations on vectors are not tested"
+            "left out: this processor has no AVX-512 IFMA, so its permutations are not tested"
         );
     }
 }
 
 #[test]
 fn the_same_as_plonky3() {
-    let fast = HostPoseidon2::new();
-    for state in states() {
-        assert_eq!(
-            fast.permute(state),
-            poseidon2_perm().permute(state),
-            "{state:?}"
-        );
+    for (name, form) in forms() {
+        for state in states() {
+            let expected = poseidon2_perm().permute(state);
+            assert_eq!(form.permute(state), expected, "{name}: {state:?}");
+        }
     }
 }
 
 /// Each image is the next state, as in a transcript.
 #[test]
 fn the_same_as_plonky3_in_a_chain() {
-    let fast = HostPoseidon2::new();
-    let mut state = [F::ZERO; WIDTH];
-    let mut expected = state;
-    for _ in 0..20_000 {
-        fast.permute_mut(&mut state);
-        poseidon2_perm().permute_mut(&mut expected);
-        assert_eq!(state, expected);
+    for (name, form) in forms() {
+        let mut state = [F::ZERO; WIDTH];
+        let mut expected = state;
+        for _ in 0..20_000 {
+            form.permute_mut(&mut state);
+            poseidon2_perm().permute_mut(&mut expected);
+            assert_eq!(state, expected, "{name}");
+        }
     }
 }
 

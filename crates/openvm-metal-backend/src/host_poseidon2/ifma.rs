@@ -1,0 +1,287 @@
+//! One state in two vectors of eight 64-bit lanes, for processors whose vectors multiply 52-bit integers (AVX-512 IFMA).
+//!
+//! A product of two lanes is reduced by 2^-52, takes factors up to 2^41 and leaves a word in `(0, p + 2^22]`: no sum of the external
+//! matrix has to be reduced before its S-box. What a state is a multiple of ("its scale") is `2^32` in memory, changes with every
+//! external round, and is brought back by a product: the round constants are scaled alike.
+//!
+//! In the internal rounds the scale is `2^32`. Element 0 is a signed word of its own; the others are `Y + sigma` with `Y` in vectors and one
+//! scalar `sigma`, the sum that the round before added to all of them. The products `D (Y + sigma)` and their sum begin before the S-box of
+//! the round, so that a round takes the time of its S-box.
+
+use std::arch::x86_64::*;
+use std::sync::LazyLock;
+
+use p3_baby_bear::{
+    BABYBEAR_RC16_EXTERNAL_FINAL, BABYBEAR_RC16_EXTERNAL_INITIAL, BABYBEAR_RC16_INTERNAL,
+};
+use p3_field::{Field, PrimeCharacteristicRing, PrimeField32};
+
+use super::internal_diagonal;
+use crate::prelude::{F, WIDTH};
+
+const P: i64 = F::ORDER_U32 as i64;
+/// p^-1 modulo 2^64, and so modulo 2^52.
+const P_INVERSE: i64 = inverse(P);
+/// 2^48 / p, rounded: quotients of sums without their last 16 bits.
+const QUOTIENT: i64 = ((1 << 48) + P / 2) / P;
+const INTERNAL_ROUNDS: usize = 13;
+const HALF_ROUNDS: usize = 4;
+/// What makes `sigma` positive, which is above -2.3 p.
+const OFFSET: i64 = 3 * P;
+
+/// The inverse of an odd number modulo 2^64: each step doubles the bits that are right.
+const fn inverse(odd: i64) -> i64 {
+    let (mut x, mut step) = (odd, 0);
+    while step < 6 {
+        x = x.wrapping_mul(2i64.wrapping_sub(odd.wrapping_mul(x)));
+        step += 1;
+    }
+    x
+}
+
+/// Words from 0 to p.
+struct Tables {
+    /// Constants in the scale of their round.
+    external: [[i64; WIDTH]; 2 * HALF_ROUNDS],
+    /// Constants in scale 2^32, and two zeros.
+    internal: [i64; INTERNAL_ROUNDS + 2],
+    /// The diagonal of the internal matrix times 2^52; zero for element 0.
+    diagonal: [i64; WIDTH],
+    /// Times it, the scale after [`HALF_ROUNDS`] external rounds is 2^32 again.
+    rescale: i64,
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let word = |x: F| i64::from(x.as_canonical_u32());
+    let (memory, radix) = (F::TWO.exp_u64(32), F::TWO.exp_u64(52));
+    // An S-box is six products: of scale s it leaves s^7 / 2^(6 52).
+    let next = |scale: F| scale.exp_u64(7) * radix.inverse().exp_u64(6);
+    let scales: Vec<F> = std::iter::successors(Some(memory), |&s| Some(next(s)))
+        .take(HALF_ROUNDS + 1)
+        .collect();
+    let halves = [BABYBEAR_RC16_EXTERNAL_INITIAL, BABYBEAR_RC16_EXTERNAL_FINAL];
+    let mut internal = [0; INTERNAL_ROUNDS + 2];
+    for (word_of, c) in internal.iter_mut().zip(BABYBEAR_RC16_INTERNAL) {
+        *word_of = word(c * memory);
+    }
+    Tables {
+        external: std::array::from_fn(|r| {
+            let round = r % HALF_ROUNDS;
+            halves[r / HALF_ROUNDS][round].map(|c| word(c * scales[round]))
+        }),
+        internal,
+        diagonal: internal_diagonal().map(|d| word(d * radix)),
+        rescale: word(memory * radix * scales[HALF_ROUNDS].inverse()),
+    }
+});
+
+/// Permutes states; there is one only where the processor has AVX-512 IFMA.
+#[derive(Clone)]
+pub(crate) struct Permuter {
+    tables: &'static Tables,
+}
+
+impl std::fmt::Debug for Permuter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Permuter(AVX-512 IFMA)")
+    }
+}
+
+impl Permuter {
+    /// `None` on processors without AVX-512 IFMA.
+    pub fn new() -> Option<Self> {
+        (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512ifma"))
+            .then(|| Self { tables: &TABLES })
+    }
+
+    /// Replaces a state by its image.
+    pub fn permute(&self, state: &mut [F; WIDTH]) {
+        // SAFETY: `new` found both.
+        unsafe { permute(self.tables, state) }
+    }
+}
+
+/// Sixteen words, in the order of the state.
+#[derive(Clone, Copy)]
+struct Lanes {
+    low: __m512i,
+    high: __m512i,
+}
+
+impl Lanes {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn map(self, f: impl Fn(__m512i) -> __m512i) -> Self {
+        Self {
+            low: f(self.low),
+            high: f(self.high),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn of(words: &[i64; WIDTH]) -> Self {
+        // SAFETY: two loads of eight of the sixteen words, of any alignment.
+        unsafe {
+            Self {
+                low: _mm512_loadu_epi64(words.as_ptr()),
+                high: _mm512_loadu_epi64(words.as_ptr().add(8)),
+            }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn sum(self) -> i64 {
+        _mm512_reduce_add_epi64(_mm512_add_epi64(self.low, self.high))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn add(a: Lanes, b: Lanes) -> Lanes {
+    Lanes {
+        low: _mm512_add_epi64(a.low, b.low),
+        high: _mm512_add_epi64(a.high, b.high),
+    }
+}
+
+/// `a b 2^-52` modulo p for `a b < 2^82`, in `(0, p + a b / 2^52]`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn product(a: __m512i, b: __m512i) -> __m512i {
+    let (zero, p) = (_mm512_setzero_si512(), _mm512_set1_epi64(P));
+    let high = _mm512_madd52hi_epu64(p, a, b);
+    let low = _mm512_madd52lo_epu64(zero, a, b);
+    let quotient = _mm512_madd52lo_epu64(zero, low, _mm512_set1_epi64(P_INVERSE));
+    // The low halves of `a b` and of the multiple of p are equal.
+    _mm512_sub_epi64(high, _mm512_madd52hi_epu64(zero, quotient, p))
+}
+
+/// x^7 for x below 2^41.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn seventh_power(x: __m512i) -> __m512i {
+    let x2 = product(x, x);
+    product(product(x2, x), product(x2, x2))
+}
+
+/// The external matrix and the constants added, without reductions: at most 35 times the largest word and a constant.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn external(x: Lanes, constants: Lanes) -> Lanes {
+    // The circulant (2, 3, 1, 1) of each four: the sum of all, one more of its own, two more of the next.
+    let y = x.map(|x| {
+        let next = _mm512_permutex_epi64::<0b00_11_10_01>(x);
+        let pairs = _mm512_add_epi64(x, next);
+        let all = _mm512_add_epi64(pairs, _mm512_permutex_epi64::<0b01_00_11_10>(pairs));
+        _mm512_add_epi64(all, _mm512_add_epi64(pairs, next))
+    });
+    let fours = _mm512_add_epi64(y.low, y.high);
+    let swapped = _mm512_shuffle_i64x2::<0b01_00_11_10>(fours, fours);
+    let sum = _mm512_add_epi64(fours, swapped);
+    add(y, constants).map(|y| _mm512_add_epi64(y, sum))
+}
+
+/// `x` modulo p, of at most 0.501 p in size, for |x| below 2^38.
+#[inline]
+fn centered(x: i64) -> i64 {
+    x - ((((x >> 16) * QUOTIENT + (1 << 31)) >> 32) * P)
+}
+
+/// `a b 2^-64` modulo p, of at most |a b| / 2^64 + p / 2 in size.
+#[inline]
+fn wide_product(a: i64, b: i64) -> i64 {
+    let t = i128::from(a) * i128::from(b);
+    let quotient = (t as i64).wrapping_mul(P_INVERSE);
+    // The low halves of both products are equal.
+    (t >> 64) as i64 - ((i128::from(quotient) * i128::from(P)) >> 64) as i64
+}
+
+/// x^7 in scale 2^32, of at most 0.71 p in size, for |x| up to 1.27 p.
+#[inline]
+fn signed_seventh_power(x: i64) -> i64 {
+    let x2 = x * x;
+    // x^2 by 2^-32, from -p to 0.77 p: below 2^64 before the shift.
+    let quotient = (x2 as u32).wrapping_mul((P_INVERSE as u32).wrapping_neg());
+    let reduced = (x2 as u64 + u64::from(quotient) * P as u64) >> 32;
+    let reduced = reduced as i64 - P;
+    wide_product(wide_product(x2, x), reduced * reduced)
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn permute(tables: &Tables, state: &mut [F; WIDTH]) {
+    let words: *mut F = state.as_mut_ptr();
+    // SAFETY: an element of BabyBear is one 32-bit word, in Montgomery form; two loads of eight of the sixteen.
+    let mut x = unsafe {
+        Lanes {
+            low: _mm512_cvtepu32_epi64(_mm256_loadu_si256(words.cast())),
+            high: _mm512_cvtepu32_epi64(_mm256_loadu_si256(words.add(8).cast())),
+        }
+    };
+    let rescale = _mm512_set1_epi64(tables.rescale);
+    let none = Lanes::of(&[0; WIDTH]);
+    for (round, constants) in tables.external.iter().enumerate() {
+        let constants = Lanes::of(constants);
+        let y = if round == HALF_ROUNDS {
+            let y = external(x, none).map(|y| product(y, rescale));
+            add(internal_rounds(y, tables), constants)
+        } else {
+            external(x, constants)
+        };
+        x = y.map(|y| seventh_power(y));
+    }
+    let y = external(x, none).map(|y| {
+        let y = product(y, rescale);
+        // As unsigned words the lesser of y and y - p is the one in 0..p.
+        _mm512_min_epu64(y, _mm512_sub_epi64(y, _mm512_set1_epi64(P)))
+    });
+    // SAFETY: as for the loads; the words are below p.
+    unsafe {
+        _mm256_storeu_si256(words.cast(), _mm512_cvtepi64_epi32(y.low));
+        _mm256_storeu_si256(words.add(8).cast(), _mm512_cvtepi64_epi32(y.high));
+    }
+}
+
+/// All internal rounds on words of at most p + 2^22; the result is at most 6.3 p.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn internal_rounds(x: Lanes, tables: &Tables) -> Lanes {
+    let diagonal = Lanes::of(&tables.diagonal);
+    let constants = &tables.internal;
+    // Element 0 leaves the vectors, and lane 0 is zero, later p.
+    let first = _mm_cvtsi128_si64(_mm512_castsi512_si128(x.low));
+    let mut y = Lanes {
+        low: _mm512_maskz_mov_epi64(0xfe, x.low),
+        high: x.high,
+    };
+    // Element 0 with its constant.
+    let mut x1 = centered(first + constants[0]);
+    let mut sigma = 0i64;
+    // The sum of the others with the constant of the round after this one.
+    let mut tail = centered(y.sum() + constants[1]);
+    for round in 0..INTERNAL_ROUNDS {
+        // What becomes of the others but for the sum that this round adds to all of them.
+        let added = _mm512_set1_epi64(sigma);
+        y = Lanes {
+            low: product(_mm512_add_epi64(y.low, added), diagonal.low),
+            high: product(_mm512_add_epi64(y.high, added), diagonal.high),
+        };
+        let others = y.sum();
+        let power = signed_seventh_power(x1);
+        x1 = tail - power;
+        sigma = tail + (OFFSET - constants[round + 1]) + power;
+        if round + 1 < INTERNAL_ROUNDS {
+            tail = centered(others + 15 * sigma + constants[round + 2]);
+        }
+    }
+    let first = _mm512_zextsi128_si512(_mm_cvtsi64_si128(x1 + 2 * P));
+    let added = _mm512_set1_epi64(sigma);
+    Lanes {
+        low: _mm512_add_epi64(
+            _mm512_add_epi64(y.low, _mm512_maskz_mov_epi64(0xfe, added)),
+            first,
+        ),
+        high: _mm512_add_epi64(y.high, added),
+    }
+}

@@ -1,10 +1,10 @@
 //! The claims of the sums of each trace between two rounds, and the sums of a round as polynomials.
 
-use p3_field::{Field, PrimeCharacteristicRing};
+use p3_field::PrimeCharacteristicRing;
 
 use super::{
     evaluations::ProgramSums,
-    univariate::{add_scaled, horner},
+    univariate::{add_scaled, horner, lagrange_basis},
 };
 use crate::{
     prelude::{EF, F},
@@ -22,20 +22,8 @@ impl Interpolation {
 
     /// Row `i`: the coefficients of the polynomial that is 1 at `i` and 0 at the other points.
     fn matrix(degree: usize) -> Vec<Vec<F>> {
-        let basis = |i: usize| {
-            let mut coefficients = vec![F::ONE];
-            for j in (0..=degree).filter(|&j| j != i) {
-                let (point, i) = (F::from_usize(j), F::from_usize(i));
-                let scale = (i - point).inverse();
-                coefficients.push(F::ZERO);
-                for k in (0..coefficients.len()).rev() {
-                    let lower = if k == 0 { F::ZERO } else { coefficients[k - 1] };
-                    coefficients[k] = (lower - point * coefficients[k]) * scale;
-                }
-            }
-            coefficients
-        };
-        (0..=degree).map(basis).collect()
+        let points: Vec<F> = (0..=degree).map(F::from_usize).collect();
+        lagrange_basis(&points)
     }
 
     /// The coefficients of the polynomial with the values `at_zero, rest[0], rest[1], ..` at `0, 1, 2, ..`.

@@ -11,7 +11,6 @@ use openvm_stark_backend::{
     FiatShamirTranscript,
 };
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};
-use rayon::prelude::*;
 
 use super::{
     claims::{Factors, TraceSums},
@@ -23,7 +22,7 @@ use super::{
     plan::{Plan, Resident},
     round0::Round0Plan,
     sums::EqTables,
-    univariate::{add_scaled, domain_sum, lagrange_weights, multiply, sum_polys},
+    univariate::{add_scaled, domain_sum, lagrange_weights, multiply, CosetInterpolation},
     weights::Weights,
 };
 use crate::{
@@ -31,7 +30,7 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     prelude::{EF, F, SC},
-    programs::SumKind,
+    programs::{SumKind, SumProgram},
 };
 
 /// Proof of the phase and the point at which the columns are opened.
@@ -71,18 +70,20 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
     });
     let logup = logup?;
     let lambda = transcript.sample_ext();
-    let weights = Weights::new(s, &plan, &logup, lambda)?;
-    let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
+    let (weights, eq, sums) = {
+        let _stage = s.stage("prover.rap_constraints.round0");
+        let round0 = round0.begin(s, &plan, &resident)?;
+        let weights = Weights::new(s, &plan, &logup, lambda)?;
+        let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
+        let sums = round0.sums(&eq, &weights.coefficients)?;
+        (weights, eq, sums)
+    };
     let batch = Batch {
         plan: &plan,
         resident: &resident,
         weights: &weights,
         eq: &eq,
         xi: &logup.xi,
-    };
-    let sums = {
-        let _stage = s.stage("prover.rap_constraints.round0");
-        round0.sums(s, &plan, &resident, &eq, &weights.coefficients)?
     };
     let mut round0 = batch.univariate_round(transcript, &sums);
     let (sumcheck_round_polys, column_openings, r) =
@@ -151,11 +152,15 @@ impl Batch<'_> {
         let num_traces = round0.len();
         let s_0_len = sumcheck_round0_deg(l_skip, degree + 1) + 1;
         let eq_sharp = eq_sharp_uni_poly(&self.xi[..l_skip]).into_coeffs();
+        let cosets = (0..num_traces)
+            .flat_map(|t| self.plan.sums(t))
+            .map(SumProgram::cosets);
+        let interpolation = CosetInterpolation::new(l_skip, cosets.max().unwrap_or(0));
         // Of each trace and program.
         let polys = |(t, sums): (usize, &Vec<ProgramSums>)| -> Vec<[Vec<EF>; 2]> {
             let programs = self.plan.sums(t).iter().zip(sums);
             programs
-                .map(|(program, sums)| sum_polys(l_skip, program, sums))
+                .map(|(program, sums)| interpolation.sum_polys(program, sums))
                 .collect()
         };
         let fractions = |(t, of_trace): (usize, &Vec<[Vec<EF>; 2]>)| {
@@ -175,7 +180,7 @@ impl Batch<'_> {
             let sums = fractions.each_ref().map(|poly| domain_sum(&eq_sharp, poly));
             (polys, fractions, sums)
         };
-        let of_traces: Vec<_> = round0.par_iter().enumerate().map(of_trace).collect();
+        let of_traces: Vec<_> = round0.iter().enumerate().map(of_trace).collect();
         let (mut polys, mut fractions) = (Vec::new(), Vec::new());
         let (mut numerators, mut denominators) = (vec![], vec![]);
         for (of_trace, fraction, [p, q]) in of_traces {
@@ -217,7 +222,7 @@ impl Batch<'_> {
             mu_powers,
             r_0,
             sums: polys
-                .par_iter()
+                .iter()
                 .map(|polys| TraceSums::new(polys, r_0))
                 .collect(),
         }

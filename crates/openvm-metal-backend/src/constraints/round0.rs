@@ -5,19 +5,19 @@ use itertools::iproduct;
 use openvm_metal_common::{CommandStream, MetalBuffer};
 
 use super::{
-    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnTables},
+    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPass, EvalTables},
+    interpreter::{EvalField, EvalPass, EvalPlan, EvalTables},
     pass::PassBuilder,
     plan::{Plan, Resident},
-    sums::{EqTables, SumPlan},
+    sums::{EqTables, SumPlan, Sums},
     trace_plan::TracePlan,
 };
 use crate::{
     error::MetalProverError,
     params::{ConstraintColumnJob, ConstraintEvalJob},
-    prelude::EF,
+    prelude::{EF, F},
     programs::SumProgram,
 };
 
@@ -96,32 +96,80 @@ impl Round0Plan {
         }
     }
 
+    /// Uploads the plan and encodes the first extension, which needs no challenge.
+    pub fn begin<'a>(
+        self,
+        s: &'a CommandStream,
+        plan: &'a Plan<'a>,
+        resident: &'a Resident,
+    ) -> Result<Round0Begun<'a>, MetalProverError> {
+        let l_skip = plan.input.l_skip;
+        let words = |words: u64| (words as usize).max(1);
+        let mut begun = Round0Begun {
+            s,
+            plan,
+            resident,
+            cosets: MetalBuffer::from_host(s, &coset_tables(l_skip, self.max_cosets))?,
+            columns: self.columns.upload(s)?,
+            evals: self.evals.upload(s)?,
+            sums: self.sums.upload(s)?,
+            arena: MetalBuffer::uninit(s.context(), words(self.arena_words))?,
+            partials: MetalBuffer::uninit(s.context(), words(self.partial_words))?,
+            slots: self.slots,
+            num_slots: self.num_slots,
+            passes: self.passes,
+        };
+        if begun.passes > 0 {
+            begun.extend(0)?;
+        }
+        Ok(begun)
+    }
+}
+
+/// The round whose first columns are being extended.
+pub struct Round0Begun<'a> {
+    s: &'a CommandStream,
+    plan: &'a Plan<'a>,
+    resident: &'a Resident,
+    cosets: MetalBuffer<F>,
+    columns: ColumnPlan,
+    evals: EvalPlan,
+    sums: Sums,
+    arena: MetalBuffer<F>,
+    partials: MetalBuffer<F>,
+    slots: Vec<Vec<Slots>>,
+    num_slots: usize,
+    passes: usize,
+}
+
+impl Round0Begun<'_> {
+    fn extend(&mut self, pass: usize) -> Result<(), MetalProverError> {
+        let extend = ColumnKernel::Extend(&self.cosets);
+        let arena = &mut self.arena;
+        self.columns
+            .encode(self.s, self.plan, self.resident, pass, extend, arena)?;
+        Ok(())
+    }
+
     /// Evaluates all traces: extension, evaluation and sums of a pass are three dispatches (one more for every eight source
     /// buffers); one wait in all. The sums of each trace's programs, in their order.
     pub fn sums(
-        self,
-        s: &CommandStream,
-        plan: &Plan<'_>,
-        resident: &Resident,
+        mut self,
         eq: &EqTables,
         coefficients: &MetalBuffer<EF>,
     ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
-        let l_skip = plan.input.l_skip;
-        let tables = MetalBuffer::from_host(s, &coset_tables(l_skip, self.max_cosets))?;
-        let (columns, evals) = (self.columns.upload(s)?, self.evals.upload(s)?);
-        let mut sums = self.sums.upload(s)?;
-        let words = |words: u64| (words as usize).max(1);
-        let mut arena = MetalBuffer::uninit(s.context(), words(self.arena_words))?;
-        let mut partials = MetalBuffer::uninit(s.context(), words(self.partial_words))?;
+        let (s, l_skip) = (self.s, self.plan.input.l_skip);
         for pass in 0..self.passes {
-            let extend = ColumnKernel::Extend(&tables);
-            columns.encode(s, plan, resident, pass, extend, &mut arena)?;
-            let (interpreter, results) = (&resident.interpreter, &mut partials);
-            interpreter.evaluate(s, &evals, pass, coefficients, &arena, results)?;
-            sums.encode(s, pass, &partials, eq)?;
+            if pass > 0 {
+                self.extend(pass)?;
+            }
+            let interpreter = &self.resident.interpreter;
+            let (arena, results) = (&self.arena, &mut self.partials);
+            interpreter.evaluate(s, &self.evals, pass, coefficients, arena, results)?;
+            self.sums.encode(s, pass, &self.partials, eq)?;
         }
         let mut values = vec![EF::default(); self.num_slots];
-        sums.read(s, 0..self.passes, &mut values)?;
+        self.sums.read(s, 0..self.passes, &mut values)?;
         let sums_of = |slots: &Slots| -> ProgramSums {
             let len = slots.cosets << l_skip;
             let of = |accumulator: usize| {

@@ -1,7 +1,9 @@
 //! Host polynomials of the batch sumcheck: a handful of coefficients for each trace.
 
-use openvm_stark_backend::{p3_matrix::dense::RowMajorMatrix, poly_common::UnivariatePoly};
+use openvm_stark_backend::dft::Radix2BowersSerial;
+use p3_dft::TwoAdicSubgroupDft;
 use p3_field::{batch_multiplicative_inverse, Field, PrimeCharacteristicRing, TwoAdicField};
+use p3_matrix::dense::RowMajorMatrix;
 
 use super::evaluations::ProgramSums;
 use crate::{
@@ -9,45 +11,95 @@ use crate::{
     programs::{SumKind, SumProgram},
 };
 
-/// The polynomial of degree `< cosets * 2^l_skip` with these values, entry `z * cosets + c` at
-/// `g^(c+1) w^z`.
-fn interpolate(values: Vec<EF>, cosets: usize) -> UnivariatePoly<EF> {
-    if cosets == 0 || values.is_empty() {
-        return UnivariatePoly::new(vec![]);
-    }
-    let g = F::GENERATOR;
-    UnivariatePoly::from_geometric_cosets_evals_idft(RowMajorMatrix::new(values, cosets), g, g)
+/// The coefficients of the polynomials that are 1 at one of the points and 0 at the others; the points differ.
+pub fn lagrange_basis(points: &[F]) -> Vec<Vec<F>> {
+    let of_point = |i: usize| {
+        let mut coefficients = vec![F::ONE];
+        for (_, &point) in points.iter().enumerate().filter(|&(j, _)| j != i) {
+            let scale = (points[i] - point).inverse();
+            coefficients.push(F::ZERO);
+            for k in (0..coefficients.len()).rev() {
+                let lower = if k == 0 { F::ZERO } else { coefficients[k - 1] };
+                coefficients[k] = (lower - point * coefficients[k]) * scale;
+            }
+        }
+        coefficients
+    };
+    (0..points.len()).map(of_point).collect()
 }
 
-/// Coefficients of a sum over the hypercube as a polynomial in the skip variable, for each accumulator, from its values on
-/// cosets. Constraints: `(Z^(2^l_skip) - 1) q(Z)`, `q` from its values.
-pub fn sum_polys(l_skip: usize, program: &SumProgram, sums: &ProgramSums) -> [Vec<EF>; 2] {
-    match program.kind {
-        SumKind::Zerocheck => [zerocheck_poly(l_skip, program.cosets(), &sums[0]), vec![]],
-        SumKind::Logup => sums
-            .clone()
-            .map(|values| interpolate(values, program.cosets()).into_coeffs()),
-    }
+/// From values on cosets `g w^z, g^2 w^z, ..` of the skip domain to coefficients. All factors are of the base field.
+pub struct CosetInterpolation {
+    l_skip: usize,
+    /// `g^-a`, for each coefficient of a remainder modulo `X^(2^l_skip) - c`.
+    unshift: Vec<F>,
+    /// `g^(2^l_skip)`, whose powers are the `c` of the cosets.
+    step: F,
+    /// For each number of cosets the [`lagrange_basis`] over those.
+    bases: Vec<Vec<Vec<F>>>,
 }
 
-fn zerocheck_poly(l_skip: usize, cosets: usize, sums: &[EF]) -> Vec<EF> {
-    let zerofiers: Vec<F> = F::GENERATOR
-        .powers()
-        .skip(1)
-        .take(cosets)
-        .map(|shift| shift.exp_power_of_2(l_skip) - F::ONE)
-        .collect();
-    let inverses = batch_multiplicative_inverse(&zerofiers);
-    let values = sums.iter().enumerate();
-    let values = values.map(|(i, &v)| v * inverses[i % cosets]).collect();
-    let q = interpolate(values, cosets).into_coeffs();
-    let domain = 1 << l_skip;
-    let mut poly = vec![EF::ZERO; domain + q.len()];
-    for (i, &coefficient) in q.iter().enumerate() {
-        poly[i] -= coefficient;
-        poly[domain + i] += coefficient;
+impl CosetInterpolation {
+    /// For up to so many cosets.
+    pub fn new(l_skip: usize, most: usize) -> Self {
+        let step = F::GENERATOR.exp_power_of_2(l_skip);
+        let points: Vec<F> = step.powers().skip(1).take(most).collect();
+        Self {
+            l_skip,
+            unshift: F::GENERATOR.inverse().powers().take(1 << l_skip).collect(),
+            step,
+            bases: (0..=most).map(|k| lagrange_basis(&points[..k])).collect(),
+        }
     }
-    poly
+
+    /// The polynomial of degree `< cosets * 2^l_skip` with these values, entry `z * cosets + c` at
+    /// `g^(c+1) w^z`.
+    fn coefficients(&self, values: Vec<EF>, cosets: usize) -> Vec<EF> {
+        if cosets == 0 || values.is_empty() {
+            return vec![];
+        }
+        let domain = 1 << self.l_skip;
+        let values = RowMajorMatrix::new(values, cosets);
+        let remainders = TwoAdicSubgroupDft::<F>::idft_algebra_batch(&Radix2BowersSerial, values);
+        let mut coefficients = EF::zero_vec(cosets * domain);
+        for (a, (row, &unshift)) in remainders.row_slices().zip(&self.unshift).enumerate() {
+            let mut scale = F::ONE;
+            for (&remainder, basis) in row.iter().zip(&self.bases[cosets]) {
+                scale *= unshift;
+                let remainder = remainder * scale;
+                for (b, &factor) in basis.iter().enumerate() {
+                    coefficients[a + b * domain] += remainder * factor;
+                }
+            }
+        }
+        coefficients
+    }
+
+    /// Coefficients of a sum over the hypercube as a polynomial in the skip variable, for each accumulator, from its values on
+    /// cosets. Constraints: `(Z^(2^l_skip) - 1) q(Z)`, `q` from its values.
+    pub fn sum_polys(&self, program: &SumProgram, sums: &ProgramSums) -> [Vec<EF>; 2] {
+        let cosets = program.cosets();
+        match program.kind {
+            SumKind::Zerocheck => [self.zerocheck_poly(cosets, &sums[0]), vec![]],
+            SumKind::Logup => sums.clone().map(|values| self.coefficients(values, cosets)),
+        }
+    }
+
+    fn zerocheck_poly(&self, cosets: usize, sums: &[EF]) -> Vec<EF> {
+        let points = self.step.powers().skip(1).take(cosets);
+        let zerofiers: Vec<F> = points.map(|point| point - F::ONE).collect();
+        let inverses = batch_multiplicative_inverse(&zerofiers);
+        let values = sums.iter().enumerate();
+        let values = values.map(|(i, &v)| v * inverses[i % cosets]).collect();
+        let q = self.coefficients(values, cosets);
+        let domain = 1 << self.l_skip;
+        let mut poly = vec![EF::ZERO; domain + q.len()];
+        for (i, &coefficient) in q.iter().enumerate() {
+            poly[i] -= coefficient;
+            poly[domain + i] += coefficient;
+        }
+        poly
+    }
 }
 
 /// The sum of `a b` over the skip domain of `a.len()` points: its size times the coefficients of the product whose index it
@@ -104,6 +156,7 @@ pub fn lagrange_weights(l_skip: usize, r: EF) -> Vec<EF> {
 
 #[cfg(test)]
 mod tests {
+    use openvm_stark_backend::poly_common::UnivariatePoly;
     use p3_field::BasedVectorSpace;
 
     use super::*;
@@ -121,6 +174,32 @@ mod tests {
             let points = F::two_adic_generator(l_skip).powers().take(n);
             let values = points.map(|x| horner(&a, x.into()) * horner(&b, x.into()));
             assert_eq!(domain_sum(&a, &b), values.sum::<EF>());
+        }
+    }
+
+    /// The same coefficients as the reference's interpolation has, which works in the extension field.
+    #[test]
+    fn values_on_cosets_give_the_coefficients() {
+        for l_skip in [0, 1, 4] {
+            let with = CosetInterpolation::new(l_skip, 7);
+            for cosets in 0..=7 {
+                let ext =
+                    |k: usize| EF::from_basis_coefficients_fn(|i| F::from_usize(k * k + 5 * i));
+                let values: Vec<EF> = (0..cosets << l_skip).map(|k| ext(k + 1)).collect();
+                let expected = match cosets {
+                    0 => vec![],
+                    _ => {
+                        let matrix = RowMajorMatrix::new(values.clone(), cosets);
+                        let g = F::GENERATOR;
+                        UnivariatePoly::from_geometric_cosets_evals_idft(matrix, g, g).into_coeffs()
+                    }
+                };
+                assert_eq!(
+                    with.coefficients(values, cosets),
+                    expected,
+                    "{l_skip} {cosets}"
+                );
+            }
         }
     }
 }

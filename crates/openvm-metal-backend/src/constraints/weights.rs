@@ -2,7 +2,6 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
-use rayon::prelude::*;
 
 use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
 use crate::{
@@ -14,8 +13,6 @@ use crate::{
 
 /// Variables of the table of eq weights that neighbouring interactions share.
 const LOG_NEIGHBOURS: usize = 8;
-/// Interactions or coefficients of a thread at least: a trace may have thousands where all others have a few.
-const TOGETHER: usize = 256;
 
 /// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
 pub struct Weights {
@@ -28,7 +25,8 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Computes and uploads them.
+    /// Computes and uploads them. On one thread: others are woken for longer than this takes, and after traces were made on all of them for
+    /// tens of milliseconds.
     pub fn new(
         s: &CommandStream,
         plan: &Plan<'_>,
@@ -37,31 +35,22 @@ impl Weights {
     ) -> Result<Self, MetalProverError> {
         let l_skip = plan.input.l_skip;
         let programs = |t: usize| plan.input.traces[t].air_data.programs();
-        let num_traces = plan.traces.len();
         let mut table: Vec<EF> = lambda.powers().take(plan.lambda_powers).collect();
-        // The coefficients of a trace, and the sum of its denominators' constant terms.
-        let of_trace = |t: usize| -> (Vec<EF>, EF) {
-            let (trace, programs) = (&plan.traces[t], programs(t));
+        let (mut constants, mut norms) = (Vec::new(), Vec::new());
+        for (t, trace) in plan.traces.iter().enumerate() {
+            debug_assert_eq!(table.len() as u32, trace.logup_coefficients);
+            let programs = programs(t);
             let eq_3b = logup.eq_3b(l_skip, t, trace.n_lift, programs.interactions.len());
             let weight = |term: &LogupTerm| {
                 eq_3b[term.interaction as usize] * logup.beta_powers[term.power as usize]
             };
-            let coefficients = programs.logup_coefficients.par_iter();
-            let coefficients = coefficients.with_min_len(TOGETHER);
-            let coefficients = coefficients.map(|terms| terms.iter().map(weight).sum());
-            let interactions = programs.interactions.par_iter().zip(&eq_3b);
-            let constant = |(&(bus, len), &eq): (&(u32, u32), &EF)| {
+            let coefficients = programs.logup_coefficients.iter();
+            table.extend(coefficients.map(|terms| terms.iter().map(weight).sum::<EF>()));
+            let interactions = programs.interactions.iter().zip(&eq_3b);
+            let constant = interactions.map(|(&(bus, len), &eq)| {
                 eq * logup.beta_powers[len as usize] * F::from_u32(bus + 1)
-            };
-            let constant = interactions.with_min_len(TOGETHER).map(constant).sum();
-            (coefficients.collect(), constant)
-        };
-        let traces: Vec<_> = (0..num_traces).into_par_iter().map(of_trace).collect();
-        let (mut constants, mut norms) = (Vec::new(), Vec::new());
-        for (trace, (mut coefficients, constant)) in plan.traces.iter().zip(traces) {
-            debug_assert_eq!(table.len() as u32, trace.logup_coefficients);
-            table.append(&mut coefficients);
-            constants.push(constant);
+            });
+            constants.push(constant.sum());
             norms.push(norm_factor(l_skip, trace.log_height));
         }
         Ok(Self {
@@ -89,22 +78,15 @@ impl LogupGkr {
                 .map(|(k, weight)| weight[(place >> k) & 1])
                 .product()
         };
-        let weights_from = |first: usize| -> Vec<EF> {
-            let end = interactions.min(first + TOGETHER);
-            let mut known = (0, weight_of(0));
-            let weight = |i: usize| {
-                let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
-                let place = row / low.len();
-                if place != known.0 {
-                    known = (place, weight_of(place));
-                }
-                known.1 * low[row % low.len()]
-            };
-            (first..end).map(weight).collect()
+        let mut known = (0, weight_of(0));
+        let weight = |i: usize| {
+            let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
+            let place = row / low.len();
+            if place != known.0 {
+                known = (place, weight_of(place));
+            }
+            known.1 * low[row % low.len()]
         };
-        let firsts = (0..interactions.div_ceil(TOGETHER)).into_par_iter();
-        firsts
-            .flat_map_iter(|k| weights_from(k * TOGETHER))
-            .collect()
+        (0..interactions).map(weight).collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use p3_field::PrimeCharacteristicRing;
+use p3_util::log2_ceil_usize;
 
 use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     tensor::{eq_bits, expand},
 };
 
-/// Variables of the table of eq weights that neighbouring interactions share.
+/// Variables of the table of eq weights that neighbouring interactions share, at most.
 const LOG_NEIGHBOURS: usize = 8;
 
 /// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
@@ -70,7 +71,8 @@ impl LogupGkr {
         }
         let from = l_skip + n_lift;
         let bits = eq_bits(&self.xi[from..l_skip + self.n_logup]);
-        let (low, high) = bits.split_at(bits.len().min(LOG_NEIGHBOURS));
+        let log_low = log2_ceil_usize(interactions).min(LOG_NEIGHBOURS);
+        let (low, high) = bits.split_at(bits.len().min(log_low));
         let low = expand(low, EF::ONE);
         let weight_of = |place: usize| -> EF {
             let factors = high.iter().enumerate();

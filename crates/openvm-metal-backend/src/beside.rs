@@ -1,6 +1,13 @@
 //! Host work beside a thread that waits for the device.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{
+    any::Any,
+    panic::{catch_unwind, resume_unwind, AssertUnwindSafe},
+    sync::{
+        mpsc::{sync_channel, Receiver},
+        Arc, Mutex, OnceLock, PoisonError,
+    },
+};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -53,10 +60,82 @@ pub(crate) fn beside<A: Send, B>(
     (done.expect("one of both did the work"), own)
 }
 
+type Work<A> = Arc<Mutex<Option<Box<dyn FnOnce() -> A + Send>>>>;
+
+/// Work that a helper does when it can, while this thread goes on.
+pub(crate) struct Later<A> {
+    /// Until somebody has begun it.
+    work: Work<A>,
+    done: Receiver<Result<A, Box<dyn Any + Send>>>,
+}
+
+impl<A: Send + 'static> Later<A> {
+    /// To be done when a helper is free.
+    pub fn new(work: impl FnOnce() -> A + Send + 'static) -> Self {
+        let work: Work<A> = Arc::new(Mutex::new(Some(Box::new(work))));
+        let (send, done) = sync_channel(1);
+        if let Some(helpers) = helpers() {
+            let work = work.clone();
+            helpers.spawn(move || {
+                if let Some(work) = begin(&work) {
+                    // Nobody waits for it after an error.
+                    let _ = send.send(catch_unwind(AssertUnwindSafe(work)));
+                }
+            });
+        }
+        Self { work, done }
+    }
+
+    /// What it gives. Done here if no helper has begun it.
+    pub fn join(self) -> A {
+        match begin(&self.work) {
+            Some(work) => work(),
+            None => match self.done.recv().expect("a helper that began sends") {
+                Ok(done) => done,
+                Err(panic) => resume_unwind(panic),
+            },
+        }
+    }
+}
+
+fn begin<A>(work: &Work<A>) -> Option<Box<dyn FnOnce() -> A + Send>> {
+    work.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::{panic, sync::Barrier};
+
+    /// Also more than there are helpers, and those whose results nobody wants.
+    #[test]
+    fn later_work_is_done_once() {
+        let counted = Arc::new(Mutex::new(0));
+        let later = |k: usize| {
+            let counted = counted.clone();
+            Later::new(move || {
+                *counted.lock().unwrap() += 1;
+                2 * k
+            })
+        };
+        let works: Vec<_> = (0..100).map(later).collect();
+        let done: Vec<usize> = works.into_iter().map(Later::join).collect();
+        assert_eq!(done, (0..100).map(|k| 2 * k).collect::<Vec<_>>());
+        assert_eq!(*counted.lock().unwrap(), 100);
+        drop(later(0));
+    }
+
+    #[test]
+    fn a_panic_of_later_work_goes_on_where_it_is_joined() {
+        for waits in [false, true] {
+            let work = Later::new(|| assert!(std::hint::black_box(false), "meant"));
+            while waits && work.work.lock().unwrap().is_some() {
+                std::thread::yield_now();
+            }
+            assert!(panic::catch_unwind(AssertUnwindSafe(|| work.join())).is_err());
+        }
+        assert_eq!(Later::new(|| 5).join(), 5);
+    }
 
     #[test]
     fn both_are_done_and_a_panic_of_either_goes_on() {

@@ -135,7 +135,7 @@ fn keccakf_of_two_permutations() {
 commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
-constraints, round 0           3    1       3    1       3    1
+constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2      12    2      12    2
@@ -156,7 +156,7 @@ fn a_stacked_height_with_tall_tiles() {
 commit                        23    1      32    1      21    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
-constraints, round 0           3    1       3    1       3    1
+constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       25    8      33    2      33    2
 constraints, all              30   10      38    4      38    4
 stacked reduction              8    3      22    2      22    2
@@ -177,7 +177,7 @@ fn codewords_that_are_dropped() {
 commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
-constraints, round 0           3    1       3    1       3    1
+constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    2      12    2
 constraints, all              15    5      17    4      17    4
 stacked reduction              4    2      12    2      12    2
@@ -197,7 +197,7 @@ fn a_mixture_of_airs() {
 commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
 gkr                           30   22      42    2      42    2
-constraints, round 0           4    1       4    1       4    1
+constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       17    5      21    2      21    2
 constraints, all              56   28      72    5      72    5
 stacked reduction             10    3      22    2      22    2
@@ -270,7 +270,7 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
 commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           16   11      27    2      27    2
-constraints, round 0          40    1      40    1      40    1
+constraints, round 0          41    1      41    1      41    1
 constraints, MLE rounds       84    3      86    2      86    2
 constraints, all             181   15     194    5     194    5
 stacked reduction              8    4      18    2      18    2
@@ -290,7 +290,7 @@ fn a_hundred_committed_traces() {
 commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
 gkr                           16   11      27    2      27    2
-constraints, round 0          64    1      64    1      64    1
+constraints, round 0          65    1      65    1      65    1
 constraints, MLE rounds      131    3     133    2     133    2
 constraints, all             272   15     285    5     285    5
 stacked reduction             56    4      66    2      66    2

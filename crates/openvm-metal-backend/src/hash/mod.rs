@@ -13,7 +13,7 @@ mod tests;
 pub(crate) use self::{
     absorb::AbsorbedRows,
     merkle::digests_below_leaves,
-    open::{read_words, Gathered},
+    open::{read_words, Gathered, OpeningShape},
 };
 pub use self::{
     merkle::{MerkleCell, MerkleTreeMetal},

@@ -41,8 +41,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// dropped, or if the device fails.
     pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
         let gathered = self.begin_open(s, indices)?.finish()?;
-        let mut words = read_words(s, &gathered.slices()?)?.into_iter();
-        Ok(gathered.assemble(&mut words))
+        let words = read_words(s, &gathered.slices()?)?;
+        Ok(gathered.into_shape().assemble(words))
     }
 
     /// Gathers the kept columns of leaves, and their paths: two dispatches, no wait. What was dropped
@@ -183,21 +183,48 @@ impl<T: MerkleCell> Gathered<T> {
         cells.chain(paths).collect()
     }
 
-    /// The rows and paths in the shape of the proof, from the words of [`Self::slices`], which are taken from `read`.
-    pub fn assemble(&self, read: &mut impl Iterator<Item = Vec<F>>) -> Openings<T> {
-        let cells: Vec<Vec<T>> = read
-            .by_ref()
-            .take(self.ranges.len())
-            .map(T::from_words)
-            .collect();
+    /// The shape alone, once everything was read: the device's memory is given back.
+    pub fn into_shape(self) -> OpeningShape {
+        OpeningShape {
+            queries: self.queries,
+            rows_per_query: self.rows_per_query,
+            depth: self.depth,
+            widths: self.ranges.iter().map(|(width, _)| *width).collect(),
+            paths: self.paths.is_some(),
+        }
+    }
+}
+
+/// What rows and paths are put together by.
+pub(crate) struct OpeningShape {
+    queries: usize,
+    rows_per_query: usize,
+    depth: usize,
+    /// Of the column ranges, in order.
+    widths: Vec<usize>,
+    /// Whether there are paths.
+    paths: bool,
+}
+
+impl OpeningShape {
+    /// How many of the slices that are read belong to it.
+    pub fn slices(&self) -> usize {
+        self.widths.len() + usize::from(self.paths)
+    }
+
+    /// The rows and paths in the shape of the proof, from the words of [`Gathered::slices`].
+    pub fn assemble<T: MerkleCell>(&self, words: Vec<Vec<F>>) -> Openings<T> {
+        let mut words = words.into_iter();
+        let cells = words.by_ref().take(self.widths.len());
+        let cells: Vec<Vec<T>> = cells.map(T::from_words).collect();
         let siblings: Vec<Digest> = match self.paths {
-            Some(_) => digests(&read.next().unwrap_or_default()),
-            None => vec![],
+            true => digests(&words.next().unwrap_or_default()),
+            false => vec![],
         };
-        let row_width = self.ranges.iter().map(|(width, _)| width).sum();
+        let row_width = self.widths.iter().sum();
         let row = |index: usize| {
             let mut row = Vec::with_capacity(row_width);
-            for ((width, _), cells) in self.ranges.iter().zip(&cells) {
+            for (width, cells) in self.widths.iter().zip(&cells) {
                 row.extend_from_slice(&cells[index * width..][..*width]);
             }
             row

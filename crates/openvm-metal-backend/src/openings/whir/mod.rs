@@ -18,7 +18,7 @@ use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
 use self::{
     first_round::FirstRound,
-    queries::GatheredQueries,
+    queries::OpenedQueries,
     rounds::{Prover, RoundEnd, Sent},
     state::State,
     sumcheck::{Folded, Sumcheck},
@@ -85,7 +85,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
     let mu_pow_witness = prover.grind(config.mu_pow_bits)?;
     let mu = prover.transcript.sample_ext();
 
-    let mut queries = GatheredQueries::default();
+    let mut queries = OpenedQueries::default();
     let mut codeword_tree: Option<MerkleTreeMetal<EF>> = None;
     let first = FirstRound::new(s, l_skip, k, commits, log_len, mu, u)?;
     let mut sumcheck = Some(Sumcheck::First(first));
@@ -101,7 +101,7 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
             folded,
             committed: next,
             witness,
-        } = prover.round(tables, &u[k..], log_len, domain)?;
+        } = prover.round(tables, &u[k..], log_len, domain, &mut queries)?;
         let Folded {
             coefficients,
             weights,

@@ -1,13 +1,14 @@
 //! Opened rows and Merkle paths, in the shape of the proof.
 
-use openvm_metal_common::CommandStream;
+use openvm_metal_common::{CommandStream, MetalError, MetalSlice};
 use openvm_stark_backend::proof::MerkleProof;
 
 use super::WhirCommit;
 use crate::{
+    beside::Later,
     commit::{encode_columns, CodeShape},
     error::MetalProverError,
-    hash::{read_words, Gathered, MerkleTreeMetal},
+    hash::{read_words, Gathered, MerkleCell, MerkleTreeMetal, OpeningShape, Openings},
     prelude::{Digest, EF, F},
 };
 
@@ -23,16 +24,19 @@ pub(super) struct QueryProofs {
     pub codeword_paths: Vec<Vec<MerkleProof<Digest>>>,
 }
 
-/// The openings of all rounds, gathered on the device: no challenge depends on them, so they are read at the end.
+/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with the messages of the next round,
+/// and put together by other threads while the device goes on.
 #[derive(Default)]
-pub(super) struct GatheredQueries {
-    /// For each commitment.
+pub(super) struct OpenedQueries {
+    /// Gathered and not read: of each commitment, of each later round.
     initial: Vec<Gathered<F>>,
-    /// For each later round.
     later: Vec<Gathered<EF>>,
+    /// Read. For each commitment; for each later round.
+    of_commits: Vec<Later<Openings<F>>>,
+    of_rounds: Vec<Later<Openings<EF>>>,
 }
 
-impl GatheredQueries {
+impl OpenedQueries {
     /// Opens all commitments. Codewords that were dropped are encoded again, some of them at a time.
     pub fn open_initial(
         &mut self,
@@ -67,8 +71,8 @@ impl GatheredQueries {
         Ok(())
     }
 
-    /// Reads everything: one wait.
-    pub fn read(self, s: &CommandStream) -> Result<QueryProofs, MetalProverError> {
+    /// What is to be read before the next round is opened, as words.
+    pub fn slices(&self) -> Result<Vec<MetalSlice<'_, F>>, MetalError> {
         let mut slices = Vec::new();
         for gathered in &self.initial {
             slices.extend(gathered.slices()?);
@@ -76,14 +80,34 @@ impl GatheredQueries {
         for gathered in &self.later {
             slices.extend(gathered.slices()?);
         }
-        let mut words = read_words(s, &slices)?.into_iter();
-        let initial = self.initial.iter().map(|g| g.assemble(&mut words));
-        let (initial_rows, initial_paths) = initial.map(|o| (o.rows, o.siblings)).unzip();
-        let later = self.later.iter().map(|g| g.assemble(&mut words));
+        Ok(slices)
+    }
+
+    /// Takes the words of [`Self::slices`].
+    pub fn take(&mut self, words: Vec<Vec<F>>) {
+        let mut words = words.into_iter();
+        for gathered in self.initial.drain(..) {
+            let later = assembled(gathered.into_shape(), &mut words);
+            self.of_commits.push(later);
+        }
+        for gathered in self.later.drain(..) {
+            let later = assembled(gathered.into_shape(), &mut words);
+            self.of_rounds.push(later);
+        }
+    }
+
+    /// Reads what was not read, with at most one wait.
+    pub fn read(mut self, s: &CommandStream) -> Result<QueryProofs, MetalProverError> {
+        let words = read_words(s, &self.slices()?)?;
+        self.take(words);
+        let of_commits = self.of_commits.into_iter().map(Later::join);
+        let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
         let values = |rows: Vec<Vec<Vec<EF>>>| -> Vec<Vec<EF>> {
             rows.into_iter().map(|rows| rows.concat()).collect()
         };
-        let (codeword_values, codeword_paths) = later.map(|o| (values(o.rows), o.siblings)).unzip();
+        let of_rounds = self.of_rounds.into_iter().map(Later::join);
+        let of_rounds = of_rounds.map(|o| (values(o.rows), o.siblings));
+        let (codeword_values, codeword_paths) = of_rounds.unzip();
         Ok(QueryProofs {
             initial_rows,
             initial_paths,
@@ -91,4 +115,13 @@ impl GatheredQueries {
             codeword_paths,
         })
     }
+}
+
+/// The openings of a tree, to be put together from the next words.
+fn assembled<T: MerkleCell>(
+    shape: OpeningShape,
+    words: &mut impl Iterator<Item = Vec<F>>,
+) -> Later<Openings<T>> {
+    let words: Vec<Vec<F>> = words.take(shape.slices()).collect();
+    Later::new(move || shape.assemble(words))
 }

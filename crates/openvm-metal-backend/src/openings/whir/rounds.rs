@@ -6,7 +6,7 @@ use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use super::{
     device_transcript::{DeviceMessages, Replay},
     internal,
-    queries::QueryProofs,
+    queries::{OpenedQueries, QueryProofs},
     state::{State, Table},
     sumcheck::{Folded, Sumcheck},
     PHASE,
@@ -15,7 +15,7 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     grind::{LIKELY_BITS, MOST_CERTAIN_BITS},
-    hash::MerkleTreeMetal,
+    hash::{MerkleCell, MerkleTreeMetal},
     matrix::MetalMatrix,
     ntt::rs_encode_ext,
     openings::contract::Contraction,
@@ -96,16 +96,17 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
     }
 
     /// The sumcheck of a round, then the codeword on a domain of `2^log_domain` points with its out-of-domain value, or the `2^log_len`
-    /// coefficients themselves.
+    /// coefficients themselves. What was opened in the round before is read with its messages if those are read at once.
     pub fn round(
         &mut self,
         tables: Sumcheck,
         rest: &[EF],
         log_len: usize,
         log_domain: Option<usize>,
+        opened: &mut OpenedQueries,
     ) -> Result<RoundEnd, MetalProverError> {
         match self.sponge() {
-            Some(sponge) => self.round_on_device(tables, sponge, rest, log_len, log_domain),
+            Some(sponge) => self.round_on_device(tables, sponge, rest, log_len, log_domain, opened),
             None => self.round_on_host(tables, rest, log_len, log_domain),
         }
     }
@@ -141,6 +142,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
         rest: &[EF],
         log_len: usize,
         log_domain: Option<usize>,
+        opened: &mut OpenedQueries,
     ) -> Result<RoundEnd, MetalProverError> {
         let (s, k) = (self.s, self.config.k);
         let bits = self.config.folding_pow_bits;
@@ -175,12 +177,15 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
                 messages.query_work(s, query_bits)?;
             }
         }
-        let mut slices = vec![messages.log()];
+        let mut slices = vec![messages.log().cast()?];
         if tree.is_none() {
-            slices.push(coefficients.slice(..));
+            slices.push(coefficients.slice(..).cast()?);
         }
-        let mut read = s.read_many(&slices)?.into_iter();
-        let log = read.next().unwrap_or_default();
+        slices.extend(opened.slices()?);
+        let mut read = s.read_many::<F>(&slices)?.into_iter();
+        let log = EF::from_words(read.next().unwrap_or_default());
+        let last = tree.is_none().then(|| read.next().unwrap_or_default());
+        opened.take(read.collect());
         let mut replay = Replay::new(self.transcript, &log, bits);
         for _ in 0..variables {
             let message = replay.variable()?;
@@ -190,7 +195,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> Prover<'_, TS> {
         let mut witness = None;
         let committed = match tree {
             None => {
-                self.observe_coefficients(read.next().unwrap_or_default());
+                self.observe_coefficients(EF::from_words(last.unwrap_or_default()));
                 None
             }
             Some(tree) => {

@@ -64,20 +64,25 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
     });
     let (plan, logup, scratch_words) = begun?;
     let (pow_witness, resident) = (pow_witness?, plan.upload(s)?);
-    let rounds = || (Round0Plan::new(&plan, scratch_words), MlePlan::new(&plan));
-    let ((round0, mle), logup) = beside(rounds, || {
-        prove_logup_gkr(s, config, transcript, pow_witness, &plan, &resident, logup)
-    });
-    let logup = logup?;
-    let lambda = transcript.sample_ext();
-    let (weights, eq, sums) = {
-        let _stage = s.stage("prover.rap_constraints.round0");
-        let round0 = round0.begin(s, &plan, &resident)?;
-        let weights = Weights::new(s, &plan, &logup, lambda)?;
-        let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
-        let sums = round0.sums(&eq, &weights.coefficients)?;
-        (weights, eq, sums)
-    };
+    // Where there are no interactions, nothing hides the plan of round 0, but round 0 hides that of the next rounds.
+    let (mle, summed) = beside(
+        || MlePlan::new(&plan),
+        || -> Result<_, MetalProverError> {
+            let (round0, logup) = beside(
+                || Round0Plan::new(&plan, scratch_words),
+                || prove_logup_gkr(s, config, transcript, pow_witness, &plan, &resident, logup),
+            );
+            let logup = logup?;
+            let lambda = transcript.sample_ext();
+            let _stage = s.stage("prover.rap_constraints.round0");
+            let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
+            let round0 = round0.begin(s, &plan, &resident)?;
+            let weights = Weights::new(s, &plan, &logup, lambda)?;
+            let sums = round0.sums(&eq, &weights.coefficients)?;
+            Ok((logup, eq, weights, sums))
+        },
+    );
+    let (logup, eq, weights, sums) = summed?;
     let batch = Batch {
         plan: &plan,
         resident: &resident,

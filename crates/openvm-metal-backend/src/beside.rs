@@ -11,9 +11,9 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Threads for such work: two proofs are made at once on a device. They do nothing else, so that nobody waits for traces that are made,
+/// Threads for such work: two proofs are made at once on a device, each with two plans. They do nothing else, so that nobody waits for traces that are made,
 /// and they are there already, which takes a process of many threads less time than to begin one.
-const THREADS: usize = 2;
+const THREADS: usize = 4;
 
 fn helpers() -> Option<&'static ThreadPool> {
     static HELPERS: OnceLock<Option<ThreadPool>> = OnceLock::new();
@@ -62,7 +62,8 @@ pub(crate) fn beside<A: Send, B>(
 
 type Work<A> = Arc<Mutex<Option<Box<dyn FnOnce() -> A + Send>>>>;
 
-/// Work that a helper does when it can, while this thread goes on.
+/// Work that a helper does when it can, while this thread goes on. If it uses rayon, helpers share its pieces. Dropped before a helper has begun it,
+/// it is not done.
 pub(crate) struct Later<A> {
     /// Until somebody has begun it.
     work: Work<A>,
@@ -98,6 +99,12 @@ impl<A: Send + 'static> Later<A> {
     }
 }
 
+impl<A> Drop for Later<A> {
+    fn drop(&mut self) {
+        drop(begin(&self.work));
+    }
+}
+
 fn begin<A>(work: &Work<A>) -> Option<Box<dyn FnOnce() -> A + Send>> {
     work.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
@@ -129,7 +136,7 @@ mod tests {
     fn a_panic_of_later_work_goes_on_where_it_is_joined() {
         for waits in [false, true] {
             let work = Later::new(|| assert!(std::hint::black_box(false), "meant"));
-            while waits && work.work.lock().unwrap().is_some() {
+            while waits && helpers().is_some() && work.work.lock().unwrap().is_some() {
                 std::thread::yield_now();
             }
             assert!(panic::catch_unwind(AssertUnwindSafe(|| work.join())).is_err());

@@ -16,6 +16,11 @@ pub(crate) fn eq_bits(point: &[EF]) -> Vec<BitWeight> {
     point.iter().map(|&p| [EF::ONE - p, p]).collect()
 }
 
+/// `1, x, x^2, ..`, so many. On this thread: Plonky3's `collect` of 16 powers or more asks all of rayon's, who wake late.
+pub(crate) fn powers<T: PrimeCharacteristicRing>(x: T, count: usize) -> Vec<T> {
+    Iterator::collect(x.powers().take(count))
+}
+
 /// Factors of `z^x`: `1` and `z^(2^i)`.
 pub(crate) fn power_bits(z: EF, bits: usize) -> Vec<BitWeight> {
     let mut power = z;

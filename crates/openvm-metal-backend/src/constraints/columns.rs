@@ -11,6 +11,7 @@ use crate::{
     kernels,
     params::{ConstraintColumnJob, ConstraintColumnParams},
     prelude::{EF, F},
+    tensor::powers,
 };
 
 /// Threads of a threadgroup.
@@ -178,11 +179,11 @@ pub fn coset_tables(l_skip: usize, cosets: usize) -> Vec<F> {
     use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
     let n = 1usize << l_skip;
     let root = F::two_adic_generator(l_skip);
-    let mut tables: Vec<F> = root.inverse().powers().take(n / 2).collect();
-    tables.extend(root.powers().take(n / 2));
+    let mut tables = powers(root.inverse(), n / 2);
+    tables.extend(powers(root, n / 2));
     let scale = F::from_usize(n).inverse();
     for shift in F::GENERATOR.powers().skip(1).take(cosets) {
-        let powers: Vec<F> = shift.powers().take(n).collect();
+        let powers = powers(shift, n);
         tables.extend((0..n).map(|k| {
             let reversed = if l_skip == 0 {
                 0

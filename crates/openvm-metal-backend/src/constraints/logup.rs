@@ -8,7 +8,6 @@ use openvm_stark_backend::{
     prover::{fractional_sumcheck_gkr::FracSumcheckProof, stacked_pcs::StackedLayout},
     FiatShamirTranscript,
 };
-use p3_field::PrimeCharacteristicRing;
 
 use super::{
     leaves::LeavesPlan,
@@ -19,6 +18,7 @@ use crate::{
     error::MetalProverError,
     gkr::fractional_sumcheck,
     prelude::{EF, F, SC},
+    tensor::powers,
 };
 
 /// What GKR leaves for the batch sumcheck.
@@ -98,7 +98,7 @@ pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
     let n_logup = logup.n_logup;
     let alpha = transcript.sample_ext();
     let beta = transcript.sample_ext();
-    let beta_powers: Vec<EF> = beta.powers().take(logup.longest + 1).collect();
+    let beta_powers = powers(beta, logup.longest + 1);
     let leaves = match logup.leaves {
         None => None,
         Some(leaves) => {

@@ -31,6 +31,7 @@ use crate::{
     error::MetalProverError,
     prelude::{EF, F, SC},
     programs::{SumKind, SumProgram},
+    tensor::powers,
 };
 
 /// Proof of the phase and the point at which the columns are opened.
@@ -64,7 +65,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static>(
     });
     let (plan, logup, scratch_words) = begun?;
     let (pow_witness, resident) = (pow_witness?, plan.upload(s)?);
-    // Where there are no interactions, nothing hides the plan of round 0, but round 0 hides that of the next rounds.
+    // Where there are no interactions, nothing hides the plan of round 0, but round 0 hides that of the rounds after it.
     let (mle, summed) = beside(
         || MlePlan::new(&plan),
         || -> Result<_, MetalProverError> {
@@ -197,7 +198,7 @@ impl Batch<'_> {
             denominators.push(q);
         }
         let mu = transcript.sample_ext();
-        let mu_powers: Vec<EF> = mu.powers().take(3 * num_traces).collect();
+        let mu_powers = powers(mu, 3 * num_traces);
         let mut batched = vec![EF::ZERO; sumcheck_round0_deg(l_skip, degree) + 1];
         for (t, of_trace) in polys.iter().enumerate() {
             for (program, [poly, _]) in self.plan.sums(t).iter().zip(of_trace) {
@@ -256,7 +257,7 @@ impl Batch<'_> {
         let lagrange = lagrange_weights(l_skip, r_0);
         let mut rounds = mle.begin(s, plan, resident, &lagrange)?;
         let omega = F::two_adic_generator(l_skip);
-        let omegas: Vec<F> = omega.powers().take(1 << l_skip).collect();
+        let omegas = powers(omega, 1 << l_skip);
         let inputs = RoundInputs {
             plan,
             resident,

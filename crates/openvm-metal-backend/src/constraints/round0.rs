@@ -119,9 +119,7 @@ impl Round0Plan {
             num_slots: self.num_slots,
             passes: self.passes,
         };
-        if begun.passes > 0 {
-            begun.extend(0)?;
-        }
+        begun.extend(0)?;
         Ok(begun)
     }
 }
@@ -160,6 +158,7 @@ impl Round0Begun<'_> {
     ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
         let (s, l_skip) = (self.s, self.plan.input.l_skip);
         for pass in 0..self.passes {
+            // `begin` has extended the columns of pass 0.
             if pass > 0 {
                 self.extend(pass)?;
             }

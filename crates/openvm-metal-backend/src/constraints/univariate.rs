@@ -9,6 +9,7 @@ use super::evaluations::ProgramSums;
 use crate::{
     prelude::{EF, F},
     programs::{SumKind, SumProgram},
+    tensor::powers,
 };
 
 /// The coefficients of the polynomials that are 1 at one of the points and 0 at the others; the points differ.
@@ -46,7 +47,7 @@ impl CosetInterpolation {
         let points: Vec<F> = step.powers().skip(1).take(most).collect();
         Self {
             l_skip,
-            unshift: F::GENERATOR.inverse().powers().take(1 << l_skip).collect(),
+            unshift: powers(F::GENERATOR.inverse(), 1 << l_skip),
             step,
             bases: (0..=most).map(|k| lagrange_basis(&points[..k])).collect(),
         }
@@ -139,7 +140,7 @@ pub fn multiply(a: &[EF], b: &[EF], len: usize) -> Vec<EF> {
 /// `L_z(r)` for all points of the skip domain: `w^z (r^N - 1) / (N (r - w^z))`.
 pub fn lagrange_weights(l_skip: usize, r: EF) -> Vec<EF> {
     let n = 1usize << l_skip;
-    let points: Vec<F> = F::two_adic_generator(l_skip).powers().take(n).collect();
+    let points = powers(F::two_adic_generator(l_skip), n);
     let differences: Vec<EF> = points.iter().map(|&w| r - w).collect();
     if let Some(at) = differences.iter().position(|d| d.is_zero()) {
         // A challenge on the domain itself.

@@ -9,7 +9,7 @@ use crate::{
     error::MetalProverError,
     prelude::{EF, F},
     programs::LogupTerm,
-    tensor::{eq_bits, expand},
+    tensor::{eq_bits, expand, powers},
 };
 
 /// Variables of the table of eq weights that neighbouring interactions share, at most.
@@ -26,8 +26,8 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Computes and uploads them. On one thread: others are woken for longer than this takes, and after traces were made on all of them for
-    /// tens of milliseconds.
+    /// Computes and uploads them. On one thread: to wake others takes longer than the work, and tens of milliseconds when they have just made
+    /// traces.
     pub fn new(
         s: &CommandStream,
         plan: &Plan<'_>,
@@ -36,7 +36,7 @@ impl Weights {
     ) -> Result<Self, MetalProverError> {
         let l_skip = plan.input.l_skip;
         let programs = |t: usize| plan.input.traces[t].air_data.programs();
-        let mut table: Vec<EF> = lambda.powers().take(plan.lambda_powers).collect();
+        let mut table = powers(lambda, plan.lambda_powers);
         let (mut constants, mut norms) = (Vec::new(), Vec::new());
         for (t, trace) in plan.traces.iter().enumerate() {
             debug_assert_eq!(table.len() as u32, trace.logup_coefficients);

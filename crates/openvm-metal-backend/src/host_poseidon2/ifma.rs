@@ -1,7 +1,7 @@
 //! One state in two vectors of eight 64-bit lanes, for processors whose vectors multiply 52-bit integers (AVX-512 IFMA).
 //!
-//! A product of two lanes is reduced by 2^-52, takes factors up to 2^41 and leaves a word in `(0, p + 2^22]`: no sum of the external
-//! matrix has to be reduced before its S-box. What a state is a multiple of ("its scale") is `2^32` in memory, changes with every
+//! A product of two lanes is reduced by 2^-52. Factors up to 2^37 leave a word in `(0, p + 2^22]`, so no sum of the external matrix has
+//! to be reduced before its S-box. What a state is a multiple of ("its scale") is `2^32` in memory, changes with every
 //! external round, and is brought back by a product: the round constants are scaled alike.
 //!
 //! In the internal rounds the scale is `2^32`. Element 0 is a signed word of its own; the others are `Y + sigma` with `Y` in vectors and one
@@ -39,12 +39,12 @@ const fn inverse(odd: i64) -> i64 {
     x
 }
 
-/// Words from 0 to p.
+/// Words below p.
 struct Tables {
     /// Constants in the scale of their round.
     external: [[i64; WIDTH]; 2 * HALF_ROUNDS],
-    /// Constants in scale 2^32, and two zeros.
-    internal: [i64; INTERNAL_ROUNDS + 2],
+    /// Constants in scale 2^32, and a zero.
+    internal: [i64; INTERNAL_ROUNDS + 1],
     /// The diagonal of the internal matrix times 2^52; zero for element 0.
     diagonal: [i64; WIDTH],
     /// Times it, the scale after [`HALF_ROUNDS`] external rounds is 2^32 again.
@@ -60,7 +60,7 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         .take(HALF_ROUNDS + 1)
         .collect();
     let halves = [BABYBEAR_RC16_EXTERNAL_INITIAL, BABYBEAR_RC16_EXTERNAL_FINAL];
-    let mut internal = [0; INTERNAL_ROUNDS + 2];
+    let mut internal = [0; INTERNAL_ROUNDS + 1];
     for (word_of, c) in internal.iter_mut().zip(BABYBEAR_RC16_INTERNAL) {
         *word_of = word(c * memory);
     }
@@ -146,7 +146,7 @@ fn add(a: Lanes, b: Lanes) -> Lanes {
     }
 }
 
-/// `a b 2^-52` modulo p for `a b < 2^82`, in `(0, p + a b / 2^52]`.
+/// `a b 2^-52` modulo p for factors from 0 to 2^52, in `(0, p + a b / 2^52]`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn product(a: __m512i, b: __m512i) -> __m512i {
@@ -158,7 +158,7 @@ fn product(a: __m512i, b: __m512i) -> __m512i {
     _mm512_sub_epi64(high, _mm512_madd52hi_epu64(zero, quotient, p))
 }
 
-/// x^7 for x below 2^41.
+/// x^7 for x below 2^37.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn seventh_power(x: __m512i) -> __m512i {
@@ -243,7 +243,7 @@ fn permute(tables: &Tables, state: &mut [F; WIDTH]) {
     }
 }
 
-/// All internal rounds on words of at most p + 2^22; the result is at most 6.3 p.
+/// All internal rounds on words of at most p + 2^22; the result is at most 5.3 p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn internal_rounds(x: Lanes, tables: &Tables) -> Lanes {
@@ -283,5 +283,57 @@ fn internal_rounds(x: Lanes, tables: &Tables) -> Lanes {
             first,
         ),
         high: _mm512_add_epi64(y.high, added),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The element that a word stands for, times 2^`up`.
+    fn element(word: i64, up: u64) -> F {
+        F::from_i64(word) * F::TWO.exp_u64(up)
+    }
+
+    /// At the ends of what the rounds may bring, near every rounding.
+    #[test]
+    fn scalar_steps_keep_their_bounds() {
+        let most = P / 100 * 127;
+        for x in [0, 1, P / 2, P / 2 + 1, P - 1, P, P + 1, most]
+            .into_iter()
+            .flat_map(|x| [x, -x])
+        {
+            let y = signed_seventh_power(x);
+            assert!(y.abs() <= P / 100 * 71, "{x}: {y}");
+            // Six products in scale 2^32.
+            assert_eq!(element(y, 6 * 32), element(x, 0).exp_u64(7), "{x}");
+        }
+        let far = (1i64 << 38) - 1;
+        let halves = (-136..=136).flat_map(|k| [-1, 0, 1].map(|d| k * P + P / 2 + d));
+        for x in halves.chain([far, -far]) {
+            let y = centered(x);
+            assert!(y.abs() <= P / 1000 * 501, "{x}: {y}");
+            assert_eq!(element(y, 0), element(x, 0), "{x}");
+        }
+    }
+
+    /// A product of zero is p, which the last step takes for zero.
+    #[test]
+    fn products_of_lanes_are_positive() {
+        if Permuter::new().is_none() {
+            eprintln!("left out: this processor has no AVX-512 IFMA");
+            return;
+        }
+        let factors = [0, 1, P - 1, P, P + 1, 2 * P, (1 << 37) - 1];
+        for (a, b) in factors.into_iter().flat_map(|a| factors.map(|b| (a, b))) {
+            // SAFETY: the processor has both.
+            let y = unsafe {
+                let y = product(_mm512_set1_epi64(a), _mm512_set1_epi64(b));
+                _mm_cvtsi128_si64(_mm512_castsi512_si128(y))
+            };
+            let high = ((i128::from(a) * i128::from(b)) >> 52) as i64;
+            assert!(0 < y && y <= P + high, "{a} {b}: {y}");
+            assert_eq!(element(y, 52), element(a, 0) * element(b, 0), "{a} {b}");
+        }
     }
 }

@@ -84,7 +84,7 @@ pub(super) struct UnivariateRound<'a> {
 impl<'a> UnivariateRound<'a> {
     pub fn new(factors: &'a UnivariateFactors) -> Self {
         let size = 1usize << factors.l_skip;
-        let domain = factors.omega.powers().take(size).collect();
+        let domain = tensor::powers(factors.omega, size);
         Self {
             factors,
             domain,

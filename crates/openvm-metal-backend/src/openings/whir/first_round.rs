@@ -146,7 +146,7 @@ fn batch(
 ) -> Result<MetalBuffer<EF>, MetalProverError> {
     let height = 1usize << log_height;
     let total_width: usize = commits.iter().map(|c| c.width).sum();
-    let powers: Vec<EF> = mu.powers().take(total_width).collect();
+    let powers = tensor::powers(mu, total_width);
     let powers = MetalBuffer::from_host(s, &powers)?;
     let mut f = MetalBuffer::uninit(s.context(), height)?;
     let mut ranges = Vec::new();
@@ -191,7 +191,7 @@ fn batch(
 /// `sum over j subset of t of omega^(-j z) / 2^l_skip`.
 fn message_matrix(l_skip: usize) -> Vec<Vec<F>> {
     let size = 1usize << l_skip;
-    let omega: Vec<F> = F::two_adic_generator(l_skip).powers().take(size).collect();
+    let omega = tensor::powers(F::two_adic_generator(l_skip), size);
     let scale = F::from_usize(size).inverse();
     (0..size)
         .map(|t| {

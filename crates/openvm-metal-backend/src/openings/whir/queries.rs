@@ -24,8 +24,11 @@ pub(super) struct QueryProofs {
     pub codeword_paths: Vec<Vec<MerkleProof<Digest>>>,
 }
 
-/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with the messages of the next round,
-/// and put together by other threads while the device goes on.
+/// The values of a later round's leaves and their paths, for each query.
+type OpenedCodeword = (Vec<Vec<EF>>, Vec<MerkleProof<Digest>>);
+
+/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with the messages of the next round if
+/// those are read at once, else at the end, and put together by other threads while the device goes on.
 #[derive(Default)]
 pub(super) struct OpenedQueries {
     /// Gathered and not read: of each commitment, of each later round.
@@ -33,7 +36,7 @@ pub(super) struct OpenedQueries {
     later: Vec<Gathered<EF>>,
     /// Read. For each commitment; for each later round.
     of_commits: Vec<Later<Openings<F>>>,
-    of_rounds: Vec<Later<Openings<EF>>>,
+    of_rounds: Vec<Later<OpenedCodeword>>,
 }
 
 impl OpenedQueries {
@@ -71,7 +74,7 @@ impl OpenedQueries {
         Ok(())
     }
 
-    /// What is to be read before the next round is opened, as words.
+    /// What was gathered and not read, as words.
     pub fn slices(&self) -> Result<Vec<MetalSlice<'_, F>>, MetalError> {
         let mut slices = Vec::new();
         for gathered in &self.initial {
@@ -87,12 +90,17 @@ impl OpenedQueries {
     pub fn take(&mut self, words: Vec<Vec<F>>) {
         let mut words = words.into_iter();
         for gathered in self.initial.drain(..) {
-            let later = assembled(gathered.into_shape(), &mut words);
-            self.of_commits.push(later);
+            let (shape, words) = of_shape(gathered, &mut words);
+            self.of_commits
+                .push(Later::new(move || shape.assemble(words)));
         }
         for gathered in self.later.drain(..) {
-            let later = assembled(gathered.into_shape(), &mut words);
-            self.of_rounds.push(later);
+            let (shape, words) = of_shape(gathered, &mut words);
+            let assembled = move || {
+                let Openings { rows, siblings } = shape.assemble::<EF>(words);
+                (rows.iter().map(|rows| rows.concat()).collect(), siblings)
+            };
+            self.of_rounds.push(Later::new(assembled));
         }
     }
 
@@ -102,11 +110,7 @@ impl OpenedQueries {
         self.take(words);
         let of_commits = self.of_commits.into_iter().map(Later::join);
         let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
-        let values = |rows: Vec<Vec<Vec<EF>>>| -> Vec<Vec<EF>> {
-            rows.into_iter().map(|rows| rows.concat()).collect()
-        };
         let of_rounds = self.of_rounds.into_iter().map(Later::join);
-        let of_rounds = of_rounds.map(|o| (values(o.rows), o.siblings));
         let (codeword_values, codeword_paths) = of_rounds.unzip();
         Ok(QueryProofs {
             initial_rows,
@@ -117,11 +121,12 @@ impl OpenedQueries {
     }
 }
 
-/// The openings of a tree, to be put together from the next words.
-fn assembled<T: MerkleCell>(
-    shape: OpeningShape,
+/// What the next words are put together by, once they were read, and those words.
+fn of_shape<T: MerkleCell>(
+    gathered: Gathered<T>,
     words: &mut impl Iterator<Item = Vec<F>>,
-) -> Later<Openings<T>> {
-    let words: Vec<Vec<F>> = words.take(shape.slices()).collect();
-    Later::new(move || shape.assemble(words))
+) -> (OpeningShape, Vec<Vec<F>>) {
+    let shape = gathered.into_shape();
+    let words = words.take(shape.slices()).collect();
+    (shape, words)
 }

@@ -25,7 +25,7 @@ use crate::{
     transcript::sponge_for_device,
 };
 
-/// What the prover has sent so far, but for openings, which are read at the end.
+/// What the prover has sent so far, but for openings ([`OpenedQueries`]).
 #[derive(Default)]
 pub(super) struct Sent {
     sumcheck_polys: Vec<[EF; 2]>,

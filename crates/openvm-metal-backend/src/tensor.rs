@@ -16,8 +16,8 @@ pub(crate) fn eq_bits(point: &[EF]) -> Vec<BitWeight> {
     point.iter().map(|&p| [EF::ONE - p, p]).collect()
 }
 
-/// `1, x, x^2, ..`, so many. On this thread: Plonky3's `collect` of 16 powers or more asks all of rayon's, who wake late. Four chains of products, of
-/// which none waits for another.
+/// The first `count` powers of `x`, from `x^0` on, in four chains of products that do not wait for each other. They are computed on this thread:
+/// Plonky3's `collect` divides 16 powers or more among the threads of rayon, which wake late.
 pub(crate) fn powers<T: PrimeCharacteristicRing + Copy>(x: T, count: usize) -> Vec<T> {
     let square = x.square();
     let (first, step) = ([T::ONE, x, square, square * x], square.square());

@@ -15,7 +15,10 @@ use p3_baby_bear::{
 };
 use p3_field::PrimeField32;
 
-use super::internal_diagonal;
+use super::{
+    internal_diagonal,
+    lanes::{add, external, sum_of, Lanes},
+};
 use crate::prelude::{montgomery, F, WIDTH};
 
 const P: i64 = F::ORDER_U32 as i64;
@@ -75,45 +78,6 @@ impl Permuter {
     }
 }
 
-/// Sixteen signed words, in the order of the state.
-#[derive(Clone, Copy)]
-struct Lanes {
-    low: __m512i,
-    high: __m512i,
-}
-
-impl Lanes {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn map(self, f: impl Fn(__m512i) -> __m512i) -> Self {
-        Self {
-            low: f(self.low),
-            high: f(self.high),
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn of(words: &[i64; WIDTH]) -> Self {
-        // SAFETY: two loads of eight of the sixteen words, of any alignment.
-        unsafe {
-            Self {
-                low: _mm512_loadu_epi64(words.as_ptr()),
-                high: _mm512_loadu_epi64(words.as_ptr().add(8)),
-            }
-        }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn add(a: Lanes, b: Lanes) -> Lanes {
-    Lanes {
-        low: _mm512_add_epi64(a.low, b.low),
-        high: _mm512_add_epi64(a.high, b.high),
-    }
-}
-
 /// The same, of which the compiler knows nothing: else it takes products of low halves for whole ones and makes three of each.
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -147,35 +111,12 @@ fn seventh_power(x: __m512i) -> __m512i {
     product(product(x2, x), product(x2, x2))
 }
 
-/// The external matrix on words below 2^31 in size, not reduced: 35 times as large at most.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn external(x: Lanes) -> Lanes {
-    // The circulant (2, 3, 1, 1) of each four: the sum of all, one more of its own, two more of the next.
-    let y = x.map(|x| {
-        let next = _mm512_permutex_epi64::<0b00_11_10_01>(x);
-        let pairs = _mm512_add_epi64(x, next);
-        let all = _mm512_add_epi64(pairs, _mm512_permutex_epi64::<0b01_00_11_10>(pairs));
-        _mm512_add_epi64(all, _mm512_add_epi64(pairs, next))
-    });
-    let fours = _mm512_add_epi64(y.low, y.high);
-    let swapped = _mm512_shuffle_i64x2::<0b01_00_11_10>(fours, fours);
-    let sum = _mm512_add_epi64(fours, swapped);
-    y.map(|y| _mm512_add_epi64(y, sum))
-}
-
 /// A multiple of p that `x` exceeds by -0.01 p to 1.05 p, for |x| below 2^37.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn multiple_below(x: __m512i) -> __m512i {
     let quotient = _mm512_mul_epi32(_mm512_srai_epi64::<26>(x), _mm512_set1_epi64(QUOTIENT));
     _mm512_mul_epi32(_mm512_srai_epi64::<16>(quotient), _mm512_set1_epi64(P))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn sum_of(x: Lanes) -> i64 {
-    _mm512_reduce_add_epi64(_mm512_add_epi64(x.low, x.high))
 }
 
 /// What is left of a sum of up to 32 words when its [`multiple_below`] is subtracted.

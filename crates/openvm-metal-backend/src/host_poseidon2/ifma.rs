@@ -16,7 +16,10 @@ use p3_baby_bear::{
 };
 use p3_field::{Field, PrimeCharacteristicRing, PrimeField32};
 
-use super::internal_diagonal;
+use super::{
+    internal_diagonal,
+    lanes::{add, external, sum_of, Lanes},
+};
 use crate::prelude::{F, WIDTH};
 
 const P: i64 = F::ORDER_U32 as i64;
@@ -101,51 +104,6 @@ impl Permuter {
     }
 }
 
-/// Sixteen words, in the order of the state.
-#[derive(Clone, Copy)]
-struct Lanes {
-    low: __m512i,
-    high: __m512i,
-}
-
-impl Lanes {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn map(self, f: impl Fn(__m512i) -> __m512i) -> Self {
-        Self {
-            low: f(self.low),
-            high: f(self.high),
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn of(words: &[i64; WIDTH]) -> Self {
-        // SAFETY: two loads of eight of the sixteen words, of any alignment.
-        unsafe {
-            Self {
-                low: _mm512_loadu_epi64(words.as_ptr()),
-                high: _mm512_loadu_epi64(words.as_ptr().add(8)),
-            }
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn sum(self) -> i64 {
-        _mm512_reduce_add_epi64(_mm512_add_epi64(self.low, self.high))
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn add(a: Lanes, b: Lanes) -> Lanes {
-    Lanes {
-        low: _mm512_add_epi64(a.low, b.low),
-        high: _mm512_add_epi64(a.high, b.high),
-    }
-}
-
 /// `a b 2^-52` modulo p for factors from 0 to 2^52, in `(0, p + a b / 2^52]`.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
@@ -158,29 +116,22 @@ fn product(a: __m512i, b: __m512i) -> __m512i {
     _mm512_sub_epi64(high, _mm512_madd52hi_epu64(zero, quotient, p))
 }
 
+/// Both vectors times `b`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn products(a: Lanes, b: __m512i) -> Lanes {
+    Lanes {
+        low: product(a.low, b),
+        high: product(a.high, b),
+    }
+}
+
 /// x^7 for x below 2^37.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn seventh_power(x: __m512i) -> __m512i {
     let x2 = product(x, x);
     product(product(x2, x), product(x2, x2))
-}
-
-/// The external matrix and the constants added, without reductions: at most 35 times the largest word and a constant.
-#[inline]
-#[target_feature(enable = "avx512f,avx512ifma")]
-fn external(x: Lanes, constants: Lanes) -> Lanes {
-    // The circulant (2, 3, 1, 1) of each four: the sum of all, one more of its own, two more of the next.
-    let y = x.map(|x| {
-        let next = _mm512_permutex_epi64::<0b00_11_10_01>(x);
-        let pairs = _mm512_add_epi64(x, next);
-        let all = _mm512_add_epi64(pairs, _mm512_permutex_epi64::<0b01_00_11_10>(pairs));
-        _mm512_add_epi64(all, _mm512_add_epi64(pairs, next))
-    });
-    let fours = _mm512_add_epi64(y.low, y.high);
-    let swapped = _mm512_shuffle_i64x2::<0b01_00_11_10>(fours, fours);
-    let sum = _mm512_add_epi64(fours, swapped);
-    add(y, constants).map(|y| _mm512_add_epi64(y, sum))
 }
 
 /// `x` modulo p, of at most 0.501 p in size, for |x| below 2^38.
@@ -220,19 +171,18 @@ fn permute(tables: &Tables, state: &mut [F; WIDTH]) {
         }
     };
     let rescale = _mm512_set1_epi64(tables.rescale);
-    let none = Lanes::of(&[0; WIDTH]);
     for (round, constants) in tables.external.iter().enumerate() {
-        let constants = Lanes::of(constants);
-        let y = if round == HALF_ROUNDS {
-            let y = external(x, none).map(|y| product(y, rescale));
-            add(internal_rounds(y, tables), constants)
-        } else {
-            external(x, constants)
+        let mut y = external(x);
+        if round == HALF_ROUNDS {
+            y = internal_rounds(products(y, rescale), tables);
+        }
+        let y = add(y, Lanes::of(constants));
+        x = Lanes {
+            low: seventh_power(y.low),
+            high: seventh_power(y.high),
         };
-        x = y.map(|y| seventh_power(y));
     }
-    let y = external(x, none).map(|y| {
-        let y = product(y, rescale);
+    let y = products(external(x), rescale).map(|y| {
         // As unsigned words the lesser of y and y - p is the one in 0..p.
         _mm512_min_epu64(y, _mm512_sub_epi64(y, _mm512_set1_epi64(P)))
     });
@@ -259,7 +209,7 @@ fn internal_rounds(x: Lanes, tables: &Tables) -> Lanes {
     let mut x1 = centered(first + constants[0]);
     let mut sigma = 0i64;
     // The sum of the others with the constant of the round after this one.
-    let mut tail = centered(y.sum() + constants[1]);
+    let mut tail = centered(sum_of(y) + constants[1]);
     for round in 0..INTERNAL_ROUNDS {
         // What becomes of the others but for the sum that this round adds to all of them.
         let added = _mm512_set1_epi64(sigma);
@@ -267,7 +217,7 @@ fn internal_rounds(x: Lanes, tables: &Tables) -> Lanes {
             low: product(_mm512_add_epi64(y.low, added), diagonal.low),
             high: product(_mm512_add_epi64(y.high, added), diagonal.high),
         };
-        let others = y.sum();
+        let others = sum_of(y);
         let power = signed_seventh_power(x1);
         x1 = tail - power;
         sigma = tail + (OFFSET - constants[round + 1]) + power;

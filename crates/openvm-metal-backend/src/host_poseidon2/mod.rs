@@ -10,6 +10,8 @@
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,7 @@ use openvm_metal_backend::{
     hash::MerkleTreeMetal,
     kernels,
     openings::{
-        stacked_reduction::{prove_stacked_reduction, StackedCommit},
+        stacked_reduction::{host_log_rows, prove_stacked_reduction, ReductionPlan, StackedCommit},
         whir::{prove_whir, WhirCommit},
     },
     prelude::{EF, F},
@@ -88,15 +88,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             ranges: &ranges,
             need_rot: &[true],
         }];
-        let (_, u) = prove_stacked_reduction(
-            &s,
-            &config,
-            &mut transcript,
-            params.l_skip,
-            params.n_stack,
-            &commits,
-            &r,
-        )?;
+        let log_rows = host_log_rows(&s, &config, &transcript);
+        let planned = ReductionPlan::new(params.l_skip, params.n_stack, &commits, log_rows)?;
+        let planned = planned.upload(&s)?;
+        let (_, u) = prove_stacked_reduction(&s, &config, &mut transcript, &planned, &commits, &r)?;
         let reduced = start.elapsed();
         let u: Vec<EF> = u[0]
             .exp_powers_of_2()

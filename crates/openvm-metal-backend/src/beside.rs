@@ -24,50 +24,15 @@ fn helpers() -> Option<&'static ThreadPool> {
     HELPERS.get_or_init(begin).as_ref()
 }
 
-/// What `work` gives, on a thread of its own, and `own`, on this one. `work` that has not begun when `own` is done is done here: then all
-/// helpers are at work, or there is no thread to be had.
-///
-/// `work` must not use rayon: its pieces would go to the helpers.
-pub(crate) fn beside<A: Send, B>(
-    work: impl FnOnce() -> A + Send,
-    own: impl FnOnce() -> B,
-) -> (A, B) {
-    let waiting = Mutex::new(Some(work));
-    let done = Mutex::new(None);
-    let begin = || {
-        let work = waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(work) = work {
-            let result = work();
-            *done.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        }
-    };
-    let own = match helpers() {
-        Some(helpers) => helpers.in_place_scope(|scope| {
-            scope.spawn(|_| begin());
-            let own = own();
-            begin();
-            own
-        }),
-        None => {
-            begin();
-            own()
-        }
-    };
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    (done.expect("one of both did the work"), own)
-}
-
 type Work<A> = Arc<Mutex<Option<Box<dyn FnOnce() -> A + Send>>>>;
 
 /// Work that a helper does when it can, while this thread goes on. If it uses rayon, helpers share its pieces. Dropped before a helper has begun it,
-/// it is not done.
+/// it is not done; a helper that has begun is waited for, so that what the work holds is free afterwards.
 pub(crate) struct Later<A> {
     /// Until somebody has begun it.
     work: Work<A>,
-    done: Receiver<Result<A, Box<dyn Any + Send>>>,
+    /// Until it is joined.
+    done: Option<Receiver<Result<A, Box<dyn Any + Send>>>>,
 }
 
 impl<A: Send + 'static> Later<A> {
@@ -84,24 +49,35 @@ impl<A: Send + 'static> Later<A> {
                 }
             });
         }
-        Self { work, done }
+        Self {
+            work,
+            done: Some(done),
+        }
     }
 
     /// What it gives. Done here if no helper has begun it.
-    pub fn join(self) -> A {
-        match begin(&self.work) {
-            Some(work) => work(),
-            None => match self.done.recv().expect("a helper that began sends") {
-                Ok(done) => done,
-                Err(panic) => resume_unwind(panic),
-            },
+    pub fn join(mut self) -> A {
+        let done = self.done.take();
+        if let Some(work) = begin(&self.work) {
+            return work();
+        }
+        let sent = done.and_then(|done| done.recv().ok());
+        match sent.expect("a helper that began sends") {
+            Ok(done) => done,
+            Err(panic) => resume_unwind(panic),
         }
     }
 }
 
 impl<A> Drop for Later<A> {
     fn drop(&mut self) {
-        drop(begin(&self.work));
+        let Some(done) = self.done.take() else {
+            return;
+        };
+        if begin(&self.work).is_none() {
+            // An error or a panic has already ended what would have joined it.
+            let _ = done.recv();
+        }
     }
 }
 
@@ -130,6 +106,19 @@ mod tests {
         assert_eq!(done, (0..100).map(|k| 2 * k).collect::<Vec<_>>());
         assert_eq!(*counted.lock().unwrap(), 100);
         drop(later(0));
+        // One that was begun is waited for.
+        let (begun, dropped) = (Arc::new(Barrier::new(2)), Arc::new(Mutex::new(false)));
+        let (of_work, done) = (begun.clone(), dropped.clone());
+        if helpers().is_some() {
+            let work = Later::new(move || {
+                of_work.wait();
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                *done.lock().unwrap() = true;
+            });
+            begun.wait();
+            drop(work);
+            assert!(*dropped.lock().unwrap());
+        }
     }
 
     #[test]
@@ -144,23 +133,12 @@ mod tests {
         assert_eq!(Later::new(|| 5).join(), 5);
     }
 
-    #[test]
-    fn both_are_done_and_a_panic_of_either_goes_on() {
-        assert_eq!(beside(|| 2, || 3), (2, 3));
-        for first in [false, true] {
-            let both = || {
-                let of = |fails: bool| assert!(!fails, "meant");
-                beside(|| of(first), || of(!first))
-            };
-            assert!(panic::catch_unwind(both).is_err());
-        }
-    }
-
     /// A thread of a pool of one is not given other work of that pool, and all threads of rayon's may be at other things.
     #[test]
     fn nobody_waits_for_busy_threads() {
+        let later = || assert_eq!(Later::new(|| 2).join(), 2);
         let one = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        one.install(|| assert_eq!(beside(|| 2, || 3), (2, 3)));
+        one.install(later);
         let all = rayon::current_num_threads();
         let barrier = Barrier::new(all + 1);
         rayon::in_place_scope(|scope| {
@@ -169,7 +147,7 @@ mod tests {
                     barrier.wait();
                 });
             }
-            assert_eq!(beside(|| 2, || 3), (2, 3));
+            later();
             barrier.wait();
         });
     }
@@ -180,10 +158,8 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for k in 0..100 {
-                        assert_eq!(
-                            beside(|| k, || beside(|| k + 1, || k + 2)),
-                            (k, (k + 1, k + 2))
-                        );
+                        let works = [0, 1, 2].map(|i| Later::new(move || k + i));
+                        assert_eq!(works.map(Later::join), [k, k + 1, k + 2]);
                     }
                 });
             }

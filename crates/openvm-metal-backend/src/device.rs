@@ -1,13 +1,13 @@
 //! `MetalDevice`: where a proof is made, and how.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use openvm_metal_common::{CommandStream, Device, MetalContext};
 use openvm_stark_backend::{StarkProtocolConfig, SystemParams};
 
 use crate::{
-    config::MetalProverConfig, error::MetalProverError, kept_codewords::KeptCodewords, kernels,
-    prelude::SC,
+    config::MetalProverConfig, constraints::PlannedConstraints, error::MetalProverError,
+    kept_codewords::KeptCodewords, kernels, prelude::SC,
 };
 
 /// The device that proves: a context, the protocol's configuration and the prover's own.
@@ -19,8 +19,16 @@ pub struct MetalDevice {
     config: Arc<SC>,
     prover: MetalProverConfig,
     stream: Result<CommandStream, Arc<MetalProverError>>,
-    /// What is kept of the codewords of the one proof that is made with this value, once its input was checked.
-    checked_input: Option<KeptCodewords>,
+    /// Of the one proof that is made with this value, once its input was checked.
+    checked_input: Option<CheckedInput>,
+}
+
+/// What is known of a proof before it begins.
+#[derive(Clone)]
+struct CheckedInput {
+    kept: KeptCodewords,
+    /// Until they are taken.
+    constraints: Arc<Mutex<Option<PlannedConstraints>>>,
 }
 
 impl MetalDevice {
@@ -105,15 +113,30 @@ impl MetalDevice {
             .map_err(|error| MetalProverError::Transport(error.clone()))
     }
 
-    /// For the proof of an input that was checked: its phases do not check it again, and so much is kept of its codewords.
-    pub(crate) fn with_checked_input(mut self, kept: KeptCodewords) -> Self {
-        self.checked_input = Some(kept);
+    /// For the proof of an input that was checked: its phases do not check it again, so much is kept of its codewords, and its constraints
+    /// are being planned.
+    pub(crate) fn with_checked_input(
+        mut self,
+        kept: KeptCodewords,
+        constraints: PlannedConstraints,
+    ) -> Self {
+        self.checked_input = Some(CheckedInput {
+            kept,
+            constraints: Arc::new(Mutex::new(Some(constraints))),
+        });
         self
     }
 
-    /// See [`with_checked_input`](Self::with_checked_input).
+    /// What is kept of the codewords, if the input was checked.
     pub(crate) fn checked_input(&self) -> Option<KeptCodewords> {
-        self.checked_input
+        self.checked_input.as_ref().map(|input| input.kept)
+    }
+
+    /// The plans of its constraints, for the first who asks.
+    pub(crate) fn take_planned(&self) -> Option<PlannedConstraints> {
+        let planned = &self.checked_input.as_ref()?.constraints;
+        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        planned.take()
     }
 
     /// The counted handle, or why there is none.

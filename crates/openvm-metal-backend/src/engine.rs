@@ -22,6 +22,7 @@ use crate::{
     memory::MemoryEstimate,
     memory_plan,
     prelude::SC,
+    prove::plan_constraints,
     transcript::DuplexSpongeMetal,
     validate::{check_input, check_shapes},
 };
@@ -75,8 +76,11 @@ impl BabyBearPoseidon2MetalEngine {
         ctx: ProvingContext<MetalBackend>,
     ) -> Result<(Proof<SC>, StreamCounters), MetalProverError> {
         let kept = check_input(&self.device, pk, &ctx, None)?;
+        let ctx = ctx.into_sorted();
         let mut prover = self.prover();
-        prover.device = prover.device.with_checked_input(kept);
+        // The device makes the commitment meanwhile.
+        let planned = plan_constraints(&self.device, pk, &ctx)?;
+        prover.device = prover.device.with_checked_input(kept, planned);
         // A proof that takes all memory needs large buffers: segments that nothing lives in go back before it, and after it, so that the next
         // traces do not lie in pieces of its segments.
         let tight = matches!(kept, KeptCodewords::First(_));

@@ -8,7 +8,7 @@ use openvm_stark_backend::{
     poly_common::Squarable,
     proof::{BatchConstraintProof, GkrProof, StackingProof, WhirProof},
     prover::{
-        error::WhirProverError, CommittedTraceData, DeviceMultiStarkProvingKey, MultiRapProver,
+        error::WhirProverError, AirProvingContext, DeviceMultiStarkProvingKey, MultiRapProver,
         OpeningProver, ProverDevice, ProvingContext, TraceCommitter,
     },
     FiatShamirTranscript,
@@ -16,14 +16,20 @@ use openvm_stark_backend::{
 
 use crate::{
     backend::{MetalBackend, Transported},
+    beside::Later,
     commit::{stacked_commit, CommitParams},
-    constraints::{prove_constraints, ConstraintInput, ConstraintOutput, PartInput, TraceInput},
+    constraints::{
+        prove_constraints, ConstraintInput, ConstraintOutput, PartInput, PlannedConstraints,
+        TraceInput,
+    },
     device::MetalDevice,
     error::MetalProverError,
     matrix::MetalMatrix,
     memory_plan::kept_codewords,
     openings::{
-        stacked_reduction::{prove_stacked_reduction, StackedCommit},
+        stacked_reduction::{
+            host_log_rows, prove_stacked_reduction, PlannedReduction, ReductionPlan, StackedCommit,
+        },
         whir::{prove_whir, WhirCommit},
     },
     prelude::{Digest, EF, F, SC},
@@ -63,10 +69,12 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
     }
 }
 
+/// Proof of LogUp-GKR, and of the batch sumcheck.
+type ConstraintsProof = (GkrProof<SC>, BatchConstraintProof<SC>);
+
 impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> for MetalDevice {
-    type PartialProof = (GkrProof<SC>, BatchConstraintProof<SC>);
-    /// The point `r` at which the columns and their rotations are to be opened.
-    type Artifacts = Vec<EF>;
+    type PartialProof = ConstraintsProof;
+    type Artifacts = OpeningPoint;
     type Error = MetalProverError;
 
     fn prove_rap_constraints(
@@ -75,19 +83,18 @@ impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> fo
         mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: &ProvingContext<MetalBackend>,
         common_main_pcs_data: &Transported<StackedPcsDataMetal>,
-    ) -> Result<(Self::PartialProof, Vec<EF>), MetalProverError> {
+    ) -> Result<(Self::PartialProof, OpeningPoint), MetalProverError> {
         let committed = common_main_pcs_data.checked()?;
         if self.checked_input().is_none() {
             check_input(self, mpk, ctx, Some(committed.kept))?;
         }
-        let (gkr, batch, r) = prove_zerocheck_and_logup(self, transcript, mpk, ctx)?;
-        Ok(((gkr, batch), r))
+        prove_zerocheck_and_logup(self, transcript, mpk, ctx, committed)
     }
 }
 
 impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for MetalDevice {
     type OpeningProof = (StackingProof<SC>, WhirProof<SC>);
-    type OpeningPoints = Vec<EF>;
+    type OpeningPoints = OpeningPoint;
     type Error = MetalProverError;
 
     fn prove_openings(
@@ -96,7 +103,7 @@ impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for
         mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
         ctx: ProvingContext<MetalBackend>,
         common_main_pcs_data: Transported<StackedPcsDataMetal>,
-        r: Vec<EF>,
+        point: OpeningPoint,
     ) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
         prove_openings(
             self,
@@ -104,9 +111,15 @@ impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for
             mpk,
             ctx,
             common_main_pcs_data.checked()?,
-            &r,
+            point,
         )
     }
+}
+
+/// The point at which all columns and their rotations are to be opened, and the plan of the reduction that does.
+pub struct OpeningPoint {
+    r: Vec<EF>,
+    reduction: PlannedReduction,
 }
 
 /// Zerocheck and LogUp of all traces, which are sorted by falling height.
@@ -115,7 +128,91 @@ fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
     transcript: &mut TS,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
-) -> Result<ConstraintOutput, MetalProverError> {
+    common_main: &StackedPcsDataMetal,
+) -> Result<(ConstraintsProof, OpeningPoint), MetalProverError> {
+    let (s, config) = (device.stream()?, device.prover_config());
+    let planned = match device.take_planned() {
+        Some(planned) => planned,
+        None => plan_constraints(device, mpk, ctx)?,
+    };
+    let host_log_rows = host_log_rows(s, config, transcript);
+    let reduction = plan_reduction(device, mpk, ctx, common_main, host_log_rows)?;
+    let ConstraintOutput {
+        gkr,
+        batch,
+        r,
+        meanwhile: reduction,
+    } = prove_constraints(s, config, transcript, planned, || {
+        reduction.join()?.upload(s)
+    })?;
+    Ok(((gkr, batch), OpeningPoint { r, reduction }))
+}
+
+/// Lets a helper plan the reduction of all columns to the stacked matrices.
+fn plan_reduction(
+    device: &MetalDevice,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+    common_main: &StackedPcsDataMetal,
+    host_log_rows: usize,
+) -> Result<Later<Result<ReductionPlan, MetalProverError>>, MetalProverError> {
+    let (l_skip, n_stack) = (device.params().l_skip, device.params().n_stack);
+    let committed = committed_parts(mpk, ctx);
+    let mut data = vec![common_main];
+    for part in &committed {
+        data.push(part.checked()?);
+    }
+    let shapes = data
+        .iter()
+        .map(|data| (data.layout.clone(), data.ranges.clone()));
+    let (shapes, need_rot) = (shapes.collect::<Vec<_>>(), rotations(mpk, ctx));
+    Ok(Later::new(move || {
+        let commits = shapes.iter().zip(&need_rot);
+        let commits: Vec<_> = commits
+            .map(|((layout, ranges), need_rot)| StackedCommit {
+                layout,
+                ranges,
+                need_rot,
+            })
+            .collect();
+        ReductionPlan::new(l_skip, n_stack, &commits, host_log_rows)
+    }))
+}
+
+/// The commitments after that of the common main traces: for each AIR in sorted order its preprocessed and cached traces.
+fn committed_parts(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Vec<Arc<Transported<StackedPcsDataMetal>>> {
+    let of_air = |(air_id, air): &(usize, AirProvingContext<MetalBackend>)| {
+        let preprocessed = &mpk.per_air[*air_id].preprocessed_data;
+        let parts = preprocessed.iter().chain(&air.cached_mains);
+        parts.map(|part| part.data.clone()).collect::<Vec<_>>()
+    };
+    ctx.per_trace.iter().flat_map(of_air).collect()
+}
+
+/// Which matrices of each commitment are opened at their rotation too.
+fn rotations(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Vec<Vec<bool>> {
+    let rotation = |air_id: usize| mpk.per_air[air_id].vk.params.need_rot;
+    let mut need_rot = vec![ctx.per_trace.iter().map(|(id, _)| rotation(*id)).collect()];
+    for (air_id, air) in &ctx.per_trace {
+        let preprocessed = usize::from(mpk.per_air[*air_id].preprocessed_data.is_some());
+        let parts = preprocessed + air.cached_mains.len();
+        need_rot.extend(std::iter::repeat_n(vec![rotation(*air_id)], parts));
+    }
+    need_rot
+}
+
+/// Lets a helper plan the constraints of all traces, which are sorted by falling height.
+pub(crate) fn plan_constraints(
+    device: &MetalDevice,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+    ctx: &ProvingContext<MetalBackend>,
+) -> Result<PlannedConstraints, MetalProverError> {
     let mut traces = Vec::with_capacity(ctx.per_trace.len());
     for (air_id, air) in &ctx.per_trace {
         let pk = &mpk.per_air[*air_id];
@@ -126,10 +223,10 @@ fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
             .map(part_input)
             .collect();
         traces.push(TraceInput {
-            air_data: pk.other_data.checked()?,
+            air_data: pk.other_data.checked()?.clone(),
             log_height: air.common_main.height().max(1).ilog2() as usize,
             parts,
-            public_values: &air.public_values,
+            public_values: air.public_values.clone(),
         });
     }
     let input = ConstraintInput {
@@ -138,7 +235,12 @@ fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
         logup_pow_bits: mpk.params.logup.pow_bits,
         traces,
     };
-    prove_constraints(device.stream()?, device.prover_config(), transcript, &input)
+    let profile = device.stream()?.context().device_profile();
+    Ok(PlannedConstraints::begin(
+        profile,
+        device.prover_config(),
+        input,
+    ))
 }
 
 fn part_input(trace: &MetalMatrix<F>) -> PartInput {
@@ -151,7 +253,7 @@ fn part_input(trace: &MetalMatrix<F>) -> PartInput {
     }
 }
 
-/// Opens all columns at `r`: stacked reduction, then WHIR on all stacked matrices.
+/// Opens all columns at the point: stacked reduction, then WHIR on all stacked matrices.
 ///
 /// The order of the commitments is that of the transcript: common main, then for each AIR in sorted
 /// order its preprocessed and cached traces.
@@ -161,22 +263,13 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: ProvingContext<MetalBackend>,
     common_main: &StackedPcsDataMetal,
-    r: &[EF],
+    point: OpeningPoint,
 ) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
     let s = device.stream()?;
     let _stage = s.stage("prover.openings");
     let params = device.params();
 
-    let rotations = |air_id: usize| mpk.per_air[air_id].vk.params.need_rot;
-    let mut need_rot = vec![ctx.per_trace.iter().map(|(id, _)| rotations(*id)).collect()];
-    let mut committed: Vec<Arc<Transported<StackedPcsDataMetal>>> = vec![];
-    for (air_id, air) in &ctx.per_trace {
-        let preprocessed = &mpk.per_air[*air_id].preprocessed_data;
-        for CommittedTraceData { data, .. } in preprocessed.iter().chain(&air.cached_mains) {
-            committed.push(data.clone());
-            need_rot.push(vec![rotations(*air_id)]);
-        }
-    }
+    let (need_rot, committed) = (rotations(mpk, &ctx), committed_parts(mpk, &ctx));
     // The traces live on in the ranges of the commitments, as far as those refer to them.
     drop(ctx);
     let mut data = vec![common_main];
@@ -193,15 +286,16 @@ fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
             need_rot,
         })
         .collect();
+    let OpeningPoint { r, reduction } = point;
     let (stacking, u) = prove_stacked_reduction(
         s,
         device.prover_config(),
         transcript,
-        params.l_skip,
-        params.n_stack,
+        &reduction,
         &commits,
-        r,
+        &r,
     )?;
+    drop(reduction);
 
     let (&u0, u_rest) = u.split_first().ok_or(WhirProverError::UPrismaEmpty)?;
     let u_cube: Vec<EF> = u0

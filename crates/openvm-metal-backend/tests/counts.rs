@@ -136,11 +136,11 @@ commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
-constraints, MLE rounds       10    3      12    2      12    2
-constraints, all              15    5      17    4      17    4
-stacked reduction              4    2      12    2      12    2
+constraints, MLE rounds       10    3      12    1      12    1
+constraints, all              15    5      17    3      17    3
+stacked reduction              4    2      30    2      30    2
 WHIR                          25   12      41    6      42    6
-proof                         51   20      86   13      89   13
+proof                         51   20     104   12     107   12
 ",
     );
 }
@@ -157,11 +157,11 @@ commit                        23    1      32    1      21    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
-constraints, MLE rounds       25    8      33    2      33    2
-constraints, all              30   10      38    4      38    4
-stacked reduction              8    3      22    2      22    2
+constraints, MLE rounds       25    8      33    1      33    1
+constraints, all              30   10      38    3      38    3
+stacked reduction              8    3      34    2      34    2
 WHIR                          29   13      43    7      45    7
-proof                         90   27     135   14     126   14
+proof                         90   27     147   13     138   13
 ",
     );
 }
@@ -178,11 +178,11 @@ commit                         7    1      16    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
-constraints, MLE rounds       10    3      12    2      12    2
-constraints, all              15    5      17    4      17    4
-stacked reduction              4    2      12    2      12    2
+constraints, MLE rounds       10    3      12    1      12    1
+constraints, all              15    5      17    3      17    3
+stacked reduction              4    2      30    2      30    2
 WHIR                          37   12      62    6      63    6
-proof                         63   20     107   13     110   13
+proof                         63   20     125   12     128   12
 ",
     );
 }
@@ -198,11 +198,11 @@ commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
 gkr                           30   22      42    2      42    2
 constraints, round 0           5    1       5    1       5    1
-constraints, MLE rounds       17    5      21    2      21    2
-constraints, all              56   28      72    5      72    5
-stacked reduction             10    3      22    2      22    2
+constraints, MLE rounds       17    5      21    1      21    1
+constraints, all              56   28      72    4      72    4
+stacked reduction             10    3      30    2      30    2
 WHIR                          37   11      75    5      75    5
-proof                        110   43     190   13     190   13
+proof                        110   43     198   12     198   12
 ",
     );
 }
@@ -271,11 +271,11 @@ commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           16   11      27    2      27    2
 constraints, round 0          41    1      41    1      41    1
-constraints, MLE rounds       84    3      86    2      86    2
-constraints, all             181   15     194    5     194    5
-stacked reduction              8    4      18    2      18    2
+constraints, MLE rounds       84    3      86    1      86    1
+constraints, all             181   15     194    4     194    4
+stacked reduction              8    4      30    2      30    2
 WHIR                          26   10      57    5      57    5
-proof                        239   30     310   13     310   13
+proof                        239   30     322   12     322   12
 ",
     );
 }
@@ -291,11 +291,11 @@ commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
 gkr                           16   11      27    2      27    2
 constraints, round 0          65    1      65    1      65    1
-constraints, MLE rounds      131    3     133    2     133    2
-constraints, all             272   15     285    5     285    5
-stacked reduction             56    4      66    2      66    2
+constraints, MLE rounds      131    3     133    1     133    1
+constraints, all             272   15     285    4     285    4
+stacked reduction             56    4      78    2      78    2
 WHIR                         593   10     624    5     624    5
-proof                        945   30    1016   13    1016   13
+proof                        945   30    1028   12    1028   12
 ",
     );
 }

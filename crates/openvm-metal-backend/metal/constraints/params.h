@@ -96,6 +96,10 @@ struct ConstraintFoldJob {
     uint log_half;
     uint plane_stride;
 };
+struct ConstraintEqParams {
+    uint stride;  // elements from one coordinate to the next
+    uint block;   // threads of a threadgroup's share
+};
 struct ConstraintFoldParams {
     uint r;      // index of the challenge
     uint block;  // threads of a threadgroup's share

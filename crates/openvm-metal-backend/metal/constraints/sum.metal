@@ -1,7 +1,7 @@
 // Weighted sums of evaluations, eq tables, the fold of the MLE rounds, final openings.
 #include "fold.h"
 
-/// One table per job: entry y is the product over k of eq(xi[point + k], bit k of y), or bit
+/// One table per job: entry y is the product over k of eq(xi[(point + k) * stride], bit k of y), or bit
 /// (vars - 1 - k) if reversed.
 /// Given: entries, vars.
 /// Cost: entries * vars ext products, 16 * entries bytes per launch.
@@ -12,14 +12,14 @@ kernel void constraint_eq_tables(
     device const uint* starts [[buffer(1)]],
     device const FpExt* xi [[buffer(2)]],
     device FpExt* tables [[buffer(3)]],
-    constant uint& block [[buffer(4)]],
+    constant ConstraintEqParams& p [[buffer(4)]],
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]],
     uint group [[threadgroup_position_in_grid]])
 {
     ConstraintEqJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.vars);
-    JobShare share = job_share(job.first_group, 1u << job.vars, group, block);
+    JobShare share = job_share(job.first_group, 1u << job.vars, group, p.block);
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {
@@ -27,7 +27,7 @@ kernel void constraint_eq_tables(
             uint_l bits = to_vec(y);
             FpExtL value = fpext_one<uint_l>();
             for (uint k = 0; k < job.vars; k++) {
-                FpExt x = xi[job.point + k];
+                FpExt x = xi[(job.point + k) * p.stride];
                 uint shift = job.reversed != 0u ? job.vars - 1u - k : k;
                 value = value * fpext_select_bit(fpext_one<uint>() - x, x, (bits >> shift) & 1u);
             }

@@ -12,15 +12,15 @@ use crate::{
     programs::{AirPrograms, Instruction, Program, ProgramError},
 };
 
-/// The programs of one AIR. The encoded instructions (16 bytes each) of all AIRs of a proof are
+/// The programs of one AIR; a clone shares them. The encoded instructions (16 bytes each) of all AIRs of a proof are
 /// uploaded together at its start.
 #[derive(Clone, Debug)]
 pub struct AirDataMetal {
-    programs: AirPrograms,
-    code: Vec<ConstraintInstruction>,
-    layout: ColumnLayout,
+    programs: Arc<AirPrograms>,
+    code: Arc<[ConstraintInstruction]>,
+    layout: Arc<ColumnLayout>,
     /// Kernels of each sum, where the device has any.
-    kernels: Vec<Option<ProgramKernels>>,
+    kernels: Arc<[Option<ProgramKernels>]>,
 }
 
 impl AirDataMetal {
@@ -43,9 +43,9 @@ impl AirDataMetal {
             })
             .collect();
         Self {
-            kernels: vec![None; programs.sums.len()],
-            layout: ColumnLayout::new(&programs),
-            programs,
+            kernels: vec![None; programs.sums.len()].into(),
+            layout: ColumnLayout::new(&programs).into(),
+            programs: programs.into(),
             code,
         }
     }
@@ -83,7 +83,7 @@ impl AirDataMetal {
     }
 
     pub(crate) fn set_kernels(&mut self, kernels: Vec<Option<ProgramKernels>>) {
-        self.kernels = kernels;
+        self.kernels = kernels.into();
     }
 
     /// The encoded programs: the sums', then the leaves'.

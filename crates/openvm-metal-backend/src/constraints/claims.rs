@@ -41,6 +41,7 @@ impl Interpolation {
 
 /// What one trace contributes: for each of its programs and accumulators the sum that the challenges so far leave, weighted
 /// with eq over the variables that are left, and in a round this sum as a polynomial in the round's variable.
+#[derive(Clone)]
 pub struct TraceSums {
     claims: Vec<[EF; 2]>,
     polys: Vec<[Vec<EF>; 2]>,
@@ -50,12 +51,10 @@ pub struct TraceSums {
 pub type Factors = [EF; 3];
 
 impl TraceSums {
-    /// After the univariate round: `polys` are the sums of each program as polynomials in the skip variable, `r_0` is its
-    /// challenge.
-    pub fn new(polys: &[[Vec<EF>; 2]], r_0: EF) -> Self {
-        let claim = |polys: &[Vec<EF>; 2]| polys.each_ref().map(|poly| horner(poly, r_0));
+    /// After the univariate round: for each program what its accumulators leave at the round's challenge.
+    pub fn new(claims: Vec<[EF; 2]>) -> Self {
         Self {
-            claims: polys.iter().map(claim).collect(),
+            claims,
             polys: Vec::new(),
         }
     }

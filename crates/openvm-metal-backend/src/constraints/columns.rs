@@ -109,7 +109,7 @@ impl ColumnPlan {
     pub fn encode(
         &self,
         s: &CommandStream,
-        plan: &Plan<'_>,
+        plan: &Plan,
         resident: &Resident,
         pass: usize,
         kernel: ColumnKernel<'_>,

@@ -18,25 +18,25 @@ pub struct PartInput {
 
 /// The trace of one AIR.
 #[derive(Clone, Debug)]
-pub struct TraceInput<'a> {
-    pub air_data: &'a AirDataMetal,
+pub struct TraceInput {
+    pub air_data: AirDataMetal,
     pub log_height: usize,
     /// Preprocessed (if the AIR has it), cached, common main.
     pub parts: Vec<PartInput>,
-    pub public_values: &'a [F],
+    pub public_values: Vec<F>,
 }
 
 /// All traces of a proof, in falling order of height.
 #[derive(Clone, Debug)]
-pub struct ConstraintInput<'a> {
+pub struct ConstraintInput {
     pub l_skip: usize,
     /// Over all AIRs of the key.
     pub max_constraint_degree: usize,
     pub logup_pow_bits: usize,
-    pub traces: Vec<TraceInput<'a>>,
+    pub traces: Vec<TraceInput>,
 }
 
-impl TraceInput<'_> {
+impl TraceInput {
     /// Variables of the hypercube after the skip: 0 for traces no taller than the skip domain.
     pub fn n_lift(&self, l_skip: usize) -> usize {
         self.log_height.saturating_sub(l_skip)
@@ -112,7 +112,7 @@ impl Sources {
     }
 
     /// The parts of a trace among the sources.
-    pub fn parts(&mut self, trace: &TraceInput<'_>) -> PartSources {
+    pub fn parts(&mut self, trace: &TraceInput) -> PartSources {
         let of = |part: &PartInput| PartSource {
             index: self.index(&part.buffer),
             offset: part.offset,

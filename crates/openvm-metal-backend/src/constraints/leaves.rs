@@ -41,7 +41,7 @@ pub struct LeavesPlan {
 impl LeavesPlan {
     /// As many passes as `scratch_words` makes it.
     pub fn new(
-        plan: &Plan<'_>,
+        plan: &Plan,
         layout: &StackedLayout,
         scratch_words: u64,
     ) -> Result<Self, MetalProverError> {
@@ -130,7 +130,7 @@ impl LeavesPlan {
     pub fn evaluate(
         self,
         s: &CommandStream,
-        plan: &Plan<'_>,
+        plan: &Plan,
         resident: &Resident,
         log_len: usize,
         alpha: EF,

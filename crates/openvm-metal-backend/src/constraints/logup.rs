@@ -50,7 +50,7 @@ impl LogupPlan {
     ///
     /// # Errors
     /// Too many interactions for the stacked layout.
-    pub fn new(plan: &Plan<'_>, scratch_words: u64) -> Result<Self, MetalProverError> {
+    pub fn new(plan: &Plan, scratch_words: u64) -> Result<Self, MetalProverError> {
         let l_skip = plan.input.l_skip;
         let interactions = || {
             let traces = plan.input.traces.iter();
@@ -90,7 +90,7 @@ pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
     config: &MetalProverConfig,
     transcript: &mut TS,
     pow_witness: F,
-    plan: &Plan<'_>,
+    plan: &Plan,
     resident: &Resident,
     logup: LogupPlan,
 ) -> Result<LogupGkr, MetalProverError> {

@@ -15,6 +15,7 @@ mod mle;
 mod next_openings;
 mod pass;
 mod plan;
+mod planned;
 mod prover;
 mod round0;
 mod round_poly;
@@ -23,6 +24,7 @@ mod sums;
 pub(crate) mod tests;
 mod trace_plan;
 mod univariate;
+mod univariate_round;
 mod weights;
 
 pub(crate) use self::plan::target_points;
@@ -30,5 +32,6 @@ pub use self::{
     air_data::AirDataMetal,
     generated::{KernelReport, PlannedSections},
     input::{ConstraintInput, PartInput, TraceInput},
+    planned::PlannedConstraints,
     prover::{prove_constraints, ConstraintOutput},
 };

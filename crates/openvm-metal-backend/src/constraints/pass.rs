@@ -29,7 +29,7 @@ impl PassBuilder {
     /// by the interpreter.
     pub fn evaluate(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &Plan,
         t: usize,
         k: usize,
         evaluations: Evaluations,

@@ -5,7 +5,7 @@ use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer};
 use super::{
     evaluations::Evaluations,
     generated::{RuleEvaluation, RuleLaunch, SectionTables},
-    input::{ConstraintInput, Sources, TraceInput},
+    input::{ConstraintInput, Sources},
     interpreter::{Interpreter, Resources},
     sums::EqLayout,
     trace_plan::{Tables, TracePlan},
@@ -30,8 +30,8 @@ pub enum ProgramId {
 const WORTH_A_LAUNCH: u64 = 1 << 24;
 
 /// All traces, and the tables that they share, on the host.
-pub struct Plan<'a> {
-    pub input: &'a ConstraintInput<'a>,
+pub struct Plan {
+    pub input: ConstraintInput,
     pub traces: Vec<TracePlan>,
     tables: Tables,
     /// Of the points of all traces.
@@ -53,12 +53,12 @@ pub struct Resident {
     pub interpreter: Interpreter,
 }
 
-impl<'a> Plan<'a> {
+impl Plan {
     /// Lays out columns, programs and uniforms for a device.
     pub fn new(
         profile: &DeviceProfile,
         config: &MetalProverConfig,
-        input: &'a ConstraintInput<'a>,
+        input: ConstraintInput,
     ) -> Result<Self, MetalProverError> {
         let mode = config.constraint_kernels.resolved()?;
         let always = mode == ConstraintKernels::Generated;
@@ -67,13 +67,13 @@ impl<'a> Plan<'a> {
         for trace in &input.traces {
             traces.push(tables.add(trace, input.l_skip, mode));
         }
-        let programs = |trace: &TraceInput<'a>| trace.air_data.programs();
-        let constraints = input.traces.iter().map(|trace| programs(trace).constraints);
+        let programs = || input.traces.iter().map(|trace| trace.air_data.programs());
+        let constraints = programs().map(|programs| programs.constraints);
         let lambda_powers = constraints.max().unwrap_or(0);
         let mut next = lambda_powers as u32;
-        for (trace, of) in traces.iter_mut().zip(&input.traces) {
+        for (trace, of) in traces.iter_mut().zip(programs()) {
             trace.logup_coefficients = next;
-            next += programs(of).logup_coefficients.len() as u32;
+            next += of.logup_coefficients.len() as u32;
         }
         let (target_points, max_sections) = target_points(profile);
         Ok(Self {
@@ -117,12 +117,12 @@ impl<'a> Plan<'a> {
     }
 
     /// The sums of trace `t`.
-    pub fn sums(&self, t: usize) -> &'a [SumProgram] {
+    pub fn sums(&self, t: usize) -> &[SumProgram] {
         &self.input.traces[t].air_data.programs().sums
     }
 
     /// A program of trace `t`.
-    pub fn program(&self, t: usize, id: ProgramId) -> &'a Program {
+    pub fn program(&self, t: usize, id: ProgramId) -> &Program {
         let programs = self.input.traces[t].air_data.programs();
         match id {
             ProgramId::Sum(k) => &programs.sums[k].program,

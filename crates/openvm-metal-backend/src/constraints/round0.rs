@@ -30,7 +30,7 @@ struct Slots {
 
 /// The passes over all traces while they are planned.
 struct Round0<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     scratch_words: u64,
     passes: Vec<(ColumnPass, EvalPass)>,
     columns: ColumnPass,
@@ -60,7 +60,7 @@ pub struct Round0Plan {
 
 impl Round0Plan {
     /// Passes of at most `scratch_words` of extended columns.
-    pub fn new(plan: &Plan<'_>, scratch_words: u64) -> Self {
+    pub fn new(plan: &Plan, scratch_words: u64) -> Self {
         let mut round = Round0 {
             plan,
             scratch_words,
@@ -100,7 +100,7 @@ impl Round0Plan {
     pub fn begin<'a>(
         self,
         s: &'a CommandStream,
-        plan: &'a Plan<'a>,
+        plan: &'a Plan,
         resident: &'a Resident,
     ) -> Result<Round0Begun<'a>, MetalProverError> {
         let l_skip = plan.input.l_skip;
@@ -127,7 +127,7 @@ impl Round0Plan {
 /// The round whose first columns are being extended.
 pub struct Round0Begun<'a> {
     s: &'a CommandStream,
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     resident: &'a Resident,
     cosets: MetalBuffer<F>,
     columns: ColumnPlan,

@@ -7,7 +7,7 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSli
 use crate::{
     jobs::JobTable,
     kernels,
-    params::{ConstraintEqJob, ConstraintSumJob},
+    params::{ConstraintEqJob, ConstraintEqParams, ConstraintSumJob},
     prelude::{EF, F},
 };
 
@@ -35,6 +35,13 @@ pub struct EqLayout {
 
 /// The eq tables of a layout at a point.
 pub struct EqTables(MetalBuffer<EF>);
+
+/// A point on the device: every `stride`-th element is a coordinate.
+#[derive(Clone, Copy)]
+pub struct DevicePoint<'a> {
+    pub elements: MetalSlice<'a, EF>,
+    pub stride: usize,
+}
 
 impl EqLayout {
     /// For hypercubes of so many variables.
@@ -71,6 +78,20 @@ impl EqLayout {
 impl EqTables {
     /// `xi`: the coordinates after the skip variables. One dispatch.
     pub fn new(s: &CommandStream, layout: &EqLayout, xi: &[EF]) -> Result<Self, MetalError> {
+        let xi = MetalBuffer::from_host(s, xi)?;
+        let point = DevicePoint {
+            elements: xi.slice(..),
+            stride: 1,
+        };
+        Self::at(s, layout, point)
+    }
+
+    /// The same at a point on the device, which has a coordinate for each variable of the largest size.
+    pub fn at(
+        s: &CommandStream,
+        layout: &EqLayout,
+        xi: DevicePoint<'_>,
+    ) -> Result<Self, MetalError> {
         const BLOCK: u32 = 256;
         let mut tables = MetalBuffer::uninit(s.context(), layout.len as usize)?;
         let mut table = JobTable::default();
@@ -78,21 +99,24 @@ impl EqTables {
         let dispatch = table.dispatch(jobs.map(|&job| (job, (1u32 << job.vars).div_ceil(BLOCK))));
         let table = table.upload(s)?;
         let (grid, (jobs, starts)) = (dispatch.grid(BLOCK), table.of(&dispatch));
-        let xi = MetalBuffer::from_host(s, xi)?;
+        let params = ConstraintEqParams {
+            stride: xi.stride as u32,
+            block: BLOCK,
+        };
         let vars = layout.first.keys().max().copied().unwrap_or(0) as u64;
         let len = layout.len;
         // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
         // The tables of the jobs lie one after the other in `tables`, which has `len` entries; job j of size n reads
-        // coordinates j to n of `xi`, and every size has that many.
+        // coordinates j to n of `xi`, and every size has that many (`DevicePoint`).
         unsafe {
             kernels::constraint_eq_tables(
                 s,
                 grid,
                 jobs,
                 starts,
-                &xi,
+                xi.elements,
                 &mut tables,
-                &BLOCK,
+                &params,
                 len,
                 vars,
             )?;

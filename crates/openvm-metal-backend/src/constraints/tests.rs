@@ -106,7 +106,7 @@ fn compare_on(
             ..config.clone()
         };
         let (proof, mut transcript) = prove(s, &config, &pk, &ctx);
-        let found = &proof.1;
+        let found = &proof.batch;
         let expected_sums = &expected.1.numerator_term_per_air;
         assert_eq!(&found.numerator_term_per_air, expected_sums);
         let expected_sums = &expected.1.denominator_term_per_air;
@@ -116,8 +116,8 @@ fn compare_on(
         let expected_polys = &expected.1.sumcheck_round_polys;
         assert_eq!(&found.sumcheck_round_polys, expected_polys, "{on_device}");
         assert_eq!(found.column_openings, expected.1.column_openings);
-        assert_eq!(proof.0, expected.0);
-        assert_eq!(proof.2, expected.2);
+        assert_eq!(proof.gkr, expected.0);
+        assert_eq!(proof.r, expected.2);
         assert_eq!(sample(&mut transcript), next);
     }
 }
@@ -128,7 +128,7 @@ pub(crate) fn prove(
     config: &MetalProverConfig,
     pk: &MultiStarkProvingKey<SC>,
     ctx: &CpuContext,
-) -> (ConstraintOutput, DuplexSponge) {
+) -> (ConstraintOutput<()>, DuplexSponge) {
     let mut data: Vec<AirDataMetal> = pk
         .per_air
         .iter()
@@ -165,10 +165,10 @@ pub(crate) fn prove(
             }
             parts.push(part(&trace.common_main.values, height, 0));
             TraceInput {
-                air_data: &data[*air],
+                air_data: data[*air].clone(),
                 log_height: height.ilog2() as usize,
                 parts,
-                public_values: &trace.public_values,
+                public_values: trace.public_values.clone(),
             }
         })
         .collect();
@@ -178,8 +178,9 @@ pub(crate) fn prove(
         logup_pow_bits: pk.params.logup.pow_bits,
         traces,
     };
+    let planned = PlannedConstraints::begin(s.context().device_profile(), config, input);
     let mut transcript = default_duplex_sponge();
-    let proof = prove_constraints(s, config, &mut transcript, &input).unwrap();
+    let proof = prove_constraints(s, config, &mut transcript, planned, || Ok(())).unwrap();
     (proof, transcript)
 }
 

@@ -78,12 +78,7 @@ impl TracePlan {
 
 impl Tables {
     /// Adds a trace. `mode` says whether kernels of its rules are used.
-    pub fn add(
-        &mut self,
-        trace: &TraceInput<'_>,
-        l_skip: usize,
-        mode: ConstraintKernels,
-    ) -> TracePlan {
+    pub fn add(&mut self, trace: &TraceInput, l_skip: usize, mode: ConstraintKernels) -> TracePlan {
         let programs = trace.air_data.programs();
         let mut next = self.code.len() as u32;
         self.code.extend_from_slice(trace.air_data.code());
@@ -93,7 +88,7 @@ impl Tables {
         });
         let code = code.collect();
         let uniforms = self.uniforms.len() as u32;
-        let values = programs.uniform_values(trace.public_values);
+        let values = programs.uniform_values(&trace.public_values);
         self.uniforms.extend(values);
         let parts = self.sources.parts(trace);
         let logup_sets = self.sets(programs, &parts, 0..programs.logup_variables);
@@ -158,7 +153,7 @@ impl Tables {
     /// The kernels of sum `k`, if there are any and they are ready; their operands are added.
     fn ready(
         &mut self,
-        trace: &TraceInput<'_>,
+        trace: &TraceInput,
         k: usize,
         mode: ConstraintKernels,
     ) -> Option<ReadyRules> {

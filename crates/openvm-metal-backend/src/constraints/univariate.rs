@@ -5,10 +5,8 @@ use p3_dft::TwoAdicSubgroupDft;
 use p3_field::{batch_multiplicative_inverse, Field, PrimeCharacteristicRing, TwoAdicField};
 use p3_matrix::dense::RowMajorMatrix;
 
-use super::evaluations::ProgramSums;
 use crate::{
     prelude::{EF, F},
-    programs::{SumKind, SumProgram},
     tensor::powers,
 };
 
@@ -53,9 +51,14 @@ impl CosetInterpolation {
         }
     }
 
+    /// No values yet, for each number of cosets.
+    pub fn no_values(&self) -> Vec<Vec<EF>> {
+        vec![Vec::new(); self.bases.len()]
+    }
+
     /// The polynomial of degree `< cosets * 2^l_skip` with these values, entry `z * cosets + c` at
     /// `g^(c+1) w^z`.
-    fn coefficients(&self, values: Vec<EF>, cosets: usize) -> Vec<EF> {
+    pub fn coefficients(&self, values: Vec<EF>, cosets: usize) -> Vec<EF> {
         if cosets == 0 || values.is_empty() {
             return vec![];
         }
@@ -76,22 +79,12 @@ impl CosetInterpolation {
         coefficients
     }
 
-    /// Coefficients of a sum over the hypercube as a polynomial in the skip variable, for each accumulator, from its values on
-    /// cosets. Constraints: `(Z^(2^l_skip) - 1) q(Z)`, `q` from its values.
-    pub fn sum_polys(&self, program: &SumProgram, sums: &ProgramSums) -> [Vec<EF>; 2] {
-        let cosets = program.cosets();
-        match program.kind {
-            SumKind::Zerocheck => [self.zerocheck_poly(cosets, &sums[0]), vec![]],
-            SumKind::Logup => sums.clone().map(|values| self.coefficients(values, cosets)),
+    /// `(Z^(2^l_skip) - 1) q(Z)`, where `q` has the values over those of the zerofier.
+    pub fn zerocheck_poly(&self, mut values: Vec<EF>, cosets: usize) -> Vec<EF> {
+        let inverses = self.inverse_zerofiers(cosets);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value *= inverses[i % cosets];
         }
-    }
-
-    fn zerocheck_poly(&self, cosets: usize, sums: &[EF]) -> Vec<EF> {
-        let points = self.step.powers().skip(1).take(cosets);
-        let zerofiers: Vec<F> = points.map(|point| point - F::ONE).collect();
-        let inverses = batch_multiplicative_inverse(&zerofiers);
-        let values = sums.iter().enumerate();
-        let values = values.map(|(i, &v)| v * inverses[i % cosets]).collect();
         let q = self.coefficients(values, cosets);
         let domain = 1 << self.l_skip;
         let mut poly = vec![EF::ZERO; domain + q.len()];
@@ -101,15 +94,77 @@ impl CosetInterpolation {
         }
         poly
     }
+
+    /// For each number of cosets the factors by which values of a polynomial are added to give the sum of `a` times it over the skip
+    /// domain. `a` has `2^l_skip` coefficients.
+    pub fn over_domain(&self, a: &[EF]) -> Vec<Vec<EF>> {
+        let n = a.len();
+        let omega = powers(F::two_adic_generator(self.l_skip), n);
+        // Of a remainder on a coset: on the domain the polynomial is the sum of the remainders, each times its basis at 1.
+        let of_remainder = |c: usize| -> Vec<EF> {
+            let scaled: Vec<EF> = (0..n)
+                .map(|i| a[(n - i) % n] * self.unshift[i].exp_u64(c as u64 + 1))
+                .collect();
+            let at = |z: usize| {
+                let terms = scaled.iter().enumerate();
+                terms.map(|(i, &a)| a * omega[(n - i) * z % n]).sum()
+            };
+            (0..n).map(at).collect()
+        };
+        let remainders: Vec<_> = (1..self.bases.len()).map(|c| of_remainder(c - 1)).collect();
+        self.join(&remainders, |basis| basis.iter().copied().sum::<F>().into())
+    }
+
+    /// For each number of cosets the factors by which values of a polynomial are added to give its value at `r`.
+    pub fn at_point(&self, r: EF) -> AtPoint {
+        let n = 1 << self.l_skip;
+        let omega = powers(F::two_adic_generator(self.l_skip), n);
+        let r_n = r.exp_power_of_2(self.l_skip);
+        let of_remainder = |c: usize| lagrange_on_coset(&omega, F::GENERATOR.exp_u64(c as u64), r);
+        let remainders: Vec<_> = (1..self.bases.len()).map(of_remainder).collect();
+        let logup = self.join(&remainders, |basis| {
+            let basis: Vec<EF> = basis.iter().map(|&b| b.into()).collect();
+            horner(&basis, r_n)
+        });
+        let zerocheck = logup.iter().enumerate().map(|(cosets, factors)| {
+            let inverses = self.inverse_zerofiers(cosets);
+            let factors = factors.iter().enumerate();
+            let zerofier = r_n - EF::ONE;
+            factors
+                .map(|(i, &factor)| factor * zerofier * inverses[i % cosets])
+                .collect()
+        });
+        AtPoint {
+            zerocheck: zerocheck.collect(),
+            logup,
+        }
+    }
+
+    /// For each number of cosets the factors of each coset's values times what its basis gives.
+    fn join(&self, remainders: &[Vec<EF>], of_basis: impl Fn(&[F]) -> EF) -> Vec<Vec<EF>> {
+        let join = |bases: &Vec<Vec<F>>| {
+            let bases: Vec<EF> = bases.iter().map(|basis| of_basis(basis)).collect();
+            let at = |z| {
+                let cosets = bases.iter().zip(remainders);
+                cosets.map(move |(&basis, factors)| basis * factors[z])
+            };
+            (0..1 << self.l_skip).flat_map(at).collect()
+        };
+        self.bases.iter().map(join).collect()
+    }
+
+    /// The inverse of `Z^(2^l_skip) - 1` on each coset.
+    fn inverse_zerofiers(&self, cosets: usize) -> Vec<F> {
+        let points = self.step.powers().skip(1).take(cosets);
+        let zerofiers: Vec<F> = points.map(|point| point - F::ONE).collect();
+        batch_multiplicative_inverse(&zerofiers)
+    }
 }
 
-/// The sum of `a b` over the skip domain of `a.len()` points: its size times the coefficients of the product whose index it
-/// divides.
-pub fn domain_sum(a: &[EF], b: &[EF]) -> EF {
-    let n = a.len();
-    let products = b.iter().enumerate();
-    let sum: EF = products.map(|(i, &b)| a[(n - i % n) % n] * b).sum();
-    sum * F::from_usize(n)
+/// What [`CosetInterpolation::at_point`] gives: for values of sums that vanish on the skip domain, and for those of others.
+pub struct AtPoint {
+    pub zerocheck: Vec<Vec<EF>>,
+    pub logup: Vec<Vec<EF>>,
 }
 
 /// Adds `factor b` to `a`, which is extended if it is shorter.
@@ -139,16 +194,25 @@ pub fn multiply(a: &[EF], b: &[EF], len: usize) -> Vec<EF> {
 
 /// `L_z(r)` for all points of the skip domain: `w^z (r^N - 1) / (N (r - w^z))`.
 pub fn lagrange_weights(l_skip: usize, r: EF) -> Vec<EF> {
-    let n = 1usize << l_skip;
-    let points = powers(F::two_adic_generator(l_skip), n);
-    let differences: Vec<EF> = points.iter().map(|&w| r - w).collect();
+    lagrange_on_coset(
+        &powers(F::two_adic_generator(l_skip), 1 << l_skip),
+        F::ONE,
+        r,
+    )
+}
+
+/// `L_z(r)` for all points `h w^z` of a coset, where `omega` are the powers of `w`: `w^z ((r / h)^N - 1) / (N (r / h - w^z))`.
+fn lagrange_on_coset(omega: &[F], h: F, r: EF) -> Vec<EF> {
+    let n = omega.len();
+    let r = r * h.inverse();
+    let differences: Vec<EF> = omega.iter().map(|&w| r - w).collect();
     if let Some(at) = differences.iter().position(|d| d.is_zero()) {
-        // A challenge on the domain itself.
+        // A challenge on the coset itself.
         return (0..n).map(|z| EF::from_bool(z == at)).collect();
     }
     let inverses = batch_multiplicative_inverse(&differences);
-    let scale = (r.exp_power_of_2(l_skip) - EF::ONE) * F::from_usize(n).inverse();
-    points
+    let scale = (r.exp_u64(n as u64) - EF::ONE) * F::from_usize(n).inverse();
+    omega
         .iter()
         .zip(inverses)
         .map(|(&w, inverse)| scale * inverse * w)
@@ -162,19 +226,39 @@ mod tests {
 
     use super::*;
 
-    /// The sum over the domain is that of the values at its points.
+    fn ext(k: usize) -> EF {
+        EF::from_basis_coefficients_fn(|i| F::from_usize(k * k + 5 * i + 1))
+    }
+
+    /// Sums over the domain and values at a point from values on cosets are those of the interpolated polynomials, also at points of the
+    /// domain and of cosets.
     #[test]
-    fn a_product_is_summed_over_the_domain() {
-        for (l_skip, len) in [(0, 3), (1, 1), (2, 9), (4, 50)] {
+    fn functionals_are_those_of_the_polynomials() {
+        for l_skip in [0, 1, 4] {
             let n = 1 << l_skip;
-            let ext = |k: usize| {
-                EF::from_usize(3 * k + 1) + EF::from_basis_coefficients_fn(|i| F::from_usize(i * k))
-            };
-            let a: Vec<EF> = (0..n).map(ext).collect();
-            let b: Vec<EF> = (0..len).map(|k| ext(k + 7)).collect();
-            let points = F::two_adic_generator(l_skip).powers().take(n);
-            let values = points.map(|x| horner(&a, x.into()) * horner(&b, x.into()));
-            assert_eq!(domain_sum(&a, &b), values.sum::<EF>());
+            let with = CosetInterpolation::new(l_skip, 4);
+            let a: Vec<EF> = (0..n).map(|k| ext(k + 3)).collect();
+            let over_domain = with.over_domain(&a);
+            for (cosets, over_domain) in over_domain.iter().enumerate().skip(1) {
+                let values: Vec<EF> = (0..cosets * n).map(|k| ext(2 * k + 1)).collect();
+                let dot = |factors: &[EF]| -> EF {
+                    assert_eq!(factors.len(), values.len());
+                    factors.iter().zip(&values).map(|(&f, &v)| f * v).sum()
+                };
+                let poly = with.coefficients(values.clone(), cosets);
+                let domain = powers(F::two_adic_generator(l_skip), n);
+                let products = domain
+                    .iter()
+                    .map(|&x| horner(&a, x.into()) * horner(&poly, x.into()));
+                assert_eq!(dot(over_domain), products.sum::<EF>());
+                let zerocheck = with.zerocheck_poly(values.clone(), cosets);
+                let g = F::GENERATOR;
+                for r in [ext(9), EF::ONE, g.into(), (g * g * domain[n - 1]).into()] {
+                    let at = with.at_point(r);
+                    assert_eq!(dot(&at.logup[cosets]), horner(&poly, r));
+                    assert_eq!(dot(&at.zerocheck[cosets]), horner(&zerocheck, r));
+                }
+            }
         }
     }
 
@@ -184,8 +268,6 @@ mod tests {
         for l_skip in [0, 1, 4] {
             let with = CosetInterpolation::new(l_skip, 7);
             for cosets in 0..=7 {
-                let ext =
-                    |k: usize| EF::from_basis_coefficients_fn(|i| F::from_usize(k * k + 5 * i));
                 let values: Vec<EF> = (0..cosets << l_skip).map(|k| ext(k + 1)).collect();
                 let expected = match cosets {
                     0 => vec![],

@@ -30,7 +30,7 @@ impl Weights {
     /// traces.
     pub fn new(
         s: &CommandStream,
-        plan: &Plan<'_>,
+        plan: &Plan,
         logup: &LogupGkr,
         lambda: EF,
     ) -> Result<Self, MetalProverError> {

@@ -149,6 +149,14 @@ pub struct ConstraintFoldJob {
     pub plane_stride: u32,
 }
 
+/// Of the eq tables.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ConstraintEqParams {
+    pub stride: u32,
+    pub block: u32,
+}
+
 /// Of the fold.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -17,7 +17,9 @@ use super::{compare, prover::params, Check, CheckEnv, CheckFailure};
 use crate::{
     config::MetalProverConfig,
     matrix::MetalSliceOwned,
-    openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
+    openings::stacked_reduction::{
+        host_log_rows, prove_stacked_reduction, ReductionPlan, StackedCommit,
+    },
     prelude::{Digest, EF, F, SC},
     stacked::StackedRange,
 };
@@ -121,8 +123,9 @@ fn check(
             ..MetalProverConfig::default()
         };
         let mut ours = default_duplex_sponge();
-        let (proof, u) =
-            prove_stacked_reduction(env.s, &config, &mut ours, l_skip, n_stack, &views, &r)?;
+        let log_rows = host_log_rows(env.s, &config, &ours);
+        let planned = ReductionPlan::new(l_skip, n_stack, &views, log_rows)?.upload(env.s)?;
+        let (proof, u) = prove_stacked_reduction(env.s, &config, &mut ours, &planned, &views, &r)?;
         let what =
             || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}, on the device: {on_device}");
         let flat = |rounds: &[[EF; 2]]| rounds.concat();

@@ -1,5 +1,7 @@
 use openvm_metal_backend::{
-    openings::stacked_reduction::{prove_stacked_reduction, StackedCommit},
+    openings::stacked_reduction::{
+        host_log_rows, prove_stacked_reduction, ReductionPlan, StackedCommit,
+    },
     prelude::{EF, SC},
     MetalProverConfig,
 };
@@ -106,7 +108,10 @@ fn prove<TS: FiatShamirTranscript<SC> + 'static>(
     r: &[EF],
 ) -> (StackingProof<SC>, Vec<EF>, EF) {
     let (l_skip, n_stack) = (params.l_skip, params.n_stack);
-    let proof = prove_stacked_reduction(s, config, &mut transcript, l_skip, n_stack, views, r);
+    let log_rows = host_log_rows(s, config, &transcript);
+    let planned = ReductionPlan::new(l_skip, n_stack, views, log_rows).expect("a plan");
+    let planned = planned.upload(s).expect("jobs");
+    let proof = prove_stacked_reduction(s, config, &mut transcript, &planned, views, r);
     let (proof, u) = proof.expect("proof");
     (proof, u, transcript.sample_ext())
 }

@@ -3,20 +3,19 @@
 //! The log of the device has a section for each round: the values of its polynomial at `1, .., degree + 1`, then its challenge.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
-use openvm_stark_backend::FiatShamirTranscript;
 use p3_field::{batch_multiplicative_inverse, Field, PrimeCharacteristicRing};
 
 use super::{
     inputs::{RoundInputs, RoundMessages},
+    sent::SentRounds,
     MleRounds,
 };
 use crate::{
     error::MetalProverError,
     kernels,
     params::{ConstraintClaim, ConstraintFinishParams, TranscriptState},
-    prelude::{EF, F, SC},
+    prelude::{EF, F},
     programs::SumKind,
-    transcript::replayed,
 };
 
 /// The highest degree of a sum that `constraint_finish_round` takes.
@@ -26,7 +25,6 @@ const THREADS: u32 = 256;
 const JOIN_THREADS: u32 = 64;
 /// Elements of the working memory before the claims: eq, eq_sharp, tail.
 const BEFORE_CLAIMS: usize = 3;
-const PHASE: &str = "constraints";
 
 /// The claims of all traces, as the device has them.
 #[derive(Default)]
@@ -76,18 +74,17 @@ impl Claims {
 }
 
 impl MleRounds {
-    /// Encodes all rounds, reads what was observed and sampled with one wait, and brings the host's transcript to where the
-    /// device's is, which began as `sponge`. Sums have a degree of at most [`MOST_DEGREE`].
-    pub(super) fn prove_on_device<TS: FiatShamirTranscript<SC>>(
+    /// Encodes all rounds; the device's transcript begins as `sponge`. Sums have a degree of at most [`MOST_DEGREE`].
+    pub(super) fn prove_on_device(
         &mut self,
         s: &CommandStream,
-        transcript: &mut TS,
         sponge: TranscriptState,
         inputs: &RoundInputs<'_>,
-    ) -> Result<RoundMessages, MetalProverError> {
+    ) -> Result<SentRounds, MetalProverError> {
         let (n_max, degree) = (inputs.rounds(), inputs.degree());
         if n_max == 0 {
-            return Ok(RoundMessages::default());
+            let none = MetalBuffer::uninit(s.context(), 1)?;
+            return Ok(SentRounds::of_host(RoundMessages::default(), none));
         }
         let section = degree + 2;
         let inverse_factorials = inverse_factorials();
@@ -123,22 +120,7 @@ impl MleRounds {
             self.finish_round(s, &mut device, &parts, &params)?;
             self.fold(s, round, device.log.slice(..), at + degree + 1)?;
         }
-        let log = device.log.to_host(s)?;
-        let mut messages = RoundMessages {
-            polys: Vec::with_capacity(n_max),
-            challenges: Vec::with_capacity(n_max),
-        };
-        for of_round in log.chunks_exact(section).take(n_max) {
-            let (evals, r) = of_round.split_at(degree + 1);
-            for &eval in evals {
-                transcript.observe_ext(eval);
-            }
-            let sampled = transcript.sample_ext();
-            replayed(PHASE, sampled, r[0])?;
-            messages.polys.push(evals.to_vec());
-            messages.challenges.push(sampled);
-        }
-        Ok(messages)
+        Ok(SentRounds::of_device(device.log, section))
     }
 
     /// For each round and claim the slot of its first value; any where it has none.

@@ -6,6 +6,7 @@ use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
     inputs::{RoundInputs, RoundMessages},
+    sent::SentRounds,
     MleRounds,
 };
 use crate::{
@@ -24,7 +25,7 @@ impl MleRounds {
         s: &CommandStream,
         transcript: &mut TS,
         mut inputs: RoundInputs<'_>,
-    ) -> Result<RoundMessages, MetalProverError> {
+    ) -> Result<SentRounds, MetalProverError> {
         let (n_max, degree) = (inputs.rounds(), inputs.degree());
         let [mut eq_r, mut eq_sharp_r] = inputs.eq_at_r_0;
         let interpolation = Interpolation::new(degree);
@@ -73,6 +74,7 @@ impl MleRounds {
             eq_r *= factor;
             eq_sharp_r *= factor;
         }
-        Ok(RoundMessages { polys, challenges })
+        let messages = RoundMessages { polys, challenges };
+        Ok(SentRounds::of_host(messages, device_challenges))
     }
 }

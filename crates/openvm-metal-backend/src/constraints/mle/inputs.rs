@@ -12,7 +12,7 @@ use crate::{
 
 /// Of the rounds after the univariate one.
 pub struct RoundInputs<'a> {
-    pub plan: &'a Plan<'a>,
+    pub plan: &'a Plan,
     pub resident: &'a Resident,
     pub weights: &'a Weights,
     pub eq: &'a EqTables,

@@ -4,22 +4,22 @@
 mod device_transcript;
 mod host_transcript;
 mod inputs;
+mod sent;
 
-use std::{iter, ops::Range};
+use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
 use openvm_stark_backend::FiatShamirTranscript;
 
-pub use self::inputs::RoundInputs;
-use self::{device_transcript::MOST_DEGREE, inputs::RoundMessages};
+use self::device_transcript::MOST_DEGREE;
+pub use self::{inputs::RoundInputs, sent::SentRounds};
 use super::{
-    column_layout::Opening,
+    column_layout::{ColumnLayout, Opening},
     columns::{ColumnKernel, ColumnPass, ColumnTables},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan, EvalTables},
-    next_openings::NextOpenings,
     pass::PassBuilder,
     plan::{Plan, Resident},
     sums::{SumPlan, Sums},
@@ -64,10 +64,12 @@ pub struct MleRounds {
     slots: Vec<Vec<Vec<Slots>>>,
     folds: Vec<Fold>,
     fold_jobs: DeviceJobs<ConstraintFoldJob>,
+    /// What is collected when all variables are bound.
+    openings: MetalBuffer<ConstraintOpening>,
 }
 
 /// The fold of a round, its jobs added to those of all rounds.
-fn plan_fold(plan: &Plan<'_>, round: usize, table: &mut JobTable<ConstraintFoldJob>) -> Fold {
+fn plan_fold(plan: &Plan, round: usize, table: &mut JobTable<ConstraintFoldJob>) -> Fold {
     let traces = plan.traces.iter().filter(|trace| trace.n_lift >= round);
     let jobs = traces.map(|trace| {
         let log_half = trace.n_lift - round;
@@ -88,7 +90,7 @@ fn plan_fold(plan: &Plan<'_>, round: usize, table: &mut JobTable<ConstraintFoldJ
 
 /// The evaluations of one round while they are planned.
 struct RoundPlan<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     round: usize,
     sections: usize,
     evals: PassBuilder,
@@ -149,11 +151,12 @@ pub struct MlePlan {
     folds: Vec<Fold>,
     fold_jobs: JobTable<ConstraintFoldJob>,
     partial_words: u64,
+    openings: Vec<ConstraintOpening>,
 }
 
 impl MlePlan {
     /// Plans all rounds.
-    pub fn new(plan: &Plan<'_>) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         let mut columns = ColumnPass::default();
         for trace in &plan.traces {
             let job = ConstraintColumnJob {
@@ -198,6 +201,7 @@ impl MlePlan {
             folds,
             fold_jobs,
             partial_words,
+            openings: collected(plan),
         }
     }
 
@@ -205,13 +209,12 @@ impl MlePlan {
     pub fn begin(
         self,
         s: &CommandStream,
-        plan: &Plan<'_>,
+        plan: &Plan,
         resident: &Resident,
-        lagrange: &[EF],
+        lagrange: &MetalBuffer<EF>,
     ) -> Result<MleRounds, MetalProverError> {
         let mut arena = MetalBuffer::uninit(s.context(), plan.fold_words() as usize)?;
-        let lagrange = MetalBuffer::from_host(s, lagrange)?;
-        let fold = ColumnKernel::Fold(&lagrange);
+        let fold = ColumnKernel::Fold(lagrange);
         let columns = self.columns.upload(s)?;
         columns.encode(s, plan, resident, 0, fold, &mut arena)?;
         let partial_words = (self.partial_words as usize).max(1);
@@ -223,22 +226,23 @@ impl MlePlan {
             slots: self.slots,
             folds: self.folds,
             fold_jobs: self.fold_jobs.upload(s)?,
+            openings: MetalBuffer::from_host(s, &self.openings)?,
         })
     }
 }
 
 impl MleRounds {
-    /// All rounds, on the device's transcript if it can.
+    /// All rounds, on the device's transcript if it can: then they are encoded, and not waited for.
     pub fn prove<TS: FiatShamirTranscript<SC> + 'static>(
         &mut self,
         s: &CommandStream,
         config: &MetalProverConfig,
         transcript: &mut TS,
         inputs: RoundInputs<'_>,
-    ) -> Result<RoundMessages, MetalProverError> {
+    ) -> Result<SentRounds, MetalProverError> {
         match sponge_for_device(s, config, transcript) {
             Some(sponge) if inputs.degree() <= MOST_DEGREE => {
-                self.prove_on_device(s, transcript, sponge, &inputs)
+                self.prove_on_device(s, sponge, &inputs)
             }
             _ => self.prove_on_host(s, transcript, inputs),
         }
@@ -315,53 +319,59 @@ impl MleRounds {
         Ok(())
     }
 
-    /// The value of every opened column (and rotation) of every part, in the order of the proof; `next`
-    /// holds those that are not columns of the arena.
-    pub fn openings(
-        self,
-        s: &CommandStream,
-        plan: &Plan<'_>,
-        next: &NextOpenings,
-    ) -> Result<Vec<Vec<Vec<EF>>>, MetalProverError> {
-        let mut openings = Vec::new();
-        let layouts = plan.input.traces.iter().map(|t| t.air_data.layout());
-        for (trace, layout) in plan.traces.iter().zip(layouts.clone()) {
-            let plane_stride = 1u32 << trace.n_lift;
-            let columns = layout.openings.iter().flatten();
-            openings.extend(columns.filter_map(|&opening| match opening {
-                Opening::Folded(column) => Some(ConstraintOpening {
-                    arena: trace.fold_base + 4 * u64::from(column) * u64::from(plane_stride),
-                    plane_stride,
-                    unused: 0,
-                }),
-                Opening::Next(_) => None,
-            }));
-        }
-        let count = openings.len() as u32;
-        let openings = MetalBuffer::from_host(s, &openings)?;
-        let mut out = MetalBuffer::uninit(s.context(), (count as usize).max(1))?;
+    /// Encodes the collection of the openings of all columns of the arena, if there are any.
+    pub fn collect(&self, s: &CommandStream) -> Result<MetalBuffer<EF>, MetalProverError> {
+        let count = self.openings.len();
+        let mut out = MetalBuffer::uninit(s.context(), count)?;
         if count > 0 {
-            let grid = Grid::threads(count as usize);
-            let (arena, out) = (&self.arena, &mut out);
+            let grid = Grid::threads(count);
+            let (openings, arena, to) = (&self.openings, &self.arena, &mut out);
             // SAFETY: the openings are first elements of columns of the arena.
             unsafe {
-                kernels::constraint_collect_openings(s, grid, &openings, arena, out, &count)?;
+                kernels::constraint_collect_openings(
+                    s,
+                    grid,
+                    openings,
+                    arena,
+                    to,
+                    &(count as u32),
+                )?;
             }
         }
-        let slices: Vec<_> = iter::once(out.as_slice()).chain(next.sums()).collect();
-        let mut read = s.read_many(&slices)?.into_iter();
-        let mut values = read.next().unwrap_or_default().into_iter();
-        let next = next.values(plan, &read.next().unwrap_or_default());
-        Ok(layouts
-            .zip(&next)
-            .map(|(layout, next)| {
-                let mut value = |opening: &Opening| match *opening {
-                    Opening::Folded(_) => values.next().expect("a value for every column"),
-                    Opening::Next(position) => next[position as usize],
-                };
-                let part = |openings: &Vec<Opening>| openings.iter().map(&mut value).collect();
-                layout.openings.iter().map(part).collect()
-            })
-            .collect())
+        Ok(out)
     }
+}
+
+/// What is collected of the arena when all variables are bound, trace after trace.
+fn collected(plan: &Plan) -> Vec<ConstraintOpening> {
+    let mut collected = Vec::new();
+    for (trace, input) in plan.traces.iter().zip(&plan.input.traces) {
+        let plane_stride = 1u32 << trace.n_lift;
+        let columns = input.air_data.layout().openings.iter().flatten();
+        collected.extend(columns.filter_map(|&opening| match opening {
+            Opening::Folded(column) => Some(ConstraintOpening {
+                arena: trace.fold_base + 4 * u64::from(column) * u64::from(plane_stride),
+                plane_stride,
+                unused: 0,
+            }),
+            Opening::Next(_) => None,
+        }));
+    }
+    collected
+}
+
+/// The value of every opened column (and rotation) of every part, in the order of the proof, from what was [collected](MleRounds::collect)
+/// and from the openings one row ahead of the others ([`NextPlan::values`](super::next_openings::NextPlan::values)).
+pub fn openings(plan: &Plan, collected: Vec<EF>, next: &[Vec<EF>]) -> Vec<Vec<Vec<EF>>> {
+    let mut collected = collected.into_iter();
+    let layouts = plan.input.traces.iter().map(|t| t.air_data.layout());
+    let of_trace = |(layout, next): (&ColumnLayout, &Vec<EF>)| {
+        let mut value = |opening: &Opening| match *opening {
+            Opening::Folded(_) => collected.next().expect("a value for every column"),
+            Opening::Next(position) => next[position as usize],
+        };
+        let part = |openings: &Vec<Opening>| openings.iter().map(&mut value).collect();
+        layout.openings.iter().map(part).collect()
+    };
+    layouts.zip(next).map(of_trace).collect()
 }

@@ -67,9 +67,9 @@ impl BlockPlan {
         self.rounds[round - 1].clone()
     }
 
-    /// The blocks of rounds `1..=round`.
-    pub fn up_to(&self, round: usize) -> &[StackedBlock] {
-        &self.members[..self.rounds[round - 1].end]
+    /// The blocks of all rounds.
+    pub fn all(&self) -> &[StackedBlock] {
+        &self.members
     }
 
     /// The values after the last round, each with its stacked column over all commitments, rising.

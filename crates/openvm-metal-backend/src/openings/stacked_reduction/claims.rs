@@ -3,7 +3,7 @@
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::PrimeCharacteristicRing;
 
-use crate::{error::MetalProverError, prelude::EF, stacked::StackedRange};
+use crate::{error::MetalProverError, prelude::EF, stacked::StackedRange, tensor::powers};
 
 /// One commitment as the stacked reduction sees it.
 #[derive(Clone, Copy)]
@@ -84,14 +84,11 @@ impl Claims {
 
     /// `lambda^(2 i)` and `lambda^(2 i + 1)` for each column `i`, the latter 0 without rotation.
     pub fn weights(&self, lambda: EF) -> Vec<EF> {
-        // One product waits for another in each step, not two.
-        let square = lambda.square();
-        let mut power = EF::ONE;
-        let mut weights = Vec::with_capacity(2 * self.rotated.len());
-        for &rotated in &self.rotated {
-            weights.push(power);
-            weights.push(if rotated { power * lambda } else { EF::ZERO });
-            power *= square;
+        let mut weights = powers(lambda, 2 * self.rotated.len());
+        for (pair, &rotated) in weights.chunks_exact_mut(2).zip(&self.rotated) {
+            if !rotated {
+                pair[1] = EF::ZERO;
+            }
         }
         weights
     }

@@ -1,7 +1,7 @@
 //! Rounds whose challenges the device samples: none is waited for, the host reads them all at the end.
 //!
-//! The log of the device has the values at 1 and 2 of each round's polynomial, its working memory the challenges. When no height has
-//! variables left, the host goes on with the blocks.
+//! The log of the device has the values at 1 and 2 of each round's polynomial, its working memory the challenges. From the round on in
+//! which no height has variables left there are only blocks.
 
 use openvm_metal_common::{Grid, MetalBuffer, MetalSliceMut};
 use openvm_stark_backend::FiatShamirTranscript;
@@ -21,30 +21,33 @@ const BLOCK: usize = THREADS as usize;
 const PAIR: usize = 4;
 
 impl Rounds<'_> {
-    /// Proves the rounds of the tallest height, if its tables are on the device, with one wait; the host's transcript goes to where the
+    /// Proves all rounds, if the tallest height's tables are on the device, with one wait; the host's transcript goes to where the
     /// device's is, which began as `sponge`. The polynomials at 1 and 2; their challenges are added to `u`.
     pub fn prove_on_device<TS: FiatShamirTranscript<SC>>(
         &mut self,
         transcript: &mut TS,
         sponge: TranscriptState,
+        n_stack: usize,
         u: &mut Vec<EF>,
     ) -> Result<Vec<[EF; 2]>, MetalProverError> {
         let (s, reduction) = (self.reduction.s, self.reduction);
         let Some(plans) = &reduction.plan.device else {
             return Ok(Vec::new());
         };
-        let last = plans.rounds.len();
-        let members = MetalBuffer::from_host(s, self.block_plan.up_to(last + 1))?;
+        let members = MetalBuffer::from_host(s, self.block_plan.all())?;
         let mut state = MetalBuffer::from_host(s, &[sponge])?;
-        let mut log = MetalBuffer::<EF>::uninit(s.context(), 2 * last)?;
+        let mut log = MetalBuffer::<EF>::uninit(s.context(), 2 * n_stack)?;
         let mut blocks = None;
-        for (round, plan) in (1..).zip(&plans.rounds) {
-            let of_tables = plan.dispatch.jobs.groups as usize;
+        for round in 1..=n_stack {
+            let plan = plans.rounds.get(round - 1);
+            let of_tables = plan.map_or(0, |plan| plan.dispatch.jobs.groups as usize);
             let of_blocks = self.block_groups(round);
             let groups = of_tables + of_blocks;
             let mut sums = MetalBuffer::uninit(s.context(), 2 * groups)?;
             let (to_tables, to_blocks) = sums.split_at_mut(2 * of_tables);
-            self.encode_tables(plan, round, to_tables)?;
+            if let Some(plan) = plan {
+                self.encode_tables(plan, round, to_tables)?;
+            }
             blocks = self.encode_blocks(round, &members, blocks, to_blocks)?;
             let params = StackedFinishParams {
                 r: reduction.coordinate(round),
@@ -57,19 +60,20 @@ impl Rounds<'_> {
             kernels::stacked_finish_round(s, grid, &sums, work, &mut state, &mut log, &params)?;
         }
         self.device = None;
-        let mut sums = MetalBuffer::uninit(s.context(), 2 * self.block_groups(last + 1))?;
+        let end = n_stack + 1;
+        let mut sums = MetalBuffer::uninit(s.context(), 2 * self.block_groups(end))?;
         let to = sums.as_slice_mut();
-        blocks = self.encode_blocks(last + 1, &members, blocks, to)?;
+        blocks = self.encode_blocks(end, &members, blocks, to)?;
 
-        let mut slices = vec![log.slice(..), self.work_on_device.slice(..last)];
+        let mut slices = vec![log.slice(..), self.work_on_device.slice(..n_stack)];
         slices.extend(blocks.as_ref().map(|blocks| blocks.slice(..)));
         let mut read = s.read_many(&slices)?.into_iter();
         let (Some(log), Some(challenges)) = (read.next(), read.next()) else {
             return Err(MetalProverError::internal(PHASE, "a read is missing"));
         };
         self.blocks = Blocks::from_device(&read.next().unwrap_or_default());
-        self.blocks_of = last + 1;
-        let mut polys = Vec::with_capacity(last);
+        self.blocks_of = end;
+        let mut polys = Vec::with_capacity(n_stack);
         for ((round, evals), &challenge) in (1..).zip(log.chunks_exact(2)).zip(&challenges) {
             for &eval in evals {
                 transcript.observe_ext(eval);

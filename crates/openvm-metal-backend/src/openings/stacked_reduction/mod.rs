@@ -3,7 +3,7 @@
 //! Columns of one height are batched by powers of lambda before the sumcheck, so the sumcheck of a
 //! height runs on two extension columns. A column's own value is needed only after the variables of
 //! its height are bound: from then on it is one block of the stacked matrix, and the rest is a sumcheck
-//! over blocks: on the device's transcript the device's until the tallest height is bound, else the host's.
+//! over blocks: on the device's transcript the device's, else the host's.
 
 mod batch;
 mod blocks;
@@ -12,6 +12,7 @@ mod columns;
 mod device_transcript;
 mod factors;
 mod plan;
+mod planned;
 mod ranges;
 mod round0;
 mod rounds;
@@ -21,11 +22,9 @@ mod univariate;
 use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{proof::StackingProof, FiatShamirTranscript};
 
-pub use self::claims::StackedCommit;
 pub(crate) use self::plan::{batched_len, partials_len, round_len};
 use self::{
     batch::BatchPlan,
-    blocks::BlockPlan,
     claims::{Claims, Height},
     columns::BoundColumns,
     plan::Plan,
@@ -33,46 +32,55 @@ use self::{
     round0::UnivariateFactors,
     rounds::{Begin, Rounds},
 };
+pub use self::{
+    claims::StackedCommit,
+    planned::{PlannedReduction, ReductionPlan},
+};
 use crate::{
-    beside::beside,
     config::MetalProverConfig,
     error::MetalProverError,
-    jobs::{DeviceJobs, JobTable},
+    jobs::DeviceJobs,
     params::{StackedColumnJob, StackedTableJob},
     prelude::{EF, SC},
     transcript::sponge_for_device,
 };
 
-/// Proves that the columns of all commitments open at `r` (and at its rotation) as the transcript says.
+/// Rows, as a logarithm, from which on down the host finishes a height: on the host's transcript those of the configuration, on the
+/// device's none.
+pub fn host_log_rows<TS: 'static>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    transcript: &TS,
+) -> usize {
+    match sponge_for_device(s, config, transcript) {
+        Some(_) => 0,
+        None => config.mle_host_log_rows,
+    }
+}
+
+/// Proves that the columns of all commitments open at `r` (and at its rotation) as the transcript says. `planned` is of these commitments.
 ///
 /// The bytes are those of the reference's `prove_stacked_opening_reduction`. Returns the proof and the
 /// point `u` of `1 + n_stack` coordinates at which the stacked matrices are opened. On the host's transcript, all heights are finished
 /// on the host once the tallest has at most `2^mle_host_log_rows` rows left.
+///
+/// # Errors
+/// Too few coordinates for the tallest columns, failures of the device.
 pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
-    l_skip: usize,
-    n_stack: usize,
+    planned: &PlannedReduction,
     commits: &[StackedCommit<'_>],
     r: &[EF],
 ) -> Result<(StackingProof<SC>, Vec<EF>), MetalProverError> {
     let _stage = s.stage("prover.openings.stacked_reduction");
+    let reduction = Reduction::new(s, planned, commits, r)?;
     let lambda = transcript.sample_ext();
-    let host_log_rows = match sponge_for_device(s, config, transcript) {
-        Some(_) => 0,
-        None => config.mle_host_log_rows,
-    };
-    let reduction = Reduction::new(s, l_skip, n_stack, commits, r, host_log_rows)?;
     let lambdas = reduction.claims.weights(lambda);
-    let factors = UnivariateFactors::new(l_skip, r[0]);
+    let factors = UnivariateFactors::new(reduction.plan.l_skip, r[0]);
     let (begun, lambdas_on_device) = reduction.begin_univariate(&lambdas)?;
-    let (claims, bound) = (&reduction.claims, &reduction.bound);
-    let (blocks, finished) = beside(
-        || BlockPlan::new(n_stack, claims, bound),
-        || reduction.finish_univariate(begun, &factors),
-    );
-    let (coeffs, tables) = finished?;
+    let (coeffs, tables) = reduction.finish_univariate(begun, &factors)?;
     for &coeff in &coeffs {
         transcript.observe_ext(coeff);
     }
@@ -84,10 +92,11 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
         tables,
         u_0: u[0],
     };
-    let mut rounds = Rounds::new(&reduction, &blocks, &factors, begin)?;
+    let n_stack = planned.plan.n_stack;
+    let mut rounds = Rounds::new(&reduction, &planned.plan.blocks, &factors, begin)?;
     let mut round_polys = Vec::with_capacity(n_stack);
     if let Some(sponge) = sponge_for_device(s, config, transcript) {
-        round_polys = rounds.prove_on_device(transcript, sponge, &mut u)?;
+        round_polys = rounds.prove_on_device(transcript, sponge, n_stack, &mut u)?;
     }
     for round in round_polys.len() + 1..=n_stack {
         let evals = rounds.evals(round)?;
@@ -110,53 +119,51 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
     Ok((proof, u))
 }
 
-/// What follows from the shapes: plans, and the jobs of all dispatches on the device.
+/// A reduction of commitments to a point.
 struct Reduction<'a> {
     s: &'a CommandStream,
     commits: &'a [StackedCommit<'a>],
     r: &'a [EF],
-    claims: Claims,
+    claims: &'a Claims,
     sources: Sources<'a>,
-    plan: Plan,
-    batch: BatchPlan,
-    bound: Vec<BoundColumns>,
-    tables: DeviceJobs<StackedTableJob>,
-    columns: DeviceJobs<StackedColumnJob>,
+    plan: &'a Plan,
+    batch: &'a BatchPlan,
+    bound: &'a [BoundColumns],
+    tables: &'a DeviceJobs<StackedTableJob>,
+    columns: &'a DeviceJobs<StackedColumnJob>,
 }
 
 impl<'a> Reduction<'a> {
     fn new(
         s: &'a CommandStream,
-        l_skip: usize,
-        n_stack: usize,
+        planned: &'a PlannedReduction,
         commits: &'a [StackedCommit<'a>],
         r: &'a [EF],
-        host_log_rows: usize,
     ) -> Result<Self, MetalProverError> {
-        let claims = Claims::new(l_skip, commits)?;
-        let tallest = claims.heights.first().map_or(0, Height::n_lift);
-        if tallest > n_stack || tallest >= r.len() {
+        let PlannedReduction {
+            plan,
+            tables,
+            columns,
+        } = planned;
+        let tallest = plan.claims.heights.first().map_or(0, Height::n_lift);
+        if tallest >= r.len() {
             return Err(claims::internal(format!(
-                "a column of 2^{} rows in stacked matrices of 2^{}, opened at {} coordinates",
-                l_skip + tallest,
-                l_skip + n_stack,
+                "a column of 2^{} rows opened at {} coordinates",
+                plan.plan.l_skip + tallest,
                 r.len()
             )));
         }
-        let (mut columns, mut tables) = (JobTable::default(), JobTable::default());
-        let plan = Plan::new(l_skip, &claims, host_log_rows, &mut tables);
-        let batch = BatchPlan::new(&claims, &plan, &mut columns, &mut tables);
         Ok(Self {
             s,
             commits,
             r,
-            sources: Sources::new(commits, &claims.ranges),
-            bound: BoundColumns::plan(l_skip, &claims, &mut columns),
-            claims,
-            plan,
-            batch,
-            tables: tables.upload(s)?,
-            columns: columns.upload(s)?,
+            sources: Sources::new(commits, &plan.claims.ranges),
+            bound: &plan.bound,
+            claims: &plan.claims,
+            plan: &plan.plan,
+            batch: &plan.batch,
+            tables,
+            columns,
         })
     }
 }

@@ -168,7 +168,7 @@ impl<'a> Rounds<'a> {
         };
         let (reduction, lagrange) = (self.reduction, self.weights.lagrange());
         let work = self.work_on_device.slice(..);
-        let jobs = &reduction.tables;
+        let jobs = reduction.tables;
         device.encode_round(reduction.s, plan, jobs, lagrange, work, round, sums)
     }
 

@@ -35,7 +35,7 @@ impl Reduction<'_> {
         &self,
         lambdas: &[EF],
     ) -> Result<(Begun, MetalBuffer<EF>), MetalProverError> {
-        let (s, plan) = (self.s, &self.plan);
+        let (s, plan) = (self.s, self.plan);
         let device = plan.device.as_ref();
         let scratch = self.batch.scratch_len();
         let scratch = scratch.max(device.map_or(0, |device| device.partials_len));
@@ -52,15 +52,15 @@ impl Reduction<'_> {
             weights.slice(..lambdas.len()),
             weights.slice(lambdas.len()..),
         );
-        let (sources, columns) = (&self.sources, &self.columns);
+        let (sources, columns) = (&self.sources, self.columns);
         self.batch
-            .encode(s, plan, sources, columns, &self.tables, &powers, &mut arena)?;
+            .encode(s, plan, sources, columns, self.tables, &powers, &mut arena)?;
         let Some(device) = device else {
             let sums = None;
             return Ok((Begun { arena, sums }, weights));
         };
         let (l_skip, len) = (plan.l_skip, plan.tables_len);
-        encode_sums(s, l_skip, len, device, &self.tables, &eq, &mut arena)?;
+        encode_sums(s, l_skip, len, device, self.tables, &eq, &mut arena)?;
         let mut sums = MetalBuffer::uninit(s.context(), device.sums_len)?;
         let words = (D_EF * (device.partials_len + device.sums_len)) as u64;
         // SAFETY: the slots of `add` are the sums that `skip` has written behind the tables, and tables; its results are laid out in `sums`.
@@ -68,7 +68,7 @@ impl Reduction<'_> {
             let out = sums.as_slice_mut();
             device
                 .add
-                .encode_sum(s, &self.tables, arena.slice(..), out, words)?;
+                .encode_sum(s, self.tables, arena.slice(..), out, words)?;
         }
         let sums = Some(sums);
         Ok((Begun { arena, sums }, weights))
@@ -80,7 +80,7 @@ impl Reduction<'_> {
         begun: Begun,
         factors: &UnivariateFactors,
     ) -> Result<(Vec<EF>, Tables), MetalProverError> {
-        let (s, plan) = (self.s, &self.plan);
+        let (s, plan) = (self.s, self.plan);
         let Begun { mut arena, sums } = begun;
         let mut round = UnivariateRound::new(factors);
         let (Some(device), Some(sums)) = (&plan.device, sums) else {

@@ -5,6 +5,8 @@
 //! all lengths are powers of two in falling order, the stacked matrix read column after column is the
 //! plain concatenation of the traces, followed by zeros. It is never materialised as a whole.
 
+use std::sync::Arc;
+
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 
 use crate::{
@@ -26,11 +28,11 @@ pub struct StackedRange {
 /// What the prover keeps of one commitment.
 pub struct StackedPcsDataMetal {
     /// Where each column of each matrix lies in the stacked matrix.
-    pub layout: StackedLayout,
+    pub layout: Arc<StackedLayout>,
     /// The cells of the stacked matrix in order, from 0 to `height * width` without gap or overlap:
     /// large traces by reference, everything else (small traces, traces shorter than `2^l_skip` with
     /// their stride, the zero padding at the end) in ranges of one buffer of its own.
-    pub ranges: Vec<StackedRange>,
+    pub ranges: Arc<[StackedRange]>,
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
     /// `tree.backing()` is the codeword matrix, or its first columns.
     pub tree: MerkleTreeMetal<F>,

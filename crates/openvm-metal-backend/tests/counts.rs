@@ -156,12 +156,12 @@ fn a_stacked_height_with_tall_tiles() {
 commit                        23    1      32    1      21    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
-constraints, round 0           4    1       4    1       4    1
+constraints, round 0           4    1       4    1       5    1
 constraints, MLE rounds       25    8      33    1      33    1
-constraints, all              30   10      38    3      38    3
+constraints, all              30   10      38    3      39    3
 stacked reduction              8    3      34    2      34    2
 WHIR                          29   13      43    7      45    7
-proof                         90   27     147   13     138   13
+proof                         90   27     147   13     139   13
 ",
     );
 }
@@ -196,13 +196,13 @@ fn a_mixture_of_airs() {
         "\
 commit                         7    1      21    1      21    1
 gkr leaves                     4    0       4    0       4    0
-gkr                           30   22      42    2      42    2
+gkr                           32   22      44    2      44    2
 constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       17    5      21    1      21    1
-constraints, all              56   28      72    4      72    4
+constraints, all              58   28      74    4      74    4
 stacked reduction             10    3      30    2      30    2
 WHIR                          37   11      75    5      75    5
-proof                        110   43     198   12     198   12
+proof                        112   43     200   12     200   12
 ",
     );
 }
@@ -269,13 +269,13 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    40    0      40    0      40    0
-gkr                           16   11      27    2      27    2
-constraints, round 0          41    1      41    1      41    1
+gkr                           54   11      65    2      65    2
+constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       84    3      86    1      86    1
-constraints, all             181   15     194    4     194    4
+constraints, all             183   15     196    4     196    4
 stacked reduction              8    4      30    2      30    2
 WHIR                          26   10      57    5      57    5
-proof                        239   30     322   12     322   12
+proof                        241   30     324   12     324   12
 ",
     );
 }
@@ -289,13 +289,13 @@ fn a_hundred_committed_traces() {
         "\
 commit                        24    1      41    1      41    1
 gkr leaves                    60    0      60    0      60    0
-gkr                           16   11      27    2      27    2
-constraints, round 0          65    1      65    1      65    1
+gkr                           78   11      89    2      89    2
+constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds      131    3     133    1     133    1
-constraints, all             272   15     285    4     285    4
+constraints, all             274   15     287    4     287    4
 stacked reduction             56    4      78    2      78    2
 WHIR                         593   10     624    5     624    5
-proof                        945   30    1028   12    1028   12
+proof                        947   30    1030   12    1030   12
 ",
     );
 }

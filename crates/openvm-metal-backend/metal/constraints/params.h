@@ -88,6 +88,20 @@ struct ConstraintEqJob {
     uint reversed;     // 1: the first coordinate is the highest bit of the index
 };
 
+/// Where an interaction lies among all stacked interactions.
+struct ConstraintPlace {
+    uint place;  // bits of the variables behind those of its trace
+    uint first;  // coordinate of the first of these
+    uint bits;
+};
+
+/// A summand of a LogUp weight.
+struct ConstraintWeightTerm {
+    uint interaction;
+    uint power;  // of beta
+    Fp factor;
+};
+
 /// Fold of pairs of rows of one trace's columns.
 struct ConstraintFoldJob {
     ulong arena;       // word of plane 0 of column 0

@@ -36,6 +36,56 @@ kernel void constraint_eq_tables(
     }
 }
 
+/// One interaction per thread: weights[i] = product over k < bits of eq(xi[first + k], bit k of its place), where bits is at most `bits`.
+/// Given: bits.
+/// Cost: bits ext products, 16 * bits + 28 bytes per thread.
+/// Lengths: places, weights count.
+/// Safety: the coordinates of all places lie in `xi`, of no place more than `bits`.
+kernel void constraint_place_weights(
+    device const ConstraintPlace* places [[buffer(0)]],
+    device const FpExt* xi [[buffer(1)]],
+    device FpExt* weights [[buffer(2)]],
+    constant uint& count [[buffer(3)]],
+    uint gid [[thread_position_in_grid]])
+{
+    if (gid >= count) return;
+    ConstraintPlace at = places[gid];
+    FpExt weight = fpext_one<uint>();
+    for (uint k = 0; k < at.bits; k++) {
+        FpExt x = xi[at.first + k];
+        weight = weight * fpext_select_bit(fpext_one<uint>() - x, x, (at.place >> k) & 1u);
+    }
+    weights[gid] = weight;
+}
+
+/// One weight per threadgroup: out[group] = sum over firsts[group] <= i < firsts[group + 1] of factor * weights[interaction] *
+/// powers[power] of term i.
+/// Given: elements.
+/// Cost: elements ext products, 44 * elements bytes per launch.
+/// Lengths: firsts groups + 1, out groups.
+/// Requires: threads_per_group <= 256.
+/// Safety: `firsts` rises up to the length of `terms`, whose interactions lie in `weights` and whose powers in `powers`. `elements` is that length.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void constraint_logup_weights(
+    device const uint* firsts [[buffer(0)]],
+    device const ConstraintWeightTerm* terms [[buffer(1)]],
+    device const FpExt* weights [[buffer(2)]],
+    device const FpExt* powers [[buffer(3)]],
+    device FpExt* out [[buffer(4)]],
+    uint tid [[thread_index_in_threadgroup]],
+    uint tpg [[threads_per_threadgroup]],
+    uint group [[threadgroup_position_in_grid]])
+{
+    threadgroup FpExt scratch[GROUP_SUM_THREADS];
+    FpExt total = fpext_zero<uint>();
+    for (uint i = firsts[group] + tid; i < firsts[group + 1u]; i += tpg) {
+        ConstraintWeightTerm term = terms[i];
+        total = total + weights[term.interaction] * powers[term.power] * term.factor;
+    }
+    FpExt sum = fpext_group_sum(total, scratch, tid, tpg);
+    if (tid == 0u) out[group] = sum;
+}
+
 /// One sum per threadgroup: sums[group] = sum over i < length of weights[i] * (sum over the program's sections of
 /// element i). At most one extension product per element and section.
 /// Given: elements.

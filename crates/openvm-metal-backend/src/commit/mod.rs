@@ -158,8 +158,8 @@ pub(crate) fn commit_stacked(
     Ok((
         root,
         StackedPcsDataMetal {
-            layout,
-            ranges,
+            layout: layout.into(),
+            ranges: ranges.into(),
             tree,
             kept: params.kept,
             root,

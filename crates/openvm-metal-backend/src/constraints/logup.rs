@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
-    gkr::fractional_sumcheck,
+    gkr::fractional_sumcheck_beside,
     prelude::{EF, F, SC},
     tensor::powers,
 };
@@ -25,8 +25,6 @@ use crate::{
 pub struct LogupGkr {
     pub pow_witness: F,
     pub proof: FracSumcheckProof<SC>,
-    /// Where each interaction of each trace lies among the leaves.
-    pub layout: StackedLayout,
     /// Variables of the leaves after the skip.
     pub n_logup: usize,
     /// Powers of beta up to the length of the longest message.
@@ -46,6 +44,21 @@ pub struct LogupPlan {
 }
 
 impl LogupPlan {
+    /// Where interaction `i` of trace `t` begins among the stacked ones.
+    pub fn row(&self, t: usize, i: usize) -> usize {
+        self.layout.get(t, i).map_or(0, |slice| slice.row_idx)
+    }
+
+    /// Variables of the leaves.
+    pub fn log_len(&self, l_skip: usize) -> usize {
+        l_skip + self.n_logup
+    }
+
+    /// No AIR has interactions.
+    pub fn is_empty(&self) -> bool {
+        self.leaves.is_none()
+    }
+
     /// `scratch_words` bounds the memory of copied columns.
     ///
     /// # Errors
@@ -81,19 +94,32 @@ impl LogupPlan {
     }
 }
 
-/// Samples `alpha` and `beta` after the witness `pow_witness`, and proves the sum of all interactions.
+/// What LogUp-GKR goes in with.
+pub struct GkrInputs<'a> {
+    pub plan: &'a Plan,
+    pub resident: &'a Resident,
+    pub logup: LogupPlan,
+    /// The witness that the transcript has absorbed before.
+    pub pow_witness: F,
+}
+
+/// Samples `alpha` and `beta`, and proves the sum of all interactions. `meanwhile` is done before the messages are read.
 ///
 /// # Errors
-/// Unbalanced interactions, failures of the device.
-pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
+/// Unbalanced interactions, failures of the device or of `meanwhile`.
+pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
-    pow_witness: F,
-    plan: &Plan,
-    resident: &Resident,
-    logup: LogupPlan,
-) -> Result<LogupGkr, MetalProverError> {
+    inputs: GkrInputs<'_>,
+    meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
+) -> Result<(LogupGkr, A), MetalProverError> {
+    let GkrInputs {
+        plan,
+        resident,
+        logup,
+        pow_witness,
+    } = inputs;
     let l_skip = plan.input.l_skip;
     let n_logup = logup.n_logup;
     let alpha = transcript.sample_ext();
@@ -107,20 +133,20 @@ pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static>(
             Some(leaves.evaluate(s, plan, resident, log_len, alpha, &beta_powers)?)
         }
     };
-    let (proof, mut xi) = {
+    let (proof, mut xi, meanwhile) = {
         let _stage = s.stage("prover.rap_constraints.logup_gkr");
-        fractional_sumcheck(s, config, transcript, leaves, true)?
+        fractional_sumcheck_beside(s, config, transcript, leaves, true, meanwhile)?
     };
     let n_max = plan.traces.first().map_or(0, |trace| trace.n_lift);
     while xi.len() != l_skip + max(n_max, n_logup) {
         xi.push(transcript.sample_ext());
     }
-    Ok(LogupGkr {
+    let gkr = LogupGkr {
         pow_witness,
         proof,
-        layout: logup.layout,
         n_logup,
         beta_powers,
         xi,
-    })
+    };
+    Ok((gkr, meanwhile))
 }

@@ -99,7 +99,7 @@ impl NextPlan {
         if self.owners.is_empty() {
             return Ok(None);
         }
-        let eq = EqTables::at(s, &self.eq, point)?;
+        let eq = EqTables::new(s, &self.eq, point)?;
         let mut out = MetalBuffer::<EF>::uninit(s.context(), self.owners.len())?;
         let params = ConstraintColumnParams {
             l_skip: plan.input.l_skip as u32,

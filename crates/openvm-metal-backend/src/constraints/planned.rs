@@ -4,7 +4,7 @@ use openvm_metal_common::DeviceProfile;
 
 use super::{
     input::ConstraintInput, logup::LogupPlan, mle::MlePlan, next_openings::NextPlan, plan::Plan,
-    round0::Round0Plan,
+    round0::Round0Plan, weights::WeightsPlan,
 };
 use crate::{beside::Later, config::MetalProverConfig, error::MetalProverError};
 
@@ -12,6 +12,7 @@ use crate::{beside::Later, config::MetalProverConfig, error::MetalProverError};
 pub(super) struct Plans {
     pub plan: Plan,
     pub logup: LogupPlan,
+    pub weights: WeightsPlan,
     pub round0: Round0Plan,
     pub mle: MlePlan,
     pub next: NextPlan,
@@ -26,8 +27,10 @@ impl Plans {
         let plan = Plan::new(profile, config, input)?;
         // The folded traces are not there yet: round 0 may use their memory.
         let scratch_words = (config.constraint_scratch_bytes / 4).max(plan.fold_words());
+        let logup = LogupPlan::new(&plan, scratch_words)?;
         Ok(Self {
-            logup: LogupPlan::new(&plan, scratch_words)?,
+            weights: WeightsPlan::new(&plan, &logup),
+            logup,
             round0: Round0Plan::new(&plan, scratch_words),
             mle: MlePlan::new(&plan),
             next: NextPlan::new(&plan),

@@ -13,12 +13,12 @@ use p3_field::TwoAdicField;
 
 use super::{
     input::ConstraintInput,
-    logup::prove_logup_gkr,
+    logup::{prove_logup_gkr, GkrInputs},
     mle::{openings, MlePlan, RoundInputs},
     next_openings::NextPlan,
     plan::{Plan, Resident},
     planned::{PlannedConstraints, Plans},
-    sums::EqTables,
+    sums::{DevicePoint, EqTables},
     univariate::lagrange_weights,
     univariate_round::{UnivariateInputs, UnivariateRound},
     weights::Weights,
@@ -53,26 +53,53 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
     meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
 ) -> Result<ConstraintOutput<A>, MetalProverError> {
     let _stage = s.stage("prover.rap_constraints");
-    let pow_witness = transcript.grind(planned.logup_pow_bits);
-    s.alive()?;
+    let logup_pow_bits = planned.logup_pow_bits;
     let Plans {
         plan,
         logup,
+        weights,
         round0,
         mle,
         next,
     } = planned.plans.join()?;
-    let l_skip = plan.input.l_skip;
+    let (l_skip, is_empty) = (plan.input.l_skip, logup.is_empty());
     let resident = plan.upload(s)?;
-    let logup = prove_logup_gkr(s, config, transcript, pow_witness, &plan, &resident, logup)?;
-    let lambda = transcript.sample_ext();
-    let (eq, weights, sums) = {
+    // The extension of round 0 needs no challenge: the device begins it when all of GKR is encoded, before the search for the witness if
+    // there are no interactions, and the host reads GKR's messages beside it.
+    let begin = || -> Result<_, MetalProverError> {
         let _stage = s.stage("prover.rap_constraints.round0");
-        let eq = EqTables::new(s, &plan.eq, &logup.xi[l_skip..])?;
-        let round0 = round0.begin(s, &plan, &resident)?;
-        let weights = Weights::new(s, &plan, &logup, lambda)?;
-        let sums = round0.sums(&eq, &weights.coefficients)?;
-        (eq, weights, sums)
+        Ok((round0.begin(s, &plan, &resident)?, weights.upload(s)?))
+    };
+    let inputs = |pow_witness| GkrInputs {
+        plan: &plan,
+        resident: &resident,
+        logup,
+        pow_witness,
+    };
+    let ((round0, weights), logup) = if is_empty {
+        let begun = begin()?;
+        let inputs = inputs(grind(s, transcript, logup_pow_bits)?);
+        let (logup, ()) = prove_logup_gkr(s, config, transcript, inputs, || Ok(()))?;
+        (begun, logup)
+    } else {
+        let inputs = inputs(grind(s, transcript, logup_pow_bits)?);
+        let (logup, begun) = prove_logup_gkr(s, config, transcript, inputs, begin)?;
+        (begun, logup)
+    };
+    let lambda = transcript.sample_ext();
+    let (eq, weights, inputs, sums) = {
+        let _stage = s.stage("prover.rap_constraints.round0");
+        let xi = MetalBuffer::from_host(s, &logup.xi)?;
+        let point = DevicePoint {
+            elements: xi.slice(l_skip..),
+            stride: 1,
+        };
+        let eq = EqTables::new(s, &plan.eq, point)?;
+        let weights = weights.encode(s, &plan, &logup, xi.slice(..), lambda)?;
+        let sent = round0.evaluate(&eq, &weights.coefficients)?;
+        let inputs = UnivariateInputs::new(&plan, &logup.xi);
+        let (sums, constants) = sent.read_with(weights.constants())?;
+        (eq, weights.finish(constants), inputs, sums)
     };
     let batch = Batch {
         plan: &plan,
@@ -81,12 +108,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
         eq: &eq,
         xi: &logup.xi,
     };
-    let of_sums = UnivariateInputs {
-        plan: &plan,
-        weights: &weights,
-        xi: &logup.xi,
-    };
-    let round0 = UnivariateRound::prove(transcript, of_sums, &sums);
+    let round0 = UnivariateRound::prove(transcript, &inputs, &weights, &sums);
     let MleOutput {
         polys: sumcheck_round_polys,
         openings: column_openings,
@@ -111,6 +133,17 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
         r,
         meanwhile,
     })
+}
+
+/// A proof-of-work witness, which the transcript has absorbed.
+fn grind<TS: FiatShamirTranscript<SC>>(
+    s: &CommandStream,
+    transcript: &mut TS,
+    bits: usize,
+) -> Result<F, MetalProverError> {
+    let witness = transcript.grind(bits);
+    s.alive()?;
+    Ok(witness)
 }
 
 /// Openings of each trace, part and column.

@@ -2,7 +2,7 @@
 //! skip domain.
 
 use itertools::iproduct;
-use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
 use super::{
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables},
@@ -11,7 +11,7 @@ use super::{
     interpreter::{EvalField, EvalPass, EvalPlan, EvalTables},
     pass::PassBuilder,
     plan::{Plan, Resident},
-    sums::{EqTables, SumPlan, Sums},
+    sums::{EqTables, JoinedSums, SumPlan, SumRuns, Sums},
     trace_plan::TracePlan,
 };
 use crate::{
@@ -53,6 +53,7 @@ pub struct Round0Plan {
     passes: usize,
     columns: ColumnTables,
     evals: EvalTables,
+    runs: SumRuns,
     sums: SumPlan,
     arena_words: u64,
     partial_words: u64,
@@ -90,6 +91,7 @@ impl Round0Plan {
             passes: evals.len(),
             columns: ColumnTables::new(columns),
             evals: EvalTables::new(plan.execution(), evals, EvalField::Base, round.tables),
+            runs: round.sums.runs(),
             sums: round.sums,
             arena_words: round.arena_words,
             partial_words: round.partial_words,
@@ -112,6 +114,7 @@ impl Round0Plan {
             cosets: MetalBuffer::from_host(s, &coset_tables(l_skip, self.max_cosets))?,
             columns: self.columns.upload(s)?,
             evals: self.evals.upload(s)?,
+            runs: self.runs,
             sums: self.sums.upload(s)?,
             arena: MetalBuffer::uninit(s.context(), words(self.arena_words))?,
             partials: MetalBuffer::uninit(s.context(), words(self.partial_words))?,
@@ -132,6 +135,7 @@ pub struct Round0Begun<'a> {
     cosets: MetalBuffer<F>,
     columns: ColumnPlan,
     evals: EvalPlan,
+    runs: SumRuns,
     sums: Sums,
     arena: MetalBuffer<F>,
     partials: MetalBuffer<F>,
@@ -140,7 +144,18 @@ pub struct Round0Begun<'a> {
     passes: usize,
 }
 
-impl Round0Begun<'_> {
+/// The round when all traces are being evaluated.
+pub struct Round0Sent<'a> {
+    s: &'a CommandStream,
+    l_skip: usize,
+    slots: Vec<Vec<Slots>>,
+    num_slots: usize,
+    runs: SumRuns,
+    sums: Sums,
+    joined: Option<JoinedSums>,
+}
+
+impl<'a> Round0Begun<'a> {
     fn extend(&mut self, pass: usize) -> Result<(), MetalProverError> {
         let extend = ColumnKernel::Extend(&self.cosets);
         let arena = &mut self.arena;
@@ -150,13 +165,13 @@ impl Round0Begun<'_> {
     }
 
     /// Evaluates all traces: extension, evaluation and sums of a pass are three dispatches (one more for every eight source
-    /// buffers); one wait in all. The sums of each trace's programs, in their order.
-    pub fn sums(
+    /// buffers), and one joins sums that were cut.
+    pub fn evaluate(
         mut self,
         eq: &EqTables,
         coefficients: &MetalBuffer<EF>,
-    ) -> Result<Vec<Vec<ProgramSums>>, MetalProverError> {
-        let (s, l_skip) = (self.s, self.plan.input.l_skip);
+    ) -> Result<Round0Sent<'a>, MetalProverError> {
+        let s = self.s;
         for pass in 0..self.passes {
             // `begin` has extended the columns of pass 0.
             if pass > 0 {
@@ -167,8 +182,30 @@ impl Round0Begun<'_> {
             interpreter.evaluate(s, &self.evals, pass, coefficients, arena, results)?;
             self.sums.encode(s, pass, &self.partials, eq)?;
         }
+        Ok(Round0Sent {
+            s,
+            l_skip: self.plan.input.l_skip,
+            slots: self.slots,
+            num_slots: self.num_slots,
+            joined: self.sums.join(s, &self.runs)?,
+            runs: self.runs,
+            sums: self.sums,
+        })
+    }
+}
+
+impl Round0Sent<'_> {
+    /// The sums of each trace's programs, in their order, and something else: one wait.
+    pub fn read_with(
+        self,
+        other: MetalSlice<'_, EF>,
+    ) -> Result<(Vec<Vec<ProgramSums>>, Vec<EF>), MetalProverError> {
+        let l_skip = self.l_skip;
         let mut values = vec![EF::default(); self.num_slots];
-        self.sums.read(s, 0..self.passes, &mut values)?;
+        let (runs, joined) = (&self.runs, self.joined);
+        let other = self
+            .sums
+            .read_joined(self.s, runs, joined, &mut values, other)?;
         let sums_of = |slots: &Slots| -> ProgramSums {
             let len = slots.cosets << l_skip;
             let of = |accumulator: usize| {
@@ -185,7 +222,7 @@ impl Round0Begun<'_> {
             ]
         };
         let of_trace = |slots: &Vec<Slots>| slots.iter().map(sums_of).collect();
-        Ok(self.slots.iter().map(of_trace).collect())
+        Ok((self.slots.iter().map(of_trace).collect(), other))
     }
 }
 

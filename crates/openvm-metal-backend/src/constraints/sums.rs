@@ -16,6 +16,8 @@ use crate::{
 const MAX_ELEMENTS: u32 = 1 << 10;
 const MIN_LENGTH: u32 = 1 << 5;
 const THREADS: u32 = 128;
+/// Threads that join the parts of a sum.
+pub(super) const JOIN_THREADS: u32 = 64;
 
 /// Elements of one section that a threadgroup sums at most, a power of two.
 fn most_at_once(sections: u32) -> u32 {
@@ -76,18 +78,8 @@ impl EqLayout {
 }
 
 impl EqTables {
-    /// `xi`: the coordinates after the skip variables. One dispatch.
-    pub fn new(s: &CommandStream, layout: &EqLayout, xi: &[EF]) -> Result<Self, MetalError> {
-        let xi = MetalBuffer::from_host(s, xi)?;
-        let point = DevicePoint {
-            elements: xi.slice(..),
-            stride: 1,
-        };
-        Self::at(s, layout, point)
-    }
-
-    /// The same at a point on the device, which has a coordinate for each variable of the largest size.
-    pub fn at(
+    /// `xi`: the coordinates after the skip variables, one for each variable of the largest size. One dispatch.
+    pub fn new(
         s: &CommandStream,
         layout: &EqLayout,
         xi: DevicePoint<'_>,
@@ -161,6 +153,19 @@ impl SumPlan {
         self.passes.push(self.jobs.len());
     }
 
+    /// Parts of one slot that follow one another, over all passes.
+    pub fn runs(&self) -> SumRuns {
+        let mut runs = SumRuns::default();
+        let mut first = 0;
+        for run in self.slots.chunk_by(|a, b| a == b) {
+            runs.firsts.push(first);
+            runs.slots.push(run[0]);
+            first += run.len() as u32;
+        }
+        runs.firsts.push(first);
+        runs
+    }
+
     /// Uploads the jobs.
     pub fn upload(self, s: &CommandStream) -> Result<Sums, MetalError> {
         Ok(Sums {
@@ -175,6 +180,17 @@ impl SumPlan {
             passes: self.passes,
         })
     }
+}
+
+/// What [`Sums::join`] leaves: a sum for each run.
+pub struct JoinedSums(MetalBuffer<EF>);
+
+/// Sums that were cut into parts, to be joined before they are read.
+#[derive(Default)]
+pub struct SumRuns {
+    /// The first part of each, and the number of all parts.
+    firsts: Vec<u32>,
+    slots: Vec<usize>,
 }
 
 /// Uploaded sums.
@@ -238,6 +254,45 @@ impl Sums {
         (0..=slots).map(first).collect()
     }
 
+    /// Encodes the join of all passes: one dispatch, unless no sum was cut.
+    pub fn join(
+        &self,
+        s: &CommandStream,
+        runs: &SumRuns,
+    ) -> Result<Option<JoinedSums>, MetalError> {
+        let (joined, parts) = (runs.slots.len(), self.slots.len());
+        if joined == parts {
+            return Ok(None);
+        }
+        let firsts = MetalBuffer::from_host(s, &runs.firsts)?;
+        let mut sums = MetalBuffer::uninit(s.context(), joined)?;
+        let grid = Grid::groups(joined as u32, JOIN_THREADS);
+        let (from, elements) = (self.sums.slice(..parts), parts as u64);
+        // SAFETY: the firsts rise from 0 to the number of parts.
+        unsafe { kernels::constraint_join_sums(s, grid, &firsts, from, &mut sums, elements)? };
+        Ok(Some(JoinedSums(sums)))
+    }
+
+    /// Waits, adds what was joined, or the sums of all passes if none was cut, to the slots, and gives what else was to be read.
+    pub fn read_joined(
+        &self,
+        s: &CommandStream,
+        runs: &SumRuns,
+        joined: Option<JoinedSums>,
+        slots: &mut [EF],
+        other: MetalSlice<'_, EF>,
+    ) -> Result<Vec<EF>, MetalError> {
+        let (slot_of, sums) = match &joined {
+            Some(JoinedSums(sums)) => (&runs.slots, sums.slice(..)),
+            None => (&self.slots, self.sums.slice(..self.slots.len())),
+        };
+        let mut read = s.read_many(&[sums, other])?.into_iter();
+        for (&slot, sum) in slot_of.iter().zip(read.next().unwrap_or_default()) {
+            slots[slot] += sum;
+        }
+        Ok(read.next().unwrap_or_default())
+    }
+
     /// Waits, and adds the sums of passes `passes` to the slots.
     pub fn read(
         &self,
@@ -292,5 +347,26 @@ mod tests {
                 assert_eq!(plan.slots, vec![9; plan.jobs.len()]);
             }
         }
+    }
+
+    /// Parts of one slot that follow one another are a run, also across the end of a pass; a slot may have several runs.
+    #[test]
+    fn parts_of_a_slot_are_joined() {
+        let mut plan = SumPlan::default();
+        let job = |length| ConstraintSumJob {
+            length,
+            sections: 1,
+            ..ConstraintSumJob::default()
+        };
+        assert_eq!(plan.runs().firsts, [0]);
+        plan.push(3, job(2 * MAX_ELEMENTS + 1));
+        plan.push(1, job(5));
+        plan.end_pass();
+        plan.push(1, job(MAX_ELEMENTS + 1));
+        plan.push(3, job(1));
+        plan.end_pass();
+        let runs = plan.runs();
+        assert_eq!(runs.slots, [3, 1, 3]);
+        assert_eq!(runs.firsts, [0, 3, 6, 7]);
     }
 }

@@ -54,7 +54,7 @@ fn generated() -> MetalProverConfig {
     }
 }
 
-fn stream_on(device: Device) -> CommandStream {
+pub(crate) fn stream_on(device: Device) -> CommandStream {
     MetalContext::shared_on(device, &[&kernels::LIBRARY])
         .unwrap()
         .stream()

@@ -21,13 +21,34 @@ use crate::{
     tensor::powers,
 };
 
-/// What the round goes in with besides the sums.
-#[derive(Clone, Copy)]
+/// What the round goes in with besides the sums, made while the device works on these.
 pub struct UnivariateInputs<'a> {
-    pub plan: &'a Plan,
-    pub weights: &'a Weights,
-    /// The point of LogUp and zerocheck, from the coordinates of the skip variables on.
-    pub xi: &'a [EF],
+    plan: &'a Plan,
+    with: CosetInterpolation,
+    /// Coefficients of the factors of zerocheck and LogUp.
+    eq_uni: Vec<EF>,
+    eq_sharp: Vec<EF>,
+    /// For each number of cosets what gives the sum of LogUp over the skip domain.
+    of_domain: Vec<Vec<EF>>,
+}
+
+impl<'a> UnivariateInputs<'a> {
+    /// `xi`: the point of LogUp and zerocheck, from the coordinates of the skip variables on.
+    pub fn new(plan: &'a Plan, xi: &[EF]) -> Self {
+        let l_skip = plan.input.l_skip;
+        let cosets = (0..plan.traces.len())
+            .flat_map(|t| plan.sums(t))
+            .map(SumProgram::cosets);
+        let with = CosetInterpolation::new(l_skip, cosets.max().unwrap_or(0));
+        let eq_sharp = eq_sharp_uni_poly(&xi[..l_skip]).into_coeffs();
+        Self {
+            plan,
+            of_domain: with.over_domain(&eq_sharp),
+            with,
+            eq_uni: eq_uni_poly::<F, _>(l_skip, xi[0]).into_coeffs(),
+            eq_sharp,
+        }
+    }
 }
 
 /// The round, and what joins the sums of all traces from it on.
@@ -48,20 +69,19 @@ impl UnivariateRound {
     /// Observes the sums of all traces and `s_0`, samples `mu` and `r_0`.
     pub fn prove<TS: FiatShamirTranscript<SC>>(
         transcript: &mut TS,
-        inputs: UnivariateInputs<'_>,
+        inputs: &UnivariateInputs<'_>,
+        weights: &Weights,
         sums: &[Vec<ProgramSums>],
     ) -> Self {
-        let UnivariateInputs { plan, weights, xi } = inputs;
-        let (l_skip, num_traces) = (plan.input.l_skip, sums.len());
-        let cosets = (0..num_traces)
-            .flat_map(|t| plan.sums(t))
-            .map(SumProgram::cosets);
-        let with = CosetInterpolation::new(l_skip, cosets.max().unwrap_or(0));
-        let eq_sharp = eq_sharp_uni_poly(&xi[..l_skip]).into_coeffs();
-
+        let UnivariateInputs {
+            plan,
+            with,
+            eq_sharp,
+            of_domain,
+            ..
+        } = inputs;
         let (mut numerators, mut denominators) = (Vec::new(), Vec::new());
-        let of_domain = with.over_domain(&eq_sharp);
-        let of_constant = eq_sharp[0] * F::from_usize(1 << l_skip);
+        let of_constant = eq_sharp[0] * F::from_usize(eq_sharp.len());
         for (t, of_trace) in sums.iter().enumerate() {
             let [mut p, mut q] = [EF::ZERO, of_constant * weights.constants[t]];
             for (program, [first, second]) in plan.sums(t).iter().zip(of_trace) {
@@ -82,11 +102,11 @@ impl UnivariateRound {
             s_0: Vec::new(),
             numerators,
             denominators,
-            mu_powers: powers(transcript.sample_ext(), 3 * num_traces),
+            mu_powers: powers(transcript.sample_ext(), 3 * sums.len()),
             r_0: EF::ZERO,
             sums: Vec::new(),
         };
-        round.s_0 = round.polynomial(inputs, &with, &eq_sharp, sums);
+        round.s_0 = round.polynomial(inputs, weights, sums);
         for &coefficient in &round.s_0 {
             transcript.observe_ext(coefficient);
         }
@@ -120,12 +140,17 @@ impl UnivariateRound {
     /// The coefficients of `s_0`.
     fn polynomial(
         &self,
-        inputs: UnivariateInputs<'_>,
-        with: &CosetInterpolation,
-        eq_sharp: &[EF],
+        inputs: &UnivariateInputs<'_>,
+        weights: &Weights,
         sums: &[Vec<ProgramSums>],
     ) -> Vec<EF> {
-        let UnivariateInputs { plan, weights, xi } = inputs;
+        let UnivariateInputs {
+            plan,
+            with,
+            eq_uni,
+            eq_sharp,
+            ..
+        } = inputs;
         let (l_skip, degree) = (plan.input.l_skip, plan.input.max_constraint_degree);
         // For each number of cosets the values of all traces, joined.
         let (mut zerocheck, mut logup) = (with.no_values(), with.no_values());
@@ -157,8 +182,7 @@ impl UnivariateRound {
             add_scaled(&mut fractions, &poly, EF::ONE);
         }
         let s_0_len = sumcheck_round0_deg(l_skip, degree + 1) + 1;
-        let eq_uni = eq_uni_poly::<F, _>(l_skip, xi[0]).into_coeffs();
-        let mut s_0 = multiply(&eq_uni, &batched, s_0_len);
+        let mut s_0 = multiply(eq_uni, &batched, s_0_len);
         s_0.truncate(s_0_len);
         for (sum, coefficient) in s_0.iter_mut().zip(multiply(eq_sharp, &fractions, s_0_len)) {
             *sum += coefficient;

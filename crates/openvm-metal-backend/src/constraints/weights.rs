@@ -1,23 +1,55 @@
 //! The weights of constraints and interactions in the batch sumcheck.
 
-use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_metal_common::{
+    CommandStream, Grid, MemCopyH2D, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
+};
 use p3_field::PrimeCharacteristicRing;
-use p3_util::log2_ceil_usize;
 
-use super::{leaves::norm_factor, logup::LogupGkr, plan::Plan};
+use super::{
+    leaves::norm_factor,
+    logup::{LogupGkr, LogupPlan},
+    plan::Plan,
+    sums::JOIN_THREADS,
+};
 use crate::{
     error::MetalProverError,
+    kernels,
+    params::{ConstraintPlace, ConstraintWeightTerm},
     prelude::{EF, F},
-    programs::LogupTerm,
-    tensor::{eq_bits, expand, powers},
+    tensor::powers,
 };
 
-/// Variables of the table of eq weights that neighbouring interactions share, at most.
-const LOG_NEIGHBOURS: usize = 8;
+/// What the weights of interactions are made of, from the shapes.
+#[derive(Default)]
+pub struct WeightsPlan {
+    /// Of the interactions of all traces.
+    places: Vec<ConstraintPlace>,
+    /// For each coefficient of the LogUp programs of all traces, then for each trace's sum of its denominators' constant terms.
+    terms: Vec<ConstraintWeightTerm>,
+    /// The first term of each, and the number of all.
+    firsts: Vec<u32>,
+    /// What lifting multiplies the counts of each trace by.
+    norms: Vec<F>,
+}
+
+/// The plan on the device.
+pub struct DeviceWeights {
+    places: MetalBuffer<ConstraintPlace>,
+    terms: MetalBuffer<ConstraintWeightTerm>,
+    firsts: MetalBuffer<u32>,
+    norms: Vec<F>,
+}
+
+/// Weights that the device computes.
+pub struct SentWeights {
+    /// Powers of lambda, then the coefficients of the LogUp programs of each trace, where the plan of each trace says, then the constants.
+    pub coefficients: MetalBuffer<EF>,
+    norms: Vec<F>,
+}
 
 /// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
 pub struct Weights {
-    /// Powers of lambda, then the coefficients of the LogUp programs of each trace, where the plan of each trace says.
+    /// See [`SentWeights::coefficients`].
     pub coefficients: MetalBuffer<EF>,
     /// For each trace the sum of the denominators' constant terms, which programs leave out.
     pub constants: Vec<EF>,
@@ -25,70 +57,221 @@ pub struct Weights {
     pub norms: Vec<F>,
 }
 
-impl Weights {
-    /// Computes and uploads them. On one thread: to wake others takes longer than the work, and tens of milliseconds when they have just made
-    /// traces.
-    pub fn new(
-        s: &CommandStream,
-        plan: &Plan,
-        logup: &LogupGkr,
-        lambda: EF,
-    ) -> Result<Self, MetalProverError> {
+impl WeightsPlan {
+    /// Of all traces.
+    pub fn new(plan: &Plan, logup: &LogupPlan) -> Self {
         let l_skip = plan.input.l_skip;
         let programs = |t: usize| plan.input.traces[t].air_data.programs();
-        let mut table = powers(lambda, plan.lambda_powers);
-        let (mut constants, mut norms) = (Vec::new(), Vec::new());
+        let mut weights = Self::default();
+        let mut constants = Vec::new();
         for (t, trace) in plan.traces.iter().enumerate() {
-            debug_assert_eq!(table.len() as u32, trace.logup_coefficients);
-            let programs = programs(t);
-            let eq_3b = logup.eq_3b(l_skip, t, trace.n_lift, programs.interactions.len());
-            let weight = |term: &LogupTerm| {
-                eq_3b[term.interaction as usize] * logup.beta_powers[term.power as usize]
+            let (of_trace, first) = (programs(t), weights.places.len() as u32);
+            let from = l_skip + trace.n_lift;
+            for i in 0..of_trace.interactions.len() {
+                weights.places.push(ConstraintPlace {
+                    place: logup.row(t, i) as u32 >> from,
+                    first: from as u32,
+                    bits: (logup.log_len(l_skip) - from) as u32,
+                });
+            }
+            let term = |interaction: u32, power: u32, factor| ConstraintWeightTerm {
+                interaction: first + interaction,
+                power,
+                factor,
             };
-            let coefficients = programs.logup_coefficients.iter();
-            table.extend(coefficients.map(|terms| terms.iter().map(weight).sum::<EF>()));
-            let interactions = programs.interactions.iter().zip(&eq_3b);
-            let constant = interactions.map(|(&(bus, len), &eq)| {
-                eq * logup.beta_powers[len as usize] * F::from_u32(bus + 1)
-            });
-            constants.push(constant.sum());
-            norms.push(norm_factor(l_skip, trace.log_height));
+            for terms in &of_trace.logup_coefficients {
+                let terms = terms.iter();
+                weights.push(terms.map(|of| term(of.interaction, of.power, F::ONE)));
+            }
+            let interactions = (0..).zip(&of_trace.interactions);
+            let constant = interactions.map(|(i, &(bus, len))| term(i, len, F::from_u32(bus + 1)));
+            constants.push(constant.collect::<Vec<_>>());
+            weights.norms.push(norm_factor(l_skip, trace.log_height));
         }
-        Ok(Self {
-            coefficients: MetalBuffer::from_host(s, &table)?,
-            constants,
-            norms,
+        for constant in constants {
+            weights.push(constant.into_iter());
+        }
+        weights.firsts.push(weights.terms.len() as u32);
+        weights
+    }
+
+    fn push(&mut self, terms: impl Iterator<Item = ConstraintWeightTerm>) {
+        self.firsts.push(self.terms.len() as u32);
+        self.terms.extend(terms);
+    }
+
+    /// Uploads it: three copies.
+    pub fn upload(self, s: &CommandStream) -> Result<DeviceWeights, MetalError> {
+        Ok(DeviceWeights {
+            places: MetalBuffer::from_host(s, &self.places)?,
+            terms: MetalBuffer::from_host(s, &self.terms)?,
+            firsts: MetalBuffer::from_host(s, &self.firsts)?,
+            norms: self.norms,
         })
     }
 }
 
-impl LogupGkr {
-    /// For each interaction of a trace the eq weight of its place among all stacked interactions. Places are neighbours: the
-    /// weights of their last variables are a table, those of the others are kept while they are the same.
-    fn eq_3b(&self, l_skip: usize, t: usize, n_lift: usize, interactions: usize) -> Vec<EF> {
-        if interactions == 0 {
-            return Vec::new();
+impl DeviceWeights {
+    /// Encodes the weights at the point `xi`, which begins with the coordinates of the skip variables: two dispatches, none without
+    /// interactions.
+    pub fn encode(
+        self,
+        s: &CommandStream,
+        plan: &Plan,
+        logup: &LogupGkr,
+        xi: MetalSlice<'_, EF>,
+        lambda: EF,
+    ) -> Result<SentWeights, MetalProverError> {
+        let (powers_len, entries) = (plan.lambda_powers, self.firsts.len() - 1);
+        let mut coefficients = MetalBuffer::uninit(s.context(), powers_len + entries)?;
+        let (of_lambda, out) = coefficients.split_at_mut(powers_len);
+        powers(lambda, powers_len).copy_to(of_lambda, s)?;
+        self.of_interactions(s, xi, &logup.beta_powers, logup.n_logup, out)?;
+        Ok(SentWeights {
+            coefficients,
+            norms: self.norms,
+        })
+    }
+
+    fn of_interactions(
+        &self,
+        s: &CommandStream,
+        xi: MetalSlice<'_, EF>,
+        beta_powers: &[EF],
+        bits: usize,
+        mut out: MetalSliceMut<'_, EF>,
+    ) -> Result<(), MetalProverError> {
+        if self.terms.is_empty() {
+            return Ok(out.fill_zero(s)?);
         }
-        let from = l_skip + n_lift;
-        let bits = eq_bits(&self.xi[from..l_skip + self.n_logup]);
-        let log_low = log2_ceil_usize(interactions).min(LOG_NEIGHBOURS);
-        let (low, high) = bits.split_at(bits.len().min(log_low));
-        let low = expand(low, EF::ONE);
-        let weight_of = |place: usize| -> EF {
-            let factors = high.iter().enumerate();
-            factors
-                .map(|(k, weight)| weight[(place >> k) & 1])
-                .product()
-        };
-        let mut known = (0, weight_of(0));
-        let weight = |i: usize| {
-            let row = self.layout.get(t, i).map_or(0, |slice| slice.row_idx) >> from;
-            let place = row / low.len();
-            if place != known.0 {
-                known = (place, weight_of(place));
+        let interactions = self.places.len();
+        let mut weights = MetalBuffer::uninit(s.context(), interactions)?;
+        let (grid, to) = (Grid::threads(interactions), &mut weights);
+        let count = interactions as u32;
+        // SAFETY: the places are of the stacked layout over `xi`, at most its variables after the skip.
+        unsafe {
+            kernels::constraint_place_weights(s, grid, &self.places, xi, to, &count, bits as u64)?;
+        }
+        let beta_powers = MetalBuffer::from_host(s, beta_powers)?;
+        let grid = Grid::groups(self.firsts.len() as u32 - 1, JOIN_THREADS);
+        let elements = self.terms.len() as u64;
+        // SAFETY: the firsts rise to the number of terms; these name interactions of `places`, and powers up to the longest message's.
+        unsafe {
+            kernels::constraint_logup_weights(
+                s,
+                grid,
+                &self.firsts,
+                &self.terms,
+                &weights,
+                &beta_powers,
+                out,
+                elements,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl SentWeights {
+    /// The constants, to be read.
+    pub fn constants(&self) -> MetalSlice<'_, EF> {
+        self.coefficients
+            .slice(self.coefficients.len() - self.norms.len()..)
+    }
+
+    /// With the constants.
+    pub fn finish(self, constants: Vec<EF>) -> Weights {
+        Weights {
+            coefficients: self.coefficients,
+            constants,
+            norms: self.norms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::Device;
+    use p3_field::{BasedVectorSpace, PrimeField32};
+
+    use super::*;
+    use crate::{constraints::tests::stream_on, selftest::random::CheckRng};
+
+    /// Random places and terms, one weight past 2^16 too, against sums on the host.
+    #[test]
+    fn weights_of_random_interactions() {
+        let mut rng = CheckRng::new(17);
+        let mut below = |n: u32| rng.below(n as usize) as u32;
+        for device in [Device::Cpu, Device::cpu_conformance()] {
+            let s = stream_on(device);
+            for (interactions, entries) in [(1, 1), (3, 2), (100, 777), (1000, (1 << 16) + 1)] {
+                let mut elements = |n: usize| -> Vec<EF> {
+                    let mut word = |_| F::from_u32(below(F::ORDER_U32));
+                    (0..n)
+                        .map(|_| EF::from_basis_coefficients_fn(&mut word))
+                        .collect()
+                };
+                let (xi, beta_powers) = (elements(20), elements(7));
+                let places: Vec<ConstraintPlace> = (0..interactions)
+                    .map(|_| {
+                        let bits = below(17);
+                        ConstraintPlace {
+                            place: below(1 << bits),
+                            first: below(21 - bits),
+                            bits,
+                        }
+                    })
+                    .collect();
+                let mut plan = WeightsPlan {
+                    places,
+                    ..WeightsPlan::default()
+                };
+                for _ in 0..entries {
+                    let terms = below(4);
+                    let terms: Vec<_> = (0..terms)
+                        .map(|_| ConstraintWeightTerm {
+                            interaction: below(interactions),
+                            power: below(7),
+                            factor: F::from_u32(below(1 << 20)),
+                        })
+                        .collect();
+                    plan.push(terms.into_iter());
+                }
+                plan.firsts.push(plan.terms.len() as u32);
+
+                let eq = |at: &ConstraintPlace| -> EF {
+                    let factors = (0..at.bits).map(|k| {
+                        let x = xi[(at.first + k) as usize];
+                        match at.place >> k & 1 {
+                            0 => EF::ONE - x,
+                            _ => x,
+                        }
+                    });
+                    factors.product()
+                };
+                let eq: Vec<EF> = plan.places.iter().map(eq).collect();
+                let sum = |range: &[u32]| -> EF {
+                    let terms = plan.terms[range[0] as usize..range[1] as usize].iter();
+                    let values = terms.map(|term| {
+                        eq[term.interaction as usize]
+                            * beta_powers[term.power as usize]
+                            * term.factor
+                    });
+                    values.sum()
+                };
+                let expected: Vec<EF> = plan.firsts.windows(2).map(sum).collect();
+
+                let xi = MetalBuffer::from_host(&s, &xi).unwrap();
+                let mut out = MetalBuffer::uninit(s.context(), entries).unwrap();
+                let device = plan.upload(&s).unwrap();
+                device
+                    .of_interactions(&s, xi.slice(..), &beta_powers, 16, out.as_slice_mut())
+                    .unwrap();
+                assert!(
+                    out.to_host(&s).unwrap() == expected,
+                    "{interactions} {entries}"
+                );
             }
-            known.1 * low[row % low.len()]
-        };
-        (0..interactions).map(weight).collect()
+        }
     }
 }

@@ -75,17 +75,36 @@ impl Section {
     }
 }
 
-/// Encodes layers `first..=tree.log_len()`, reads what was observed and sampled with one wait, and brings the host's
-/// transcript to where the device's is, which began as `sponge`. `above` is the layer before `first`, which is at least 3.
-pub(super) fn prove_layers<TS: FiatShamirTranscript<SC>>(
+/// Layers whose messages the host has not read.
+pub(super) struct SentLayers {
+    log: MetalBuffer<EF>,
+    sections: Vec<Section>,
+}
+
+impl SentLayers {
+    /// Reads what was observed and sampled with one wait, and brings the host's transcript to where the device's is.
+    pub fn read<TS: FiatShamirTranscript<SC>>(
+        self,
+        s: &CommandStream,
+        transcript: &mut TS,
+    ) -> Result<Vec<LayerMessages>, MetalProverError> {
+        let log = self.log.to_host(s)?;
+        let sections = self.sections.iter();
+        sections
+            .map(|section| replay(transcript, section, &log))
+            .collect()
+    }
+}
+
+/// Encodes layers `first..=tree.log_len()`; the device's transcript begins as `sponge`. `above` is the layer before `first`, which is at
+/// least 3. The memory of the tree is free afterwards, in the order of the stream.
+pub(super) fn send_layers(
     s: &CommandStream,
-    device: &mut DeviceRounds,
-    tree: &mut FracTree,
-    transcript: &mut TS,
+    (mut device, mut tree): (DeviceRounds, FracTree),
     sponge: TranscriptState,
     first: usize,
     above: (&GkrLayerClaims<SC>, &[EF]),
-) -> Result<Vec<LayerMessages>, MetalProverError> {
+) -> Result<SentLayers, MetalProverError> {
     let above_section = Section {
         start: 0,
         rounds: first - 2,
@@ -98,7 +117,7 @@ pub(super) fn prove_layers<TS: FiatShamirTranscript<SC>>(
     let mut log = MetalBuffer::uninit(s.context(), end)?;
     first_section(above_section, above).copy_to(log.slice_mut(..above_section.end()), s)?;
     let mut layers = Layers {
-        device,
+        device: &mut device,
         log,
         state: MetalBuffer::from_host(s, &[sponge])?,
         work: MetalBuffer::uninit(s.context(), 2 + tree.log_len())?,
@@ -107,14 +126,11 @@ pub(super) fn prove_layers<TS: FiatShamirTranscript<SC>>(
     layers.begin(s, above_section)?;
     let mut previous = above_section;
     for (m, &section) in (first..).zip(&sections) {
-        layers.encode(s, tree, m, previous, section)?;
+        layers.encode(s, &mut tree, m, previous, section)?;
         previous = section;
     }
-    let log = layers.log.to_host(s)?;
-    sections
-        .iter()
-        .map(|section| replay(transcript, section, &log))
-        .collect()
+    let log = layers.log;
+    Ok(SentLayers { log, sections })
 }
 
 /// The part of the log that the host knows.

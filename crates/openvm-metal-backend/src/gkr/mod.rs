@@ -12,4 +12,4 @@ mod tree;
 
 pub use layer::FracLayer;
 pub use prover::fractional_sumcheck;
-pub(crate) use prover::layer_messages;
+pub(crate) use prover::{fractional_sumcheck_beside, layer_messages};

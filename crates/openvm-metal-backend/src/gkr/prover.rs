@@ -7,7 +7,7 @@ use openvm_stark_backend::{
 use p3_field::PrimeCharacteristicRing;
 
 use super::device_rounds::DeviceRounds;
-use super::device_transcript::{prove_layers, LEAST_HOST_LOG_LAYER, LOG_TAIL_ROWS};
+use super::device_transcript::{send_layers, LEAST_HOST_LOG_LAYER, LOG_TAIL_ROWS};
 use super::host::HostTable;
 use super::host_transcript::prove_on_device;
 use super::rounds::{observe_claims, Rounds};
@@ -36,16 +36,31 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
     leaves: Option<FracLayer>,
     assert_zero: bool,
 ) -> Result<(FracSumcheckProof<SC>, Vec<EF>), MetalProverError> {
+    let nothing = || Ok(());
+    let proved = fractional_sumcheck_beside(s, config, transcript, leaves, assert_zero, nothing);
+    proved.map(|(proof, xi, ())| (proof, xi))
+}
+
+/// As [`fractional_sumcheck`]. `meanwhile` is done when all of it is encoded and the memory of the layers is free in the order of the
+/// stream, on the device's transcript before messages are read.
+pub(crate) fn fractional_sumcheck_beside<TS: FiatShamirTranscript<SC> + 'static, A>(
+    s: &CommandStream,
+    config: &MetalProverConfig,
+    transcript: &mut TS,
+    leaves: Option<FracLayer>,
+    assert_zero: bool,
+    meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
+) -> Result<(FracSumcheckProof<SC>, Vec<EF>, A), MetalProverError> {
     let Some(leaves) = leaves else {
         let proof = FracSumcheckProof {
             fractional_sum: (EF::ZERO, EF::ONE),
             claims_per_layer: vec![],
             sumcheck_polys: vec![],
         };
-        return Ok((proof, vec![]));
+        return Ok((proof, vec![], meanwhile()?));
     };
     let _stage = s.stage("fractional_sumcheck");
-    let mut tree = build_tree(s, config, transcript, leaves)?;
+    let tree = build_tree(s, config, transcript, leaves)?;
 
     let root = tree.host_node(0, 0);
     if !assert_zero {
@@ -64,14 +79,15 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
     };
     let mu = observe_claims(transcript, &claims);
     let mut claims_per_layer = vec![claims.clone()];
-    let layers = prove_layers_below(s, config, &mut tree, transcript, claims, vec![mu])?;
+    let above = (claims, vec![mu]);
+    let (layers, meanwhile) = prove_layers_below(s, config, tree, transcript, above, meanwhile)?;
     claims_per_layer.extend(layers.claims);
     let proof = FracSumcheckProof {
         fractional_sum: root,
         claims_per_layer,
         sumcheck_polys: layers.polys,
     };
-    Ok((proof, layers.xi))
+    Ok((proof, layers.xi, meanwhile))
 }
 
 /// The tree of all layers, with what the rounds of a layer need.
@@ -112,14 +128,14 @@ struct Layers {
 }
 
 /// Proves the layers below the one that left `claims` at the point `xi`: the first of them is layer `xi.len() + 1`.
-fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static>(
+fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
-    tree: &mut FracTree,
+    mut tree: FracTree,
     transcript: &mut TS,
-    mut claims: GkrLayerClaims<SC>,
-    xi: Vec<EF>,
-) -> Result<Layers, MetalProverError> {
+    (mut claims, xi): (GkrLayerClaims<SC>, Vec<EF>),
+    meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
+) -> Result<(Layers, A), MetalProverError> {
     let log_host = log_host(s, config, transcript);
     let mut device = DeviceRounds::new(s, tree.log_len())?;
     let mut proved = Layers {
@@ -132,13 +148,14 @@ fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static>(
         let sponge = sponge_for_device(s, config, transcript);
         if let (None, Some(sponge)) = (host_layer, sponge) {
             let above = (&claims, &proved.xi[..]);
-            let layers = prove_layers(s, &mut device, tree, transcript, sponge, m, above)?;
-            for layer in layers {
+            let sent = send_layers(s, (device, tree), sponge, m, above)?;
+            let meanwhile = meanwhile()?;
+            for layer in sent.read(s, transcript)? {
                 proved.polys.push(layer.polys);
                 proved.claims.push(layer.claims);
                 proved.xi = layer.xi;
             }
-            break;
+            return Ok((proved, meanwhile));
         }
         let lambda = transcript.sample_ext();
         let xi = &proved.xi;
@@ -153,7 +170,15 @@ fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static>(
                 table
             }
             // A layer of 2^m fractions starts with tables of 2^(m-1) rows.
-            None => prove_on_device(s, &mut device, tree, m, lambda, &mut rounds, log_host - 1)?,
+            None => prove_on_device(
+                s,
+                &mut device,
+                &mut tree,
+                m,
+                lambda,
+                &mut rounds,
+                log_host - 1,
+            )?,
         };
         while table.rows() > 1 {
             let r = rounds.next(table.sums(rounds.at_one()));
@@ -172,7 +197,8 @@ fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static>(
         proved.claims.push(claims.clone());
         proved.polys.push(polys);
     }
-    Ok(proved)
+    drop((device, tree));
+    Ok((proved, meanwhile()?))
 }
 
 /// For checks: the messages of all layers below the one that left the claims at `xi`, and the last point. The claims
@@ -191,8 +217,9 @@ pub(crate) fn layer_messages<TS: FiatShamirTranscript<SC> + 'static>(
         p_xi_1,
         q_xi_1,
     };
-    let mut tree = build_tree(s, config, transcript, leaves)?;
-    let layers = prove_layers_below(s, config, &mut tree, transcript, claims, xi)?;
+    let tree = build_tree(s, config, transcript, leaves)?;
+    let above = (claims, xi);
+    let (layers, ()) = prove_layers_below(s, config, tree, transcript, above, || Ok(()))?;
     let mut messages = layers.polys.concat().concat();
     for claims in layers.claims {
         messages.extend([claims.p_xi_0, claims.q_xi_0, claims.p_xi_1, claims.q_xi_1]);

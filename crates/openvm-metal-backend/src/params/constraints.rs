@@ -138,6 +138,24 @@ pub struct ConstraintEqJob {
     pub reversed: u32,
 }
 
+/// Where an interaction lies among all stacked interactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintPlace {
+    pub place: u32,
+    pub first: u32,
+    pub bits: u32,
+}
+
+/// A summand of a LogUp weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct ConstraintWeightTerm {
+    pub interaction: u32,
+    pub power: u32,
+    pub factor: F,
+}
+
 /// Fold of pairs of rows of one trace's columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -212,6 +230,8 @@ plain_data!(
     ConstraintLeaf,
     ConstraintSumJob,
     ConstraintEqJob,
+    ConstraintPlace,
+    ConstraintWeightTerm,
     ConstraintFoldJob,
     ConstraintClaim,
     ConstraintOpening

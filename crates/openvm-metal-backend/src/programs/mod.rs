@@ -27,6 +27,5 @@ pub use self::{
     error::ProgramError,
     graph::Variable,
     program::{Instruction, Operation, Program},
-    roots::LogupTerm,
     rules::{Place, Rule, Rules, Statement, Target, UseRange},
 };

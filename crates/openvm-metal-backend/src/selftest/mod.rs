@@ -15,7 +15,7 @@ mod hash;
 mod ntt;
 mod openings;
 mod prover;
-mod random;
+pub(crate) mod random;
 #[cfg(test)]
 mod tests;
 mod transcript;

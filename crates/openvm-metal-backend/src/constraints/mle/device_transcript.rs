@@ -11,6 +11,7 @@ use super::{
     MleRounds,
 };
 use crate::{
+    constraints::sums::JOIN_THREADS,
     error::MetalProverError,
     kernels,
     params::{ConstraintClaim, ConstraintFinishParams, TranscriptState},
@@ -20,9 +21,8 @@ use crate::{
 
 /// The highest degree of a sum that `constraint_finish_round` takes.
 pub const MOST_DEGREE: usize = 7;
-/// Threads of the threadgroups that end a round, and of those that join parts of a sum.
+/// Threads of the threadgroups that end a round.
 const THREADS: u32 = 256;
-const JOIN_THREADS: u32 = 64;
 /// Elements of the working memory before the claims: eq, eq_sharp, tail.
 const BEFORE_CLAIMS: usize = 3;
 

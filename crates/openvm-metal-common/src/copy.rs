@@ -9,6 +9,9 @@ use crate::memory::POISON;
 use crate::slice::{MetalSlice, MetalSliceMut};
 use crate::stream::CommandStream;
 
+/// Bytes of a page of host memory, or fewer.
+const PAGE: usize = 4096;
+
 /// Copies from the host to the device.
 pub trait MemCopyH2D<T: DeviceElem> {
     /// Copies all elements to `destination` in queue order; the host data may be changed when this
@@ -124,11 +127,18 @@ impl<T: DeviceElem> MetalBuffer<T> {
 }
 
 impl<T: DeviceElem> MetalSlice<'_, T> {
-    /// Host memory for a copy.
+    /// Host memory for a copy, every page of it touched: the first access to a page takes the system's time, which belongs before the wait
+    /// for the device.
     fn host_vec(&self) -> Result<Vec<T>> {
-        zeroed_vec(self.len()).ok_or_else(|| MetalError::HostMemory {
+        let host = zeroed_vec(self.len());
+        let mut host = host.ok_or_else(|| MetalError::HostMemory {
             bytes: self.span().bytes,
-        })
+        })?;
+        for byte in as_bytes_mut(&mut host).iter_mut().step_by(PAGE) {
+            // SAFETY: a byte of the vector, borrowed alone; volatile, for its value does not change.
+            unsafe { std::ptr::write_volatile(byte, 0) };
+        }
+        Ok(host)
     }
 
     /// Submits, waits and copies to the host.

@@ -11,8 +11,8 @@ use std::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Threads for such work: two proofs are made at once on a device, each with two plans. They do nothing else, so that nobody waits for traces that are made,
-/// and they are there already, which takes a process of many threads less time than to begin one.
+/// Threads for such work, enough for the plans of two proofs that are made at once on a device; on several devices the thread that needs a plan may have to make
+/// it. They do nothing else, so that nobody waits for traces that are made, and they are there already, which takes a process of many threads less time than to begin one.
 const THREADS: usize = 4;
 
 fn helpers() -> Option<&'static ThreadPool> {

@@ -89,6 +89,8 @@ impl BabyBearPoseidon2MetalEngine {
             context.trim();
         }
         let proof = prover.prove(pk, ctx);
+        // If the proof ended early, the plans still hold its traces.
+        drop(prover.device.take_planned());
         if tight {
             context.trim();
         }

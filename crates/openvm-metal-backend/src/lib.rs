@@ -56,6 +56,7 @@ pub use kept_codewords::KeptCodewords;
 pub use matrix::{MetalMatrix, MetalSliceOwned};
 pub use memory::{BufferLimit, MemoryEstimate, PlannedBuffer};
 pub use programs::ProgramError;
+pub use prove::OpeningPoint;
 pub use stacked::{StackedPcsDataMetal, StackedRange};
 pub use transcript::DuplexSpongeMetal;
 pub use transport::{compile_kernels, kernel_texts};

@@ -116,10 +116,17 @@ impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for
     }
 }
 
-/// The point at which all columns and their rotations are to be opened, and the plan of the reduction that does.
+/// The point at which all columns and their rotations are to be opened, with the plan of the reduction that does: of one proof.
 pub struct OpeningPoint {
     r: Vec<EF>,
     reduction: PlannedReduction,
+}
+
+impl OpeningPoint {
+    /// The coordinates: of the skip variable, then those of the tallest trace's rows.
+    pub fn r(&self) -> &[EF] {
+        &self.r
+    }
 }
 
 /// Zerocheck and LogUp of all traces, which are sorted by falling height.

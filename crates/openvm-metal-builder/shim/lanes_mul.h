@@ -66,3 +66,64 @@ template <uint P, uint MU> MSL_INL uint lane_monty_mul(uint a, uint b) {
     uint r = metal::mulhi(a, b) - metal::mulhi(a * b * MU, P);
     return metal::min(r, r + P);
 }
+
+#if defined(__x86_64__)
+typedef long msl_signed_wide __attribute__((vector_size(4 * MSL_LANES)));
+
+// Signed product of the low halves of each 64-bit lane.
+MSL_INL msl_signed_wide msl_signed_mul_even(msl_signed_wide a, msl_signed_wide b) {
+#if defined(__clang__)
+    return ((a << 32) >> 32) * ((b << 32) >> 32);
+#elif MSL_LANES == 16
+    return (msl_signed_wide)_mm512_mul_epi32((__m512i)a, (__m512i)b);
+#elif MSL_LANES == 8
+    return (msl_signed_wide)_mm256_mul_epi32((__m256i)a, (__m256i)b);
+#else
+    return (msl_signed_wide)_mm_mul_epi32((__m128i)a, (__m128i)b);
+#endif
+}
+// The odd words, each in both halves of its pair.
+MSL_INL msl_signed_wide msl_odd_words(msl_signed_wide x) {
+    uint_l::raw w = (uint_l::raw)x;
+#if MSL_LANES == 16
+    return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15);
+#elif MSL_LANES == 8
+    return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7);
+#else
+    return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3);
+#endif
+}
+// The multiple of P whose low half is that of x.
+template <uint P, uint MU> MSL_INL msl_signed_wide msl_monty_multiple(msl_signed_wide x) {
+    msl_wide q = (msl_wide)msl_signed_mul_even(x, msl_signed_wide{} + (long)(int)MU);
+    msl_opaque(q);
+    return msl_signed_mul_even((msl_signed_wide)q, msl_signed_wide{} + (long)P);
+}
+// x / 2^32 mod P, in (-P, P) for |x| < 2^31 P.
+template <uint P, uint MU> MSL_INL msl_signed_wide msl_signed_reduce(msl_signed_wide x) {
+    return msl_odd_words((msl_signed_wide)((uint_l::raw)x - (uint_l::raw)msl_monty_multiple<P, MU>(x)));
+}
+// Not reduced: x^7 / 2^(5 32).
+template <uint P, uint MU> MSL_INL msl_signed_wide msl_signed_seventh(msl_signed_wide x) {
+    msl_signed_wide x2 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x, x));
+    msl_signed_wide x3 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x2, x));
+    msl_signed_wide x4 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x2, x2));
+    return msl_signed_mul_even(x3, x4);
+}
+#endif
+
+// x^7 in Montgomery form, for x in [-P, P) as a signed word and a prime P < 2^31. Even and odd lanes stay apart from the first product to
+// the last, as signed words: none between them is brought to 0..P.
+template <uint P, uint MU> MSL_INL uint_l lane_monty_seventh(uint_l x) {
+#if defined(__x86_64__)
+    msl_signed_wide y = (msl_signed_wide)x.v;
+    msl_signed_wide e = msl_signed_seventh<P, MU>(y), o = msl_signed_seventh<P, MU>(msl_odd_words(y));
+    msl_wide of_e = (msl_wide)msl_monty_multiple<P, MU>(e), of_o = (msl_wide)msl_monty_multiple<P, MU>(o);
+    uint_l r = msl_high_halves((msl_wide)e, (msl_wide)o) - msl_high_halves(of_e, of_o);
+    return min(r, r + uint_l(P));
+#else
+    uint_l y = min(x, x + uint_l(P));
+    uint_l y2 = lane_monty_mul<P, MU>(y, y);
+    return lane_monty_mul<P, MU>(lane_monty_mul<P, MU>(y2, y), lane_monty_mul<P, MU>(y2, y2));
+#endif
+}

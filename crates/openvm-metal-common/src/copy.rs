@@ -127,7 +127,7 @@ impl<T: DeviceElem> MetalBuffer<T> {
 }
 
 impl<T: DeviceElem> MetalSlice<'_, T> {
-    /// Host memory for a copy, every page of it touched: the first access to a page takes the system's time, which belongs before the wait
+    /// Host memory for a copy, its pages touched: the first access to a page takes the system's time, which belongs before the wait
     /// for the device.
     fn host_vec(&self) -> Result<Vec<T>> {
         let host = zeroed_vec(self.len());

@@ -57,13 +57,7 @@ inline uint p2_sbox(uint x, uint c) {
 #endif
 
 #if LANE_WIDTH > 1
-inline uint_l p2_sbox(uint_l x, uint c) {
-    FpL y = FpL{x + c};
-    y.v = min(y.v, y.v + FP_P);
-    FpL y2 = y * y;
-    FpL y3 = y2 * y, y4 = y2 * y2;
-    return (y3 * y4).v;
-}
+inline uint_l p2_sbox(uint_l x, uint c) { return lane_monty_seventh<FP_P, FP_MU>(x + c); }
 #endif
 
 /// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions.

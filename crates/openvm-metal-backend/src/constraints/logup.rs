@@ -103,7 +103,8 @@ pub struct GkrInputs<'a> {
     pub pow_witness: F,
 }
 
-/// Samples `alpha` and `beta`, and proves the sum of all interactions. `meanwhile` is done before the messages are read.
+/// Samples `alpha` and `beta`, and proves the sum of all interactions. `meanwhile` encodes what the device does next, on its
+/// transcript before the host's goes through the messages.
 ///
 /// # Errors
 /// Unbalanced interactions, failures of the device or of `meanwhile`.

@@ -46,7 +46,8 @@ pub struct PlannedConstraints {
 }
 
 impl PlannedConstraints {
-    /// Lets a helper plan for a device. `config.constraint_scratch_bytes` bounds the memory for extended columns.
+    /// Lets a helper plan for a device. Extended columns take at most `config.constraint_scratch_bytes`, or as much as the folded traces if that
+    /// is more.
     pub fn begin(
         profile: &DeviceProfile,
         config: &MetalProverConfig,

@@ -64,8 +64,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
     } = planned.plans.join()?;
     let (l_skip, is_empty) = (plan.input.l_skip, logup.is_empty());
     let resident = plan.upload(s)?;
-    // The extension of round 0 needs no challenge: the device begins it when all of GKR is encoded, before the search for the witness if
-    // there are no interactions, and the host reads GKR's messages beside it.
+    // The extension of round 0 needs no challenge: the device begins it while the host's transcript goes through the messages of GKR, before
+    // the search for the witness if there are no interactions.
     let begin = || -> Result<_, MetalProverError> {
         let _stage = s.stage("prover.rap_constraints.round0");
         Ok((round0.begin(s, &plan, &resident)?, weights.upload(s)?))
@@ -108,13 +108,13 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
         eq: &eq,
         xi: &logup.xi,
     };
-    let round0 = UnivariateRound::prove(transcript, &inputs, &weights, &sums);
+    let mut round0 = UnivariateRound::prove(transcript, &inputs, &weights, &sums);
     let MleOutput {
         polys: sumcheck_round_polys,
         openings: column_openings,
         r,
         meanwhile,
-    } = batch.mle_rounds(s, config, transcript, (mle, next), &round0, meanwhile)?;
+    } = batch.mle_rounds(s, config, transcript, (mle, next), &mut round0, meanwhile)?;
     observe_openings(transcript, &plan.input, &column_openings);
     Ok(ConstraintOutput {
         gkr: GkrProof {
@@ -166,7 +166,7 @@ impl Batch<'_> {
         config: &MetalProverConfig,
         transcript: &mut TS,
         (mle, next): (MlePlan, NextPlan),
-        round0: &UnivariateRound,
+        round0: &mut UnivariateRound,
         meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
     ) -> Result<MleOutput<A>, MetalProverError> {
         let _stage = s.stage("prover.rap_constraints.mle_rounds");
@@ -188,7 +188,7 @@ impl Batch<'_> {
             weights,
             eq,
             xi: &xi[l_skip..],
-            sums: round0.sums.clone(),
+            sums: std::mem::take(&mut round0.sums),
             factors: (0..plan.traces.len())
                 .map(|t| round0.factors(t, weights))
                 .collect(),

@@ -69,7 +69,7 @@ impl WeightsPlan {
             let from = l_skip + trace.n_lift;
             for i in 0..of_trace.interactions.len() {
                 weights.places.push(ConstraintPlace {
-                    place: logup.row(t, i) as u32 >> from,
+                    place: (logup.row(t, i) >> from) as u32,
                     first: from as u32,
                     bits: (logup.log_len(l_skip) - from) as u32,
                 });

@@ -82,17 +82,19 @@ pub(super) struct SentLayers {
 }
 
 impl SentLayers {
-    /// Reads what was observed and sampled with one wait, and brings the host's transcript to where the device's is.
-    pub fn read<TS: FiatShamirTranscript<SC>>(
+    /// Reads what was observed and sampled with one wait, lets the device begin with `meanwhile`, and brings the host's transcript to where
+    /// the device's was.
+    pub fn read<TS: FiatShamirTranscript<SC>, A>(
         self,
         s: &CommandStream,
         transcript: &mut TS,
-    ) -> Result<Vec<LayerMessages>, MetalProverError> {
+        meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
+    ) -> Result<(Vec<LayerMessages>, A), MetalProverError> {
         let log = self.log.to_host(s)?;
+        let meanwhile = meanwhile()?;
         let sections = self.sections.iter();
-        sections
-            .map(|section| replay(transcript, section, &log))
-            .collect()
+        let layers = sections.map(|section| replay(transcript, section, &log));
+        Ok((layers.collect::<Result<_, _>>()?, meanwhile))
     }
 }
 

@@ -41,8 +41,8 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
     proved.map(|(proof, xi, ())| (proof, xi))
 }
 
-/// As [`fractional_sumcheck`]. `meanwhile` is done when all of it is encoded and the memory of the layers is free in the order of the
-/// stream, on the device's transcript before messages are read.
+/// As [`fractional_sumcheck`]. `meanwhile` encodes what the device does next: when the memory of the layers is free, and on the device's
+/// transcript before the host's goes through the messages.
 pub(crate) fn fractional_sumcheck_beside<TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
@@ -149,8 +149,8 @@ fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static, A>(
         if let (None, Some(sponge)) = (host_layer, sponge) {
             let above = (&claims, &proved.xi[..]);
             let sent = send_layers(s, (device, tree), sponge, m, above)?;
-            let meanwhile = meanwhile()?;
-            for layer in sent.read(s, transcript)? {
+            let (layers, meanwhile) = sent.read(s, transcript, meanwhile)?;
+            for layer in layers {
                 proved.polys.push(layer.polys);
                 proved.claims.push(layer.claims);
                 proved.xi = layer.xi;

@@ -8,7 +8,7 @@ use crate::{
     memory::{BASE, EXT},
 };
 
-/// Words of extended columns at a time, as `prove_constraints` decides.
+/// Words of extended columns at a time, as `Plans::new` decides.
 fn scratch_words(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
     (config.constraint_scratch_bytes / BASE).max(fold_words(shape))
 }

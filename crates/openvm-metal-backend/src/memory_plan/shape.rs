@@ -168,7 +168,11 @@ impl ProofShape {
             let programs = air_data.programs();
             let trace = TracePrograms::new(air_data, log_height.saturating_sub(l_skip));
             let code: usize = programs.all().map(|program| program.code.len()).sum();
+            // Weights of interactions: a place and a weight for each, terms of 12 bytes.
+            let terms: usize = programs.logup_coefficients.iter().map(Vec::len).sum();
+            let places = programs.interactions.len();
             shape.tables += 16 * code as u64 + 64 * (trace.variables + trace.folded_columns);
+            shape.tables += 12 * (terms + places) as u64 + 28 * places as u64;
             shape.traces.push(trace);
             interactions += (pk.vk.num_interactions() as u64) << log_height.max(l_skip);
         }

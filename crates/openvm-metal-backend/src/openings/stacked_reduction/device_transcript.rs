@@ -74,7 +74,7 @@ impl Rounds<'_> {
         self.blocks = Blocks::from_device(&read.next().unwrap_or_default());
         self.blocks_of = end;
         let mut polys = Vec::with_capacity(n_stack);
-        for ((round, evals), &challenge) in (1..).zip(log.chunks_exact(2)).zip(&challenges) {
+        for (evals, &challenge) in log.chunks_exact(2).zip(&challenges) {
             for &eval in evals {
                 transcript.observe_ext(eval);
             }
@@ -82,7 +82,6 @@ impl Rounds<'_> {
             replayed(PHASE, sampled, challenge)?;
             polys.push([evals[0], evals[1]]);
             u.push(sampled);
-            self.bind(round, sampled);
         }
         Ok(polys)
     }

@@ -25,7 +25,7 @@ use openvm_stark_backend::{proof::StackingProof, FiatShamirTranscript};
 pub(crate) use self::plan::{batched_len, partials_len, round_len};
 use self::{
     batch::BatchPlan,
-    claims::{Claims, Height},
+    claims::Claims,
     columns::BoundColumns,
     plan::Plan,
     ranges::Sources,
@@ -65,7 +65,7 @@ pub fn host_log_rows<TS: 'static>(
 /// on the host once the tallest has at most `2^mle_host_log_rows` rows left.
 ///
 /// # Errors
-/// Too few coordinates for the tallest columns, failures of the device.
+/// A plan for other commitments or another transcript, too few coordinates for the tallest columns, failures of the device.
 pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
@@ -75,7 +75,8 @@ pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
     r: &[EF],
 ) -> Result<(StackingProof<SC>, Vec<EF>), MetalProverError> {
     let _stage = s.stage("prover.openings.stacked_reduction");
-    let reduction = Reduction::new(s, planned, commits, r)?;
+    let host_log_rows = host_log_rows(s, config, transcript);
+    let reduction = Reduction::new(s, planned, commits, r, host_log_rows)?;
     let lambda = transcript.sample_ext();
     let lambdas = reduction.claims.weights(lambda);
     let factors = UnivariateFactors::new(reduction.plan.l_skip, r[0]);
@@ -139,20 +140,14 @@ impl<'a> Reduction<'a> {
         planned: &'a PlannedReduction,
         commits: &'a [StackedCommit<'a>],
         r: &'a [EF],
+        host_log_rows: usize,
     ) -> Result<Self, MetalProverError> {
         let PlannedReduction {
             plan,
             tables,
             columns,
         } = planned;
-        let tallest = plan.claims.heights.first().map_or(0, Height::n_lift);
-        if tallest >= r.len() {
-            return Err(claims::internal(format!(
-                "a column of 2^{} rows opened at {} coordinates",
-                plan.plan.l_skip + tallest,
-                r.len()
-            )));
-        }
+        plan.check(commits, r.len(), host_log_rows)?;
         Ok(Self {
             s,
             commits,

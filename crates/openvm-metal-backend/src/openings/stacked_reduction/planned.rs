@@ -18,6 +18,9 @@ use crate::{
 /// The plan of a reduction, on the host.
 pub struct ReductionPlan {
     pub(super) n_stack: usize,
+    /// Of the commitments that it is for: the width of each stacked matrix, and the first cell and number of cells of each range.
+    shapes: Vec<(usize, Vec<(u64, usize)>)>,
+    host_log_rows: usize,
     pub(super) claims: Claims,
     pub(super) plan: Plan,
     pub(super) batch: BatchPlan,
@@ -61,6 +64,8 @@ impl ReductionPlan {
         let bound = BoundColumns::plan(l_skip, &claims, &mut columns);
         Ok(Self {
             n_stack,
+            shapes: commits.iter().map(shape).collect(),
+            host_log_rows,
             blocks: BlockPlan::new(n_stack, &claims, &bound),
             claims,
             plan,
@@ -69,6 +74,29 @@ impl ReductionPlan {
             tables,
             columns,
         })
+    }
+
+    /// Checks that the plan is one for these commitments, a point of so many coordinates, and this choice of [`new`](Self::new).
+    pub(super) fn check(
+        &self,
+        commits: &[StackedCommit<'_>],
+        coordinates: usize,
+        host_log_rows: usize,
+    ) -> Result<(), MetalProverError> {
+        let tallest = self.claims.heights.first().map_or(0, Height::n_lift);
+        if tallest >= coordinates {
+            return Err(claims::internal(format!(
+                "a column of 2^{} rows opened at {coordinates} coordinates",
+                self.plan.l_skip + tallest,
+            )));
+        }
+        if !commits.iter().map(shape).eq(self.shapes.iter().cloned()) {
+            return Err(claims::internal("a plan for other commitments".into()));
+        }
+        if host_log_rows != self.host_log_rows {
+            return Err(claims::internal("a plan for another transcript".into()));
+        }
+        Ok(())
     }
 
     /// Uploads the jobs: four copies.
@@ -82,4 +110,11 @@ impl ReductionPlan {
             plan: self,
         })
     }
+}
+
+/// What the jobs depend on of a commitment, but for the layout of its columns.
+fn shape(commit: &StackedCommit<'_>) -> (usize, Vec<(u64, usize)>) {
+    let ranges = commit.ranges.iter();
+    let ranges = ranges.map(|range| (range.start, range.cells.len()));
+    (commit.layout.width(), ranges.collect())
 }

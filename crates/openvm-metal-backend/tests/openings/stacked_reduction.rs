@@ -131,18 +131,20 @@ fn random_layouts_equal_the_reference() {
     }
 }
 
+/// Small parameters of this skip domain and hypercube.
+fn small(l_skip: usize, n_stack: usize) -> SystemParams {
+    let small = Small {
+        l_skip,
+        n_stack,
+        k_whir: 1,
+        log_final_poly_len: 0,
+        ..SMALL[0]
+    };
+    small.params()
+}
+
 #[test]
 fn degenerate_layouts_equal_the_reference() {
-    let small = |l_skip, n_stack| {
-        let small = Small {
-            l_skip,
-            n_stack,
-            k_whir: 1,
-            log_final_poly_len: 0,
-            ..SMALL[0]
-        };
-        small.params()
-    };
     // Without a skip domain, without hypercube variables, one column, only the tallest trace.
     check(1, small(0, 6), &[vec![(6, 2), (3, 3), (0, 5)]], 3);
     check(2, small(4, 0), &[vec![(4, 2), (2, 3), (0, 5)]], 3);
@@ -155,4 +157,38 @@ fn degenerate_layouts_equal_the_reference() {
         3,
     );
     check(6, small(0, 1), &[vec![(1, 1)]], 3);
+}
+
+/// Jobs name cells of the ranges that they were planned for, and what the host finishes.
+#[test]
+fn a_plan_of_other_commitments_or_another_transcript_is_refused() {
+    let params = small(2, 5);
+    let config = SC::default_from_params(params.clone());
+    let rng = &mut StdRng::seed_from_u64(8);
+    let shapes: [Shape; 2] = [vec![(7, 3)], vec![(7, 1)]];
+    let commits = shapes.map(|shape| Commit::random(rng, &config, &shape));
+    let s = contexts()[0].stream();
+    let ranges = commits.each_ref().map(|commit| commit.ranges(rng, &s));
+    let view = |k: usize| StackedCommit {
+        layout: &commits[k].data.layout,
+        ranges: &ranges[k],
+        need_rot: &commits[k].need_rot,
+    };
+    let r = vec![EF::default(); params.n_stack + 1];
+    let refused = |gate: Option<usize>, of: usize, by: usize| {
+        let config = prover_config(gate);
+        let mut transcript = SmallestWitness::new(1);
+        let log_rows = host_log_rows(&s, &prover_config(Some(3)), &transcript);
+        let (l_skip, n_stack) = (params.l_skip, params.n_stack);
+        let plan = ReductionPlan::new(l_skip, n_stack, &[view(of)], log_rows).expect("a plan");
+        let planned = plan.upload(&s).expect("jobs");
+        let commits = [view(by)];
+        let proved = prove_stacked_reduction(&s, &config, &mut transcript, &planned, &commits, &r);
+        proved.err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(Some(3), 0, 0), None);
+    let other = refused(Some(3), 0, 1).expect("an error");
+    assert!(other.contains("other commitments"), "{other}");
+    let other = refused(Some(5), 0, 0).expect("an error");
+    assert!(other.contains("another transcript"), "{other}");
 }

@@ -139,6 +139,22 @@ impl MetalDevice {
         planned.take()
     }
 
+    /// Uploads the tables of its constraints, if they are being planned and nobody has asked for them.
+    pub(crate) fn upload_planned(&self) -> Result<(), MetalProverError> {
+        let Some(mut planned) = self.take_planned() else {
+            return Ok(());
+        };
+        planned.upload(self.stream()?)?;
+        if let Some(input) = &self.checked_input {
+            let mut kept = input
+                .constraints
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            *kept = Some(planned);
+        }
+        Ok(())
+    }
+
     /// The counted handle, or why there is none.
     pub(crate) fn queue(&self) -> &Result<CommandStream, Arc<MetalProverError>> {
         &self.stream

@@ -17,7 +17,7 @@ use openvm_stark_backend::{
 use crate::{
     backend::{MetalBackend, Transported},
     beside::Later,
-    commit::{stacked_commit, CommitParams},
+    commit::{stacked_commit_beside, CommitParams},
     constraints::{
         prove_constraints, ConstraintInput, ConstraintOutput, PartInput, PlannedConstraints,
         TraceInput,
@@ -64,7 +64,8 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
                 traces,
             )
         });
-        let (root, data) = stacked_commit(s, params, traces)?;
+        let upload = || self.upload_planned();
+        let (root, data) = stacked_commit_beside(s, params, traces, upload)?;
         Ok((root, Transported::ok(data)))
     }
 }

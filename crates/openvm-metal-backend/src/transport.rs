@@ -111,7 +111,7 @@ impl MetalDevice {
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
         let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());
         let ranges = vec![StackedRange { start: 0, cells }];
-        let (root, data) = commit_stacked(s, params, layout, ranges)?;
+        let (root, data) = commit_stacked(s, params, layout, ranges, || Ok(()))?;
         if root != host.commit()? {
             let what = "a trace committed on the host".to_owned();
             return Err(MetalProverError::CommitmentMismatch { what });

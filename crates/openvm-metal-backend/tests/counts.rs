@@ -139,8 +139,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          25   12      41    6      42    6
-proof                         51   20     104   12     107   12
+WHIR                          25   12      66    2      67    2
+proof                         51   20     129    8     132    8
 ",
     );
 }
@@ -153,15 +153,15 @@ fn a_stacked_height_with_tall_tiles() {
         |_| keccakf(64),
         None,
         "\
-commit                        23    1      32    1      21    1
+commit                        23    1      33    1      22    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       5    1
-constraints, MLE rounds       25    8      33    1      33    1
-constraints, all              30   10      38    3      39    3
+constraints, MLE rounds       25    8      35    1      35    1
+constraints, all              30   10      40    3      41    3
 stacked reduction              8    3      34    2      34    2
-WHIR                          29   13      43    7      45    7
-proof                         90   27     147   13     139   13
+WHIR                          29   13      67    2      69    2
+proof                         90   27     174    8     166    8
 ",
     );
 }
@@ -181,8 +181,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          37   12      62    6      63    6
-proof                         63   20     125   12     128   12
+WHIR                          37   12      87    2      88    2
+proof                         63   20     150    8     153    8
 ",
     );
 }
@@ -201,8 +201,8 @@ constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       17    5      21    1      21    1
 constraints, all              58   28      74    4      74    4
 stacked reduction             10    3      30    2      30    2
-WHIR                          37   11      75    5      75    5
-proof                        112   43     200   12     200   12
+WHIR                          37   11     109    2     109    2
+proof                        112   43     234    9     234    9
 ",
     );
 }
@@ -267,15 +267,15 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
     check_hundreds(
         false,
         "\
-commit                        24    1      41    1      41    1
+commit                        24    1      42    1      42    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           54   11      65    2      65    2
 constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds       84    3      86    1      86    1
 constraints, all             183   15     196    4     196    4
 stacked reduction              8    4      30    2      30    2
-WHIR                          26   10      57    5      57    5
-proof                        241   30     324   12     324   12
+WHIR                          26   10      86    2      86    2
+proof                        241   30     354    9     354    9
 ",
     );
 }
@@ -287,15 +287,15 @@ fn a_hundred_committed_traces() {
     check_hundreds(
         true,
         "\
-commit                        24    1      41    1      41    1
+commit                        24    1      42    1      42    1
 gkr leaves                    60    0      60    0      60    0
 gkr                           78   11      89    2      89    2
 constraints, round 0           5    1       5    1       5    1
 constraints, MLE rounds      131    3     133    1     133    1
 constraints, all             274   15     287    4     287    4
 stacked reduction             56    4      78    2      78    2
-WHIR                         593   10     624    5     624    5
-proof                        947   30    1030   12    1030   12
+WHIR                         593   10     653    2     653    2
+proof                        947   30    1060    9    1060    9
 ",
     );
 }

@@ -47,7 +47,7 @@ kernel void constraint_extend(
     }
 }
 
-/// One thread copies one cell of a column, cyclically beyond the height.
+/// One thread copies one cell of a column, cyclically beyond the height; on GPUs four neighbours, if columns have so many.
 /// Given: points.
 /// Cost: 0 products, 8 * points bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
@@ -69,6 +69,32 @@ kernel void constraint_gather(
     ConstraintColumnJob job = jobs[find_job(jobs, starts, group)];
     LANE_MULTIPLE(1u << job.log_points);
     JobShare share = job_share(job.first_group, job.threads, group, params.block);
+#if LANE_WIDTH == 1
+    if (job.log_points >= 2u && (params.block & 3u) == 0u) {
+        bool stores_quads = (job.dst & 3ul) == 0ul && (job.column_stride & 3u) == 0u;
+        for (uint i = 4u * tid; i < share.count; i += 4u * tpg) {
+            uint t = share.first + i, first = t & ((1u << job.log_points) - 1u), row = first + job.first_point;
+            ConstraintColumn column = columns[job.first_column + (t >> job.log_points)];
+            ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
+            uint4 v;
+            if ((row & 3u) == 0u && constraint_reads_quads(r, column.first, 4u)) {
+                v = ((device const uint4*)(r.cells + (row & r.mask)))[0];
+            } else {
+                v = uint4(constraint_read(r, row).v, constraint_read(r, row + 1u).v, constraint_read(r, row + 2u).v, constraint_read(r, row + 3u).v);
+            }
+            device Fp* out = arena + job.dst + ulong(column.column) * job.column_stride + first;
+            if (stores_quads) {
+                ((device uint4*)out)[0] = v;
+            } else {
+                out[0].v = v.x;
+                out[1].v = v.y;
+                out[2].v = v.z;
+                out[3].v = v.w;
+            }
+        }
+        share.count = 0u;
+    }
+#endif
     for (uint i0 = 0; i0 < share.count; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, share.count) {

@@ -62,6 +62,20 @@ inline void constraint_dot_rows(ConstraintReader r, uint_l row, uint n, bool rot
 inline bool constraint_reads_quads(ConstraintReader r, ulong first, uint n) {
     return r.kind == CONSTRAINT_COLUMN && (r.next | r.shift) == 0u && n >= 4u && r.mask >= n - 1u && (first & 3ul) == 0ul;
 }
+/// The weighted sum of the n rows after `row`, four rows a load, where `r` reads one row ahead.
+inline ConstraintDot constraint_dot_ahead(ConstraintReader r, uint row, uint n, device const FpExt* weights) {
+    ConstraintDot dot = constraint_dot();
+    device const uint4* quads = (device const uint4*)(r.cells + (row & r.mask));
+    uint4 v = quads[0];
+    for (uint z = 0; z < n; z += 4u) {
+        uint4 after = v;
+        if (z + 4u < n) after = quads[(z >> 2) + 1u];
+        else after.x = constraint_read(r, row + n - 1u).v;
+        dot = constraint_dot_four(dot, uint4(v.y, v.z, v.w, after.x), weights[z], weights[z + 1u], weights[z + 2u], weights[z + 3u]);
+        v = after;
+    }
+    return dot;
+}
 /// What `constraint_dot_rows` gives, four rows a load: one load in place of four, which lie n words from those of the next thread.
 inline void constraint_dot_quads(ConstraintReader r, uint row, uint n, bool rotated, device const FpExt* weights,
                                  thread ConstraintDot& here, thread ConstraintDot& next) {

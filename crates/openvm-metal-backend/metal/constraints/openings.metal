@@ -34,6 +34,11 @@ kernel void constraint_open_next(
     ConstraintColumn column = columns[job.first_column + uint(first >> job.log_points)];
     uint first_x = uint(first) & ((1u << job.log_points) - 1u);
     ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
+#if LANE_WIDTH == 1
+    ConstraintReader here = r;
+    here.next -= 1u;
+    bool ahead = constraint_reads_quads(here, column.first, 1u << params.l_skip);
+#endif
     FpExtL total = fpext_zero<uint_l>();
     for (uint i0 = 0; i0 < job.column_stride; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
@@ -41,6 +46,10 @@ kernel void constraint_open_next(
             index_l x = i + ulong(first_x);
             uint_l row = to_vec(x) << params.l_skip;
             ConstraintDot dot = constraint_dot();
+#if LANE_WIDTH == 1
+            if (ahead) dot = constraint_dot_ahead(r, row, 1u << params.l_skip, weights);
+            else
+#endif
             for (uint z = 0; z < 1u << params.l_skip; z++) dot = constraint_dot_add(dot, constraint_read(r, row + z), weights[z]);
             total = total + constraint_dot_value(dot) * lane_load(eq + job.coset_stride, x);
         }

@@ -58,8 +58,8 @@ inline GkrSumL gkr_get_sums(TranscriptSponge t, threadgroup const Fp* sums, uint
         }
         Fp total = even + odd;
         for (uint k = 0; k < 4u; k++) {
-            sum.at.c[k] = transcript_from(total, k);
-            sum.lead.c[k] = transcript_from(total, 4u + k);
+            sum.at.c[k] = spread_from(total, k);
+            sum.lead.c[k] = spread_from(total, 4u + k);
         }
     } else {
         for (uint g = 0; g < groups; g++) {

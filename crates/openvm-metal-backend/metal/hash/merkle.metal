@@ -43,11 +43,12 @@ kernel void merkle_fold(device const Digest* in [[buffer(0)]],
     digest_store(out, index_l(gid), s);
 }
 
-/// Computes `levels` layers of the tree above a layer, for one block of 2^levels nodes per threadgroup.
-/// A threadgroup reads its lowest nodes and writes all above.
-/// Cost: (1 << p.levels) - 1 permutations, (64 << p.levels) - 32 bytes per threadgroup.
+/// Computes `levels` layers of the tree above a layer, for one block of 2^log_block nodes per threadgroup.
+/// A threadgroup reads its lowest nodes and writes those of the layers above.
+/// Cost: (1 << p.log_block) - (1 << p.log_block - p.levels) permutations,
+/// (96 << p.log_block) - (96 << p.log_block - p.levels) bytes per threadgroup.
 /// Lengths: tree p.first + (2 << p.log_nodes) - (1 << p.log_nodes >> p.levels).
-/// Requires: groups << p.levels <= 1 << p.log_nodes.
+/// Requires: groups << p.log_block <= 1 << p.log_nodes, p.levels <= p.log_block, p.log_block < 32.
 kernel void merkle_subtree(device Digest* tree [[buffer(0)]],
                            constant MerkleSubtreeParams& p [[buffer(1)]],
                            tid_l tid [[thread_index_in_threadgroup]],
@@ -55,7 +56,7 @@ kernel void merkle_subtree(device Digest* tree [[buffer(0)]],
                            uint group [[threadgroup_position_in_grid]]) {
     ulong below = p.first, nodes = 1ul << p.log_nodes;
     for (uint level = 0; level < p.levels; level++) {
-        uint count = 1u << (p.levels - 1u - level);
+        uint count = 1u << (p.log_block - 1u - level);
         ulong layer = below + (nodes >> level);
         device const Digest* in = tree + (below + 2ul * count * group);
         device Digest* out = tree + (layer + ulong(count) * group);

@@ -21,11 +21,13 @@ struct MerkleAbsorbParams {
     uint resumes;      ///< 0 for the first columns
 };
 
-/// Levels of a Merkle tree within blocks of 2^levels nodes of one layer.
+/// Levels of a Merkle tree within blocks of 2^log_block nodes of one layer.
 struct MerkleSubtreeParams {
     ulong first;       ///< index in `tree` of the first node of the lowest layer
     uint log_nodes;    ///< log2 of the nodes of that layer
-    uint levels;       ///< layers to compute; one threadgroup for each 2^levels nodes
+    uint levels;       ///< layers to compute
+    uint log_block;    ///< log2 of the nodes of that layer for each threadgroup, at least `levels`
+    uint unused;
 };
 
 /// Openings of a Merkle tree.

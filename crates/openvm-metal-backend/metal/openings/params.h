@@ -51,6 +51,11 @@ struct StackedWeightParams {
     uint first;       // of these coordinates
 };
 
+struct StackedValueParams {
+    uint log_low;     // entries of the low weights
+    uint quads;       // 1: ranges begin at multiples of four cells in memory
+};
+
 struct StackedRoundParams {
     uint block;       // pairs of one threadgroup
     uint l_skip;
@@ -119,6 +124,39 @@ struct WhirExchangeParams {
 struct WhirChallengeParams {
     uint slot;  // of the witness
     uint at;    // where the log goes on
+    uint work;  // 1: a witness is observed
+};
+
+struct WhirDrawParams {
+    uint slot;   // of the witness
+    uint work;   // 1: a witness is observed
+    uint count;  // words
+};
+
+struct WhirPowersParams {
+    uint count;
+    uint at;  // index of the base
+};
+
+struct WhirFoldWeightParams {
+    uint l_skip;
+    uint k;          // variables
+    uint log_block;  // inputs of a block
+    uint alpha;      // index of the first challenge
+    uint stride;     // distance of challenges
+};
+
+struct WhirQueryParams {
+    Fp omega;  // generator of the leaves' domain
+    uint queries;
+    uint log_leaves;
+};
+
+struct WhirTermParams {
+    uint log_low;   // entries of a low table
+    uint log_high;  // entries of a high table
+    uint z;         // index of the point
+    uint product;   // 1: there is a term before
 };
 
 struct WhirEvaluateParams {

@@ -4,6 +4,12 @@
 #include "accumulate.h"
 #include "params.h"
 
+/// Adds the products of two columns' cells: to a with w[0] and w[2], and to b with w[1] and w[3] if they are rotated.
+inline void stacked_batch_pair(thread FpExtAcc& a, thread FpExtAcc& b, FpL x, FpL y, device const FpExt* w, bool rotated) {
+    a = fpext_acc_fold(fpext_acc_mad2(a, x, w[0], y, w[2]));
+    if (rotated) b = fpext_acc_fold(fpext_acc_mad2(b, x, w[1], y, w[3]));
+}
+
 /// g_0[row] = sum_j weights[2 j] q_j[row] and g_1[row] = sum_j weights[2 j + 1] q_j[row] over a chunk
 /// of columns; g_0 and then g_1 of a chunk lie one after the other, chunk after chunk. Up to eight ranges of cells of
 /// the stacked matrix per dispatch; 8 wide products (4 products) per cell.
@@ -41,26 +47,27 @@ kernel void stacked_batch_rows(
             device const Fp* column = cells + (ulong(c0) << job.log_rows);
             device const FpExt* w = weights + 2ul * (job.weight + c0);
             FpExtAcc a = fpext_acc_zero(), b = fpext_acc_zero();
-            if (job.rotated != 0u) {
-                for (uint c = c0; c + 1u < c1; c += 2u) {
-                    FpL x = lane_load(column, row), y = lane_load(column + rows, row);
-                    a = fpext_acc_fold(fpext_acc_mad2(a, x, w[0], y, w[2]));
-                    b = fpext_acc_fold(fpext_acc_mad2(b, x, w[1], y, w[3]));
-                    column += 2ul * rows;
-                    w += 4;
-                }
-                if (((c1 - c0) & 1u) != 0u) {
-                    FpL x = lane_load(column, row);
-                    a = fpext_acc_mad(a, x, w[0]);
-                    b = fpext_acc_mad(b, x, w[1]);
-                }
-            } else {
-                for (uint c = c0; c + 1u < c1; c += 2u) {
-                    a = fpext_acc_fold(fpext_acc_mad2(a, lane_load(column, row), w[0], lane_load(column + rows, row), w[2]));
-                    column += 2ul * rows;
-                    w += 4;
-                }
-                if (((c1 - c0) & 1u) != 0u) a = fpext_acc_mad(a, lane_load(column, row), w[0]);
+            bool rotated = job.rotated != 0u;
+            uint c = c0;
+            for (; c + 3u < c1; c += 4u) {
+                // All four are on their way before one is used.
+                FpL x[4];
+                MSL_UNROLL for (uint k = 0u; k < 4u; k++) x[k] = lane_load(column + k * rows, row);
+                stacked_batch_pair(a, b, x[0], x[1], w, rotated);
+                stacked_batch_pair(a, b, x[2], x[3], w + 4, rotated);
+                column += 4ul * rows;
+                w += 8;
+            }
+            if (c + 1u < c1) {
+                stacked_batch_pair(a, b, lane_load(column, row), lane_load(column + rows, row), w, rotated);
+                column += 2ul * rows;
+                w += 4;
+                c += 2u;
+            }
+            if (c < c1) {
+                FpL x = lane_load(column, row);
+                a = fpext_acc_mad(a, x, w[0]);
+                if (rotated) b = fpext_acc_mad(b, x, w[1]);
             }
             FpExtL g0 = fpext_acc_reduce(a), g1 = fpext_acc_reduce(b);
             if (job.accumulate != 0u) {

@@ -27,10 +27,22 @@ kernel void stacked_row_weights(
     for (uint c = 0u; c < 4u; c++) lane_store(out + ulong(c) * p.len, i, value.c[c]);
 }
 
+#if LANE_WIDTH == 1
+/// acc + the products of four neighbouring cells and their weights, of which the planes lie `plane` words apart. Folded before and after.
+inline FpExtAcc stacked_add_quad(FpExtAcc acc, uint4 x, device const Fp* weights, uint plane) {
+    for (uint c = 0u; c < 4u; c++) {
+        uint4 w = ((device const uint4*)(weights + c * plane))[0];
+        FpAcc sum = fp_acc_fold(fp_acc_mad(fp_acc_mad(acc.c[c], x.x, w.x), x.y, w.y));
+        acc.c[c] = fp_acc_fold(fp_acc_mad(fp_acc_mad(sum, x.z, w.z), x.w, w.w));
+    }
+    return acc;
+}
+#endif
+
 /// out[job.out + column * shares + share] = sum over the rows of the share of weight(row) q_column[row],
 /// weight(row) = high[row >> log_low] * low[row mod 2^log_low], both four planes of words. A
 /// threadgroup sums one share (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
-/// of cached weights. Up to eight ranges of cells of the stacked matrix per dispatch.
+/// of cached weights. Up to eight ranges of cells of the stacked matrix per dispatch. If p.quads is 1 they begin at multiples of 16 bytes.
 /// Given: total.
 /// Cost: 2 * total products, 4 * total + 16 * groups bytes per launch.
 /// Requires: threads_per_group <= 256.
@@ -42,7 +54,7 @@ kernel void stacked_column_values(
     device const Fp* low [[buffer(2)]],
     device const Fp* high [[buffer(3)]],
     device FpExt* out [[buffer(4)]],
-    constant uint& log_low [[buffer(5)]],
+    constant StackedValueParams& p [[buffer(5)]],
     device const Fp* source0 [[buffer(6)]], device const Fp* source1 [[buffer(7)]],
     device const Fp* source2 [[buffer(8)]], device const Fp* source3 [[buffer(9)]],
     device const Fp* source4 [[buffer(10)]], device const Fp* source5 [[buffer(11)]],
@@ -51,6 +63,7 @@ kernel void stacked_column_values(
     tid_l tid [[thread_index_in_threadgroup]],
     uint tpg [[threads_per_threadgroup]]) {
     threadgroup FpExt scratch[GROUP_SUM_THREADS];
+    uint log_low = p.log_low;
     LANE_MULTIPLE(1u << log_low);
     StackedColumnJob job = jobs[find_job(jobs, starts, group)];
     uint local = group - job.first_group;
@@ -61,7 +74,25 @@ kernel void stacked_column_values(
     device const Fp* q = cells + (ulong(column) << job.log_rows) + first;
     ulong highs = 1ul << (job.log_rows - log_low);
     uint low_len = 1u << log_low, blocks = 1u << (job.log_block - log_low);
+    device const Fp* h = high + (first >> log_low);
     FpExtL total = fpext_zero<uint_l>();
+#if LANE_WIDTH == 1
+    if (p.quads != 0u && (job.cells & 3ul) == 0ul && low_len >= 4u) {
+        for (uint b = 0u; b < blocks; b++) {
+            FpExtAcc acc = fpext_acc_zero();
+            for (uint i0 = 4u * tid; i0 < low_len; i0 += 8u * tpg) {
+                uint i1 = i0 + 4u * tpg;
+                bool two = i1 < low_len;
+                uint4 x = ((device const uint4*)(q + i0))[0], y = x;
+                if (two) y = ((device const uint4*)(q + i1))[0];
+                acc = stacked_add_quad(acc, x, low + i0, low_len);
+                if (two) acc = stacked_add_quad(acc, y, low + i1, low_len);
+            }
+            total = total + fpext_acc_reduce(acc) * fpext_make(h[b], h[highs + b], h[2ul * highs + b], h[3ul * highs + b]);
+            q += low_len;
+        }
+    } else
+#endif
     for (uint b = 0u; b < blocks; b++) {
         FpExtAcc acc = fpext_acc_zero();
         for (uint i0 = 0u; i0 < low_len; i0 += 2u * tpg) {
@@ -79,8 +110,7 @@ kernel void stacked_column_values(
             }
             acc = fpext_acc_fold(acc);
         }
-        device const Fp* h = high + (first >> log_low) + b;
-        total = total + fpext_acc_reduce(acc) * fpext_make(h[0], h[highs], h[2ul * highs], h[3ul * highs]);
+        total = total + fpext_acc_reduce(acc) * fpext_make(h[b], h[highs + b], h[2ul * highs + b], h[3ul * highs + b]);
         q += low_len;
     }
     FpExt sum = fpext_group_sum(total, scratch, tid, tpg);

@@ -4,6 +4,13 @@
 #include "params.h"
 #include "totals.h"
 
+/// The witness in a slot as an element, or zero if no work is asked for.
+inline Fp whir_witness(device const uint* best, uint slot, uint work) {
+    Fp witness = fp_zero<uint>();
+    if (work != 0u) witness = fp_from_u32<uint>(best[slot]);
+    return witness;
+}
+
 /// Adds up sums of threadgroups, of which `partials` has p.sums for each of p.groups, observes the p.sums totals and samples
 /// p.samples challenges. The log has both, in this order.
 /// Cost: p.sums / 2 + p.samples permutations, 16 * p.groups * p.sums + 400 bytes per launch.
@@ -31,10 +38,11 @@ kernel void whir_exchange(
     transcript_store(t, state, cells, tid);
 }
 
-/// Observes the witness best[p.slot], samples the word that proves its work, then a challenge. The log has the witness and the challenge.
+/// Samples a challenge. If p.work is 1, observes the witness best[p.slot] before and samples the word that proves its work. The log has
+/// the witness, or zero, and the challenge.
 /// Cost: 2 permutations, 400 bytes per launch.
 /// Lengths: best p.slot + 1, state 1, log p.at + 2.
-/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256.
+/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256, p.work <= 1.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void whir_challenge(
     device const uint* best [[buffer(0)]],
@@ -46,15 +54,46 @@ kernel void whir_challenge(
     threadgroup Fp cells[TRANSCRIPT_WIDTH];
     threadgroup Fp words[TRANSCRIPT_WORDS];
     TranscriptSponge t = transcript_load(state, cells, tid, width);
-    Fp word = fp_from_u32<uint>(best[p.slot]);
+    Fp word = whir_witness(best, p.slot, p.work);
     if (tid == 0u) {
         words[0] = word;
         log[p.at] = fpext_from_base(word);
     }
     if (t.active) {
-        word = transcript_exchange(t, cells, words, word, 1u, 5u);
-        if (t.spread) word = transcript_from(word, (t.lane + 1u) % TRANSCRIPT_WORDS);
-        transcript_write(t, words + 2u, word, (device Fp*)(log + p.at + 1u), 4u, tid);
+        word = transcript_exchange(t, cells, words, word, p.work, p.work + 4u);
+        if (t.spread) word = spread_from(word, (t.lane + p.work) % TRANSCRIPT_WORDS);
+        transcript_write(t, words + 2u * p.work, word, (device Fp*)(log + p.at + 1u), 4u, tid);
+    }
+    transcript_store(t, state, cells, tid);
+}
+
+/// Samples p.count words to `drawn`, from the second on. The first is the witness best[p.slot], observed before, if p.work is 1, else zero.
+/// Cost: ceil_div(p.count, 8) + 1 permutations, 4 * p.count + 400 bytes per launch.
+/// Lengths: best p.slot + 1, state 1, drawn p.count + 1.
+/// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 256, p.work <= 1, p.count <= 1048576.
+[[max_total_threads_per_threadgroup(256)]]
+kernel void whir_draw(
+    device const uint* best [[buffer(0)]],
+    device TranscriptState* state [[buffer(1)]],
+    device Fp* drawn [[buffer(2)]],
+    constant WhirDrawParams& p [[buffer(3)]],
+    uint tid [[thread_index_in_threadgroup]],
+    uint width [[threads_per_simdgroup]]) {
+    threadgroup Fp cells[TRANSCRIPT_WIDTH];
+    threadgroup Fp words[TRANSCRIPT_WORDS];
+    TranscriptSponge t = transcript_load(state, cells, tid, width);
+    Fp witness = whir_witness(best, p.slot, p.work);
+    if (tid == 0u) {
+        words[0] = witness;
+        drawn[0] = witness;
+    }
+    if (t.active) transcript_exchange(t, cells, words, witness, p.work, 0u);
+    for (uint first = 0; first < p.count; first += TRANSCRIPT_WORDS) {
+        uint n = min(p.count - first, TRANSCRIPT_WORDS);
+        if (t.active) {
+            Fp word = transcript_exchange(t, cells, words, witness, 0u, n);
+            transcript_write(t, words, word, drawn + 1u + first, n, tid);
+        }
     }
     transcript_store(t, state, cells, tid);
 }

@@ -6,7 +6,8 @@
 // the rest of the threadgroup may compute meanwhile. Where SIMD-groups have fewer than 16 threads (a CPU) thread 0 does it all,
 // with the elements in threadgroup memory.
 #include "../field/fp_ext.h"
-#include "permutation.h"
+#include "../hash/spread.h"
+#include "state.h"
 
 constant constexpr uint TRANSCRIPT_RATE = 8u;
 // Words that are observed or sampled at a time.
@@ -20,12 +21,12 @@ struct TranscriptSponge {
     uint sample_idx;
     bool spread;  // over the lanes of the first SIMD-group
     bool active;  // a thread of that SIMD-group, or thread 0 if not spread
-    TranscriptRow row;
+    SpreadRow row;
 };
 
 inline TranscriptSponge transcript_permute(TranscriptSponge t, threadgroup Fp* cells) {
     if (t.spread) {
-        t.cell = transcript_permute_lanes(t.cell, t.lane, t.row);
+        t.cell = spread_permute(t.cell, t.lane, t.row);
     } else {
         Fp s[TRANSCRIPT_WIDTH];
         for (uint i = 0; i < TRANSCRIPT_WIDTH; i++) s[i] = cells[i];
@@ -47,7 +48,7 @@ inline TranscriptSponge transcript_load(device const TranscriptState* state, thr
     // The vote changes nothing; NVIDIA's compiler sees by it that a SIMD-group stays together.
     t.active = simd_any(tid < (t.spread ? width : 1u));
     t.cell = state[0].cells[t.lane];
-    t.row = transcript_row(t.lane);
+    t.row = spread_row(t.lane);
     if (!t.spread && t.active) {
         for (uint i = 0; i < TRANSCRIPT_WIDTH; i++) cells[i] = state[0].cells[i];
     }
@@ -82,7 +83,7 @@ inline Fp transcript_exchange(thread TranscriptSponge& t, threadgroup Fp* cells,
             uint n = min(TRANSCRIPT_RATE - t.absorb_idx, observed - done);
             if (t.spread) {
                 uint k = t.lane - t.absorb_idx;
-                Fp x = transcript_from(word, (done + k) % TRANSCRIPT_WORDS);
+                Fp x = spread_from(word, (done + k) % TRANSCRIPT_WORDS);
                 t.cell = Fp{select(t.cell.v, x.v, k < n)};
             } else {
                 for (uint i = 0; i < n; i++) cells[t.absorb_idx + i] = words[done + i];
@@ -96,7 +97,7 @@ inline Fp transcript_exchange(thread TranscriptSponge& t, threadgroup Fp* cells,
             uint n = min(t.sample_idx, total - done);
             if (t.spread) {
                 uint k = t.lane - (done - observed);
-                Fp x = transcript_from(t.cell, (t.sample_idx - 1u - k) % TRANSCRIPT_WIDTH);
+                Fp x = spread_from(t.cell, (t.sample_idx - 1u - k) % TRANSCRIPT_WIDTH);
                 out = Fp{select(out.v, x.v, k < n)};
             } else {
                 for (uint i = 0; i < n; i++) words[done + i] = cells[t.sample_idx - 1u - i];
@@ -113,7 +114,7 @@ inline Fp transcript_exchange(thread TranscriptSponge& t, threadgroup Fp* cells,
 inline FpExt transcript_sampled(TranscriptSponge t, threadgroup const Fp* words, Fp out, uint i) {
     FpExt x;
     for (uint k = 0; k < 4u; k++) {
-        if (t.spread) x.c[k] = transcript_from(out, 4u * i + k);
+        if (t.spread) x.c[k] = spread_from(out, 4u * i + k);
         else x.c[k] = words[4u * i + k];
     }
     return x;

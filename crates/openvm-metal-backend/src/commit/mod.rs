@@ -101,9 +101,19 @@ pub fn stacked_commit(
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+    stacked_commit_beside(s, params, traces, || Ok(()))
+}
+
+/// As [`stacked_commit`]; `meanwhile` is done before the root is waited for.
+pub(crate) fn stacked_commit_beside(
+    s: &CommandStream,
+    params: CommitParams,
+    traces: &[&MetalMatrix<F>],
+    meanwhile: impl FnOnce() -> Result<(), MetalProverError>,
+) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let _stage = s.stage("stacked_commit");
     let (layout, ranges) = stacked(s, params, traces)?;
-    commit_stacked(s, params, layout, ranges)
+    commit_stacked(s, params, layout, ranges, meanwhile)
 }
 
 /// The codewords that a commitment to `traces` hashes, column major, Montgomery form: `2^(log_height + log_blowup)` rows, a
@@ -143,18 +153,21 @@ fn stacked(
     Ok((layout, ranges))
 }
 
-/// Encodes and hashes a stacked matrix whose ranges exist.
+/// Encodes and hashes a stacked matrix whose ranges exist; `meanwhile` is done before the root is waited for.
 pub(crate) fn commit_stacked(
     s: &CommandStream,
     params: CommitParams,
     layout: StackedLayout,
     ranges: Vec<StackedRange>,
+    meanwhile: impl FnOnce() -> Result<(), MetalProverError>,
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let width = layout.width();
-    let (tree, root) = match params.kept {
+    let tree = match params.kept {
         KeptCodewords::First(_) => hash_windows(s, params, &ranges, width)?,
         _ => hash_at_once(s, params, &ranges, width)?,
     };
+    meanwhile()?;
+    let root = tree.read_root(s)?;
     Ok((
         root,
         StackedPcsDataMetal {
@@ -173,7 +186,7 @@ fn hash_at_once(
     params: CommitParams,
     ranges: &[StackedRange],
     width: usize,
-) -> Result<(MerkleTreeMetal<F>, Digest), MetalProverError> {
+) -> Result<MerkleTreeMetal<F>, MetalProverError> {
     let shape = params.code_shape();
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
@@ -182,15 +195,15 @@ fn hash_at_once(
         (code, absorbed)
     };
     let _stage = s.stage("merkle_tree");
-    let (mut tree, root) = match absorbed {
+    let mut tree = match absorbed {
         Some(absorbed) => {
             let done = absorbed.columns();
             MerkleTreeMetal::resumed(s, code, done, 1 << params.k_whir, &absorbed)?
         }
-        None => MerkleTreeMetal::new(s, code, 1 << params.k_whir)?,
+        None => MerkleTreeMetal::encode(s, code, 1 << params.k_whir)?,
     };
     tree.drop_columns(params.kept.columns(width));
-    Ok((tree, root))
+    Ok(tree)
 }
 
 /// The tree over codewords of which the first are kept. The others are encoded and hashed a window at a time, in one buffer.
@@ -199,7 +212,7 @@ fn hash_windows(
     params: CommitParams,
     ranges: &[StackedRange],
     width: usize,
-) -> Result<(MerkleTreeMetal<F>, Digest), MetalProverError> {
+) -> Result<MerkleTreeMetal<F>, MetalProverError> {
     let shape = params.code_shape();
     let rows = 1usize << (shape.log_height + shape.log_blowup);
     let (windows, first) = (params.kept.windows(width), params.kept.columns(width));
@@ -221,9 +234,9 @@ fn hash_windows(
     let left = windows.last().map_or(0, Range::len);
     code.truncate(left * rows);
     let last = MetalMatrix::from_buffer(code, rows, left);
-    let (mut tree, root) = MerkleTreeMetal::resumed(s, last, 0, 1 << params.k_whir, &absorbed)?;
+    let mut tree = MerkleTreeMetal::resumed(s, last, 0, 1 << params.k_whir, &absorbed)?;
     tree.keep(kept, width);
-    Ok((tree, root))
+    Ok(tree)
 }
 
 /// Bytes that hashing columns while others are transformed takes: the sponges of all rows. Zero if it does not pay

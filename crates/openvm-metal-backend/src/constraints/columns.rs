@@ -15,7 +15,10 @@ use crate::{
 };
 
 /// Threads of a threadgroup.
-const BLOCK: u32 = 256;
+const THREADS: u32 = 256;
+/// Points of a threadgroup: one for each thread, or the cells that it copies by fours.
+pub const POINTS: u32 = THREADS;
+pub const CELLS: u32 = 4 * THREADS;
 
 /// Jobs of one pass, by group of sources.
 #[derive(Clone, Debug, Default)]
@@ -65,19 +68,22 @@ pub enum ColumnKernel<'a> {
 
 /// The jobs of several passes, on the host.
 pub struct ColumnTables {
+    /// Points of a threadgroup.
+    block: u32,
     passes: Vec<Vec<ColumnDispatch>>,
     table: JobTable<ConstraintColumnJob>,
 }
 
 /// The uploaded jobs of several passes.
 pub struct ColumnPlan {
+    block: u32,
     passes: Vec<Vec<ColumnDispatch>>,
     jobs: DeviceJobs<ConstraintColumnJob>,
 }
 
 impl ColumnTables {
-    /// Shares out the threadgroups of all passes.
-    pub fn new(passes: Vec<ColumnPass>) -> Self {
+    /// Shares out the threadgroups of all passes, of `block` points each.
+    pub fn new(passes: Vec<ColumnPass>, block: u32) -> Self {
         let mut table = JobTable::default();
         let mut plan = Vec::with_capacity(passes.len());
         for pass in passes {
@@ -85,11 +91,12 @@ impl ColumnTables {
                 group,
                 points: jobs.iter().map(|job| u64::from(job.threads)).sum(),
                 cosets: jobs.iter().map(|job| job.cosets).max().unwrap_or(0).into(),
-                jobs: table.dispatch(jobs.iter().map(|&job| (job, job.threads.div_ceil(BLOCK)))),
+                jobs: table.dispatch(jobs.iter().map(|&job| (job, job.threads.div_ceil(block)))),
             };
             plan.push(pass.0.into_iter().map(dispatch).collect());
         }
         Self {
+            block,
             passes: plan,
             table,
         }
@@ -98,6 +105,7 @@ impl ColumnTables {
     /// Uploads the jobs of all passes: two copies.
     pub fn upload(self, s: &CommandStream) -> Result<ColumnPlan, MetalError> {
         Ok(ColumnPlan {
+            block: self.block,
             passes: self.passes,
             jobs: self.table.upload(s)?,
         })
@@ -117,10 +125,10 @@ impl ColumnPlan {
     ) -> Result<(), MetalError> {
         for dispatch in &self.passes[pass] {
             let (jobs, starts) = self.jobs.of(&dispatch.jobs);
-            let grid = dispatch.jobs.grid(BLOCK);
+            let grid = dispatch.jobs.grid(THREADS);
             let params = ConstraintColumnParams {
                 l_skip: plan.input.l_skip as u32,
-                block: BLOCK,
+                block: self.block,
                 first_source: 0,
                 unused: 0,
             };

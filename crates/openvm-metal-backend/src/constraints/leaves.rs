@@ -5,7 +5,7 @@ use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
-    columns::{ColumnKernel, ColumnPass, ColumnTables},
+    columns::{ColumnKernel, ColumnPass, ColumnTables, CELLS},
     generated::SectionTables,
     interpreter::{EvalField, EvalPass, EvalTables},
     plan::{Plan, ProgramId, Resident},
@@ -114,7 +114,7 @@ impl LeavesPlan {
         Ok(Self {
             slots,
             passes: eval_passes.len(),
-            columns: ColumnTables::new(column_passes),
+            columns: ColumnTables::new(column_passes, CELLS),
             evals: EvalTables::new(
                 plan.execution(),
                 eval_passes,

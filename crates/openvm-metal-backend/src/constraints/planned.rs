@@ -1,10 +1,15 @@
 //! The plans of the whole phase. They follow from shapes and public values, so a helper makes them before the phase begins.
 
-use openvm_metal_common::DeviceProfile;
+use openvm_metal_common::{CommandStream, DeviceProfile};
 
 use super::{
-    input::ConstraintInput, logup::LogupPlan, mle::MlePlan, next_openings::NextPlan, plan::Plan,
-    round0::Round0Plan, weights::WeightsPlan,
+    input::ConstraintInput,
+    logup::LogupPlan,
+    mle::MlePlan,
+    next_openings::NextPlan,
+    plan::{Plan, Resident},
+    round0::Round0Plan,
+    weights::WeightsPlan,
 };
 use crate::{beside::Later, config::MetalProverConfig, error::MetalProverError};
 
@@ -42,7 +47,10 @@ impl Plans {
 /// The phase, whose plans are being made.
 pub struct PlannedConstraints {
     pub(super) logup_pow_bits: usize,
-    pub(super) plans: Later<Result<Plans, MetalProverError>>,
+    /// Until they are joined.
+    plans: Option<Later<Result<Plans, MetalProverError>>>,
+    /// With the tables that were uploaded.
+    ready: Option<(Plans, Resident)>,
 }
 
 impl PlannedConstraints {
@@ -56,7 +64,25 @@ impl PlannedConstraints {
         let (profile, config) = (profile.clone(), config.clone());
         Self {
             logup_pow_bits: input.logup_pow_bits,
-            plans: Later::new(move || Plans::new(&profile, &config, input)),
+            plans: Some(Later::new(move || Plans::new(&profile, &config, input))),
+            ready: None,
         }
+    }
+
+    /// Uploads the tables that all steps share, once they are planned.
+    pub fn upload(&mut self, s: &CommandStream) -> Result<(), MetalProverError> {
+        if let Some(plans) = self.plans.take() {
+            let plans = plans.join()?;
+            let resident = plans.plan.upload(s)?;
+            self.ready = Some((plans, resident));
+        }
+        Ok(())
+    }
+
+    /// The plans, and their tables on the device.
+    pub(super) fn join(mut self, s: &CommandStream) -> Result<(Plans, Resident), MetalProverError> {
+        self.upload(s)?;
+        let missing = || MetalProverError::internal("rap_constraints", "plans after an error");
+        self.ready.ok_or_else(missing)
     }
 }

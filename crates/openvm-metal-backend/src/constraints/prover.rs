@@ -54,6 +54,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
 ) -> Result<ConstraintOutput<A>, MetalProverError> {
     let _stage = s.stage("prover.rap_constraints");
     let logup_pow_bits = planned.logup_pow_bits;
+    let (plans, resident) = planned.join(s)?;
     let Plans {
         plan,
         logup,
@@ -61,9 +62,8 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
         round0,
         mle,
         next,
-    } = planned.plans.join()?;
+    } = plans;
     let (l_skip, is_empty) = (plan.input.l_skip, logup.is_empty());
-    let resident = plan.upload(s)?;
     // The extension of round 0 needs no challenge: the device begins it while the host's transcript goes through the messages of GKR, before
     // the search for the witness if there are no interactions.
     let begin = || -> Result<_, MetalProverError> {

@@ -5,7 +5,7 @@ use itertools::iproduct;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
 use super::{
-    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables},
+    columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables, POINTS},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPass, EvalPlan, EvalTables},
@@ -89,7 +89,7 @@ impl Round0Plan {
             slots,
             num_slots: round.num_slots,
             passes: evals.len(),
-            columns: ColumnTables::new(columns),
+            columns: ColumnTables::new(columns, POINTS),
             evals: EvalTables::new(plan.execution(), evals, EvalField::Base, round.tables),
             runs: round.sums.runs(),
             sums: round.sums,

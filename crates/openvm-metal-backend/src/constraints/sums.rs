@@ -14,7 +14,7 @@ use crate::{
 /// Elements of all sections that a threadgroup sums at most, and the fewest of one section where there are many sections; longer
 /// sums are joined. Eight for each thread: more would leave most of a GPU idle.
 const MAX_ELEMENTS: u32 = 1 << 10;
-const MIN_LENGTH: u32 = 1 << 5;
+const MIN_LENGTH: u32 = 1 << 3;
 const THREADS: u32 = 128;
 /// Threads that join the parts of a sum.
 pub(super) const JOIN_THREADS: u32 = 64;

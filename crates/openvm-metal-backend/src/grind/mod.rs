@@ -5,9 +5,7 @@
 //! `sample` permutes because something was absorbed, exactly one permutation lies between them and the
 //! sample is `state[7]`: one kernel serves all eight positions.
 
-use std::ops::RangeInclusive;
-
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, DeviceProfile, Grid, MetalBuffer, MetalError};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::Permutation;
 
@@ -81,21 +79,22 @@ pub fn grind_smallest(
     })
 }
 
-/// Most bits of work whose witness is searched among [`certain`] candidates: more would be too many for one dispatch.
-pub(crate) const MOST_CERTAIN_BITS: usize = 10;
-/// Bits of work whose witness is searched on the device, among [`likely`] candidates in one dispatch.
-pub(crate) const LIKELY_BITS: RangeInclusive<usize> = HOST_BITS + 1..=24;
+/// Most bits of work whose witness is searched on the device's transcript, in one dispatch.
+pub(crate) const MOST_BITS: usize = 23;
+/// Up to so many bits candidates cost nothing.
+const FEW_BITS: usize = 10;
 // Kernels that make the word `u32::MAX`, which stands for no witness, a field element must not make a candidate of it.
-const _: () = assert!(likely(*LIKELY_BITS.end()) <= u32::MAX % F::ORDER_U32);
+const _: () = assert!(candidates(MOST_BITS) <= u32::MAX % F::ORDER_U32);
 
-/// Candidates that hold no witness with probability `e^-128`.
-pub(crate) const fn certain(bits: usize) -> u32 {
-    1 << (bits + 7)
+/// Candidates that hold no witness with probability `e^-16`, or `e^-128` for few bits.
+pub(crate) const fn candidates(bits: usize) -> u32 {
+    let times = if bits <= FEW_BITS { 7 } else { 4 };
+    1 << (bits + times)
 }
 
-/// Candidates that hold a witness with probability 98%.
-pub(crate) const fn likely(bits: usize) -> u32 {
-    1 << (bits + 2)
+/// Threads of such a dispatch, a power of two: each tests candidates until it is past a witness, so that all have to run at once.
+fn threads(profile: &DeviceProfile) -> u32 {
+    1 << (profile.threads_in_flight() / 2).max(1).ilog2()
 }
 
 /// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, which goes to element `slot` of
@@ -114,7 +113,8 @@ pub(crate) fn grind_sponge(
     let params = GrindSpongeParams {
         mask: (1 << bits) - 1,
         slot: slot as u32,
-        threads: candidates,
+        candidates,
+        threads: candidates.min(threads(s.context().device_profile())),
     };
     let grid = Grid::threads(params.threads as usize);
     kernels::grind_sponge(s, grid, state, best, &params)

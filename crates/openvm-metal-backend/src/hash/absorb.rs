@@ -80,7 +80,7 @@ impl AbsorbedRows {
 }
 
 impl MerkleTreeMetal<F> {
-    /// As [`MerkleTreeMetal::new`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
+    /// As [`MerkleTreeMetal::encode`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
     /// those, the others are the last ones of the rows.
     pub(crate) fn resumed(
         s: &CommandStream,
@@ -88,11 +88,11 @@ impl MerkleTreeMetal<F> {
         done: usize,
         rows_per_query: usize,
         absorbed: &AbsorbedRows,
-    ) -> Result<(Self, Digest), MetalError> {
+    ) -> Result<Self, MetalError> {
         if absorbed.columns == 0 {
-            return Self::new(s, matrix, rows_per_query);
+            return Self::encode(s, matrix, rows_per_query);
         }
-        Self::with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
+        Self::encode_with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
             let left = matrix.slice(done * absorbed.states.len()..);
             let p = MerkleLeafParams {
                 width: p.width - done as u32,

@@ -20,8 +20,14 @@ const MAX_LOG_FOLD: u32 = 4;
 const MANY_CORE_LOG_FOLD: u32 = 2;
 /// Most lanes of a vector, log2: with fewer leaves than lanes, lanes would straddle leaves.
 const LOG_LANES: u32 = 4;
-/// Layers that one threadgroup of the subtree kernel computes: 2^8 digests, 128 threads.
+/// Layers that one threadgroup of the subtree kernel computes at most: 2^8 digests, 128 threads.
 const SUBTREE_LEVELS: u32 = 8;
+/// Nodes of a layer, log2, from which on down a device of many cores takes longer for one permutation than for all at once: there each
+/// permutation is on sixteen lanes.
+const LOG_SPREAD: u32 = 13;
+/// Layers and threads of a threadgroup of that kernel at most.
+const SPREAD_LEVELS: u32 = 7;
+const SPREAD_THREADS: u32 = 512;
 
 /// Cells of a matrix that has a Merkle tree: `F` or `EF`.
 pub trait MerkleCell: DeviceElem {
@@ -126,9 +132,9 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
     ) -> Result<(Self, Digest), MetalError> {
-        Self::with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
-            T::leaves(s, grid, matrix, digests, p)
-        })
+        let tree = Self::encode(s, matrix, rows_per_query)?;
+        let root = tree.read_root(s)?;
+        Ok((tree, root))
     }
 
     /// As [`MerkleTreeMetal::new`], without the wait for the root.
@@ -142,16 +148,13 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         })
     }
 
-    /// As [`MerkleTreeMetal::new`] with what computes the leaves.
-    pub(super) fn with_leaves(
-        s: &CommandStream,
-        matrix: MetalMatrix<T>,
-        rows_per_query: usize,
-        leaves: &Leaves<'_, T>,
-    ) -> Result<(Self, Digest), MetalError> {
-        let tree = Self::encode_with_leaves(s, matrix, rows_per_query, leaves)?;
-        let root = tree.root().to_host(s)?;
-        Ok((tree, root.first().copied().unwrap_or_default()))
+    /// The root, read: one wait.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn read_root(&self, s: &CommandStream) -> Result<Digest, MetalError> {
+        let root = self.root().to_host(s)?;
+        Ok(root.first().copied().unwrap_or_default())
     }
 
     /// The root, one digest on the device.
@@ -159,7 +162,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         self.layers.slice(self.layers.len() - 1..)
     }
 
-    fn encode_with_leaves(
+    /// As [`MerkleTreeMetal::encode`] with what computes the leaves.
+    pub(super) fn encode_with_leaves(
         s: &CommandStream,
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
@@ -194,7 +198,11 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             [log_rows, log_stride],
             leaves,
         )?;
-        upper_layers(s, &mut layers, log_stride)?;
+        let log_spread = match s.context().device_profile().execution {
+            Execution::ManyCore => LOG_SPREAD,
+            Execution::MultiCore => 0,
+        };
+        upper_layers(s, &mut layers, log_stride, log_spread)?;
         Ok(Self {
             width: matrix.width(),
             backing: matrix,
@@ -326,22 +334,48 @@ fn leaf_layer<T: MerkleCell>(
     kernels::merkle_fold(s, grid(&p), &below, layer, &p)
 }
 
-fn upper_layers(
+/// Computes the layers above the first `2^log_stride` digests; from `2^log_spread` nodes on down with each permutation on sixteen lanes.
+pub(crate) fn upper_layers(
     s: &CommandStream,
     layers: &mut MetalBuffer<Digest>,
     log_stride: u32,
+    log_spread: u32,
 ) -> Result<(), MetalError> {
     let (mut first, mut log_nodes) = (0, log_stride);
     while log_nodes > 0 {
-        let levels = log_nodes.min(SUBTREE_LEVELS);
+        let spread = log_nodes <= log_spread;
+        let (levels, log_block) = match spread {
+            // The last threadgroup has as many layers as it can.
+            true => {
+                let left = log_nodes.saturating_sub(SPREAD_LEVELS);
+                let levels = if left == 0 {
+                    log_nodes
+                } else {
+                    left.min(SPREAD_LEVELS)
+                };
+                (levels, levels)
+            }
+            false => {
+                let log_block = log_nodes.min(SUBTREE_LEVELS);
+                (log_block.min(log_nodes - log_spread), log_block)
+            }
+        };
         let p = MerkleSubtreeParams {
             first,
             log_nodes,
             levels,
+            log_block,
+            unused: 0,
         };
-        let groups = 1u32 << (log_nodes - levels);
-        let threads = 1u32 << (levels - 1);
-        kernels::merkle_subtree(s, Grid::groups(groups, threads.max(1)), &mut *layers, &p)?;
+        let groups = 1u32 << (log_nodes - log_block);
+        if spread {
+            let threads = (8u32 << levels).clamp(32, SPREAD_THREADS);
+            let grid = Grid::groups(groups, threads);
+            kernels::merkle_subtree_spread(s, grid, &mut *layers, &p)?;
+        } else {
+            let threads = 1u32 << (log_block - 1);
+            kernels::merkle_subtree(s, Grid::groups(groups, threads), &mut *layers, &p)?;
+        }
         first += 2 * ((1 << log_nodes) - (1u64 << (log_nodes - levels)));
         log_nodes -= levels;
     }

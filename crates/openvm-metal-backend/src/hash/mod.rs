@@ -12,7 +12,7 @@ mod tests;
 
 pub(crate) use self::{
     absorb::AbsorbedRows,
-    merkle::digests_below_leaves,
+    merkle::{digests_below_leaves, upper_layers},
     open::{read_words, Gathered, OpeningShape},
 };
 pub use self::{

@@ -26,7 +26,7 @@ pub struct Openings<T> {
 /// Leaves that are being gathered from a tree.
 pub(crate) struct OpeningInFlight<'a, T> {
     tree: &'a MerkleTreeMetal<T>,
-    queries: MetalBuffer<u32>,
+    queries: &'a MetalBuffer<u32>,
     /// Gathered cells, column ranges in order: width of the range, rows of all queries.
     ranges: Vec<(usize, MetalBuffer<T>)>,
     /// Siblings, path after path; `None` for a tree of one leaf.
@@ -40,21 +40,6 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// If an index is not below [`query_stride`](Self::query_stride), if columns of the matrix were
     /// dropped, or if the device fails.
     pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
-        let gathered = self.begin_open(s, indices)?.finish()?;
-        let words = read_words(s, &gathered.slices()?)?;
-        Ok(gathered.into_shape().assemble(words))
-    }
-
-    /// Gathers the kept columns of leaves, and their paths: two dispatches, no wait. What was dropped
-    /// is added by [`OpeningInFlight::add_columns`].
-    ///
-    /// # Errors
-    /// If an index is not below [`query_stride`](Self::query_stride), or if the device fails.
-    pub(crate) fn begin_open(
-        &self,
-        s: &CommandStream,
-        indices: &[usize],
-    ) -> Result<OpeningInFlight<'_, T>, MetalError> {
         let stride = self.query_stride();
         if let Some(index) = indices.iter().find(|&&index| index >= stride) {
             let (expected, actual) = (
@@ -69,20 +54,36 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             ));
         }
         let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
+        let queries = MetalBuffer::from_host(s, &queries)?;
+        let gathered = self.gather(s, &queries)?.finish()?;
+        let words = read_words(s, &gathered.slices()?)?;
+        Ok(gathered.into_shape().assemble(words))
+    }
+
+    /// Gathers the kept columns of leaves, counted modulo [`query_stride`](Self::query_stride), and their paths: two dispatches, no
+    /// wait. What was dropped is added by [`OpeningInFlight::add_columns`].
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub(crate) fn gather<'a>(
+        &'a self,
+        s: &CommandStream,
+        queries: &'a MetalBuffer<u32>,
+    ) -> Result<OpeningInFlight<'a, T>, MetalError> {
         let mut opening = OpeningInFlight {
             tree: self,
-            queries: MetalBuffer::from_host(s, &queries)?,
+            queries,
             ranges: Vec::with_capacity(1),
             paths: None,
         };
         if self.backing.width() > 0 {
             opening.add_columns(s, &self.backing)?;
         }
-        let siblings = indices.len() * self.proof_depth();
+        let siblings = queries.len() * self.proof_depth();
         if siblings > 0 {
             let mut paths = MetalBuffer::uninit(s.context(), siblings)?;
             let (grid, p) = (Grid::threads(siblings), opening.params(0));
-            kernels::merkle_siblings(s, grid, &self.layers, &opening.queries, &mut paths, &p)?;
+            kernels::merkle_siblings(s, grid, &self.layers, queries, &mut paths, &p)?;
             opening.paths = Some(paths);
         }
         Ok(opening)
@@ -113,7 +114,7 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
         if p.cells > 0 {
             let mut rows = MetalBuffer::uninit(s.context(), p.cells as usize)?;
             let grid = Grid::threads(p.cells as usize);
-            T::rows(s, grid, columns.slice(), &self.queries, &mut rows, &p)?;
+            T::rows(s, grid, columns.slice(), self.queries, &mut rows, &p)?;
             self.ranges.push((columns.width(), rows));
         }
         Ok(())

@@ -8,6 +8,8 @@ use crate::prelude::F;
 pub struct GrindSpongeParams {
     pub mask: u32,
     pub slot: u32,
+    /// A multiple of the threads.
+    pub candidates: u32,
     pub threads: u32,
 }
 

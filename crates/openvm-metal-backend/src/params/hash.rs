@@ -32,7 +32,7 @@ pub struct MerkleAbsorbParams {
     pub resumes: u32,
 }
 
-/// Levels of a Merkle tree within blocks of `2^levels` nodes of one layer.
+/// Levels of a Merkle tree within blocks of `2^log_block` nodes of one layer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MerkleSubtreeParams {
@@ -40,8 +40,11 @@ pub struct MerkleSubtreeParams {
     pub first: u64,
     /// log2 of the nodes of that layer.
     pub log_nodes: u32,
-    /// Layers to compute; one threadgroup for each `2^levels` nodes.
+    /// Layers to compute.
     pub levels: u32,
+    /// log2 of the nodes of that layer for each threadgroup, at least `levels`.
+    pub log_block: u32,
+    pub unused: u32,
 }
 
 /// Openings of a Merkle tree.

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::DeviceElem;
 
-use crate::prelude::EF;
+use crate::prelude::{EF, F};
 
 /// Neighbouring columns of one length in a range of a stacked matrix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,6 +95,16 @@ pub struct StackedWeightParams {
     pub bits: u32,
     /// First of these coordinates.
     pub first: u32,
+}
+
+/// The values of bound columns.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StackedValueParams {
+    /// Entries of the low weights, as a logarithm.
+    pub log_low: u32,
+    /// 1: ranges begin at multiples of four cells in memory.
+    pub quads: u32,
 }
 
 /// One round of the reduction, for all heights.
@@ -230,6 +240,69 @@ pub struct WhirChallengeParams {
     pub slot: u32,
     /// Where the log goes on.
     pub at: u32,
+    /// 1: a witness is observed.
+    pub work: u32,
+}
+
+/// A witness to observe, and the words that are sampled after it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirDrawParams {
+    /// Of the witness.
+    pub slot: u32,
+    /// 1: a witness is observed.
+    pub work: u32,
+    /// Words.
+    pub count: u32,
+}
+
+/// Powers of an element of the log.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirPowersParams {
+    pub count: u32,
+    /// Index of the base.
+    pub at: u32,
+}
+
+/// The fold by the challenges of the first round.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirFoldWeightParams {
+    pub l_skip: u32,
+    /// Variables.
+    pub k: u32,
+    /// Inputs of a block, as a logarithm.
+    pub log_block: u32,
+    /// Index of the first challenge.
+    pub alpha: u32,
+    /// Distance of challenges.
+    pub stride: u32,
+}
+
+/// The queries of a round.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirQueryParams {
+    /// Generator of the leaves' domain.
+    pub omega: F,
+    pub queries: u32,
+    /// Leaves, as a logarithm.
+    pub log_leaves: u32,
+}
+
+/// Terms of a weight update that are products of two tables.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct WhirTermParams {
+    /// Entries of a low table, as a logarithm.
+    pub log_low: u32,
+    /// Entries of a high table, as a logarithm.
+    pub log_high: u32,
+    /// Index of the point.
+    pub z: u32,
+    /// 1: there is a term before.
+    pub product: u32,
 }
 
 /// The polynomial at a point of the log.

@@ -6,7 +6,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, Duple
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
-use crate::grind::{certain, grind_smallest, grind_sponge, MOST_CERTAIN_BITS};
+use crate::grind::{candidates, grind_smallest, grind_sponge};
 use crate::params::TranscriptState;
 use crate::prelude::{F, SC};
 
@@ -49,7 +49,7 @@ fn smallest_witness(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                 .map(F::from_u32)
                 .find(|&w| accepts(&sponge, bits, w));
             compare(what, &[Some(witness)], &[expected])?;
-            if bits <= MOST_CERTAIN_BITS {
+            if bits <= 11 {
                 let state = TranscriptState {
                     cells: *sponge.state(),
                     absorb_idx: sponge.absorb_idx() as u32,
@@ -58,7 +58,7 @@ fn smallest_witness(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                 };
                 let state = MetalBuffer::from_host(env.s, &[state])?;
                 let mut best = MetalBuffer::from_host(env.s, &[u32::MAX; 2])?;
-                grind_sponge(env.s, &state, &mut best, 1, bits, certain(bits))?;
+                grind_sponge(env.s, &state, &mut best, 1, bits, candidates(bits))?;
                 let found = best.to_host(env.s)?[1];
                 compare(what, &[Some(F::from_u32(found))], &[expected])?;
             }

@@ -10,11 +10,11 @@ use p3_baby_bear::{
     BABYBEAR_RC16_INTERNAL,
 };
 use p3_field::{ExtensionField, PrimeField32};
-use p3_symmetric::{PaddingFreeSponge, TruncatedPermutation};
+use p3_symmetric::{PaddingFreeSponge, PseudoCompressionFunction, TruncatedPermutation};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
 use crate::{
-    hash::{AbsorbedRows, MerkleCell, MerkleTreeMetal},
+    hash::{upper_layers, AbsorbedRows, MerkleCell, MerkleTreeMetal},
     matrix::MetalMatrix,
     prelude::{montgomery, Digest, EF, F},
 };
@@ -39,6 +39,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "hash",
         name: "merkle_absorbed",
         run: merkle_absorbed,
+    },
+    Check {
+        group: "hash",
+        name: "merkle_layers",
+        run: merkle_layers,
     },
     Check {
         group: "hash",
@@ -116,9 +121,8 @@ fn merkle_absorbed(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             absorbed.absorb(env.s, matrix.slice().slice(..done * height), width)?;
         }
         let (whole, root) = MerkleTreeMetal::new(env.s, matrix.clone(), rows)?;
-        let (tree, resumed) =
-            MerkleTreeMetal::resumed(env.s, matrix, absorbed.columns(), rows, &absorbed)?;
-        compare(|| what.clone(), &[resumed], &[root])?;
+        let tree = MerkleTreeMetal::resumed(env.s, matrix, absorbed.columns(), rows, &absorbed)?;
+        compare(|| what.clone(), &[tree.read_root(env.s)?], &[root])?;
         compare(
             || what.clone(),
             &tree.digest_layers_to_host(env.s)?.concat(),
@@ -147,6 +151,7 @@ fn merkle<T: MerkleCell + ExtensionField<F>>(
         (10, 33, 16),
         (11, 9, 32),
         (12, 2, 1),
+        (15, 1, 1),
     ] {
         if env.conformance() && log_height > 9 {
             continue;
@@ -184,6 +189,35 @@ fn merkle<T: MerkleCell + ExtensionField<F>>(
             compare(|| what.clone(), &opened.siblings[i], &path)?;
         }
         refused("a query beyond the leaves", tree.open(env.s, &[stride]))?;
+    }
+    Ok(())
+}
+
+/// The layers above the leaves of a tree, wherever permutations begin to be on sixteen lanes.
+fn merkle_layers(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    let compress = TruncatedPermutation::<_, 2, 8, 16>::new(default_babybear_poseidon2_16());
+    for log_leaves in [0, 1, 5, 7, 8, 11, 14, 17] {
+        if env.conformance() && log_leaves > 8 {
+            continue;
+        }
+        let words = env.rng.fs(8 << log_leaves);
+        let (leaves, _) = words.as_chunks::<8>();
+        let (mut expected, mut layer) = (leaves.to_vec(), leaves.to_vec());
+        while layer.len() > 1 {
+            let pairs = layer.chunks_exact(2);
+            layer = pairs
+                .map(|pair| compress.compress([pair[0], pair[1]]))
+                .collect();
+            expected.extend(&layer);
+        }
+        for log_spread in [0, 1, 4, 8, 13] {
+            let mut host = vec![Digest::default(); expected.len()];
+            host[..leaves.len()].copy_from_slice(leaves);
+            let mut layers = MetalBuffer::from_host(env.s, &host)?;
+            upper_layers(env.s, &mut layers, log_leaves, log_spread)?;
+            let what = || format!("2^{log_leaves} leaves, on lanes from 2^{log_spread} nodes on");
+            compare(what, &layers.to_host(env.s)?, &expected)?;
+        }
     }
     Ok(())
 }

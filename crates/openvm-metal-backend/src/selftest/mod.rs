@@ -14,7 +14,7 @@ mod grind;
 mod hash;
 mod ntt;
 mod openings;
-mod prover;
+pub(crate) mod prover;
 pub(crate) mod random;
 #[cfg(test)]
 mod tests;

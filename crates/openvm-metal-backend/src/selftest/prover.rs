@@ -63,7 +63,7 @@ const SHAPES: [Shape; 6] = [
 ];
 
 /// Little security, so that the reference is quick; grinding on the device for the queries.
-pub(super) fn params(l_skip: usize, n_stack: usize, folding_pow_bits: usize) -> SystemParams {
+pub(crate) fn params(l_skip: usize, n_stack: usize, folding_pow_bits: usize) -> SystemParams {
     let whir = WhirParams {
         k: 4,
         log_final_poly_len: (l_skip + n_stack) % 4,

@@ -28,15 +28,15 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Where the kernels' table is.
-const HEADER: &str = include_str!("../../metal/transcript/permutation.h");
+const HEADER: &str = include_str!("../../metal/hash/spread.h");
 
 /// The table of the kernels follows from Plonky3's constants.
 fn constants(_: &mut CheckEnv) -> Result<(), CheckFailure> {
-    let actual = table(HEADER, "TRANSCRIPT_ROWS[112]");
-    compare(|| "TRANSCRIPT_ROWS".to_owned(), &actual, &rows().concat())
+    let actual = table(HEADER, "SPREAD_ROWS[112]");
+    compare(|| "SPREAD_ROWS".to_owned(), &actual, &rows().concat())
 }
 
-/// The row of each lane, as `permutation.h` says what is in it.
+/// The row of each lane, as `spread.h` says what is in it.
 fn rows() -> Vec<Vec<u32>> {
     const INTERNAL: usize = BABYBEAR_RC16_INTERNAL.len();
     let [two, three, four] = [2, 3, 4].map(F::from_u32);

@@ -16,7 +16,7 @@ use self::device_transcript::MOST_DEGREE;
 pub use self::{inputs::RoundInputs, sent::SentRounds};
 use super::{
     column_layout::{ColumnLayout, Opening},
-    columns::{ColumnKernel, ColumnPass, ColumnTables},
+    columns::{ColumnKernel, ColumnPass, ColumnTables, POINTS},
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
     interpreter::{EvalField, EvalPlan, EvalTables},
@@ -194,7 +194,7 @@ impl MlePlan {
         }
         let no_rules = SectionTables::default();
         Self {
-            columns: ColumnTables::new(vec![columns]),
+            columns: ColumnTables::new(vec![columns], POINTS),
             evals: EvalTables::new(plan.execution(), passes, EvalField::Extension, no_rules),
             sums,
             slots,

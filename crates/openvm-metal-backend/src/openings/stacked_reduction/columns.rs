@@ -15,7 +15,7 @@ use crate::{
     error::MetalProverError,
     jobs::{DeviceJobs, JobTable},
     kernels,
-    params::{StackedBlock, StackedColumnJob, StackedWeightParams},
+    params::{StackedBlock, StackedColumnJob, StackedValueParams, StackedWeightParams},
     prelude::{D_EF, EF, F},
 };
 
@@ -190,6 +190,10 @@ impl BoundColumns {
     ) -> Result<(), MetalProverError> {
         let WeightFactors { low, high, one } = weights.encode(s, point, self.vars)?;
         let high = high.as_ref().map_or(one, |high| high.slice(..));
+        let params = StackedValueParams {
+            log_low: self.log_low as u32,
+            quads: u32::from(sources.in_quads),
+        };
         for dispatch in &self.dispatches {
             let (jobs, starts) = columns.of(&dispatch.jobs);
             let grid = dispatch.jobs.grid(THREADS.min(1 << self.log_low));
@@ -205,7 +209,7 @@ impl BoundColumns {
                     low,
                     high,
                     out.reborrow(),
-                    &(self.log_low as u32),
+                    &params,
                     sources.of(dispatch),
                     dispatch.cells,
                 )

@@ -5,27 +5,41 @@ use openvm_metal_common::MetalSlice;
 use super::claims::StackedCommit;
 use crate::{
     jobs::{DispatchJobs, JobTable},
+    matrix::MetalSliceOwned,
     params::StackedColumnJob,
     prelude::F,
 };
 
 /// Ranges that a kernel takes.
 const SOURCES: usize = 8;
+/// Cells that kernels read at once.
+const QUAD: usize = 4;
 
 /// The ranges that hold columns, as [`super::claims::ColumnRange::source`] numbers them.
-pub(super) struct Sources<'a>(Vec<MetalSlice<'a, F>>);
+pub(super) struct Sources<'a> {
+    slices: Vec<MetalSlice<'a, F>>,
+    /// Whether each begins at a multiple of [`QUAD`] cells of its buffer.
+    pub in_quads: bool,
+}
 
 impl<'a> Sources<'a> {
     /// `ranges`: commitment and range of each.
     pub fn new(commits: &[StackedCommit<'a>], ranges: &[(usize, usize)]) -> Self {
-        let cells = |&(commit, range): &(usize, usize)| commits[commit].ranges[range].cells.slice();
-        Self(ranges.iter().map(cells).collect())
+        let cells = ranges
+            .iter()
+            .map(|&(commit, range)| &commits[commit].ranges[range].cells);
+        Self {
+            in_quads: cells
+                .clone()
+                .all(|cells| cells.parts().1.is_multiple_of(QUAD)),
+            slices: cells.map(MetalSliceOwned::slice).collect(),
+        }
     }
 
     /// Those of a dispatch; unused places repeat the first.
     pub fn of(&self, dispatch: &ColumnDispatch) -> [MetalSlice<'a, F>; SOURCES] {
         let first = dispatch.first_source;
-        std::array::from_fn(|k| *self.0.get(first + k).unwrap_or(&self.0[first]))
+        std::array::from_fn(|k| *self.slices.get(first + k).unwrap_or(&self.slices[first]))
     }
 }
 

@@ -9,7 +9,7 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
-use super::WhirCommit;
+use super::{Opening, WhirCommit};
 use crate::{
     error::MetalProverError,
     kernels,
@@ -39,16 +39,12 @@ pub(super) struct FirstRound {
 
 impl FirstRound {
     /// Batches the columns and sums up: one dispatch for each range, one wait.
-    pub fn new(
-        s: &CommandStream,
-        l_skip: usize,
-        k: usize,
-        commits: &[WhirCommit<'_>],
-        log_height: usize,
-        mu: EF,
-        u: &[EF],
-    ) -> Result<Self, MetalProverError> {
-        let f = batch(s, commits, log_height, mu)?;
+    pub fn new(opening: &Opening<'_>, mu: EF) -> Result<Self, MetalProverError> {
+        let &Opening { s, commits, u, .. } = opening;
+        let (l_skip, k, log_height) = (opening.shape.l_skip, opening.config.k, u.len());
+        let powers = tensor::powers(mu, opening.total_width());
+        let powers = MetalBuffer::from_host(s, &powers)?;
+        let f = batch(s, commits, log_height, &powers)?;
         let log_block = l_skip.max(k);
         let eq = tensor::eq_bits(u);
         let message = message_matrix(l_skip);
@@ -108,28 +104,31 @@ impl FirstRound {
         let folding = tensor::expand(&bits, EF::ONE);
         let message = message_matrix(self.l_skip);
         let log_block = self.l_skip.max(k);
-        let outputs = 1 << (log_block - k);
         // For each output of a block, the weights of its 2^log_block inputs.
-        let weights: Vec<EF> = (0..outputs)
+        let weights: Vec<EF> = (0..1 << (log_block - k))
             .flat_map(|output| block_weights(&message, &folding, output << k, log_block))
             .collect();
         let weights = MetalBuffer::from_host(s, &weights)?;
-        let mut out = MetalBuffer::uninit(s.context(), self.f.len() >> k)?;
-        for output in 0..outputs {
-            let first = output << log_block;
-            let to = out.slice_mut(output..);
-            contract::fold(
-                s,
-                &self.f.as_slice(),
-                log_block,
-                &weights,
-                first,
-                to,
-                outputs,
-            )?;
-        }
-        Ok((out, self.scale))
+        Ok((fold(s, &self.f, &weights, k, log_block)?, self.scale))
     }
+}
+
+/// The message of `f` folded by `k` challenges, `2^-k` as many coefficients: output after output of each block of `2^log_block` inputs,
+/// with so many `weights` each.
+pub(super) fn fold(
+    s: &CommandStream,
+    f: &MetalBuffer<EF>,
+    weights: &MetalBuffer<EF>,
+    k: usize,
+    log_block: usize,
+) -> Result<MetalBuffer<EF>, MetalProverError> {
+    let outputs = 1 << (log_block - k);
+    let mut out = MetalBuffer::uninit(s.context(), f.len() >> k)?;
+    for output in 0..outputs {
+        let (first, to) = (output << log_block, out.slice_mut(output..));
+        contract::fold(s, &f.as_slice(), log_block, weights, first, to, outputs)?;
+    }
+    Ok(out)
 }
 
 /// Factors by which a dual weight folds: `w' = (1 - alpha) w_0 + (2 alpha - 1) w_1`.
@@ -137,17 +136,14 @@ pub(super) fn dual_fold(alpha: EF) -> BitWeight {
     [EF::ONE - alpha, alpha.double() - EF::ONE]
 }
 
-/// `f[row] = sum_j mu^j q_j[row]` over the stacked columns of all commitments.
-fn batch(
+/// `f[row] = sum_j powers[j] q_j[row]` over the stacked columns of all commitments.
+pub(super) fn batch(
     s: &CommandStream,
     commits: &[WhirCommit<'_>],
     log_height: usize,
-    mu: EF,
+    powers: &MetalBuffer<EF>,
 ) -> Result<MetalBuffer<EF>, MetalProverError> {
     let height = 1usize << log_height;
-    let total_width: usize = commits.iter().map(|c| c.width).sum();
-    let powers = tensor::powers(mu, total_width);
-    let powers = MetalBuffer::from_host(s, &powers)?;
     let mut f = MetalBuffer::uninit(s.context(), height)?;
     let mut ranges = Vec::new();
     let mut first_column = 0;
@@ -181,7 +177,7 @@ fn batch(
         };
         let groups = (len.min(height) >> log_block) as u32;
         let grid = Grid::groups(groups, THREADS.min(1 << log_block));
-        kernels::whir_batch_columns(s, grid, range.cells.slice(), &powers, &mut f, &params)?;
+        kernels::whir_batch_columns(s, grid, range.cells.slice(), powers, &mut f, &params)?;
         accumulate = written;
     }
     Ok(f)
@@ -189,7 +185,7 @@ fn batch(
 
 /// `L[t][z]`: coefficient `t` of the Reed-Solomon message of one chunk, from its values on `D`:
 /// `sum over j subset of t of omega^(-j z) / 2^l_skip`.
-fn message_matrix(l_skip: usize) -> Vec<Vec<F>> {
+pub(super) fn message_matrix(l_skip: usize) -> Vec<Vec<F>> {
     let size = 1usize << l_skip;
     let omega = tensor::powers(F::two_adic_generator(l_skip), size);
     let scale = F::from_usize(size).inverse();

@@ -5,34 +5,28 @@
 
 mod device_transcript;
 mod first_round;
+mod host_transcript;
 mod queries;
-mod rounds;
 mod state;
 mod sumcheck;
 mod tables;
 mod weights;
 
-use openvm_metal_common::CommandStream;
+use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
-use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
-use self::{
-    first_round::FirstRound,
-    queries::OpenedQueries,
-    rounds::{Prover, RoundEnd, Sent},
-    state::State,
-    sumcheck::{Folded, Sumcheck},
-    weights::WeightUpdate,
-};
+use self::queries::QueryProofs;
 use crate::{
     commit::CodeShape,
     config::MetalProverConfig,
     error::MetalProverError,
+    grind::candidates,
     hash::MerkleTreeMetal,
     kept_codewords::KeptCodewords,
-    prelude::{EF, F, SC},
+    matrix::MetalMatrix,
+    ntt::rs_encode_ext,
+    prelude::{Digest, EF, F, SC},
     stacked::StackedRange,
-    tensor,
 };
 
 const PHASE: &str = "openings.whir";
@@ -66,82 +60,98 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
     u: &[EF],
 ) -> Result<WhirProof<SC>, MetalProverError> {
     let _stage = s.stage("prover.openings.whir");
-    let mut log_len = u.len();
-    let k = config.k;
-    let mut log_domain = log_len + log_blowup;
-    check_trees(commits, log_domain, k)?;
+    check_trees(commits, u.len() + log_blowup, config.k)?;
     let shape = CodeShape {
         l_skip,
-        log_height: log_len,
+        log_height: u.len(),
         log_blowup,
     };
-    let mut prover = Prover {
+    let opening = Opening {
         s,
-        prover_config,
-        transcript,
         config,
-        sent: Sent::default(),
+        shape,
+        commits,
+        u,
+        candidates,
     };
-    let mu_pow_witness = prover.grind(config.mu_pow_bits)?;
-    let mu = prover.transcript.sample_ext();
-
-    let mut queries = OpenedQueries::default();
-    let mut codeword_tree: Option<MerkleTreeMetal<EF>> = None;
-    let first = FirstRound::new(s, l_skip, k, commits, log_len, mu, u)?;
-    let mut sumcheck = Some(Sumcheck::First(first));
-    for (round, round_config) in config.rounds.iter().enumerate() {
-        let is_last = round + 1 == config.rounds.len();
-        let tables = sumcheck
-            .take()
-            .ok_or_else(|| internal("no table to sum over"))?;
-        log_len -= k;
-        // The codeword is on this domain; none is sent in the last round.
-        let domain = (!is_last).then_some(log_domain - 1);
-        let RoundEnd {
-            folded,
-            committed: next,
-            witness,
-        } = prover.round(tables, &u[k..], log_len, domain, &mut queries)?;
-        let Folded {
-            coefficients,
-            weights,
-            mut terms,
-        } = folded;
-        let next_tree = next.map(|(tree, z)| {
-            terms.push((tensor::power_bits(z, log_len), EF::ONE));
-            tree
-        });
-
-        let indices = prover.queries(round_config.num_queries, log_domain - k, witness)?;
-        match &codeword_tree {
-            None => queries.open_initial(s, commits, shape, &indices)?,
-            Some(tree) => queries.open_codeword(s, tree, &indices)?,
-        }
-        codeword_tree = next_tree;
-
-        let gamma = prover.transcript.sample_ext();
-        if !is_last {
-            if let Some((_, scale)) = terms.last_mut() {
-                *scale = gamma;
-            }
-            let queries = query_points(&indices, log_domain - k, gamma);
-            let weights = WeightUpdate { terms, queries }.apply(s, weights, log_len)?;
-            let state = State::new(s, coefficients, weights, prover.host_log_rows())?;
-            sumcheck = Some(Sumcheck::Later(state));
-        }
-        log_domain -= 1;
-    }
-    prover.sent.into_proof(mu_pow_witness, queries.read(s)?)
+    opening.prove(prover_config, transcript)
 }
 
-/// The points of queries, with their factors `gamma^2, gamma^3, ...`.
-fn query_points(indices: &[usize], log_leaves: usize, gamma: EF) -> Vec<(F, EF)> {
-    let omega = F::two_adic_generator(log_leaves);
-    indices
-        .iter()
-        .zip(gamma.powers().skip(2))
-        .map(|(&index, gamma)| (omega.exp_u64(index as u64), gamma))
-        .collect()
+/// What is opened, and how.
+struct Opening<'a> {
+    s: &'a CommandStream,
+    config: &'a WhirConfig,
+    /// Of the committed matrices.
+    shape: CodeShape,
+    commits: &'a [WhirCommit<'a>],
+    /// The point.
+    u: &'a [EF],
+    /// Among how many candidates the device searches a witness of so many bits.
+    candidates: fn(usize) -> u32,
+}
+
+impl Opening<'_> {
+    /// On the device's transcript, or on the host's if that cannot go there or a search has failed.
+    fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+        &self,
+        prover_config: &MetalProverConfig,
+        transcript: &mut TS,
+    ) -> Result<WhirProof<SC>, MetalProverError> {
+        match device_transcript::prove(self, prover_config, transcript)? {
+            Some(proof) => Ok(proof),
+            None => host_transcript::prove(self, prover_config.mle_host_log_rows, transcript),
+        }
+    }
+
+    /// Stacked columns of all commitments.
+    fn total_width(&self) -> usize {
+        self.commits.iter().map(|commit| commit.width).sum()
+    }
+}
+
+/// What the prover has sent, but for openings ([`QueryProofs`]).
+#[derive(Default)]
+struct Sent {
+    mu_pow_witness: F,
+    sumcheck_polys: Vec<[EF; 2]>,
+    codeword_commits: Vec<Digest>,
+    ood_values: Vec<EF>,
+    folding_witnesses: Vec<F>,
+    query_witnesses: Vec<F>,
+    final_poly: Option<Vec<EF>>,
+}
+
+impl Sent {
+    fn into_proof(self, opened: QueryProofs) -> Result<WhirProof<SC>, MetalProverError> {
+        Ok(WhirProof {
+            mu_pow_witness: self.mu_pow_witness,
+            whir_sumcheck_polys: self.sumcheck_polys,
+            codeword_commits: self.codeword_commits,
+            ood_values: self.ood_values,
+            folding_pow_witnesses: self.folding_witnesses,
+            query_phase_pow_witnesses: self.query_witnesses,
+            initial_round_opened_rows: opened.initial_rows,
+            initial_round_merkle_proofs: opened.initial_paths,
+            codeword_opened_values: opened.codeword_values,
+            codeword_merkle_proofs: opened.codeword_paths,
+            final_poly: self.final_poly.ok_or_else(|| {
+                MetalProverError::Parameters("WHIR needs at least one round".into())
+            })?,
+        })
+    }
+}
+
+/// Encodes the message at the beginning of `codeword`, `2^log_len` coefficients, and the tree over it, `2^k` rows per query.
+fn encode_codeword(
+    s: &CommandStream,
+    mut codeword: MetalBuffer<EF>,
+    log_len: usize,
+    k: usize,
+) -> Result<MerkleTreeMetal<EF>, MetalProverError> {
+    let log_domain = codeword.len().trailing_zeros() as usize;
+    rs_encode_ext(s, &mut codeword, log_len, log_domain - log_len, 1)?;
+    let matrix = MetalMatrix::from_buffer(codeword, 1 << log_domain, 1);
+    Ok(MerkleTreeMetal::encode(s, matrix, 1 << k)?)
 }
 
 /// All trees must be over the same number of rows.
@@ -163,4 +173,73 @@ fn check_trees(
 
 fn internal(detail: &str) -> MetalProverError {
     MetalProverError::internal(PHASE, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, MetalContext};
+    use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+
+    use super::*;
+    use crate::{
+        commit::{stacked_commit, CommitParams},
+        kernels,
+        selftest::{prover::params, CheckRng},
+        transcript::DuplexSpongeMetal,
+    };
+
+    /// A device that finds no witness leaves the transcript where it was, and the host's gives the same proof.
+    #[test]
+    fn a_search_that_fails() -> Result<(), MetalProverError> {
+        let context = MetalContext::shared_on(Device::Cpu, &[&kernels::LIBRARY])?;
+        let s = &context.stream();
+        let mut params = params(2, 6, 2);
+        params.whir.folding_pow_bits = 9;
+        params.whir.query_phase_pow_bits = 9;
+        let mut rng = CheckRng::new(1);
+        let cells = MetalBuffer::from_host(s, &rng.fs(3 << 8))?;
+        let trace = MetalMatrix::from_buffer(cells, 1 << 8, 3);
+        let (_, data) = stacked_commit(s, CommitParams::from(&params), &[&trace])?;
+        let commits = [WhirCommit {
+            ranges: &data.ranges,
+            width: data.layout.width(),
+            tree: &data.tree,
+            kept: data.kept,
+        }];
+        let u = rng.efs(8);
+        let on = |on_device| MetalProverConfig {
+            transcript_on_device: Some(on_device),
+            ..MetalProverConfig::default()
+        };
+        let begin = || DuplexSpongeMetal::from(poseidon2_perm().clone()).with_stream(s.clone());
+        let next = |mut transcript| FiatShamirTranscript::<SC>::sample(&mut transcript);
+        let opening = |candidates| Opening {
+            s,
+            config: &params.whir,
+            shape: CodeShape {
+                l_skip: 2,
+                log_height: 8,
+                log_blowup: params.log_blowup,
+            },
+            commits: &commits,
+            u: &u,
+            candidates,
+        };
+        let prove = |candidates, on_device| {
+            let mut transcript = begin();
+            let proof = opening(candidates).prove(&on(on_device), &mut transcript)?;
+            Ok::<_, MetalProverError>((proof, next(transcript)))
+        };
+        let expected = prove(candidates, false)?;
+        assert!(prove(candidates, true)? == expected);
+        assert!(prove(|_| 1, true)? == expected);
+
+        let mut transcript = begin();
+        let found = device_transcript::prove(&opening(candidates), &on(true), &mut transcript)?;
+        assert!(found.is_some_and(|proof| proof == expected.0));
+        let mut transcript = begin();
+        assert!(device_transcript::prove(&opening(|_| 1), &on(true), &mut transcript)?.is_none());
+        assert_eq!(next(transcript), next(begin()));
+        Ok(())
+    }
 }

@@ -1,12 +1,12 @@
 //! Opened rows and Merkle paths, in the shape of the proof.
 
-use openvm_metal_common::{CommandStream, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
 use openvm_stark_backend::proof::MerkleProof;
 
-use super::WhirCommit;
+use super::Opening;
 use crate::{
     beside::Later,
-    commit::{encode_columns, CodeShape},
+    commit::encode_columns,
     error::MetalProverError,
     hash::{read_words, Gathered, MerkleCell, MerkleTreeMetal, OpeningShape, Openings},
     prelude::{Digest, EF, F},
@@ -27,8 +27,8 @@ pub(super) struct QueryProofs {
 /// The values of a later round's leaves and their paths, for each query.
 type OpenedCodeword = (Vec<Vec<EF>>, Vec<MerkleProof<Digest>>);
 
-/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with the messages of the next round if
-/// those are read at once, else at the end, and put together by other threads while the device goes on.
+/// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with what is waited for anyway, and put
+/// together by other threads.
 #[derive(Default)]
 pub(super) struct OpenedQueries {
     /// Gathered and not read: of each commitment, of each later round.
@@ -40,37 +40,31 @@ pub(super) struct OpenedQueries {
 }
 
 impl OpenedQueries {
-    /// Opens all commitments. Codewords that were dropped are encoded again, some of them at a time.
-    pub fn open_initial(
+    /// Opens leaves of the codeword of a later round, or in the first of all commitments. Codewords that were dropped are encoded again,
+    /// some of them at a time.
+    pub fn open(
         &mut self,
-        s: &CommandStream,
-        commits: &[WhirCommit<'_>],
-        shape: CodeShape,
-        indices: &[usize],
+        opening: &Opening<'_>,
+        codeword: Option<&MerkleTreeMetal<EF>>,
+        indices: &MetalBuffer<u32>,
     ) -> Result<(), MetalProverError> {
-        for commit in commits {
-            let mut opening = commit.tree.begin_open(s, indices)?;
+        let s = opening.s;
+        if let Some(tree) = codeword {
+            self.later.push(tree.gather(s, indices)?.finish()?);
+            return Ok(());
+        }
+        for commit in opening.commits {
+            let mut gathering = commit.tree.gather(s, indices)?;
             let kept = commit.tree.backing().width();
             let step = commit.kept.columns_again(commit.width).max(1);
             for start in (kept..commit.width).step_by(step) {
                 let _stage = s.stage("rs_code_matrix");
                 let end = (start + step).min(commit.width);
-                let columns = encode_columns(s, commit.ranges, start..end, shape, None)?;
-                opening.add_columns(s, &columns)?;
+                let columns = encode_columns(s, commit.ranges, start..end, opening.shape, None)?;
+                gathering.add_columns(s, &columns)?;
             }
-            self.initial.push(opening.finish()?);
+            self.initial.push(gathering.finish()?);
         }
-        Ok(())
-    }
-
-    /// Opens the codeword of a later round.
-    pub fn open_codeword(
-        &mut self,
-        s: &CommandStream,
-        tree: &MerkleTreeMetal<EF>,
-        indices: &[usize],
-    ) -> Result<(), MetalProverError> {
-        self.later.push(tree.begin_open(s, indices)?.finish()?);
         Ok(())
     }
 
@@ -108,16 +102,21 @@ impl OpenedQueries {
     pub fn read(mut self, s: &CommandStream) -> Result<QueryProofs, MetalProverError> {
         let words = read_words(s, &self.slices()?)?;
         self.take(words);
+        Ok(self.join())
+    }
+
+    /// What was read, put together.
+    pub fn join(self) -> QueryProofs {
         let of_commits = self.of_commits.into_iter().map(Later::join);
         let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
         let of_rounds = self.of_rounds.into_iter().map(Later::join);
         let (codeword_values, codeword_paths) = of_rounds.unzip();
-        Ok(QueryProofs {
+        QueryProofs {
             initial_rows,
             initial_paths,
             codeword_values,
             codeword_paths,
-        })
+        }
     }
 }
 

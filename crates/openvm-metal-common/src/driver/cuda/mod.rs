@@ -41,7 +41,7 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(20);
 /// Dispatches that are expected to take longer are timed, so that the next ones are cut better.
 const TIMED_NS: f64 = 2e6;
 /// Uploads of at least so many bytes do not wait for what the main stream is at, nor it for them.
-const BULK: usize = 1 << 20;
+const BULK: usize = 1 << 16;
 
 pub(crate) struct CudaDriver {
     info: DeviceInfo,

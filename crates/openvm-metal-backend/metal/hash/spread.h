@@ -1,6 +1,7 @@
 #pragma once
-// The Poseidon2 permutation with element i in the lanes i mod 16 of one SIMD-group, for the one who has to wait for it: its
-// chain of dependent instructions is short, whatever the number of instructions.
+// The Poseidon2 permutation with one element in each of sixteen neighbouring lanes of a SIMD-group, for the one who has to wait for
+// it: its chain of dependent instructions is short, whatever the number of instructions. Lanes 0 to 15 and 16 to 31 hold two
+// permutations, or one of them twice.
 //
 // Words between products are signed, below 2^31: a reduction takes a sum of products to a word of less than
 // |sum| / 2^32 + p / 2. It divides by 2^32, which is small modulo p (p / 7.5): times 2^32, 2 * 2^32 and 3 * 2^32 the external
@@ -12,21 +13,23 @@
 // so lane k has the sum for T_k and adds E_{k-j} y_j to it while other rounds go on: of a round only its S-box and one
 // subtraction are waited for. Constants of the rounds are in these sums from the start; what they add to s_i on the way is
 // taken off with the first constant after the internal rounds.
-#include "../hash/poseidon2.h"
-#include "state.h"
+#include "poseidon2.h"
+
+// Elements of a permutation.
+constant constexpr uint SPREAD_WIDTH = 16u;
 
 // Where a lane's constants lie in its row.
-constant constexpr uint TRANSCRIPT_FIRST = 0u;     // before external rounds 0 to 3 and internal round 0 (of element 0), times 2^64
-constant constexpr uint TRANSCRIPT_LAST = 5u;      // before external rounds 5 to 7, times 2^64
-constant constexpr uint TRANSCRIPT_MIDDLE = 8u;    // before external round 4, times 2^32, minus p
-constant constexpr uint TRANSCRIPT_DIAGONAL = 9u;  // V, times 2^32
-constant constexpr uint TRANSCRIPT_ECHO = 10u;     // E_lane, times 2^32
-constant constexpr uint TRANSCRIPT_START = 11u;    // in the sum from the start: of element 0 in the next round, times 2^64
-constant constexpr uint TRANSCRIPT_TAILS = 12u;    // A_{lane, i} at 12 + i, times 2^32
-constant constexpr uint TRANSCRIPT_ROW = 28u;
+constant constexpr uint SPREAD_FIRST = 0u;     // before external rounds 0 to 3 and internal round 0 (of element 0), times 2^64
+constant constexpr uint SPREAD_LAST = 5u;      // before external rounds 5 to 7, times 2^64
+constant constexpr uint SPREAD_MIDDLE = 8u;    // before external round 4, times 2^32, minus p
+constant constexpr uint SPREAD_DIAGONAL = 9u;  // V, times 2^32
+constant constexpr uint SPREAD_ECHO = 10u;     // E_lane, times 2^32
+constant constexpr uint SPREAD_START = 11u;    // in the sum from the start: of element 0 in the next round, times 2^64
+constant constexpr uint SPREAD_TAILS = 12u;    // A_{lane, i} at 12 + i, times 2^32
+constant constexpr uint SPREAD_ROW = 28u;
 
 // The check `transcript/constants` computes them from Plonky3's.
-constant constexpr uint4 TRANSCRIPT_ROWS[112] = {  // seven for each lane
+constant constexpr uint4 SPREAD_ROWS[112] = {  // seven for each lane
     // lane 0
     {0xced252bdu, 0x2e12176cu, 0x3551e817u, 0xe35f65b0u},
     {0xd825e5d1u, 0x0a4f3fc6u, 0xf869115bu, 0x07c23952u},
@@ -157,14 +160,14 @@ constant constexpr uint4 TRANSCRIPT_ROWS[112] = {  // seven for each lane
     {0x00000000u, 0x00000000u, 0x00000000u, 0x00000000u},
 };
 
-/// The constants of a lane.
-struct TranscriptRow {
-    uint c[TRANSCRIPT_ROW];
+/// The constants of a lane, of 16.
+struct SpreadRow {
+    uint c[SPREAD_ROW];
 };
-inline TranscriptRow transcript_row(uint lane) {
-    TranscriptRow row;
-    MSL_UNROLL for (uint i = 0; i < TRANSCRIPT_ROW / 4u; i++) {
-        uint4 c = TRANSCRIPT_ROWS[lane * (TRANSCRIPT_ROW / 4u) + i];
+inline SpreadRow spread_row(uint lane) {
+    SpreadRow row;
+    MSL_UNROLL for (uint i = 0; i < SPREAD_ROW / 4u; i++) {
+        uint4 c = SPREAD_ROWS[lane * (SPREAD_ROW / 4u) + i];
         row.c[4u * i] = c.x;
         row.c[4u * i + 1u] = c.y;
         row.c[4u * i + 2u] = c.z;
@@ -173,7 +176,7 @@ inline TranscriptRow transcript_row(uint lane) {
     return row;
 }
 
-inline long transcript_wide(int a, int b) {
+inline long spread_wide(int a, int b) {
 #if MSL_PTX
     return msl_mul_wide(a, b);
 #else
@@ -181,80 +184,81 @@ inline long transcript_wide(int a, int b) {
 #endif
 }
 /// t * 2^-32 mod p, of less than |t| / 2^32 + p / 2.
-inline int transcript_reduce(long t) {
+inline int spread_reduce(long t) {
     uint m = uint(t) * (0u - FP_MU);
 #if MSL_PTX
     msl_opaque(m);
 #endif
-    return int((t + transcript_wide(int(m), int(FP_P))) >> 32);
+    return int((t + spread_wide(int(m), int(FP_P))) >> 32);
 }
 /// The element of a signed word of less than p.
-inline Fp transcript_element(int x) { return Fp{min(uint(x), uint(x) + FP_P)}; }
+inline Fp spread_element(int x) { return Fp{min(uint(x), uint(x) + FP_P)}; }
 
 /// The word of another lane.
-inline int transcript_from(int x, uint lane) { return int(simd_shuffle(uint(x), ushort(lane))); }
-inline Fp transcript_from(Fp x, uint lane) { return Fp{simd_shuffle(x.v, ushort(lane))}; }
+inline int spread_from(int x, uint lane) { return int(simd_shuffle(uint(x), ushort(lane))); }
+inline Fp spread_from(Fp x, uint lane) { return Fp{simd_shuffle(x.v, ushort(lane))}; }
 
 /// z^7 for |z| <= 2^31, of less than p.
-inline int transcript_sbox(int z) {
-    int z2 = transcript_reduce(transcript_wide(z, z));
-    int z3 = transcript_reduce(transcript_wide(z2, z)), z4 = transcript_reduce(transcript_wide(z2, z2));
-    return transcript_reduce(transcript_wide(z3, z4));
+inline int spread_sbox(int z) {
+    int z2 = spread_reduce(spread_wide(z, z));
+    int z3 = spread_reduce(spread_wide(z2, z)), z4 = spread_reduce(spread_wide(z2, z2));
+    return spread_reduce(spread_wide(z3, z4));
 }
 /// The external matrix, every block of four plus the sum of all blocks, times the circulant (2, 3, 1, 1), and the constant c
 /// (times 2^64); |y| < p, the result less than 0.8 p.
-inline int transcript_external(int y, uint lane, uint c) {
+inline int spread_external(int y, uint lane, uint c) {
     int one = int(FP_ONE), two = 2 * one, three = 3 * one;
-    uint block = lane & 12u;
-    long t = transcript_wide(y, two) + transcript_wide(transcript_from(y, block | ((lane + 1u) & 3u)), three) +
-             transcript_wide(transcript_from(y, lane ^ 2u), one) +
-             transcript_wide(transcript_from(y, block | ((lane + 3u) & 3u)), one);
-    int x = transcript_reduce(t);
-    long u = long(int(c)) + transcript_wide(x, two) + transcript_wide(transcript_from(x, lane ^ 4u), one) +
-             transcript_wide(transcript_from(x, lane ^ 8u), one) + transcript_wide(transcript_from(x, lane ^ 12u), one);
-    return transcript_reduce(u);
+    uint block = lane & ~3u;
+    long t = spread_wide(y, two) + spread_wide(spread_from(y, block | ((lane + 1u) & 3u)), three) +
+             spread_wide(spread_from(y, lane ^ 2u), one) +
+             spread_wide(spread_from(y, block | ((lane + 3u) & 3u)), one);
+    int x = spread_reduce(t);
+    long u = long(int(c)) + spread_wide(x, two) + spread_wide(spread_from(x, lane ^ 4u), one) +
+             spread_wide(spread_from(x, lane ^ 8u), one) + spread_wide(spread_from(x, lane ^ 12u), one);
+    return spread_reduce(u);
 }
 /// All internal rounds, from element 0 with its constant in lane 0 and the other elements in theirs: those of external round 4.
-inline int transcript_internal(int z, uint lane, TranscriptRow row) {
-    Fp s = transcript_element(z);
-    z = transcript_from(z, 0u);
+inline int spread_internal(int z, uint lane, SpreadRow row) {
+    uint element = lane % SPREAD_WIDTH, first = lane - element;
+    Fp s = spread_element(z);
+    z = spread_from(z, first);
     Fp sum = fp_zero<uint>();
-    ulong acc = ulong(row.c[TRANSCRIPT_START]);
-    MSL_UNROLL for (uint i = 1u; i < TRANSCRIPT_WIDTH; i++) {
-        acc = fp_acc_mad(acc, transcript_from(s, i).v, row.c[TRANSCRIPT_TAILS + i]);
+    ulong acc = ulong(row.c[SPREAD_START]);
+    MSL_UNROLL for (uint i = 1u; i < SPREAD_WIDTH; i++) {
+        acc = fp_acc_mad(acc, spread_from(s, first | i).v, row.c[SPREAD_TAILS + i]);
         if ((i & 3u) == 3u) {
             sum = sum + Fp{fp_acc_reduce(acc)};
             acc = 0ul;
         }
     }
-    Fp diagonal = Fp{row.c[TRANSCRIPT_DIAGONAL]}, echo = Fp{row.c[TRANSCRIPT_ECHO]};
-    uint before = max(lane, 1u) - 1u;
+    Fp diagonal = Fp{row.c[SPREAD_DIAGONAL]}, echo = Fp{row.c[SPREAD_ECHO]};
+    uint before = first | (max(element, 1u) - 1u);
 #if MSL_PTX
     MSL_UNROLL  // rolled, the loop's end is waited for: 90 cycles a round where 70 are enough (sm_90, by its machine code)
 #else
     MSL_ROLLED
 #endif
     for (uint k = 0; k < 13u; k++) {
-        Fp tail = transcript_from(sum, k);
-        Fp y = transcript_element(transcript_sbox(z));
+        Fp tail = spread_from(sum, first | k);
+        Fp y = spread_element(spread_sbox(z));
         z = int(tail.v - y.v);
         sum = sum + echo * y;
         s = diagonal * s + (tail + y);
-        echo = transcript_from(echo, before);  // E_0 = 0 comes in
+        echo = spread_from(echo, before);  // E_0 = 0 comes in
     }
-    int others = int(s.v + row.c[TRANSCRIPT_MIDDLE]);
-    return select(others, z, lane == 0u);
+    int others = int(s.v + row.c[SPREAD_MIDDLE]);
+    return select(others, z, element == 0u);
 }
 
-/// The permutation; `lane` of 16. All threads of the SIMD-group call it.
-inline Fp transcript_permute_lanes(Fp s, uint lane, TranscriptRow row) {
-    int z = transcript_external(int(s.v), lane, row.c[TRANSCRIPT_FIRST]);
+/// The permutation; `lane` of the SIMD-group, of which sixteen neighbours hold one state. All threads of the SIMD-group call it.
+inline Fp spread_permute(Fp s, uint lane, SpreadRow row) {
+    int z = spread_external(int(s.v), lane, row.c[SPREAD_FIRST]);
     MSL_UNROLL for (uint r = 1u; r <= 4u; r++) {
-        z = transcript_external(transcript_sbox(z), lane, row.c[TRANSCRIPT_FIRST + r]);
+        z = spread_external(spread_sbox(z), lane, row.c[SPREAD_FIRST + r]);
     }
-    z = transcript_internal(z, lane, row);
+    z = spread_internal(z, lane, row);
     MSL_UNROLL for (uint r = 0; r < 4u; r++) {
-        z = transcript_external(transcript_sbox(z), lane, r < 3u ? row.c[TRANSCRIPT_LAST + r] : 0u);
+        z = spread_external(spread_sbox(z), lane, r < 3u ? row.c[SPREAD_LAST + r] : 0u);
     }
-    return transcript_element(z);
+    return spread_element(z);
 }

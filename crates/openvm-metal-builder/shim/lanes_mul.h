@@ -82,15 +82,17 @@ MSL_INL msl_signed_wide msl_signed_mul_even(msl_signed_wide a, msl_signed_wide b
     return (msl_signed_wide)_mm_mul_epi32((__m128i)a, (__m128i)b);
 #endif
 }
-// The odd words, each in both halves of its pair.
+// The odd words, in the low halves of their pairs. In vectors of 16 by shifts, which leave the multipliers alone.
 MSL_INL msl_signed_wide msl_odd_words(msl_signed_wide x) {
-    uint_l::raw w = (uint_l::raw)x;
 #if MSL_LANES == 16
-    return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15);
-#elif MSL_LANES == 8
+    return (msl_signed_wide)((msl_wide)x >> 32);
+#else
+    uint_l::raw w = (uint_l::raw)x;
+#if MSL_LANES == 8
     return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7);
 #else
     return (msl_signed_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3);
+#endif
 #endif
 }
 // The multiple of P whose low half is that of x.
@@ -103,27 +105,41 @@ template <uint P, uint MU> MSL_INL msl_signed_wide msl_monty_multiple(msl_signed
 template <uint P, uint MU> MSL_INL msl_signed_wide msl_signed_reduce(msl_signed_wide x) {
     return msl_odd_words((msl_signed_wide)((uint_l::raw)x - (uint_l::raw)msl_monty_multiple<P, MU>(x)));
 }
-// Not reduced: x^7 / 2^(5 32).
-template <uint P, uint MU> MSL_INL msl_signed_wide msl_signed_seventh(msl_signed_wide x) {
-    msl_signed_wide x2 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x, x));
-    msl_signed_wide x3 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x2, x));
-    msl_signed_wide x4 = msl_signed_reduce<P, MU>(msl_signed_mul_even(x2, x2));
-    return msl_signed_mul_even(x3, x4);
-}
 #endif
 
-// x^7 in Montgomery form, for x in [-P, P) as a signed word and a prime P < 2^31. Even and odd lanes stay apart from the first product to
-// the last, as signed words: none between them is brought to 0..P.
-template <uint P, uint MU> MSL_INL uint_l lane_monty_seventh(uint_l x) {
+// x^7 of N values in Montgomery form, for x in [-P, P) as signed words and a prime P < 2^31. Even and odd lanes stay apart
+// from the first product to the last, as signed words: none between them is brought to 0..P. A step is done for all values
+// before the next one: a power alone is a chain of dependent products, longer than what a processor looks ahead.
+template <uint P, uint MU, uint N> MSL_INL void lane_monty_sevenths(uint_l* x) {
 #if defined(__x86_64__)
-    msl_signed_wide y = (msl_signed_wide)x.v;
-    msl_signed_wide e = msl_signed_seventh<P, MU>(y), o = msl_signed_seventh<P, MU>(msl_odd_words(y));
-    msl_wide of_e = (msl_wide)msl_monty_multiple<P, MU>(e), of_o = (msl_wide)msl_monty_multiple<P, MU>(o);
-    uint_l r = msl_high_halves((msl_wide)e, (msl_wide)o) - msl_high_halves(of_e, of_o);
-    return min(r, r + uint_l(P));
+    msl_signed_wide y[2 * N], y2[2 * N], y3[2 * N], y4[2 * N];
+    MSL_UNROLL for (uint i = 0; i < N; i++) {
+        y[2 * i] = (msl_signed_wide)x[i].v;
+        y[2 * i + 1] = msl_odd_words(y[2 * i]);
+    }
+    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) y2[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y[i], y[i]));
+    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) {
+        y3[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y2[i], y[i]));
+        y4[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y2[i], y2[i]));
+    }
+    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) {
+        y[i] = msl_signed_mul_even(y3[i], y4[i]);
+        y[i] -= msl_monty_multiple<P, MU>(y[i]);
+    }
+    MSL_UNROLL for (uint i = 0; i < N; i++) {
+#if MSL_LANES == 16
+        // The low halves are zero.
+        uint_l r = uint_l::of((uint_l::raw)(((msl_wide)y[2 * i] >> 32) | (msl_wide)y[2 * i + 1]));
 #else
-    uint_l y = min(x, x + uint_l(P));
-    uint_l y2 = lane_monty_mul<P, MU>(y, y);
-    return lane_monty_mul<P, MU>(lane_monty_mul<P, MU>(y2, y), lane_monty_mul<P, MU>(y2, y2));
+        uint_l r = msl_high_halves((msl_wide)y[2 * i], (msl_wide)y[2 * i + 1]);
+#endif
+        x[i] = min(r, r + uint_l(P));
+    }
+#else
+    MSL_UNROLL for (uint i = 0; i < N; i++) {
+        uint_l y = min(x[i], x[i] + uint_l(P));
+        uint_l y2 = lane_monty_mul<P, MU>(y, y);
+        x[i] = lane_monty_mul<P, MU>(lane_monty_mul<P, MU>(y2, y), lane_monty_mul<P, MU>(y2, y2));
+    }
 #endif
 }

@@ -1,5 +1,6 @@
 #pragma once
 // Sums of fractions: p0/q0 + p1/q1 = (p0 q1 + p1 q0) / (q0 q1).
+#include "../field/lane_ops.h"
 #include "pack.h"
 #include "params.h"
 
@@ -29,4 +30,14 @@ inline void gkr_build_quad(device const typename S::P* p, device const typename 
     GkrFracL c = gkr_add(a.p, a.q, b.p, b.q);
     gkr_store(grandparents, quads, y, c.p);
     gkr_store(grandparents + 4 * quads, quads, y, c.q);
+}
+/// The same where all four nodes are padding, 0 / c: nothing is read.
+inline void gkr_build_padding(FpExt c, device Fp* parents, device Fp* grandparents, ulong quads, index_l y) {
+    FpExtL zero = fpext_zero<uint_l>();
+    FpExt of_parent = fpext_square(c);
+    FpExtL q = fpext_lanes(of_parent);
+    gkr_store2(parents, 2 * quads, y, zero, zero);
+    gkr_store2(parents + 8 * quads, 2 * quads, y, q, q);
+    gkr_store(grandparents, quads, y, zero);
+    gkr_store(grandparents + 4 * quads, quads, y, fpext_lanes(fpext_square(of_parent)));
 }

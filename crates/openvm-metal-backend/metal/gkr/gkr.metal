@@ -23,7 +23,7 @@ kernel void gkr_eq_heaps(
     lane_store(out, i, gkr_eq_entry(coordinates, params, to_vec(i)));
 }
 
-/// The two layers above the leaves, whose numerators are in the base field, four leaves per thread.
+/// The two layers above the leaves, whose numerators are in the base field, four leaves per thread; those that are padding are not read.
 /// Cost: 5 ext products, 16 products, 176 bytes per thread.
 /// Lengths: p, q 4 * params.quads, parents 16 * params.quads, grandparents 8 * params.quads.
 kernel void gkr_build_leaves(
@@ -35,7 +35,11 @@ kernel void gkr_build_leaves(
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<GkrLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
+    if (lane_base(index_l(gid)) < params.real) {
+        gkr_build_quad<GkrLeaves>(p, q, parents, grandparents, params.quads, index_l(gid));
+    } else {
+        gkr_build_padding(params.padding, parents, grandparents, params.quads, index_l(gid));
+    }
 }
 
 /// As `gkr_build_leaves` for a layer in planes, every layer above the leaves.
@@ -50,7 +54,11 @@ kernel void gkr_build_planes(
     gid_l gid [[thread_position_in_grid]])
 {
     if (gid >= params.quads) return;
-    gkr_build_quad<GkrPlanes>(p, q, parents, grandparents, params.quads, index_l(gid));
+    if (lane_base(index_l(gid)) < params.real) {
+        gkr_build_quad<GkrPlanes>(p, q, parents, grandparents, params.quads, index_l(gid));
+    } else {
+        gkr_build_padding(params.padding, parents, grandparents, params.quads, index_l(gid));
+    }
 }
 
 // The sums of a threadgroup -> partials[2 group], partials[2 group + 1]. `sums` has room for two
@@ -87,7 +95,7 @@ inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& pa
     return fpext_one<uint>();
 }
 
-/// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over its `chunk` pairs.
+/// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over its `chunk` pairs, of which it reads the weights alone if they are padding.
 /// Cost: 6 * params.chunk ext products, 8 * params.chunk products, 96 * params.chunk + 32 bytes per threadgroup.
 /// Lengths: p, q 4 * groups * params.chunk, challenges max(params.lambda, params.xi) + 1, partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
@@ -112,15 +120,18 @@ kernel void gkr_first_round_leaves(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda];
     bool at_one = gkr_is_zero(challenges[params.xi]);
+    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<GkrLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+            if (padding) sum.at = sum.at + weight;
+            else sum = gkr_first_pair<GkrLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
+    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -150,15 +161,18 @@ kernel void gkr_first_round_planes(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda];
     bool at_one = gkr_is_zero(challenges[params.xi]);
+    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_pair<GkrPlanes>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+            if (padding) sum.at = sum.at + weight;
+            else sum = gkr_first_pair<GkrPlanes>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
+    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -191,15 +205,22 @@ kernel void gkr_first_fold_leaves(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda], r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
+    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<GkrLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+            if (padding) {
+                sum.at = sum.at + weight;
+                if (params.stores != 0u) gkr_store_padding(out, 2 * params.pairs, lambda, params.padding, i + first);
+            } else {
+                sum = gkr_first_fold_pair<GkrLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+            }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
+    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -231,22 +252,29 @@ kernel void gkr_first_fold_planes(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda], r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
+    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             FpExtL weight = lane_load(eq, i + low);
-            sum = gkr_first_fold_pair<GkrPlanes>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+            if (padding) {
+                sum.at = sum.at + weight;
+                if (params.stores != 0u) gkr_store_padding(out, 2 * params.pairs, lambda, params.padding, i + first);
+            } else {
+                sum = gkr_first_fold_pair<GkrPlanes>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
+            }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
+    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
 /// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
 /// and evaluates the next round.
 /// Cost: 14 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
-/// Lengths: in 64 * params.pairs, out 32 * params.pairs, challenges max(params.r, params.xi) + 1,
+/// Lengths: in 64 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -270,18 +298,26 @@ kernel void gkr_fold_round(
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
     ulong len = 2 * params.pairs;
-    FpExt r = challenges[params.r];
+    FpExt lambda = challenges[params.lambda], r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
+    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
     for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
         index_l i = index_l(tid) + ulong(i0);
         LANE_GUARD(i, params.chunk) {
             index_l y = i + first;
-            GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
-            GkrSumL v = gkr_fold_product(in + 16 * len, out + 8 * len, len, r, at_one, y);
-            sum = gkr_accumulate(sum, lane_load(eq, i + low), u, v);
+            FpExtL weight = lane_load(eq, i + low);
+            if (padding) {
+                sum.at = sum.at + weight;
+                if (params.stores != 0u) gkr_store_padding(out, len, lambda, params.padding, y);
+            } else {
+                GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
+                GkrSumL v = gkr_fold_product(in + 16 * len, out + 8 * len, len, r, at_one, y);
+                sum = gkr_accumulate(sum, weight, u, v);
+            }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
+    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }

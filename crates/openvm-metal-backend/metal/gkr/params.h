@@ -16,8 +16,9 @@ struct alignas(16) GkrEqParams {
 
 /// Of `gkr_build_leaves` and `gkr_build_planes`.
 struct alignas(16) GkrBuildParams {
-    ulong quads;  // groups of four nodes of the layer that is read
-    ulong unused;
+    ulong quads;    // groups of four nodes of the layer that is read
+    ulong real;     // those that are not padding
+    FpExt padding;  // of the other nodes, 0 / padding
 };
 
 /// Of the kernels that evaluate one round of a layer's sumcheck.
@@ -31,7 +32,11 @@ struct alignas(16) GkrRoundParams {
     uint lambda;      // index of the challenge that batches denominators with numerators (first two rounds only)
     uint r;           // index of the challenge of the round before (not in the first round)
     uint xi;          // index of the coordinate of this round; if it is 0, the sum at 1 is taken in place of that at 0
-    uint pad[2];
+    uint stores;      // 1: the folded rows of padding are written
+    uint unused;
+    ulong real;       // pairs that are not padding, a multiple of `chunk`
+    ulong unused2;
+    FpExt padding;    // nodes of padding are 0 / padding; they are not read
 };
 
 /// Of `gkr_start_layer`.

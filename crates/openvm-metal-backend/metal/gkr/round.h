@@ -80,6 +80,17 @@ inline GkrSumL gkr_fold_product(device const Fp* in, device Fp* out, ulong len, 
     return gkr_product(x0, x1, y0, y1, at_one);
 }
 
+/// What a pair of padding adds to a sum, for weight 1: there a = lambda c, b = c, c = 0 and d = c, whatever X is, for nodes 0 / c.
+inline FpExt gkr_padding_value(constant GkrRoundParams& params, FpExt lambda) { return lambda * fpext_square(params.padding); }
+/// Pair y of the columns a, b, c, d of length `len`, of padding.
+inline void gkr_store_padding(device Fp* out, ulong len, FpExt lambda, FpExt c, index_l y) {
+    FpExtL zero = fpext_zero<uint_l>(), a = fpext_lanes(lambda * c), d = fpext_lanes(c);
+    gkr_store2(out, len, y, a, a);
+    gkr_store2(out + 4 * len, len, y, d, d);
+    gkr_store2(out + 8 * len, len, y, zero, zero);
+    gkr_store2(out + 12 * len, len, y, d, d);
+}
+
 /// Where a threadgroup's pairs start in the low eq table.
 inline ulong gkr_low_base(constant GkrRoundParams& params, ulong first) {
     ulong inside = params.split != 0u ? first & ((1ul << params.low_vars) - 1ul) : first;

@@ -39,6 +39,12 @@ inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l ro
             }
         }
         column += 8u * height;
+#if LANE_WIDTH > 1
+        // A column is a page or more from the next: no processor foresees these reads, and a permutation is longer than it looks ahead.
+        MSL_UNROLL for (uint i = 0; i < 8u; i++) {
+            if (left > 8u + i) __builtin_prefetch(column + i * height + row.base);
+        }
+#endif
         poseidon2_permute<uint_l>(s);
     }
 }

@@ -1,5 +1,7 @@
 //! The GKR input layer: every interaction at every row, stacked, lifted and normalised.
 
+use std::ops::Range;
+
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::{Field, PrimeCharacteristicRing};
@@ -126,7 +128,8 @@ impl LeavesPlan {
         })
     }
 
-    /// Evaluates the `2^log_len` leaves: a copy of the columns and one evaluation for each pass.
+    /// Evaluates the `2^log_len` leaves: a copy of the columns and one evaluation for each pass. The host is to take over layers of
+    /// `2^log_host` nodes or fewer.
     pub fn evaluate(
         self,
         s: &CommandStream,
@@ -135,6 +138,7 @@ impl LeavesPlan {
         log_len: usize,
         alpha: EF,
         beta_powers: &[EF],
+        log_host: usize,
     ) -> Result<FracLayer, MetalProverError> {
         let leaf = |&(first, bus, len): &(usize, u32, u32)| ConstraintLeaf {
             constant_term: alpha + beta_powers[len as usize] * F::from_u32(bus + 1),
@@ -153,22 +157,23 @@ impl LeavesPlan {
                 .interpreter
                 .leaves(s, &evals, pass, &powers, &arena, &table, &mut layer)?;
         }
-        fill(s, &mut layer, self.end, alpha)?;
+        let end = layer.pad(self.end, alpha, log_host);
+        fill(s, &mut layer, self.end..end, alpha)?;
         Ok(layer)
     }
 }
 
-/// 0 / alpha from leaf `begin` on.
+/// 0 / alpha in a range of leaves.
 fn fill(
     s: &CommandStream,
     layer: &mut FracLayer,
-    mut begin: usize,
+    leaves: Range<usize>,
     alpha: EF,
 ) -> Result<(), MetalError> {
-    let len = 1usize << layer.log_len();
     let (p, q) = layer.parts_mut();
-    while begin < len {
-        let end = len.min(begin + FILL);
+    let mut begin = leaves.start;
+    while begin < leaves.end {
+        let end = leaves.end.min(begin + FILL);
         let (count, grid) = ((end - begin) as u32, Grid::threads(end - begin));
         let (p, q) = (p.slice_mut(begin..end), q.slice_mut(begin..end));
         kernels::constraint_fill_leaves(s, grid, p, q, &alpha, &count)?;

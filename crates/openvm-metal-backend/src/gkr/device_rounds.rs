@@ -2,6 +2,7 @@
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
+use super::sizes::MIN_CHUNK;
 use super::tree::{FracTree, LayerNodes};
 use crate::error::MetalProverError;
 use crate::kernels;
@@ -10,8 +11,7 @@ use crate::prelude::EF;
 
 /// Most threadgroups of a round; each leaves two elements to be added up.
 const MAX_GROUPS: usize = 1024;
-/// Fewest pairs of a threadgroup, and most threads of it.
-const MIN_CHUNK: usize = 64;
+/// Most threads of a threadgroup.
 const MAX_THREADS: usize = 256;
 /// Up to so many variables the eq weights of the pairs are one table; above, products of two.
 const DIRECT_VARS: usize = 12;
@@ -116,7 +116,7 @@ impl DeviceRounds {
         i: usize,
         challenges: &Challenges<'_>,
     ) -> Result<usize, MetalProverError> {
-        let (params, groups, threads) = self.plan(i, challenges);
+        let (params, groups, threads) = self.plan(tree, m, i, challenges);
         let grid = Grid::groups(groups as u32, threads as u32);
         let (eq, partials, memory) = (&self.eq, &mut self.partials, challenges.memory);
         match i {
@@ -144,8 +144,14 @@ impl DeviceRounds {
         Ok(groups)
     }
 
-    /// Parameters, threadgroups and threads of round `i`.
-    fn plan(&self, i: usize, challenges: &Challenges<'_>) -> (GkrRoundParams, usize, usize) {
+    /// Parameters, threadgroups and threads of round `i` of layer `m`.
+    fn plan(
+        &self,
+        tree: &FracTree,
+        m: usize,
+        i: usize,
+        challenges: &Challenges<'_>,
+    ) -> (GkrRoundParams, usize, usize) {
         let vars = self.vars - i;
         let pairs = 1usize << vars;
         let split = vars > DIRECT_VARS;
@@ -155,7 +161,7 @@ impl DeviceRounds {
             true => (1 << low_vars, self.low_entries + (1 << HIGH_VARS)),
             false => (self.low_entries + pairs, 0),
         };
-        let params = GkrRoundParams {
+        let mut params = GkrRoundParams {
             pairs: pairs as u64,
             chunk: chunk as u32,
             eq_low: eq_low as u32,
@@ -165,8 +171,15 @@ impl DeviceRounds {
             lambda: challenges.lambda as u32,
             r: challenges.r as u32,
             xi: challenges.xi as u32,
-            pad: [0; 2],
+            real: pairs as u64,
+            ..Default::default()
         };
+        if let Some(padding) = tree.padding_of(m).filter(|p| p.is_skipped(pairs)) {
+            params.real = padding.real(pairs) as u64;
+            params.padding = padding.denominator(m);
+            // The next round reads all rows.
+            params.stores = u32::from(!padding.is_skipped(pairs / 2));
+        }
         (params, pairs / chunk, chunk.clamp(32, MAX_THREADS))
     }
 }

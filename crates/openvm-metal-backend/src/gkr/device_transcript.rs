@@ -9,6 +9,7 @@ use p3_field::PrimeCharacteristicRing;
 
 use super::device_rounds::{Challenges, DeviceRounds};
 use super::rounds::{observe_claims, observe_round};
+use super::sizes::LOG_TAIL_ROWS;
 use super::tree::FracTree;
 use crate::error::MetalProverError;
 use crate::kernels;
@@ -16,9 +17,6 @@ use crate::params::{GkrFinishParams, GkrStartParams, GkrTailParams, TranscriptSt
 use crate::prelude::{EF, F, SC};
 use crate::transcript::replayed;
 
-/// A layer is finished by one threadgroup from the columns of at most so many rows on, as a logarithm (3 to 12): two dispatches
-/// for a round take longer than the round takes there.
-pub(super) const LOG_TAIL_ROWS: usize = 11;
 /// Layers of at most `2^n` fractions that are on the host in any case: the others have a round to begin with, a round that
 /// folds their nodes to columns, and columns to finish in a round or more.
 pub(super) const LEAST_HOST_LOG_LAYER: usize = 3;

@@ -1,7 +1,9 @@
 //! The input of the fractional sumcheck.
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalContext};
+use p3_field::PrimeCharacteristicRing;
 
+use super::sizes::{LOG_TAIL_ROWS, MIN_CHUNK};
 use crate::error::MetalProverError;
 use crate::prelude::{EF, F};
 
@@ -16,6 +18,47 @@ use crate::prelude::{EF, F};
 pub struct FracLayer {
     p: MetalBuffer<F>,
     q: MetalBuffer<EF>,
+    padding: Option<Padding>,
+}
+
+/// The end of a layer whose leaves are all `0 / denominator`: neither these nor the nodes above them are written or read in large layers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Padding {
+    /// Parts of the leaves before it, of `2^LOG_PARTS`.
+    parts: usize,
+    denominator: EF,
+    log_leaves: usize,
+}
+
+/// The leaves are padding from a part of this size on, as a logarithm of their number.
+const LOG_PARTS: usize = 6;
+/// Fewest pairs of a round that does not read padding: each part has threadgroups of its own.
+const LEAST_PAIRS: usize = MIN_CHUNK << LOG_PARTS;
+// One threadgroup for all pairs, or the host, reads whole tables.
+const _: () = assert!(LEAST_PAIRS >= 2 << LOG_TAIL_ROWS);
+/// Layers that the host takes over are whole, up to this one.
+const MOST_HOST_LOG_LAYER: usize = LEAST_PAIRS.ilog2() as usize;
+
+impl Padding {
+    /// Whether nodes of padding of layer `m` are not written: its first two rounds read nodes.
+    pub fn is_left_out(&self, m: usize) -> bool {
+        m >= 3 && 1 << (m - 3) >= LEAST_PAIRS
+    }
+
+    /// Whether a round of so many pairs of such a layer needs no padding.
+    pub fn is_skipped(&self, pairs: usize) -> bool {
+        pairs >= LEAST_PAIRS
+    }
+
+    /// How many of `2^k`, or more, equal shares of a layer come before the padding.
+    pub fn real(&self, shares: usize) -> usize {
+        (shares >> LOG_PARTS) * self.parts
+    }
+
+    /// The denominator of nodes of padding in layer `m`.
+    pub fn denominator(&self, m: usize) -> EF {
+        self.denominator.exp_power_of_2(self.log_leaves - m)
+    }
 }
 
 impl FracLayer {
@@ -31,7 +74,11 @@ impl FracLayer {
                 denominators,
             });
         }
-        Ok(Self { p, q })
+        Ok(Self {
+            p,
+            q,
+            padding: None,
+        })
     }
 
     /// Memory for `2^log_len` leaves, to be written by the caller.
@@ -54,6 +101,31 @@ impl FracLayer {
     pub fn from_host(s: &CommandStream, p: &[F], q: &[EF]) -> Result<Self, MetalProverError> {
         let p = MetalBuffer::from_host(s, p)?;
         Self::new(p, MetalBuffer::from_host(s, q)?)
+    }
+
+    /// Says that all leaves from `used` on are `0 / denominator`; how many have to be written. Where the host takes over layers of
+    /// `2^log_host` nodes or fewer.
+    pub(crate) fn pad(&mut self, used: usize, denominator: EF, log_host: usize) -> usize {
+        let len = self.q.len();
+        let parts = used.div_ceil((len >> LOG_PARTS).max(1)).max(1);
+        let padding = Padding {
+            parts,
+            denominator,
+            log_leaves: self.log_len(),
+        };
+        if parts >= 1 << LOG_PARTS
+            || log_host > MOST_HOST_LOG_LAYER
+            || !padding.is_left_out(padding.log_leaves)
+        {
+            return len;
+        }
+        self.padding = Some(padding);
+        padding.real(len)
+    }
+
+    /// What [`Self::pad`] said.
+    pub(super) fn padding(&self) -> Option<Padding> {
+        self.padding
     }
 
     /// Log of the number of leaves, at least 1.

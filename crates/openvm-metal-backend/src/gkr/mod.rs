@@ -8,6 +8,7 @@ mod layer;
 mod prover;
 mod round;
 mod rounds;
+mod sizes;
 mod tree;
 
 pub use layer::FracLayer;

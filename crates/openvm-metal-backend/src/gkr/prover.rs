@@ -7,10 +7,11 @@ use openvm_stark_backend::{
 use p3_field::PrimeCharacteristicRing;
 
 use super::device_rounds::DeviceRounds;
-use super::device_transcript::{send_layers, LEAST_HOST_LOG_LAYER, LOG_TAIL_ROWS};
+use super::device_transcript::{send_layers, LEAST_HOST_LOG_LAYER};
 use super::host::HostTable;
 use super::host_transcript::prove_on_device;
 use super::rounds::{observe_claims, Rounds};
+use super::sizes::LOG_TAIL_ROWS;
 use super::tree::FracTree;
 use super::FracLayer;
 use crate::config::MetalProverConfig;

@@ -1,8 +1,9 @@
 //! The layers above the leaves.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+use p3_field::PrimeCharacteristicRing;
 
-use super::{host, FracLayer};
+use super::{host, layer::Padding, FracLayer};
 use crate::error::MetalProverError;
 use crate::kernels;
 use crate::params::GkrBuildParams;
@@ -115,11 +116,21 @@ impl FracTree {
     /// Layers `m - 1` and `m - 2` from layer `m`, `m >= 2`.
     fn build_two(&mut self, s: &CommandStream, m: usize) -> Result<(), MetalProverError> {
         let quads = 1usize << (m - 2);
-        let params = GkrBuildParams {
+        let mut params = GkrBuildParams {
             quads: quads as u64,
-            unused: 0,
+            real: quads as u64,
+            padding: EF::ZERO,
         };
-        let grid = Grid::threads(quads);
+        let mut threads = quads;
+        if let Some(padding) = self.padding_of(m) {
+            let real = padding.real(quads);
+            params.real = real as u64;
+            params.padding = padding.denominator(m);
+            if padding.is_left_out(m - 2) {
+                threads = real;
+            }
+        }
+        let grid = Grid::threads(threads);
         let (below, above) = self.slots.split_at_mut(m - self.lowest);
         // Layer m - 2 may lie below the lowest slot that is kept; then it is written and forgotten.
         let mut forgotten = None;
@@ -144,6 +155,12 @@ impl FracTree {
             }
         }
         Ok(())
+    }
+
+    /// The padding of layer `m`, if it is left out there.
+    pub fn padding_of(&self, m: usize) -> Option<Padding> {
+        let padding = self.leaves.padding();
+        padding.filter(|padding| padding.is_left_out(m))
     }
 
     /// Log of the number of leaves.

@@ -1,5 +1,7 @@
 //! Parameter structs of the GKR kernels.
 
+use crate::prelude::EF;
+
 /// Of `gkr_eq_heaps`. Coordinate `t` of the point is `coordinates[first + stride * t]`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
@@ -26,8 +28,10 @@ pub struct GkrEqParams {
 pub struct GkrBuildParams {
     /// Groups of four nodes of the layer that is read.
     pub quads: u64,
-    /// Padding.
-    pub unused: u64,
+    /// Those that are not padding.
+    pub real: u64,
+    /// Of the other nodes, `0 / padding`.
+    pub padding: EF,
 }
 
 /// Of the kernels that evaluate one round of a layer's sumcheck.
@@ -52,8 +56,14 @@ pub struct GkrRoundParams {
     pub r: u32,
     /// Index of the round's coordinate; if it is 0, the sum at 1 is taken in place of that at 0.
     pub xi: u32,
-    /// Padding.
-    pub pad: [u32; 2],
+    /// 1: the folded rows of padding are written.
+    pub stores: u32,
+    pub unused: u32,
+    /// Pairs that are not padding, a multiple of `chunk`.
+    pub real: u64,
+    pub unused2: u64,
+    /// Nodes of padding are `0 / padding`; they are not read.
+    pub padding: EF,
 }
 
 /// Of `gkr_start_layer`.

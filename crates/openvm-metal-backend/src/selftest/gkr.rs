@@ -30,6 +30,11 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         group: "gkr",
+        name: "padding",
+        run: padding,
+    },
+    Check {
+        group: "gkr",
         name: "special_points",
         run: special_points,
     },
@@ -86,14 +91,26 @@ fn check<TS: FiatShamirTranscript<SC> + 'static>(
         .zip(q)
         .map(|(&p, &q)| Frac::new(p.into(), q))
         .collect();
+    let leaves = || FracLayer::from_host(env.s, p, q);
+    check_leaves(env, transcript, gate, &evals, leaves)
+}
+
+/// Compares what the device's and the host's transcript see of `leaves`, which are `evals`.
+fn check_leaves<TS: FiatShamirTranscript<SC> + 'static>(
+    env: &CheckEnv,
+    transcript: &TS,
+    gate: usize,
+    evals: &[Frac<EF>],
+    leaves: impl Fn() -> Result<FracLayer, MetalProverError>,
+) -> Result<(), CheckFailure> {
     let mut theirs = transcript.clone();
-    let expected = reference::fractional_sumcheck::<SC, _>(&mut theirs, &evals, false)
+    let expected = reference::fractional_sumcheck::<SC, _>(&mut theirs, evals, false)
         .map_err(|error| MetalProverError::internal("selftest of gkr", error.to_string()))?;
     let (expected, next) = (flatten(expected), theirs.sample());
     for on_device in [false, true] {
         let mut ours = transcript.clone();
         let config = config(gate, on_device);
-        let leaves = FracLayer::from_host(env.s, p, q)?;
+        let leaves = leaves()?;
         let actual = fractional_sumcheck(env.s, &config, &mut ours, Some(leaves), false)?;
         let what = || {
             let place = if on_device { "device" } else { "host" };
@@ -146,6 +163,59 @@ fn special_challenges(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 /// Pairs of more variables than one eq table has.
 fn large_layer(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     sizes(env, default_duplex_sponge(), &[16], &[9])
+}
+
+/// Leaves that end with padding, which is not written in large layers: there anything stands.
+fn padding(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    let sizes: &[usize] = if env.conformance() {
+        &[15]
+    } else {
+        &[14, 15, 16, 18]
+    };
+    for &log_len in sizes {
+        let len = 1usize << log_len;
+        let part = len >> 6;
+        let somewhere = env.rng.below(len);
+        for (used, gate) in [
+            (1, 9),
+            (part, 9),
+            (5 * part + 1, 6),
+            (somewhere, 9),
+            (len, 9),
+            (part, 14),
+        ] {
+            if env.conformance() && used != 5 * part + 1 {
+                continue;
+            }
+            let denominator = env.rng.ef();
+            let (mut p, mut q) = (env.rng.fs(len), env.rng.efs(len));
+            p[used..].fill(F::ZERO);
+            q[used..].fill(denominator);
+            let evals = p.iter().zip(&q).map(|(&p, &q)| Frac::new(p.into(), q));
+            let evals: Vec<_> = evals.collect();
+            let mut layer = FracLayer::uninit(env.s.context(), log_len)?;
+            let written = layer.pad(used, denominator, gate);
+            let left_out = log_len >= 15 && gate <= 12 && used <= len - part;
+            compare(
+                || format!("{used} of 2^{log_len} leaves, gate 2^{gate}: are some left out"),
+                &[written < len],
+                &[left_out],
+            )?;
+            p[written..].fill(F::TWO);
+            q[written..].fill(EF::TWO);
+            let leaves = || {
+                let mut layer = FracLayer::from_host(env.s, &p, &q)?;
+                layer.pad(used, denominator, gate);
+                Ok(layer)
+            };
+            let sponge = default_duplex_sponge();
+            match gate {
+                6 => check_leaves(env, &SpecialSponge(sponge), gate, &evals, leaves)?,
+                _ => check_leaves(env, &sponge, gate, &evals, leaves)?,
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Layers that begin at a point with coordinates 0 and 1, where the claim of a round does not determine its polynomial: the

@@ -151,7 +151,11 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
     for (uint pc = begin; pc < end; pc++) {
         ConstraintInstruction ins = following;
         if (pc + 1u < end) following = code[pc + 1u];  // one ahead: its latency is hidden
-        uint op = ins.head & 15u;
+        uint op = ins.head & 15u, sink = (ins.head >> 4) & 15u, index = ins.head >> 8;
+        bool adds = sink == 2u || (A > 1u && sink == 3u);
+        // Its latency is hidden by that of the operands.
+        FpExt w = fpext_zero<uint>();
+        if (adds) w = constraint_memory(c).coefficients[index];
         Value r[V];
         constraint_operand<V>(c, ins.a, first, apart, r);
         if (op >= 7u) {
@@ -180,11 +184,9 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
                 MSL_UNROLL for (uint j = 0; j < V; j++) r[j] = d[j] - r[j];
             }
         }
-        uint sink = (ins.head >> 4) & 15u, index = ins.head >> 8;
         if (sink == 0u) {
             constraint_to_register<V>(c, index, first, apart, r);
-        } else if (sink == 2u || (A > 1u && sink == 3u)) {
-            FpExt w = constraint_memory(c).coefficients[index];
+        } else if (adds) {
             if (A == 1u || sink == 2u) {
                 MSL_UNROLL for (uint j = 0; j < V; j++) acc[j] = acc[j] + r[j] * w;
             } else {

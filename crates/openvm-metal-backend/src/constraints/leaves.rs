@@ -136,8 +136,7 @@ impl LeavesPlan {
         plan: &Plan,
         resident: &Resident,
         log_len: usize,
-        alpha: EF,
-        beta_powers: &[EF],
+        (alpha, beta_powers): (EF, &[EF]),
         log_host: usize,
     ) -> Result<FracLayer, MetalProverError> {
         let leaf = |&(first, bus, len): &(usize, u32, u32)| ConstraintLeaf {

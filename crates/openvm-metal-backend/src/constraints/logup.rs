@@ -131,9 +131,9 @@ pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static, A>(
         Some(leaves) => {
             let _stage = s.stage("prover.rap_constraints.logup_gkr.input_evals");
             let log_len = l_skip + n_logup;
+            let challenges = (alpha, &beta_powers[..]);
             let log_host = config.gkr_host_log_layer;
-            let leaves =
-                leaves.evaluate(s, plan, resident, log_len, alpha, &beta_powers, log_host)?;
+            let leaves = leaves.evaluate(s, plan, resident, log_len, challenges, log_host)?;
             Some(leaves)
         }
     };

@@ -145,6 +145,7 @@ static struct {
    unsigned nr_loops, array_bytes, spill_bytes;
    struct loop loops[MAX_LOOPS];
    struct cost costs[MAX_LOOPS + 1];  // [0]: outside of loops
+   struct cost edges[MAX_LOOPS];      // of a loop under a condition: what runs before and after it under that condition
 } result;
 
 struct agx_cycle_estimate
@@ -181,13 +182,17 @@ agx_estimate_cycles(agx_context *ctx)
       result.loops[l].conditional = known && conditional[l];
    }
    agx_foreach_block(ctx, block) {
-      int inner = -1;
+      int inner = -1, edge = -1;
       for (unsigned l = 0; l < result.nr_loops; l++) {
-         if (block->index >= result.loops[l].first && block->index <= result.loops[l].last) inner = l;
+         struct loop *loop = &result.loops[l];
+         if (block->index >= loop->first && block->index <= loop->last) inner = l;
+         // A condition's list begins and ends with a block.
+         else if (loop->conditional && (block->index + 1 == loop->first || block->index == loop->last + 1)) edge = l;
       }
+      bool at_edge = edge >= 0 && result.loops[edge].parent == inner;
       agx_foreach_instr_in_block(block, I) {
          struct cost c = instruction_cost(I);
-         add(&result.costs[inner + 1], &c, 1);
+         add(at_edge ? &result.edges[edge] : &result.costs[inner + 1], &c, 1);
       }
    }
    // Arrays come first in scratch memory, spilled registers follow.
@@ -426,6 +431,8 @@ main(int argc, char **argv)
          printf("%s{\"parent\": %d, \"trips\": %d, \"conditional\": %s, ", l ? ", " : "", result.loops[l].parent, result.loops[l].trips,
                 result.loops[l].conditional ? "true" : "false");
          print_cost("body", &result.costs[l + 1]);
+         printf(", ");
+         print_cost("edges", &result.edges[l]);
          printf("}");
       }
       printf("]}\n");

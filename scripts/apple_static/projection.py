@@ -55,8 +55,8 @@ def phases(found, log_permutations):
         ("round 0, interpreter", points * STEPS, *step(STEP_BASE, ACCUMULATE_BASE), 0),
         ("fold by the first challenge", cells // chunk, 8 * chunk * WIDE, 0, 4 * chunk + 32),
         ("MLE rounds, interpreter", mle_points * STEPS, *step(STEP_EXT, ACCUMULATE_EXT), 0),
-        ("stacked reduction, batch", cells, *loop("stacked_batch_rows", 2, 2), 4),
-        ("stacked reduction, values", cells, *loop("stacked_column_values", 2, 2), 4),
+        ("stacked reduction, batch", cells, *loop("stacked_batch_rows", 2, 4), 4),
+        ("stacked reduction, values", cells, *loop("stacked_column_values", 4, 8), 4),
         ("WHIR, batch", stacked << LOG_STACKED, *loop("whir_batch_columns", 1, 2), 4),
     ]
 

@@ -4,24 +4,25 @@ COLUMNS = ["kernel", "instr", "bytes", "half-regs", "threads", "scratch", "spill
 
 
 def weights(kernel):
-    """How often each loop's body runs in one pass: loops of unknown length count once, and one under a condition within
-    another loop once for all of that loop."""
-    entered, out = [], []
+    """How often each loop is entered and how often its body runs in one pass: loops of unknown length count once, and one
+    under a condition within another loop is entered once for all of that loop."""
+    entered, runs = [], []
     for loop in kernel["loops"]:
         parent = loop["parent"]
-        around = 1 if parent < 0 else entered[parent] if loop["conditional"] else out[parent]
+        around = 1 if parent < 0 else entered[parent] if loop["conditional"] else runs[parent]
         entered.append(around)
-        out.append(around * max(loop["trips"], 1))
-    return out
+        runs.append(around * max(loop["trips"], 1))
+    return zip(entered, runs)
 
 
 def total(kernel, what):
     """Cycles of one pass through the kernel, or bytes."""
-    return kernel["outside"][what] + sum(w * l["body"][what] for w, l in zip(weights(kernel), kernel["loops"]))
+    loops = zip(weights(kernel), kernel["loops"])
+    return kernel["outside"][what] + sum(e * l["edges"][what] + r * l["body"][what] for (e, r), l in loops)
 
 
 def row(kernel):
-    static = kernel["outside"]["instructions"] + sum(l["body"]["instructions"] for l in kernel["loops"])
+    static = kernel["outside"]["instructions"] + sum(l["edges"]["instructions"] + l["body"]["instructions"] for l in kernel["loops"])
     return [
         kernel["kernel"],
         static,

@@ -142,6 +142,14 @@ inline void constraint_operand(C c, uint word, index_l first, uint apart, thread
     }
 }
 
+// Whether a coefficient is loaded before the operands, whose latency hides its own. It costs four registers, which take a ninth of
+// their threads from Apple GPUs.
+#if MSL_PTX
+constant constexpr bool CONSTRAINT_EARLY = true;
+#else
+constant constexpr bool CONSTRAINT_EARLY = false;
+#endif
+
 /// Runs instructions begin..end at V points of each thread; adds to the A accumulators of each.
 template <uint V, uint A, typename C>
 inline void constraint_run(C c, device const ConstraintInstruction* code, uint begin, uint end, index_l first, uint apart,
@@ -153,9 +161,8 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
         if (pc + 1u < end) following = code[pc + 1u];  // one ahead: its latency is hidden
         uint op = ins.head & 15u, sink = (ins.head >> 4) & 15u, index = ins.head >> 8;
         bool adds = sink == 2u || (A > 1u && sink == 3u);
-        // Its latency is hidden by that of the operands.
         FpExt w = fpext_zero<uint>();
-        if (adds) w = constraint_memory(c).coefficients[index];
+        if (adds && CONSTRAINT_EARLY) w = constraint_memory(c).coefficients[index];
         Value r[V];
         constraint_operand<V>(c, ins.a, first, apart, r);
         if (op >= 7u) {
@@ -187,6 +194,7 @@ inline void constraint_run(C c, device const ConstraintInstruction* code, uint b
         if (sink == 0u) {
             constraint_to_register<V>(c, index, first, apart, r);
         } else if (adds) {
+            if (!CONSTRAINT_EARLY) w = constraint_memory(c).coefficients[index];
             if (A == 1u || sink == 2u) {
                 MSL_UNROLL for (uint j = 0; j < V; j++) acc[j] = acc[j] + r[j] * w;
             } else {

@@ -120,18 +120,19 @@ kernel void gkr_first_round_leaves(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda];
     bool at_one = gkr_is_zero(challenges[params.xi]);
-    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            if (padding) sum.at = sum.at + weight;
-            else sum = gkr_first_pair<GkrLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+    if (first >= params.real) {
+        sum.at = gkr_padding_sum(eq + low, params, lambda, tid, tpg);
+    } else {
+        for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+            index_l i = index_l(tid) + ulong(i0);
+            LANE_GUARD(i, params.chunk) {
+                FpExtL weight = lane_load(eq, i + low);
+                sum = gkr_first_pair<GkrLeaves>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+            }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
-    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -161,18 +162,19 @@ kernel void gkr_first_round_planes(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda];
     bool at_one = gkr_is_zero(challenges[params.xi]);
-    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            if (padding) sum.at = sum.at + weight;
-            else sum = gkr_first_pair<GkrPlanes>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+    if (first >= params.real) {
+        sum.at = gkr_padding_sum(eq + low, params, lambda, tid, tpg);
+    } else {
+        for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+            index_l i = index_l(tid) + ulong(i0);
+            LANE_GUARD(i, params.chunk) {
+                FpExtL weight = lane_load(eq, i + low);
+                sum = gkr_first_pair<GkrPlanes>(sum, p, q, params.pairs, lambda, weight, at_one, i + first);
+            }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
-    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -205,22 +207,20 @@ kernel void gkr_first_fold_leaves(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda], r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
-    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            if (padding) {
-                sum.at = sum.at + weight;
-                if (params.stores != 0u) gkr_store_padding(out, 2 * params.pairs, lambda, params.padding, i + first);
-            } else {
+    if (first >= params.real) {
+        sum.at = gkr_padding_sum(eq + low, params, lambda, tid, tpg);
+        gkr_store_padding(out, params, lambda, first, tid, tpg);
+    } else {
+        for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+            index_l i = index_l(tid) + ulong(i0);
+            LANE_GUARD(i, params.chunk) {
+                FpExtL weight = lane_load(eq, i + low);
                 sum = gkr_first_fold_pair<GkrLeaves>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
             }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
-    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -252,22 +252,20 @@ kernel void gkr_first_fold_planes(
     ulong low = gkr_low_base(params, first);
     FpExt lambda = challenges[params.lambda], r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
-    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            FpExtL weight = lane_load(eq, i + low);
-            if (padding) {
-                sum.at = sum.at + weight;
-                if (params.stores != 0u) gkr_store_padding(out, 2 * params.pairs, lambda, params.padding, i + first);
-            } else {
+    if (first >= params.real) {
+        sum.at = gkr_padding_sum(eq + low, params, lambda, tid, tpg);
+        gkr_store_padding(out, params, lambda, first, tid, tpg);
+    } else {
+        for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+            index_l i = index_l(tid) + ulong(i0);
+            LANE_GUARD(i, params.chunk) {
+                FpExtL weight = lane_load(eq, i + low);
                 sum = gkr_first_fold_pair<GkrPlanes>(sum, p, q, out, params.pairs, lambda, r, weight, at_one, i + first);
             }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
-    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }
 
@@ -298,26 +296,24 @@ kernel void gkr_fold_round(
     ulong first = ulong(group) * params.chunk;
     ulong low = gkr_low_base(params, first);
     ulong len = 2 * params.pairs;
-    FpExt lambda = challenges[params.lambda], r = challenges[params.r];
+    FpExt r = challenges[params.r];
     bool at_one = gkr_is_zero(challenges[params.xi]);
-    bool padding = first >= params.real;
     GkrSumL sum = gkr_no_sum();
-    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
-        index_l i = index_l(tid) + ulong(i0);
-        LANE_GUARD(i, params.chunk) {
-            index_l y = i + first;
-            FpExtL weight = lane_load(eq, i + low);
-            if (padding) {
-                sum.at = sum.at + weight;
-                if (params.stores != 0u) gkr_store_padding(out, len, lambda, params.padding, y);
-            } else {
+    if (first >= params.real) {
+        FpExt lambda = challenges[params.lambda];
+        sum.at = gkr_padding_sum(eq + low, params, lambda, tid, tpg);
+        gkr_store_padding(out, params, lambda, first, tid, tpg);
+    } else {
+        for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+            index_l i = index_l(tid) + ulong(i0);
+            LANE_GUARD(i, params.chunk) {
+                index_l y = i + first;
                 GkrSumL u = gkr_fold_product(in, out, len, r, at_one, y);
                 GkrSumL v = gkr_fold_product(in + 16 * len, out + 8 * len, len, r, at_one, y);
-                sum = gkr_accumulate(sum, weight, u, v);
+                sum = gkr_accumulate(sum, lane_load(eq, i + low), u, v);
             }
         }
     }
     FpExt scale = gkr_group_scale(eq, params, first);
-    if (padding) scale = scale * gkr_padding_value(params, lambda);
     GKR_STORE_SUMS(sum, scale, partials, sums, group, tid, tpg, width)
 }

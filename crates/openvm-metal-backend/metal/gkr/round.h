@@ -80,15 +80,32 @@ inline GkrSumL gkr_fold_product(device const Fp* in, device Fp* out, ulong len, 
     return gkr_product(x0, x1, y0, y1, at_one);
 }
 
-/// What a pair of padding adds to a sum, for weight 1: there a = lambda c, b = c, c = 0 and d = c, whatever X is, for nodes 0 / c.
-inline FpExt gkr_padding_value(constant GkrRoundParams& params, FpExt lambda) { return lambda * fpext_square(params.padding); }
-/// Pair y of the columns a, b, c, d of length `len`, of padding.
-inline void gkr_store_padding(device Fp* out, ulong len, FpExt lambda, FpExt c, index_l y) {
-    FpExtL zero = fpext_zero<uint_l>(), a = fpext_lanes(lambda * c), d = fpext_lanes(c);
-    gkr_store2(out, len, y, a, a);
-    gkr_store2(out + 4 * len, len, y, d, d);
-    gkr_store2(out + 8 * len, len, y, zero, zero);
-    gkr_store2(out + 12 * len, len, y, d, d);
+// Nodes of padding are 0 / c: there a = lambda c, b = c, c = 0 and d = c, whatever X is, and a pair adds lambda c^2 times its weight.
+
+/// What a thread of a threadgroup adds whose `chunk` pairs are all padding; `eq` are the weights of the first of them and on.
+inline FpExtL gkr_padding_sum(device const FpExt* eq, constant GkrRoundParams& params, FpExt lambda, tid_l tid, uint tpg) {
+    FpExtL sum = fpext_zero<uint_l>();
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) { sum = sum + lane_load(eq, i); }
+    }
+    return sum * (lambda * fpext_square(params.padding));
+}
+/// Writes the `chunk` pairs from `first` on of the columns a, b, c, d of length 2 pairs, if anybody reads them.
+inline void gkr_store_padding(device Fp* out, constant GkrRoundParams& params, FpExt lambda, ulong first, tid_l tid, uint tpg) {
+    if (params.stores == 0u) return;
+    ulong len = 2 * params.pairs;
+    FpExtL zero = fpext_zero<uint_l>(), a = fpext_lanes(lambda * params.padding), d = fpext_lanes(params.padding);
+    for (uint i0 = 0; i0 < params.chunk; i0 += tpg) {
+        index_l i = index_l(tid) + ulong(i0);
+        LANE_GUARD(i, params.chunk) {
+            index_l y = i + first;
+            gkr_store2(out, len, y, a, a);
+            gkr_store2(out + 4 * len, len, y, d, d);
+            gkr_store2(out + 8 * len, len, y, zero, zero);
+            gkr_store2(out + 12 * len, len, y, d, d);
+        }
+    }
 }
 
 /// Where a threadgroup's pairs start in the low eq table.

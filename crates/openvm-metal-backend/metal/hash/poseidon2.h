@@ -76,9 +76,6 @@ template <typename U> inline void p2_external(thread FpT<U>* s) {
 constant constexpr uint P2_2EXP8 = uint((1ul << 40u) % FP_P);             // 2^8 in Montgomery form
 constant constexpr uint P2_2EXP27 = uint((1ul << 59u) % FP_P);            // 2^27
 constant constexpr uint P2_THIRD = uint((0x50000001ul << 32u) % FP_P);    // 1/3
-constant constexpr uint P2_225 = uint((225ul << 32u) % FP_P);             // 2^-54 = 15^2
-constant constexpr uint P2_NINE = uint((9ul << 32u) % FP_P);
-constant constexpr uint P2_SIXTEEN = uint((16ul << 32u) % FP_P);
 
 /// All partial rounds: s[0] -> (s[0] + c)^7, then s -> (1 + Diag(V)) s,
 /// V = [-2, 1, 2, 1/2, 3, 4, -1/2, -3, -4, 2^-8, 1/4, 1/8, 2^-27, -2^-8, -1/16, -2^-27].
@@ -104,7 +101,10 @@ inline void p2_partial_rounds(thread Fp* s) {
         s[10] = sum + fp_div_2exp<2>(s[10]);
         s[11] = sum + fp_div_2exp<3>(s[11]);
         s[14] = sum - fp_div_2exp<4>(s[14]);
-        Fp next[5] = {fp_div_2exp<16>(e[0]), fp_div_2exp<2>(e[1]), e[2] * Fp{P2_225}, e[3] * Fp{P2_NINE}, e[4] * Fp{P2_SIXTEEN}};
+        // By shifts and additions: Apple GPUs have time for both beside the products of S-boxes.
+        Fp eight = fp_double(fp_double(fp_double(e[3]))), four = fp_double(fp_double(e[4]));
+        Fp next[5] = {fp_div_2exp<16>(e[0]), fp_div_2exp<2>(e[1]), fp_div_2exp<27>(fp_div_2exp<27>(e[2])), eight + e[3],
+                      fp_double(fp_double(four))};
         MSL_UNROLL for (uint i = 0; i < 5u; i++) {
             e[i] = twice + w[i];
             w[i] = next[i];

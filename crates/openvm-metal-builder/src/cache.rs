@@ -1,14 +1,12 @@
 //! Skips work whose inputs have not changed.
 
 use std::{
-    collections::{hash_map::DefaultHasher, BTreeSet},
-    fs,
+    collections::hash_map::DefaultHasher,
+    fs::{self, File},
     hash::{Hash, Hasher},
+    io::{ErrorKind, Write},
     path::{Path, PathBuf},
-    sync::{
-        atomic::{AtomicUsize, Ordering},
-        Condvar, Mutex, PoisonError,
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
@@ -32,50 +30,41 @@ fn key_file(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// The files that are being made.
-static BUSY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-static FREE: Condvar = Condvar::new();
-
-/// The right to make a file, which one thread of the process has at a time.
-struct Claim<'a>(&'a Path);
-
-impl<'a> Claim<'a> {
-    fn wait_for(output: &'a Path) -> Self {
-        let mut busy = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
-        while !busy.insert(output.to_owned()) {
-            busy = FREE.wait(busy).unwrap_or_else(PoisonError::into_inner);
-        }
-        Self(output)
-    }
-}
-
-impl Drop for Claim<'_> {
-    fn drop(&mut self) {
-        let mut busy = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
-        busy.remove(self.0);
-        FREE.notify_all();
-    }
-}
-
-/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads that want one file wait for each other, so
-/// that none reads what another writes.
+/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads and processes that want one file wait for each
+/// other, so that none reads what another writes.
 pub fn cached(
     output: &Path,
     key: &str,
     make: impl FnOnce() -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
-    let _claim = Claim::wait_for(output);
     let key_path = key_file(output);
-    if output.exists() && fs::read_to_string(&key_path).is_ok_and(|old| old == key) {
+    let is_made = || output.exists() && fs::read_to_string(&key_path).is_ok_and(|old| old == key);
+    if is_made() {
         return Ok(());
     }
-    // A build that is interrupted must not leave a key beside a half-written file.
-    let _ = fs::remove_file(&key_path);
     if let Some(dir) = output.parent() {
         fs::create_dir_all(dir).map_err(|e| BuildError::io(dir, e))?;
     }
+    let failed = |e| BuildError::io(&key_path, e);
+    let mut file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&key_path)
+        .map_err(failed)?;
+    // Whoever has the lock makes the file; the end of the process gives it back too. Where files have no locks, nobody waits.
+    if let Err(e) = file.lock() {
+        if e.kind() != ErrorKind::Unsupported {
+            return Err(failed(e));
+        }
+    }
+    if is_made() {
+        return Ok(());
+    }
+    // A build that is interrupted must not leave a key beside a half-written file.
+    file.set_len(0).map_err(failed)?;
     make()?;
-    fs::write(&key_path, key).map_err(|e| BuildError::io(key_path, e))
+    file.write_all(key.as_bytes()).map_err(failed)
 }
 
 /// Key of a file list: each path with the hash of its content; `None` if one cannot be read.
@@ -130,28 +119,92 @@ pub fn parallel<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    /// The folder in which a process of the test is to make the file.
+    const FOLDER: &str = "OPENVM_METAL_TEST_CACHE_FOLDER";
+
+    fn whole_file(folder: &Path, made: &AtomicUsize) {
+        let output = folder.join("file");
+        let make = || {
+            made.fetch_add(1, Ordering::Relaxed);
+            fs::write(&output, "half").map_err(|e| BuildError::io(&output, e))?;
+            thread::sleep(std::time::Duration::from_millis(50));
+            fs::write(&output, "whole").map_err(|e| BuildError::io(&output, e))
+        };
+        cached(&output, "key", make).expect("made");
+        assert_eq!(fs::read_to_string(&output).expect("a file"), "whole");
+    }
+
+    fn empty_folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        folder
+    }
 
     /// Of threads that want a file at once one makes it, the others find it whole.
     #[test]
     fn a_file_is_made_once_at_a_time() {
-        let folder = std::env::temp_dir().join(format!("cache-test-{}", std::process::id()));
-        let (output, made) = (folder.join("file"), AtomicUsize::new(0));
-        let make = || {
-            made.fetch_add(1, Ordering::Relaxed);
-            fs::write(&output, "half").map_err(|e| BuildError::io(&output, e))?;
-            thread::sleep(std::time::Duration::from_millis(20));
-            fs::write(&output, "whole").map_err(|e| BuildError::io(&output, e))
-        };
+        let (folder, made) = (empty_folder("cache-threads"), AtomicUsize::new(0));
         thread::scope(|s| {
             for _ in 0..8 {
-                s.spawn(|| {
-                    cached(&output, "key", make).expect("made");
-                    assert_eq!(fs::read_to_string(&output).expect("a file"), "whole");
-                });
+                s.spawn(|| whole_file(&folder, &made));
             }
         });
         assert_eq!(made.load(Ordering::Relaxed), 1);
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    /// So of processes, which are this test again.
+    #[test]
+    fn a_file_is_made_by_one_process_at_a_time() {
+        if let Some(folder) = std::env::var_os(FOLDER) {
+            let made = AtomicUsize::new(0);
+            whole_file(Path::new(&folder), &made);
+            println!("made {}", made.load(Ordering::Relaxed));
+            return;
+        }
+        let folder = empty_folder("cache-processes");
+        let test = "cache::tests::a_file_is_made_by_one_process_at_a_time";
+        let children: Vec<_> = (0..4)
+            .map(|_| {
+                Command::new(std::env::current_exe().expect("this program"))
+                    .args(["--exact", test, "--nocapture"])
+                    .env(FOLDER, &folder)
+                    .stdout(std::process::Stdio::piped())
+                    .spawn()
+                    .expect("a process")
+            })
+            .collect();
+        let mut made = 0;
+        for child in children {
+            let output = child.wait_with_output().expect("an end");
+            assert!(output.status.success(), "{output:?}");
+            let text = String::from_utf8_lossy(&output.stdout);
+            made += text.matches("made 1").count();
+            assert_eq!(text.matches("made ").count(), 1, "{text}");
+        }
+        assert_eq!(made, 1);
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    /// A key that another make left behind is replaced whole.
+    #[test]
+    fn a_new_key_makes_the_file_again() {
+        let folder = empty_folder("cache-keys");
+        let output = folder.join("file");
+        let mut made = 0;
+        for key in ["a long key", "key", "key", "a long key"] {
+            let make = || {
+                made += 1;
+                fs::write(&output, key).map_err(|e| BuildError::io(&output, e))
+            };
+            cached(&output, key, make).expect("made");
+            assert_eq!(fs::read_to_string(&output).expect("a file"), key);
+        }
+        assert_eq!(made, 3);
         let _ = fs::remove_dir_all(folder);
     }
 }

@@ -66,6 +66,12 @@ pub enum MetalError {
         device: DeviceKind,
         reason: String,
     },
+    /// No kernel of the program has code for the device: the compiler that makes it was missing when the program was built.
+    #[error("this program was built without kernels for {device}: {remedy}")]
+    KernelsNotBuilt {
+        device: DeviceKind,
+        remedy: &'static str,
+    },
     /// A dispatch over no threads.
     #[error("kernel {kernel}: empty grid")]
     EmptyGrid { kernel: &'static str },

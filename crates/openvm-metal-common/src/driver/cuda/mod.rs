@@ -18,7 +18,7 @@ pub(crate) use self::api::device_count;
 use self::api::Device;
 use self::events::{Event, EventPool};
 use self::launch::{function, launch};
-use self::modules::Modules;
+use self::modules::{check_built, Modules};
 use self::staging::Staging;
 use self::status::call;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Read, Tag};
@@ -75,6 +75,7 @@ impl CudaDriver {
     /// Opens the device of this number in the driver's order and begins to compile every unit for it.
     pub fn open(number: u32, options: OpenOptions) -> Result<Box<dyn Driver>> {
         let device = Arc::new(Device::open(number)?);
+        check_built(options.libraries)?;
         let mut info = device.info()?;
         info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
         let modules = Modules::load(&device, options.libraries);

@@ -23,6 +23,18 @@ const MAX_THREADS: usize = 8;
 
 const NO_PTX: &str = "the kernels were built without clang, so there is no PTX";
 
+/// An error if no kernel of the libraries has code for this kind of device.
+pub(super) fn check_built(libraries: &[&'static KernelLibrary]) -> Result<()> {
+    let units = units(libraries);
+    if units.is_empty() || units.iter().any(|(_, unit)| unit.ptx.is_some()) {
+        return Ok(());
+    }
+    Err(MetalError::KernelsNotBuilt {
+        device: DeviceKind::Cuda,
+        remedy: "install clang 17 or newer and build it again, or use the device 'cpu'",
+    })
+}
+
 /// An entry of a loaded module.
 #[derive(Clone)]
 pub(super) struct Function {
@@ -255,4 +267,41 @@ fn entry(
         limits,
         _module: module.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn library(ptx: &'static [Option<&'static str>]) -> &'static KernelLibrary {
+        let unit = |&ptx: &Option<&'static str>| KernelUnit {
+            name: "unit",
+            msl: "",
+            metallib: None,
+            ptx,
+            kernels: &[],
+        };
+        Box::leak(Box::new(KernelLibrary {
+            name: "library",
+            units: Vec::leak(ptx.iter().map(unit).collect()),
+        }))
+    }
+
+    /// One error for all units, if none has code; of some the others can be used.
+    #[test]
+    fn a_program_that_was_built_without_clang() {
+        let none = library(&[None, None]);
+        let error = check_built(&[none]).map_err(|e| e.to_string());
+        let text = "this program was built without kernels for cuda: install clang 17 or newer and build it again, or use the device 'cpu'";
+        assert_eq!(error, Err(text.into()));
+        let usable: [&[_]; 4] = [
+            &[],
+            &[library(&[])],
+            &[library(&[None, Some("")])],
+            &[none, library(&[Some("")])],
+        ];
+        for libraries in usable {
+            assert!(check_built(libraries).is_ok());
+        }
+    }
 }

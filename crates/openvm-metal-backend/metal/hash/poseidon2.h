@@ -84,15 +84,13 @@ constant constexpr uint P2_THIRD = uint((0x50000001ul << 32u) % FP_P);    // 1/3
 /// product instead of two, and one term of the sum instead of two.
 inline void p2_partial_rounds(thread Fp* s) {
     // v = 2^-8, 1/2, 2^-27, 3 and 4.
-    Fp e[5] = {s[9] + s[13], s[3] + s[6], s[12] + s[15], s[4] + s[7], s[5] + s[8]};
-    Fp w[5] = {s[9] - s[13], s[3] - s[6], s[12] - s[15], s[4] - s[7], s[5] - s[8]};
-    w[0] = fp_div_2exp<8>(w[0]);
-    w[1] = fp_halve(w[1]);
-    w[2] = fp_div_2exp<27>(w[2]);
-    w[3] = fp_double(w[3]) + w[3];
-    w[4] = fp_double(fp_double(w[4]));
+    Fp e0 = s[9] + s[13], w0 = fp_div_2exp<8>(s[9] - s[13]);
+    Fp e1 = s[3] + s[6], w1 = fp_halve(s[3] - s[6]);
+    Fp e2 = s[12] + s[15], w2 = fp_div_2exp<27>(s[12] - s[15]);
+    Fp e3 = s[4] + s[7], d3 = s[4] - s[7], w3 = fp_double(d3) + d3;
+    Fp e4 = s[5] + s[8], w4 = fp_double(fp_double(s[5] - s[8]));
     MSL_ROLLED for (uint k = 0; k < 13u; k++) {
-        Fp tail = (((s[1] + s[2]) + (s[10] + s[11])) + (s[14] + e[0])) + ((e[1] + e[2]) + (e[3] + e[4]));
+        Fp tail = (((s[1] + s[2]) + (s[10] + s[11])) + (s[14] + e0)) + ((e1 + e2) + (e3 + e4));
         s[0].v = p2_sbox(s[0].v, P2_RC_INTERNAL[k]);
         Fp sum = tail + s[0], twice = fp_double(sum);
         s[0] = tail - s[0];
@@ -102,29 +100,31 @@ inline void p2_partial_rounds(thread Fp* s) {
         s[11] = sum + fp_div_2exp<3>(s[11]);
         s[14] = sum - fp_div_2exp<4>(s[14]);
         // By shifts and additions: Apple GPUs have time for both beside the products of S-boxes.
-        Fp eight = fp_double(fp_double(fp_double(e[3]))), four = fp_double(fp_double(e[4]));
-        Fp next[5] = {fp_div_2exp<16>(e[0]), fp_div_2exp<2>(e[1]), fp_div_2exp<27>(fp_div_2exp<27>(e[2])), eight + e[3],
-                      fp_double(fp_double(four))};
-        MSL_UNROLL for (uint i = 0; i < 5u; i++) {
-            e[i] = twice + w[i];
-            w[i] = next[i];
-        }
+        Fp eight = fp_double(fp_double(fp_double(e3))), four = fp_double(fp_double(e4));
+        Fp next0 = fp_div_2exp<16>(e0), next1 = fp_div_2exp<2>(e1), next2 = fp_div_2exp<27>(fp_div_2exp<27>(e2));
+        Fp next3 = eight + e3, next4 = fp_double(fp_double(four));
+        e0 = twice + w0;
+        e1 = twice + w1;
+        e2 = twice + w2;
+        e3 = twice + w3;
+        e4 = twice + w4;
+        w0 = next0;
+        w1 = next1;
+        w2 = next2;
+        w3 = next3;
+        w4 = next4;
     }
-    // a - b, and from it a and b.
-    w[0] = w[0] * Fp{P2_2EXP8};
-    w[1] = fp_double(w[1]);
-    w[2] = w[2] * Fp{P2_2EXP27};
-    w[3] = w[3] * Fp{P2_THIRD};
-    w[4] = fp_div_2exp<2>(w[4]);
-    MSL_UNROLL for (uint i = 0; i < 5u; i++) {
-        e[i] = fp_halve(e[i] + w[i]);
-        w[i] = e[i] - w[i];
-    }
-    s[9] = e[0], s[13] = w[0];
-    s[3] = e[1], s[6] = w[1];
-    s[12] = e[2], s[15] = w[2];
-    s[4] = e[3], s[7] = w[3];
-    s[5] = e[4], s[8] = w[4];
+    // w / v = a - b, and from it a and b.
+    s[9] = fp_halve(e0 + w0 * Fp{P2_2EXP8});
+    s[13] = e0 - s[9];
+    s[3] = fp_halve(e1 + fp_double(w1));
+    s[6] = e1 - s[3];
+    s[12] = fp_halve(e2 + w2 * Fp{P2_2EXP27});
+    s[15] = e2 - s[12];
+    s[4] = fp_halve(e3 + w3 * Fp{P2_THIRD});
+    s[7] = e3 - s[4];
+    s[5] = fp_halve(e4 + fp_div_2exp<2>(w4));
+    s[8] = e4 - s[5];
 }
 /// The permutation of the sixteen elements s[0..16].
 template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {

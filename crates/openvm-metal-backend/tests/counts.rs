@@ -132,15 +132,15 @@ fn keccakf_of_two_permutations() {
         |_| keccakf(2),
         None,
         "\
-commit                         7    1      16    1      18    1
+commit                         7    1      17    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          25   12      66    2      67    2
-proof                         51   20     129    8     132    8
+WHIR                          25   12      97    2      67    2
+proof                         51   20     161    8     132    8
 ",
     );
 }
@@ -160,8 +160,8 @@ constraints, round 0           4    1       4    1       5    1
 constraints, MLE rounds       25    8      35    1      35    1
 constraints, all              30   10      40    3      41    3
 stacked reduction              8    3      34    2      34    2
-WHIR                          29   13      67    2      69    2
-proof                         90   27     174    8     166    8
+WHIR                          29   13      98    2      69    2
+proof                         90   27     205    8     166    8
 ",
     );
 }
@@ -174,15 +174,15 @@ fn codewords_that_are_dropped() {
         |_| keccakf(2),
         Some(false),
         "\
-commit                         7    1      16    1      18    1
+commit                         7    1      17    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          37   12      87    2      88    2
-proof                         63   20     150    8     153    8
+WHIR                          37   12     118    2      88    2
+proof                         63   20     182    8     153    8
 ",
     );
 }

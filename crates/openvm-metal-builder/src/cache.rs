@@ -30,8 +30,8 @@ fn key_file(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads and processes that want one file wait for each
-/// other, so that none reads what another writes.
+/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads and processes that want one file with one key
+/// wait for each other, so that none reads what another writes. Whoever has another key writes it again.
 pub fn cached(
     output: &Path,
     key: &str,
@@ -53,11 +53,10 @@ pub fn cached(
         .open(&key_path)
         .map_err(failed)?;
     // Whoever has the lock makes the file; the end of the process gives it back too. Where files have no locks, nobody waits.
-    if let Err(e) = file.lock() {
-        if e.kind() != ErrorKind::Unsupported {
-            return Err(failed(e));
-        }
-    }
+    while file
+        .lock()
+        .is_err_and(|e| e.kind() == ErrorKind::Interrupted)
+    {}
     if is_made() {
         return Ok(());
     }

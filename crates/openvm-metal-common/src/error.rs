@@ -66,7 +66,7 @@ pub enum MetalError {
         device: DeviceKind,
         reason: String,
     },
-    /// No kernel of the program has code for the device: the compiler that makes it was missing when the program was built.
+    /// No kernel of the program has code for the device: when it was built the compiler was missing, or the code was not wanted.
     #[error("this program was built without kernels for {device}: {remedy}")]
     KernelsNotBuilt {
         device: DeviceKind,

@@ -24,7 +24,8 @@ kernel void gkr_eq_heaps(
 }
 
 /// The two layers above the leaves, whose numerators are in the base field, four leaves per thread; those that are padding are not read.
-/// Cost: 5 ext products, 16 products, 176 bytes per thread.
+/// Cost: 5 * min(threads, params.real) ext products, 16 * min(threads, params.real) products,
+/// 80 * min(threads, params.real) + 96 * threads bytes per launch.
 /// Lengths: p, q 4 * params.quads, parents 16 * params.quads, grandparents 8 * params.quads.
 kernel void gkr_build_leaves(
     device const Fp* p [[buffer(0)]],
@@ -43,7 +44,7 @@ kernel void gkr_build_leaves(
 }
 
 /// As `gkr_build_leaves` for a layer in planes, every layer above the leaves.
-/// Cost: 9 ext products, 224 bytes per thread.
+/// Cost: 9 * min(threads, params.real) ext products, 128 * min(threads, params.real) + 96 * threads bytes per launch.
 /// Lengths: p, q, parents 16 * params.quads, grandparents 8 * params.quads.
 kernel void gkr_build_planes(
     device const Fp* p [[buffer(0)]],
@@ -96,7 +97,8 @@ inline FpExt gkr_group_scale(device const FpExt* eq, constant GkrRoundParams& pa
 }
 
 /// Round 0 of the sumcheck of the leaves: the sums of a threadgroup over its `chunk` pairs, of which it reads the weights alone if they are padding.
-/// Cost: 6 * params.chunk ext products, 8 * params.chunk products, 96 * params.chunk + 32 bytes per threadgroup.
+/// Cost: 6 * min(groups * params.chunk, params.real) ext products, 8 * min(groups * params.chunk, params.real) products,
+/// 80 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
 /// Lengths: p, q 4 * groups * params.chunk, challenges max(params.lambda, params.xi) + 1, partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -137,7 +139,8 @@ kernel void gkr_first_round_leaves(
 }
 
 /// As `gkr_first_round_leaves` for a layer in planes.
-/// Cost: 8 * params.chunk ext products, 144 * params.chunk + 32 bytes per threadgroup.
+/// Cost: 8 * min(groups * params.chunk, params.real) ext products,
+/// 128 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
 /// Lengths: p, q 16 * params.pairs, challenges max(params.lambda, params.xi) + 1, partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
 /// params.eq_low + groups * params.chunk.
@@ -179,7 +182,8 @@ kernel void gkr_first_round_planes(
 }
 
 /// Folds the leaves by the first challenge into columns a, b, c, d and evaluates round 1.
-/// Cost: 14 * params.chunk ext products, 16 * params.chunk products, 304 * params.chunk + 32 bytes per threadgroup.
+/// Cost: 14 * min(groups * params.chunk, params.real) ext products, 16 * min(groups * params.chunk, params.real) products,
+/// 288 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
 /// Lengths: p, q 8 * groups * params.chunk, out 32 * params.pairs,
 /// challenges max(params.lambda, params.r, params.xi) + 1, partials 2 * groups,
 /// eq params.split != 0 ?
@@ -225,7 +229,8 @@ kernel void gkr_first_fold_leaves(
 }
 
 /// As `gkr_first_fold_leaves` for a layer in planes.
-/// Cost: 16 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
+/// Cost: 16 * min(groups * params.chunk, params.real) ext products,
+/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
 /// Lengths: p, q 32 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
@@ -271,7 +276,8 @@ kernel void gkr_first_fold_planes(
 
 /// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
 /// and evaluates the next round.
-/// Cost: 14 * params.chunk ext products, 400 * params.chunk + 32 bytes per threadgroup.
+/// Cost: 14 * min(groups * params.chunk, params.real) ext products,
+/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
 /// Lengths: in 64 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :

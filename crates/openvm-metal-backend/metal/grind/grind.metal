@@ -26,10 +26,12 @@ inline void grind_offer(device atomic_uint* best, uint_l index, uint_l hit) {
 
 /// Rust twin: src/params/grind.rs.
 struct GrindSpongeParams {
-    uint mask;        // 2^bits - 1
-    uint slot;        // where the witness goes
-    uint candidates;  // a multiple of the threads
+    uint mask;     // 2^bits - 1
+    uint slot;     // where the witness goes
+    uint first;    // candidate
+    uint end;      // candidates from the first one on are a multiple of the threads
     uint threads;
+    uint unused[3];
 };
 
 /// Tests a candidate, the element at `position` of the sponge's cells: one permutation serves every absorb position. `observe` permutes
@@ -63,11 +65,12 @@ kernel void grind_slice(device atomic_uint* best [[buffer(0)]],
     }
 }
 
-/// As `grind_slice` with the witnesses [0, p.candidates) for the sponge in device memory: best[p.slot] is the smallest one. A thread tests
-/// each p.threads-th until it is past a hit. The cost is what the search takes on average: one candidate in p.mask + 1 is a witness.
-/// Cost: p.mask + 1 permutations, 80 bytes per launch.
+/// As `grind_slice` with the witnesses [p.first, p.end) for the sponge in device memory: best[p.slot] becomes the smallest one, if none of the
+/// earlier ones is there. A thread tests each p.threads-th until it is past a hit. The cost is what the search takes on average: one
+/// candidate in p.mask + 1 is a witness.
+/// Cost: min(p.end - p.first, p.mask + 1) permutations, 80 bytes per launch.
 /// Lengths: state 1, best p.slot + 1.
-/// Requires: p.threads >= 1, p.candidates <= 2147483648, p.threads <= 2147483648.
+/// Requires: p.threads >= 1, p.end <= 2147483648, p.threads <= 2147483648.
 kernel void grind_sponge(device const TranscriptState* state [[buffer(0)]],
                          device atomic_uint* best [[buffer(1)]],
                          constant GrindSpongeParams& p [[buffer(2)]],
@@ -76,7 +79,7 @@ kernel void grind_sponge(device const TranscriptState* state [[buffer(0)]],
     Fp cells[16];
     MSL_UNROLL for (uint k = 0; k < 16u; k++) cells[k] = state[0].cells[k];
     uint position = state[0].absorb_idx;
-    for (uint first = 0u; first < p.candidates; first += p.threads) {
+    for (uint first = p.first; first < p.end; first += p.threads) {
         index_l i = index_l(gid) + ulong(first);
         if (lane_base(i) >= ulong(atomic_load_explicit(best + p.slot, memory_order_relaxed))) break;
         uint_l index = to_vec(i);

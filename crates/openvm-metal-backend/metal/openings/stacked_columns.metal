@@ -42,12 +42,13 @@ inline FpExtAcc stacked_add_quad(FpExtAcc acc, uint4 x, device const Fp* weights
 /// out[job.out + column * shares + share] = sum over the rows of the share of weight(row) q_column[row],
 /// weight(row) = high[row >> log_low] * low[row mod 2^log_low], both four planes of words. A
 /// threadgroup sums one share (2^log_block rows) of one column; 4 wide products (2 products) per cell and 16 bytes
-/// of cached weights. Up to eight ranges of cells of the stacked matrix per dispatch. If p.quads is 1 they begin at multiples of 16 bytes.
+/// of cached weights. Up to eight ranges of cells of the stacked matrix per dispatch.
 /// Given: total.
 /// Cost: 2 * total products, 4 * total + 16 * groups bytes per launch.
 /// Requires: threads_per_group <= 256.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the columns of each job lie in its
-/// source, its results in `out`; a share has a whole number of rows of `low`, and `high` reaches over a column. `total` counts the cells.
+/// source, its results in `out`; a share has a whole number of rows of `low`, and `high` reaches over a column. If p.quads is 1, sources and
+/// `low` begin at multiples of 16 bytes. `total` counts the cells.
 kernel void stacked_column_values(
     device const StackedColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

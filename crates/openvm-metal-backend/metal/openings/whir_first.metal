@@ -18,7 +18,7 @@ kernel void whir_powers(
 /// weights[o * 2^log_block + i]: the weight of input i of a block in its output o, which is sum_t (prod_j alpha_j^(bit j of t)) c[o * 2^k + t]
 /// for coefficients c, each 2^l_skip of which are `message` times as many inputs; alpha_j = log[p.alpha + j * p.stride]. One weight per
 /// thread: reads up to 2^k entries of `message`, writes 16 bytes.
-/// Cost: (p.k + 1) << p.k ext products, (4 << p.k) + 16 bytes per thread.
+/// Cost: (p.k + 1) << min(p.k, p.l_skip) ext products, (4 << min(p.k, p.l_skip)) + 16 bytes per thread.
 /// Lengths: message 1 << 2 * p.l_skip, log p.alpha + (p.k - 1) * p.stride + 1, weights 1 << 2 * p.log_block - p.k.
 /// Requires: p.k >= 1, p.k <= p.log_block, p.l_skip <= p.log_block, p.log_block <= 15.
 kernel void whir_fold_weights(

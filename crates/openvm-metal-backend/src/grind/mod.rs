@@ -79,7 +79,7 @@ pub fn grind_smallest(
     })
 }
 
-/// Most bits of work whose witness is searched on the device's transcript, in one dispatch.
+/// Most bits of work whose witness is searched on the device's transcript.
 pub(crate) const MOST_BITS: usize = 23;
 /// Up to so many bits candidates cost nothing.
 const FEW_BITS: usize = 10;
@@ -92,13 +92,22 @@ pub(crate) const fn candidates(bits: usize) -> u32 {
     1 << (bits + times)
 }
 
-/// Threads of such a dispatch, a power of two: each tests candidates until it is past a witness, so that all have to run at once.
+/// Threads of a dispatch that searches there, a power of two: each tests candidates until it is past a witness, so that all have to run at once.
 fn threads(profile: &DeviceProfile) -> u32 {
     1 << (profile.threads_in_flight() / 2).max(1).ilog2()
 }
 
-/// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, which goes to element `slot` of
-/// `best`, `u32::MAX` before: one dispatch.
+/// Candidates of such a dispatch: what the device tests in some 12 ms, as modelled. A part of the threads would take as long for them as all,
+/// so the run time must have no reason to cut it.
+fn at_a_time(profile: &DeviceProfile) -> u32 {
+    const PER_SECOND: u64 = 80;
+    const PRODUCTS: u64 = 564;
+    let tested = profile.products_per_second / (PER_SECOND * PRODUCTS);
+    u32::try_from(tested).unwrap_or(u32::MAX)
+}
+
+/// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, a power of two, which goes to element
+/// `slot` of `best`, `u32::MAX` before. One dispatch for what the device tests in some 12 ms; behind a witness the others end at once.
 ///
 /// # Errors
 /// If the device fails.
@@ -110,14 +119,35 @@ pub(crate) fn grind_sponge(
     bits: usize,
     candidates: u32,
 ) -> Result<(), MetalError> {
-    let params = GrindSpongeParams {
-        mask: (1 << bits) - 1,
-        slot: slot as u32,
-        candidates,
-        threads: candidates.min(threads(s.context().device_profile())),
-    };
-    let grid = Grid::threads(params.threads as usize);
-    kernels::grind_sponge(s, grid, state, best, &params)
+    let at_a_time = at_a_time(s.context().device_profile());
+    grind_sponge_by(at_a_time, s, state, best, slot, bits, candidates)
+}
+
+/// The same with so many candidates in a dispatch, rounded down to a power of two, but no fewer than there are threads.
+pub(crate) fn grind_sponge_by(
+    at_a_time: u32,
+    s: &CommandStream,
+    state: &MetalBuffer<TranscriptState>,
+    best: &mut MetalBuffer<u32>,
+    slot: usize,
+    bits: usize,
+    candidates: u32,
+) -> Result<(), MetalError> {
+    let threads = candidates.min(threads(s.context().device_profile()));
+    let step = (1 << at_a_time.max(1).ilog2()).clamp(threads, candidates);
+    for first in (0..candidates).step_by(step as usize) {
+        let params = GrindSpongeParams {
+            mask: (1 << bits) - 1,
+            slot: slot as u32,
+            first,
+            end: first + step,
+            threads,
+            unused: [0; 3],
+        };
+        let grid = Grid::threads(threads as usize);
+        kernels::grind_sponge(s, grid, state, &mut *best, &params)?;
+    }
+    Ok(())
 }
 
 /// True if the sponge of `params` accepts the candidate.

@@ -22,9 +22,9 @@ const MANY_CORE_LOG_FOLD: u32 = 2;
 const LOG_LANES: u32 = 4;
 /// Layers that one threadgroup of the subtree kernel computes at most: 2^8 digests, 128 threads.
 const SUBTREE_LEVELS: u32 = 8;
-/// Nodes of a layer, log2, from which on down a device of many cores takes longer for one permutation than for all at once: there each
-/// permutation is on sixteen lanes.
-const LOG_SPREAD: u32 = 13;
+/// Nodes of a layer for each core from which on down a device of many cores takes longer for one permutation than for all at once: there each
+/// permutation is on sixteen lanes. 2^13 nodes on an H200, 2^9 on an M1.
+const SPREAD_NODES: u32 = 64;
 /// Layers and threads of a threadgroup of that kernel at most.
 const SPREAD_LEVELS: u32 = 7;
 const SPREAD_THREADS: u32 = 512;
@@ -198,8 +198,9 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             [log_rows, log_stride],
             leaves,
         )?;
-        let log_spread = match s.context().device_profile().execution {
-            Execution::ManyCore => LOG_SPREAD,
+        let profile = s.context().device_profile();
+        let log_spread = match profile.execution {
+            Execution::ManyCore => (SPREAD_NODES * profile.cores).max(1).ilog2(),
             Execution::MultiCore => 0,
         };
         upper_layers(s, &mut layers, log_stride, log_spread)?;

@@ -60,7 +60,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         Ok(gathered.into_shape().assemble(words))
     }
 
-    /// Gathers the kept columns of leaves, counted modulo [`query_stride`](Self::query_stride), and their paths: two dispatches, no
+    /// Gathers the kept columns of leaves, which are below [`query_stride`](Self::query_stride), and their paths: two dispatches, no
     /// wait. What was dropped is added by [`OpeningInFlight::add_columns`].
     ///
     /// # Errors

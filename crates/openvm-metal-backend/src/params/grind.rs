@@ -8,9 +8,11 @@ use crate::prelude::F;
 pub struct GrindSpongeParams {
     pub mask: u32,
     pub slot: u32,
-    /// A multiple of the threads.
-    pub candidates: u32,
+    pub first: u32,
+    /// Candidates from the first one on are a multiple of the threads.
+    pub end: u32,
     pub threads: u32,
+    pub unused: [u32; 3],
 }
 
 /// One slice of proof-of-work candidates.

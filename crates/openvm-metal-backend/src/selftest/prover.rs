@@ -33,7 +33,7 @@ struct Shape {
     log_height: usize,
     /// Triples of columns of the AIRs that exchange a table; 0: without these AIRs, so that nothing interacts.
     products: usize,
-    /// Bits of work for each of WHIR's variables: 12 are searched for by the host's transcript.
+    /// Bits of work for each of WHIR's variables.
     work: usize,
 }
 

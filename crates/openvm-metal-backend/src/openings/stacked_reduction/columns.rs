@@ -199,7 +199,7 @@ impl BoundColumns {
             let grid = dispatch.jobs.grid(THREADS.min(1 << self.log_low));
             // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job. The
             // columns of a job are cells of its range, `out` has a place for each share, `high` and `low` cover a column and a
-            // share is no smaller than `low`.
+            // share is no smaller than `low`, which is a buffer of its own. `in_quads` says that all sources begin at 16 bytes.
             let launched = unsafe {
                 kernels::stacked_column_values(
                     s,

@@ -230,9 +230,15 @@ mod tests {
             let proof = opening(candidates).prove(&on(on_device), &mut transcript)?;
             Ok::<_, MetalProverError>((proof, next(transcript)))
         };
+        let fallbacks = || s.counters().total().host_fallbacks;
         let expected = prove(candidates, false)?;
         assert!(prove(candidates, true)? == expected);
+        assert!(fallbacks().is_empty());
         assert!(prove(|_| 1, true)? == expected);
+        let counted = fallbacks()
+            .get("whir")
+            .map(|work| (work.times, work.largest));
+        assert_eq!(counted, Some((1, 1 << 8)));
 
         let mut transcript = begin();
         let found = device_transcript::prove(&opening(candidates), &on(true), &mut transcript)?;

@@ -31,7 +31,7 @@ pub(super) fn check_built(libraries: &[&'static KernelLibrary]) -> Result<()> {
     }
     Err(MetalError::KernelsNotBuilt {
         device: DeviceKind::Cuda,
-        remedy: "install clang 17 or newer and build it again, or use the device 'cpu'",
+        remedy: "build it again with clang 17 or newer and without OPENVM_METAL_BUILD_PTX=0, or use the device 'cpu'",
     })
 }
 
@@ -292,7 +292,7 @@ mod tests {
     fn a_program_that_was_built_without_clang() {
         let none = library(&[None, None]);
         let error = check_built(&[none]).map_err(|e| e.to_string());
-        let text = "this program was built without kernels for cuda: install clang 17 or newer and build it again, or use the device 'cpu'";
+        let text = "this program was built without kernels for cuda: build it again with clang 17 or newer and without OPENVM_METAL_BUILD_PTX=0, or use the device 'cpu'";
         assert_eq!(error, Err(text.into()));
         let usable: [&[_]; 4] = [
             &[],

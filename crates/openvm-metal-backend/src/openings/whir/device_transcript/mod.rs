@@ -39,9 +39,11 @@ use crate::{
 const MOST_QUERIES: usize = 1 << 19;
 /// Inputs of a block of the first fold at most, as a logarithm.
 const MOST_LOG_BLOCK: usize = 15;
+/// Weights of its `2^k` outputs at most, as a logarithm: they are made on the host.
+const MOST_LOG_WEIGHTS: usize = 18;
 
 /// Proves the opening if the transcript can go on on the device and all that is asked for is in its range. Not if a search finds no witness,
-/// whose candidates hold one with probability `1 - e^-16`: the transcript is where it was then.
+/// whose candidates hold one with probability `1 - e^-16`: the transcript is where it was then, and the fallback is counted.
 pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
     opening: &Opening<'_>,
     config: &MetalProverConfig,
@@ -49,16 +51,18 @@ pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
 ) -> Result<Option<WhirProof<SC>>, MetalProverError> {
     let log_block = opening.shape.l_skip.max(opening.config.k);
     let folds = opening.config.rounds.len() * opening.config.k <= opening.u.len();
-    if !folds || log_block > MOST_LOG_BLOCK || !in_range(opening.config) {
+    let fits = log_block <= MOST_LOG_BLOCK && opening.config.k + log_block <= MOST_LOG_WEIGHTS;
+    if !folds || !fits || !in_range(opening.config) {
         return Ok(None);
     }
     let mut shown = transcript.clone();
-    let proof = match sponge_for_device(opening.s, config, transcript) {
-        Some(sponge) => prove_from(opening, config, sponge, &mut shown)?,
-        None => None,
+    let Some(sponge) = sponge_for_device(opening.s, config, transcript) else {
+        return Ok(None);
     };
-    if proof.is_some() {
-        *transcript = shown;
+    let proof = prove_from(opening, config, sponge, &mut shown)?;
+    match proof.is_some() {
+        true => *transcript = shown,
+        false => opening.s.count_host_fallback("whir", 1 << opening.u.len()),
     }
     Ok(proof)
 }

@@ -9,7 +9,7 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer};
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
-use super::{Opening, WhirCommit};
+use super::opening::{Opening, WhirCommit};
 use crate::{
     error::MetalProverError,
     kernels,

@@ -5,14 +5,12 @@ use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use p3_field::{PrimeCharacteristicRing, TwoAdicField};
 
 use super::{
-    encode_codeword,
     first_round::FirstRound,
-    internal,
+    opening::{encode_codeword, internal, Opening, Sent},
     queries::OpenedQueries,
     state::{State, Table},
     sumcheck::{Folded, Sumcheck},
     weights::WeightUpdate,
-    Opening, Sent,
 };
 use crate::{
     error::MetalProverError,

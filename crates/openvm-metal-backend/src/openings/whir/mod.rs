@@ -6,43 +6,25 @@
 mod device_transcript;
 mod first_round;
 mod host_transcript;
+mod opening;
 mod queries;
 mod state;
 mod sumcheck;
 mod tables;
 mod weights;
 
-use openvm_metal_common::{CommandStream, MetalBuffer};
+use openvm_metal_common::CommandStream;
 use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 
-use self::queries::QueryProofs;
+use self::opening::Opening;
+pub use self::opening::WhirCommit;
 use crate::{
     commit::CodeShape,
     config::MetalProverConfig,
     error::MetalProverError,
     grind::candidates,
-    hash::MerkleTreeMetal,
-    kept_codewords::KeptCodewords,
-    matrix::MetalMatrix,
-    ntt::rs_encode_ext,
-    prelude::{Digest, EF, F, SC},
-    stacked::StackedRange,
+    prelude::{EF, SC},
 };
-
-const PHASE: &str = "openings.whir";
-
-/// One commitment as WHIR sees it.
-#[derive(Clone, Copy)]
-pub struct WhirCommit<'a> {
-    /// The cells of the stacked matrix.
-    pub ranges: &'a [StackedRange],
-    /// Its columns.
-    pub width: usize,
-    /// The tree over its codewords.
-    pub tree: &'a MerkleTreeMetal<F>,
-    /// What of the codewords the tree has.
-    pub kept: KeptCodewords,
-}
 
 /// Proves the opening of all stacked columns at `u` (`log_height` coordinates).
 ///
@@ -74,84 +56,19 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
         u,
         candidates,
     };
-    opening.prove(prover_config, transcript)
+    prove(&opening, prover_config, transcript)
 }
 
-/// What is opened, and how.
-struct Opening<'a> {
-    s: &'a CommandStream,
-    config: &'a WhirConfig,
-    /// Of the committed matrices.
-    shape: CodeShape,
-    commits: &'a [WhirCommit<'a>],
-    /// The point.
-    u: &'a [EF],
-    /// Among how many candidates the device searches a witness of so many bits.
-    candidates: fn(usize) -> u32,
-}
-
-impl Opening<'_> {
-    /// On the device's transcript, or on the host's if that cannot go there or a search has failed.
-    fn prove<TS: FiatShamirTranscript<SC> + 'static>(
-        &self,
-        prover_config: &MetalProverConfig,
-        transcript: &mut TS,
-    ) -> Result<WhirProof<SC>, MetalProverError> {
-        match device_transcript::prove(self, prover_config, transcript)? {
-            Some(proof) => Ok(proof),
-            None => host_transcript::prove(self, prover_config.mle_host_log_rows, transcript),
-        }
+/// On the device's transcript, or on the host's if that cannot go there or a search has failed.
+fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+    opening: &Opening<'_>,
+    prover_config: &MetalProverConfig,
+    transcript: &mut TS,
+) -> Result<WhirProof<SC>, MetalProverError> {
+    match device_transcript::prove(opening, prover_config, transcript)? {
+        Some(proof) => Ok(proof),
+        None => host_transcript::prove(opening, prover_config.mle_host_log_rows, transcript),
     }
-
-    /// Stacked columns of all commitments.
-    fn total_width(&self) -> usize {
-        self.commits.iter().map(|commit| commit.width).sum()
-    }
-}
-
-/// What the prover has sent, but for openings ([`QueryProofs`]).
-#[derive(Default)]
-struct Sent {
-    mu_pow_witness: F,
-    sumcheck_polys: Vec<[EF; 2]>,
-    codeword_commits: Vec<Digest>,
-    ood_values: Vec<EF>,
-    folding_witnesses: Vec<F>,
-    query_witnesses: Vec<F>,
-    final_poly: Option<Vec<EF>>,
-}
-
-impl Sent {
-    fn into_proof(self, opened: QueryProofs) -> Result<WhirProof<SC>, MetalProverError> {
-        Ok(WhirProof {
-            mu_pow_witness: self.mu_pow_witness,
-            whir_sumcheck_polys: self.sumcheck_polys,
-            codeword_commits: self.codeword_commits,
-            ood_values: self.ood_values,
-            folding_pow_witnesses: self.folding_witnesses,
-            query_phase_pow_witnesses: self.query_witnesses,
-            initial_round_opened_rows: opened.initial_rows,
-            initial_round_merkle_proofs: opened.initial_paths,
-            codeword_opened_values: opened.codeword_values,
-            codeword_merkle_proofs: opened.codeword_paths,
-            final_poly: self.final_poly.ok_or_else(|| {
-                MetalProverError::Parameters("WHIR needs at least one round".into())
-            })?,
-        })
-    }
-}
-
-/// Encodes the message at the beginning of `codeword`, `2^log_len` coefficients, and the tree over it, `2^k` rows per query.
-fn encode_codeword(
-    s: &CommandStream,
-    mut codeword: MetalBuffer<EF>,
-    log_len: usize,
-    k: usize,
-) -> Result<MerkleTreeMetal<EF>, MetalProverError> {
-    let log_domain = codeword.len().trailing_zeros() as usize;
-    rs_encode_ext(s, &mut codeword, log_len, log_domain - log_len, 1)?;
-    let matrix = MetalMatrix::from_buffer(codeword, 1 << log_domain, 1);
-    Ok(MerkleTreeMetal::encode(s, matrix, 1 << k)?)
 }
 
 /// All trees must be over the same number of rows.
@@ -171,19 +88,16 @@ fn check_trees(
     Ok(())
 }
 
-fn internal(detail: &str) -> MetalProverError {
-    MetalProverError::internal(PHASE, detail)
-}
-
 #[cfg(test)]
 mod tests {
-    use openvm_metal_common::{Device, MetalContext};
+    use openvm_metal_common::{Device, MetalBuffer, MetalContext};
     use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 
     use super::*;
     use crate::{
         commit::{stacked_commit, CommitParams},
         kernels,
+        matrix::MetalMatrix,
         selftest::{prover::params, CheckRng},
         transcript::DuplexSpongeMetal,
     };
@@ -227,7 +141,7 @@ mod tests {
         };
         let prove = |candidates, on_device| {
             let mut transcript = begin();
-            let proof = opening(candidates).prove(&on(on_device), &mut transcript)?;
+            let proof = super::prove(&opening(candidates), &on(on_device), &mut transcript)?;
             Ok::<_, MetalProverError>((proof, next(transcript)))
         };
         let fallbacks = || s.counters().total().host_fallbacks;

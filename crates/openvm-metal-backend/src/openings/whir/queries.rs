@@ -3,7 +3,7 @@
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
 use openvm_stark_backend::proof::MerkleProof;
 
-use super::Opening;
+use super::opening::Opening;
 use crate::{
     beside::Later,
     commit::encode_columns,

@@ -6,8 +6,8 @@ use p3_field::PrimeCharacteristicRing;
 use super::{
     super::{
         first_round::{batch, fold, message_matrix},
+        opening::Opening,
         tables::DeviceTables,
-        Opening,
     },
     messages::DeviceMessages,
 };

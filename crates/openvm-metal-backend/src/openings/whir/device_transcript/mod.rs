@@ -17,11 +17,10 @@ use self::{
     replay::{replay, replay_queries},
 };
 use super::{
-    encode_codeword,
+    opening::{encode_codeword, internal, Opening},
     queries::OpenedQueries,
     tables::DeviceTables,
     weights::{halves, UpdateTables},
-    Opening,
 };
 use crate::{
     config::MetalProverConfig,
@@ -111,7 +110,7 @@ fn prove_from<TS: FiatShamirTranscript<SC> + 'static>(
     };
 
     let Some(sponge) = sponge_for_device(s, prover_config, transcript) else {
-        return Err(super::internal("a transcript that was there"));
+        return Err(internal("a transcript that was there"));
     };
     let (count, bits) = (last_queries(config), config.query_phase_pow_bits);
     let mut messages = DeviceMessages::new(
@@ -213,7 +212,7 @@ fn encode(
         tables = Some(DeviceTables::new(coefficients, weights));
         log_domain -= 1;
     }
-    Err(super::internal("no last round"))
+    Err(internal("no last round"))
 }
 
 /// What sumchecks of so many rounds, so many commitments and the queries of some rounds observe and sample.

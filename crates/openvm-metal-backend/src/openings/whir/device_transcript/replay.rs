@@ -3,7 +3,7 @@
 use openvm_stark_backend::{FiatShamirTranscript, WhirConfig};
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
-use super::super::{Sent, PHASE};
+use super::super::opening::{Sent, PHASE};
 use crate::{
     error::MetalProverError,
     prelude::{D_EF, EF, F, SC},

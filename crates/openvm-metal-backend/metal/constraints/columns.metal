@@ -51,7 +51,7 @@ kernel void constraint_extend(
 /// Given: points.
 /// Cost: 0 products, 8 * points bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
-/// `arena`. `points` counts the threads of the jobs.
+/// `arena`; `arena` and the sources begin at multiples of 16 bytes. `points` counts the threads of the jobs.
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -114,7 +114,7 @@ kernel void constraint_gather(
 /// Given: points.
 /// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
-/// `arena`; `weights` has 2^l_skip entries. `points` counts the threads of the jobs.
+/// `arena`; `weights` has 2^l_skip entries; the sources begin at multiples of 16 bytes. `points` counts the threads of the jobs.
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

@@ -142,8 +142,8 @@ inline void constraint_operand(C c, uint word, index_l first, uint apart, thread
     }
 }
 
-// Whether a coefficient is loaded before the operands, whose latency hides its own. It costs four registers, which take a ninth of
-// their threads from Apple GPUs.
+// Whether a coefficient is loaded before the operands, whose latency hides its own. It costs four registers, which take an eighth
+// of their threads from Apple GPUs.
 #if MSL_PTX
 constant constexpr bool CONSTRAINT_EARLY = true;
 #else

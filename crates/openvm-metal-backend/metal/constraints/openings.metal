@@ -8,7 +8,7 @@
 /// Cost: 2 * points << params.l_skip products, points ext products, 4 * points << params.l_skip bytes per launch.
 /// Requires: threads_per_group <= 256.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, its weights in `eq`, its
-/// results in `out`; `weights` has 2^l_skip entries. `points` counts the values of x in all columns.
+/// results in `out`; `weights` has 2^l_skip entries; the sources begin at multiples of 16 bytes. `points` counts the values of x in all columns.
 [[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_open_next(
     device const ConstraintColumnJob* jobs [[buffer(0)]],

@@ -136,7 +136,7 @@ impl ColumnPlan {
             // SAFETY: `jobs`, `starts` and the grid are of one dispatch of a `JobTable`, so each threadgroup finds its job.
             // The entries of the column table lie in the sources of their group, `height_mask` keeps rows inside a
             // column, and the layout that made the jobs gave their results room in `arena`; the tables are those of
-            // `l_skip`.
+            // `l_skip`. Sources and `arena` are whole buffers, which begin at 16 bytes.
             let launched = unsafe {
                 match kernel {
                     ColumnKernel::Extend(tables) => kernels::constraint_extend(

@@ -186,10 +186,11 @@ impl DeviceMessages {
         Ok(())
     }
 
-    /// The log, and the words that were drawn.
+    /// What was observed and sampled.
     pub fn log(&self) -> &MetalBuffer<EF> {
         &self.log
     }
+    /// The words that were drawn for queries.
     pub fn drawn(&self) -> &MetalBuffer<F> {
         &self.drawn
     }

@@ -97,9 +97,9 @@ fn threads(profile: &DeviceProfile) -> u32 {
     1 << (profile.threads_in_flight() / 2).max(1).ilog2()
 }
 
-/// Candidates of such a dispatch: what the device tests in some 12 ms, as modelled. A part of the threads would take as long for them as all,
-/// so the run time must have no reason to cut it.
-fn at_a_time(profile: &DeviceProfile) -> u32 {
+/// Candidates of a dispatch that searches there: what the device tests in some 12 ms, as modelled. A part of the threads would take as long for
+/// them as all, so the run time must have no reason to cut it.
+pub(crate) fn at_a_time(profile: &DeviceProfile) -> u32 {
     const PER_SECOND: u64 = 80;
     const PRODUCTS: u64 = 564;
     let tested = profile.products_per_second / (PER_SECOND * PRODUCTS);
@@ -107,7 +107,8 @@ fn at_a_time(profile: &DeviceProfile) -> u32 {
 }
 
 /// Encodes the search for the smallest witness of the sponge in `state` among that many candidates, a power of two, which goes to element
-/// `slot` of `best`, `u32::MAX` before. One dispatch for what the device tests in some 12 ms; behind a witness the others end at once.
+/// `slot` of `best`, `u32::MAX` before. A dispatch takes `at_a_time` of them, rounded down to a power of two, but no fewer than there are
+/// threads; behind a witness dispatches end at once.
 ///
 /// # Errors
 /// If the device fails.
@@ -118,20 +119,7 @@ pub(crate) fn grind_sponge(
     slot: usize,
     bits: usize,
     candidates: u32,
-) -> Result<(), MetalError> {
-    let at_a_time = at_a_time(s.context().device_profile());
-    grind_sponge_by(at_a_time, s, state, best, slot, bits, candidates)
-}
-
-/// The same with so many candidates in a dispatch, rounded down to a power of two, but no fewer than there are threads.
-pub(crate) fn grind_sponge_by(
     at_a_time: u32,
-    s: &CommandStream,
-    state: &MetalBuffer<TranscriptState>,
-    best: &mut MetalBuffer<u32>,
-    slot: usize,
-    bits: usize,
-    candidates: u32,
 ) -> Result<(), MetalError> {
     let threads = candidates.min(threads(s.context().device_profile()));
     let step = (1 << at_a_time.max(1).ilog2()).clamp(threads, candidates);

@@ -6,7 +6,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, Duple
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
-use crate::grind::{candidates, grind_smallest, grind_sponge, grind_sponge_by};
+use crate::grind::{at_a_time, candidates, grind_smallest, grind_sponge};
 use crate::params::TranscriptState;
 use crate::prelude::{F, SC};
 
@@ -57,14 +57,13 @@ fn smallest_witness(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                     ..TranscriptState::default()
                 };
                 let state = MetalBuffer::from_host(env.s, &[state])?;
-                let mut best = MetalBuffer::from_host(env.s, &[u32::MAX; 2])?;
-                grind_sponge(env.s, &state, &mut best, 1, bits, candidates(bits))?;
-                let found = best.to_host(env.s)?[1];
-                compare(what, &[Some(F::from_u32(found))], &[expected])?;
-                let mut best = MetalBuffer::from_host(env.s, &[u32::MAX])?;
-                grind_sponge_by(300, env.s, &state, &mut best, 0, bits, candidates(bits))?;
-                let found = best.to_host(env.s)?[0];
-                compare(what, &[Some(F::from_u32(found))], &[expected])?;
+                for at_a_time in [at_a_time(env.s.context().device_profile()), 300] {
+                    let mut best = MetalBuffer::from_host(env.s, &[u32::MAX; 2])?;
+                    let among = candidates(bits);
+                    grind_sponge(env.s, &state, &mut best, 1, bits, among, at_a_time)?;
+                    let found = best.to_host(env.s)?[1];
+                    compare(what, &[Some(F::from_u32(found))], &[expected])?;
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 use super::super::tables::{DeviceTables, Partials};
 use crate::{
     error::MetalProverError,
-    grind::grind_sponge,
+    grind::{at_a_time, grind_sponge},
     hash::MerkleTreeMetal,
     kernels,
     params::{
@@ -159,7 +159,11 @@ impl DeviceMessages {
         }
         let slot = self.searches;
         let (state, best) = (&self.state, &mut self.best);
-        grind_sponge(s, state, best, slot, bits, (self.candidates)(bits))?;
+        let (among, at_a_time) = (
+            (self.candidates)(bits),
+            at_a_time(s.context().device_profile()),
+        );
+        grind_sponge(s, state, best, slot, bits, among, at_a_time)?;
         self.searches += 1;
         Ok(slot as u32)
     }

@@ -183,7 +183,8 @@ kernel void gkr_first_round_planes(
 
 /// Folds the leaves by the first challenge into columns a, b, c, d and evaluates round 1.
 /// Cost: 14 * min(groups * params.chunk, params.real) ext products, 16 * min(groups * params.chunk, params.real) products,
-/// 288 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
+/// 288 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups +
+/// (params.stores != 0 ? 128 * (groups * params.chunk - params.real) : 0) bytes per launch.
 /// Lengths: p, q 8 * groups * params.chunk, out 32 * params.pairs,
 /// challenges max(params.lambda, params.r, params.xi) + 1, partials 2 * groups,
 /// eq params.split != 0 ?
@@ -230,7 +231,8 @@ kernel void gkr_first_fold_leaves(
 
 /// As `gkr_first_fold_leaves` for a layer in planes.
 /// Cost: 16 * min(groups * params.chunk, params.real) ext products,
-/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
+/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups +
+/// (params.stores != 0 ? 128 * (groups * params.chunk - params.real) : 0) bytes per launch.
 /// Lengths: p, q 32 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :
@@ -277,7 +279,8 @@ kernel void gkr_first_fold_planes(
 /// Folds the columns a, b, c, d of length 4 pairs by the last challenge into columns of length 2 pairs
 /// and evaluates the next round.
 /// Cost: 14 * min(groups * params.chunk, params.real) ext products,
-/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups bytes per launch.
+/// 384 * min(groups * params.chunk, params.real) + 16 * groups * params.chunk + 32 * groups +
+/// (params.stores != 0 ? 128 * (groups * params.chunk - params.real) : 0) bytes per launch.
 /// Lengths: in 64 * params.pairs, out 32 * params.pairs, challenges max(params.lambda, params.r, params.xi) + 1,
 /// partials 2 * groups, eq params.split != 0 ?
 /// max(params.eq_low + (1 << params.low_vars), params.eq_high + ((groups - 1) * params.chunk >> params.low_vars) + 1) :

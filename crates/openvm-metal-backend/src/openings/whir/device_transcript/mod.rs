@@ -48,9 +48,8 @@ pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
     config: &MetalProverConfig,
     transcript: &mut TS,
 ) -> Result<Option<WhirProof<SC>>, MetalProverError> {
-    let log_block = opening.shape.l_skip.max(opening.config.k);
+    let fits = first_fold_fits(opening.shape.l_skip, opening.config.k);
     let folds = opening.config.rounds.len() * opening.config.k <= opening.u.len();
-    let fits = log_block <= MOST_LOG_BLOCK && opening.config.k + log_block <= MOST_LOG_WEIGHTS;
     if !folds || !fits || !in_range(opening.config) {
         return Ok(None);
     }
@@ -64,6 +63,12 @@ pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
         false => opening.s.count_host_fallback("whir", 1 << opening.u.len()),
     }
     Ok(proof)
+}
+
+/// Whether the tables of the first fold by `k` variables are small enough.
+fn first_fold_fits(l_skip: usize, k: usize) -> bool {
+    let log_block = l_skip.max(k);
+    log_block <= MOST_LOG_BLOCK && k + log_block <= MOST_LOG_WEIGHTS
 }
 
 /// Whether kernels have room for the work and the queries.
@@ -314,5 +319,18 @@ impl Queries {
             term_low,
             term_high,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_fold_fits;
+
+    #[test]
+    fn large_first_folds_stay_on_the_host() {
+        let fits = [(4, 4), (0, 9), (6, 9), (15, 3)];
+        let large = [(0, 10), (10, 9), (15, 4), (16, 1)];
+        assert!(fits.iter().all(|&(l_skip, k)| first_fold_fits(l_skip, k)));
+        assert!(!large.iter().any(|&(l_skip, k)| first_fold_fits(l_skip, k)));
     }
 }

@@ -7,7 +7,7 @@ use openvm_metal_common::DeviceKind;
 
 use crate::{
     prelude::montgomery,
-    programs::{Operation, Place, Rule, Rules, Statement, Target},
+    programs::{Operation, Piece, Place, Repeat, Rule, Rules, Statement, Target},
 };
 
 /// What the kernels call, in the order of inclusion.
@@ -20,6 +20,10 @@ const HEADERS: [&str; 5] = [
 ];
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_HEADERS: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.h"));
+
+/// What stands before a loop that is not unrolled: a macro of the headers, and what it is for Apple's compiler.
+const ROLLED: &str = "MSL_ROLLED";
+const APPLE_ROLLED: &str = r#"_Pragma("clang loop unroll(disable)")"#;
 
 /// Rules of a program that are one kernel.
 #[derive(Clone, Debug)]
@@ -59,7 +63,8 @@ pub fn unit(groups: &[KernelGroup<'_>]) -> String {
 /// The same as Apple's compiler gets it; kernels take the place of a slice in their grid.
 pub fn apple_unit(groups: &[KernelGroup<'_>]) -> String {
     let headers = format!("{APPLE_HEADERS}#line 1 \"rules\"\n");
-    let tokens = Tokens::new(with_kernels(headers, groups));
+    let text = with_kernels(headers, groups).replace(ROLLED, APPLE_ROLLED);
+    let tokens = Tokens::new(text);
     slices::with_slices(&tokens, &scan::scan(&tokens))
 }
 
@@ -88,23 +93,84 @@ fn function(text: &mut String, group: usize, index: usize, rule: &Rule) {
         variables: vec![false; rule.variables as usize],
         uniforms: vec![false; rule.uniforms.len()],
     };
-    for statement in &rule.statements {
-        known.load(text, rule, statement);
-        let value = expression(statement);
-        match statement.target {
-            Target::Value(v) => {
-                put!(text, "    W t{v} = {value};");
+    for (number, piece) in rule.pieces().iter().enumerate() {
+        match piece {
+            Piece::Statement(at) => {
+                let statement = &rule.statements[*at];
+                known.load(text, rule, statement, [true; 3]);
+                let value = expression(statement, statement.operands.map(operand));
+                put!(text, "    {}", result(rule, statement, &value, ""));
             }
-            Target::Accumulator(a, c) => {
-                let word = rule.variables + rule.uniforms.len() as u32 + c;
-                put!(
-                    text,
-                    "    sums[{a}] = rule_add(c, o[{word}], {value}, sums[{a}]);"
-                );
-            }
+            Piece::Repeat(repeat) => self::repeat(text, rule, &mut known, number, repeat),
         }
     }
     put!(text, "}}");
+}
+
+/// A loop. What does not move is loaded before it, what moves by each time for itself.
+fn repeat(text: &mut String, rule: &Rule, known: &mut Known, number: usize, repeat: &Repeat) {
+    let body = || {
+        rule.statements[repeat.body.clone()]
+            .iter()
+            .zip(&repeat.moves)
+    };
+    for (statement, moves) in body() {
+        known.load(text, rule, statement, moves.map(|moves| !moves));
+    }
+    for v in &repeat.carried {
+        put!(text, "    W c{number}_{v} = t{v};");
+    }
+    put!(
+        text,
+        "    {ROLLED} for (uint k = 0; k < {}u; k++) {{",
+        repeat.times
+    );
+    put!(
+        text,
+        "        device const uint* q = o + k * {}u;",
+        repeat.variables
+    );
+    let mut loaded = Vec::new();
+    for (statement, moves) in body() {
+        let operands = statement.operands.iter().zip(moves);
+        let names = operands.map(|(&place, &moves)| match place {
+            Place::Variable(v) if moves => {
+                if !loaded.contains(&v) {
+                    loaded.push(v);
+                    put!(text, "        W y{v} = rule_load(c, q[{v}]);");
+                }
+                format!("y{v}")
+            }
+            Place::Value(v) if moves && v < repeat.first_value => format!("c{number}_{v}"),
+            _ => operand(place),
+        });
+        let names: Vec<String> = names.collect();
+        let names = [0, 1, 2].map(|slot: usize| names[slot].clone());
+        let value = expression(statement, names);
+        let moved = match repeat.coefficients {
+            0 => String::new(),
+            by => format!(" + k * {by}u"),
+        };
+        put!(text, "        {}", result(rule, statement, &value, &moved));
+    }
+    for v in &repeat.carried {
+        put!(text, "        c{number}_{v} = t{};", v + repeat.values);
+    }
+    put!(text, "    }}");
+    for &v in &repeat.carried {
+        put!(text, "    W t{} = c{number}_{v};", repeat.last(v));
+    }
+}
+
+/// The statement that takes a value; `moved` is added to the place of its coefficient.
+fn result(rule: &Rule, statement: &Statement, value: &str, moved: &str) -> String {
+    match statement.target {
+        Target::Value(v) => format!("W t{v} = {value};"),
+        Target::Accumulator(a, c) => {
+            let word = rule.variables + rule.uniforms.len() as u32 + c;
+            format!("sums[{a}] = rule_add(c, o[{word}{moved}], {value}, sums[{a}]);")
+        }
+    }
 }
 
 /// What was loaded already.
@@ -114,10 +180,12 @@ struct Known {
 }
 
 impl Known {
-    /// Loads what a statement reads for the first time.
-    fn load(&mut self, text: &mut String, rule: &Rule, statement: &Statement) {
-        for &place in &statement.operands[..statement.operation.arity()] {
+    /// Loads what a statement reads for the first time, of the operands that are `wanted`.
+    fn load(&mut self, text: &mut String, rule: &Rule, statement: &Statement, wanted: [bool; 3]) {
+        let operands = statement.operands.iter().zip(wanted);
+        for (&place, wanted) in operands.take(statement.operation.arity()) {
             match place {
+                _ if !wanted => {}
                 Place::Variable(v) if !std::mem::replace(&mut self.variables[v as usize], true) => {
                     put!(text, "    W x{v} = rule_load(c, o[{v}]);");
                 }
@@ -147,9 +215,9 @@ fn operand(place: Place) -> String {
     }
 }
 
-/// The value of a statement, of type `W`.
-fn expression(statement: &Statement) -> String {
-    let [a, b, c] = statement.operands.map(operand);
+/// The value of a statement, of type `W`, with so named operands.
+fn expression(statement: &Statement, names: [String; 3]) -> String {
+    let [a, b, c] = names;
     let uniform = |place: Place| matches!(place, Place::Uniform(_));
     let [ua, ub, _] = statement.operands.map(uniform);
     // One operand at least must be a `W`; a uniform comes second where the order is free.

@@ -13,12 +13,12 @@ struct RuleParams {
     ulong partials;      // word of plane 0 of accumulator 0 at point 0 of section 0 of job 0
     ulong partials_stride;  // words between jobs
     ulong section_stride;   // words
-    uint column_stride;  // words between columns of the arena
-    uint plane_stride;   // words between planes of the results
+    uint column_stride;  // words between columns of the arena, or planes of them
+    uint plane_stride;   // words between planes of the results: points of a job
     uint threads;        // of the grid
     uint log_group;       // threads that stay together
     uint log_threads;    // threads of a section of a job
-    uint jobs;           // cosets
+    uint jobs;           // cosets, or values of X
     uint sections;
     uint table;          // first word of the kernel's sections among the tables
     uint operands;       // first word of the program's operands
@@ -61,38 +61,40 @@ inline index_l rule_first(index_l place, uint points) { return place * points; }
 #define RULE_APART uint(LANE_WIDTH)
 
 // ---- V points of a thread ------------------------------------------------------------------------
-template <uint V> struct RulePoints {
-    FpL p[V];
+/// `T` is the type of a value: a base-field or an extension-field element of each lane.
+template <typename T, uint V> struct RulePoints {
+    T p[V];
 };
-template <uint V> inline RulePoints<V> operator+(RulePoints<V> a, RulePoints<V> b) {
+template <typename T, uint V> inline RulePoints<T, V> operator+(RulePoints<T, V> a, RulePoints<T, V> b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] + b.p[j];
     return a;
 }
-template <uint V> inline RulePoints<V> operator-(RulePoints<V> a, RulePoints<V> b) {
+template <typename T, uint V> inline RulePoints<T, V> operator-(RulePoints<T, V> a, RulePoints<T, V> b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] - b.p[j];
     return a;
 }
-template <uint V> inline RulePoints<V> operator*(RulePoints<V> a, RulePoints<V> b) {
+template <typename T, uint V> inline RulePoints<T, V> operator*(RulePoints<T, V> a, RulePoints<T, V> b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] * b.p[j];
     return a;
 }
-template <uint V> inline RulePoints<V> operator+(RulePoints<V> a, FpL b) {
+template <typename T, uint V> inline RulePoints<T, V> operator+(RulePoints<T, V> a, FpL b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] + b;
     return a;
 }
-template <uint V> inline RulePoints<V> operator-(RulePoints<V> a, FpL b) {
+template <typename T, uint V> inline RulePoints<T, V> operator-(RulePoints<T, V> a, FpL b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] - b;
     return a;
 }
-template <uint V> inline RulePoints<V> operator-(FpL a, RulePoints<V> b) {
+template <typename T, uint V> inline RulePoints<T, V> operator-(FpL a, RulePoints<T, V> b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) b.p[j] = a - b.p[j];
     return b;
 }
-template <uint V> inline RulePoints<V> operator*(RulePoints<V> a, FpL b) {
+template <typename T, uint V> inline RulePoints<T, V> operator*(RulePoints<T, V> a, FpL b) {
     MSL_UNROLL for (uint j = 0; j < V; j++) a.p[j] = a.p[j] * b;
     return a;
 }
 
+// ---- base-field variables: round 0 ----------------------------------------------------------------
 /// Sums of products below p 2^32, one for each coefficient of an extension element at each point: a product of reduced
 /// words is smaller than that, so nothing is reduced before the end.
 template <uint V> struct RuleBaseSum {
@@ -116,7 +118,7 @@ inline FpAccL rule_keep(FpAccL x) {
 
 /// Rules over base-field variables.
 template <uint V> struct RuleBase {
-    typedef RulePoints<V> Value;
+    typedef RulePoints<FpL, V> Value;
     typedef RuleBaseSum<V> Sum;
     device const Fp* arena;
     ulong column_stride;
@@ -134,14 +136,14 @@ template <uint V> inline RuleBase<V> rule_base(constant RuleParams& p, RuleShare
     c.first = rule_first(s.place, V);
     return c;
 }
-template <uint V> inline RulePoints<V> rule_load(RuleBase<V> c, uint column) {
-    RulePoints<V> r;
+template <uint V> inline RulePoints<FpL, V> rule_load(RuleBase<V> c, uint column) {
+    RulePoints<FpL, V> r;
     constraint_load<V>(c.arena + ulong(column) * c.column_stride, c.first, RULE_APART, r.p);
     return r;
 }
 template <uint V> inline FpL rule_uniform(RuleBase<V> c, uint index) { return fp_lanes(c.uniforms[index]); }
-template <uint V> inline RulePoints<V> rule_value(RuleBase<V> c, FpL u) {
-    RulePoints<V> r;
+template <uint V> inline RulePoints<FpL, V> rule_value(RuleBase<V> c, FpL u) {
+    RulePoints<FpL, V> r;
     MSL_UNROLL for (uint j = 0; j < V; j++) r.p[j] = u;
     return r;
 }
@@ -152,7 +154,7 @@ template <uint V> inline RuleBaseSum<V> rule_sum(RuleBase<V> c) {
     return s;
 }
 /// sum += coefficient * value: 4 wide products (2 products) a point.
-template <uint V> inline RuleBaseSum<V> rule_add(RuleBase<V> c, uint coefficient, RulePoints<V> v, RuleBaseSum<V> s) {
+template <uint V> inline RuleBaseSum<V> rule_add(RuleBase<V> c, uint coefficient, RulePoints<FpL, V> v, RuleBaseSum<V> s) {
     FpExt w = c.coefficients[coefficient];
     MSL_UNROLL for (uint k = 0; k < 4u; k++) {
         FpL wk = fp_lanes(w.c[k]);
@@ -167,4 +169,69 @@ template <uint V> inline void rule_store(RuleBase<V> c, device Fp* out, ulong pl
         MSL_UNROLL for (uint k = 0; k < 4u; k++) v[j].c[k] = FpL{fp_acc_reduce(s.part[4u * j + k])};
     }
     constraint_store_points<V>(out, plane_stride, c.first, RULE_APART, v);
+}
+
+// ---- extension-field variables: the rounds over the hypercube ---------------------------------------
+/// The sum of the points of a thread.
+template <uint V> struct RuleExtSum {
+    FpExtL part[V];
+};
+/// Rules over variables in planes, on the lines through two rows of the folded traces that are `half_rows` apart. Job k is at X = k + 1.
+template <uint V> struct RuleExt {
+    typedef RulePoints<FpExtL, V> Value;
+    typedef RuleExtSum<V> Sum;
+    device const Fp* arena;
+    ulong column_stride;   // of a plane
+    device const FpExt* coefficients;
+    device const Fp* uniforms;
+    index_l first;
+    ulong half_rows;
+    uint beyond;           // X - 1: steps beyond the second row
+};
+template <uint V> inline RuleExt<V> rule_ext(constant RuleParams& p, RuleShare s, device const Fp* arena,
+                                             device const FpExt* coefficients, device const Fp* uniforms) {
+    RuleExt<V> c;
+    c.arena = arena + p.arena;
+    c.column_stride = p.column_stride;
+    c.coefficients = coefficients + p.coefficients;
+    c.uniforms = uniforms + p.uniforms;
+    c.first = rule_first(s.place, V);
+    c.half_rows = p.plane_stride;  // there is a result for each pair of rows
+    c.beyond = s.job;
+    return c;
+}
+/// 4 words of a row, or 8 of two rows.
+template <uint V> inline RulePoints<FpExtL, V> rule_load(RuleExt<V> c, uint column) {
+    device const Fp* planes = c.arena + 4u * ulong(column) * c.column_stride;
+    RulePoints<FpExtL, V> r;
+    constraint_load_points<V>(planes, c.column_stride, c.first + c.half_rows, RULE_APART, r.p);
+    if (c.beyond == 0u) return r;
+    FpExtL row[V];
+    constraint_load_points<V>(planes, c.column_stride, c.first, RULE_APART, row);
+    MSL_UNROLL for (uint j = 0; j < V; j++) {
+        FpExtL slope = r.p[j] - row[j];
+        for (uint k = 0; k < c.beyond; k++) r.p[j] = r.p[j] + slope;
+    }
+    return r;
+}
+template <uint V> inline FpL rule_uniform(RuleExt<V> c, uint index) { return fp_lanes(c.uniforms[index]); }
+template <uint V> inline RulePoints<FpExtL, V> rule_value(RuleExt<V> c, FpL u) {
+    RulePoints<FpExtL, V> r;
+    MSL_UNROLL for (uint j = 0; j < V; j++) r.p[j] = fpext_from_base(u);
+    return r;
+}
+template <uint V> inline RuleExtSum<V> rule_sum(RuleExt<V> c) {
+    RuleExtSum<V> s;
+    MSL_UNROLL for (uint j = 0; j < V; j++) s.part[j] = fpext_zero<uint_l>();
+    return s;
+}
+/// sum += coefficient * value: an ext product a point.
+template <uint V> inline RuleExtSum<V> rule_add(RuleExt<V> c, uint coefficient, RulePoints<FpExtL, V> v, RuleExtSum<V> s) {
+    FpExt w = c.coefficients[coefficient];
+    MSL_UNROLL for (uint j = 0; j < V; j++) s.part[j] = s.part[j] + v.p[j] * w;
+    return s;
+}
+/// Stores a sum, in planes.
+template <uint V> inline void rule_store(RuleExt<V> c, device Fp* out, ulong plane_stride, RuleExtSum<V> s) {
+    constraint_store_points<V>(out, plane_stride, c.first, RULE_APART, s.part);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use openvm_stark_backend::keygen::types::StarkVerifyingKey;
 
 use super::column_layout::ColumnLayout;
-use super::generated::{PlannedSections, ProgramKernels, Unit};
+use super::generated::{PlannedSections, SumKernels, Unit};
 use crate::{
     params::ConstraintInstruction,
     prelude::{Digest, F},
@@ -20,7 +20,7 @@ pub struct AirDataMetal {
     code: Arc<[ConstraintInstruction]>,
     layout: Arc<ColumnLayout>,
     /// Kernels of each sum, where the device has any.
-    kernels: Arc<[Option<ProgramKernels>]>,
+    kernels: Arc<[SumKernels]>,
 }
 
 impl AirDataMetal {
@@ -43,7 +43,7 @@ impl AirDataMetal {
             })
             .collect();
         Self {
-            kernels: vec![None; programs.sums.len()].into(),
+            kernels: vec![SumKernels::default(); programs.sums.len()].into(),
             layout: ColumnLayout::new(&programs).into(),
             programs: programs.into(),
             code,
@@ -61,28 +61,22 @@ impl AirDataMetal {
     }
 
     /// Kernels that are compiled, or on their way.
-    pub(super) fn kernels(&self) -> &[Option<ProgramKernels>] {
+    pub(super) fn kernels(&self) -> &[SumKernels] {
         &self.kernels
     }
 
-    /// What the sections of each sum's kernels take.
-    pub(crate) fn planned_sections(&self) -> impl Iterator<Item = PlannedSections> + '_ {
+    /// What the sections of each sum's kernels take, by field.
+    pub(crate) fn planned_sections(&self) -> impl Iterator<Item = [PlannedSections; 2]> + '_ {
         let kernels = self.kernels.iter().zip(self.programs.rules());
-        kernels.map(|(kernels, rules)| {
-            let planned = kernels.as_ref().map(|kernels| kernels.planned(rules));
-            planned.unwrap_or_default()
-        })
+        kernels.map(|(kernels, rules)| kernels.planned(rules))
     }
 
     /// The units of all kernels.
     pub(crate) fn kernel_units(&self) -> impl Iterator<Item = &Arc<Unit>> {
-        self.kernels
-            .iter()
-            .flatten()
-            .flat_map(ProgramKernels::units)
+        self.kernels.iter().flat_map(SumKernels::units)
     }
 
-    pub(crate) fn set_kernels(&mut self, kernels: Vec<Option<ProgramKernels>>) {
+    pub(crate) fn set_kernels(&mut self, kernels: Vec<SumKernels>) {
         self.kernels = kernels.into();
     }
 

@@ -1,5 +1,6 @@
 //! A program at all points of some cosets, or of some values of X.
 
+use super::interpreter::EvalField;
 use crate::{params::ConstraintEvalJob, prelude::EF};
 
 /// The sums of each accumulator of a program; the second list is empty if there is one accumulator.
@@ -13,6 +14,7 @@ pub type ProgramSums = [Vec<EF>; 2];
 pub struct Evaluations {
     /// Everything of the first but the program and its results.
     pub job: ConstraintEvalJob,
+    pub field: EvalField,
     pub count: u32,
     /// Words of the arena from one to the next.
     pub arena_stride: u64,

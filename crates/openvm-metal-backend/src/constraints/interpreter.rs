@@ -21,7 +21,7 @@ const POINTS: [u32; 2] = [4, 2];
 const LOG_THREADS: u32 = 7;
 
 /// The field that the variables of a pass are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvalField {
     /// Round 0 and the leaves.
     Base,
@@ -30,6 +30,9 @@ pub enum EvalField {
 }
 
 impl EvalField {
+    /// Both, in the order of the steps of a proof.
+    pub const ALL: [Self; 2] = [Self::Base, Self::Extension];
+
     /// Words of a value.
     fn words(self) -> u32 {
         match self {

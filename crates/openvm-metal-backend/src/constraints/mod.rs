@@ -27,7 +27,6 @@ mod univariate;
 mod univariate_round;
 mod weights;
 
-pub(crate) use self::plan::target_points;
 pub use self::{
     air_data::AirDataMetal,
     generated::{KernelReport, PlannedSections},
@@ -35,3 +34,4 @@ pub use self::{
     planned::PlannedConstraints,
     prover::{prove_constraints, ConstraintOutput},
 };
+pub(crate) use self::{interpreter::EvalField, plan::target_points};

@@ -25,15 +25,15 @@ pub struct Results {
 }
 
 impl PassBuilder {
-    /// Evaluates sum `k` of trace `t`: by kernels of its rules if there are `tables` for them and they are ready, else
-    /// by the interpreter.
+    /// Evaluates sum `k` of trace `t`: by kernels of its rules if they are ready, whose sections are added to `tables`, else by the
+    /// interpreter.
     pub fn evaluate(
         &mut self,
         plan: &Plan,
         t: usize,
         k: usize,
         evaluations: Evaluations,
-        tables: Option<&mut SectionTables>,
+        tables: &mut SectionTables,
     ) -> Results {
         let Evaluations { job, count, .. } = evaluations;
         let mut results = Results {
@@ -42,7 +42,7 @@ impl PassBuilder {
             sections: 0,
             section_stride: 4 * job.accumulators * job.points,
         };
-        let rules = tables.and_then(|tables| plan.rules(t, k, self.partials, &evaluations, tables));
+        let rules = plan.rules(t, k, self.partials, &evaluations, tables);
         if let Some((mut launches, sections)) = rules {
             self.evals.rules.append(&mut launches);
             results.sections = sections;

@@ -140,7 +140,8 @@ impl Plan {
         evaluations: &Evaluations,
         tables: &mut SectionTables,
     ) -> Option<(Vec<RuleLaunch>, u32)> {
-        let ready = self.traces[t].rules[k].as_ref()?;
+        let ready = &self.traces[t].rules[k];
+        let kernels = ready.over(evaluations.field)?;
         let SumProgram { rules, program, .. } = &self.sums(t)[k];
         let Evaluations { job, count, .. } = *evaluations;
         let steps = u64::from(job.points) * u64::from(count);
@@ -160,10 +161,11 @@ impl Plan {
                 uniforms: self.traces[t].uniforms,
                 ..Default::default()
             },
+            field: evaluations.field,
             points: job.points,
             vectors: self.profile.vectors,
         };
-        evaluation.launches(&self.profile, tables, rules, &ready.kernels)
+        evaluation.launches(&self.profile, tables, rules, kernels)
     }
 
     /// Registers and spill slots of a program.

@@ -311,12 +311,13 @@ impl Round0<'_> {
                     accumulators: sum.accumulators,
                     ..Default::default()
                 },
+                field: EvalField::Base,
                 count: cosets as u32,
                 arena_stride: coset_stride,
                 step_stride: 0,
                 sections: self.plan.sections(cosets << (l_skip + log_chunk)),
             };
-            let tables = Some(&mut self.tables);
+            let tables = &mut self.tables;
             let results = self.evals.evaluate(self.plan, t, k, evaluations, tables);
             for (c, accumulator) in iproduct!(0..cosets, 0..slots.accumulators) {
                 let slot = slots.first + ((accumulator * cosets) << l_skip);

@@ -139,8 +139,10 @@ pub(crate) fn prove(
     for (data, kernels) in data.iter_mut().zip(kernels) {
         if config.constraint_kernels == ConstraintKernels::Generated {
             for (rules, kernels) in data.programs().rules().zip(&kernels) {
-                let ready = kernels.as_ref().and_then(|kernels| kernels.ready(true));
-                assert_eq!(ready.is_some(), !rules.is_empty());
+                for field in EvalField::ALL {
+                    let ready = kernels.over(field).and_then(|k| k.ready(true));
+                    assert_eq!(ready.is_some(), !rules.is_empty());
+                }
             }
         }
         data.set_kernels(kernels);

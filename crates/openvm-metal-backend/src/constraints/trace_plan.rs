@@ -6,6 +6,7 @@ use super::{
     column_set::ColumnSet,
     generated::ReadyKernel,
     input::{PartSources, Sources, TraceInput, NO_COLUMN},
+    interpreter::EvalField,
 };
 use crate::{
     config::ConstraintKernels,
@@ -43,15 +44,24 @@ pub struct TracePlan {
     pub fold_base: u64,
     /// First entry of the coefficients of its LogUp programs; those of zerocheck are the powers of lambda, from 0 on.
     pub logup_coefficients: u32,
-    /// Kernels of each sum, if they are ready.
-    pub(super) rules: Vec<Option<ReadyRules>>,
+    /// Kernels of each sum.
+    pub(super) rules: Vec<ReadyRules>,
 }
 
-/// A program whose kernels are ready.
+/// The kernels of a program that are ready.
+#[derive(Default)]
 pub(super) struct ReadyRules {
-    pub kernels: Vec<ReadyKernel>,
+    /// By field.
+    kernels: [Option<Vec<ReadyKernel>>; 2],
     /// First word of its operands.
     pub operands: u32,
+}
+
+impl ReadyRules {
+    /// Those over a field, if they are ready.
+    pub fn over(&self, field: EvalField) -> Option<&[ReadyKernel]> {
+        self.kernels[field as usize].as_deref()
+    }
 }
 
 /// The tables of all traces.
@@ -150,19 +160,19 @@ impl Tables {
         .collect()
     }
 
-    /// The kernels of sum `k`, if there are any and they are ready; their operands are added.
-    fn ready(
-        &mut self,
-        trace: &TraceInput,
-        k: usize,
-        mode: ConstraintKernels,
-    ) -> Option<ReadyRules> {
-        let kernels = trace.air_data.kernels()[k].as_ref();
-        let kernels = kernels.filter(|_| mode != ConstraintKernels::Interpreted)?;
-        let kernels = kernels.ready(mode == ConstraintKernels::Generated)?;
+    /// The kernels of sum `k` that are ready; if there are any its operands are added.
+    fn ready(&mut self, trace: &TraceInput, k: usize, mode: ConstraintKernels) -> ReadyRules {
+        if mode == ConstraintKernels::Interpreted {
+            return ReadyRules::default();
+        }
+        let kernels = &trace.air_data.kernels()[k];
+        let wait = mode == ConstraintKernels::Generated;
+        let kernels = EvalField::ALL.map(|field| kernels.over(field)?.ready(wait));
         let operands = self.operands.len() as u32;
-        let of_rules = &trace.air_data.programs().sums[k].rules.operands;
-        self.operands.extend_from_slice(of_rules);
-        Some(ReadyRules { kernels, operands })
+        if kernels.iter().any(Option::is_some) {
+            let of_rules = &trace.air_data.programs().sums[k].rules.operands;
+            self.operands.extend_from_slice(of_rules);
+        }
+        ReadyRules { kernels, operands }
     }
 }

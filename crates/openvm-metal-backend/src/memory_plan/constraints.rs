@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::shape::{ProofShape, TracePrograms};
 use crate::{
     config::MetalProverConfig,
+    constraints::EvalField,
     memory::{BASE, EXT},
 };
 
@@ -104,7 +105,8 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
         // Sections of all cosets, and the accumulators of these.
         let (mut sections, mut accumulators) = (0, 0);
         for sum in &trace.sums {
-            let of_coset = shape.sections_of(sum, shape.sections(sum.cosets * points), points);
+            let most = shape.sections(sum.cosets * points);
+            let of_coset = shape.sections_of(sum, EvalField::Base, most, points);
             sections += sum.cosets * of_coset;
             accumulators += sum.accumulators * sum.cosets * of_coset;
         }
@@ -140,7 +142,8 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let mut spills = 0;
     for trace in &shape.traces {
         for sum in &trace.sums {
-            let sections = sum.degree * sum.blocks.min(sections);
+            let of_x = shape.sections_of(sum, EvalField::Extension, sections, half(trace));
+            let sections = sum.degree * of_x;
             words.results += 4 * sum.accumulators * sections * half(trace);
             section_points += sections * half(trace).next_multiple_of(BLOCK);
             spills = spills.max(sum.spills);
@@ -163,7 +166,7 @@ mod tests {
     use openvm_metal_common::{DeviceKind, DeviceProfile};
 
     use super::{super::shape::SumShape, *};
-    use crate::{constraints::PlannedSections, kept_codewords::KeptCodewords};
+    use crate::kept_codewords::KeptCodewords;
 
     /// One trace with a program of constraints of degree 3 and one of interactions of degree 2, where there are any.
     fn shape([constraints, interactions]: [bool; 2]) -> ProofShape {
@@ -173,7 +176,7 @@ mod tests {
             accumulators,
             blocks: 1,
             spills,
-            kernels: PlannedSections::default(),
+            kernels: Default::default(),
         };
         let mut sums = Vec::new();
         if constraints {

@@ -12,7 +12,7 @@ use super::kept_codewords;
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
-    constraints::{target_points, AirDataMetal, PlannedSections},
+    constraints::{target_points, AirDataMetal, EvalField, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
     hash::{digests_below_leaves, AbsorbedRows},
@@ -33,8 +33,8 @@ pub(super) struct SumShape {
     pub blocks: u64,
     /// Values that it has no registers for.
     pub spills: u64,
-    /// Sections of the kernels that are written for it.
-    pub kernels: PlannedSections,
+    /// Sections of the kernels that are written for it, by field.
+    pub kernels: [PlannedSections; 2],
 }
 
 /// What the programs of an AIR need memory for.
@@ -64,7 +64,7 @@ impl TracePrograms {
         let variables = programs.variables.len() as u64;
         let read = programs.variables.iter().filter(local).count() as u64;
         let columns: u64 = programs.part_widths.iter().map(|&width| width as u64).sum();
-        let sum = |(sum, kernels): (&SumProgram, PlannedSections)| SumShape {
+        let sum = |(sum, kernels): (&SumProgram, [PlannedSections; 2])| SumShape {
             cosets: sum.cosets() as u64,
             degree: sum.degree as u64,
             accumulators: u64::from(sum.accumulators),
@@ -263,10 +263,15 @@ impl ProofShape {
         }
     }
 
-    /// Sections in round 0 of a sum's program at `points` points of each of its cosets, if programs are cut into `sections`: the more
-    /// of the interpreter's and those of its kernels.
-    pub fn sections_of(&self, sum: &SumShape, sections: u64, points: u64) -> u64 {
-        let kernels = sum.kernels.most(&self.profile, points, sum.cosets);
+    /// Sections of a sum's program at `points` points of each of its cosets, or of each X, if programs are cut into `sections`: the
+    /// more of the interpreter's and those of its kernels.
+    pub fn sections_of(&self, sum: &SumShape, field: EvalField, sections: u64, points: u64) -> u64 {
+        let evaluations = match field {
+            EvalField::Base => sum.cosets,
+            EvalField::Extension => sum.degree,
+        };
+        let kernels = &sum.kernels[field as usize];
+        let kernels = kernels.most(&self.profile, points, evaluations);
         sum.blocks.min(sections).max(kernels)
     }
 

@@ -72,6 +72,19 @@ impl Rule {
         self.statements.iter().map(of).sum()
     }
 
+    /// Products of extension-field elements of a use at a point, if its variables are such.
+    pub fn ext_products(&self) -> u64 {
+        let of = |s: &Statement| {
+            let product = !matches!(
+                s.operation,
+                Operation::Copy | Operation::Add | Operation::Sub
+            );
+            let sum = matches!(s.target, Target::Accumulator(..));
+            u64::from(product) + u64::from(sum)
+        };
+        self.statements.iter().map(of).sum()
+    }
+
     /// What a use costs beside one of another rule: statements and loads.
     pub fn weight(&self) -> u64 {
         self.statements.len() as u64 + u64::from(self.variables) + 2 * u64::from(self.coefficients)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use openvm_metal_common::{DeviceProfile, Execution};
 
 use super::text::KernelGroup;
-use crate::programs::AirPrograms;
+use crate::{constraints::interpreter::EvalField, programs::AirPrograms};
 
 /// Most statements of a kernel, but for single rules that have more.
 const KERNEL_STATEMENTS: usize = 1500;
@@ -15,27 +15,41 @@ const UNIT_STATEMENTS: usize = 3000;
 const LONGEST_RULE: usize = 4000;
 
 /// Points of a thread, by the number of accumulators.
-fn points(profile: &DeviceProfile, accumulators: u32) -> u32 {
-    match (profile.execution, accumulators) {
-        (Execution::MultiCore, _) => 1,
-        (_, 1) => 4,
+fn points(profile: &DeviceProfile, field: EvalField, accumulators: u32) -> u32 {
+    match (profile.execution, field, accumulators) {
+        (Execution::MultiCore, ..) | (_, EvalField::Extension, _) => 1,
+        (_, _, 1) => 4,
         _ => 2,
     }
 }
 
-/// An AIR, and which of its sums.
-pub type Owner = (usize, usize);
+/// An AIR, which of its sums, and over which field.
+pub type Owner = (usize, usize, EvalField);
 
 /// Groups of rules that are compiled together.
 pub type Batch<'a> = Vec<(Owner, KernelGroup<'a>)>;
 
-/// All programs that kernels are made for, batch by batch.
+/// All programs that kernels are made for, batch by batch: first those of round 0.
 pub fn batches<'a>(
     profile: &DeviceProfile,
     airs: impl IntoIterator<Item = &'a AirPrograms>,
 ) -> Vec<Batch<'a>> {
-    let (mut done, mut open, mut open_statements) = (Vec::new(), Vec::new(), 0);
-    for (a, air) in airs.into_iter().enumerate() {
+    let airs: Vec<&AirPrograms> = airs.into_iter().collect();
+    let mut done = Vec::new();
+    for field in EvalField::ALL {
+        of_field(profile, &airs, field, &mut done);
+    }
+    done
+}
+
+fn of_field<'a>(
+    profile: &DeviceProfile,
+    airs: &[&'a AirPrograms],
+    field: EvalField,
+    done: &mut Vec<Batch<'a>>,
+) {
+    let (mut open, mut open_statements) = (Vec::new(), 0);
+    for (a, air) in airs.iter().enumerate() {
         for (k, rules) in air.rules().enumerate() {
             if rules.is_empty() || rules.longest() > LONGEST_RULE {
                 continue;
@@ -48,20 +62,20 @@ pub fn batches<'a>(
                     open_statements = 0;
                 }
                 open_statements += statements;
-                let points = points(profile, rules.accumulators);
+                let points = points(profile, field, rules.accumulators);
                 let group = KernelGroup {
                     rules,
                     members,
+                    field,
                     points,
                 };
-                open.push(((a, k), group));
+                open.push(((a, k, field), group));
             }
         }
     }
     if !open.is_empty() {
         done.push(open);
     }
-    done
 }
 
 /// The programs of which every group is in a batch that is there. The others are interpreted: a program is evaluated by

@@ -5,7 +5,37 @@ use std::{ops::Range, sync::Arc};
 use openvm_metal_common::RuntimeUnit;
 
 use super::{pool::Unit, sections::PlannedSections};
-use crate::programs::Rules;
+use crate::{constraints::interpreter::EvalField, programs::Rules};
+
+/// The kernels of a sum: those of round 0 and those of the rounds over the hypercube, where there are any.
+#[derive(Clone, Debug, Default)]
+pub struct SumKernels([Option<ProgramKernels>; 2]);
+
+impl SumKernels {
+    /// Over a field.
+    pub fn over(&self, field: EvalField) -> Option<&ProgramKernels> {
+        self.0[field as usize].as_ref()
+    }
+
+    /// Over a field, which may be none yet.
+    pub(super) fn over_mut(&mut self, field: EvalField) -> &mut ProgramKernels {
+        self.0[field as usize].get_or_insert_with(ProgramKernels::default)
+    }
+
+    /// The units of all kernels.
+    pub fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
+        self.0.iter().flatten().flat_map(ProgramKernels::units)
+    }
+
+    /// What the kernels' sections take at most, by field.
+    pub fn planned(&self, rules: &Rules) -> [PlannedSections; 2] {
+        let of = |kernels: &Option<ProgramKernels>| {
+            let kernels = kernels.as_ref();
+            kernels.map_or_else(PlannedSections::default, |kernels| kernels.planned(rules))
+        };
+        self.0.each_ref().map(of)
+    }
+}
 
 /// The kernels of a program, one for each group of its rules, compiled or on their way.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +93,7 @@ impl ProgramKernels {
     }
 
     /// What the kernels' sections take at most.
-    pub fn planned(&self, rules: &Rules) -> PlannedSections {
+    fn planned(&self, rules: &Rules) -> PlannedSections {
         let uses = |kernel: &PendingKernel| {
             let members = rules.list[kernel.members.clone()].iter();
             members.map(|rule| u64::from(rule.uses)).sum()
@@ -77,7 +107,7 @@ impl ProgramKernels {
     }
 
     /// The unit of each kernel.
-    pub fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
+    fn units(&self) -> impl Iterator<Item = &Arc<Unit>> {
         self.kernels.iter().map(|kernel| &kernel.unit)
     }
 }

@@ -12,6 +12,7 @@ use super::{
     text::MAX_THREADS,
 };
 use crate::{
+    constraints::interpreter::EvalField,
     params::RuleParams,
     prelude::{EF, F},
     programs::{Rule, Rules, UseRange},
@@ -83,6 +84,7 @@ impl SectionTables {
 pub struct RuleEvaluation {
     /// With everything but threads, sections and tables.
     pub params: RuleParams,
+    pub field: EvalField,
     /// Points of a job.
     pub points: u32,
     /// Threads run as vectors, so that whole ones must stay together.
@@ -142,7 +144,11 @@ impl RuleEvaluation {
                             .map(|r| u64::from(r.uses) * f(r))
                             .sum::<u64>()
                 };
-                let (products, loads) = (of(&|r| r.products()), of(&|r| u64::from(r.variables)));
+                let loads = of(&|r| u64::from(r.variables));
+                let (products, read) = match self.field {
+                    EvalField::Base => (of(&Rule::products), 4 * loads),
+                    EvalField::Extension => (19 * of(&Rule::ext_products) / 2, 32 * loads),
+                };
                 let results = evaluated * 16 * accumulators * u64::from(sections);
                 RuleLaunch {
                     unit: kernel.unit.clone(),
@@ -160,7 +166,7 @@ impl RuleEvaluation {
                     words: self.params.partials_stride * u64::from(jobs),
                     cost: Cost {
                         products,
-                        bytes: 4 * loads + results,
+                        bytes: read + results,
                     },
                 }
             },

@@ -17,7 +17,7 @@ mod tests;
 mod text;
 
 pub use self::{
-    kernels::{ProgramKernels, ReadyKernel},
+    kernels::{ReadyKernel, SumKernels},
     launch::{RuleBuffers, RuleEvaluation, RuleLaunch, SectionTables},
     pool::{KernelReport, Unit},
     sections::PlannedSections,

@@ -8,7 +8,7 @@ use super::{
     batches::{batches, complete, Batch},
     compile::{Compiler, UNIT},
     folder,
-    kernels::ProgramKernels,
+    kernels::SumKernels,
     pool,
     text::{self, KernelGroup},
 };
@@ -46,11 +46,13 @@ pub fn start<'a>(
     context: &MetalContext,
     config: &MetalProverConfig,
     airs: impl IntoIterator<Item = &'a AirPrograms>,
-) -> Result<Vec<Vec<Option<ProgramKernels>>>, MetalProverError> {
+) -> Result<Vec<Vec<SumKernels>>, MetalProverError> {
     let (kind, profile) = (context.info().kind, context.device_profile());
     let airs: Vec<&AirPrograms> = airs.into_iter().collect();
-    let none = airs.iter().map(|air| vec![None; air.sums.len()]);
-    let mut kernels: Vec<Vec<Option<ProgramKernels>>> = none.collect();
+    let none = airs
+        .iter()
+        .map(|air| vec![SumKernels::default(); air.sums.len()]);
+    let mut kernels: Vec<Vec<SumKernels>> = none.collect();
     let Some(origin) = origin(profile, config)? else {
         return Ok(kernels);
     };
@@ -78,8 +80,8 @@ pub fn start<'a>(
         let unit = pool::unit(context, compiler.clone(), text, batch.len());
         for (number, (owner, group)) in batch.into_iter().enumerate() {
             if complete.contains(&owner) {
-                let (a, k) = owner;
-                let program = kernels[a][k].get_or_insert_with(ProgramKernels::default);
+                let (a, k, field) = owner;
+                let program = kernels[a][k].over_mut(field);
                 program.push(group.members, group.points, unit.clone(), number);
             }
         }

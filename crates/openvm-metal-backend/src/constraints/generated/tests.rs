@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path};
 
+use itertools::iproduct;
 use openvm_metal_builder::{
     census::{self, Input},
     lint, scan, target_apple, Toolchain,
@@ -13,6 +14,7 @@ use super::{
     text::{apple_unit, unit, KernelGroup},
 };
 use crate::{
+    constraints::interpreter::EvalField,
     constraints::tests::{keccak_key, random_keys, scratch},
     prelude::{Digest, F},
     programs::AirPrograms,
@@ -28,13 +30,15 @@ fn programs() -> Vec<AirPrograms> {
     all
 }
 
+/// Groups over both fields.
 fn groups(programs: &AirPrograms, points: u32) -> Vec<KernelGroup<'_>> {
     let mut all = Vec::new();
-    for rules in programs.rules() {
+    for (rules, field) in iproduct!(programs.rules(), EvalField::ALL) {
         let members = rules.kernel_groups(1000).into_iter();
         all.extend(members.map(|members| KernelGroup {
             rules,
             members,
+            field,
             points,
         }));
     }
@@ -107,13 +111,15 @@ fn programs_that_are_found_in_part_are_interpreted() {
     let mut all_groups: Batch<'_> = Vec::new();
     for (a, air) in programs.iter().enumerate() {
         for (k, rules) in air.rules().enumerate() {
+            let field = EvalField::Base;
             let group = |members| KernelGroup {
                 rules,
                 members,
+                field,
                 points: 4,
             };
             let members = rules.kernel_groups(10).into_iter();
-            all_groups.extend(members.map(|members| ((a, k), group(members))));
+            all_groups.extend(members.map(|members| ((a, k, field), group(members))));
         }
     }
     let batches: Vec<Batch<'_>> = all_groups.chunks(3).map(<[_]>::to_vec).collect();

@@ -6,6 +6,7 @@ use openvm_metal_builder::{lexer::Tokens, scan, slices};
 use openvm_metal_common::DeviceKind;
 
 use crate::{
+    constraints::interpreter::EvalField,
     prelude::montgomery,
     programs::{Operation, Piece, Place, Repeat, Rule, Rules, Statement, Target},
 };
@@ -30,6 +31,8 @@ const APPLE_ROLLED: &str = r#"_Pragma("clang loop unroll(disable)")"#;
 pub struct KernelGroup<'a> {
     pub rules: &'a Rules,
     pub members: Range<usize>,
+    /// Of the variables: that of round 0, or that of the rounds over the hypercube.
+    pub field: EvalField,
     /// Points of a thread.
     pub points: u32,
 }
@@ -247,20 +250,26 @@ fn expression(statement: &Statement, names: [String; 3]) -> String {
 /// The kernel of a group.
 fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
     let (rules, members, points) = (group.rules, group.members.clone(), group.points);
+    let (kind, context) = match group.field {
+        EvalField::Base => ("RuleBase", "rule_base"),
+        EvalField::Extension => ("RuleExt", "rule_ext"),
+    };
     let accumulators = rules.accumulators;
-    let (products, loads): (u64, u64) = rules.list[members.clone()]
-        .iter()
-        .map(|rule| {
-            let uses = u64::from(rule.uses);
-            (uses * rule.products(), uses * u64::from(rule.variables))
-        })
-        .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let uses = |of: &dyn Fn(&Rule) -> u64| -> u64 {
+        let members = rules.list[members.clone()].iter();
+        members.map(|rule| u64::from(rule.uses) * of(rule)).sum()
+    };
+    let loads = uses(&|rule| u64::from(rule.variables));
+    let (products, unit, read) = match group.field {
+        EvalField::Base => (uses(&Rule::products), "products", 4 * loads),
+        EvalField::Extension => (uses(&Rule::ext_products), "ext products", 32 * loads),
+    };
     put!(text, "/// Rules {members:?} at {points} points of each thread: reads the columns that its section names, writes its sums.");
     put!(
         text,
-        "/// Cost: {} * (p.jobs << p.log_threads) products, {} * (p.jobs << p.log_threads) + {} * p.threads bytes per launch.",
+        "/// Cost: {} * (p.jobs << p.log_threads) {unit}, {} * (p.jobs << p.log_threads) + {} * p.threads bytes per launch.",
         u64::from(points) * products,
-        u64::from(points) * 4 * loads,
+        u64::from(points) * read,
         u64::from(points) * 16 * u64::from(accumulators)
     );
     put!(
@@ -281,9 +290,9 @@ fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
     put!(text, "    if (rule_inside(p, at.place)) {{");
     put!(
         text,
-        "        RuleBase<{points}u> c = rule_base<{points}u>(p, at, arena, coefficients, uniforms);"
+        "        {kind}<{points}u> c = {context}<{points}u>(p, at, arena, coefficients, uniforms);"
     );
-    put!(text, "        RuleBaseSum<{points}u> sums[{accumulators}];");
+    put!(text, "        {kind}Sum<{points}u> sums[{accumulators}];");
     for a in 0..accumulators {
         put!(text, "        sums[{a}] = rule_sum(c);");
     }

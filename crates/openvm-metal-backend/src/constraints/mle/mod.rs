@@ -94,6 +94,7 @@ struct RoundPlan<'a> {
     round: usize,
     sections: usize,
     evals: PassBuilder,
+    tables: &'a mut SectionTables,
     num_slots: usize,
 }
 
@@ -119,13 +120,14 @@ impl RoundPlan<'_> {
                     half_rows: points,
                     ..Default::default()
                 },
+                field: EvalField::Extension,
                 count: sum.degree as u32,
                 arena_stride: 0,
                 step_stride: 1,
                 sections: self.sections,
             };
-            // Kernels of rules over the extension field were slower: their values do not fit the registers.
-            let results = self.evals.evaluate(self.plan, t, k, evaluations, None);
+            let tables = &mut *self.tables;
+            let results = self.evals.evaluate(self.plan, t, k, evaluations, tables);
             slots.push([0, 1].map(|accumulator| {
                 let first = self.num_slots;
                 if accumulator < sum.accumulators {
@@ -172,7 +174,7 @@ impl MlePlan {
         let n_max = plan.traces.iter().map(|trace| trace.n_lift).max();
         let (mut passes, mut sums, mut slots) = (Vec::new(), SumPlan::default(), Vec::new());
         let (mut folds, mut fold_jobs) = (Vec::new(), JobTable::default());
-        let mut partial_words = 0u64;
+        let (mut partial_words, mut tables) = (0u64, SectionTables::default());
         for round in 1..=n_max.unwrap_or(0) {
             let points_of = |trace: &TracePlan| degree << trace.n_lift.saturating_sub(round);
             let left = plan.traces.iter().filter(|trace| trace.n_lift >= round);
@@ -182,6 +184,7 @@ impl MlePlan {
                 round,
                 sections: plan.sections(most_points),
                 evals: PassBuilder::default(),
+                tables: &mut tables,
                 num_slots: 0,
             };
             let traces = plan.traces.iter().enumerate();
@@ -192,10 +195,9 @@ impl MlePlan {
             partial_words = partial_words.max(of_round.evals.partials);
             passes.push(of_round.evals.evals);
         }
-        let no_rules = SectionTables::default();
         Self {
             columns: ColumnTables::new(vec![columns], POINTS),
-            evals: EvalTables::new(plan.execution(), passes, EvalField::Extension, no_rules),
+            evals: EvalTables::new(plan.execution(), passes, EvalField::Extension, tables),
             sums,
             slots,
             folds,

@@ -13,7 +13,7 @@ use openvm_metal_common::DeviceProfile;
 use openvm_stark_backend::keygen::types::{StarkProvingKey, StarkVerifyingKey};
 
 use super::{CpuContext as HostContext, *};
-use crate::programs::AirPrograms;
+use crate::{constraints::EvalField, programs::AirPrograms};
 
 /// AIRs and traces of one proof, on the host.
 struct Input {
@@ -144,11 +144,11 @@ fn found_kernels_under_the_profile_of_a_gpu() {
     let found = |s: &CommandStream| -> Vec<Vec<bool>> {
         let config = config(ConstraintKernels::Auto);
         let kernels = generated::start(s.context(), &config, &programs).unwrap();
-        let ready = |k: &Option<_>| {
-            k.as_ref()
-                .is_some_and(|k: &generated::ProgramKernels| k.ready(true).is_some())
+        let ready = |k: &generated::SumKernels| {
+            let over = EvalField::ALL.map(|field| k.over(field)?.ready(true));
+            over.iter().all(Option::is_some)
         };
-        let of_air = |air: &Vec<Option<_>>| air.iter().map(ready).collect();
+        let of_air = |air: &Vec<generated::SumKernels>| air.iter().map(ready).collect();
         kernels.iter().map(of_air).collect()
     };
     let none: Vec<Vec<bool>> = all.iter().map(|air| vec![false; air.len()]).collect();

@@ -200,17 +200,17 @@ template <uint V> inline RuleExt<V> rule_ext(constant RuleParams& p, RuleShare s
     c.beyond = s.job;
     return c;
 }
-/// 4 words of a row, or 8 of two rows.
+/// 4 words of a row, or 8 of two rows. Short code, which stays in the instruction cache.
 template <uint V> inline RulePoints<FpExtL, V> rule_load(RuleExt<V> c, uint column) {
     device const Fp* planes = c.arena + 4u * ulong(column) * c.column_stride;
     RulePoints<FpExtL, V> r;
     constraint_load_points<V>(planes, c.column_stride, c.first + c.half_rows, RULE_APART, r.p);
     if (c.beyond == 0u) return r;
-    FpExtL row[V];
-    constraint_load_points<V>(planes, c.column_stride, c.first, RULE_APART, row);
+    FpExtL low[V];
+    constraint_load_points<V>(planes, c.column_stride, c.first, RULE_APART, low);
     MSL_UNROLL for (uint j = 0; j < V; j++) {
-        FpExtL slope = r.p[j] - row[j];
-        for (uint k = 0; k < c.beyond; k++) r.p[j] = r.p[j] + slope;
+        FpExtL slope = r.p[j] - low[j];
+        MSL_ROLLED for (uint k = 0; k < c.beyond; k++) r.p[j] = r.p[j] + slope;
     }
     return r;
 }

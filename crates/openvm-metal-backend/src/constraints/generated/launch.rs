@@ -8,7 +8,7 @@ use openvm_metal_common::{
 
 use super::{
     kernels::ReadyKernel,
-    sections::{log_group, sections, threads},
+    sections::{log_group, sections, threads, LOG_VECTOR},
     text::MAX_THREADS,
 };
 use crate::{
@@ -17,9 +17,6 @@ use crate::{
     prelude::{EF, F},
     programs::{Rule, Rules, UseRange},
 };
-
-/// Log2 of the most threads that run as one vector or stay together.
-const LOG_VECTOR: u32 = 5;
 
 /// One launch of a kernel of rules.
 #[derive(Clone)]

@@ -2,8 +2,13 @@
 
 use openvm_metal_common::{DeviceProfile, Execution};
 
-/// Threads that read one section's operands together: some vectors on CPUs, a SIMD-group on GPUs.
-const LOG_GROUP: [u32; 2] = [6, 5];
+use super::text::MAX_THREADS;
+
+/// Threads that read one section's operands together: some vectors on CPUs, a threadgroup on GPUs, whose SIMD-groups share
+/// the instructions that they fetch.
+const LOG_GROUP: [u32; 2] = [6, MAX_THREADS.ilog2()];
+/// Log2 of the most threads that run as one vector or stay together.
+pub const LOG_VECTOR: u32 = 5;
 /// Most sections of a program.
 const MAX_SECTIONS: usize = 512;
 
@@ -21,7 +26,7 @@ pub fn sections(profile: &DeviceProfile, threads: u64) -> usize {
 pub fn log_group(profile: &DeviceProfile, log_threads: u32) -> u32 {
     match profile.execution {
         Execution::MultiCore => LOG_GROUP[0].min(log_threads),
-        Execution::ManyCore => LOG_GROUP[1],
+        Execution::ManyCore => LOG_GROUP[1].min(log_threads).max(LOG_VECTOR),
     }
 }
 

@@ -3,7 +3,12 @@
 use std::{env, fs, path::Path};
 
 use crate::{
-    cache, codegen_cpp::Flavour, compiler::Compiler, error::BuildError, shim::ShimFolders,
+    cache,
+    codegen_cpp::{Flavour, PTX_PREFIX},
+    compiler::Compiler,
+    error::BuildError,
+    kernel_fn::Scan,
+    shim::ShimFolders,
 };
 
 /// Whether PTX is wanted: `OPENVM_METAL_BUILD_PTX` = `1` (default) or `0`.
@@ -77,17 +82,20 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
 /// The first clang that writes tables of vectors of three elements with their padding.
 const TABLES_OF_THREES: u32 = 23;
 
-/// The PTX of `file` in `output`, which `source` was compiled to with `options`. Two things would give wrong constants
+/// The PTX of `file` in `output`, which `source` was compiled to with `options`; its kernels have the registers that their clauses
+/// allow. Two things would give wrong constants
 /// and are errors: code that would set them before the first kernel, which no driver runs, and tables of vectors of
 /// three elements from a compiler that leaves their padding out.
 pub fn text(
     compiler: &Compiler,
     options: &[String],
+    scan: &Scan,
     file: &Path,
     source: &Path,
     output: &Path,
 ) -> Result<String, BuildError> {
     let text = fs::read_to_string(output).map_err(|e| BuildError::io(output, e))?;
+    let text = with_registers(text, scan);
     let wrong = |messages: String| BuildError::Compile {
         file: file.to_path_buf(),
         target: "ptx".into(),
@@ -120,6 +128,23 @@ pub fn text(
         ))),
         None => Ok(text),
     }
+}
+
+/// The directives of kernels that say how many registers a thread may have: no attribute of clang's does so outside of CUDA.
+fn with_registers(mut text: String, scan: &Scan) -> String {
+    for (name, registers) in scan.entries.iter().filter_map(|entry| {
+        let clauses = &scan.functions[entry.function].clauses;
+        Some((&entry.name, clauses.registers?))
+    }) {
+        let entry = format!(".entry {PTX_PREFIX}{name}(");
+        let body = text
+            .find(&entry)
+            .and_then(|at| Some(at + text[at..].find("\n{")?));
+        if let Some(body) = body {
+            text.insert_str(body, &format!("\n.maxnreg {registers}"));
+        }
+    }
+    text
 }
 
 /// Whether a text names a vector type of three elements, or a matrix with such columns.
@@ -169,6 +194,25 @@ fn last_name(symbol: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_have_the_registers_that_they_ask_for() {
+        let source = "#include <metal_stdlib>\nusing namespace metal;\n\
+            /// Registers: 40 per thread.\nkernel void few(device uint* a [[buffer(0)]]) {}\n\
+            kernel void many(device uint* a [[buffer(0)]]) {}\n";
+        let scan = crate::scan::scan(&crate::lexer::Tokens::new(source.to_owned()));
+        assert!(scan.findings.is_empty(), "{:?}", scan.findings);
+        let entry = |name: &str| format!(".visible .entry msl_{name}(\n\t.param .u64 a\n)\n");
+        let ptx = format!("{}{{\n}}\n{}{{\n}}\n", entry("many"), entry("few"));
+        let limited = with_registers(ptx, &scan);
+        let many = entry("many");
+        let few = format!("{}\n.maxnreg 40\n{{\n", entry("few").trim_end());
+        assert!(
+            limited.contains(&few) && limited.starts_with(&many),
+            "{limited}"
+        );
+        assert_eq!(limited.matches(".maxnreg").count(), 1);
+    }
 
     #[test]
     fn types_of_threes_are_found() {

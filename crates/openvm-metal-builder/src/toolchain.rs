@@ -315,7 +315,7 @@ impl Toolchain {
             let all: Vec<String> = [args.clone(), vec!["-o".into(), output, source]].concat();
             self.compiler.run(&all, file, "ptx").map(|_| ())
         })?;
-        target_ptx::text(&self.compiler, &args, file, &source, &output)
+        target_ptx::text(&self.compiler, &args, &scan, file, &source, &output)
     }
 
     /// As [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.

@@ -18,7 +18,7 @@ inline void encode_row(threadgroup uint* tile, uint row) {
         x[4u * q + 2u] = Fp{v.z};
         x[4u * q + 3u] = Fp{v.w};
     }
-    commit_chunk_transform<ENCODE_LOG_CHUNK>(x);
+    commit_chunk_transform<ENCODE_LOG_CHUNK>(x, false);  // the last pass divides
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
         quarters[encode_quarter(row, q)] = uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v);
     }
@@ -27,21 +27,10 @@ inline void encode_row(threadgroup uint* tile, uint row) {
 /// The first pass on 2^R chunks, 2^log_low cells apart: cells into the tile, messages, then rounds of Q0, Q1, Q2 stages.
 template <uint R, uint Q0, uint Q1, uint Q2>
 inline void encode_pass(device const Fp* range, device Fp* code, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
-    constexpr uint BATCH = TALL_THREAD_WORDS / 4u;
     threadgroup uint* table = tile + (1u << (R + TALL_LOG_COLUMNS));
     threadgroup uint4* quarters = (threadgroup uint4*)tile;
-    if (tpg * TALL_THREAD_WORDS == 1u << (R + TALL_LOG_COLUMNS)) {
-        uint4 v[BATCH];
-        MSL_UNROLL for (uint j = 0; j < BATCH; j++) v[j] = encode_read(range, tid + j * tpg, c.log_low);
-        tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
-            uint i = tid + j * tpg;
-            quarters[encode_quarter(i >> 2, i & 3u)] = v[j];
-        }
-    } else {
-        tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) quarters[encode_quarter(i >> 2, i & 3u)] = encode_read(range, i, c.log_low);
-    }
+    tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
+    MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) quarters[encode_quarter(i >> 2, i & 3u)] = encode_read(range, i, c.log_low);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) encode_row(tile, row);
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -50,9 +39,10 @@ inline void encode_pass(device const Fp* range, device Fp* code, device const Fp
     tall_columns_store<Q2, R>(code, tile, table, c, tid, tpg);
 }
 
-/// `commit_message_4` and `ntt_tall_columns` in one: columns of 2^p.log_message cells of a range, read as evaluations, to what the last
-/// pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and writes its words of the tile once, 32 as
-/// planned, reading 16 bytes at a time; the tiles of all copies read the same chunks.
+/// `commit_message_4` without its division and `ntt_tall_columns` in one: columns of 2^p.log_message cells of a range, read as
+/// evaluations, to what the last pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and writes its words of the tile once, reading
+/// 16 bytes at a time; the tiles of all copies read the same chunks.
+/// Registers: 40 per thread.
 /// Cost: 8 * p.stages + 25 << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
 /// Lengths: range (groups - 1 >> p.log_n - p.stages - 4) * p.src_stride + (1 << p.log_message),
 /// code (groups - 1 >> p.log_n - p.stages - 4) * p.dst_stride + (1 << p.log_n), roots 16384.

@@ -29,8 +29,9 @@ constexpr uint commit_reverse(uint i, uint bits) {
     return r;
 }
 
-/// In place, 2^L cells: (L - 1) 2^(L-1) products, 2^L shifts, 1.5 L 2^L additions. L = 0 is the identity.
-template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* x) {
+/// In place, 2^L cells: (L - 1) 2^(L-1) products, 1.5 L 2^L additions, if `divide` 2^L shifts; else the coefficients are 2^L times
+/// what they should be. L = 0 is the identity.
+template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* x, bool divide) {
     constexpr uint N = 1u << L;
     // Decimation in frequency: natural order in, bit-reversed order out.
     MSL_UNROLL
@@ -56,9 +57,8 @@ template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* 
             x[a + bit] = x[a + bit] + x[a];
         }
     }
-    MSL_UNROLL
-    for (uint k = 0; k < N; k++) {
-        if (L > 0u) x[k] = fp_div_2exp<(L > 0u ? L : 1u)>(x[k]);
+    if (L > 0u && divide) {
+        MSL_UNROLL for (uint k = 0; k < N; k++) x[k] = fp_div_2exp<(L > 0u ? L : 1u)>(x[k]);
     }
     MSL_UNROLL
     for (uint k = 0; k < N; k++) {
@@ -73,7 +73,7 @@ template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* 
 
 /// The same in loops, for chunks that a CPU's registers cannot hold: a tenth of the code. On GPUs an array with
 /// variable indices would not be in registers at all.
-template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x) {
+template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x, bool divide) {
     constexpr uint N = 1u << L;
     for (uint half_len = N / 2u; half_len > 0u; half_len >>= 1) {
         for (uint first = 0; first < N; first += 2u * half_len) {
@@ -92,12 +92,14 @@ template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x) {
     }
     for (uint k = 0; k < N; k++) {
         uint r = commit_reverse(k, L);
-        if (k <= r) {
-            FpT<U> t = fp_div_2exp<(L > 0u ? L : 1u)>(x[k]);
-            x[k] = fp_div_2exp<(L > 0u ? L : 1u)>(x[r]);
+        if (k < r) {
+            FpT<U> t = x[k];
+            x[k] = x[r];
             x[r] = t;
         }
     }
+    if (!divide) return;
+    for (uint k = 0; k < N; k++) x[k] = fp_div_2exp<(L > 0u ? L : 1u)>(x[k]);
 }
 
 /// The transform of one chunk per thread, from a range into the first 2^log_column chunks of the
@@ -108,8 +110,9 @@ inline void commit_message(device const Fp* range, device Fp* code, constant Com
     typedef CommitChunkT<uint, N> Chunk;
     index_l from = index_l(gid) + p.skip;
     CommitChunkT<uint_l, N> chunk = lane_load((device const Chunk*)range, from);
-    if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c);
-    else commit_chunk_transform<L>(chunk.c);
+    bool divide = p.divided != 0u;
+    if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c, divide);
+    else commit_chunk_transform<L>(chunk.c, divide);
     device Chunk* target = (device Chunk*)code;
 #if LANE_WIDTH > 1
     ulong first = from.base - p.skip + p.first;

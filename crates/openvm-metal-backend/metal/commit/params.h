@@ -8,6 +8,8 @@ struct CommitMessageParams {
     ulong skip;           // chunks of the range before this dispatch
     uint log_column;      // log2 of the chunks in a stacked column
     uint log_code_column; // log2 of the chunks in a codeword column
+    uint divided;         // 0: coefficients times 2^l_skip, which the transform divides by
+    uint unused;
 };
 
 /// Copy of one small trace into the buffer of all such. Cell i of its section is source cell

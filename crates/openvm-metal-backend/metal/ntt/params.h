@@ -35,4 +35,6 @@ struct NttTallParams {
 struct TransposeParams {
     ulong rows;
     ulong cols;
+    uint log_tile;   ///< log2 of the columns of a tile, at most 5; it has 2^11 cells
+    uint tiles;      ///< tiles side by side
 };

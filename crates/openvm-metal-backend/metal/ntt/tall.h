@@ -172,9 +172,10 @@ inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const
 inline Fp tall_power(device const Fp* roots, uint e, uint log_n) { return ntt_root(roots, reverse_bits(e) >> (33u - log_n)); }
 
 /// table[m] = z[m], m < 2^(R - 1). Of each run, whose number reversed is c: 16 factors of the first round,
-/// w^(c e) for e < 8 at 16 and for 8 e < 2^(R - Q0) at 32.
+/// w^(c e) for e < 8 at 16, times the scale if there is one, and for 8 e < 2^(R - Q0) at 32.
 template <uint R, uint Q0, uint LOG_W>
-inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, device const Fp* roots, uint first, uint log_n, uint tid, uint tpg) {
+inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, device const Fp* roots, uint first, uint log_n, uint scale, uint tid,
+                           uint tpg) {
     for (uint q = tid; q < (1u << (R - 1u)); q += tpg) table[q] = roots[q].v;
     for (uint i = tid; i < (TALL_RUN_FACTORS << LOG_W); i += tpg) {
         uint q = i & (TALL_RUN_FACTORS - 1u), c = first + i / TALL_RUN_FACTORS;
@@ -182,7 +183,10 @@ inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, devi
         if (q >= 32u) {
             if (q - 32u < (1u << (R - Q0 - 3u))) w = tall_power(roots, c * ((q - 32u) << 3), log_n);
         } else if (q >= 16u) {
-            if (q < 24u) w = tall_power(roots, c * (q - 16u), log_n);
+            if (q < 24u) {
+                w = tall_power(roots, c * (q - 16u), log_n);
+                if (scale != 0u) w = w * Fp{scale};
+            }
         } else if (q > 0u) {
             uint t = 31u - clz(q);
             w = ntt_root(roots, ((reverse_bits(c) >> (32u - (log_n - R))) << t) + q - (1u << t));
@@ -226,7 +230,7 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
             MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = at[k << REST];
         }
     }
-    tall_fill_runs<R, Q0, LOG_W>(table, runs, roots, first, p.log_n, tid, tpg);
+    tall_fill_runs<R, Q0, LOG_W>(table, runs, roots, first, p.log_n, p.scale, tid, tpg);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) tall_runs_first<R, Q0, LOG_W>(tile, runs, tid + j * tpg, x + j * LEN);
@@ -243,9 +247,6 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
         uint block = i >> LOG_W, col = i & ((1u << LOG_W) - 1u);
         tall_get<Q2, 0u, LOG_W, true>(tile, tall_at<LOG_W, true>(block << Q2, col), x);
         tall_butterflies<Q2, R - Q2, false>(x, table, block);
-        if (p.scale != 0u) {
-            MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) x[k] = x[k] * Fp{p.scale};
-        }
         device Fp* out = to + (((reverse_bits(block) >> (32u - (R - Q2))) << log_runs) + col);
         MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) out[(reverse_bits(k) >> (32u - Q2)) << (R - Q2 + log_runs)] = x[k];
     }

@@ -3,6 +3,7 @@
 /// The first of two passes, from messages of 2^p.log_message words to codewords of 2^p.log_n: the p.stages stages
 /// that follow those which the padding makes copies. One threadgroup per 2^p.stages rows x 16 neighbouring words; a thread
 /// reads and writes its words of the tile once, 32 as planned; the tiles of all copies read the same words.
+/// Registers: 40 per thread.
 /// Cost: 8 * p.stages << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
 /// Lengths: src (groups - 1 >> p.log_n - p.stages - 4) * p.src_stride + (1 << p.log_message),
 /// dst (groups - 1 >> p.log_n - p.stages - 4) * p.dst_stride + (1 << p.log_n), roots 16384.
@@ -29,8 +30,9 @@ kernel void ntt_tall_columns(device const Fp* src [[buffer(0)]],
 
 /// The last of two passes: the p.stages stages that are left, on runs of neighbours, and the bit reversal. One threadgroup per
 /// 2^p.log_words runs whose reversed numbers are neighbours; a thread reads and writes its words once, 32 as planned, reading along
-/// runs and writing 32 or 64 bytes in a row. One product per word makes the factors of all runs equal, one is for the scale.
+/// runs and writing 32 or 64 bytes in a row. One product per word makes the factors of all runs equal, and scales.
 /// The source is not the destination.
+/// Registers: 40 per thread.
 /// Cost: (p.stages + 2) << p.stages + p.log_words - 1 products, 8 << p.stages + p.log_words bytes per threadgroup.
 /// Lengths: src (groups - 1 >> p.log_n - p.stages - p.log_words) * p.src_stride + (1 << p.log_n),
 /// dst (groups - 1 >> p.log_n - p.stages - p.log_words) * p.dst_stride + (1 << p.log_n), roots 16384.

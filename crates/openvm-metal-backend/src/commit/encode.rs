@@ -62,7 +62,7 @@ pub(super) fn encode_into(
     }
     if s.context().device_profile().cache > 0 {
         let width = columns.len();
-        encode_messages(s, ranges, &mut code, columns, shape)?;
+        encode_messages(s, ranges, &mut code, columns, shape, true)?;
         rs_encode(s, code, shape.log_height, shape.log_blowup, width)?;
         return Ok(());
     }
@@ -100,7 +100,7 @@ fn encode_by_halves(
         if let Some(tall) = &tall {
             encode_tall(s, ranges, batch, scratch, wanted, shape, tall)?;
         } else {
-            encode_messages(s, ranges, &mut batch, wanted, shape)?;
+            encode_messages(s, ranges, &mut batch, wanted, shape, true)?;
             rs_encode_with(s, batch, scratch, log_height, log_blowup, count)?;
         }
         done += count;

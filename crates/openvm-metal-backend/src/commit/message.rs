@@ -25,13 +25,15 @@ pub(crate) struct CodeShape {
 /// Writes the messages of stacked columns `columns` into the first `2^log_height` cells of each column
 /// of `code`: per chunk of `2^l_skip` cells an inverse DFT and subset sums over the coefficient index.
 ///
-/// One dispatch per range; 8 bytes of traffic per cell. The rest of `code` stays as it is.
+/// One dispatch per range; 8 bytes of traffic per cell. The rest of `code` stays as it is. If not `divided`, coefficients are
+/// `2^l_skip` times what they should be.
 pub(super) fn encode_messages(
     s: &CommandStream,
     ranges: &[StackedRange],
     code: &mut MetalSliceMut<'_, F>,
     columns: Range<usize>,
     shape: CodeShape,
+    divided: bool,
 ) -> Result<(), MetalProverError> {
     let wanted =
         (columns.start as u64) << shape.log_height..(columns.end as u64) << shape.log_height;
@@ -50,6 +52,8 @@ pub(super) fn encode_messages(
                 skip,
                 log_column: (shape.log_height - shape.l_skip) as u32,
                 log_code_column: (shape.log_height + shape.log_blowup - shape.l_skip) as u32,
+                divided: divided.into(),
+                unused: 0,
             };
             let (grid, cells) = (Grid::threads(count as usize), range.cells.slice());
             match shape.l_skip {

@@ -6,12 +6,13 @@
 use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, MetalSliceMut};
+use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::message::{encode_messages, CodeShape};
 use crate::{
     error::MetalProverError,
     ntt::{table, NttDirection, TallPlan},
-    prelude::F,
+    prelude::{montgomery, F},
     stacked::StackedRange,
 };
 
@@ -37,6 +38,8 @@ pub(super) fn encode_tall(
 ) -> Result<(), MetalProverError> {
     let rows = tall.words();
     let roots = &table(s, NttDirection::Forward)?;
+    // Messages are not divided by the size of the skip domain: the last pass has a factor for each word anyway.
+    let scale = montgomery(F::from_u32(1 << shape.l_skip).inverse());
     let at_once = tall.at_once(scratch.len(), columns.len());
     let mut done = columns.start;
     while done < columns.end {
@@ -54,12 +57,20 @@ pub(super) fn encode_tall(
                 }
                 None => {
                     let mut messages = target.slice_mut(words);
-                    encode_messages(s, ranges, &mut messages, piece.columns, shape)?;
+                    encode_messages(s, ranges, &mut messages, piece.columns, shape, false)?;
                     tall.columns(s, roots, messages.as_slice(), to, count, rows)?;
                 }
             }
         }
-        tall.runs(s, roots, scratch.as_slice(), target, part.len(), rows, 0)?;
+        tall.runs(
+            s,
+            roots,
+            scratch.as_slice(),
+            target,
+            part.len(),
+            rows,
+            scale,
+        )?;
         done = part.end;
     }
     Ok(())

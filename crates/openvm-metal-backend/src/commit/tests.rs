@@ -123,6 +123,7 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 &mut code.as_slice_mut(),
                 0..layout.width(),
                 shape,
+                true,
             )
             .unwrap();
             let code = code.to_host(s).unwrap();

@@ -168,12 +168,17 @@ pub fn transpose(
             actual,
         ));
     }
+    // Tiles of 2^11 cells, no wider than the matrix.
+    let log_tile = (cols.max(1).next_power_of_two().ilog2()).min(5);
+    let tiles = cols.div_ceil(1 << log_tile);
     let p = TransposeParams {
         rows: rows as u64,
         cols: cols as u64,
+        log_tile,
+        tiles: (tiles as u32).max(1),
     };
-    let tiles = rows.div_ceil(32) * cols.div_ceil(32);
-    let grid = Grid::groups(tiles as u32, THREADS);
+    let groups = rows.div_ceil(2048 >> log_tile) * tiles;
+    let grid = Grid::groups(groups as u32, THREADS);
     kernels::matrix_transpose_base(s, grid, *input, out.reborrow(), &p)
 }
 

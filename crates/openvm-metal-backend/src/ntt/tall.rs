@@ -159,7 +159,8 @@ impl TallPlan {
         unsafe { kernels::ntt_tall_columns(s, grid, from, scratch, roots, &p, tile) }
     }
 
-    /// The first pass from cells of a range: columns of `2^log_message` cells one after the other.
+    /// The first pass from cells of a range: columns of `2^log_message` cells one after the other. Its results are 16 times those of the
+    /// messages, by which the last pass divides.
     pub fn encode(
         &self,
         s: &CommandStream,

@@ -13,6 +13,10 @@ pub struct CommitMessageParams {
     pub log_column: u32,
     /// log2 of the chunks in a codeword column.
     pub log_code_column: u32,
+    /// 0: coefficients times `2^l_skip`, which the transform divides by.
+    pub divided: u32,
+    /// Zero.
+    pub unused: u32,
 }
 
 /// Copy of one small trace into the buffer of all such.

@@ -60,4 +60,8 @@ pub struct TransposeParams {
     pub rows: u64,
     /// Columns of the input.
     pub cols: u64,
+    /// log2 of the columns of a tile, at most 5; it has 2^11 cells.
+    pub log_tile: u32,
+    /// Tiles side by side.
+    pub tiles: u32,
 }

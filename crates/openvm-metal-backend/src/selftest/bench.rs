@@ -45,15 +45,16 @@ fn fp_mul(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 
 fn copy(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     for n in [1usize, 17, 5000] {
-        let words: Vec<u32> = (0..n).map(|_| env.rng.bits() as u32).collect();
+        let words: Vec<u32> = (0..4 * n).map(|_| env.rng.bits() as u32).collect();
         let input = MetalBuffer::from_host(env.s, &words)?;
-        let mut out = MetalBuffer::uninit(env.s.context(), n)?;
+        let mut out = MetalBuffer::uninit(env.s.context(), 4 * n)?;
+        out.poison(env.s)?;
         let p = BenchParams {
             threads: n as u32,
             rounds: 0,
         };
         kernels::bench_copy(env.s, Grid::threads(n), &input, &mut out, &p)?;
-        compare(|| format!("{n} words"), &out.to_host(env.s)?, &words)?;
+        compare(|| format!("{n} threads"), &out.to_host(env.s)?, &words)?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     commit::{stacked_commit, CommitParams, MAX_L_SKIP},
     matrix::MetalMatrix,
     ntt::{table, NttDirection, TallPlan},
-    prelude::{F, SC},
+    prelude::{montgomery, F, SC},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -115,7 +115,9 @@ fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         let roots = &table(env.s, NttDirection::Forward)?;
         plan.encode(env.s, roots, range.as_slice(), scratch.as_slice_mut(), cols)?;
         let (from, to) = (scratch.as_slice(), code.as_slice_mut());
-        plan.runs(env.s, roots, from, to, cols, n, 0)?;
+        // The messages are those of 16 times the cells.
+        let scale = montgomery(F::from_u32(16).inverse());
+        plan.runs(env.s, roots, from, to, cols, n, scale)?;
         let codeword = |cells: &[F]| {
             let mut message = message(cells);
             message.resize(n, F::ZERO);

@@ -253,7 +253,23 @@ fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
 }
 
 fn transposition(env: &mut CheckEnv) -> Result<(), CheckFailure> {
-    for (rows, cols) in [(1, 1), (5, 70), (64, 33), (256, 100), (31, 1025)] {
+    let whole_tiles = [
+        (64, 32),
+        (130, 64),
+        (384, 16),
+        (512, 5),
+        (2048, 1),
+        (4097, 2),
+    ];
+    let parts = [
+        (1, 1),
+        (5, 70),
+        (64, 33),
+        (256, 100),
+        (31, 1025),
+        (65537, 3),
+    ];
+    for (rows, cols) in whole_tiles.into_iter().chain(parts) {
         let (host, input) = env.base(rows * cols)?;
         let mut out = MetalBuffer::uninit(env.s.context(), rows * cols)?;
         transpose(

@@ -13,6 +13,7 @@ use crate::{
     error::BuildError,
     lexer::Tokens,
     rewrite, scan,
+    shim::write_if_changed,
     target_cpu::{self, Isa},
     target_ptx,
 };
@@ -74,10 +75,11 @@ pub(super) fn objects(cx: &Context, units: &[Unit]) -> Result<Vec<PathBuf>, Buil
             );
             let mut options = target_ptx::options(&cx.compiler, &cx.shim);
             options.extend(contraction(&p.tokens));
-            let output = cx.product(&u.name, "kernels.ptx");
+            let output = cx.product(&u.name, "compiled.ptx");
             cx.compile(u, &text, &options, &output, "ptx")?;
-            let source = output.with_extension("cpp");
-            target_ptx::text(&cx.compiler, &options, &u.file, &source, &output)?;
+            let (scan, source) = (&u.scan, output.with_extension("cpp"));
+            let text = target_ptx::text(&cx.compiler, &options, scan, &u.file, &source, &output)?;
+            write_if_changed(&cx.product(&u.name, "kernels.ptx"), &text)?;
             Ok(None)
         }
     });

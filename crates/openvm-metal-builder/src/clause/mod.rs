@@ -15,6 +15,8 @@ pub struct Clauses {
     pub requires: Vec<Requirement>,
     /// Numbers that only the caller knows, arguments of the launcher.
     pub given: Vec<String>,
+    /// Most registers of a thread on NVIDIA GPUs.
+    pub registers: Option<u32>,
     /// What callers of the `unsafe` launcher vouch for.
     pub safety: Option<String>,
 }

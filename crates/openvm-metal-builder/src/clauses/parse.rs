@@ -20,6 +20,7 @@ const MAX_GIVEN: usize = 4;
 pub(super) type Parsed<T> = Result<T, ClauseError>;
 
 pub(super) const GRAMMAR: &str = "see the section Clauses of docs/kernels.md";
+const REGISTERS: &str = "write `Registers: 40 per thread.`";
 const COST: &str = "write `Cost: 1 ext product, 48 bytes per thread.`";
 
 pub(super) fn wrong<T>(message: impl Into<String>, remedy: &'static str) -> Parsed<T> {
@@ -53,6 +54,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Cost" if out.cost.is_some() => return again(),
         "Lengths" if !out.lengths.is_empty() => return again(),
         "Requires" if !out.requires.is_empty() => return again(),
+        "Registers" if out.registers.is_some() => return again(),
         _ => {}
     }
     let mut read = Clauses::default();
@@ -60,6 +62,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Given" => read.given = p.given()?,
         "Cost" => read.cost = Some(p.cost()?),
         "Lengths" => read.lengths = p.lengths()?,
+        "Registers" => read.registers = Some(p.registers()?),
         _ => read.requires = p.requirements()?,
     }
     if !p.peek().is_empty() {
@@ -70,6 +73,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Given" => out.given = read.given,
         "Cost" => out.cost = read.cost,
         "Lengths" => out.lengths = read.lengths,
+        "Registers" => out.registers = read.registers,
         _ => out.requires = read.requires,
     }
     Ok(())
@@ -191,6 +195,17 @@ impl<'a> Parser<'a> {
                 COST,
             ),
         }
+    }
+
+    fn registers(&mut self) -> Parsed<u32> {
+        let number = self.next().parse().ok();
+        let number = number.filter(|n: &u32| (16..=255).contains(n) && n.is_multiple_of(8));
+        let Some(number) = number else {
+            return wrong("registers that are no multiple of 8 up to 248", REGISTERS);
+        };
+        self.expect("per")?;
+        self.expect("thread")?;
+        Ok(number)
     }
 
     fn lengths(&mut self) -> Parsed<Vec<(String, Expr)>> {

@@ -104,6 +104,13 @@ fn clauses_that_cannot_be_read_are_findings_with_their_line() {
             "a second `Cost:`",
             3,
         ),
+        ("/// Registers: 41 per thread.", "multiple of 8", 2),
+        ("/// Registers: 40.", "`per` expected", 2),
+        (
+            "/// Registers: 40 per thread.\n/// Registers: 48 per thread.",
+            "a second `Registers:`",
+            3,
+        ),
         ("/// Safety:", "says nothing", 2),
     ] {
         let (found, at) = refused(comment);

@@ -3,7 +3,7 @@
 /// A keyword and what follows it, up to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ClauseText {
-    /// `Given`, `Cost`, `Lengths`, `Requires` or `Safety`.
+    /// `Given`, `Cost`, `Lengths`, `Requires`, `Registers` or `Safety`.
     pub keyword: &'static str,
     /// Without the final period; lines are joined by spaces.
     pub body: String,
@@ -11,7 +11,14 @@ pub(super) struct ClauseText {
     pub line: usize,
 }
 
-const KEYWORDS: [&str; 5] = ["Given", "Cost", "Lengths", "Requires", "Safety"];
+const KEYWORDS: [&str; 6] = [
+    "Given",
+    "Cost",
+    "Lengths",
+    "Requires",
+    "Registers",
+    "Safety",
+];
 
 fn keyword(line: &str) -> Option<(&'static str, &str)> {
     KEYWORDS

@@ -55,12 +55,12 @@ fn bandwidth(s: &CommandStream) -> Result<f64> {
         Execution::ManyCore => 1 << 27,
     };
     let p = BenchParams {
-        threads: words,
+        threads: words / 4,
         rounds: 0,
     };
     let input = MetalBuffer::<u32>::zeroed(s, words as usize)?;
     let mut out = MetalBuffer::<u32>::zeroed(s, words as usize)?;
-    let grid = Grid::threads(words as usize);
+    let grid = Grid::threads(words as usize / 4);
     let time = median_time(s, || kernels::bench_copy(s, grid, &input, &mut out, &p))?;
     Ok(8.0 * f64::from(words) / time)
 }

@@ -272,6 +272,7 @@ fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
         u64::from(points) * read,
         u64::from(points) * 16 * u64::from(accumulators)
     );
+    put!(text, "/// Registers: {MAX_REGISTERS} per thread.");
     put!(
         text,
         "/// Safety: ranges, operands and the columns, uniforms and coefficients that they name lie in their buffers, and so do the results."
@@ -334,3 +335,5 @@ fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
 
 /// Threads of a threadgroup.
 pub const MAX_THREADS: u32 = 128;
+/// Registers of a thread on NVIDIA GPUs: five threadgroups on a multiprocessor. Long rules would have up to 200.
+const MAX_REGISTERS: u32 = 96;

@@ -6,15 +6,20 @@
 mod result;
 mod spans;
 
-use std::{collections::BTreeMap, num::NonZeroUsize, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
-use openvm_metal_backend::BabyBearPoseidon2MetalEngine;
+use openvm_metal_backend::{compile_kernels, BabyBearPoseidon2MetalEngine};
+use openvm_metal_common::DeviceKind;
 use openvm_stark_backend::{
     codec::Encode,
     keygen::types::MultiStarkProvingKey,
     prover::{ColMajorMatrix, DeviceDataTransporter, MatrixDimensions},
-    StarkEngine,
+    StarkEngine, SystemParams,
 };
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
@@ -61,6 +66,10 @@ pub struct ProofArgs {
     /// Print JSON, which `bench compare` and `bench report` read.
     #[arg(long)]
     json: bool,
+    /// Make the kernels that are written for the constraints of all cases for CUDA devices into this folder, and no proof: such a
+    /// device uses what it finds in `constraint-kernels` below OPENVM_METAL_CACHE.
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    emit_kernels: Option<PathBuf>,
 }
 
 /// Options of `bench keccakf` and `bench interactions`.
@@ -182,6 +191,9 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
             });
         }
     }
+    if let Some(folder) = &args.emit_kernels {
+        return emit_kernels(benchmark, &cases, args, folder);
+    }
     let host = HostReport::gather();
     let mut results = ProofResults {
         benchmark: benchmark.to_owned(),
@@ -199,10 +211,7 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
     for (i, case) in cases.into_iter().enumerate() {
         interrupt::check()?;
         eprintln!("{benchmark}, {} ({} of {num_cases})", case.name, i + 1);
-        let mut params = app_params_with_100_bits_security(args.log_stacked.into());
-        if let Some(degree) = case.max_constraint_degree {
-            params.max_constraint_degree = degree.max(params.max_constraint_degree);
-        }
+        let params = params(&case, args);
         let result = match args.engine {
             EngineName::Metal => {
                 let engine = BabyBearPoseidon2MetalEngine::try_new(params, args.device.device()?)?;
@@ -238,6 +247,33 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
         results.cases.push(result);
     }
     print(&results, args.json)
+}
+
+fn params(case: &Case, args: &ProofArgs) -> SystemParams {
+    let mut params = app_params_with_100_bits_security(args.log_stacked.into());
+    if let Some(degree) = case.max_constraint_degree {
+        params.max_constraint_degree = degree.max(params.max_constraint_degree);
+    }
+    params
+}
+
+/// Kernels for the constraints of all cases, those of equal AIRs once.
+fn emit_kernels(benchmark: &str, cases: &[Case], args: &ProofArgs, folder: &Path) -> Result<()> {
+    for (i, case) in cases.iter().enumerate() {
+        interrupt::check()?;
+        let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params(case, args));
+        let circuit = (case.make)(engine.config());
+        let (pk, _) = engine.keygen(&circuit.airs);
+        let units = compile_kernels(DeviceKind::Cuda, folder, &pk)?;
+        table::line(format!(
+            "{benchmark}, {} ({} of {}): {units} units in {}",
+            case.name,
+            i + 1,
+            cases.len(),
+            folder.display()
+        ))?;
+    }
+    Ok(())
 }
 
 /// Name of the processor.

@@ -16,7 +16,9 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalProverConfig};
+use openvm_metal_backend::{
+    BabyBearPoseidon2MetalEngine, ConstraintKernels, DuplexSpongeMetal, MetalProverConfig,
+};
 use openvm_metal_common::{Device, StreamCounters};
 use openvm_stark_backend::{StarkEngine, SystemParams};
 use openvm_stark_sdk::config::{
@@ -84,6 +86,8 @@ fn check(
     let input = input(&SC::default_from_params(params.clone()));
     let mut config = MetalProverConfig::default();
     config.keep_codewords = keep_codewords;
+    // Whatever kernels somebody has in a folder.
+    config.constraint_kernels = ConstraintKernels::Interpreted;
     let mut expected: Option<Vec<u8>> = None;
     let mut all = Vec::new();
     for (i, name) in PROFILES.into_iter().enumerate() {

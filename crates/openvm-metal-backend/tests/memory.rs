@@ -11,7 +11,9 @@ use common::{
     random_input::{random_input, Limits},
     HostContext, Input, SC,
 };
-use openvm_metal_backend::{KeptCodewords, MemoryEstimate, MetalProverConfig, MetalProverError};
+use openvm_metal_backend::{
+    ConstraintKernels, KeptCodewords, MemoryEstimate, MetalProverConfig, MetalProverError,
+};
 use openvm_metal_common::{Device, DeviceProfile};
 use openvm_stark_backend::{
     codec::Encode, prover::DeviceDataTransporter, StarkEngine, SystemParams,
@@ -39,6 +41,7 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
             device.name, device.max_kept_codewords
         );
         let mut config = MetalProverConfig::default();
+        config.constraint_kernels = ConstraintKernels::Interpreted;
         config.constraint_scratch_bytes = SMALL_CODE;
         let engine =
             on_profile(params.clone(), Device::Cpu, device, None).with_prover_config(config);
@@ -66,6 +69,7 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
     let input = keccakf(1 << 6);
     for device in devices(SMALL_CODE) {
         let mut config = MetalProverConfig::default();
+        config.constraint_kernels = ConstraintKernels::Interpreted;
         config.constraint_scratch_bytes = SMALL_CODE;
         let engine = |budget| {
             on_profile(params.clone(), Device::Cpu, device.clone(), budget)

@@ -83,9 +83,8 @@ pub fn options(compiler: &Compiler, shim: &ShimFolders) -> Vec<String> {
 const TABLES_OF_THREES: u32 = 23;
 
 /// The PTX of `file` in `output`, which `source` was compiled to with `options`; its kernels have the registers that their clauses
-/// allow. Two things would give wrong constants
-/// and are errors: code that would set them before the first kernel, which no driver runs, and tables of vectors of
-/// three elements from a compiler that leaves their padding out.
+/// allow. Two things would give wrong constants and are errors: code that would set them before the first kernel, which no driver
+/// runs, and tables of vectors of three elements from a compiler that leaves their padding out.
 pub fn text(
     compiler: &Compiler,
     options: &[String],
@@ -95,12 +94,13 @@ pub fn text(
     output: &Path,
 ) -> Result<String, BuildError> {
     let text = fs::read_to_string(output).map_err(|e| BuildError::io(output, e))?;
-    let text = with_registers(text, scan);
     let wrong = |messages: String| BuildError::Compile {
         file: file.to_path_buf(),
         target: "ptx".into(),
         messages,
     };
+    let text = with_registers(text, scan)
+        .map_err(|kernel| wrong(format!("the code of `{kernel}` has no entry")))?;
     if text.contains("_GLOBAL__sub_I_") {
         return Err(wrong(
             "a constant at namespace scope has a value that is not known when compiling; calculate it in a function, or \
@@ -130,21 +130,21 @@ pub fn text(
     }
 }
 
-/// The directives of kernels that say how many registers a thread may have: no attribute of clang's does so outside of CUDA.
-fn with_registers(mut text: String, scan: &Scan) -> String {
-    for (name, registers) in scan.entries.iter().filter_map(|entry| {
-        let clauses = &scan.functions[entry.function].clauses;
-        Some((&entry.name, clauses.registers?))
-    }) {
-        let entry = format!(".entry {PTX_PREFIX}{name}(");
+/// The text with directives for kernels that say how many registers a thread may have: no attribute of clang's does so outside of CUDA.
+/// The name of a kernel that has no entry is the error.
+fn with_registers(mut text: String, scan: &Scan) -> Result<String, String> {
+    for entry in &scan.entries {
+        let Some(registers) = scan.functions[entry.function].clauses.registers else {
+            continue;
+        };
+        let start = format!(".entry {PTX_PREFIX}{}(", entry.name);
         let body = text
-            .find(&entry)
+            .find(&start)
             .and_then(|at| Some(at + text[at..].find("\n{")?));
-        if let Some(body) = body {
-            text.insert_str(body, &format!("\n.maxnreg {registers}"));
-        }
+        let body = body.ok_or_else(|| entry.name.clone())?;
+        text.insert_str(body, &format!("\n.maxnreg {registers}"));
     }
-    text
+    Ok(text)
 }
 
 /// Whether a text names a vector type of three elements, or a matrix with such columns.
@@ -204,7 +204,7 @@ mod tests {
         assert!(scan.findings.is_empty(), "{:?}", scan.findings);
         let entry = |name: &str| format!(".visible .entry msl_{name}(\n\t.param .u64 a\n)\n");
         let ptx = format!("{}{{\n}}\n{}{{\n}}\n", entry("many"), entry("few"));
-        let limited = with_registers(ptx, &scan);
+        let limited = with_registers(ptx, &scan).unwrap();
         let many = entry("many");
         let few = format!("{}\n.maxnreg 40\n{{\n", entry("few").trim_end());
         assert!(
@@ -212,6 +212,7 @@ mod tests {
             "{limited}"
         );
         assert_eq!(limited.matches(".maxnreg").count(), 1);
+        assert_eq!(with_registers(entry("many"), &scan), Err("few".into()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 // the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
 //
 // Threads are told apart by their number alone, so any number of them is right. With 32 words for each (TALL_THREAD_WORDS) a
-// thread reads all its words from memory before it waits for any.
+// thread reads all its words of messages or runs from memory before it waits for any; cells are read 16 bytes at a time.
 #include "tile.h"
 
 constant constexpr uint TALL_THREAD_WORDS = 32u;

@@ -137,14 +137,16 @@ mod tests {
     /// Columns within ranges and columns that several ranges share, with the usual skip domain and another.
     #[test]
     fn two_passes_write_the_codewords_of_three() {
-        for (l_skip, log_height, log_blowup) in [(4, 17, 1), (3, 17, 1), (4, 16, 2)] {
+        for (l_skip, log_height, log_blowup) in
+            [(4, 17, 1), (3, 17, 1), (4, 16, 2), (0, 17, 1), (5, 17, 1)]
+        {
             let shape = CodeShape {
                 l_skip,
                 log_height,
                 log_blowup,
             };
             let column = 1 << log_height;
-            let cuts = [0, 2 * column, 2 * column + 48, 5 * column, 6 * column];
+            let cuts = [0, 2 * column, 2 * column + 64, 5 * column, 6 * column];
             let (expected, _) = codewords("cpu", &cuts, 6, shape);
             let (actual, dispatches) = codewords("h100-80gb", &cuts, 6, shape);
             assert!(actual == expected, "{shape:?}");

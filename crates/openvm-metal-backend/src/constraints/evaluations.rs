@@ -1,6 +1,6 @@
 //! A program at all points of some cosets, or of some values of X.
 
-use super::interpreter::EvalField;
+use super::eval_field::EvalField;
 use crate::{params::ConstraintEvalJob, prelude::EF};
 
 /// The sums of each accumulator of a program; the second list is empty if there is one accumulator.

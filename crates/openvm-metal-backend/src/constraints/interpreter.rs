@@ -2,13 +2,16 @@
 
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer, MetalError, MetalSlice};
 
-use super::generated::{RuleBuffers, RuleLaunch, SectionTables};
+use super::{
+    eval_field::EvalField,
+    generated::{RuleBuffers, RuleLaunch, SectionTables},
+};
 use crate::{
     gkr::FracLayer,
     jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{ConstraintEvalJob, ConstraintEvalParams, ConstraintInstruction, ConstraintLeaf},
-    prelude::{D_EF, EF, F},
+    prelude::{EF, F},
     programs::FREE_REGISTERS,
 };
 
@@ -20,32 +23,11 @@ const POINTS: [u32; 2] = [4, 2];
 /// Threads of a threadgroup at most, log2.
 const LOG_THREADS: u32 = 7;
 
-/// The field that the variables of a pass are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EvalField {
-    /// Round 0 and the leaves.
-    Base,
-    /// The rounds over the hypercube: values in four planes.
-    Extension,
-}
-
-impl EvalField {
-    /// Both, in the order of the steps of a proof.
-    pub const ALL: [Self; 2] = [Self::Base, Self::Extension];
-
-    /// Words of a value.
-    fn words(self) -> u32 {
-        match self {
-            Self::Base => 1,
-            Self::Extension => D_EF as u32,
-        }
-    }
-
-    fn points_of_thread(self, execution: Execution) -> u32 {
-        match execution {
-            Execution::MultiCore => 1,
-            Execution::ManyCore => POINTS[usize::from(self == Self::Extension)],
-        }
+/// Points that a thread evaluates at a time.
+fn points_of_thread(field: EvalField, execution: Execution) -> u32 {
+    match execution {
+        Execution::MultiCore => 1,
+        Execution::ManyCore => POINTS[field as usize],
     }
 }
 
@@ -231,7 +213,7 @@ fn plan_dispatch(
 ) -> EvalDispatch {
     let resources = jobs.iter().map(|&(resources, _)| resources);
     let resources = resources.fold(Resources::default(), Resources::max);
-    let per_thread = field.points_of_thread(execution);
+    let per_thread = points_of_thread(field, execution);
     let value_bytes = 4 * field.words() * resources.registers.max(1);
     let most = LOG_THREADS + per_thread.ilog2();
     let block = 1 << (REGISTER_BYTES / value_bytes).ilog2().clamp(5, most);
@@ -253,7 +235,7 @@ fn plan_dispatch(
 pub struct Interpreter {
     pub code: MetalBuffer<ConstraintInstruction>,
     pub uniforms: MetalBuffer<F>,
-    /// Rows of the rules that have kernels.
+    /// Operands of the rules that have kernels.
     pub operands: MetalBuffer<u32>,
 }
 

@@ -8,8 +8,9 @@ use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
     columns::{ColumnKernel, ColumnPass, ColumnTables, CELLS},
+    eval_field::EvalField,
     generated::SectionTables,
-    interpreter::{EvalField, EvalPass, EvalTables},
+    interpreter::{EvalPass, EvalTables},
     plan::{Plan, ProgramId, Resident},
 };
 use crate::{

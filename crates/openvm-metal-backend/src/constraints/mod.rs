@@ -5,6 +5,7 @@ mod claims;
 mod column_layout;
 mod column_set;
 mod columns;
+mod eval_field;
 mod evaluations;
 pub mod generated;
 mod input;
@@ -34,4 +35,4 @@ pub use self::{
     planned::PlannedConstraints,
     prover::{prove_constraints, ConstraintOutput},
 };
-pub(crate) use self::{interpreter::EvalField, plan::target_points};
+pub(crate) use self::{eval_field::EvalField, plan::target_points};

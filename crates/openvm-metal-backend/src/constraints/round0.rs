@@ -6,9 +6,10 @@ use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
 use super::{
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables, POINTS},
+    eval_field::EvalField,
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPass, EvalPlan, EvalTables},
+    interpreter::{EvalPass, EvalPlan, EvalTables},
     pass::PassBuilder,
     plan::{Plan, Resident},
     sums::{EqTables, JoinedSums, SumPlan, SumRuns, Sums},

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::{
     column_set::ColumnSet,
+    eval_field::EvalField,
     generated::ReadyKernel,
     input::{PartSources, Sources, TraceInput, NO_COLUMN},
-    interpreter::EvalField,
 };
 use crate::{
     config::ConstraintKernels,

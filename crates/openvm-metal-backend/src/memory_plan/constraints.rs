@@ -166,7 +166,7 @@ mod tests {
     use openvm_metal_common::{DeviceKind, DeviceProfile};
 
     use super::{super::shape::SumShape, *};
-    use crate::kept_codewords::KeptCodewords;
+    use crate::{constraints::PlannedSections, kept_codewords::KeptCodewords};
 
     /// One trace with a program of constraints of degree 3 and one of interactions of degree 2, where there are any.
     fn shape([constraints, interactions]: [bool; 2]) -> ProofShape {
@@ -231,5 +231,21 @@ mod tests {
         assert!(spills([true, true]) > spills([false, true]));
         assert!(spills([false, true]) > spills([true, false]));
         assert_eq!(spills([false, false]), 0);
+    }
+
+    /// Results of kernels of rules have room: as many sections as they are cut into, in the first round and in all later ones.
+    #[test]
+    fn sections_of_kernels_have_room() {
+        let mut shape = shape([true, false]);
+        shape.profile = DeviceProfile::named("h100-80gb").expect("a profile");
+        let interpreted = mle_words(&shape).results;
+        let planned = PlannedSections::of(&[(300, 1), (7, 1)]);
+        shape.traces[0].sums[0].kernels[EvalField::Extension as usize] = planned.clone();
+        let results = mle_words(&shape).results;
+        assert!(results > interpreted);
+        for log_points in 0..10 {
+            let sections = planned.most(&shape.profile, 1 << log_points, 3);
+            assert!(4 * 3 * (sections << log_points) <= results, "{log_points}");
+        }
     }
 }

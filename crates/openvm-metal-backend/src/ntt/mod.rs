@@ -175,7 +175,7 @@ pub fn transpose(
         rows: rows as u64,
         cols: cols as u64,
         log_tile,
-        tiles: (tiles as u32).max(1),
+        tiles: tiles as u32,
     };
     let groups = rows.div_ceil(2048 >> log_tile) * tiles;
     let grid = Grid::groups(groups as u32, THREADS);

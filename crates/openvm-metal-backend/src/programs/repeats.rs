@@ -1,7 +1,6 @@
 //! Repetition within a rule: neighbouring statements that do the same with other operands are a loop of its kernel.
 //!
-//! Sums over the bits of a word are such: sixteen times the same eight statements. A loop has a sixteenth of their code, which
-//! stays in the instruction cache.
+//! Sums over the bits of a word are such: the same eight statements for each bit. The code of a loop stays in the instruction cache.
 
 use std::ops::Range;
 
@@ -72,8 +71,7 @@ impl Rule {
             let repeats = lengths.filter_map(|length| repeat(&self.statements, at, length));
             let saved = |repeat: &Repeat| repeat.len() - repeat.body.len();
             // Of those that save as much the shortest.
-            let best = repeats.rev().max_by_key(saved);
-            match best.filter(|repeat| saved(repeat) >= LEAST_SAVED) {
+            match repeats.rev().max_by_key(saved) {
                 Some(repeat) => {
                     at += repeat.len();
                     pieces.push(Piece::Repeat(repeat));
@@ -85,15 +83,6 @@ impl Rule {
             }
         }
         pieces
-    }
-
-    /// Statements of the kernel's text.
-    pub fn text_statements(&self) -> usize {
-        let of = |piece: Piece| match piece {
-            Piece::Statement(_) => 1,
-            Piece::Repeat(repeat) => repeat.body.len(),
-        };
-        self.pieces().into_iter().map(of).sum()
     }
 }
 
@@ -125,6 +114,9 @@ fn repeat(all: &[Statement], first: usize, length: usize) -> Option<Repeat> {
     };
     while same(times).is_some() {
         times += 1;
+    }
+    if (times - 1) * length < LEAST_SAVED {
+        return None;
     }
     let mut carried: Vec<u32> = Vec::new();
     for (s, moves) in all[body.clone()].iter().zip(&moves) {
@@ -218,60 +210,226 @@ fn leaves_only_carried(all: &[Statement], repeat: &Repeat) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use openvm_stark_backend::keygen::types::StarkVerifyingKey;
+    use p3_field::PrimeCharacteristicRing;
 
     use super::*;
     use crate::{
         constraints::tests::{keccak_key, random_keys},
         prelude::{Digest, F},
-        programs::AirPrograms,
+        programs::{AirPrograms, Operation},
+        selftest::CheckRng,
     };
 
-    /// The statements of all pieces, loops unrolled.
-    fn unrolled(rule: &Rule) -> Vec<Statement> {
-        let mut all = Vec::new();
-        for piece in rule.pieces() {
-            match piece {
-                Piece::Statement(at) => all.push(rule.statements[at]),
-                Piece::Repeat(repeat) => {
-                    let steps = Steps {
-                        values: repeat.values,
-                        variables: Some(repeat.variables),
-                        coefficients: Some(repeat.coefficients),
-                    };
-                    for time in 0..repeat.times {
-                        let body = rule.statements[repeat.body.clone()].iter();
-                        let body = body.zip(&repeat.moves);
-                        all.extend(body.map(|(s, moves)| moved(s, moves, &steps, time)));
-                    }
+    /// What a rule adds to its accumulators for some operands: statement after statement.
+    fn straight(rule: &Rule, use_of: &Use) -> [F; 2] {
+        let (mut values, mut sums) = (HashMap::new(), [F::ZERO; 2]);
+        for s in &rule.statements {
+            let operands = s.operands.map(|place| match place {
+                Place::Value(v) => values.get(&v).copied().unwrap_or(F::ZERO),
+                Place::Variable(v) => use_of.variables[v as usize],
+                Place::Uniform(u) => use_of.uniforms[u as usize],
+            });
+            let value = value(s.operation, operands);
+            match s.target {
+                Target::Value(v) => {
+                    values.insert(v, value);
+                }
+                Target::Accumulator(a, c) => {
+                    sums[a as usize] += use_of.coefficients[c as usize] * value;
                 }
             }
         }
-        all
+        sums
     }
 
-    /// Loops are the statements that they stand for, for random AIRs and for keccakf, of which nothing but loops is long.
+    /// The same as the text of a kernel computes it: a loop has values of its own, what it carries, and leaves nothing else.
+    fn in_pieces(rule: &Rule, use_of: &Use) -> [F; 2] {
+        let (mut outer, mut sums) = (HashMap::new(), [F::ZERO; 2]);
+        for piece in rule.pieces() {
+            let Piece::Repeat(repeat) = piece else {
+                let Piece::Statement(at) = piece else {
+                    unreachable!()
+                };
+                let s = &rule.statements[at];
+                let operands = s.operands.map(|place| match place {
+                    Place::Value(v) => *outer.get(&v).unwrap_or(&F::ZERO),
+                    Place::Variable(v) => use_of.variables[v as usize],
+                    Place::Uniform(u) => use_of.uniforms[u as usize],
+                });
+                let value = value(s.operation, operands);
+                match s.target {
+                    Target::Value(v) => drop(outer.insert(v, value)),
+                    Target::Accumulator(a, c) => {
+                        sums[a as usize] += use_of.coefficients[c as usize] * value;
+                    }
+                }
+                continue;
+            };
+            let carried = repeat.carried.iter();
+            let mut carried: HashMap<u32, F> = carried.map(|&v| (v, outer[&v])).collect();
+            for time in 0..repeat.times {
+                let mut inner = HashMap::new();
+                let body = rule.statements[repeat.body.clone()].iter();
+                for (s, moves) in body.zip(&repeat.moves) {
+                    let of = |(&place, &moves): (&Place, &bool)| match place {
+                        Place::Value(v) if !moves => outer[&v],
+                        Place::Value(v) if v < repeat.first_value => carried[&v],
+                        Place::Value(v) => inner[&v],
+                        Place::Variable(v) => {
+                            let by = u32::from(moves) * time * repeat.variables;
+                            use_of.variables[(v + by) as usize]
+                        }
+                        Place::Uniform(u) => use_of.uniforms[u as usize],
+                    };
+                    let arity = s.operation.arity();
+                    let read = s.operands[..arity].iter().zip(moves).map(of);
+                    let mut operands = [F::ZERO; 3];
+                    operands.iter_mut().zip(read).for_each(|(o, v)| *o = v);
+                    let value = value(s.operation, operands);
+                    match s.target {
+                        Target::Value(v) => drop(inner.insert(v, value)),
+                        Target::Accumulator(a, c) => {
+                            let c = c + time * repeat.coefficients;
+                            sums[a as usize] += use_of.coefficients[c as usize] * value;
+                        }
+                    }
+                }
+                for (v, value) in &mut carried {
+                    *value = inner[&(v + repeat.values)];
+                }
+            }
+            outer.extend(
+                carried
+                    .into_iter()
+                    .map(|(v, value)| (repeat.last(v), value)),
+            );
+        }
+        sums
+    }
+
+    fn value(operation: Operation, [a, b, c]: [F; 3]) -> F {
+        match operation {
+            Operation::Copy => a,
+            Operation::Add => a + b,
+            Operation::Sub => a - b,
+            Operation::Mul | Operation::MulU => a * b,
+            Operation::MulAdd | Operation::MulAddU => a * b + c,
+            Operation::MulSub | Operation::MulSubU => a * b - c,
+            Operation::NegMulAdd | Operation::NegMulAddU => c - a * b,
+        }
+    }
+
+    /// Operands of a use.
+    struct Use {
+        variables: Vec<F>,
+        uniforms: Vec<F>,
+        coefficients: Vec<F>,
+    }
+
+    fn check(rule: &Rule, rng: &mut CheckRng) -> usize {
+        let use_of = Use {
+            variables: rng.fs(rule.variables as usize),
+            uniforms: rng.fs(rule.uniforms.len()),
+            coefficients: rng.fs(rule.coefficients as usize),
+        };
+        assert_eq!(
+            in_pieces(rule, &use_of),
+            straight(rule, &use_of),
+            "{rule:?}"
+        );
+        let pieces = rule.pieces().into_iter();
+        pieces.filter(|p| matches!(p, Piece::Repeat(_))).count()
+    }
+
+    /// Loops compute what their statements do, for random AIRs and for keccakf, whose long rules are loops.
     #[test]
     fn loops_are_what_they_stand_for() {
         let of =
             |vk: &StarkVerifyingKey<F, Digest>| AirPrograms::new("test", vk).expect("a program");
-        let mut loops = 0;
-        let keccak = of(&keccak_key());
-        for programs in random_keys(24).iter().map(of).chain([keccak.clone()]) {
+        let rng = &mut CheckRng::new(3);
+        for programs in random_keys(24).iter().map(of) {
             for rule in programs.rules().flat_map(|rules| &rules.list) {
-                assert_eq!(unrolled(rule), rule.statements);
-                let pieces = rule.pieces();
-                loops += pieces
-                    .iter()
-                    .filter(|p| matches!(p, Piece::Repeat(_)))
-                    .count();
+                check(rule, rng);
             }
         }
-        assert!(loops > 0);
+        let keccak = of(&keccak_key());
         let rules: Vec<&Rule> = keccak.rules().flat_map(|rules| &rules.list).collect();
+        let loops: usize = rules.iter().map(|rule| check(rule, rng)).sum();
+        assert!(loops >= 6, "{loops} loops");
+        let of = |piece: Piece| match piece {
+            Piece::Statement(_) => 1,
+            Piece::Repeat(repeat) => repeat.body.len(),
+        };
+        let text: usize = rules.iter().flat_map(|rule| rule.pieces()).map(of).sum();
         let statements: usize = rules.iter().map(|rule| rule.statements.len()).sum();
-        let text: usize = rules.iter().map(|rule| rule.text_statements()).sum();
         assert!(2 * text < statements, "{text} of {statements}");
+    }
+
+    /// A statement that makes the next value, or adds to an accumulator.
+    type Written = (Operation, [Place; 3], Option<(u32, u32)>);
+
+    /// The rule of some statements.
+    fn rule(statements: Vec<Written>) -> Rule {
+        let (mut values, mut variables, mut coefficients) = (0, 0, 0);
+        let statements = statements.into_iter().map(|(operation, operands, sum)| {
+            for place in operands {
+                if let Place::Variable(v) = place {
+                    variables = variables.max(v + 1);
+                }
+            }
+            let target = match sum {
+                Some((a, c)) => {
+                    coefficients = coefficients.max(c + 1);
+                    Target::Accumulator(a, c)
+                }
+                None => {
+                    values += 1;
+                    Target::Value(values - 1)
+                }
+            };
+            Statement {
+                operation,
+                operands,
+                target,
+            }
+        });
+        let statements = statements.collect();
+        Rule {
+            statements,
+            variables,
+            uniforms: vec![None],
+            coefficients,
+            words: variables + coefficients + 1,
+            first: 0,
+            uses: 1,
+        }
+    }
+
+    /// Two loops of which the second carries what the first left; a value that is both carried and read by every time as it
+    /// was; sums to two accumulators whose coefficients move.
+    #[test]
+    fn loops_follow_each_other() {
+        use Operation::{Add, Mul, MulU, NegMulAdd};
+        let (x, t, u) = (Place::Variable, Place::Value, Place::Uniform(0));
+        let mut all = vec![(Add, [x(0), x(1), x(0)], None)];
+        for i in 0..12 {
+            all.push((Mul, [t(2 * i), x(2 + i), t(0)], None));
+            all.push((NegMulAdd, [t(2 * i + 1), t(0), x(2 + i)], None));
+        }
+        for i in 0..10 {
+            let at = 24 + 2 * i;
+            all.push((MulU, [t(at), u, t(at)], None));
+            all.push((Add, [t(at + 1), t(0), t(at)], None));
+            all.push((Add, [t(at + 2), x(i), t(at)], Some((0, i))));
+            all.push((Mul, [t(at + 1), x(i), t(at)], Some((1, 10 + i))));
+        }
+        all.push((Add, [t(44), t(0), t(0)], Some((1, 20))));
+        let rule = rule(all);
+        let rng = &mut CheckRng::new(4);
+        assert_eq!(check(&rule, rng), 2, "{:?}", rule.pieces());
     }
 
     /// Bits `x_i` summed by doubling: the sum is carried, and read after the loop.

@@ -72,17 +72,18 @@ impl Rule {
         self.statements.iter().map(of).sum()
     }
 
-    /// Products of extension-field elements of a use at a point, if its variables are such.
-    pub fn ext_products(&self) -> u64 {
-        let of = |s: &Statement| {
-            let product = !matches!(
-                s.operation,
-                Operation::Copy | Operation::Add | Operation::Sub
-            );
-            let sum = matches!(s.target, Target::Accumulator(..));
-            u64::from(product) + u64::from(sum)
+    /// Of a use at a point whose variables are extension-field elements: products of two such, and of one with a uniform.
+    pub fn ext_products(&self) -> [u64; 2] {
+        let count = |of: &dyn Fn(&Statement) -> bool| {
+            let statements = self.statements.iter();
+            statements.filter(|s| of(s)).count() as u64
         };
-        self.statements.iter().map(of).sum()
+        use Operation::{Mul, MulAdd, MulAddU, MulSub, MulSubU, MulU, NegMulAdd, NegMulAddU};
+        let full = |s: &Statement| matches!(s.operation, Mul | MulAdd | MulSub | NegMulAdd);
+        let by_uniform =
+            |s: &Statement| matches!(s.operation, MulU | MulAddU | MulSubU | NegMulAddU);
+        let sum = |s: &Statement| matches!(s.target, Target::Accumulator(..));
+        [count(&full) + count(&sum), count(&by_uniform)]
     }
 
     /// What a use costs beside one of another rule: statements and loads.

@@ -201,7 +201,10 @@ impl<'a> Parser<'a> {
         let number = self.next().parse().ok();
         let number = number.filter(|n: &u32| (16..=255).contains(n) && n.is_multiple_of(8));
         let Some(number) = number else {
-            return wrong("registers that are no multiple of 8 up to 248", REGISTERS);
+            return wrong(
+                "registers that are no multiple of 8 from 16 to 248",
+                REGISTERS,
+            );
         };
         self.expect("per")?;
         self.expect("thread")?;

@@ -39,8 +39,8 @@ fn every_text_that_apples_compiler_gets_is_written() {
         files.iter().filter(|f| f.starts_with(&folder)).count()
     };
     assert_eq!(under("programs"), 3);
-    // One unit is enough for the constraints of each of the four circuits.
-    assert_eq!(under("constraints"), 4, "{files:?}");
+    // One unit is enough for the constraints of each of the four circuits over each field.
+    assert_eq!(under("constraints"), 8, "{files:?}");
     for file in &files {
         let text = fs::read_to_string(file).expect("text");
         assert!(text.contains("kernel void "), "{file:?}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use openvm_metal_common::{DeviceProfile, Execution};
 
 use super::text::KernelGroup;
-use crate::{constraints::interpreter::EvalField, programs::AirPrograms};
+use crate::{constraints::eval_field::EvalField, programs::AirPrograms};
 
 /// Most statements of a kernel, but for single rules that have more.
 const KERNEL_STATEMENTS: usize = 1500;
@@ -14,7 +14,7 @@ const UNIT_STATEMENTS: usize = 3000;
 /// A rule of more statements is left to the interpreter: compilers take too long for it.
 const LONGEST_RULE: usize = 4000;
 
-/// Points of a thread, by the number of accumulators.
+/// Points of a thread, by the field and the number of accumulators.
 fn points(profile: &DeviceProfile, field: EvalField, accumulators: u32) -> u32 {
     match (profile.execution, field, accumulators) {
         (Execution::MultiCore, ..) | (_, EvalField::Extension, _) => 1,

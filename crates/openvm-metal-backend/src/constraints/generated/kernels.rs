@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use openvm_metal_common::RuntimeUnit;
 
 use super::{pool::Unit, sections::PlannedSections};
-use crate::{constraints::interpreter::EvalField, programs::Rules};
+use crate::{constraints::eval_field::EvalField, programs::Rules};
 
 /// The kernels of a sum: those of round 0 and those of the rounds over the hypercube, where there are any.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,7 @@ use super::{
     text::MAX_THREADS,
 };
 use crate::{
-    constraints::interpreter::EvalField,
+    constraints::eval_field::EvalField,
     params::RuleParams,
     prelude::{EF, F},
     programs::{Rule, Rules, UseRange},
@@ -144,7 +144,10 @@ impl RuleEvaluation {
                 let loads = of(&|r| u64::from(r.variables));
                 let (products, read) = match self.field {
                     EvalField::Base => (of(&Rule::products), 4 * loads),
-                    EvalField::Extension => (19 * of(&Rule::ext_products) / 2, 32 * loads),
+                    EvalField::Extension => {
+                        let [full, by_uniform] = [0, 1].map(|k| of(&|r| r.ext_products()[k]));
+                        (19 * full / 2 + 4 * by_uniform, 32 * loads)
+                    }
                 };
                 let results = evaluated * 16 * accumulators * u64::from(sections);
                 RuleLaunch {

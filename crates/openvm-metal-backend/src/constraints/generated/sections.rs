@@ -41,6 +41,12 @@ pub fn threads(profile: &DeviceProfile, log_threads: u32, jobs: u64) -> u64 {
 pub struct PlannedSections(pub(super) Vec<(u64, u32)>);
 
 impl PlannedSections {
+    /// Of kernels with so many uses, and points of a thread.
+    #[cfg(test)]
+    pub fn of(kernels: &[(u64, u32)]) -> Self {
+        Self(kernels.to_vec())
+    }
+
     /// Most sections at `points` points of each of `jobs` evaluations.
     pub fn most(&self, profile: &DeviceProfile, points: u64, jobs: u64) -> u64 {
         let of = |&(uses, of_thread): &(u64, u32)| {

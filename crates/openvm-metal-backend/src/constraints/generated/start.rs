@@ -72,6 +72,15 @@ pub fn start<'a>(
         Origin::Found => compiler.as_ref().is_ok_and(|c| c.has(text)),
     };
     let there: Vec<bool> = texts.iter().map(there).collect();
+    let missing = there.iter().filter(|&&there| !there).count();
+    if missing > 0 && config.kernel_folder.is_some() {
+        let all = there.len();
+        tracing::warn!(
+            missing,
+            all,
+            "kernels are not in the folder: it was made by another build, or for another key"
+        );
+    }
     let complete = complete(&batches, &there);
     for (batch, text) in batches.into_iter().zip(texts) {
         if !batch.iter().any(|(owner, _)| complete.contains(owner)) {

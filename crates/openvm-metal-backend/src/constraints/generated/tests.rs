@@ -14,7 +14,7 @@ use super::{
     text::{apple_unit, unit, KernelGroup},
 };
 use crate::{
-    constraints::interpreter::EvalField,
+    constraints::eval_field::EvalField,
     constraints::tests::{keccak_key, random_keys, scratch},
     prelude::{Digest, F},
     programs::AirPrograms,

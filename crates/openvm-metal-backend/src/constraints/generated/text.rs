@@ -6,7 +6,7 @@ use openvm_metal_builder::{lexer::Tokens, scan, slices};
 use openvm_metal_common::DeviceKind;
 
 use crate::{
-    constraints::interpreter::EvalField,
+    constraints::eval_field::EvalField,
     prelude::montgomery,
     programs::{Operation, Piece, Place, Repeat, Rule, Rules, Statement, Target},
 };
@@ -31,7 +31,7 @@ const APPLE_ROLLED: &str = r#"_Pragma("clang loop unroll(disable)")"#;
 pub struct KernelGroup<'a> {
     pub rules: &'a Rules,
     pub members: Range<usize>,
-    /// Of the variables: that of round 0, or that of the rounds over the hypercube.
+    /// The field of the variables: the base field in round 0, the extension in the rounds over the hypercube.
     pub field: EvalField,
     /// Points of a thread.
     pub points: u32,
@@ -260,15 +260,24 @@ fn kernel(text: &mut String, number: usize, group: &KernelGroup<'_>) {
         members.map(|rule| u64::from(rule.uses) * of(rule)).sum()
     };
     let loads = uses(&|rule| u64::from(rule.variables));
-    let (products, unit, read) = match group.field {
-        EvalField::Base => (uses(&Rule::products), "products", 4 * loads),
-        EvalField::Extension => (uses(&Rule::ext_products), "ext products", 32 * loads),
+    let launch = "(p.jobs << p.log_threads)";
+    let (products, read) = match group.field {
+        EvalField::Base => {
+            let products = u64::from(points) * uses(&Rule::products);
+            (format!("{products} * {launch} products"), 4 * loads)
+        }
+        EvalField::Extension => {
+            let [full, by_uniform] =
+                [0, 1].map(|k| u64::from(points) * uses(&|rule| rule.ext_products()[k]));
+            let products = 4 * by_uniform;
+            let both = format!("{full} * {launch} ext products, {products} * {launch} products");
+            (both, 32 * loads)
+        }
     };
     put!(text, "/// Rules {members:?} at {points} points of each thread: reads the columns that its section names, writes its sums.");
     put!(
         text,
-        "/// Cost: {} * (p.jobs << p.log_threads) {unit}, {} * (p.jobs << p.log_threads) + {} * p.threads bytes per launch.",
-        u64::from(points) * products,
+        "/// Cost: {products}, {} * {launch} + {} * p.threads bytes per launch.",
         u64::from(points) * read,
         u64::from(points) * 16 * u64::from(accumulators)
     );

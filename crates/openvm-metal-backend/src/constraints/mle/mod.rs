@@ -17,9 +17,10 @@ pub use self::{inputs::RoundInputs, sent::SentRounds};
 use super::{
     column_layout::{ColumnLayout, Opening},
     columns::{ColumnKernel, ColumnPass, ColumnTables, POINTS},
+    eval_field::EvalField,
     evaluations::{Evaluations, ProgramSums},
     generated::SectionTables,
-    interpreter::{EvalField, EvalPlan, EvalTables},
+    interpreter::{EvalPlan, EvalTables},
     pass::PassBuilder,
     plan::{Plan, Resident},
     sums::{SumPlan, Sums},

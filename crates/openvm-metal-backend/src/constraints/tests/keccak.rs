@@ -100,3 +100,19 @@ fn keccak_equals_the_reference_with_generated_kernels() {
     let params = test_system_params_small(4, 14, 3);
     compare_on(&stream(), &generated(), params, airs, ctx);
 }
+
+/// Enough pairs of rows for the vectors of a processor, so that rounds over the hypercube run by kernels too.
+#[test]
+fn rounds_over_the_hypercube_run_by_generated_kernels() {
+    let (airs, ctx) = keccak(4);
+    let params = test_system_params_small(1, 17, 3);
+    let s = stream();
+    s.context().set_profiling(true);
+    compare_on(&s, &generated(), params, airs, ctx);
+    let profile = s.context().profile().unwrap().to_string();
+    let launched = |round: &str| {
+        let mut lines = profile.lines();
+        lines.any(|line| line.contains("rules_") && line.contains(round))
+    };
+    assert!(launched("round0") && launched("mle_rounds"), "{profile}");
+}

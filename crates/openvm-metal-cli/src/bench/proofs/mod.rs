@@ -66,9 +66,9 @@ pub struct ProofArgs {
     /// Print JSON, which `bench compare` and `bench report` read.
     #[arg(long)]
     json: bool,
-    /// Make the kernels that are written for the constraints of all cases for CUDA devices into this folder, and no proof: such a
-    /// device uses what it finds in `constraint-kernels` below OPENVM_METAL_CACHE.
-    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    /// Make the kernels that are written for the constraints of all cases for CUDA devices into this folder, and no proof. In
+    /// `constraint-kernels` below OPENVM_METAL_CACHE they are found.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "engine", "runs", "warmup", "device"])]
     emit_kernels: Option<PathBuf>,
 }
 
@@ -257,7 +257,7 @@ fn params(case: &Case, args: &ProofArgs) -> SystemParams {
     params
 }
 
-/// Kernels for the constraints of all cases, those of equal AIRs once.
+/// Kernels for the constraints of all cases; keys with the same AIRs share them.
 fn emit_kernels(benchmark: &str, cases: &[Case], args: &ProofArgs, folder: &Path) -> Result<()> {
     for (i, case) in cases.iter().enumerate() {
         interrupt::check()?;

@@ -40,8 +40,8 @@ inline void encode_pass(device const Fp* range, device Fp* code, device const Fp
 }
 
 /// `commit_message_4` without its division and `ntt_tall_columns` in one: columns of 2^p.log_message cells of a range, read as
-/// evaluations, to what the last pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and writes its words of the tile once, reading
-/// 16 bytes at a time; the tiles of all copies read the same chunks.
+/// evaluations, to what the last pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and
+/// writes its words of the tile once, reading 16 bytes at a time; the tiles of all copies read the same chunks.
 /// Registers: 40 per thread.
 /// Cost: 8 * p.stages + 25 << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
 /// Lengths: range (groups - 1 >> p.log_n - p.stages - 4) * p.src_stride + (1 << p.log_message),

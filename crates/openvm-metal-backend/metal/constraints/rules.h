@@ -172,7 +172,7 @@ template <uint V> inline void rule_store(RuleBase<V> c, device Fp* out, ulong pl
 }
 
 // ---- extension-field variables: the rounds over the hypercube ---------------------------------------
-/// The sum of the points of a thread.
+/// A sum at each point of a thread.
 template <uint V> struct RuleExtSum {
     FpExtL part[V];
 };

@@ -35,4 +35,7 @@ pub use self::{
     planned::PlannedConstraints,
     prover::{prove_constraints, ConstraintOutput},
 };
-pub(crate) use self::{eval_field::EvalField, plan::target_points};
+pub(crate) use self::{
+    eval_field::EvalField,
+    plan::{target_points, worth_a_launch},
+};

@@ -29,6 +29,12 @@ pub enum ProgramId {
 /// The interpreter's steps (instructions times points) from which on a launch of its own is worth it.
 const WORTH_A_LAUNCH: u64 = 1 << 24;
 
+/// Whether kernels are launched for `count` evaluations of a program of so many instructions at `points` points each, if nobody asks for
+/// them wherever they can run.
+pub(crate) fn worth_a_launch(instructions: u64, points: u64, count: u64) -> bool {
+    instructions * points * count >= WORTH_A_LAUNCH
+}
+
 /// All traces, and the tables that they share, on the host.
 pub struct Plan {
     pub input: ConstraintInput,
@@ -144,9 +150,9 @@ impl Plan {
         let kernels = ready.over(evaluations.field)?;
         let SumProgram { rules, program, .. } = &self.sums(t)[k];
         let Evaluations { job, count, .. } = *evaluations;
-        let steps = u64::from(job.points) * u64::from(count);
-        let steps = steps * program.code.len() as u64;
-        if (!self.always && steps < WORTH_A_LAUNCH) || job.accumulators != rules.accumulators {
+        let instructions = program.code.len() as u64;
+        let launched = self.always || worth_a_launch(instructions, job.points.into(), count.into());
+        if !launched || job.accumulators != rules.accumulators {
             return None;
         }
         let evaluation = RuleEvaluation {

@@ -102,13 +102,13 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
             log_chunk -= 1;
         }
         let points = 1u64 << (shape.l_skip + log_chunk);
-        // Sections of all cosets, and the accumulators of these.
+        // The interpreter's sections of all cosets, and the accumulators of these or of the kernels', whichever are more.
         let (mut sections, mut accumulators) = (0, 0);
         for sum in &trace.sums {
-            let most = shape.sections(sum.cosets * points);
-            let of_coset = shape.sections_of(sum, EvalField::Base, most, points);
-            sections += sum.cosets * of_coset;
-            accumulators += sum.accumulators * sum.cosets * of_coset;
+            let interpreted = sum.blocks.min(shape.sections(sum.cosets * points));
+            let kernels = shape.kernel_sections(sum, EvalField::Base, points);
+            sections += sum.cosets * interpreted;
+            accumulators += sum.accumulators * sum.cosets * interpreted.max(kernels);
         }
         for _ in 0..1u64 << (trace.n_lift - log_chunk) {
             if used > 0 && used + words(log_chunk) > scratch {
@@ -142,10 +142,11 @@ pub(super) fn mle_words(shape: &ProofShape) -> EvalWords {
     let mut spills = 0;
     for trace in &shape.traces {
         for sum in &trace.sums {
-            let of_x = shape.sections_of(sum, EvalField::Extension, sections, half(trace));
-            let sections = sum.degree * of_x;
-            words.results += 4 * sum.accumulators * sections * half(trace);
-            section_points += sections * half(trace).next_multiple_of(BLOCK);
+            let interpreted = sum.blocks.min(sections);
+            let kernels = shape.kernel_sections(sum, EvalField::Extension, half(trace));
+            let of_all_x = sum.degree * interpreted.max(kernels);
+            words.results += 4 * sum.accumulators * of_all_x * half(trace);
+            section_points += sum.degree * interpreted * half(trace).next_multiple_of(BLOCK);
             spills = spills.max(sum.spills);
         }
     }
@@ -175,6 +176,7 @@ mod tests {
             degree,
             accumulators,
             blocks: 1,
+            instructions: 1 << 12,
             spills,
             kernels: Default::default(),
         };
@@ -203,6 +205,7 @@ mod tests {
             whir_rounds: 2,
             degree: 3,
             profile: DeviceProfile::typical(DeviceKind::Cpu),
+            kernels_always: false,
             trace_cells: 0,
             common_cells: 0,
             copied_cells: 0,
@@ -233,7 +236,8 @@ mod tests {
         assert_eq!(spills([false, false]), 0);
     }
 
-    /// Results of kernels of rules have room: as many sections as they are cut into, in the first round and in all later ones.
+    /// Results of kernels of rules have room: as many sections as they are cut into, in the first round and in all later ones. Where
+    /// they are not launched they take none.
     #[test]
     fn sections_of_kernels_have_room() {
         let mut shape = shape([true, false]);
@@ -241,8 +245,14 @@ mod tests {
         let interpreted = mle_words(&shape).results;
         let planned = PlannedSections::of(&[(300, 1), (7, 1)]);
         shape.traces[0].sums[0].kernels[EvalField::Extension as usize] = planned.clone();
+        // 2^9 pairs at two X, 2^12 instructions.
+        assert_eq!(mle_words(&shape).results, interpreted);
+        shape.kernels_always = true;
         let results = mle_words(&shape).results;
         assert!(results > interpreted);
+        let spills = mle_words(&shape).spills;
+        shape.traces[0].sums[0].kernels = Default::default();
+        assert_eq!(mle_words(&shape).spills, spills);
         for log_points in 0..10 {
             let sections = planned.most(&shape.profile, 1 << log_points, 3);
             assert!(4 * 3 * (sections << log_points) <= results, "{log_points}");

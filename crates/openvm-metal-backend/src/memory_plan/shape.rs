@@ -12,7 +12,8 @@ use super::kept_codewords;
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
-    constraints::{target_points, AirDataMetal, EvalField, PlannedSections},
+    config::ConstraintKernels,
+    constraints::{target_points, worth_a_launch, AirDataMetal, EvalField, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
     hash::{digests_below_leaves, AbsorbedRows},
@@ -31,6 +32,8 @@ pub(super) struct SumShape {
     pub accumulators: u64,
     /// Most sections that it can be cut into.
     pub blocks: u64,
+    /// Its instructions.
+    pub instructions: u64,
     /// Values that it has no registers for.
     pub spills: u64,
     /// Sections of the kernels that are written for it, by field.
@@ -69,6 +72,7 @@ impl TracePrograms {
             degree: sum.degree as u64,
             accumulators: u64::from(sum.accumulators),
             blocks: (sum.program.blocks.len() as u64).max(1),
+            instructions: sum.program.code.len() as u64,
             spills: u64::from(sum.program.spills),
             kernels,
         };
@@ -97,6 +101,8 @@ pub(super) struct ProofShape {
     /// Over all AIRs of the key.
     pub degree: u64,
     pub profile: DeviceProfile,
+    /// Kernels of rules run wherever they can.
+    pub kernels_always: bool,
     /// Cells of all traces that are not views of a stacked matrix.
     pub trace_cells: u64,
     /// Cells of the stacked common main matrix.
@@ -135,6 +141,8 @@ impl ProofShape {
             whir_rounds: params.num_whir_rounds(),
             degree: mpk.max_constraint_degree as u64,
             profile: s.context().device_profile().clone(),
+            kernels_always: device.prover_config().constraint_kernels.resolved()?
+                == ConstraintKernels::Generated,
             trace_cells: 0,
             common_cells: 0,
             copied_cells: 0,
@@ -263,16 +271,17 @@ impl ProofShape {
         }
     }
 
-    /// Sections of a sum's program at `points` points of each of its cosets, or of each X, if programs are cut into `sections`: the
-    /// more of the interpreter's and those of its kernels.
-    pub fn sections_of(&self, sum: &SumShape, field: EvalField, sections: u64, points: u64) -> u64 {
+    /// Sections of the kernels of a sum at `points` points of each of its cosets, or of each X; 0 where it is interpreted.
+    pub fn kernel_sections(&self, sum: &SumShape, field: EvalField, points: u64) -> u64 {
         let evaluations = match field {
             EvalField::Base => sum.cosets,
             EvalField::Extension => sum.degree,
         };
-        let kernels = &sum.kernels[field as usize];
-        let kernels = kernels.most(&self.profile, points, evaluations);
-        sum.blocks.min(sections).max(kernels)
+        if self.kernels_always || worth_a_launch(sum.instructions, points, evaluations) {
+            sum.kernels[field as usize].most(&self.profile, points, evaluations)
+        } else {
+            0
+        }
     }
 
     /// Into how many sections programs are cut at most when `points` points are to be evaluated.

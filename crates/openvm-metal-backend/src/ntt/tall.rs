@@ -26,7 +26,7 @@ const MOST_RUNS: u32 = 12;
 
 /// Words in a row of the last pass, log2: a sector of 32 bytes, and three such tiles of 2^11 rows fit into a multiprocessor.
 const LOG_WORDS: u32 = 3;
-/// Words of a thread, all of which it reads before it waits for any.
+/// Words of a thread. Passes over messages and runs read all of them before they wait for any.
 const THREAD_WORDS: u32 = 32;
 
 /// The two passes of columns of base-field elements.

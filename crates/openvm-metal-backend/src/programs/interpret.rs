@@ -30,7 +30,8 @@ pub struct Evaluation<V> {
 }
 
 impl Operation {
-    fn of<V: Value>(self, a: V, b: V, c: V) -> V {
+    /// The value of an instruction with such operands.
+    pub(super) fn of<V: Value>(self, a: V, b: V, c: V) -> V {
         match self {
             Self::Copy => a,
             Self::Add => a + b,

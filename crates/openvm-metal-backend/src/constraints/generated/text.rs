@@ -22,7 +22,7 @@ const HEADERS: [&str; 5] = [
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_HEADERS: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.h"));
 
-/// What stands before a loop that is not unrolled: a macro of the headers, and what it is for Apple's compiler.
+/// What stands before a loop that is not unrolled: a macro of the headers, and what it is for Apple's compiler, as a test compares.
 const ROLLED: &str = "MSL_ROLLED";
 const APPLE_ROLLED: &str = r#"_Pragma("clang loop unroll(disable)")"#;
 
@@ -128,27 +128,26 @@ fn repeat(text: &mut String, rule: &Rule, known: &mut Known, number: usize, repe
         "    {ROLLED} for (uint k = 0; k < {}u; k++) {{",
         repeat.times
     );
-    put!(
-        text,
-        "        device const uint* q = o + k * {}u;",
-        repeat.variables
-    );
+    if repeat.variables > 0 {
+        put!(
+            text,
+            "        device const uint* q = o + k * {}u;",
+            repeat.variables
+        );
+    }
     let mut loaded = Vec::new();
     for (statement, moves) in body() {
-        let operands = statement.operands.iter().zip(moves);
-        let names = operands.map(|(&place, &moves)| match place {
-            Place::Variable(v) if moves => {
+        let names = std::array::from_fn(|slot| match statement.operands[slot] {
+            Place::Variable(v) if moves[slot] => {
                 if !loaded.contains(&v) {
                     loaded.push(v);
                     put!(text, "        W y{v} = rule_load(c, q[{v}]);");
                 }
                 format!("y{v}")
             }
-            Place::Value(v) if moves && v < repeat.first_value => format!("c{number}_{v}"),
-            _ => operand(place),
+            Place::Value(v) if moves[slot] && v < repeat.first_value => format!("c{number}_{v}"),
+            place => operand(place),
         });
-        let names: Vec<String> = names.collect();
-        let names = [0, 1, 2].map(|slot: usize| names[slot].clone());
         let value = expression(statement, names);
         let moved = match repeat.coefficients {
             0 => String::new(),

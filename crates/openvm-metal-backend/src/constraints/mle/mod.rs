@@ -1,5 +1,5 @@
-//! The folded traces and the rounds over the hypercube: fold, evaluation and sums of all AIRs are one
-//! dispatch each. Challenges come from the host's transcript, with a wait for each round, or from the device's, with one for all.
+//! The folded traces and the rounds over the hypercube: fold and sums of all AIRs are one dispatch each, evaluations a few and one for
+//! each kernel of rules. Challenges come from the host's transcript, with a wait for each round, or from the device's, with one for all.
 
 mod device_transcript;
 mod host_transcript;
@@ -251,7 +251,7 @@ impl MleRounds {
         }
     }
 
-    /// Encodes the evaluations of round `round` (from 1), up to three dispatches, and their sums, one.
+    /// Encodes the evaluations of round `round` (from 1), up to three dispatches and one for each kernel of rules, and their sums, one.
     fn evaluate(
         &mut self,
         s: &CommandStream,

@@ -2,6 +2,7 @@
 
 mod degrees;
 mod random_key;
+mod repeats;
 
 use std::{
     cell::RefCell,

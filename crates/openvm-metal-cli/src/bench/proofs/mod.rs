@@ -137,7 +137,11 @@ pub fn run_sizes(circuit: CircuitName, args: &SizesArgs) -> Result<()> {
         false => &args.log_sizes,
     };
     let case = |&log_size: &u8| {
-        let size = 1usize << log_size;
+        let size = match args.proofs.emit_kernels {
+            None => 1usize << log_size,
+            // Keys, and so kernels, are those of any size.
+            Some(_) => 1,
+        };
         // Keccak-f: 24 rows a permutation.
         let rows = match circuit {
             CircuitName::Keccakf => size * 32,
@@ -159,7 +163,12 @@ pub fn run_sizes(circuit: CircuitName, args: &SizesArgs) -> Result<()> {
 /// # Errors
 /// If the profile cannot be read, the device refuses, or a proof is not valid.
 pub fn run_reth(args: &RethArgs) -> Result<()> {
-    let shapes = SegmentShape::read(&args.profile, args.every.get(), args.max_log_height)?;
+    let max_log_height = match args.proofs.emit_kernels {
+        None => args.max_log_height,
+        // Keys, and so kernels, are those of any height.
+        Some(_) => 1,
+    };
+    let shapes = SegmentShape::read(&args.profile, args.every.get(), max_log_height)?;
     if shapes.is_empty() {
         return Err(CliError::Corrupt {
             path: args.profile.display().to_string(),

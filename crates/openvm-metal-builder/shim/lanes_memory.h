@@ -43,33 +43,33 @@ template <class T> using msl_cell_t = typename msl_cell<typename msl_elem<T>::ty
 
 template <class C> struct msl_cells {
     typedef typename msl_raw<C>::type R;
-    static MSL_INL R even(R a, R b) {
-        R r;
-        for (uint k = 0; k < MSL_LANES / 2; k++) { r[k] = a[2 * k]; r[k + MSL_LANES / 2] = b[2 * k]; }
-        return r;
-    }
-    static MSL_INL R odd(R a, R b) {
-        R r;
-        for (uint k = 0; k < MSL_LANES / 2; k++) { r[k] = a[2 * k + 1]; r[k + MSL_LANES / 2] = b[2 * k + 1]; }
-        return r;
-    }
-    static MSL_INL R low(R a, R b) {
-        R r;
-        for (uint k = 0; k < MSL_LANES / 2; k++) { r[2 * k] = a[k]; r[2 * k + 1] = b[k]; }
-        return r;
-    }
-    static MSL_INL R high(R a, R b) {
-        R r;
-        for (uint k = 0; k < MSL_LANES / 2; k++) { r[2 * k] = a[k + MSL_LANES / 2]; r[2 * k + 1] = b[k + MSL_LANES / 2]; }
-        return r;
-    }
+#if MSL_LANES == 16
+#define MSL_PICK(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#elif MSL_LANES == 8
+#define MSL_PICK(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
+#else
+#define MSL_PICK(f) f(0), f(1), f(2), f(3)
+#endif
+#define MSL_EVEN(k) 2 * (k)
+#define MSL_ODD(k) 2 * (k) + 1
+#define MSL_LOW(k) (k) / 2 + (k) % 2 * MSL_LANES
+#define MSL_HIGH(k) (k) / 2 + (k) % 2 * MSL_LANES + MSL_LANES / 2
+    static MSL_INL R even(R a, R b) { return __builtin_shufflevector(a, b, MSL_PICK(MSL_EVEN)); }
+    static MSL_INL R odd(R a, R b) { return __builtin_shufflevector(a, b, MSL_PICK(MSL_ODD)); }
+    static MSL_INL R low(R a, R b) { return __builtin_shufflevector(a, b, MSL_PICK(MSL_LOW)); }
+    static MSL_INL R high(R a, R b) { return __builtin_shufflevector(a, b, MSL_PICK(MSL_HIGH)); }
+#undef MSL_PICK
+#undef MSL_EVEN
+#undef MSL_ODD
+#undef MSL_LOW
+#undef MSL_HIGH
     // Elements in memory order -> one vector per cell, and back, for a power of two of cells. Large elements do
     // not fit into registers: loops then, which are a tenth of the code.
     template <uint N> static MSL_INL void split_pass(R* w) {
         R t[N];
         if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
-            MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
+            MSL_UNROLL for (uint j = 0; j < N; j++) { w[j] = t[j]; if (N >= 99) __asm__("" : "+v"(w[j])); }
         } else {
             for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
             __builtin_memcpy(w, t, sizeof(t));
@@ -79,7 +79,7 @@ template <class C> struct msl_cells {
         R t[N];
         if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
-            MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
+            MSL_UNROLL for (uint j = 0; j < N; j++) { w[j] = t[j]; if (N >= 99) __asm__("" : "+v"(w[j])); }
         } else {
             for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
             __builtin_memcpy(w, t, sizeof(t));
@@ -148,12 +148,46 @@ template <class T> MSL_INL void lane_store(T* p, index_l i, lane_t<T> v) {
         MSL_UNROLL for (uint j = 0; j < N; j++) msl_write<C>(q + j, step, c.w[j]);
     }
 }
+// `lane_store` of what is not read soon: whole vectors go to memory past the caches, whose lines they would replace. `lane_stream_end`
+// comes before another thread may read them.
+template <class T> MSL_INL void lane_stream(T* p, index_l i, lane_t<T> v) {
+#if defined(__x86_64__)
+    typedef typename msl_raw<msl_cell_t<T>>::type R;
+    if constexpr (sizeof(lane_t<T>) == sizeof(R)) {
+        R* to = (R*)(p + i.base);
+        if (i.step == 1 && (__UINTPTR_TYPE__)to % sizeof(R) == 0) {
+#if defined(__clang__)
+            __builtin_nontemporal_store(__builtin_bit_cast(R, v), to);
+#elif MSL_LANES == 16
+            _mm512_stream_si512((__m512i*)to, __builtin_bit_cast(__m512i, v));
+#elif MSL_LANES == 8
+            _mm256_stream_si256((__m256i*)to, __builtin_bit_cast(__m256i, v));
+#else
+            _mm_stream_si128((__m128i*)to, __builtin_bit_cast(__m128i, v));
+#endif
+            return;
+        }
+    }
+#endif
+    lane_store(p, i, v);
+}
+MSL_INL void lane_stream_end() {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
 template <class T> MSL_INL lane_t<T> lane_gather(const T* p, uint_l i) {
     typedef msl_cell_t<T> C;
     typedef typename msl_raw<C>::type R;
     constexpr uint N = sizeof(T) / sizeof(C);
     R w[N];
-    MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = msl_read_at<C>((const C*)p + j, N, i);
+    if constexpr (N >= 4 && (N & (N - 1)) == 0) {
+        // An element fills vectors: each lane's is read as a whole.
+        MSL_UNROLL for (uint k = 0; k < MSL_LANES; k++) __builtin_memcpy((C*)w + k * N, (const void*)(p + i.v[k]), N * sizeof(C));
+        msl_cells<C>::template split<N>(w);
+    } else {
+        MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = msl_read_at<C>((const C*)p + j, N, i);
+    }
     return __builtin_bit_cast(lane_t<T>, w);
 }
 template <class T> MSL_INL lane_t<T> lane_gather(const T* p, index_l i) { return lane_load(p, i); }

@@ -2,7 +2,7 @@
 // Evaluations on D x {0,1}^n to the coefficients of the Reed-Solomon message, which is local to chunks
 // of 2^L cells: inverse DFT over the skip domain D, then the subset sums over the L bits of the
 // coefficient index ("coefficients to evaluations" of a multilinear polynomial in Z, Z^2, Z^4, ...).
-#include "../field/baby_bear.h"
+#include "../field/run.h"
 #include "params.h"
 
 /// Powers 0..31 of the inverse of the primitive 64th root of unity, in Montgomery form.
@@ -15,13 +15,6 @@ constant constexpr uint COMMIT_INVERSE_ROOTS[32] = {
 
 // Vectors of large chunks do not fit into the registers of processors: loops over memory there.
 constant constexpr bool COMMIT_LOOPS = LANE_WIDTH > 1;
-
-/// N consecutive cells of one thread: N words in memory, N lane vectors in registers.
-template <typename U, uint N>
-struct alignas(alignof(U) >= 16 ? alignof(U) : N < 4 ? 4 * N : 16) CommitChunkT {
-    FpT<U> c[N];
-};
-template <uint N> struct lane_type<CommitChunkT<uint, N>> { typedef CommitChunkT<uint_l, N> type; };
 
 constexpr uint commit_reverse(uint i, uint bits) {
     uint r = 0;
@@ -107,9 +100,9 @@ template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x, b
 template <uint L>
 inline void commit_message(device const Fp* range, device Fp* code, constant CommitMessageParams& p, gid_l gid) {
     constexpr uint N = 1u << L;
-    typedef CommitChunkT<uint, N> Chunk;
+    typedef FpRunT<uint, N> Chunk;
     index_l from = index_l(gid) + p.skip;
-    CommitChunkT<uint_l, N> chunk = lane_load((device const Chunk*)range, from);
+    FpRunT<uint_l, N> chunk = lane_load((device const Chunk*)range, from);
     bool divide = p.divided != 0u;
     if (COMMIT_LOOPS && L > 4u) commit_chunk_loops<L>(chunk.c, divide);
     else commit_chunk_transform<L>(chunk.c, divide);

@@ -1,6 +1,7 @@
 #pragma once
 // Reading columns of traces: real ones, of this row or the next, and the selectors.
 #include "../field/lane_ops.h"
+#include "../field/run.h"
 #include "../field/jobs.h"
 #include "../field/sources.h"
 #include "params.h"
@@ -50,4 +51,14 @@ inline FpL constraint_read_inside(ConstraintReader r, index_l row) {
 #endif
     return constraint_read(r, to_vec(row));
 }
-
+#if LANE_WIDTH > 1
+/// Whether runs of N rows that begin at a multiple of N lie side by side in memory.
+template <uint N> inline bool constraint_has_runs(ConstraintReader r) {
+    return r.kind == CONSTRAINT_COLUMN && r.shift == 0u && r.mask >= N - 1u;
+}
+/// The N rows from each lane's `row` on, a multiple of N below the height; N more loads and a transposition, where reads of one row would
+/// go lane by lane. The row of the reader, not the next one.
+template <uint N> inline FpRunT<uint_l, N> constraint_read_run(ConstraintReader r, uint_l row) {
+    return lane_gather((device const FpRunT<uint, N>*)r.cells, row / N);
+}
+#endif

@@ -45,6 +45,9 @@ kernel void constraint_extend(
             }
         }
     }
+#if LANE_WIDTH > 1
+    lane_stream_end();
+#endif
 }
 
 /// One thread copies one cell of a column, cyclically beyond the height; on GPUs four neighbours, if columns have so many.
@@ -151,6 +154,12 @@ kernel void constraint_fold_ple(
 #if LANE_WIDTH == 1
             if (constraint_reads_quads(r, column.first, n)) {
                 constraint_dot_quads(r, row, n, rotated, weights, here, next);
+            } else
+#else
+            if (r.next == 0u && constraint_reads_runs(r, n)) {
+                uint_l ahead = ((reverse_bits(to_vec(y + ulong(LANE_WIDTH))) >> 1u) >> (31u - job.log_points)) << params.l_skip;
+                for (uint k = 0; k < LANE_WIDTH; k++) __builtin_prefetch(r.cells + (ahead[k] & r.mask));
+                constraint_dot_runs(r, row, n, rotated, weights, here, next);
             } else
 #endif
             {

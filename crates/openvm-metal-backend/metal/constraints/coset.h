@@ -39,6 +39,9 @@ template <uint L> inline void constraint_forward(thread FpL* a, device const Fp*
     if (L >= 4u) constraint_dit<N, (L >= 4u ? 8u : 1u)>(a, roots);
 }
 
+/// Words of a coset that no cache of a processor holds until they are read.
+constant constexpr ulong CONSTRAINT_STREAMED = 1ul << 22;
+
 /// All cosets of one column at one x, values in registers (1 <= L <= 4). `x` counts from the job's first
 /// point; value z of coset c goes to out[c * coset_stride + (z << log_points) + x].
 template <uint L>
@@ -47,15 +50,35 @@ inline void constraint_extend_column(ConstraintReader r, index_l x, uint first_x
     constexpr uint N = 1u << L;
     FpL a[N];
     index_l row = (x + ulong(first_x)) << L;
-    MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = constraint_read_inside(r, row + ulong(z));
-    a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
+#if LANE_WIDTH > 1
+    if (constraint_has_runs<N>(r)) {
+        FpRunT<uint_l, N> run = lane_load((device const FpRunT<uint, N>*)r.cells, x + ulong(first_x));
+        if (r.next == 0u) {
+            MSL_UNROLL for (uint z = 0; z < N; z++) a[z] = run.c[z];
+        } else {
+            MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = run.c[z + 1u];
+            a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
+        }
+    } else
+#endif
+    {
+        MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = constraint_read_inside(r, row + ulong(z));
+        a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
+    }
     constraint_inverse<L>(a, tables);
     for (uint c = 0; c < cosets; c++) {
         FpL b[N];
         device const Fp* factors = tables + N + c * N;
         MSL_UNROLL for (uint z = 0; z < N; z++) b[z] = a[z] * fp_lanes(factors[z]);
         constraint_forward<L>(b, tables + N / 2u);
-        MSL_UNROLL for (uint z = 0; z < N; z++) lane_store(out + c * coset_stride + (ulong(z) << log_points), x, b[z]);
+        device Fp* coset = out + c * coset_stride;
+#if LANE_WIDTH > 1
+        if (coset_stride >= CONSTRAINT_STREAMED) {
+            MSL_UNROLL for (uint z = 0; z < N; z++) lane_stream(coset + (ulong(z) << log_points), x, b[z]);
+            continue;
+        }
+#endif
+        MSL_UNROLL for (uint z = 0; z < N; z++) lane_store(coset + (ulong(z) << log_points), x, b[z]);
     }
 }
 

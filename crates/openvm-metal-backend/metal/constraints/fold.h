@@ -27,17 +27,15 @@ inline ConstraintDot constraint_dot_add(ConstraintDot d, FpL x, FpExt w) {
     }
     return d;
 }
-#if LANE_WIDTH == 1
 /// Four terms on top of a multiple of four.
-inline ConstraintDot constraint_dot_four(ConstraintDot d, uint4 v, FpExt w0, FpExt w1, FpExt w2, FpExt w3) {
+inline ConstraintDot constraint_dot_four(ConstraintDot d, FpL x0, FpL x1, FpL x2, FpL x3, FpExt w0, FpExt w1, FpExt w2, FpExt w3) {
     for (uint k = 0; k < 4u; k++) {
-        FpAccOf<uint>::T acc = fp_acc_mad(fp_acc_mul(v.x, w0.c[k].v), v.y, w1.c[k].v);
-        acc = fp_acc_mad(fp_acc_mad(acc, v.z, w2.c[k].v), v.w, w3.c[k].v);
-        d.sum.c[k] = d.sum.c[k] + Fp{fp_acc_reduce(acc)};
+        FpAccOf<uint_l>::T acc = fp_acc_mad(fp_acc_mul(x0.v, fp_lanes(w0.c[k]).v), x1.v, fp_lanes(w1.c[k]).v);
+        acc = fp_acc_mad(fp_acc_mad(acc, x2.v, fp_lanes(w2.c[k]).v), x3.v, fp_lanes(w3.c[k]).v);
+        d.sum.c[k] = d.sum.c[k] + FpL{fp_acc_reduce(acc)};
     }
     return d;
 }
-#endif
 inline FpExtL constraint_dot_value(ConstraintDot d) {
     if (d.terms != 0u) {
         for (uint k = 0; k < 4u; k++) d.sum.c[k] = d.sum.c[k] + FpL{fp_acc_reduce(d.acc[k])};
@@ -71,7 +69,7 @@ inline ConstraintDot constraint_dot_ahead(ConstraintReader r, uint row, uint n, 
         uint4 after = v;
         if (z + 4u < n) after = quads[(z >> 2) + 1u];
         else after.x = constraint_read(r, row + n - 1u).v;
-        dot = constraint_dot_four(dot, uint4(v.y, v.z, v.w, after.x), weights[z], weights[z + 1u], weights[z + 2u], weights[z + 3u]);
+        dot = constraint_dot_four(dot, Fp{v.y}, Fp{v.z}, Fp{v.w}, Fp{after.x}, weights[z], weights[z + 1u], weights[z + 2u], weights[z + 3u]);
         v = after;
     }
     return dot;
@@ -87,10 +85,44 @@ inline void constraint_dot_quads(ConstraintReader r, uint row, uint n, bool rota
         if (!last) after = quads[(z >> 2) + 1u];
         else if (rotated) after.x = constraint_read(r, row + n).v;
         FpExt w0 = weights[z], w1 = weights[z + 1u], w2 = weights[z + 2u], w3 = weights[z + 3u];
-        here = constraint_dot_four(here, v, w0, w1, w2, w3);
-        if (rotated) next = constraint_dot_four(next, uint4(v.y, v.z, v.w, after.x), w0, w1, w2, w3);
+        here = constraint_dot_four(here, Fp{v.x}, Fp{v.y}, Fp{v.z}, Fp{v.w}, w0, w1, w2, w3);
+        if (rotated) next = constraint_dot_four(next, Fp{v.y}, Fp{v.z}, Fp{v.w}, Fp{after.x}, w0, w1, w2, w3);
         v = after;
     }
+}
+#else
+constant constexpr uint CONSTRAINT_RUN = 16u;  // rows of each lane that are read at once
+
+/// Whether the n rows of a fold are whole runs in memory.
+inline bool constraint_reads_runs(ConstraintReader r, uint n) {
+    return n >= CONSTRAINT_RUN && r.mask >= n - 1u && constraint_has_runs<CONSTRAINT_RUN>(r);
+}
+/// The weighted sum of the n rows after each lane's `row`, by runs.
+inline ConstraintDot constraint_dot_ahead(ConstraintReader r, uint_l row, uint n, device const FpExt* weights) {
+    ConstraintDot dot = constraint_dot();
+    for (uint z = 0; z < n; z += CONSTRAINT_RUN) {
+        FpRunT<uint_l, CONSTRAINT_RUN> run = constraint_read_run<CONSTRAINT_RUN>(r, (row & r.mask) + z);
+        r.next = 1u;
+        FpL after = constraint_read(r, row + (z + CONSTRAINT_RUN - 1u));
+        MSL_UNROLL for (uint k = 0; k < CONSTRAINT_RUN; k += 4u) {
+            device const FpExt* w = weights + z + k;
+            FpL last = k + 4u < CONSTRAINT_RUN ? run.c[(k + 4u) % CONSTRAINT_RUN] : after;
+            dot = constraint_dot_four(dot, run.c[k + 1u], run.c[k + 2u], run.c[k + 3u], last, w[0], w[1], w[2], w[3]);
+        }
+    }
+    return dot;
+}
+/// What `constraint_dot_rows` gives, by runs.
+inline void constraint_dot_runs(ConstraintReader r, uint_l row, uint n, bool rotated, device const FpExt* weights,
+                                thread ConstraintDot& here, thread ConstraintDot& next) {
+    for (uint z = 0; z < n; z += CONSTRAINT_RUN) {
+        FpRunT<uint_l, CONSTRAINT_RUN> run = constraint_read_run<CONSTRAINT_RUN>(r, (row & r.mask) + z);
+        MSL_UNROLL for (uint k = 0; k < CONSTRAINT_RUN; k += 4u) {
+            device const FpExt* w = weights + z + k;
+            here = constraint_dot_four(here, run.c[k], run.c[k + 1u], run.c[k + 2u], run.c[k + 3u], w[0], w[1], w[2], w[3]);
+        }
+    }
+    if (rotated) next = constraint_dot_ahead(r, row, n, weights);
 }
 #endif
 

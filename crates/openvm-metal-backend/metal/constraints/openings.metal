@@ -49,6 +49,9 @@ kernel void constraint_open_next(
 #if LANE_WIDTH == 1
             if (ahead) dot = constraint_dot_ahead(r, row, 1u << params.l_skip, weights);
             else
+#else
+            if (r.next == 1u && constraint_reads_runs(r, 1u << params.l_skip)) dot = constraint_dot_ahead(r, row, 1u << params.l_skip, weights);
+            else
 #endif
             for (uint z = 0; z < 1u << params.l_skip; z++) dot = constraint_dot_add(dot, constraint_read(r, row + z), weights[z]);
             total = total + constraint_dot_value(dot) * lane_load(eq + job.coset_stride, x);

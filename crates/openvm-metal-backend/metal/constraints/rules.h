@@ -94,6 +94,17 @@ template <typename T, uint V> inline RulePoints<T, V> operator*(RulePoints<T, V>
     return a;
 }
 
+#if LANE_WIDTH > 1
+/// Begins to read the next points of a column: the thread takes them next, with the same section, and each column is pages from the others.
+template <uint V> inline void rule_fetch(device const Fp* cells, index_l first) {
+    MSL_UNROLL for (uint j = 0; j < V; j++) __builtin_prefetch(cells + first.base + (V + j) * LANE_WIDTH);
+}
+/// The same for the four planes of a column.
+template <uint V> inline void rule_fetch_planes(device const Fp* planes, ulong stride, index_l first) {
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) rule_fetch<V>(planes + k * stride, first);
+}
+#endif
+
 // ---- base-field variables: round 0 ----------------------------------------------------------------
 /// Sums of products below p 2^32, one for each coefficient of an extension element at each point: a product of reduced
 /// words is smaller than that, so nothing is reduced before the end.
@@ -108,10 +119,11 @@ inline ulong rule_keep(ulong x) {
 }
 #if LANE_WIDTH > 1
 inline FpAccL rule_keep(FpAccL x) {
+    // The low words stay as they are, so words can be compared: AVX2 has no minimum of 64 bits.
     const msl_wide limit = msl_wide{} + ((ulong)FP_P << 32);
-    msl_wide e = x.e - limit, o = x.o - limit;
-    x.e = x.e < e ? x.e : e;
-    x.o = x.o < o ? x.o : o;
+    uint_l e = uint_l::of((uint_l::raw)x.e), o = uint_l::of((uint_l::raw)x.o);
+    x.e = (msl_wide)min(e, uint_l::of((uint_l::raw)(x.e - limit))).v;
+    x.o = (msl_wide)min(o, uint_l::of((uint_l::raw)(x.o - limit))).v;
     return x;
 }
 #endif
@@ -138,7 +150,11 @@ template <uint V> inline RuleBase<V> rule_base(constant RuleParams& p, RuleShare
 }
 template <uint V> inline RulePoints<FpL, V> rule_load(RuleBase<V> c, uint column) {
     RulePoints<FpL, V> r;
-    constraint_load<V>(c.arena + ulong(column) * c.column_stride, c.first, RULE_APART, r.p);
+    device const Fp* cells = c.arena + ulong(column) * c.column_stride;
+    constraint_load<V>(cells, c.first, RULE_APART, r.p);
+#if LANE_WIDTH > 1
+    rule_fetch<V>(cells, c.first);
+#endif
     return r;
 }
 template <uint V> inline FpL rule_uniform(RuleBase<V> c, uint index) { return fp_lanes(c.uniforms[index]); }
@@ -205,9 +221,15 @@ template <uint V> inline RulePoints<FpExtL, V> rule_load(RuleExt<V> c, uint colu
     device const Fp* planes = c.arena + 4u * ulong(column) * c.column_stride;
     RulePoints<FpExtL, V> r;
     constraint_load_points<V>(planes, c.column_stride, c.first + c.half_rows, RULE_APART, r.p);
+#if LANE_WIDTH > 1
+    rule_fetch_planes<V>(planes, c.column_stride, c.first + c.half_rows);
+#endif
     if (c.beyond == 0u) return r;
     FpExtL low[V];
     constraint_load_points<V>(planes, c.column_stride, c.first, RULE_APART, low);
+#if LANE_WIDTH > 1
+    rule_fetch_planes<V>(planes, c.column_stride, c.first);
+#endif
     MSL_UNROLL for (uint j = 0; j < V; j++) {
         FpExtL slope = r.p[j] - low[j];
         MSL_ROLLED for (uint k = 0; k < c.beyond; k++) r.p[j] = r.p[j] + slope;

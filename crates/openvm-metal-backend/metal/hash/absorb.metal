@@ -15,7 +15,7 @@ kernel void merkle_absorb(device const Fp* matrix [[buffer(0)]],
     sponge_reset<uint_l>(s);
     index_l row = index_l(gid);
     if (p.resumes != 0u) sponge_resume(s, states, row);
-    sponge_absorb_row(s, matrix, row, p.height, p.width);
+    sponge_absorb_row(s, matrix, row, lane_base(row) + LANE_WIDTH, p.height, p.width);
     sponge_keep(s, states, row);
 }
 
@@ -36,7 +36,7 @@ kernel void merkle_leaves_resumed(device const Fp* matrix [[buffer(0)]],
         index_l row = merkle_item(gid, p.log_stride, p.log_fold, u);
         sponge_reset<uint_l>(s);
         sponge_resume(s, states, row);
-        sponge_absorb_row(s, matrix, row, p.height, p.width);
+        sponge_absorb_row(s, matrix, row, merkle_next(gid, p.log_stride, p.log_fold, u), p.height, p.width);
         if (p.log_fold != 0u) merkle_push(s, stack, u, p.log_fold);
     }
     digest_store(digests, index_l(gid), s);

@@ -15,6 +15,12 @@ inline index_l merkle_item(gid_l g, uint log_stride, uint log_fold, uint u) {
 #endif
 }
 
+/// The item that the same lanes read after it: their next one, or the first of the threads behind them.
+inline ulong merkle_next(gid_l g, uint log_stride, uint log_fold, uint u) {
+    bool last = u + 1u == 1u << log_fold;
+    return lane_base(merkle_item(last ? g + LANE_WIDTH : g, log_stride, log_fold, last ? 0u : u + 1u));
+}
+
 /// The digest of one item enters a binary tree of digests: `stack[j]` waits for its right sibling at level
 /// j. After item u = 2^k - 1, s[0..8] is the root of the first 2^k items.
 inline void merkle_push(thread FpL* s, thread FpL* stack, uint u, uint log_fold) {
@@ -36,7 +42,8 @@ inline void merkle_leaf(device const T* matrix, device Digest* out, ulong height
     FpL s[16], stack[32];
     MSL_ROLLED for (uint u = 0; u < (1u << log_fold); u++) {
         sponge_reset<uint_l>(s);
-        sponge_absorb_row(s, matrix, merkle_item(g, log_stride, log_fold, u), height, width);
+        index_l row = merkle_item(g, log_stride, log_fold, u);
+        sponge_absorb_row(s, matrix, row, merkle_next(g, log_stride, log_fold, u), height, width);
         if (log_fold != 0u) merkle_push(s, stack, u, log_fold);
     }
     digest_store(out, index_l(g), s);

@@ -2,7 +2,7 @@
 // The padding-free sponge in overwrite mode (rate 8, capacity 8) over a row of a column-major matrix, and
 // the compression of two digests.
 #include "../field/digest.h"
-#include "../field/fp_ext.h"
+#include "../field/lane_ops.h"
 #include "poseidon2.h"
 
 /// Two neighbouring digests, 16-byte aligned: a buffer of digests begins at a multiple of 256 bytes.
@@ -26,8 +26,9 @@ template <> struct lane_type<DigestCells> { typedef DigestCellsL type; };
 template <typename U> inline void sponge_reset(thread FpT<U>* s) {
     MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = fp_zero<U>();
 }
-/// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read.
-inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong height, uint width) {
+/// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read. `next`: the row that is likely
+/// to follow, whose first block processors fetch during the last permutation.
+inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong next, ulong height, uint width) {
     device const Fp* column = matrix;
     // One permutation in the code, the largest part of every kernel that hashes.
     MSL_ROLLED for (uint left = width; left != 0u; left = left > 8u ? left - 8u : 0u) {
@@ -41,15 +42,18 @@ inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l ro
         column += 8u * height;
 #if LANE_WIDTH > 1
         // A column is a page or more from the next: no processor foresees these reads, and a permutation is longer than it looks ahead.
+        bool last = left <= 8u;
+        device const Fp* ahead = last ? matrix + next : column + row.base;
+        uint columns = last ? width : left - 8u;
         MSL_UNROLL for (uint i = 0; i < 8u; i++) {
-            if (left > 8u + i) __builtin_prefetch(column + i * height + row.base);
+            if (columns > i) __builtin_prefetch(ahead + i * height);
         }
 #endif
         poseidon2_permute<uint_l>(s);
     }
 }
-/// Absorbs row `row` of an extension-field matrix: ceil(width / 2) permutations, 16 * width bytes read.
-inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l row, ulong height, uint width) {
+/// Absorbs row `row` of an extension-field matrix: ceil(width / 2) permutations, 16 * width bytes read. `next` as above.
+inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l row, ulong next, ulong height, uint width) {
     MSL_ROLLED for (uint b = 0; b < width; b += 2u) {
         FpExtL x = lane_load(matrix + b * height, row);
         MSL_UNROLL for (uint i = 0; i < 4u; i++) s[i] = x.c[i];
@@ -57,6 +61,11 @@ inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l
             x = lane_load(matrix + (b + 1u) * height, row);
             MSL_UNROLL for (uint i = 0; i < 4u; i++) s[4u + i] = x.c[i];
         }
+#if LANE_WIDTH > 1
+        if (b + 2u >= width) {
+            for (uint i = 0; i < LANE_WIDTH; i += 4u) __builtin_prefetch(matrix + next + i);
+        }
+#endif
         poseidon2_permute<uint_l>(s);
     }
 }

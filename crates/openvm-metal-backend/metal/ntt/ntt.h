@@ -86,6 +86,10 @@ inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const 
     uint mask = (1u << (p.log_message + p.log_cells)) - 1u;
     device const Fp* from = src + column * p.src_stride;
     device Fp* to = dst + column * p.dst_stride;
+#if LANE_WIDTH > 1
+    // The tile beside this one: no processor foresees rows that are pages apart.
+    for (uint row = 0; row < (1u << r); row++) __builtin_prefetch(from + ((at + (row << log_low) + NTT_COLUMNS) & mask), 1);
+#endif
     if (p.radices == 0u) {
         for (uint i = thread_; i < (NTT_COLUMNS << r); i += tpg) {
             uint word = at + ((i / NTT_COLUMNS) << log_low) + (i & (NTT_COLUMNS - 1u));
@@ -144,6 +148,10 @@ inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup
                 uint row = item.first + (k << item.log_step);
                 uint out = (reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
                 FpL v = p.scale != 0u ? x[k] * Fp{p.scale} : x[k];
+#if LANE_WIDTH > 1
+                if (p.first + r + p.log_cells >= NTT_LOG_STREAMED) lane_stream(dst, NTT_LANES(at + out + col), v);
+                else
+#endif
                 lane_store(dst, NTT_LANES(at + out + col), v);
             }
         } else {

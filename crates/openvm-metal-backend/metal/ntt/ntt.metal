@@ -73,6 +73,12 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
         uint hi = reverse_bits((block << log_runs) + h) >> (32u - s);
         runs[h] = (device const uint*)(from + ((hi << (r + p.log_cells)) & mask));
     }
+    // The runs of the next tile, as above.
+    for (uint h = 0; h < (1u << log_runs); h++) {
+        uint hi = reverse_bits(((block + 1u) << log_runs) + h) >> (32u - s);
+        device const Fp* run = from + ((hi << (r + p.log_cells)) & mask);
+        for (uint w = 0; w < (1u << (r + p.log_cells)); w += NTT_COLUMNS) __builtin_prefetch(run + w);
+    }
     uint run_mask = min(mask, (1u << (r + p.log_cells)) - 1u);
     ntt_load_runs(tile, runs, r, p.log_cells, run_mask);
     for (uint c = 0; c < NTT_COLUMNS; c += LANE_WIDTH) {
@@ -132,6 +138,9 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
         t += radices & 15u;
         threadgroup_barrier(mem_flags::mem_threadgroup);
     }
+#if LANE_WIDTH > 1
+    lane_stream_end();
+#endif
 }
 
 /// Whole transforms of size 2^stages <= 256, `sets` tiles of 2^(4 - log_cells) columns per threadgroup.

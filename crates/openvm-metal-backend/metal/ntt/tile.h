@@ -27,6 +27,8 @@ inline uint ntt_thread(tid_l tid) { return (uint)tid.base; }
 inline uint ntt_at(uint row, uint col) { return row * NTT_COLUMNS + col; }
 inline FpL ntt_get(threadgroup const uint* tile, uint row, uint col) { return FpL{lane_load(tile, NTT_LANES(ntt_at(row, col)))}; }
 inline void ntt_put(threadgroup uint* tile, uint row, uint col, FpL x) { lane_store(tile, NTT_LANES(ntt_at(row, col)), x.v); }
+/// Columns of 2^20 words and more leave no room in a cache: what ends them goes past it.
+constant constexpr uint NTT_LOG_STREAMED = 20u;
 #else
 #define NTT_LANES(i) index_l(i)
 inline uint ntt_thread(tid_l tid) { return tid; }

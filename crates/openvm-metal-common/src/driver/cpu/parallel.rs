@@ -18,6 +18,8 @@ const WORTH_HELP_NS: f64 = 20_000.0;
 const MIN_CHUNK_NS: f64 = 10_000.0;
 /// Pieces per thread, so that threads that start late or run slowly do not hold up the rest.
 const CHUNKS_PER_THREAD: u64 = 6;
+/// Longest piece of work, unless one unit takes longer: nobody waits longer than that for the thread that took the last one.
+const MAX_CHUNK_NS: f64 = 2_000_000.0;
 
 type Body<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
@@ -106,7 +108,11 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
         return body(done, total);
     }
     let even = rest.div_ceil(threads as u64 * CHUNKS_PER_THREAD);
-    let chunk = even.max((MIN_CHUNK_NS / unit_ns) as u64).max(1);
+    let longest = (MAX_CHUNK_NS / unit_ns) as u64;
+    let chunk = even
+        .min(longest)
+        .max((MIN_CHUNK_NS / unit_ns) as u64)
+        .max(1);
     let body: *const Body<'_> = body;
     let job = Arc::new(Job {
         // SAFETY: only the lifetime changes; `Job::work` says why it is not used after this returns.

@@ -10,7 +10,7 @@ pub const CONSTRAINT_KERNELS_VARIABLE: &str = "OPENVM_METAL_CONSTRAINT_KERNELS";
 /// How constraints and interactions are evaluated. The proof is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstraintKernels {
-    /// As the environment says, else: where the device's profile says so (`DeviceProfile::found_kernels`: on CUDA devices) by
+    /// As the environment says, else: where the device's profile says so (`DeviceProfile::found_kernels`: CUDA devices and processors) by
     /// the kernels that were written for an AIR and are found in the folder, if they are ready and there is enough to
     /// evaluate; the rest is interpreted. Nothing is compiled.
     #[default]

@@ -53,4 +53,4 @@ pub use error::{BuildError, Finding};
 pub use function_constants::{ConstantValue, FunctionConstant};
 pub use kernel_fn::Kind;
 pub use preprocess::Preprocessed;
-pub use toolchain::{SharedKernel, SharedKernels, Toolchain};
+pub use toolchain::{native_abi, SharedKernel, SharedKernels, Toolchain};

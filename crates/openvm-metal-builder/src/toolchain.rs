@@ -54,6 +54,16 @@ pub struct SharedKernel {
     pub fiber: Option<String>,
 }
 
+/// What native code fits, as part of a file's name: the instructions that it uses on this machine, and how its kernels are called. A
+/// library that was made for another is not loaded.
+///
+/// # Errors
+/// If `OPENVM_METAL_BUILD_ISA` names what does not exist.
+pub fn native_abi() -> Result<String, BuildError> {
+    let isa = Isa::best(&Isa::selected(std::env::consts::ARCH)?);
+    Ok(format!("{}-{}", isa.suffix(), shim::version()))
+}
+
 impl Toolchain {
     /// Finds the compiler; `scratch` holds generated files and results, which later calls reuse.
     pub fn new(scratch: impl Into<PathBuf>) -> Result<Self, BuildError> {

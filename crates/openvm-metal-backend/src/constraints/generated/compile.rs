@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
+use openvm_metal_builder::{native_abi, BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::{
     kernel::ArgKind, DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols,
 };
@@ -53,10 +53,7 @@ impl Compiler {
         match self.kind {
             DeviceKind::Metal => false,
             DeviceKind::Cuda => self.kept(text, "ptx").is_file(),
-            DeviceKind::Cpu => {
-                let library = fs::read_to_string(self.kept(text, "native"));
-                library.is_ok_and(|path| Path::new(&path).is_file())
-            }
+            DeviceKind::Cpu => self.kept_library(text).is_some(),
         }
     }
 
@@ -78,36 +75,79 @@ impl Compiler {
             .tools()
             .and_then(|tools| tools.compile_ptx(&self.folder, text))
             .map_err(|error| format!("{error}; nor is there {}", path.display()))?;
-        keep(&path, &ptx);
+        keep(&path, ptx.as_bytes());
         Ok(ptx)
     }
 
+    /// Native code of a unit, from the folder if it was compiled before for these instructions, here or elsewhere.
     fn native(&self, text: &str, source: &mut RuntimeSource) -> Result<(), String> {
-        let library = self
-            .tools()
-            .and_then(|tools| tools.compile_cpu_shared(&self.folder, text))
-            .map_err(|error| error.to_string())?;
+        let library = match self.kept_library(text) {
+            Some(library) => library,
+            None => self.compile_library(text)?,
+        };
         for kernel in &mut source.kernels {
-            let found = library.kernels.iter().find(|k| k.name == kernel.name);
-            kernel.cpu = found.map(|k| RuntimeSymbols {
-                run: k.run.clone(),
-                fiber: None,
-            });
-        }
-        // The toolchain names its library by more than the text.
-        if let Some(path) = library.path.to_str() {
-            keep(&self.kept(text, "native"), path);
+            let mut symbols = library.symbols.iter();
+            kernel.cpu = symbols
+                .find(|(name, _)| *name == kernel.name)
+                .map(|(_, run)| RuntimeSymbols {
+                    run: run.clone(),
+                    fiber: None,
+                });
         }
         source.cpu = Some(library.path);
         Ok(())
     }
+
+    /// The files of a library: itself, and a line for each kernel with its name and its symbol.
+    fn library_files(&self, text: &str) -> Result<[PathBuf; 2], BuildError> {
+        let abi = native_abi()?;
+        Ok(["so", "symbols"].map(|kind| self.kept(text, &format!("{abi}.{kind}"))))
+    }
+
+    fn kept_library(&self, text: &str) -> Option<Library> {
+        let [path, symbols] = self.library_files(text).ok()?;
+        let symbols = fs::read_to_string(symbols).ok()?;
+        let pair = |line: &str| {
+            let (name, symbol) = line.split_once(' ')?;
+            Some((name.to_owned(), symbol.to_owned()))
+        };
+        let symbols = symbols.lines().map(pair).collect::<Option<_>>()?;
+        path.is_file().then_some(Library { path, symbols })
+    }
+
+    fn compile_library(&self, text: &str) -> Result<Library, String> {
+        let failed = |error: BuildError| error.to_string();
+        let [path, symbols] = self.library_files(text).map_err(failed)?;
+        let made = self
+            .tools()
+            .and_then(|tools| tools.compile_cpu_shared(&self.folder, text))
+            .map_err(|error| format!("{error}; nor is there {}", path.display()))?;
+        let library = Library {
+            path: made.path,
+            symbols: made.kernels.into_iter().map(|k| (k.name, k.run)).collect(),
+        };
+        if let Ok(code) = fs::read(&library.path) {
+            let lines = library.symbols.iter();
+            let lines: String = lines.map(|(name, run)| format!("{name} {run}\n")).collect();
+            // The symbols come last: with them the library is complete.
+            keep(&path, &code);
+            keep(&symbols, lines.as_bytes());
+        }
+        Ok(library)
+    }
+}
+
+/// Native code of a unit: a shared library, and the symbol of each kernel in it.
+struct Library {
+    path: PathBuf,
+    symbols: Vec<(String, String)>,
 }
 
 /// Writes under another name and renames, so that nobody reads half a file. If writing fails, the text is compiled again
 /// next time.
-fn keep(path: &Path, text: &str) {
+fn keep(path: &Path, content: &[u8]) {
     let part = path.with_extension(format!("{}.part", std::process::id()));
-    if fs::write(&part, text).is_ok() {
+    if fs::write(&part, content).is_ok() {
         let _ = fs::rename(&part, path);
     }
 }

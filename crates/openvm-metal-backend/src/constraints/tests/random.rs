@@ -158,7 +158,10 @@ fn found_kernels_under_the_profile_of_a_gpu() {
         compare_on(&gpu, &config(mode), params.clone(), airs, ctx);
     };
     prove(ConstraintKernels::Generated);
+    // What is kept needs neither the compiler nor what it left.
+    std::fs::remove_dir_all(folder.join("scratch")).expect("the compiler's");
     assert_eq!(found(&gpu), all, "prepared");
+    assert!(!folder.join("scratch").exists());
     prove(ConstraintKernels::Auto);
     // That proof waits for none. Who asks for them does, so that nobody writes to the folder when it is removed.
     assert_eq!(found(&gpu), all, "prepared, and used");

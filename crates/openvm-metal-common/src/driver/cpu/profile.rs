@@ -36,7 +36,7 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         cache: CACHE,
         max_kept_codewords: Some(u64::MAX),
         transcript_on_device: false,
-        found_kernels: false,
+        found_kernels: !conformance,
         matrix_units: conformance,
         vectors: true,
         products_per_second: u64::from(threads * lanes) * PRODUCTS_PER_LANE,

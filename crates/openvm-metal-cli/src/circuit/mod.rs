@@ -69,7 +69,7 @@ pub struct CircuitArgs {
     /// Proofs to make; medians leave the first one out.
     #[arg(long, value_name = "RUNS", default_value = "1")]
     runs: NonZeroUsize,
-    /// Folder of kernels that are written for the circuit's constraints. CUDA devices use those that they find there;
+    /// Folder of kernels that are written for the circuit's constraints. CUDA devices and processors use those that they find there;
     /// OPENVM_METAL_CONSTRAINT_KERNELS=generated makes them on any device, and keeps them.
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,

@@ -56,8 +56,8 @@ inline FpL constraint_read_inside(ConstraintReader r, index_l row) {
 template <uint N> inline bool constraint_has_runs(ConstraintReader r) {
     return r.kind == CONSTRAINT_COLUMN && r.shift == 0u && r.mask >= N - 1u;
 }
-/// The N rows from each lane's `row` on, a multiple of N below the height; N more loads and a transposition, where reads of one row would
-/// go lane by lane. The row of the reader, not the next one.
+/// N rows of each lane from its `row` on, which is a multiple of N below the height. A vector load for each lane and one transposition;
+/// row by row, each lane would be a load of its own. `r.next` is ignored.
 template <uint N> inline FpRunT<uint_l, N> constraint_read_run(ConstraintReader r, uint_l row) {
     return lane_gather((device const FpRunT<uint, N>*)r.cells, row / N);
 }

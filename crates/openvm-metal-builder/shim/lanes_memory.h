@@ -69,7 +69,7 @@ template <class C> struct msl_cells {
         R t[N];
         if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
-            MSL_UNROLL for (uint j = 0; j < N; j++) { w[j] = t[j]; if (N >= 99) __asm__("" : "+v"(w[j])); }
+            MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
         } else {
             for (uint j = 0; j < N / 2; j++) { t[j] = even(w[2 * j], w[2 * j + 1]); t[j + N / 2] = odd(w[2 * j], w[2 * j + 1]); }
             __builtin_memcpy(w, t, sizeof(t));
@@ -79,7 +79,7 @@ template <class C> struct msl_cells {
         R t[N];
         if constexpr (N <= 16) {
             MSL_UNROLL for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
-            MSL_UNROLL for (uint j = 0; j < N; j++) { w[j] = t[j]; if (N >= 99) __asm__("" : "+v"(w[j])); }
+            MSL_UNROLL for (uint j = 0; j < N; j++) w[j] = t[j];
         } else {
             for (uint j = 0; j < N / 2; j++) { t[2 * j] = low(w[j], w[j + N / 2]); t[2 * j + 1] = high(w[j], w[j + N / 2]); }
             __builtin_memcpy(w, t, sizeof(t));

@@ -59,7 +59,7 @@ pub struct MetalProverConfig {
     pub constraint_scratch_bytes: u64,
     /// Keep all codewords of the common main traces from the commitment to the queries. If false, as
     /// many columns as the constraint phase needs memory for are dropped once they are hashed and
-    /// encoded again for the queries. `None`: true up to what the device's profile keeps
+    /// transformed again for the queries. `None`: true up to what the device's profile keeps
     /// (`DeviceProfile::max_kept_codewords`: all on a CPU, a quarter of the memory budget on GPUs).
     /// Unless it is `Some(true)`, a proof that would be over the budget, or whose codeword matrix over the device's largest
     /// buffer, keeps as many columns as fit beside what is on the device, and the others never exist together ([`KeptCodewords`](crate::KeptCodewords)).

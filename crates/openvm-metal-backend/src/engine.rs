@@ -83,7 +83,7 @@ impl BabyBearPoseidon2MetalEngine {
         prover.device = prover.device.with_checked_input(kept, planned);
         // A proof that takes all memory needs large buffers: segments that nothing lives in go back before it, and after it, so that the next
         // traces do not lie in pieces of its segments.
-        let tight = matches!(kept, KeptCodewords::First(_));
+        let tight = matches!(kept, KeptCodewords::Last(_));
         let context = self.device.stream()?.context().clone();
         if tight {
             context.trim();
@@ -99,7 +99,7 @@ impl BabyBearPoseidon2MetalEngine {
 
     /// The device memory that a proof is expected to need, for inputs that
     /// [`check_input`](Self::check_input) accepts apart from the memory budget. Of a proof that fits only without all of its
-    /// codewords ([`KeptCodewords::First`](crate::KeptCodewords::First)): beside what is on the device now.
+    /// codewords ([`KeptCodewords::Last`](crate::KeptCodewords::Last)): beside what is on the device now.
     ///
     /// # Errors
     /// The others of [`check_input`](Self::check_input).

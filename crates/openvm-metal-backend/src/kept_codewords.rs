@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use crate::prelude::RATE;
 
-/// In how many parts dropped columns are encoded again for the queries, at least.
+/// In how many parts dropped columns are transformed again for the queries, at least.
 const PARTS_AGAIN: usize = 4;
 /// In how many windows columns are encoded and hashed that are never kept, at least.
 const WINDOWS: usize = 8;
+/// Columns of two blocks of the sponge.
+const BLOCKS: usize = 2 * RATE;
 
-/// What a commitment keeps of its codewords. What it does not keep is encoded again when queries are opened.
+/// What a commitment keeps of its codewords. What it does not keep is transformed again when queries are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeptCodewords {
     /// All.
@@ -17,58 +19,81 @@ pub enum KeptCodewords {
     All,
     /// All until they are hashed, then all but so many of the last columns.
     AllBut(usize),
-    /// So many of the first columns, rounded down to a multiple of 8. The others are encoded and hashed a window at a time in the same memory.
-    First(usize),
+    /// At most so many of the last columns, so that a multiple of 8 comes before them. Those are encoded and hashed first, a window at a time
+    /// in the same memory.
+    Last(usize),
 }
 
 impl KeptCodewords {
-    /// Most columns that [`First`](Self::First) can keep of `width`: the last window has a whole block of the sponge.
-    pub(crate) fn most_first(width: usize) -> usize {
-        width.saturating_sub(RATE) / RATE * RATE
+    /// Most columns that [`Last`](Self::Last) can keep of `width`: a block of the sponge comes before them.
+    pub(crate) fn most_last(width: usize) -> usize {
+        match width {
+            0..BLOCKS => 0,
+            _ => width - RATE,
+        }
     }
 
-    /// Columns that are kept of `width`, the first ones.
-    pub(crate) fn columns(self, width: usize) -> usize {
+    /// The columns that are kept of `width`.
+    pub(crate) fn columns(self, width: usize) -> Range<usize> {
         match self {
-            Self::All => width,
-            Self::AllBut(dropped) => width.saturating_sub(dropped),
-            Self::First(kept) => kept.min(Self::most_first(width)) / RATE * RATE,
+            Self::All => 0..width,
+            Self::AllBut(dropped) => 0..width.saturating_sub(dropped),
+            Self::Last(kept) => {
+                let before = width - kept.min(Self::most_last(width));
+                // The leaves are ended with a whole block or more.
+                match before.next_multiple_of(RATE) {
+                    before if before + RATE <= width => before..width,
+                    _ => width..width,
+                }
+            }
         }
+    }
+
+    /// The columns of `width` that are not kept: before those that are, and after them.
+    pub(crate) fn dropped(self, width: usize) -> [Range<usize>; 2] {
+        let kept = self.columns(width);
+        [0..kept.start, kept.end..width]
     }
 
     /// Columns of the largest matrix of codewords that exists of `width`.
     pub(crate) fn at_once(self, width: usize) -> usize {
         match self {
             Self::All | Self::AllBut(_) => width,
-            Self::First(_) => self.columns(width).max(self.widest_window(width)),
+            Self::Last(_) => self.columns(width).len().max(self.widest_window(width)),
         }
     }
 
-    /// Columns that are encoded again at a time, at most; 0 if all are kept.
+    /// Columns that are transformed again at a time, at most; 0 if all are kept.
     pub(crate) fn columns_again(self, width: usize) -> usize {
-        let dropped = width - self.columns(width);
+        let dropped = width - self.columns(width).len();
         match self {
-            Self::First(_) => dropped.div_ceil(WINDOWS).next_multiple_of(RATE),
+            Self::Last(_) => dropped.div_ceil(WINDOWS).next_multiple_of(RATE),
             _ => dropped.div_ceil(PARTS_AGAIN),
         }
     }
 
-    /// The windows of the columns that never exist together: multiples of 8 columns but for the last, which has at least 8 if
-    /// there are as many.
+    /// The windows of the columns that never exist together: multiples of 8 columns but for the last if no column comes after it. That one has
+    /// at least 8 if there are as many.
     pub(crate) fn windows(self, width: usize) -> Vec<Range<usize>> {
-        let Self::First(_) = self else {
+        let Self::Last(_) = self else {
             return Vec::new();
         };
-        let (first, step) = (self.columns(width), self.columns_again(width));
-        let last = Self::most_first(width);
-        let mut windows: Vec<_> = (first..last)
-            .step_by(step.max(1))
-            .map(|start| start..(start + step).min(last))
+        let (kept, step) = (self.columns(width), self.columns_again(width).max(1));
+        let blocks = match kept.is_empty() {
+            true => width.saturating_sub(RATE) / RATE * RATE,
+            false => kept.start,
+        };
+        let starts = (0..blocks).step_by(step);
+        let mut windows: Vec<_> = starts
+            .map(|start| start..(start + step).min(blocks))
             .collect();
+        if !kept.is_empty() {
+            return windows;
+        }
         // What is left of a block goes with the last one.
         match windows.last_mut() {
             Some(window) if window.len() < step => window.end = width,
-            _ => windows.push(windows.last().map_or(first, |window| window.end)..width),
+            _ => windows.push(blocks..width),
         }
         windows
     }
@@ -84,20 +109,21 @@ impl KeptCodewords {
 mod tests {
     use super::*;
 
-    /// Windows follow each other to the end, in multiples of a block before a last one that has a whole block.
+    /// Windows follow each other to the kept columns or the end, in multiples of a block but for a last one that has a whole block.
     #[test]
     fn windows_are_blocks_of_the_sponge() {
         for width in 1..200 {
-            for kept in 0..width + 9 {
-                let kept = KeptCodewords::First(kept);
-                let (first, again) = (kept.columns(width), kept.columns_again(width));
-                assert!(first.is_multiple_of(RATE) && first < width);
+            for most in 0..width + 9 {
+                let kept = KeptCodewords::Last(most);
+                let (columns, again) = (kept.columns(width), kept.columns_again(width));
+                assert!(columns.end == width && columns.len() <= most);
+                assert!(columns.is_empty() || columns.len() >= RATE);
                 let windows = kept.windows(width);
-                let mut at = first;
+                let mut at = 0;
                 for (i, window) in windows.iter().enumerate() {
                     assert_eq!(window.start, at);
                     at = window.end;
-                    let is_last = i + 1 == windows.len();
+                    let is_last = columns.is_empty() && i + 1 == windows.len();
                     assert!(is_last || window.len().is_multiple_of(RATE));
                     assert!(
                         !is_last || window.len() >= RATE.min(width),
@@ -105,10 +131,15 @@ mod tests {
                     );
                     assert!(window.len() < again + 2 * RATE);
                 }
-                assert_eq!(at, width);
+                assert_eq!(at, columns.start);
                 assert!(windows.len() <= WINDOWS + 1);
+                assert_eq!(kept.dropped(width), [0..columns.start, width..width]);
             }
+            let most = KeptCodewords::most_last(width);
+            let kept = KeptCodewords::Last(most).columns(width).len();
+            assert!(kept <= most && kept + RATE > most, "{width}");
         }
         assert!(KeptCodewords::All.windows(40).is_empty());
+        assert_eq!(KeptCodewords::AllBut(3).dropped(8), [0..0, 5..8]);
     }
 }

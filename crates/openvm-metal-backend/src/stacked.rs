@@ -34,7 +34,7 @@ pub struct StackedPcsDataMetal {
     /// their stride, the zero padding at the end) in ranges of one buffer of its own.
     pub ranges: Arc<[StackedRange]>,
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
-    /// `tree.backing()` is the codeword matrix, or its first columns.
+    /// `tree.backing()` is the codeword matrix, or those of its columns that are kept.
     pub tree: MerkleTreeMetal<F>,
     /// What of the codewords the tree has.
     pub kept: KeptCodewords,

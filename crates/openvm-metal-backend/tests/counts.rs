@@ -170,7 +170,7 @@ proof                         90   27     205    8     166    8
     );
 }
 
-/// GPUs that drop codewords once they are hashed encode them again for the queries.
+/// GPUs that drop codewords once they are hashed transform the columns again for the queries.
 #[test]
 fn codewords_that_are_dropped() {
     check(
@@ -185,8 +185,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          37   12     118    2      88    2
-proof                         63   20     182    8     153    8
+WHIR                          37   12     109    2      79    2
+proof                         63   20     173    8     144    8
 ",
     );
 }

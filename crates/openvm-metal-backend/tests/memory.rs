@@ -91,8 +91,7 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
             let context = engine.device().stream().expect("CPU").context().clone();
             let before = context.memory();
             let tight = engine.memory_estimate(&pk, &ctx);
-            let tight =
-                tight.is_ok_and(|estimate| matches!(estimate.kept, KeptCodewords::First(_)));
+            let tight = tight.is_ok_and(|estimate| matches!(estimate.kept, KeptCodewords::Last(_)));
             let prove = |ctx| {
                 let proof = engine.prove(&pk, ctx);
                 proof.map(|proof| proof.encode_to_vec().unwrap())
@@ -114,11 +113,11 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
         };
         let all = estimate(None).peak();
         let least = estimate(Some(MemoryEstimate::POOL_OVERHEAD + all / 2));
-        assert_eq!(least.kept, KeptCodewords::First(0));
+        assert_eq!(least.kept, KeptCodewords::Last(0));
         let least = least.peak();
         let part = least + (all - least) / 3 * 2;
         let kept = estimate(Some(MemoryEstimate::POOL_OVERHEAD + part)).kept;
-        assert!(matches!(kept, KeptCodewords::First(8..)), "{kept:?}");
+        assert!(matches!(kept, KeptCodewords::Last(8..)), "{kept:?}");
         println!("{}: {least} of {all} bytes", device.name);
         assert!(least < all / 4 * 3, "{}: {least} of {all}", device.name);
         let proofs = [all, part, least].map(|bytes| {

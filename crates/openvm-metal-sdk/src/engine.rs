@@ -230,7 +230,7 @@ impl SdkEngine for MetalEngine {
         ctx: &ProvingContext<MetalBackend>,
     ) -> Option<u64> {
         let estimate = self.memory_estimate(key, ctx).ok()?;
-        let takes_all = matches!(estimate.kept, KeptCodewords::First(_));
+        let takes_all = matches!(estimate.kept, KeptCodewords::Last(_));
         (!takes_all).then(|| estimate.peak())
     }
 

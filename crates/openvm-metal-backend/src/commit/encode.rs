@@ -41,11 +41,19 @@ pub(crate) fn encode_columns(
         ))
     })?;
     let mut code = MetalBuffer::uninit(s.context(), cells)?;
-    encode_into(s, ranges, columns, shape, code.as_slice_mut(), absorbed)?;
+    encode_into(
+        s,
+        ranges,
+        columns,
+        shape,
+        code.as_slice_mut(),
+        None,
+        absorbed,
+    )?;
     Ok(MetalMatrix::from_buffer(code, rows, width))
 }
 
-/// As [`encode_columns`], into all of `code`.
+/// As [`encode_columns`], into all of `code`. Without a cache, `lent` is scratch memory of any contents.
 ///
 /// # Errors
 /// If scratch memory does not fit, or the device fails.
@@ -55,6 +63,7 @@ pub(super) fn encode_into(
     columns: Range<usize>,
     shape: CodeShape,
     mut code: MetalSliceMut<'_, F>,
+    lent: Option<MetalSliceMut<'_, F>>,
     absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<(), MetalProverError> {
     if columns.is_empty() {
@@ -66,16 +75,17 @@ pub(super) fn encode_into(
         rs_encode(s, code, shape.log_height, shape.log_blowup, width)?;
         return Ok(());
     }
-    encode_by_halves(s, ranges, columns, shape, code, absorbed)
+    encode_by_halves(s, ranges, columns, shape, code, lent, absorbed)
 }
 
-/// The way without a cache, into all of `code`.
+/// The way without a cache, into all of `code`: batches as large as the lent scratch memory, or half of what is left if that is more.
 fn encode_by_halves(
     s: &CommandStream,
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     mut code: MetalSliceMut<'_, F>,
+    lent: Option<MetalSliceMut<'_, F>>,
     mut absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<(), MetalProverError> {
     let CodeShape {
@@ -86,16 +96,23 @@ fn encode_by_halves(
     let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
     let profile = s.context().device_profile();
     let tall = TallPlan::of(profile, (log_height + log_blowup) as u32, log_height as u32);
-    let mut spare = MetalBuffer::uninit(s.context(), rows)?;
+    let mut own = None;
+    let mut spare = match lent {
+        Some(lent) if lent.len() >= rows => lent,
+        _ => own
+            .insert(MetalBuffer::uninit(s.context(), rows)?)
+            .as_slice_mut(),
+    };
+    let most = spare.len() / rows;
     let mut done = 0;
     while done < width {
-        let count = ((width - done) / 2).max(1);
+        let left = width - done;
+        let count = (left / 2).max(most.min(left));
         let (mut batch, rest) = code.slice_mut(done * rows..).into_split_at(count * rows);
         let wanted = columns.start + done..columns.start + done + count;
-        let scratch = if rest.is_empty() {
-            spare.as_slice_mut()
-        } else {
-            rest
+        let scratch = match count <= most {
+            true => spare.reborrow(),
+            false => rest,
         };
         if let Some(tall) = &tall {
             encode_tall(s, ranges, batch, scratch, wanted, shape, tall)?;
@@ -141,7 +158,7 @@ mod tests {
                 let expected = &all[range.start * rows..range.end * rows];
                 let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
                 let cells = code.as_slice_mut();
-                encode_by_halves(s, &ranges, range.clone(), shape, cells, None).unwrap();
+                encode_by_halves(s, &ranges, range.clone(), shape, cells, None, None).unwrap();
                 assert!(
                     code.to_host(s).unwrap() == expected,
                     "{range:?} of {shape:?}"
@@ -149,7 +166,9 @@ mod tests {
                 let mut absorbed = AbsorbedRows::new(s, rows).unwrap();
                 let taking = Some(&mut absorbed);
                 let cells = code.as_slice_mut();
-                encode_by_halves(s, &ranges, range.clone(), shape, cells, taking).unwrap();
+                let mut lent = MetalBuffer::uninit(s.context(), 3 * rows).unwrap();
+                let lent = Some(lent.as_slice_mut());
+                encode_by_halves(s, &ranges, range.clone(), shape, cells, lent, taking).unwrap();
                 let code = MetalMatrix::from_buffer(code, rows, range.len());
                 let (_, root) = MerkleTreeMetal::new(s, code.clone(), 4).unwrap();
                 let resumed =

@@ -9,11 +9,12 @@ mod encode;
 mod gather;
 mod message;
 mod ranges;
+mod runs;
 mod tall;
 #[cfg(test)]
 mod tests;
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, Order};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
@@ -22,6 +23,7 @@ pub(crate) use self::{
     encode::encode_columns,
     message::{CodeShape, MAX_L_SKIP},
     ranges::{copied_cells, TraceShape},
+    runs::open_columns,
 };
 use self::{
     encode::encode_into,
@@ -163,7 +165,7 @@ pub(crate) fn commit_stacked(
 ) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
     let width = layout.width();
     let tree = match params.kept {
-        KeptCodewords::First(_) => hash_windows(s, params, &ranges, width)?,
+        KeptCodewords::Last(_) => hash_windows(s, params, &ranges, width)?,
         _ => hash_at_once(s, params, &ranges, width)?,
     };
     meanwhile()?;
@@ -202,11 +204,12 @@ fn hash_at_once(
         }
         None => MerkleTreeMetal::encode(s, code, 1 << params.k_whir)?,
     };
-    tree.drop_columns(params.kept.columns(width));
+    tree.drop_columns(params.kept.columns(width).len());
     Ok(tree)
 }
 
-/// The tree over codewords of which the first are kept. The others are encoded and hashed a window at a time, in one buffer.
+/// The tree over codewords of which the last are kept. The others are encoded and hashed before them, a window at a time in one buffer. Windows
+/// and what is kept are scratch memory for each other.
 fn hash_windows(
     s: &CommandStream,
     params: CommitParams,
@@ -215,27 +218,38 @@ fn hash_windows(
 ) -> Result<MerkleTreeMetal<F>, MetalProverError> {
     let shape = params.code_shape();
     let rows = 1usize << (shape.log_height + shape.log_blowup);
-    let (windows, first) = (params.kept.windows(width), params.kept.columns(width));
-    let mut absorbed = AbsorbedRows::new(s, rows)?;
+    let columns = params.kept.columns(width);
     let stage = s.stage("rs_code_matrix");
-    let kept = encode_columns(s, ranges, 0..first, shape, None)?;
-    absorbed.absorb_all(s, kept.slice())?;
-    let widest = params.kept.widest_window(width);
-    let mut code = MetalBuffer::uninit(s.context(), widest * rows)?;
-    for window in &windows {
-        let cells = code.slice_mut(0..window.len() * rows);
-        encode_into(s, ranges, window.clone(), shape, cells, None)?;
-        if window.end < width {
-            absorbed.absorb_all(s, code.slice(0..window.len() * rows))?;
+    let mut kept = MetalBuffer::uninit(s.context(), columns.len() * rows)?;
+    let mut absorbed = AbsorbedRows::new(s, rows)?;
+    let mut window = MetalBuffer::uninit(s.context(), params.kept.widest_window(width) * rows)?;
+    let mut last = 0;
+    for of_window in params.kept.windows(width) {
+        last = of_window.len() * rows;
+        let is_end = of_window.end == width;
+        let (cells, lent) = (window.slice_mut(..last), Some(kept.as_slice_mut()));
+        encode_into(s, ranges, of_window, shape, cells, lent, None)?;
+        if !is_end {
+            absorbed.absorb_all(s, window.slice(..last))?;
         }
     }
+    let (cells, lent) = (kept.as_slice_mut(), Some(window.as_slice_mut()));
+    encode_into(s, ranges, columns.clone(), shape, cells, lent, None)?;
     drop(stage);
     let _stage = s.stage("merkle_tree");
-    let left = windows.last().map_or(0, Range::len);
-    code.truncate(left * rows);
-    let last = MetalMatrix::from_buffer(code, rows, left);
-    let mut tree = MerkleTreeMetal::resumed(s, last, 0, 1 << params.k_whir, &absorbed)?;
-    tree.keep(kept, width);
+    let rows_per_leaf = 1 << params.k_whir;
+    if !columns.is_empty() {
+        drop(window);
+        let kept = MetalMatrix::from_buffer(kept, rows, columns.len());
+        let mut tree = MerkleTreeMetal::resumed(s, kept, 0, rows_per_leaf, &absorbed)?;
+        tree.of_width(width);
+        return Ok(tree);
+    }
+    window.truncate(last);
+    let window = MetalMatrix::from_buffer(window, rows, last / rows);
+    let mut tree = MerkleTreeMetal::resumed(s, window, 0, rows_per_leaf, &absorbed)?;
+    tree.drop_columns(0);
+    tree.of_width(width);
     Ok(tree)
 }
 

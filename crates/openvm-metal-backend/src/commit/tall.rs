@@ -20,10 +20,10 @@ use crate::{
 const FUSED_L_SKIP: usize = 4;
 
 /// Neighbouring columns that are done in one way.
-struct Piece<'a> {
-    columns: Range<usize>,
+pub(super) struct Piece<'a> {
+    pub columns: Range<usize>,
     /// The range that holds all of them, and their first cell in it.
-    inside: Option<(&'a StackedRange, usize)>,
+    pub inside: Option<(&'a StackedRange, usize)>,
 }
 
 /// Writes the codewords of stacked columns `columns` into `code`, by way of `scratch`: at least one column.
@@ -77,7 +77,7 @@ pub(super) fn encode_tall(
 }
 
 /// Cuts columns into those that lie within one range and those that do not.
-fn pieces<'a>(
+pub(super) fn pieces<'a>(
     ranges: &'a [StackedRange],
     columns: Range<usize>,
     shape: CodeShape,

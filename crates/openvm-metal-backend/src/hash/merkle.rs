@@ -219,9 +219,9 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         self.backing.truncate_columns(columns);
     }
 
-    /// Has these first columns below it, of rows of `width`.
-    pub(crate) fn keep(&mut self, columns: MetalMatrix<T>, width: usize) {
-        (self.backing, self.width) = (columns, width);
+    /// Says of how many columns the hashed rows are, of which the matrix below the tree has some.
+    pub(crate) fn of_width(&mut self, width: usize) {
+        self.width = width;
     }
 
     /// Number of leaves, and distance between two rows of the same leaf.

@@ -13,7 +13,7 @@ mod tests;
 pub(crate) use self::{
     absorb::AbsorbedRows,
     merkle::{digests_below_leaves, upper_layers},
-    open::{read_words, Gathered, OpeningShape},
+    open::{read_words, Gathered, OpeningInFlight, OpeningShape},
 };
 pub use self::{
     merkle::{MerkleCell, MerkleTreeMetal},

@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use super::merkle::{MerkleCell, MerkleTreeMetal};
 use crate::{
     kernels,
-    matrix::MetalMatrix,
     params::MerkleOpenParams,
     prelude::{Digest, F},
 };
@@ -55,13 +54,14 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         }
         let queries: Vec<u32> = indices.iter().map(|&index| index as u32).collect();
         let queries = MetalBuffer::from_host(s, &queries)?;
-        let gathered = self.gather(s, &queries)?.finish()?;
+        let mut gathering = self.gather(s, &queries)?;
+        gathering.add_kept(s)?;
+        let gathered = gathering.finish()?;
         let words = read_words(s, &gathered.slices()?)?;
         Ok(gathered.into_shape().assemble(words))
     }
 
-    /// Gathers the kept columns of leaves, which are below [`query_stride`](Self::query_stride), and their paths: two dispatches, no
-    /// wait. What was dropped is added by [`OpeningInFlight::add_columns`].
+    /// Gathers the paths of leaves, which are below [`query_stride`](Self::query_stride): one dispatch, no wait. Columns are added to it.
     ///
     /// # Errors
     /// If the device fails.
@@ -76,9 +76,6 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
             ranges: Vec::with_capacity(1),
             paths: None,
         };
-        if self.backing.width() > 0 {
-            opening.add_columns(s, &self.backing)?;
-        }
         let siblings = queries.len() * self.proof_depth();
         if siblings > 0 {
             let mut paths = MetalBuffer::uninit(s.context(), siblings)?;
@@ -91,33 +88,35 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
 }
 
 impl<T: MerkleCell> OpeningInFlight<'_, T> {
-    /// Gathers the cells of the next columns; `columns` is free afterwards, in the order of the stream.
+    /// Gathers the cells of the columns that the tree has, which are the next: one dispatch.
     ///
     /// # Errors
-    /// If `columns` has not the height of the tree's matrix, or if the device fails.
-    pub fn add_columns(
-        &mut self,
-        s: &CommandStream,
-        columns: &MetalMatrix<T>,
-    ) -> Result<(), MetalError> {
-        let (height, actual) = (self.tree.backing.height(), columns.height());
-        if height != actual {
-            let expected = "columns of the tree's height";
-            return Err(MetalError::argument_mismatch(
-                "merkle_open",
-                "matrix",
-                expected,
-                format!("{actual} of {height}"),
-            ));
-        }
+    /// If the device fails.
+    pub fn add_kept(&mut self, s: &CommandStream) -> Result<(), MetalError> {
+        let columns = &self.tree.backing;
         let p = self.params(columns.width());
         if p.cells > 0 {
             let mut rows = MetalBuffer::uninit(s.context(), p.cells as usize)?;
             let grid = Grid::threads(p.cells as usize);
             T::rows(s, grid, columns.slice(), self.queries, &mut rows, &p)?;
-            self.ranges.push((columns.width(), rows));
+            self.add_rows(columns.width(), rows);
         }
         Ok(())
+    }
+
+    /// Adds the cells of the next `width` columns: rows of all queries, one after another.
+    pub fn add_rows(&mut self, width: usize, rows: MetalBuffer<T>) {
+        self.ranges.push((width, rows));
+    }
+
+    /// The leaves that are opened.
+    pub fn queries(&self) -> &MetalBuffer<u32> {
+        self.queries
+    }
+
+    /// log2 of the rows of a leaf, and of the distance between two of them.
+    pub fn log_rows_and_stride(&self) -> (u32, u32) {
+        (self.tree.log_rows, self.tree.log_stride)
     }
 
     fn params(&self, width: usize) -> MerkleOpenParams {

@@ -62,6 +62,6 @@ pub(super) fn buffers(shape: &ProofShape, config: &MetalProverConfig) -> Vec<Pla
             whir.tree / DIGEST,
             DIGEST,
         ),
-        PlannedBuffer::matrix(WHIR, "codewords encoded again", 1 << log_code, whir.again),
+        PlannedBuffer::matrix(WHIR, "columns transformed again", 1 << log_code, whir.again),
     ]
 }

@@ -51,7 +51,7 @@ fn kept_of_cells(
 }
 
 /// The estimate of a proof, with what is kept if all codewords exist at once. If that is over the budget, or a buffer larger than the
-/// device has, and codewords may be dropped: as many of the first columns are kept as fit, and the others never exist together.
+/// device has, and codewords may be dropped: as many of the last columns are kept as fit, and the others never exist together.
 /// `live` are the bytes of the device that are in use: beside its own inputs such a proof leaves room for them.
 pub(super) fn fitting(
     mut shape: ProofShape,
@@ -67,12 +67,12 @@ pub(super) fn fitting(
         estimate.peak().saturating_add(others) <= budget
             && estimate.buffers.iter().all(|b| has(b.bytes()))
     };
-    let most = KeptCodewords::most_first(shape.width());
+    let most = KeptCodewords::most_last(shape.width());
     if fits(&estimate, 0) || most == 0 || config.keep_codewords == Some(true) {
         return estimate;
     }
     let mut with = |columns: usize| {
-        shape.kept = KeptCodewords::First(columns);
+        shape.kept = KeptCodewords::Last(columns);
         of_shape(&shape, config)
     };
     // One after another: where fewer columns are kept, windows can be wider.

@@ -50,7 +50,7 @@ fn of_shape(shape: &ProofShape, config: &MetalProverConfig) -> MemoryEstimate {
         shape.code_bytes(shape.common_cells, 1) + shape.copied_cells * BASE - shape.dropped_bytes();
     // What exists of the codewords that are dropped.
     let passing = match shape.kept {
-        KeptCodewords::First(_) => shape.window_bytes() + shape.row_sponges(),
+        KeptCodewords::Last(_) => shape.window_bytes() + shape.row_sponges(),
         _ => shape.dropped_bytes(),
     };
     let commit = passing + shape.encode_scratch().max(2 * shape.row_digests() * DIGEST);

@@ -68,7 +68,7 @@ pub(super) struct WhirBuffers {
     /// Bytes of the codeword of the second round, and of its tree.
     pub code: u64,
     pub tree: u64,
-    /// Columns that are encoded again at a time.
+    /// Columns that are transformed again at a time.
     pub again: u64,
 }
 
@@ -84,15 +84,12 @@ pub(super) fn whir_buffers(shape: &ProofShape) -> WhirBuffers {
 
 /// The batched column; then the codeword of the second round with the scratch of its transform or with
 /// its tree; then that of the third round while the one before is still to be opened. What was dropped of
-/// the first codewords is encoded again, a part at a time, for the queries of the first round.
+/// the first codewords is transformed again in place, a part at a time, for the queries of the first round.
 pub(super) fn whir(shape: &ProofShape) -> u64 {
     let folded = EXT << shape.log_height.saturating_sub(shape.k_whir);
     let batched = (EXT << shape.log_height) + folded;
     let WhirBuffers { code, tree, again } = whir_buffers(shape);
-    let again = match again {
-        0 => 0,
-        columns => columns * shape.column_bytes() + shape.encode_scratch(),
-    };
+    let again = again * shape.column_bytes();
     if shape.whir_rounds < 2 {
         return batched.max(folded + again);
     }

@@ -209,7 +209,7 @@ impl ProofShape {
 
     /// Bytes of codewords that are dropped from the commitment to the queries.
     pub fn dropped_bytes(&self) -> u64 {
-        let dropped = self.width() - self.kept.columns(self.width());
+        let dropped = self.width() - self.kept.columns(self.width()).len();
         dropped as u64 * self.column_bytes()
     }
 
@@ -246,10 +246,12 @@ impl ProofShape {
         digests_below_leaves(&self.profile, log_rows as u32, (log_code - log_rows) as u32)
     }
 
-    /// What encoding stacked columns takes besides the codewords.
+    /// What encoding stacked columns takes besides the codewords. Without a cache, windows and what is kept are scratch memory for each other.
     pub fn encode_scratch(&self) -> u64 {
         let column = self.column_bytes();
+        let kept = self.kept.columns(self.width());
         match self.profile.cache {
+            0 if matches!(self.kept, KeptCodewords::Last(_)) && !kept.is_empty() => 0,
             0 => column,
             cache => {
                 let all = (self.common_cells * BASE) << self.log_blowup;
@@ -260,7 +262,7 @@ impl ProofShape {
 
     /// What hashing the codewords while they are encoded takes, if it fits beside `others`.
     pub fn overlap(&self, others: u64) -> u64 {
-        if let KeptCodewords::First(_) = self.kept {
+        if let KeptCodewords::Last(_) = self.kept {
             return 0;
         }
         let (log_rows, width) = (self.log_height + self.log_blowup, self.width() as u64);

@@ -131,6 +131,41 @@ pub fn rs_encode_with(
     transform_with(s, codewords, batch, Some(scratch))
 }
 
+/// All passes of [`rs_encode`] but the last, in place; log2 of the elements of a run. With `2^r` of them, run `j` of a column are the
+/// coefficients of the message modulo `X^(2^r) - w^(2^r i)`, where the last `log_n - r` bits of `i`, reversed, are `j`
+/// (`w` generates the `2^log_n`-th roots of unity). If the message is shorter than a run, what follows it there is nothing.
+///
+/// # Errors
+/// As [`ntt_batch`].
+pub(crate) fn rs_runs(
+    s: &CommandStream,
+    mut messages: MetalSliceMut<'_, F>,
+    log_h: usize,
+    log_blowup: usize,
+    cols: usize,
+) -> Result<u32, MetalError> {
+    let (log_n, dir) = (log_h + log_blowup, NttDirection::Forward);
+    let batch = Batch::new(log_n, log_h, 0, cols, 1 << log_n, dir);
+    batch.check(messages.len())?;
+    let passes = plan(batch.log_n, batch.log_message, batch.log_cells);
+    let (last, before) = passes.split_last().expect("a transform has a pass");
+    let roots = &table(s, dir)?;
+    let cache = s.context().device_profile().cache / 4;
+    let at_once = match cache as usize / batch.words() {
+        _ if cache == 0 => cols,
+        columns => columns.clamp(1, cols.max(1)),
+    };
+    for start in (0..cols).step_by(at_once.max(1)) {
+        let columns = at_once.min(cols - start);
+        let words = start * batch.words()..(start + columns) * batch.words();
+        let mut part = messages.slice_mut(words);
+        for pass in before {
+            in_place(s, part.reborrow(), roots, Batch { columns, ..batch }, pass)?;
+        }
+    }
+    Ok(last.stages)
+}
+
 /// [`rs_encode`] for messages of extension elements.
 ///
 /// # Errors
@@ -201,6 +236,31 @@ impl Batch {
         }
     }
 
+    /// Refuses sizes that no transform has, and columns that are not within `len` words.
+    fn check(&self, len: usize) -> Result<(), MetalError> {
+        let refused = |argument, expected, actual: String| {
+            let kernel = "ntt_columns";
+            Err(MetalError::argument_mismatch(
+                kernel, argument, expected, actual,
+            ))
+        };
+        if self.log_n > 27 || self.log_message > self.log_n {
+            return refused("log_n", "at most 27", self.log_n.to_string());
+        }
+        if self.log_message == 0 && self.log_n > 8 {
+            return refused("log_message", "at least 1", "0".into());
+        }
+        if self.columns == 0 {
+            return Ok(());
+        }
+        let needed = (self.columns - 1) * self.stride + self.words();
+        if len < needed || self.stride < self.words() {
+            let actual = format!("{len} words, stride {}", self.stride);
+            return refused("data", "columns that fit", actual);
+        }
+        Ok(())
+    }
+
     /// Words of a column.
     fn words(&self) -> usize {
         1 << (self.log_n + self.log_cells)
@@ -269,36 +329,8 @@ fn transform_with(
     batch: Batch,
     scratch: Option<MetalSliceMut<'_, F>>,
 ) -> Result<(), MetalError> {
-    if batch.log_n > 27 || batch.log_message > batch.log_n {
-        return Err(MetalError::argument_mismatch(
-            "ntt_columns",
-            "log_n",
-            "at most 27",
-            batch.log_n.to_string(),
-        ));
-    }
-    if batch.log_message == 0 && batch.log_n > 8 {
-        return Err(MetalError::argument_mismatch(
-            "ntt_columns",
-            "log_message",
-            "at least 1",
-            "0",
-        ));
-    }
-    if batch.columns == 0 {
-        return Ok(());
-    }
-    let needed = (batch.columns - 1) * batch.stride + batch.words();
-    if data.len() < needed || batch.stride < batch.words() {
-        let actual = format!("{} words, stride {}", data.len(), batch.stride);
-        return Err(MetalError::argument_mismatch(
-            "ntt_columns",
-            "data",
-            "columns that fit",
-            actual,
-        ));
-    }
-    if batch.log_n == 0 {
+    batch.check(data.len())?;
+    if batch.columns == 0 || batch.log_n == 0 {
         return Ok(());
     }
     let roots = &table(s, batch.direction)?;

@@ -87,6 +87,11 @@ impl TallPlan {
         1 << self.log_n
     }
 
+    /// log2 of the words of a run of the last pass.
+    pub fn log_run(&self) -> u32 {
+        self.stages[1]
+    }
+
     /// How many of `columns` columns are done at once with `scratch` words.
     pub fn at_once(&self, scratch: usize, columns: usize) -> usize {
         (scratch / self.words()).clamp(1, columns.max(1))

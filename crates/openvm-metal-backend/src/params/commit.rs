@@ -47,3 +47,25 @@ pub struct CommitGatherParams {
     /// Job `y` belongs to threadgroups `(_, y)`.
     pub jobs: [CommitGatherJob; COMMIT_JOBS],
 }
+
+/// Opened rows of columns of which the last pass of the transform is left out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitOpenParams {
+    /// Opened leaves.
+    pub queries: u32,
+    /// Columns, `2^log_n` words each.
+    pub width: u32,
+    /// log2 of the rows.
+    pub log_n: u32,
+    /// log2 of the words that the last pass would transform together.
+    pub log_run: u32,
+    /// log2 of the words of a run that count: of the message, if that is shorter.
+    pub log_terms: u32,
+    /// log2 of the rows that a query opens.
+    pub log_rows: u32,
+    /// log2 of the distance between two of them.
+    pub log_stride: u32,
+    /// Factor of the results in Montgomery form, 0 for none.
+    pub scale: u32,
+}

@@ -1,5 +1,7 @@
 //! Commitments to traces of mixed heights against the reference's, for every size of the skip domain.
 
+use std::{ops::Range, sync::Arc};
+
 use openvm_metal_common::MetalBuffer;
 use openvm_stark_backend::{
     prover::{stacked_pcs as reference, ColMajorMatrix, MatrixDimensions},
@@ -11,10 +13,12 @@ use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
 use super::{compare, ntt::TALL_SHAPES, Check, CheckEnv, CheckFailure};
 use crate::{
-    commit::{stacked_commit, CommitParams, MAX_L_SKIP},
-    matrix::MetalMatrix,
+    commit::{open_columns, stacked_commit, CodeShape, CommitParams, MAX_L_SKIP},
+    hash::{read_words, MerkleTreeMetal},
+    matrix::{MetalMatrix, MetalSliceOwned},
     ntt::{table, NttDirection, TallPlan},
     prelude::{montgomery, F, SC},
+    stacked::StackedRange,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -27,6 +31,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "commit",
         name: "encode_columns",
         run: encode_columns,
+    },
+    Check {
+        group: "commit",
+        name: "open_columns",
+        run: open,
     },
 ];
 
@@ -96,6 +105,13 @@ fn message(cells: &[F]) -> Vec<F> {
     cells.chunks(16).flat_map(chunk).collect()
 }
 
+/// The codeword of a column of cells.
+fn codeword(cells: &[F], n: usize) -> Vec<F> {
+    let mut message = message(cells);
+    message.resize(n, F::ZERO);
+    Radix2DitParallel::default().dft(message)
+}
+
 /// Cells to codewords without messages in between, whether the device would or not; the last pass is checked elsewhere
 /// as well.
 fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
@@ -118,14 +134,63 @@ fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         // The messages are those of 16 times the cells.
         let scale = montgomery(F::from_u32(16).inverse());
         plan.runs(env.s, roots, from, to, cols, n, scale)?;
-        let codeword = |cells: &[F]| {
-            let mut message = message(cells);
-            message.resize(n, F::ZERO);
-            Radix2DitParallel::default().dft(message)
-        };
-        let expected: Vec<F> = host.chunks(h).flat_map(codeword).collect();
+        let codewords = host.chunks(h).flat_map(|cells| codeword(cells, n));
+        let expected: Vec<F> = codewords.collect();
         let what = || format!("2^{log_h} to 2^{log_n}, {cols} columns");
         compare(what, &code.to_host(env.s)?, &expected)?;
+    }
+    Ok(())
+}
+
+/// Rows of codewords that are not there, for codes of one pass and of several. The last column is cut into two ranges.
+fn open(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    for (log_height, log_blowup, cols) in [(4, 1, 3), (5, 6, 2), (9, 1, 21), (9, 2, 1), (17, 1, 3)]
+    {
+        let shape = CodeShape {
+            l_skip: 4,
+            log_height,
+            log_blowup,
+        };
+        let (h, n) = (1usize << log_height, 1usize << (log_height + log_blowup));
+        let (host, cells) = env.base(h * cols)?;
+        let cells = Arc::new(cells);
+        let cut = h * cols - h / 2;
+        let range = |cells_of: Range<usize>| StackedRange {
+            start: cells_of.start as u64,
+            cells: MetalSliceOwned::new(cells.clone(), cells_of.start, cells_of.len()),
+        };
+        let ranges = match h > 16 {
+            true => vec![range(0..cut), range(cut..h * cols)],
+            false => vec![range(0..h * cols)],
+        };
+        let code: Vec<F> = host
+            .chunks(h)
+            .flat_map(|cells| codeword(cells, n))
+            .collect();
+        let matrix = MetalMatrix::from_buffer(MetalBuffer::from_host(env.s, &code)?, n, cols);
+        let rows_per_query = n.min(16);
+        let (tree, _) = MerkleTreeMetal::new(env.s, matrix, rows_per_query)?;
+        let stride = tree.query_stride();
+        let queries: Vec<u32> = (0..7).map(|i| (stride * i / 7) as u32).collect();
+        let expected: Vec<F> = queries
+            .iter()
+            .flat_map(|&y| (0..rows_per_query).map(move |t| y as usize + t * stride))
+            .flat_map(|row| code.iter().skip(row).step_by(n))
+            .copied()
+            .collect();
+        let queries = MetalBuffer::from_host(env.s, &queries)?;
+        let mut gathering = tree.gather(env.s, &queries)?;
+        open_columns(env.s, &ranges, 0..cols, shape, 8, &mut gathering)?;
+        let gathered = gathering.finish()?;
+        let words = read_words(env.s, &gathered.slices()?)?;
+        let opened = gathered.into_shape().assemble::<F>(words);
+        let what = || {
+            format!(
+                "2^{log_height} to 2^{}, {cols} columns",
+                log_height + log_blowup
+            )
+        };
+        compare(what, &opened.rows.concat().concat(), &expected)?;
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ fn commit() {
 #[test]
 fn cells_to_tall_tiles() {
     super::test_group_as("h100-80gb", "commit", "encode_columns");
+    super::test_group_as("h100-80gb", "commit", "open_columns");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use openvm_stark_backend::proof::MerkleProof;
 use super::opening::Opening;
 use crate::{
     beside::Later,
-    commit::encode_columns,
+    commit::open_columns,
     error::MetalProverError,
     hash::{read_words, Gathered, MerkleCell, MerkleTreeMetal, OpeningShape, Openings},
     prelude::{Digest, EF, F},
@@ -40,8 +40,8 @@ pub(super) struct OpenedQueries {
 }
 
 impl OpenedQueries {
-    /// Opens leaves of the codeword of a later round, or in the first of all commitments. Codewords that were dropped are encoded again,
-    /// some of them at a time.
+    /// Opens leaves of the codeword of a later round, or in the first of all commitments. Columns whose codewords were dropped are transformed
+    /// again, some of them at a time.
     pub fn open(
         &mut self,
         opening: &Opening<'_>,
@@ -50,19 +50,22 @@ impl OpenedQueries {
     ) -> Result<(), MetalProverError> {
         let s = opening.s;
         if let Some(tree) = codeword {
-            self.later.push(tree.gather(s, indices)?.finish()?);
+            let mut gathering = tree.gather(s, indices)?;
+            gathering.add_kept(s)?;
+            self.later.push(gathering.finish()?);
             return Ok(());
         }
         for commit in opening.commits {
             let mut gathering = commit.tree.gather(s, indices)?;
-            let kept = commit.tree.backing().width();
-            let step = commit.kept.columns_again(commit.width).max(1);
-            for start in (kept..commit.width).step_by(step) {
+            let at_once = commit.kept.columns_again(commit.width);
+            let [before, after] = commit.kept.dropped(commit.width);
+            let again = |columns, gathering: &mut _| {
                 let _stage = s.stage("rs_code_matrix");
-                let end = (start + step).min(commit.width);
-                let columns = encode_columns(s, commit.ranges, start..end, opening.shape, None)?;
-                gathering.add_columns(s, &columns)?;
-            }
+                open_columns(s, commit.ranges, columns, opening.shape, at_once, gathering)
+            };
+            again(before, &mut gathering)?;
+            gathering.add_kept(s)?;
+            again(after, &mut gathering)?;
             self.initial.push(gathering.finish()?);
         }
         Ok(())

@@ -1,0 +1,182 @@
+//! Opened rows of stacked columns whose codewords are not kept.
+//!
+//! All rows of a leaf are evaluations of the same few coefficients, which the last pass of a transform would read: the columns are
+//! transformed again but for that pass, in place, and the rows that are opened are computed from what it would have read.
+
+use std::ops::Range;
+
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
+use p3_field::{Field, PrimeCharacteristicRing};
+
+use super::{
+    message::{encode_messages, CodeShape},
+    tall::{pieces, Piece},
+};
+use crate::{
+    error::MetalProverError,
+    hash::OpeningInFlight,
+    kernels,
+    ntt::{rs_runs, table, NttDirection, TallPlan},
+    params::CommitOpenParams,
+    prelude::{montgomery, F},
+    stacked::StackedRange,
+};
+
+/// Gathers the opened cells of stacked columns `columns`, at most `at_once` columns in `2^(log_height + log_blowup)` words each at a time.
+///
+/// # Errors
+/// If the transformed columns do not fit into memory, or the device fails.
+pub(crate) fn open_columns(
+    s: &CommandStream,
+    ranges: &[StackedRange],
+    columns: Range<usize>,
+    shape: CodeShape,
+    at_once: usize,
+    gathering: &mut OpeningInFlight<'_, F>,
+) -> Result<(), MetalProverError> {
+    let rows = 1usize << (shape.log_height + shape.log_blowup);
+    let at_once = at_once.clamp(1, columns.len().max(1));
+    for start in columns.clone().step_by(at_once) {
+        let part = start..(start + at_once).min(columns.end);
+        let mut words = MetalBuffer::uninit(s.context(), part.len() * rows)?;
+        for piece in pieces(ranges, part.clone(), shape) {
+            let (at, count) = (piece.columns.start - part.start, piece.columns.len());
+            let words = &mut words;
+            let runs = at * rows..(at + count) * rows;
+            let (log_run, scale) = transform(s, ranges, piece, shape, words, runs.start)?;
+            open_runs(
+                s,
+                words.slice(runs),
+                shape,
+                [log_run, scale],
+                count,
+                gathering,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// All passes but the last of the columns of a piece, whose words begin at `first` of `words`: log2 of the elements of a run, and the factor
+/// that the last pass multiplies by, 0 for none.
+fn transform(
+    s: &CommandStream,
+    ranges: &[StackedRange],
+    piece: Piece<'_>,
+    shape: CodeShape,
+    words: &mut MetalBuffer<F>,
+    first: usize,
+) -> Result<(u32, u32), MetalProverError> {
+    let (log_h, log_n) = (shape.log_height, shape.log_height + shape.log_blowup);
+    let count = piece.columns.len();
+    let mut words = words.slice_mut(first..first + (count << log_n));
+    let tall = TallPlan::of(s.context().device_profile(), log_n as u32, log_h as u32);
+    if let (Some(tall), Some((range, cell))) = (tall, piece.inside) {
+        let roots = &table(s, NttDirection::Forward)?;
+        let cells = range.cells.slice().slice(cell..cell + (count << log_h));
+        tall.encode(s, roots, cells, words, count)?;
+        let scale = montgomery(F::from_u32(1 << shape.l_skip).inverse());
+        return Ok((tall.log_run(), scale));
+    }
+    encode_messages(s, ranges, &mut words, piece.columns, shape, true)?;
+    let log_run = rs_runs(s, words, log_h, shape.log_blowup, count)?;
+    Ok((log_run, 0))
+}
+
+/// Adds the opened cells of `width` columns of runs.
+fn open_runs(
+    s: &CommandStream,
+    runs: MetalSlice<'_, F>,
+    shape: CodeShape,
+    [log_run, scale]: [u32; 2],
+    width: usize,
+    gathering: &mut OpeningInFlight<'_, F>,
+) -> Result<(), MetalProverError> {
+    let queries = gathering.queries();
+    let (log_rows, log_stride) = gathering.log_rows_and_stride();
+    let p = CommitOpenParams {
+        queries: queries.len() as u32,
+        width: width as u32,
+        log_n: (shape.log_height + shape.log_blowup) as u32,
+        log_run,
+        log_terms: log_run.min(shape.log_height as u32),
+        log_rows,
+        log_stride,
+        scale,
+    };
+    let cells = (queries.len() * width) << log_rows;
+    if cells == 0 {
+        return Ok(());
+    }
+    let mut rows = MetalBuffer::uninit(s.context(), cells)?;
+    let roots = &table(s, NttDirection::Forward)?;
+    kernels::commit_open_runs(s, Grid::threads(cells), runs, queries, &mut rows, roots, &p)?;
+    gathering.add_rows(width, rows);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, DeviceProfile, MetalContext};
+
+    use super::*;
+    use crate::{
+        commit::{encode_columns, tests::ranges_cut_at},
+        hash::{read_words, MerkleTreeMetal},
+        kernels,
+    };
+
+    /// Rows opened from runs are those of the codewords, for codes of one pass and of several, in two passes on tall tiles too; messages
+    /// shorter than a run, columns of one range and of several.
+    #[test]
+    fn rows_from_runs_are_rows_of_codewords() {
+        for (profile, l_skip, log_height, log_blowup, width) in [
+            ("cpu", 0, 0, 1, 3),
+            ("cpu", 0, 0, 3, 2),
+            ("cpu", 2, 3, 1, 9),
+            ("cpu", 2, 5, 3, 5),
+            ("cpu", 3, 9, 1, 7),
+            ("cpu", 1, 3, 7, 3),
+            ("cpu", 3, 3, 14, 2),
+            ("m1-8gb", 4, 9, 2, 11),
+            ("m1-8gb", 4, 16, 1, 3),
+            ("h100-80gb", 4, 17, 1, 6),
+            ("h100-80gb", 3, 17, 1, 3),
+            ("h100-80gb", 4, 8, 1, 3),
+        ] {
+            let profile = DeviceProfile::named(profile).unwrap();
+            let libraries = [&kernels::LIBRARY];
+            let builder = MetalContext::builder(Device::Cpu).libraries(&libraries);
+            let context = builder.profile(profile).open().unwrap();
+            let s = &context.stream();
+            let shape = CodeShape {
+                l_skip,
+                log_height,
+                log_blowup,
+            };
+            let cells: usize = width << log_height;
+            let chunk = 1 << l_skip;
+            let ranges = ranges_cut_at(s, &[0, cells / 3 / chunk * chunk, cells]);
+            let code = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
+            let log_rows = (log_height + log_blowup).min(2);
+            let (mut tree, _) = MerkleTreeMetal::new(s, code, 1 << log_rows).unwrap();
+            let most = tree.query_stride() as u32 - 1;
+            let queries = [0, most, most / 2, most / 3, most / 7 * 5];
+            let queries = MetalBuffer::from_host(s, &queries).unwrap();
+            let words = |gathering: OpeningInFlight<'_, F>| {
+                let gathered = gathering.finish().unwrap();
+                let words = read_words(s, &gathered.slices().unwrap()).unwrap();
+                gathered.into_shape().assemble::<F>(words)
+            };
+            let mut gathering = tree.gather(s, &queries).unwrap();
+            gathering.add_kept(s).unwrap();
+            let expected = words(gathering);
+            tree.drop_columns(0);
+            for at_once in [1, 4, width] {
+                let mut gathering = tree.gather(s, &queries).unwrap();
+                open_columns(s, &ranges, 0..width, shape, at_once, &mut gathering).unwrap();
+                assert!(words(gathering) == expected, "{shape:?}, {at_once}");
+            }
+        }
+    }
+}

@@ -81,8 +81,8 @@ impl BabyBearPoseidon2MetalEngine {
         // The device makes the commitment meanwhile.
         let planned = plan_constraints(&self.device, pk, &ctx)?;
         prover.device = prover.device.with_checked_input(kept, planned);
-        // A proof that takes all memory needs large buffers: segments that nothing lives in go back before it, and after it, so that the next
-        // traces do not lie in pieces of its segments.
+        // A proof that takes all memory needs large buffers: segments that nothing lives in go back before it, and before the next traces
+        // are brought to the device, so that those do not lie in pieces of its segments.
         let tight = matches!(kept, KeptCodewords::Last(_));
         let context = self.device.stream()?.context().clone();
         if tight {
@@ -92,7 +92,7 @@ impl BabyBearPoseidon2MetalEngine {
         // If the proof ended early, the plans still hold its traces.
         drop(prover.device.take_planned());
         if tight {
-            context.trim();
+            context.trim_before_upload();
         }
         Ok((proof?, prover.device.stream()?.counters()))
     }

@@ -185,8 +185,8 @@ constraints, round 0           4    1       4    1       4    1
 constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
-WHIR                          37   12     109    2      79    2
-proof                         63   20     173    8     144    8
+WHIR                          41   12     113    2      83    2
+proof                         67   20     177    8     148    8
 ",
     );
 }

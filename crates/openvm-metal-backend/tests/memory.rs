@@ -100,9 +100,10 @@ fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_over
             let memory = context.memory();
             let allocations = memory.allocations - before.allocations;
             if tight && result.is_ok() {
-                // Free blocks between others would be missing in the next one.
-                assert!(memory.reserved <= before.reserved, "{memory:?}");
                 let ctx = engine.device().transport_proving_ctx_to_device(&input.ctx);
+                // Traces between free blocks would be missing in the next one.
+                let memory = context.memory();
+                assert!(memory.reserved <= before.reserved, "{memory:?}");
                 let again = prove(ctx);
                 match (&result, again) {
                     (Ok(first), Ok(again)) => assert!(*first == again),

@@ -1,14 +1,48 @@
 // Opened rows of codewords that are not there: the passes before the last of their transform are done.
+//
+// Run j of a column are the coefficients of the message modulo X^(2^log_run) - x^(2^log_run) for all points x whose number, reversed, has j
+// as its high bits. The R rows of a query are points x_t = x_0 w^(t stride) with one R-th power, so the sum over a run is R sums of every
+// R-th coefficient times powers of x_0^R, and then a polynomial of degree R - 1 of each x_t.
 #include "../ntt/tile.h"
 #include "params.h"
 
-/// Run j of a column are the coefficients of the message modulo X^(2^log_run) - x^(2^log_run) for all points x whose number, reversed,
-/// has j as its high bits. A thread evaluates them at one point, the x of its row, as four polynomials of x^4, and writes one cell; the
-/// threads of a query's rows, which are neighbours, read the same run.
-/// Cost: (1 << p.log_terms) + 8 products, (4 << p.log_terms) + 16 bytes per thread.
-/// Lengths: runs p.width << p.log_n, queries p.queries, rows p.queries * p.width << p.log_rows, roots 16384.
+/// The point of a row, whose number is taken modulo 2^p.log_n.
+inline Fp open_point(device const Fp* roots, constant CommitOpenParams& p, uint row) {
+    uint at = reverse_bits(row) >> (32u - p.log_n);
+    Fp x = ntt_root(roots, at >> 1);
+    return (at & 1u) != 0u ? Fp{0u} - x : x;
+}
+
+/// The sums of every R-th coefficient of the runs that are opened. A thread makes one; those of a run are neighbours, in the order of
+/// queries, columns, coefficients.
+/// Cost: (1 << p.log_terms >> p.log_rows) + 2 products, (4 << p.log_terms >> p.log_rows) + 16 bytes per thread.
+/// Lengths: runs p.width << p.log_n, queries p.queries, parts p.queries * p.width << p.log_rows, roots 16384.
 /// Requires: p.log_n >= 1, p.log_n <= 27, p.log_run <= p.log_n, p.log_terms <= p.log_run, p.log_rows + p.log_stride < 32.
-kernel void commit_open_runs(device const Fp* runs [[buffer(0)]],
+kernel void commit_run_parts(device const Fp* runs [[buffer(0)]],
+                             device const uint* queries [[buffer(1)]],
+                             device Fp* parts [[buffer(2)]],
+                             device const Fp* roots [[buffer(3)]],
+                             constant CommitOpenParams& p [[buffer(4)]],
+                             uint gid [[thread_position_in_grid]]) {
+    if (gid >= (ulong(p.queries) * p.width << p.log_rows)) return;
+    uint first = gid & ((1u << p.log_rows) - 1u), column = (gid >> p.log_rows) % p.width, query = (gid >> p.log_rows) / p.width;
+    uint mask = (1u << p.log_n) - 1u, row = queries[query] & mask;
+    uint at = reverse_bits(row) >> (32u - p.log_n) >> p.log_run << p.log_run;
+    device const Fp* run = runs + ((ulong(column) << p.log_n) + at);
+    Fp x = open_point(roots, p, (row << p.log_rows) & mask), sum = Fp{0u};
+    uint terms = 1u << p.log_terms;
+    for (uint left = (terms + (1u << p.log_rows) - 1u - first) >> p.log_rows; left > 0u; left--) {
+        sum = sum * x + run[first + ((left - 1u) << p.log_rows)];
+    }
+    parts[gid] = sum;
+}
+
+/// The opened rows from the sums of every R-th coefficient. A thread reads the R sums of its run, as the others of the query's rows, and
+/// writes one cell.
+/// Cost: (1 << p.log_rows) + 2 products, (4 << p.log_rows) + 12 bytes per thread.
+/// Lengths: parts p.queries * p.width << p.log_rows, queries p.queries, rows p.queries * p.width << p.log_rows, roots 16384.
+/// Requires: p.log_n >= 1, p.log_n <= 27, p.log_rows + p.log_stride < 32.
+kernel void commit_open_runs(device const Fp* parts [[buffer(0)]],
                              device const uint* queries [[buffer(1)]],
                              device Fp* rows [[buffer(2)]],
                              device const Fp* roots [[buffer(3)]],
@@ -16,20 +50,9 @@ kernel void commit_open_runs(device const Fp* runs [[buffer(0)]],
                              uint gid [[thread_position_in_grid]]) {
     if (gid >= (ulong(p.queries) * p.width << p.log_rows)) return;
     uint t = gid & ((1u << p.log_rows) - 1u), column = (gid >> p.log_rows) % p.width, query = (gid >> p.log_rows) / p.width;
-    uint row = ((t << p.log_stride) + queries[query]) & ((1u << p.log_n) - 1u);
-    uint at = reverse_bits(row) >> (32u - p.log_n), terms = 1u << p.log_terms;
-    device const Fp* run = runs + ((ulong(column) << p.log_n) + (at >> p.log_run << p.log_run));
-    Fp x = ntt_root(roots, at >> 1);
-    if ((at & 1u) != 0u) x = Fp{0u} - x;
-    Fp x2 = x * x, x4 = x2 * x2;
-    Fp sums[4] = {Fp{0u}, Fp{0u}, Fp{0u}, Fp{0u}};
-    for (uint left = (terms + 3u) >> 2; left > 0u; left--) {
-        MSL_UNROLL for (uint k = 0; k < 4u; k++) {
-            uint e = 4u * (left - 1u) + k;
-            sums[k] = sums[k] * x4 + (e < terms ? run[e] : Fp{0u});
-        }
-    }
-    Fp sum = (sums[0] + x * sums[1]) + x2 * (sums[2] + x * sums[3]);
+    device const Fp* of_run = parts + (gid - t);
+    Fp x = open_point(roots, p, ((t << p.log_stride) + queries[query]) & ((1u << p.log_n) - 1u)), sum = Fp{0u};
+    for (uint left = 1u << p.log_rows; left > 0u; left--) sum = sum * x + of_run[left - 1u];
     if (p.scale != 0u) sum = sum * Fp{p.scale};
     rows[((ulong(query) << p.log_rows) + t) * p.width + column] = sum;
 }

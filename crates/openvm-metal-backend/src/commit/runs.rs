@@ -108,9 +108,11 @@ fn open_runs(
     if cells == 0 {
         return Ok(());
     }
+    let mut parts = MetalBuffer::uninit(s.context(), cells)?;
     let mut rows = MetalBuffer::uninit(s.context(), cells)?;
-    let roots = &table(s, NttDirection::Forward)?;
-    kernels::commit_open_runs(s, Grid::threads(cells), runs, queries, &mut rows, roots, &p)?;
+    let (grid, roots) = (Grid::threads(cells), &table(s, NttDirection::Forward)?);
+    kernels::commit_run_parts(s, grid, runs, queries, &mut parts, roots, &p)?;
+    kernels::commit_open_runs(s, grid, &parts, queries, &mut rows, roots, &p)?;
     gathering.add_rows(width, rows);
     Ok(())
 }
@@ -133,6 +135,7 @@ mod tests {
         for (profile, l_skip, log_height, log_blowup, width) in [
             ("cpu", 0, 0, 1, 3),
             ("cpu", 0, 0, 3, 2),
+            ("cpu", 1, 1, 3, 2),
             ("cpu", 2, 3, 1, 9),
             ("cpu", 2, 5, 3, 5),
             ("cpu", 3, 9, 1, 7),

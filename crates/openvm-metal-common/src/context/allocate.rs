@@ -1,5 +1,7 @@
 //! How a context serves an allocation: from the pool, else from the device, else after a wait.
 
+use std::sync::atomic::Ordering;
+
 use super::Inner;
 use crate::driver::{DriverResult, Fault};
 use crate::error::{MetalError, Result};
@@ -37,6 +39,14 @@ impl Inner {
             let finished_by = exclusive.then(|| self.driver.completed());
             lock(&self.pool).take(size, finished_by)
         };
+        if host_written && !is_small(size) && self.trims.swap(false, Ordering::Relaxed) {
+            let finished_by = exclusive.then(|| self.driver.completed());
+            let block = lock(&self.pool).take_at_most(size, size / 8 * 9, finished_by);
+            self.release_unused();
+            if let Some(block) = block {
+                return Ok(block);
+            }
+        }
         // Another thread may take what was fetched, so more than one attempt.
         for _ in 0..ATTEMPTS {
             if let Some(block) = take() {

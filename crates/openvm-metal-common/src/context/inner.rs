@@ -38,6 +38,8 @@ pub(crate) struct Inner {
     pub views: Views,
     /// Something is encoded that is not submitted.
     pub pending: AtomicBool,
+    /// Unused segments are given back when the host writes the next large buffer.
+    pub(super) trims: AtomicBool,
     pub(super) wait_limit: WaitLimit,
     recent: Mutex<Recent>,
     /// Set once by the first fatal error; every later request returns it.
@@ -81,6 +83,7 @@ impl Inner {
             order,
             views: Views::default(),
             pending: AtomicBool::new(false),
+            trims: AtomicBool::new(false),
             wait_limit: WaitLimit::new(wait_limit),
             recent: Mutex::default(),
             dead: OnceLock::new(),

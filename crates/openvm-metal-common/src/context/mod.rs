@@ -7,6 +7,7 @@ mod inner;
 mod waits;
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,6 +52,12 @@ impl MetalContext {
     /// Gives memory that no buffer holds back to the device.
     pub fn trim(&self) {
         self.inner.release_unused();
+    }
+
+    /// As [`MetalContext::trim`], when the next large buffer is made that the host writes, so that it lies in no piece of a segment that was another
+    /// buffer's. A free block as large as the buffer, or at most an eighth larger, is used and not given back.
+    pub fn trim_before_upload(&self) {
+        self.inner.trims.store(true, Ordering::Relaxed);
     }
 
     /// Longest time that a wait may take before it becomes [`MetalError::WaitTimeout`](crate::MetalError::WaitTimeout), with what

@@ -71,9 +71,19 @@ impl Pool {
     /// Takes a block of at least `rounded` bytes from the free ones, best fit first. With
     /// `finished_by` only blocks whose last submission is not newer are taken.
     pub fn take(&mut self, rounded: u64, finished_by: Option<u64>) -> Option<PoolBlock> {
+        self.take_at_most(rounded, u64::MAX, finished_by)
+    }
+
+    /// As [`Pool::take`], from free blocks of at most `most` bytes.
+    pub fn take_at_most(
+        &mut self,
+        rounded: u64,
+        most: u64,
+        finished_by: Option<u64>,
+    ) -> Option<PoolBlock> {
         let small = is_small(rounded);
         let mut candidates = self.free[small as usize]
-            .range((rounded, 0, 0)..)
+            .range((rounded, 0, 0)..=(most.max(rounded), u32::MAX, u64::MAX))
             .take(RECENT_SEARCH);
         let &(bytes, segment, offset) = candidates.find(|&&(_, segment, offset)| {
             finished_by.is_none_or(|done| {
@@ -313,6 +323,19 @@ mod tests {
         assert_eq!(pool.take(4096, Some(6)).unwrap().span.offset, 8192);
         assert_eq!(pool.take(4096, Some(7)).unwrap().span.offset, 0);
         pool.give(b, 0);
+    }
+
+    #[test]
+    fn only_blocks_of_at_most_so_many_bytes() {
+        let mut pool = Pool::new(1 << 40);
+        add(&mut pool, segment(1 << 40, 256 << 20), false);
+        add(&mut pool, segment(1 << 41, 128 << 20), false);
+        let (size, most) = (100 << 20, 112 << 20);
+        assert!(pool.take_at_most(size, most, None).is_none());
+        let block = pool.take_at_most(size, 128 << 20, None).unwrap();
+        assert_eq!(block.span.segment.bytes, 128 << 20);
+        pool.give(block, 0);
+        assert!(pool.take_at_most(256 << 20, 0, None).is_some());
     }
 
     #[test]

@@ -7,12 +7,16 @@ use super::{fiber, host, parallel};
 use crate::device_kind::DeviceKind;
 use crate::driver::{kernels, Dispatch};
 use crate::error::{MetalError, Result};
+use crate::grid::Shape;
 use crate::kernel::{CpuEntry, CpuLaunch, KernelSpec, MAX_BUFFERS, MAX_THREADGROUP_ARGS};
 
 /// Threadgroup memory of a kernel at most, under the profile of a device that has so much.
 pub(super) const THREADGROUP_MEMORY: u32 = 256 << 10;
 /// Threadgroup memory of one thread, each of the arguments rounded up.
 const ARENA_BYTES: usize = THREADGROUP_MEMORY as usize + 16 * MAX_THREADGROUP_ARGS;
+/// Threads of a flat threadgroup, at most: two of the widest vectors. A thread may take 40 us, and a threadgroup is what threads of the
+/// processor share.
+const FLAT_THREADS: u32 = 32;
 /// Flat threadgroups to start with; some nanoseconds per thread.
 const FIRST_FLAT_GROUPS: u64 = 2;
 /// Values up to this many bytes in all are kept on the stack.
@@ -45,6 +49,16 @@ pub(crate) fn check(kernel: &KernelSpec, conformance: bool) -> Result<()> {
         Some(reason) => Err(missing(kernel, reason)),
         None => Ok(()),
     }
+}
+
+/// A grid given in threads whose threads never meet, in threadgroups that are small enough to share.
+pub(super) fn fitted(kernel: &KernelSpec, mut shape: Shape) -> Shape {
+    let free = shape.by_threads && kernel.any_threadgroup_size && !kernel.kind.has_barriers();
+    if free && shape.threads_per_group[0] > FLAT_THREADS {
+        shape.threads_per_group = [FLAT_THREADS, 1, 1];
+        shape.groups = [shape.threads[0].div_ceil(FLAT_THREADS), 1, 1];
+    }
+    shape
 }
 
 /// The error for a kernel without the native version it needs.

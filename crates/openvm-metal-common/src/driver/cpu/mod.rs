@@ -1,5 +1,6 @@
 //! The processor as a device: a dispatch runs when it is encoded.
 
+mod crew;
 mod dispatch;
 mod fiber;
 mod host;
@@ -13,6 +14,7 @@ use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
 use crate::device_kind::DeviceKind;
 use crate::error::Result;
+use crate::grid::Shape;
 use crate::kernel::{KernelLibrary, KernelSpec};
 use crate::memory::{Segment, Span};
 use crate::plan::Work;
@@ -152,6 +154,10 @@ impl Driver for CpuDriver {
 
     fn release(&self, segment: Segment) {
         host::unmap(segment);
+    }
+
+    fn shape(&self, kernel: &'static KernelSpec, shape: Shape) -> DriverResult<Shape> {
+        Ok(dispatch::fitted(kernel, shape))
     }
 
     fn can_cut(&self, _: &'static KernelSpec) -> bool {

@@ -1,8 +1,8 @@
 //! Ranges of work on several threads, for dispatches that take from a microsecond to minutes.
 //!
-//! The caller starts alone and asks for help only when the first microseconds show that it pays, so
-//! a tiny dispatch costs a function call. Helpers are jobs on the current rayon pool. Unlike in
-//! `rayon::join` the caller never runs somebody else's job while it waits: such a job might encode
+//! The caller starts alone and wakes help only when the first microseconds show that it pays, so a tiny dispatch costs a function call.
+//! Helpers are jobs on the current rayon pool, and [stay awake](super::crew) for the caller's next dispatch, which one of them joins by itself
+//! after these microseconds. Unlike in `rayon::join` the caller never runs somebody else's job while it waits: such a job might encode
 //! work of its own in the middle of this dispatch.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,32 +10,47 @@ use std::sync::Arc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use super::crew::{wait_awake, Crew};
+
 /// The caller works alone for this long before it decides.
 const PROBE: Duration = Duration::from_micros(5);
 /// Work that would take the caller less than this is finished alone.
 const WORTH_HELP_NS: f64 = 20_000.0;
 /// Shortest piece of work that is handed out.
 const MIN_CHUNK_NS: f64 = 10_000.0;
-/// Pieces per thread, so that threads that start late or run slowly do not hold up the rest.
-const CHUNKS_PER_THREAD: u64 = 6;
+/// A piece is at most such a share of what would be left for each thread, so that threads that start late or run slowly do not hold up the
+/// rest.
+const SHARE: u64 = 3;
 /// Longest piece of work, unless one unit takes longer: nobody waits longer than that for the thread that took the last one.
 const MAX_CHUNK_NS: f64 = 2_000_000.0;
 
 type Body<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
+thread_local! {
+    /// The helpers of this thread that are awake.
+    static CREW: Arc<Crew<Help>> = Arc::default();
+}
+
+/// A job, and which of its helpers is wanted.
+type Help = (Arc<Job>, usize);
+
 struct Job {
     /// Borrowed from the caller of [`run`], with its lifetime erased.
     body: *const Body<'static>,
+    start: Instant,
     next: AtomicU64,
     end: u64,
-    chunk: u64,
-    helpers: usize,
+    /// Units of a piece, at least and at most; what is begun with, until the caller knows better.
+    least: AtomicU64,
+    most: AtomicU64,
+    helpers: AtomicUsize,
+    crew: Arc<Crew<Help>>,
     /// Helpers that may be inside `body`.
     active: AtomicUsize,
     caller: Thread,
 }
 
-// SAFETY: `body` is `Sync` and used only while its owner waits in `run`, see `Job::work`.
+// SAFETY: `body` is `Sync` and used only while its owner waits in `run`, see `Job::piece`.
 unsafe impl Send for Job {}
 // SAFETY: as above; everything else is atomic or constant.
 unsafe impl Sync for Job {}
@@ -43,36 +58,65 @@ unsafe impl Sync for Job {}
 impl Job {
     /// Takes pieces until none are left.
     fn work(&self) {
-        loop {
-            // AcqRel: a helper that got a piece is seen as active by a caller that finds none left.
-            let begin = self.next.fetch_add(self.chunk, Ordering::AcqRel);
-            if begin >= self.end {
-                return;
+        while self.piece(|left| {
+            let threads = self.helpers.load(Ordering::Relaxed) as u64 + 1;
+            let (least, most) = (&self.least, &self.most);
+            let most = most.load(Ordering::Relaxed);
+            (left / (SHARE * threads)).clamp(least.load(Ordering::Relaxed).min(most), most)
+        }) {}
+    }
+
+    /// Does the next piece, of as many units as are said for those that are left; false if none is left.
+    fn piece(&self, units: impl Fn(u64) -> u64) -> bool {
+        // AcqRel: a helper that got a piece is seen as active by a caller that finds none left.
+        let mut begin = self.next.load(Ordering::Acquire);
+        let end = loop {
+            let left = self.end - begin;
+            if left == 0 {
+                return false;
             }
-            // SAFETY: this thread got a piece, so the caller has not returned from `run`: it does so
-            // only after it found no piece left and, after that, no helper active; a helper counts
-            // itself as active before it asks for a piece.
-            unsafe { (*self.body)(begin, self.end.min(begin + self.chunk)) };
-        }
+            let end = begin + units(left).clamp(1, left);
+            let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+            match self.next.compare_exchange(begin, end, success, failure) {
+                Ok(_) => break end,
+                Err(actual) => begin = actual,
+            }
+        };
+        // SAFETY: this thread got a piece, so the caller has not returned from `run`: it does so
+        // only after it found no piece left and, after that, no helper active; a helper counts
+        // itself as active before it asks for a piece.
+        unsafe { (*self.body)(begin, end) };
+        true
     }
 
     fn help(self: Arc<Self>, index: usize) {
-        self.active.fetch_add(1, Ordering::AcqRel);
-        if self.next.load(Ordering::Acquire) < self.end {
-            self.recruit(2 * index + 1);
-            self.recruit(2 * index + 2);
-            self.work();
-        }
-        if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.caller.unpark();
+        let crew = self.crew.clone();
+        let mut next = Some((self, index));
+        while let Some((job, index)) = next {
+            // Tiny dispatches are over by then.
+            while job.start.elapsed() < PROBE {
+                std::hint::spin_loop();
+            }
+            job.active.fetch_add(1, Ordering::AcqRel);
+            if job.next.load(Ordering::Acquire) < job.end {
+                job.recruit(2 * index + 1);
+                job.recruit(2 * index + 2);
+                job.work();
+            }
+            if job.active.fetch_sub(1, Ordering::AcqRel) == 1 {
+                job.caller.unpark();
+            }
+            drop(job);
+            next = crew.look();
         }
     }
 
     /// Starts helper `index`; each starts two more, so that waking many takes few steps.
     fn recruit(self: &Arc<Self>, index: usize) {
-        if index < self.helpers {
-            let job = self.clone();
-            rayon::spawn(move || job.help(index));
+        if index < self.helpers.load(Ordering::Relaxed) {
+            if let Some((job, index)) = self.crew.offer((self.clone(), index)) {
+                rayon::spawn(move || job.help(index));
+            }
         }
     }
 }
@@ -88,44 +132,44 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
     if threads == 1 {
         return body(0, total);
     }
-    let start = Instant::now();
-    let (mut done, mut batch) = (0, first.max(1));
-    let spent = loop {
-        body(done, done + batch);
-        done += batch;
-        if done == total {
-            return;
-        }
-        let spent = start.elapsed();
-        if spent >= PROBE {
-            break spent;
-        }
-        batch = (batch * 2).min(total - done);
-    };
-    let rest = total - done;
-    let unit_ns = spent.as_nanos() as f64 / done as f64;
-    if unit_ns * (rest as f64) < WORTH_HELP_NS {
-        return body(done, total);
-    }
-    let even = rest.div_ceil(threads as u64 * CHUNKS_PER_THREAD);
-    let longest = (MAX_CHUNK_NS / unit_ns) as u64;
-    let chunk = even
-        .min(longest)
-        .max((MIN_CHUNK_NS / unit_ns) as u64)
-        .max(1);
+    let first = first.max(1);
     let body: *const Body<'_> = body;
     let job = Arc::new(Job {
-        // SAFETY: only the lifetime changes; `Job::work` says why it is not used after this returns.
+        // SAFETY: only the lifetime changes; `Job::piece` says why it is not used after this returns.
         body: unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) },
-        next: AtomicU64::new(done),
+        start: Instant::now(),
+        next: AtomicU64::new(0),
         end: total,
-        chunk,
-        helpers: (threads - 1).min(rest.div_ceil(chunk) as usize - 1),
+        least: AtomicU64::new(1),
+        most: AtomicU64::new(first),
+        helpers: AtomicUsize::new((threads - 1).min((total - 1) as usize)),
+        crew: CREW.with(Arc::clone),
         active: AtomicUsize::new(0),
         caller: std::thread::current(),
     });
-    job.recruit(0);
-    job.work();
+    let joined = job.crew.offer((job.clone(), 0)).is_none();
+    let (mut done, mut batch) = (0, first);
+    while job.start.elapsed() < PROBE && job.piece(|_| batch) {
+        done += batch;
+        batch *= 2;
+    }
+    let rest = total - job.next.load(Ordering::Acquire);
+    if rest > 0 {
+        let unit_ns = job.start.elapsed().as_nanos() as f64 / done.max(1) as f64;
+        let least = ((MIN_CHUNK_NS / unit_ns) as u64).max(1);
+        let most = ((MAX_CHUNK_NS / unit_ns) as u64).max(least);
+        let worth = unit_ns * rest as f64 >= WORTH_HELP_NS;
+        let helpers = (threads - 1).min(rest.div_ceil(least) as usize - 1);
+        job.most.store(most, Ordering::Relaxed);
+        job.least.store(least, Ordering::Relaxed);
+        job.helpers
+            .store(if worth { helpers } else { 0 }, Ordering::Relaxed);
+        if !joined {
+            job.recruit(0);
+        }
+        job.work();
+    }
+    wait_awake(|| job.active.load(Ordering::Acquire) == 0);
     while job.active.load(Ordering::Acquire) != 0 {
         std::thread::park();
     }
@@ -156,6 +200,31 @@ mod tests {
             assert_eq!(ranges.last().unwrap().1, total);
             assert!(ranges.windows(2).all(|w| w[0].1 == w[1].0), "{ranges:?}");
         }
+    }
+
+    /// Pieces are long at first and short at the end, and no shorter than the least.
+    #[test]
+    fn pieces_get_shorter() {
+        let pieces = Mutex::new(Vec::new());
+        let body = |begin, end| pieces.lock().unwrap().push(end - begin);
+        let body: *const Body<'_> = &body;
+        let job = Job {
+            // SAFETY: only the lifetime changes, and `body` outlives the job.
+            body: unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) },
+            start: Instant::now(),
+            next: AtomicU64::new(0),
+            end: 500,
+            least: AtomicU64::new(30),
+            most: AtomicU64::new(60),
+            helpers: AtomicUsize::new(1),
+            crew: Arc::default(),
+            active: AtomicUsize::new(0),
+            caller: std::thread::current(),
+        };
+        job.work();
+        let mut expected = vec![60, 60, 60, 53, 44, 37];
+        expected.extend([31, 30, 30, 30, 30, 30, 5]);
+        assert_eq!(*pieces.lock().unwrap(), expected);
     }
 
     #[test]

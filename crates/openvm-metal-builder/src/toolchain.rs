@@ -61,7 +61,8 @@ pub struct SharedKernel {
 /// If `OPENVM_METAL_BUILD_ISA` names what does not exist.
 pub fn native_abi() -> Result<String, BuildError> {
     let isa = Isa::best(&Isa::selected(std::env::consts::ARCH)?);
-    Ok(format!("{}-{}", isa.suffix(), shim::version()))
+    let system = std::env::consts::OS;
+    Ok(format!("{}-{system}-{}", isa.suffix(), shim::version()))
 }
 
 impl Toolchain {

@@ -300,6 +300,7 @@ mod tests {
         threads_per_group: [32, 1, 1],
         groups: [2, 3, 1],
         by_threads: false,
+        any_size: false,
     };
 
     #[test]

@@ -86,6 +86,8 @@ pub(crate) struct Shape {
     pub groups: [u32; 3],
     /// Given as a number of threads, so that the last threadgroup may be cut short.
     pub by_threads: bool,
+    /// Nobody said how many threads a threadgroup has.
+    pub any_size: bool,
 }
 
 impl Shape {
@@ -93,6 +95,7 @@ impl Shape {
     pub fn new(kernel: &'static str, grid: Grid, limit: u32) -> Result<Self> {
         let shape = match grid.extent {
             GridExtent::Threads { count, per_group } => {
+                let any_size = per_group.is_none();
                 let per_group = per_group.unwrap_or(DEFAULT_THREADS_PER_GROUP.min(limit));
                 if count == 0 || per_group == 0 {
                     return Err(MetalError::EmptyGrid { kernel });
@@ -111,6 +114,7 @@ impl Shape {
                     threads_per_group: [per_group, 1, 1],
                     groups: [groups as u32, 1, 1],
                     by_threads: true,
+                    any_size,
                 }
             }
             GridExtent::Groups { count, per_group } => {
@@ -132,6 +136,7 @@ impl Shape {
                     threads_per_group: per_group,
                     groups: count,
                     by_threads: false,
+                    any_size: false,
                 }
             }
         };

@@ -17,7 +17,8 @@ inline Fp open_point(device const Fp* roots, constant CommitOpenParams& p, uint 
 /// queries, columns, coefficients.
 /// Cost: (1 << p.log_terms >> p.log_rows) + 2 products, (4 << p.log_terms >> p.log_rows) + 16 bytes per thread.
 /// Lengths: runs p.width << p.log_n, queries p.queries, parts p.queries * p.width << p.log_rows, roots 16384.
-/// Requires: p.log_n >= 1, p.log_n <= 27, p.log_run <= p.log_n, p.log_terms <= p.log_run, p.log_rows + p.log_stride < 32.
+/// Requires: p.log_n >= 1, p.log_n <= 27, p.log_run <= p.log_n, p.log_terms <= p.log_run, p.log_rows <= p.log_run,
+/// p.log_rows + p.log_stride < 32.
 kernel void commit_run_parts(device const Fp* runs [[buffer(0)]],
                              device const uint* queries [[buffer(1)]],
                              device Fp* parts [[buffer(2)]],

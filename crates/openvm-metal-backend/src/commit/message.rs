@@ -3,9 +3,13 @@
 use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Grid, MetalSliceMut};
+use p3_field::{Field, PrimeCharacteristicRing};
 
 use crate::{
-    error::MetalProverError, kernels, params::CommitMessageParams, prelude::F,
+    error::MetalProverError,
+    kernels,
+    params::CommitMessageParams,
+    prelude::{montgomery, F},
     stacked::StackedRange,
 };
 
@@ -20,6 +24,13 @@ pub(crate) struct CodeShape {
     pub l_skip: usize,
     pub log_height: usize,
     pub log_blowup: usize,
+}
+
+impl CodeShape {
+    /// What messages that are not divided are multiplied by in the end, in Montgomery form.
+    pub(super) fn division(&self) -> u32 {
+        montgomery(F::from_u32(1 << self.l_skip).inverse())
+    }
 }
 
 /// Writes the messages of stacked columns `columns` into the first `2^log_height` cells of each column

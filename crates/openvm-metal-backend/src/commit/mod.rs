@@ -237,18 +237,19 @@ fn hash_windows(
     encode_into(s, ranges, columns.clone(), shape, cells, lent, None)?;
     drop(stage);
     let _stage = s.stage("merkle_tree");
-    let rows_per_leaf = 1 << params.k_whir;
-    if !columns.is_empty() {
+    let none = columns.is_empty();
+    let (ending, width_of_it) = if none {
+        window.truncate(last);
+        (window, last / rows)
+    } else {
         drop(window);
-        let kept = MetalMatrix::from_buffer(kept, rows, columns.len());
-        let mut tree = MerkleTreeMetal::resumed(s, kept, 0, rows_per_leaf, &absorbed)?;
-        tree.of_width(width);
-        return Ok(tree);
+        (kept, columns.len())
+    };
+    let ending = MetalMatrix::from_buffer(ending, rows, width_of_it);
+    let mut tree = MerkleTreeMetal::resumed(s, ending, 0, 1 << params.k_whir, &absorbed)?;
+    if none {
+        tree.drop_columns(0);
     }
-    window.truncate(last);
-    let window = MetalMatrix::from_buffer(window, rows, last / rows);
-    let mut tree = MerkleTreeMetal::resumed(s, window, 0, rows_per_leaf, &absorbed)?;
-    tree.drop_columns(0);
     tree.of_width(width);
     Ok(tree)
 }

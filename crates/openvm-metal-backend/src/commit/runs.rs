@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
-use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::{
     message::{encode_messages, CodeShape},
@@ -18,7 +17,7 @@ use crate::{
     kernels,
     ntt::{rs_runs, table, NttDirection, TallPlan},
     params::CommitOpenParams,
-    prelude::{montgomery, F},
+    prelude::F,
     stacked::StackedRange,
 };
 
@@ -35,6 +34,7 @@ pub(crate) fn open_columns(
     gathering: &mut OpeningInFlight<'_, F>,
 ) -> Result<(), MetalProverError> {
     let rows = 1usize << (shape.log_height + shape.log_blowup);
+    let (log_rows, _) = gathering.log_rows_and_stride();
     let at_once = at_once.clamp(1, columns.len().max(1));
     for start in columns.clone().step_by(at_once) {
         let part = start..(start + at_once).min(columns.end);
@@ -43,7 +43,8 @@ pub(crate) fn open_columns(
             let (at, count) = (piece.columns.start - part.start, piece.columns.len());
             let words = &mut words;
             let runs = at * rows..(at + count) * rows;
-            let (log_run, scale) = transform(s, ranges, piece, shape, words, runs.start)?;
+            let first = runs.start;
+            let (log_run, scale) = transform(s, ranges, piece, shape, words, first, log_rows)?;
             open_runs(
                 s,
                 words.slice(runs),
@@ -57,8 +58,8 @@ pub(crate) fn open_columns(
     Ok(())
 }
 
-/// All passes but the last of the columns of a piece, whose words begin at `first` of `words`: log2 of the elements of a run, and the factor
-/// that the last pass multiplies by, 0 for none.
+/// All passes but the last of the columns of a piece, whose words begin at `first` of `words`: log2 of the elements of a run, at least that of
+/// the rows of a query, and the factor that the last pass multiplies by, 0 for none.
 fn transform(
     s: &CommandStream,
     ranges: &[StackedRange],
@@ -66,20 +67,21 @@ fn transform(
     shape: CodeShape,
     words: &mut MetalBuffer<F>,
     first: usize,
+    log_rows: u32,
 ) -> Result<(u32, u32), MetalProverError> {
     let (log_h, log_n) = (shape.log_height, shape.log_height + shape.log_blowup);
     let count = piece.columns.len();
     let mut words = words.slice_mut(first..first + (count << log_n));
     let tall = TallPlan::of(s.context().device_profile(), log_n as u32, log_h as u32);
+    let tall = tall.filter(|tall| tall.log_run() >= log_rows);
     if let (Some(tall), Some((range, cell))) = (tall, piece.inside) {
         let roots = &table(s, NttDirection::Forward)?;
         let cells = range.cells.slice().slice(cell..cell + (count << log_h));
         tall.encode(s, roots, cells, words, count)?;
-        let scale = montgomery(F::from_u32(1 << shape.l_skip).inverse());
-        return Ok((tall.log_run(), scale));
+        return Ok((tall.log_run(), shape.division()));
     }
     encode_messages(s, ranges, &mut words, piece.columns, shape, true)?;
-    let log_run = rs_runs(s, words, log_h, shape.log_blowup, count)?;
+    let log_run = rs_runs(s, words, log_h, shape.log_blowup, count, log_rows)?;
     Ok((log_run, 0))
 }
 
@@ -132,20 +134,25 @@ mod tests {
     /// shorter than a run, columns of one range and of several.
     #[test]
     fn rows_from_runs_are_rows_of_codewords() {
-        for (profile, l_skip, log_height, log_blowup, width) in [
-            ("cpu", 0, 0, 1, 3),
-            ("cpu", 0, 0, 3, 2),
-            ("cpu", 1, 1, 3, 2),
-            ("cpu", 2, 3, 1, 9),
-            ("cpu", 2, 5, 3, 5),
-            ("cpu", 3, 9, 1, 7),
-            ("cpu", 1, 3, 7, 3),
-            ("cpu", 3, 3, 14, 2),
-            ("m1-8gb", 4, 9, 2, 11),
-            ("m1-8gb", 4, 16, 1, 3),
-            ("h100-80gb", 4, 17, 1, 6),
-            ("h100-80gb", 3, 17, 1, 3),
-            ("h100-80gb", 4, 8, 1, 3),
+        for (profile, l_skip, log_height, log_blowup, width, log_rows) in [
+            ("cpu", 0, 0, 1, 3, 2),
+            ("cpu", 0, 0, 3, 2, 2),
+            ("cpu", 1, 1, 3, 2, 2),
+            // Last passes of 2^4 and 2^5 elements, with more rows in a query.
+            ("cpu", 2, 8, 1, 3, 5),
+            ("cpu", 2, 8, 2, 3, 7),
+            ("cpu", 2, 8, 1, 2, 9),
+            ("h100-80gb", 4, 17, 1, 2, 10),
+            ("cpu", 2, 3, 1, 9, 2),
+            ("cpu", 2, 5, 3, 5, 2),
+            ("cpu", 3, 9, 1, 7, 2),
+            ("cpu", 1, 3, 7, 3, 2),
+            ("cpu", 3, 3, 14, 2, 2),
+            ("m1-8gb", 4, 9, 2, 11, 2),
+            ("m1-8gb", 4, 16, 1, 3, 2),
+            ("h100-80gb", 4, 17, 1, 6, 2),
+            ("h100-80gb", 3, 17, 1, 3, 2),
+            ("h100-80gb", 4, 8, 1, 3, 2),
         ] {
             let profile = DeviceProfile::named(profile).unwrap();
             let libraries = [&kernels::LIBRARY];
@@ -161,7 +168,7 @@ mod tests {
             let chunk = 1 << l_skip;
             let ranges = ranges_cut_at(s, &[0, cells / 3 / chunk * chunk, cells]);
             let code = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
-            let log_rows = (log_height + log_blowup).min(2);
+            let log_rows = (log_height + log_blowup).min(log_rows);
             let (mut tree, _) = MerkleTreeMetal::new(s, code, 1 << log_rows).unwrap();
             let most = tree.query_stride() as u32 - 1;
             let queries = [0, most, most / 2, most / 3, most / 7 * 5];

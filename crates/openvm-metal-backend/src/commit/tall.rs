@@ -6,13 +6,12 @@
 use std::ops::Range;
 
 use openvm_metal_common::{CommandStream, MetalSliceMut};
-use p3_field::{Field, PrimeCharacteristicRing};
 
 use super::message::{encode_messages, CodeShape};
 use crate::{
     error::MetalProverError,
     ntt::{table, NttDirection, TallPlan},
-    prelude::{montgomery, F},
+    prelude::F,
     stacked::StackedRange,
 };
 
@@ -39,7 +38,7 @@ pub(super) fn encode_tall(
     let rows = tall.words();
     let roots = &table(s, NttDirection::Forward)?;
     // Messages are not divided by the size of the skip domain: the last pass has a factor for each word anyway.
-    let scale = montgomery(F::from_u32(1 << shape.l_skip).inverse());
+    let scale = shape.division();
     let at_once = tall.at_once(scratch.len(), columns.len());
     let mut done = columns.start;
     while done < columns.end {

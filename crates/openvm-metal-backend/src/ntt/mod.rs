@@ -131,7 +131,8 @@ pub fn rs_encode_with(
     transform_with(s, codewords, batch, Some(scratch))
 }
 
-/// All passes of [`rs_encode`] but the last, in place; log2 of the elements of a run. With `2^r` of them, run `j` of a column are the
+/// The first passes of [`rs_encode`], in place, without the last, or without as many as it takes for runs of `2^log_least` elements; log2 of
+/// the elements of a run. With `2^r` of them, run `j` of a column are the
 /// coefficients of the message modulo `X^(2^r) - w^(2^r i)`, where the last `log_n - r` bits of `i`, reversed, are `j`
 /// (`w` generates the `2^log_n`-th roots of unity). If the message is shorter than a run, what follows it there is nothing.
 ///
@@ -143,12 +144,16 @@ pub(crate) fn rs_runs(
     log_h: usize,
     log_blowup: usize,
     cols: usize,
+    log_least: u32,
 ) -> Result<u32, MetalError> {
     let (log_n, dir) = (log_h + log_blowup, NttDirection::Forward);
     let batch = Batch::new(log_n, log_h, 0, cols, 1 << log_n, dir);
     batch.check(messages.len())?;
     let passes = plan(batch.log_n, batch.log_message, batch.log_cells);
-    let (last, before) = passes.split_last().expect("a transform has a pass");
+    let long_enough = |pass: &&Pass| batch.log_n - pass.first - pass.stages >= log_least;
+    let before = passes.iter().take_while(|pass| !pass.last);
+    let before: Vec<&Pass> = before.take_while(long_enough).collect();
+    let done = before.last().map_or(0, |pass| pass.first + pass.stages);
     let roots = &table(s, dir)?;
     let cache = s.context().device_profile().cache / 4;
     let at_once = match cache as usize / batch.words() {
@@ -159,11 +164,11 @@ pub(crate) fn rs_runs(
         let columns = at_once.min(cols - start);
         let words = start * batch.words()..(start + columns) * batch.words();
         let mut part = messages.slice_mut(words);
-        for pass in before {
+        for pass in &before {
             in_place(s, part.reborrow(), roots, Batch { columns, ..batch }, pass)?;
         }
     }
-    Ok(last.stages)
+    Ok(batch.log_n - done)
 }
 
 /// [`rs_encode`] for messages of extension elements.

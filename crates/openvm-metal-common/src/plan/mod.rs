@@ -232,6 +232,7 @@ mod tests {
             threads_per_group: [1; 3],
             groups: [groups, 1, 1],
             by_threads: false,
+            any_size: false,
         }
     }
 

@@ -135,6 +135,7 @@ mod tests {
             threads_per_group: [4; 3],
             groups,
             by_threads: false,
+            any_size: false,
         }
     }
 
@@ -176,6 +177,7 @@ mod tests {
             threads_per_group: [256, 1, 1],
             groups: [1 << 24, 1, 1],
             by_threads: true,
+            any_size: false,
         };
         let mut cutter = Cutter::new(&shape);
         cutter.next((1 << 24) - 1).expect("a slice");

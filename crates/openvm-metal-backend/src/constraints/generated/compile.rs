@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use openvm_metal_builder::{native_abi, BuildError, Toolchain, PTX_ABI};
@@ -146,7 +147,10 @@ struct Library {
 /// Writes under another name and renames, so that nobody reads half a file. If writing fails, the text is compiled again
 /// next time.
 fn keep(path: &Path, content: &[u8]) {
-    let part = path.with_extension(format!("{}.part", std::process::id()));
+    // Other processes, and other threads of this one, may keep the same text.
+    static PARTS: AtomicU64 = AtomicU64::new(0);
+    let number = PARTS.fetch_add(1, Ordering::Relaxed);
+    let part = path.with_extension(format!("{}-{number}.part", std::process::id()));
     if fs::write(&part, content).is_ok() {
         let _ = fs::rename(&part, path);
     }

@@ -9,7 +9,6 @@ use openvm_metal_common::{
 use super::{
     kernels::ReadyKernel,
     sections::{log_group, sections, threads, LOG_VECTOR},
-    text::MAX_THREADS,
 };
 use crate::{
     constraints::eval_field::EvalField,
@@ -192,7 +191,7 @@ impl RuleLaunch {
         arena: &MetalBuffer<F>,
         partials: &mut MetalBuffer<F>,
     ) -> Result<(), MetalError> {
-        let grid = Grid::threads_per_group(self.params.threads as usize, MAX_THREADS);
+        let grid = Grid::threads(self.params.threads as usize);
         let results = self.first as usize..(self.first + self.words) as usize;
         let mut results = partials.slice_mut(results);
         let call = self

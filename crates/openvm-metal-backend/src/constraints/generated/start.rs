@@ -78,7 +78,7 @@ pub fn start<'a>(
         tracing::warn!(
             missing,
             all,
-            "kernels are not in the folder: it was made by another build, or for another key"
+            "kernels are not in the folder: it was made by another build, for another key or for another kind of device"
         );
     }
     let complete = complete(&batches, &there);

@@ -11,15 +11,17 @@ use std::time::{Duration, Instant};
 
 use crate::lock;
 
-/// How long a helper looks for more work, and a caller for the end of what its helpers do: twice the longest piece of work.
-const AWAKE: Duration = Duration::from_millis(4);
+/// The longest piece of work, unless one unit takes longer.
+pub(super) const LONGEST_PIECE: Duration = Duration::from_millis(2);
+/// How long a helper looks for more work, and a caller for the end of what its helpers do.
+const AWAKE: Duration = LONGEST_PIECE.saturating_mul(2);
 /// How long a helper looks before the pool's other work may have its turn.
 const TURN: Duration = Duration::from_micros(30);
 
-/// Work offered to helpers that are awake. Each offer is reserved for one of them, and each of them leaves with an offer or when none is
-/// reserved for it.
+/// Work offered to helpers that are awake. Whoever offers reserves one of them first, so the helpers inside [`Crew::look`] are always
+/// those that look and as many as offers that were reserved and not taken; each leaves with an offer, or by reserving itself.
 pub(super) struct Crew<T> {
-    /// Helpers that look, without those that an offer is reserved for.
+    /// Helpers that look and are not reserved.
     looking: AtomicUsize,
     /// Offers that nobody took yet.
     offered: AtomicUsize,
@@ -39,7 +41,7 @@ impl<T> Default for Crew<T> {
 impl<T> Crew<T> {
     /// Hands work to a helper that is awake. Given back if there is none.
     pub fn offer(&self, work: T) -> Option<T> {
-        if !self.leave() {
+        if !self.reserve() {
             return Some(work);
         }
         lock(&self.offers).push(work);
@@ -47,8 +49,8 @@ impl<T> Crew<T> {
         None
     }
 
-    /// Takes one from those that look; false if there is none.
-    fn leave(&self) -> bool {
+    /// Makes one less of those that look; false if there is none.
+    fn reserve(&self) -> bool {
         let one_less = |looking: usize| looking.checked_sub(1);
         self.looking
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less)
@@ -78,8 +80,8 @@ impl<T> Crew<T> {
             self.looking.fetch_add(1, Ordering::AcqRel);
             let turn = Instant::now() + TURN;
             let mut found = poll_until(turn, || self.take());
-            // One that cannot leave has an offer, which is about to be there.
-            while found.is_none() && !self.leave() {
+            // If all are reserved, an offer is about to be there.
+            while found.is_none() && !self.reserve() {
                 found = self.take();
                 std::hint::spin_loop();
             }

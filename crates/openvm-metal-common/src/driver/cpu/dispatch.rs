@@ -51,9 +51,9 @@ pub(crate) fn check(kernel: &KernelSpec, conformance: bool) -> Result<()> {
     }
 }
 
-/// A grid given in threads whose threads never meet, in threadgroups that are small enough to share.
+/// A grid given in threads whose threads never meet, in threadgroups that are small enough to share if nobody said how large they are.
 pub(super) fn fitted(kernel: &KernelSpec, mut shape: Shape) -> Shape {
-    let free = shape.by_threads && kernel.any_threadgroup_size && !kernel.kind.has_barriers();
+    let free = shape.any_size && kernel.any_threadgroup_size && !kernel.kind.has_barriers();
     if free && shape.threads_per_group[0] > FLAT_THREADS {
         shape.threads_per_group = [FLAT_THREADS, 1, 1];
         shape.groups = [shape.threads[0].div_ceil(FLAT_THREADS), 1, 1];

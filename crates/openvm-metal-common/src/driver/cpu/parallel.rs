@@ -1,16 +1,16 @@
 //! Ranges of work on several threads, for dispatches that take from a microsecond to minutes.
 //!
-//! The caller starts alone and wakes help only when the first microseconds show that it pays, so a tiny dispatch costs a function call.
+//! The caller starts alone and wakes help only when the first microseconds show that it pays, so a tiny dispatch costs little more than a function call.
 //! Helpers are jobs on the current rayon pool, and [stay awake](super::crew) for the caller's next dispatch, which one of them joins by itself
 //! after these microseconds. Unlike in `rayon::join` the caller never runs somebody else's job while it waits: such a job might encode
 //! work of its own in the middle of this dispatch.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use super::crew::{wait_awake, Crew};
+use super::crew::{wait_awake, Crew, LONGEST_PIECE};
 
 /// The caller works alone for this long before it decides.
 const PROBE: Duration = Duration::from_micros(5);
@@ -21,8 +21,13 @@ const MIN_CHUNK_NS: f64 = 10_000.0;
 /// A piece is at most such a share of what would be left for each thread, so that threads that start late or run slowly do not hold up the
 /// rest.
 const SHARE: u64 = 3;
-/// Longest piece of work, unless one unit takes longer: nobody waits longer than that for the thread that took the last one.
-const MAX_CHUNK_NS: f64 = 2_000_000.0;
+/// Pieces of a thread at most, however long the first units took: a page may have been new, or the thread stopped.
+const PIECES: u64 = 256;
+/// The caller has decided by then, unless its first units take longer: a helper may wake others.
+const LATE: Duration = Duration::from_micros(20);
+/// How long a helper goes from one dispatch of its caller to the next before other work of the pool has its turn: another task may wait below
+/// it on its stack.
+const STAY: Duration = Duration::from_millis(10);
 
 type Body<'a> = dyn Fn(u64, u64) + Sync + 'a;
 
@@ -44,6 +49,8 @@ struct Job {
     least: AtomicU64,
     most: AtomicU64,
     helpers: AtomicUsize,
+    /// The caller knows what a unit takes.
+    decided: AtomicBool,
     crew: Arc<Crew<Help>>,
     /// Helpers that may be inside `body`.
     active: AtomicUsize,
@@ -89,25 +96,23 @@ impl Job {
         true
     }
 
-    fn help(self: Arc<Self>, index: usize) {
-        let crew = self.crew.clone();
-        let mut next = Some((self, index));
-        while let Some((job, index)) = next {
-            // Tiny dispatches are over by then.
-            while job.start.elapsed() < PROBE {
-                std::hint::spin_loop();
-            }
-            job.active.fetch_add(1, Ordering::AcqRel);
-            if job.next.load(Ordering::Acquire) < job.end {
-                job.recruit(2 * index + 1);
-                job.recruit(2 * index + 2);
-                job.work();
-            }
-            if job.active.fetch_sub(1, Ordering::AcqRel) == 1 {
-                job.caller.unpark();
-            }
-            drop(job);
-            next = crew.look();
+    /// What helper `index` does.
+    fn help(self: &Arc<Self>, index: usize) {
+        // Tiny dispatches are over by then.
+        while self.start.elapsed() < PROBE {
+            std::hint::spin_loop();
+        }
+        self.active.fetch_add(1, Ordering::AcqRel);
+        let may_recruit = || self.decided.load(Ordering::Acquire) || self.start.elapsed() >= LATE;
+        let most = |_| self.most.load(Ordering::Relaxed);
+        while !may_recruit() && self.piece(most) {}
+        if self.next.load(Ordering::Acquire) < self.end {
+            self.recruit(2 * index + 1);
+            self.recruit(2 * index + 2);
+            self.work();
+        }
+        if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.caller.unpark();
         }
     }
 
@@ -115,9 +120,31 @@ impl Job {
     fn recruit(self: &Arc<Self>, index: usize) {
         if index < self.helpers.load(Ordering::Relaxed) {
             if let Some((job, index)) = self.crew.offer((self.clone(), index)) {
-                rayon::spawn(move || job.help(index));
+                rayon::spawn(move || attend((job, index)));
             }
         }
+    }
+}
+
+/// Helps, and then with the caller's next dispatches.
+fn attend(help: Help) {
+    let (crew, began) = (help.0.crew.clone(), Instant::now());
+    let mut next = Some(help);
+    while let Some((job, index)) = next {
+        job.help(index);
+        drop(job);
+        // The caller itself, if nobody else took what it spawned: there is nobody to wait for.
+        if CREW.with(|own| Arc::ptr_eq(own, &crew)) {
+            return;
+        }
+        if began.elapsed() >= STAY {
+            rayon::spawn(move || {
+                rayon::yield_now();
+                crew.look().into_iter().for_each(attend);
+            });
+            return;
+        }
+        next = crew.look();
     }
 }
 
@@ -143,6 +170,7 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
         least: AtomicU64::new(1),
         most: AtomicU64::new(first),
         helpers: AtomicUsize::new((threads - 1).min((total - 1) as usize)),
+        decided: AtomicBool::new(false),
         crew: CREW.with(Arc::clone),
         active: AtomicUsize::new(0),
         caller: std::thread::current(),
@@ -156,14 +184,16 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
     let rest = total - job.next.load(Ordering::Acquire);
     if rest > 0 {
         let unit_ns = job.start.elapsed().as_nanos() as f64 / done.max(1) as f64;
-        let least = ((MIN_CHUNK_NS / unit_ns) as u64).max(1);
-        let most = ((MAX_CHUNK_NS / unit_ns) as u64).max(least);
+        let least = ((MIN_CHUNK_NS / unit_ns) as u64).max(rest / (threads as u64 * PIECES));
+        let least = least.max(1);
+        let most = ((LONGEST_PIECE.as_nanos() as f64 / unit_ns) as u64).max(least);
         let worth = unit_ns * rest as f64 >= WORTH_HELP_NS;
         let helpers = (threads - 1).min(rest.div_ceil(least) as usize - 1);
         job.most.store(most, Ordering::Relaxed);
         job.least.store(least, Ordering::Relaxed);
-        job.helpers
-            .store(if worth { helpers } else { 0 }, Ordering::Relaxed);
+        let helpers = if worth { helpers } else { 0 };
+        job.helpers.store(helpers, Ordering::Relaxed);
+        job.decided.store(true, Ordering::Release);
         if !joined {
             job.recruit(0);
         }
@@ -217,6 +247,7 @@ mod tests {
             least: AtomicU64::new(30),
             most: AtomicU64::new(60),
             helpers: AtomicUsize::new(1),
+            decided: AtomicBool::new(true),
             crew: Arc::default(),
             active: AtomicUsize::new(0),
             caller: std::thread::current(),

@@ -140,8 +140,8 @@ mod tests {
             ("cpu", 1, 1, 3, 2, 2),
             // Last passes of 2^4 and 2^5 elements, with more rows in a query.
             ("cpu", 2, 8, 1, 3, 5),
-            ("cpu", 2, 8, 2, 3, 7),
-            ("cpu", 2, 8, 1, 2, 9),
+            ("cpu", 2, 8, 2, 3, 6),
+            ("cpu", 3, 9, 3, 2, 8),
             ("h100-80gb", 4, 17, 1, 2, 10),
             ("cpu", 2, 3, 1, 9, 2),
             ("cpu", 2, 5, 3, 5, 2),

@@ -1,4 +1,4 @@
-// Opened rows of codewords that are not there: the passes before the last of their transform are done.
+// Opened rows of codewords that are not there: the first passes of their transform are done, up to runs that hold all rows of a query.
 //
 // Run j of a column are the coefficients of the message modulo X^(2^log_run) - x^(2^log_run) for all points x whose number, reversed, has j
 // as its high bits. The R rows of a query are points x_t = x_0 w^(t stride) with one R-th power, so the sum over a run is R sums of every

@@ -29,12 +29,12 @@ struct CommitGatherParams {
     CommitGatherJob jobs[COMMIT_JOBS];
 };
 
-/// Opened rows of columns of which the last pass of the transform is left out.
+/// Opened rows of columns of which the last pass of the transform, or several, are left out.
 struct CommitOpenParams {
     uint queries;
     uint width;        // columns, 2^log_n words each
     uint log_n;        // log2 of the rows
-    uint log_run;      // log2 of the words that the last pass would transform together
+    uint log_run;      // log2 of the neighbours that what is left out would transform together
     uint log_terms;    // log2 of the words of a run that count: of the message, if that is shorter
     uint log_rows;     // log2 of the rows that a query opens
     uint log_stride;   // log2 of the distance between two of them

@@ -1,7 +1,8 @@
 //! Opened rows of stacked columns whose codewords are not kept.
 //!
 //! All rows of a leaf are evaluations of the same few coefficients, which the last pass of a transform would read: the columns are
-//! transformed again but for that pass, in place, and the rows that are opened are computed from what it would have read.
+//! transformed again but for that pass, in place, and the rows that are opened are computed from what it would have read. For leaves
+//! longer than its runs as many passes are left out as it takes.
 
 use std::ops::Range;
 

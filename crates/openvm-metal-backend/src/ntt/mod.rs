@@ -11,17 +11,17 @@ mod roots;
 mod tall;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
-use openvm_metal_common::{
-    CommandStream, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
-};
+use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSliceMut};
 use p3_field::{Field, PrimeCharacteristicRing};
 
 use self::plan::{plan, Pass};
+pub use self::transpose::transpose;
 pub(crate) use self::{roots::table, tall::TallPlan};
 use crate::{
     kernels,
-    params::{NttParams, TransposeParams},
+    params::NttParams,
     prelude::{montgomery, EF, F},
 };
 
@@ -185,41 +185,6 @@ pub fn rs_encode_ext(
     let (log_n, dir) = (log_h + log_blowup, NttDirection::Forward);
     let data = codewords.as_slice_mut().cast::<F>()?;
     transform(s, data, Batch::new(log_n, log_h, 2, cols, 1 << log_n, dir))
-}
-
-/// `out[c * rows + r] = input[r * cols + c]`: row major to column major.
-///
-/// # Errors
-/// If a slice is shorter than `rows * cols`, or the device fails.
-pub fn transpose(
-    s: &CommandStream,
-    input: &MetalSlice<'_, F>,
-    out: &mut MetalSliceMut<'_, F>,
-    rows: usize,
-    cols: usize,
-) -> Result<(), MetalError> {
-    let cells = rows.saturating_mul(cols);
-    if input.len() < cells || out.len() < cells {
-        let actual = format!("{} and {}", input.len(), out.len());
-        return Err(MetalError::argument_mismatch(
-            "matrix_transpose_base",
-            "in, out",
-            "rows * cols elements",
-            actual,
-        ));
-    }
-    // Tiles of 2^11 cells, no wider than the matrix.
-    let log_tile = (cols.max(1).next_power_of_two().ilog2()).min(5);
-    let tiles = cols.div_ceil(1 << log_tile);
-    let p = TransposeParams {
-        rows: rows as u64,
-        cols: cols as u64,
-        log_tile,
-        tiles: tiles as u32,
-    };
-    let groups = rows.div_ceil(2048 >> log_tile) * tiles;
-    let grid = Grid::groups(groups as u32, THREADS);
-    kernels::matrix_transpose_base(s, grid, *input, out.reborrow(), &p)
 }
 
 impl Batch {

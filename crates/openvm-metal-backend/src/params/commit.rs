@@ -48,7 +48,7 @@ pub struct CommitGatherParams {
     pub jobs: [CommitGatherJob; COMMIT_JOBS],
 }
 
-/// Opened rows of columns of which the last pass of the transform is left out.
+/// Opened rows of columns of which the last pass of the transform, or several, are left out.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommitOpenParams {
@@ -58,7 +58,7 @@ pub struct CommitOpenParams {
     pub width: u32,
     /// log2 of the rows.
     pub log_n: u32,
-    /// log2 of the words that the last pass would transform together.
+    /// log2 of the neighbours that what is left out would transform together.
     pub log_run: u32,
     /// log2 of the words of a run that count: of the message, if that is shorter.
     pub log_terms: u32,

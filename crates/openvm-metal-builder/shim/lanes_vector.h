@@ -93,5 +93,6 @@ MSL_INL float_l fma(float_l a, float_l b, float_l c) {
 }
 
 #include "lanes_mul.h"
+#include "lanes_mul52.h"
 #include "lanes_memory.h"
 #include "lanes_simd.h"

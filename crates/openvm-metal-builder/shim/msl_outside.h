@@ -3,8 +3,11 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__x86_64__) && !defined(__clang__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#ifndef __clang__
 #include <immintrin.h>
+#endif
 #endif
 #ifdef MSL_PTX
 extern __attribute__((address_space(3))) __attribute__((aligned(16))) unsigned char msl_shared[];

@@ -43,6 +43,7 @@ pub const FILES: &[(&str, &str)] = shim![
     "lanes_scalar.h",
     "lanes_vector.h",
     "lanes_mul.h",
+    "lanes_mul52.h",
     "lanes_memory.h",
     "lanes_simd.h",
 ];

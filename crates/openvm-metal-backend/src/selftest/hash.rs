@@ -9,7 +9,7 @@ use p3_baby_bear::{
     default_babybear_poseidon2_16, BABYBEAR_RC16_EXTERNAL_FINAL, BABYBEAR_RC16_EXTERNAL_INITIAL,
     BABYBEAR_RC16_INTERNAL,
 };
-use p3_field::{ExtensionField, PrimeField32};
+use p3_field::{ExtensionField, Field, PrimeCharacteristicRing, PrimeField32};
 use p3_symmetric::{PaddingFreeSponge, PseudoCompressionFunction, TruncatedPermutation};
 
 use super::{compare, refused, Check, CheckEnv, CheckFailure};
@@ -29,6 +29,11 @@ pub(super) const CHECKS: &[Check] = &[
         group: "hash",
         name: "merkle_base",
         run: merkle_base,
+    },
+    Check {
+        group: "hash",
+        name: "merkle_of_extremes",
+        run: merkle_of_extremes,
     },
     Check {
         group: "hash",
@@ -52,14 +57,14 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-const HEADER: &str = include_str!("../../metal/hash/poseidon2.h");
+const HEADER: &str = include_str!("../../metal/hash/poseidon2_layers.h");
 
-/// The words of a `constant` table of a header.
+/// The words of a `constant` table of a header, or of the macro that lists them: what stands from its name to the end of the statement.
 pub(super) fn table(header: &str, name: &str) -> Vec<u32> {
     let start = header.find(name).unwrap_or(header.len());
-    let body = header[start..].split_once('{').map_or("", |(_, rest)| rest);
-    let body = body.split_once(";").map_or("", |(table, _)| table);
+    let body = header[start..].split_once(';');
     let words = body
+        .map_or("", |(table, _)| table)
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter_map(|word| word.strip_prefix("0x"));
     words
@@ -91,6 +96,23 @@ fn round_constants(_: &mut CheckEnv) -> Result<(), CheckFailure> {
 
 fn merkle_base(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     merkle(env, |env, n| env.rng.fs(n))
+}
+
+/// Rows of the smallest and largest words in memory, among others: the ends of every window that a sum or a product is in.
+fn merkle_of_extremes(env: &mut CheckEnv) -> Result<(), CheckFailure> {
+    merkle(env, |env, n| {
+        // Montgomery form: words 0, 1, 2, p - 2 and p - 1.
+        let word = F::TWO.exp_u64(32).inverse();
+        let ends = [F::ZERO, word, word.double(), -word.double(), -word];
+        let mut cells = env.rng.fs(n);
+        for cell in &mut cells {
+            let choice = cell.as_canonical_u32() as usize % 8;
+            *cell = ends.get(choice).copied().unwrap_or(*cell);
+        }
+        cells[..n / 4].fill(F::ZERO);
+        cells[n / 4..n / 2].fill(-word);
+        cells
+    })
 }
 
 fn merkle_ext(env: &mut CheckEnv) -> Result<(), CheckFailure> {

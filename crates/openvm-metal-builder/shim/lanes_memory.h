@@ -148,18 +148,23 @@ template <class T> MSL_INL void lane_store(T* p, index_l i, lane_t<T> v) {
         MSL_UNROLL for (uint j = 0; j < N; j++) msl_write<C>(q + j, step, c.w[j]);
     }
 }
-// `lane_store` of what is not read soon: vectors that are whole cache lines go to memory past the caches, whose lines they would replace.
-// Parts of a line would go there one by one. `lane_stream_end` comes before another thread may read them.
+// `lane_store` of what is not read soon: whole vectors go to memory past the caches, whose lines they would replace. A line
+// of 64 bytes is written at once, vector after vector: parts of it would go to memory one by one. `lane_stream_end` comes before another
+// thread may read them.
 template <class T> MSL_INL void lane_stream(T* p, index_l i, lane_t<T> v) {
-#if defined(__x86_64__) && MSL_LANES == 16
+#if defined(__x86_64__)
     typedef typename msl_raw<msl_cell_t<T>>::type R;
-    if constexpr (sizeof(lane_t<T>) == 64 && sizeof(R) == 64) {
+    if constexpr (sizeof(lane_t<T>) == sizeof(R)) {
         R* to = (R*)(p + i.base);
-        if (i.step == 1 && (__UINTPTR_TYPE__)to % 64 == 0) {
+        if (i.step == 1 && (__UINTPTR_TYPE__)to % sizeof(R) == 0) {
 #if defined(__clang__)
             __builtin_nontemporal_store(__builtin_bit_cast(R, v), to);
-#else
+#elif MSL_LANES == 16
             _mm512_stream_si512((__m512i*)to, __builtin_bit_cast(__m512i, v));
+#elif MSL_LANES == 8
+            _mm256_stream_si256((__m256i*)to, __builtin_bit_cast(__m256i, v));
+#else
+            _mm_stream_si128((__m128i*)to, __builtin_bit_cast(__m128i, v));
 #endif
             return;
         }

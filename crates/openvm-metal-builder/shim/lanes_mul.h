@@ -24,6 +24,15 @@ MSL_INL void msl_opaque(msl_wide& x) {
     (void)x;
 #endif
 }
+// The odd words, in the low halves of their pairs; the high halves are of no matter.
+MSL_INL msl_wide msl_odd_halves(msl_wide x) {
+#if MSL_LANES == 8
+    uint_l::raw w = (uint_l::raw)x;
+    return (msl_wide)__builtin_shufflevector(w, w, 1, 1, 3, 3, 5, 5, 7, 7);
+#else
+    return x >> 32;
+#endif
+}
 // High halves of the even products interleaved with those of the odd products.
 MSL_INL uint_l msl_high_halves(msl_wide even, msl_wide odd) {
     typedef uint_l::raw R;
@@ -39,7 +48,7 @@ MSL_INL uint_l msl_high_halves(msl_wide even, msl_wide odd) {
 MSL_INL uint_l mulhi(uint_l a, uint_l b) {
 #if defined(__x86_64__)
     msl_wide x = (msl_wide)a.v, y = (msl_wide)b.v;
-    return msl_high_halves(msl_mul_even(x, y), msl_mul_even(x >> 32, y >> 32));
+    return msl_high_halves(msl_mul_even(x, y), msl_mul_even(msl_odd_halves(x), msl_odd_halves(y)));
 #else
     typedef msl_raw<ulong>::type W;
     W w = __builtin_convertvector(a.v, W) * __builtin_convertvector(b.v, W);
@@ -47,20 +56,26 @@ MSL_INL uint_l mulhi(uint_l a, uint_l b) {
 #endif
 }
 
+// x / 2^32 mod P, in 0..P, for even and odd words x below 2^32 P. The low words of x and of the multiple of P are equal: only
+// high words are subtracted, and joined once.
+template <uint P, uint MU> MSL_INL uint_l msl_monty_reduce(msl_wide even, msl_wide odd) {
+    typedef uint_l::raw R;
+    const msl_wide mu = msl_wide{} + (ulong)MU, p = msl_wide{} + (ulong)P;
+    msl_wide qe = msl_mul_even(even, mu), qo = msl_mul_even(odd, mu);
+    msl_opaque(qe);
+    msl_opaque(qo);
+    uint_l r = msl_high_halves((msl_wide)((R)even - (R)msl_mul_even(qe, p)), (msl_wide)((R)odd - (R)msl_mul_even(qo, p)));
+    return min(r, r + uint_l(P));
+}
 // Montgomery product a b / 2^32 mod P for a prime P < 2^31, MU = P^-1 mod 2^32; a b < 2^32 P.
 template <uint P, uint MU> MSL_INL uint_l lane_monty_mul(uint_l a, uint_l b) {
 #if defined(__x86_64__)
     msl_wide x = (msl_wide)a.v, y = (msl_wide)b.v;
-    const msl_wide mu = msl_wide{} + (ulong)MU, p = msl_wide{} + (ulong)P;
-    msl_wide ce = msl_mul_even(x, y), co = msl_mul_even(x >> 32, y >> 32);
-    msl_wide qe = msl_mul_even(ce, mu), qo = msl_mul_even(co, mu);
-    msl_opaque(qe);
-    msl_opaque(qo);
-    uint_l r = msl_high_halves(ce, co) - msl_high_halves(msl_mul_even(qe, p), msl_mul_even(qo, p));
+    return msl_monty_reduce<P, MU>(msl_mul_even(x, y), msl_mul_even(msl_odd_halves(x), msl_odd_halves(y)));
 #else
     uint_l r = mulhi(a, b) - mulhi(a * b * uint_l(MU), uint_l(P));
-#endif
     return min(r, r + uint_l(P));
+#endif
 }
 template <uint P, uint MU> MSL_INL uint lane_monty_mul(uint a, uint b) {
     uint r = metal::mulhi(a, b) - metal::mulhi(a * b * MU, P);

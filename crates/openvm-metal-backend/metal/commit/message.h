@@ -34,9 +34,9 @@ template <uint L, typename U> inline void commit_chunk_transform(thread FpT<U>* 
         for (uint k = 0; k < N / 2; k++) {
             uint i = k & (half_len - 1u);
             uint a = ((k - i) << 1) + i, b = a + half_len;
-            FpT<U> d = x[a] - x[b];
+            FpT<U> d = i == 0u ? x[a] - x[b] : fp_sub_loose(x[a], x[b]) * FpT<U>{(U)COMMIT_INVERSE_ROOTS[(i << s) << (6u - L)]};
             x[a] = x[a] + x[b];
-            x[b] = i == 0u ? d : d * FpT<U>{(U)COMMIT_INVERSE_ROOTS[(i << s) << (6u - L)]};
+            x[b] = d;
         }
     }
     // Subset sums run over all bits, so they commute with the bit reversal.
@@ -72,7 +72,7 @@ template <uint L, typename U> inline void commit_chunk_loops(thread FpT<U>* x, b
         for (uint first = 0; first < N; first += 2u * half_len) {
             for (uint i = 0; i < half_len; i++) {
                 uint a = first + i, b = a + half_len;
-                FpT<U> d = x[a] - x[b];
+                FpT<U> d = fp_sub_loose(x[a], x[b]);
                 x[a] = x[a] + x[b];
                 x[b] = d * FpT<U>{(U)COMMIT_INVERSE_ROOTS[i * (32u / half_len)]};
             }

@@ -13,6 +13,15 @@ inline Fp open_point(device const Fp* roots, constant CommitOpenParams& p, uint 
     return (at & 1u) != 0u ? Fp{0u} - x : x;
 }
 
+/// What a thread of either kernel works on: item `t` of the R of a query and a column.
+struct OpenItem {
+    uint t, column, query;
+};
+inline OpenItem open_item(constant CommitOpenParams& p, uint gid) {
+    uint run = gid >> p.log_rows;
+    return OpenItem{gid & ((1u << p.log_rows) - 1u), run % p.width, run / p.width};
+}
+
 /// The sums of every R-th coefficient of the runs that are opened. A thread makes one; those of a run are neighbours, in the order of
 /// queries, columns, coefficients.
 /// Cost: (1 << p.log_terms >> p.log_rows) + 2 products, (4 << p.log_terms >> p.log_rows) + 16 bytes per thread.
@@ -26,14 +35,14 @@ kernel void commit_run_parts(device const Fp* runs [[buffer(0)]],
                              constant CommitOpenParams& p [[buffer(4)]],
                              uint gid [[thread_position_in_grid]]) {
     if (gid >= (ulong(p.queries) * p.width << p.log_rows)) return;
-    uint first = gid & ((1u << p.log_rows) - 1u), column = (gid >> p.log_rows) % p.width, query = (gid >> p.log_rows) / p.width;
-    uint mask = (1u << p.log_n) - 1u, row = queries[query] & mask;
+    OpenItem item = open_item(p, gid);
+    uint mask = (1u << p.log_n) - 1u, row = queries[item.query] & mask;
     uint at = reverse_bits(row) >> (32u - p.log_n) >> p.log_run << p.log_run;
-    device const Fp* run = runs + ((ulong(column) << p.log_n) + at);
+    device const Fp* run = runs + ((ulong(item.column) << p.log_n) + at);
     Fp x = open_point(roots, p, (row << p.log_rows) & mask), sum = Fp{0u};
     uint terms = 1u << p.log_terms;
-    for (uint left = (terms + (1u << p.log_rows) - 1u - first) >> p.log_rows; left > 0u; left--) {
-        sum = sum * x + run[first + ((left - 1u) << p.log_rows)];
+    for (uint left = (terms + (1u << p.log_rows) - 1u - item.t) >> p.log_rows; left > 0u; left--) {
+        sum = sum * x + run[item.t + ((left - 1u) << p.log_rows)];
     }
     parts[gid] = sum;
 }
@@ -50,10 +59,10 @@ kernel void commit_open_runs(device const Fp* parts [[buffer(0)]],
                              constant CommitOpenParams& p [[buffer(4)]],
                              uint gid [[thread_position_in_grid]]) {
     if (gid >= (ulong(p.queries) * p.width << p.log_rows)) return;
-    uint t = gid & ((1u << p.log_rows) - 1u), column = (gid >> p.log_rows) % p.width, query = (gid >> p.log_rows) / p.width;
-    device const Fp* of_run = parts + (gid - t);
-    Fp x = open_point(roots, p, ((t << p.log_stride) + queries[query]) & ((1u << p.log_n) - 1u)), sum = Fp{0u};
+    OpenItem item = open_item(p, gid);
+    device const Fp* of_run = parts + (gid - item.t);
+    Fp x = open_point(roots, p, ((item.t << p.log_stride) + queries[item.query]) & ((1u << p.log_n) - 1u)), sum = Fp{0u};
     for (uint left = 1u << p.log_rows; left > 0u; left--) sum = sum * x + of_run[left - 1u];
     if (p.scale != 0u) sum = sum * Fp{p.scale};
-    rows[((ulong(query) << p.log_rows) + t) * p.width + column] = sum;
+    rows[((ulong(item.query) << p.log_rows) + item.t) * p.width + item.column] = sum;
 }

@@ -36,13 +36,25 @@ kernel void constraint_extend(
             ConstraintReader r = constraint_reader(column, job.height_mask, params.first_source, source0, source1, source2, source3, source4, source5, source6, source7);
             index_l x = lane_mod_pow2(t, job.log_points);
             device Fp* out = arena + job.dst + ulong(column.column) * job.column_stride;
-            switch (params.l_skip) {
-            case 1u: constraint_extend_column<1u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
-            case 2u: constraint_extend_column<2u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
-            case 3u: constraint_extend_column<3u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
-            case 4u: constraint_extend_column<4u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
-            default: constraint_extend_column_in_memory(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables, params.l_skip);
+#if LANE_WIDTH > 1
+            // Of a coset that goes past the caches, whole cache lines.
+            bool lines = job.coset_stride >= CONSTRAINT_STREAMED && params.l_skip == 4u && job.log_points >= 4u && (lane_base(x) & 15u) == 0u &&
+                         tpg == LANE_WIDTH && i0 + CONSTRAINT_LINE * tpg <= share.count;
+            if (lines) {
+                constraint_extend_column<4u, CONSTRAINT_LINE>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables);
+                i0 += (CONSTRAINT_LINE - 1u) * tpg;
+                continue;
             }
+#endif
+#define EXTEND_CASE(L) case L: constraint_extend_column<L, 1u>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables); break;
+            switch (params.l_skip) {
+                EXTEND_CASE(1u)
+                EXTEND_CASE(2u)
+                EXTEND_CASE(3u)
+                EXTEND_CASE(4u)
+                default: constraint_extend_column_in_memory(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables, params.l_skip);
+            }
+#undef EXTEND_CASE
         }
     }
 #if LANE_WIDTH > 1

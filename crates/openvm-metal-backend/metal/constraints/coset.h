@@ -11,17 +11,18 @@ template <uint N, uint HALF> inline void constraint_dif(thread FpL* a, device co
         const uint i = ((k - j) << 1) + j;
         FpL u = a[i], v = a[i + HALF];
         a[i] = u + v;
-        a[i + HALF] = j == 0u ? u - v : (u - v) * fp_lanes(roots[j * (N / 2u / HALF)]);
+        a[i + HALF] = j == 0u ? u - v : fp_sub_loose(u, v) * fp_lanes(roots[j * (N / 2u / HALF)]);
     }
 }
-/// The same in time: a' = a + b w^j, b' = a - b w^j.
+/// The same in time: a' = a + b w^j, b' = a - b w^j. What the next stage multiplies is not reduced.
 template <uint N, uint HALF> inline void constraint_dit(thread FpL* a, device const Fp* roots) {
     MSL_UNROLL for (uint k = 0; k < N / 2u; k++) {
         const uint j = k & (HALF - 1u);
         const uint i = ((k - j) << 1) + j;
         FpL u = a[i], v = j == 0u ? a[i + HALF] : a[i + HALF] * fp_lanes(roots[j * (N / 2u / HALF)]);
-        a[i] = u + v;
-        a[i + HALF] = u - v;
+        bool low = HALF < N / 2u && (i & (2u * HALF)) != 0u && j != 0u, high = HALF < N / 2u && (i & (2u * HALF)) != 0u;
+        a[i] = low ? fp_add_loose(u, v) : u + v;
+        a[i + HALF] = high ? fp_sub_loose(u, v) : u - v;
     }
 }
 template <uint L> inline void constraint_inverse(thread FpL* a, device const Fp* roots) {
@@ -41,14 +42,15 @@ template <uint L> inline void constraint_forward(thread FpL* a, device const Fp*
 
 /// Words of a coset that no cache of a processor holds until they are read.
 constant constexpr ulong CONSTRAINT_STREAMED = 1ul << 22;
+#if LANE_WIDTH > 1
+/// Vectors of lanes that a cache line of 64 bytes holds.
+constant constexpr uint CONSTRAINT_LINE = 16u / LANE_WIDTH;
+#endif
 
-/// All cosets of one column at one x, values in registers (1 <= L <= 4). `x` counts from the job's first
-/// point; value z of coset c goes to out[c * coset_stride + (z << log_points) + x].
+/// The 2^L values of one column at one x.
 template <uint L>
-inline void constraint_extend_column(ConstraintReader r, index_l x, uint first_x, device Fp* out, ulong coset_stride,
-                                     uint log_points, uint cosets, device const Fp* tables) {
+inline void constraint_coset_read(thread FpL* a, ConstraintReader r, index_l x, uint first_x) {
     constexpr uint N = 1u << L;
-    FpL a[N];
     index_l row = (x + ulong(first_x)) << L;
 #if LANE_WIDTH > 1
     if (constraint_has_runs<N>(r)) {
@@ -59,26 +61,43 @@ inline void constraint_extend_column(ConstraintReader r, index_l x, uint first_x
             MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = run.c[z + 1u];
             a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
         }
-    } else
-#endif
-    {
-        MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = constraint_read_inside(r, row + ulong(z));
-        a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
+        return;
     }
-    constraint_inverse<L>(a, tables);
+#endif
+    MSL_UNROLL for (uint z = 0; z + 1u < N; z++) a[z] = constraint_read_inside(r, row + ulong(z));
+    a[N - 1u] = constraint_read(r, to_vec(row) + (N - 1u));
+}
+
+/// All cosets of one column at one x, values in registers (1 <= L <= 4), or at the x of V vectors one after another. `x` counts from the
+/// job's first point; value z of coset c goes to out[c * coset_stride + (z << log_points) + x].
+template <uint L, uint V>
+inline void constraint_extend_column(ConstraintReader r, index_l x, uint first_x, device Fp* out, ulong coset_stride,
+                                     uint log_points, uint cosets, device const Fp* tables) {
+    constexpr uint N = 1u << L;
+    FpL a[V][N];
+    MSL_UNROLL for (uint v = 0; v < V; v++) {
+        constraint_coset_read<L>(a[v], r, x + ulong(v * LANE_WIDTH), first_x);
+        constraint_inverse<L>(a[v], tables);
+    }
     for (uint c = 0; c < cosets; c++) {
-        FpL b[N];
+        FpL b[V][N];
         device const Fp* factors = tables + N + c * N;
-        MSL_UNROLL for (uint z = 0; z < N; z++) b[z] = a[z] * fp_lanes(factors[z]);
-        constraint_forward<L>(b, tables + N / 2u);
+        MSL_UNROLL for (uint v = 0; v < V; v++) {
+            MSL_UNROLL for (uint z = 0; z < N; z++) b[v][z] = a[v][z] * fp_lanes(factors[z]);
+            constraint_forward<L>(b[v], tables + N / 2u);
+        }
         device Fp* coset = out + c * coset_stride;
 #if LANE_WIDTH > 1
-        if (coset_stride >= CONSTRAINT_STREAMED) {
-            MSL_UNROLL for (uint z = 0; z < N; z++) lane_stream(coset + (ulong(z) << log_points), x, b[z]);
+        if (V == CONSTRAINT_LINE && coset_stride >= CONSTRAINT_STREAMED) {
+            MSL_UNROLL for (uint z = 0; z < N; z++) {
+                MSL_UNROLL for (uint v = 0; v < V; v++) lane_stream(coset + (ulong(z) << log_points), x + ulong(v * LANE_WIDTH), b[v][z]);
+            }
             continue;
         }
 #endif
-        MSL_UNROLL for (uint z = 0; z < N; z++) lane_store(coset + (ulong(z) << log_points), x, b[z]);
+        MSL_UNROLL for (uint v = 0; v < V; v++) {
+            MSL_UNROLL for (uint z = 0; z < N; z++) lane_store(coset + (ulong(z) << log_points), x + ulong(v * LANE_WIDTH), b[v][z]);
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 // BabyBear, p = 15 * 2^27 + 1, in Montgomery form (R = 2^32): the same bits as p3's `BabyBear`.
 //
 // `FpT<U>` is one element (U = uint) or W elements in lockstep (U = uint_l). `Fp` is the memory type,
-// `FpL` the lane type; on GPUs and in scalar builds they are the same type. Values are always reduced. They have no
-// constructors, which threadgroup arrays must not have: `Fp{word}`.
+// `FpL` the lane type; on GPUs and in scalar builds they are the same type. Values are always reduced, but for sums that say otherwise
+// (`fp_add_loose`). They have no constructors, which threadgroup arrays must not have: `Fp{word}`.
 // Costs below count 32-bit instructions per element on a GPU: `wide` is a full 32x32->64 product.
 #include <metal_stdlib>
 #include <lanes.h>
@@ -76,7 +76,7 @@ inline FpAccL fp_acc_mul(uint_l a, uint_l b) {
     msl_wide x = (msl_wide)a.v, y = (msl_wide)b.v;
     FpAccL r;
     r.e = msl_mul_even(x, y);
-    r.o = msl_mul_even(x >> 32, y >> 32);
+    r.o = msl_mul_even(msl_odd_halves(x), msl_odd_halves(y));
     return r;
 }
 inline FpAccL fp_acc_mad(FpAccL acc, uint_l a, uint_l b) {
@@ -101,8 +101,7 @@ inline uint_l fp_acc_reduce(FpAccL acc) {
 }
 inline uint_l fp_mont_mul(uint_l a, uint_l b) {
     FpAccL acc = fp_acc_mul(a, b);
-    uint_l r = msl_high_halves(acc.e, acc.o) - fp_acc_quotient(acc);
-    return min(r, r + FP_P);
+    return msl_monty_reduce<FP_P, FP_MU>(acc.e, acc.o);
 }
 #endif
 
@@ -110,7 +109,11 @@ inline uint_l fp_mont_mul(uint_l a, uint_l b) {
 template <typename U> inline FpT<U> operator+(FpT<U> a, FpT<U> b) { U r = a.v + b.v; return FpT<U>{min(r, r - FP_P)}; }
 template <typename U> inline FpT<U> operator-(FpT<U> a, FpT<U> b) { U r = a.v - b.v; return FpT<U>{min(r, r + FP_P)}; }
 template <typename U> inline FpT<U> operator-(FpT<U> a) { U r = (U)0u - a.v; return FpT<U>{min(r, r + FP_P)}; }
+/// One factor may be any word below 2p.
 template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U>{fp_mont_mul(a.v, b.v)}; }
+/// a + b and a - b as words below 2p, good for nothing but a factor: 1 addition, which saves the reduction.
+template <typename U> inline FpT<U> fp_add_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v + b.v}; }
+template <typename U> inline FpT<U> fp_sub_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v - b.v + FP_P}; }
 
 #if LANE_WIDTH > 1
 inline FpL fp_lanes(Fp a) { return FpL{uint_l(a.v)}; }
@@ -121,11 +124,7 @@ inline FpL operator-(FpL a, Fp b) { return a - fp_lanes(b); }
 inline FpL operator-(Fp a, FpL b) { return fp_lanes(a) - b; }
 inline FpL operator*(FpL a, Fp b) {
     msl_wide x = (msl_wide)a.v.v, y = msl_wide{} + (ulong)b.v;
-    FpAccL acc;
-    acc.e = msl_mul_even(x, y);
-    acc.o = msl_mul_even(x >> 32, y);
-    uint_l r = msl_high_halves(acc.e, acc.o) - fp_acc_quotient(acc);
-    return FpL{min(r, r + FP_P)};
+    return FpL{msl_monty_reduce<FP_P, FP_MU>(msl_mul_even(x, y), msl_mul_even(msl_odd_halves(x), y))};
 }
 inline FpL operator*(Fp a, FpL b) { return b * a; }
 #else

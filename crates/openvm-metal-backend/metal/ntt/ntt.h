@@ -131,6 +131,8 @@ inline void ntt_columns_pass(device const Fp* src, device Fp* dst, device const 
     }
 }
 
+/// Where a row of the last pass goes, in words: its number reversed.
+inline uint ntt_chunks_out(uint row, uint r, constant NttParams& p) { return (reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells); }
 /// One round of the last pass; the rows of the tile are neighbours in memory.
 template <uint Q, int T = NTT_ANY, int R = NTT_ANY>
 inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup const uint* columns, device const Fp* roots, constant NttParams& p,
@@ -143,19 +145,31 @@ inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup
         FpL x[1u << Q];
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = ntt_get(tile, item.first + (k << item.log_step), col);
         ntt_column_butterflies<Q>(x, columns, roots, col, t, item.block, t + Q <= 4u);
-        if (t + Q == r) {
-            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
-                uint row = item.first + (k << item.log_step);
-                uint out = (reverse_bits(row) >> (32u - r)) << (p.first + p.log_cells);
-                FpL v = p.scale != 0u ? x[k] * Fp{p.scale} : x[k];
+        bool last = t + Q == r;
 #if LANE_WIDTH > 1
-                if (p.first + r + p.log_cells >= NTT_LOG_STREAMED) lane_stream(dst, NTT_LANES(at + out + col), v);
-                else
-#endif
-                lane_store(dst, NTT_LANES(at + out + col), v);
+        // A row is a cache line: it goes past the caches as a whole, when its last words are known.
+        bool streamed = last && p.first + r + p.log_cells >= NTT_LOG_STREAMED;
+        if (last && p.scale != 0u) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = x[k] * Fp{p.scale};
+        }
+        if (streamed && col + LANE_WIDTH == NTT_COLUMNS) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+                uint row = item.first + (k << item.log_step), out = at + ntt_chunks_out(row, r, p);
+                for (uint c = 0; c < col; c += LANE_WIDTH) lane_stream(dst, NTT_LANES(out + c), ntt_get(tile, row, c));
+                lane_stream(dst, NTT_LANES(out + col), x[k]);
             }
-        } else {
-            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) ntt_put(tile, item.first + (k << item.log_step), col, x[k]);
+            continue;
+        }
+        last = last && !streamed;
+#else
+        if (last && p.scale != 0u) {
+            MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = x[k] * Fp{p.scale};
+        }
+#endif
+        MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) {
+            uint row = item.first + (k << item.log_step);
+            if (last) lane_store(dst, NTT_LANES(at + ntt_chunks_out(row, r, p) + col), x[k]);
+            else ntt_put(tile, row, col, x[k]);
         }
     }
 }

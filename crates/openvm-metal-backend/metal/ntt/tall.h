@@ -42,27 +42,26 @@ template <uint U> inline void tall_load_factors(threadgroup const uint* table, u
         }
     }
 }
-/// Stage T + U of a round of Q stages on 2^Q elements. The factor of block m is table[m]; HEAP: table[2^(T + U) + m].
-template <uint Q, uint U, uint T, bool HEAP> inline void tall_stage(thread Fp* x, threadgroup const uint* table, uint block) {
+/// Stage T + U of a round of Q stages on 2^Q elements. The factor of block m is table[m]; HEAP: table[2^(T + U) + m]. FACTORS: what the last
+/// stage leaves is multiplied, so it is not reduced.
+template <uint Q, uint U, uint T, bool HEAP, bool FACTORS> inline void tall_stage(thread Fp* x, threadgroup const uint* table, uint block) {
     constexpr uint half_size = 1u << (Q - 1u - U);
     Fp w[1u << U];
     tall_load_factors<U>(table, (block << U) + (HEAP ? 1u << (T + U) : 0u), w);
     MSL_UNROLL for (uint m = 0; m < (1u << U); m++) {
         MSL_UNROLL for (uint k = 0; k < half_size; k++) {
             uint i = 2u * half_size * m + k;
-            Fp a = x[i], b = x[i + half_size] * w[m];
-            x[i] = a + b;
-            x[i + half_size] = a - b;
+            ntt_butterfly(x, i, half_size, x[i + half_size] * w[m], U + 1u == Q ? FACTORS : ntt_is_factor(i, half_size));
         }
     }
 }
 /// Q stages from stage T on: Q * 2^(Q-1) products.
-template <uint Q, uint T, bool HEAP> inline void tall_butterflies(thread Fp* x, threadgroup const uint* table, uint block) {
+template <uint Q, uint T, bool HEAP, bool FACTORS = false> inline void tall_butterflies(thread Fp* x, threadgroup const uint* table, uint block) {
     constexpr uint THIRD = (Q > 2u ? 2u : 0u), FOURTH = (Q > 3u ? 3u : 0u);
-    tall_stage<Q, 0u, T, HEAP>(x, table, block);
-    tall_stage<Q, 1u, T, HEAP>(x, table, block);
-    if (Q > 2u) tall_stage<Q, THIRD, T, HEAP>(x, table, block);
-    if (Q > 3u) tall_stage<Q, FOURTH, T, HEAP>(x, table, block);
+    tall_stage<Q, 0u, T, HEAP, FACTORS>(x, table, block);
+    tall_stage<Q, 1u, T, HEAP, FACTORS>(x, table, block);
+    if (Q > 2u) tall_stage<Q, THIRD, T, HEAP, FACTORS>(x, table, block);
+    if (Q > 3u) tall_stage<Q, FOURTH, T, HEAP, FACTORS>(x, table, block);
 }
 
 /// Elements of an item of a round in the tile: read, or written.
@@ -201,7 +200,7 @@ inline void tall_runs_first(threadgroup uint* tile, threadgroup const uint* runs
     constexpr uint REST = R - Q0;
     uint e = i & ((1u << REST) - 1u), run = i >> REST;
     threadgroup const uint* own = runs + run * TALL_RUN_FACTORS;
-    tall_butterflies<Q0, 0u, true>(x, own, 0u);
+    tall_butterflies<Q0, 0u, true, true>(x, own, 0u);
     Fp g = Fp{own[16u + (e & 7u)]} * Fp{own[32u + (e >> 3)]};
     MSL_UNROLL for (uint k = 0; k < (1u << Q0); k++) x[k] = x[k] * g;
     tall_put<Q0, REST, LOG_W, true>(tile, tall_at<LOG_W, true>(e, run), x);

@@ -64,11 +64,14 @@ template <uint Q> inline NttItem ntt_item(uint g, uint t, uint r) {
     return item;
 }
 
-inline void ntt_butterfly(thread FpL* x, uint i, uint half_size, FpL b) {
-    FpL a = x[i];
-    x[i] = a + b;
-    x[i + half_size] = a - b;
+/// x[i] + b and x[i] - b. `factors`: the next stage multiplies both, so they need not be reduced.
+template <typename U> inline void ntt_butterfly(thread FpT<U>* x, uint i, uint half_size, FpT<U> b, bool factors) {
+    FpT<U> a = x[i];
+    x[i] = factors ? fp_add_loose(a, b) : a + b;
+    x[i + half_size] = factors ? fp_sub_loose(a, b) : a - b;
 }
+/// Whether the stage after one of `half_size` multiplies element i of a round: it takes those of the upper halves.
+inline constexpr bool ntt_is_factor(uint i, uint half_size) { return (i & (half_size >> 1)) != 0u; }
 /// Q stages on 2^Q elements; the factor of stage t, block m is factors[2^t + m], the same for all columns.
 /// Q * 2^(Q-1) products.
 template <uint Q> inline void ntt_butterflies(thread FpL* x, threadgroup const uint* factors, uint t, uint block) {
@@ -78,7 +81,7 @@ template <uint Q> inline void ntt_butterflies(thread FpL* x, threadgroup const u
             Fp w = Fp{factors[(1u << (t + u)) + (block << u) + m]};
             MSL_UNROLL for (uint k = 0; k < half_size; k++) {
                 uint i = 2u * half_size * m + k;
-                ntt_butterfly(x, i, half_size, x[i + half_size] * w);
+                ntt_butterfly(x, i, half_size, x[i + half_size] * w, ntt_is_factor(i, half_size));
             }
         }
     }
@@ -94,7 +97,7 @@ template <uint Q> inline void ntt_column_butterflies(thread FpL* x, threadgroup 
             FpL w = known ? ntt_get(columns, (1u << (t + u)) + (block << u) + m, col) : base * roots[(block << u) + m];
             MSL_UNROLL for (uint k = 0; k < half_size; k++) {
                 uint i = 2u * half_size * m + k;
-                ntt_butterfly(x, i, half_size, x[i + half_size] * w);
+                ntt_butterfly(x, i, half_size, x[i + half_size] * w, ntt_is_factor(i, half_size));
             }
         }
     }

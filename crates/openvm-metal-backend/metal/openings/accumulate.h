@@ -26,7 +26,7 @@ inline FpAcc fp_acc_zero() {
 inline FpAcc fp_acc_mad_uniform(FpAcc acc, uint_l a, uint b) {
     msl_wide x = (msl_wide)a.v, y = (msl_wide)uint_l(b).v;
     acc.e += msl_mul_even(x, y);
-    acc.o += msl_mul_even(x >> 32, y);
+    acc.o += msl_mul_even(msl_odd_halves(x), y);
     return acc;
 }
 #else

@@ -36,14 +36,14 @@ pub const CASES: &[Case] = &[
 /// Columns of a batch: so many that a GPU is not idle at its end, as in a proof.
 const COLUMNS: usize = 64;
 
-/// `n / 2 * log n` butterflies a column; each element read and written once, or a share of that.
-fn work(log_n: usize, columns: usize, words: f64, share: f64) -> Work {
+/// `n / 2` butterflies a column for each stage that does not only copy; each element read and written once, or a share of that.
+fn work(log_n: usize, stages: usize, columns: usize, words: f64, share: f64) -> Work {
     let items = (columns << log_n) as f64;
     Work {
         items,
         unit: "elements",
         least: Least::Problem {
-            products: items * words * log_n as f64 / 2.0,
+            products: items * words * stages as f64 / 2.0,
             bytes: share * 2.0 * items * words * BASE_BYTES,
         },
     }
@@ -53,7 +53,7 @@ fn batch(s: &CommandStream, log_n: usize, dir: NttDirection) -> Result<Prepared,
     let mut data = random_base(s, COLUMNS << log_n)?;
     Ok(Prepared {
         size: format!("2^{log_n} x {COLUMNS}"),
-        work: work(log_n, COLUMNS, 1.0, 1.0),
+        work: work(log_n, log_n, COLUMNS, 1.0, 1.0),
         launch: Box::new(move |s| {
             ntt_batch(s, &mut data.as_slice_mut(), log_n, COLUMNS, 1 << log_n, dir)
         }),
@@ -72,7 +72,7 @@ fn forward_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     let mut data = random_ext(s, 1 << log_size)?;
     Ok(Prepared {
         size: format!("2^{log_size}"),
-        work: work(log_size, 1, EXT_BYTES / BASE_BYTES, 1.0),
+        work: work(log_size, log_size, 1, EXT_BYTES / BASE_BYTES, 1.0),
         launch: Box::new(move |s| {
             let forward = NttDirection::Forward;
             ntt_batch_ext(
@@ -87,13 +87,13 @@ fn forward_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     })
 }
 
-/// Rate 1/2: half of the input is zero and need not be read.
+/// Rate 1/2: half of the input is zero and need not be read, and the first stage copies.
 fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
     let (log_h, log_n) = (log_size - 1, log_size);
     let mut data = random_base(s, COLUMNS << log_n)?;
     Ok(Prepared {
         size: format!("2^{log_h} -> 2^{log_n} x {COLUMNS}"),
-        work: work(log_n, COLUMNS, 1.0, 0.75),
+        work: work(log_n, log_h, COLUMNS, 1.0, 0.75),
         launch: Box::new(move |s| rs_encode(s, data.as_slice_mut(), log_h, 1, COLUMNS)),
     })
 }

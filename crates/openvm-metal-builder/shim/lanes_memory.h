@@ -148,9 +148,14 @@ template <class T> MSL_INL void lane_store(T* p, index_l i, lane_t<T> v) {
         MSL_UNROLL for (uint j = 0; j < N; j++) msl_write<C>(q + j, step, c.w[j]);
     }
 }
-// `lane_store` of what is not read soon: whole vectors go to memory past the caches, whose lines they would replace. A line
-// of 64 bytes is written at once, vector after vector: parts of it would go to memory one by one. `lane_stream_end` comes before another
-// thread may read them.
+// `lane_store` of what is not read soon: whole vectors go to memory past the caches, whose lines they would replace. Callers
+// store the vectors of a line of 64 bytes right after one another: else its parts go to memory one by one. `lane_stream_end` comes before
+// another thread may read them.
+#if defined(__x86_64__)
+constexpr bool LANE_STREAMS = true;
+#else
+constexpr bool LANE_STREAMS = false;
+#endif
 template <class T> MSL_INL void lane_stream(T* p, index_l i, lane_t<T> v) {
 #if defined(__x86_64__)
     typedef typename msl_raw<msl_cell_t<T>>::type R;

@@ -31,7 +31,7 @@ MSL_INL uint_l lane_join_words(wide_l even, wide_l odd) {
 }
 
 // Whether this processor has the products. Asked once: the instruction takes microseconds where processors are virtual.
-// With g++ no processor has them, so that its tests are those of processors with AVX-512 alone.
+// Units that g++ compiles never use them, so that tests with g++ are those of processors with AVX-512 and without IFMA.
 #if defined(__clang__)
 inline bool lane_has_products_52() {
     static unsigned known;  // 1: no, 2: yes

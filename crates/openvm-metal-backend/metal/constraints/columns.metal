@@ -37,8 +37,8 @@ kernel void constraint_extend(
             index_l x = lane_mod_pow2(t, job.log_points);
             device Fp* out = arena + job.dst + ulong(column.column) * job.column_stride;
 #if LANE_WIDTH > 1
-            // Of a coset that goes past the caches, whole cache lines.
-            bool lines = job.coset_stride >= CONSTRAINT_STREAMED && params.l_skip == 4u && job.log_points >= 4u && (lane_base(x) & 15u) == 0u &&
+            // Of a coset that goes past the caches, whole cache lines if the strides are multiples of 16 words.
+            bool lines = LANE_STREAMS && job.coset_stride >= CONSTRAINT_STREAMED && params.l_skip == 4u && job.log_points >= 4u && (lane_base(x) & 15u) == 0u &&
                          tpg == LANE_WIDTH && i0 + CONSTRAINT_LINE * tpg <= share.count;
             if (lines) {
                 constraint_extend_column<4u, CONSTRAINT_LINE>(r, x, job.first_point, out, job.coset_stride, job.log_points, job.cosets, tables);

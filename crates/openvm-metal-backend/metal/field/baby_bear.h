@@ -111,7 +111,7 @@ template <typename U> inline FpT<U> operator-(FpT<U> a, FpT<U> b) { U r = a.v - 
 template <typename U> inline FpT<U> operator-(FpT<U> a) { U r = (U)0u - a.v; return FpT<U>{min(r, r + FP_P)}; }
 /// One factor may be any word below 2p.
 template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U>{fp_mont_mul(a.v, b.v)}; }
-/// a + b and a - b as words below 2p, good for nothing but a factor: 1 addition, which saves the reduction.
+/// a + b and a - b as words below 2p, good for nothing but a factor: 1 and 2 additions, and no minimum.
 template <typename U> inline FpT<U> fp_add_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v + b.v}; }
 template <typename U> inline FpT<U> fp_sub_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v - b.v + FP_P}; }
 

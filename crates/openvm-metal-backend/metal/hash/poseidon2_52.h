@@ -4,7 +4,7 @@
 // leaves a word of at most 2p + a b / R. So nothing is brought below p before the end, and additions are one instruction.
 //
 // A word of scale s stands for word / s. Memory has scale 2^32 (Montgomery form). The S-box of a word of scale s has
-// scale s^7 / R^6: the first four rounds begin with those of `P52_SCALE`, and R stays R.
+// scale s^7 / R^6: the first four rounds begin with the scales of `p52_scale`, and an S-box leaves scale R as it is.
 #include "poseidon2_layers.h"
 
 #if LANE_WIDTH == 16
@@ -186,7 +186,8 @@ LANE_INLINE_52 void p52_next(thread P52Partial& h, ulong constant_of_next) {
     h.sum = h.tail + h.box;
 }
 /// All partial rounds of two states. A round takes as long as its S-box: what the round before adds to the other words is
-/// done beside it. Every word is at most 10 p but s1 and s2, which grow to 2^47.
+/// done beside it. Words are at most 46 p, and 10 p after the first round, whose tail is not reduced; but x is up to 277 p, s1 grows to less
+/// than 2^38 and s2 to less than 2^48.
 LANE_INLINE_52 void p52_partial_rounds(thread wide_l (*s)[16]) {
     const wide_l lack = p52_all(P52_LACK);
     P52Partial h[2];

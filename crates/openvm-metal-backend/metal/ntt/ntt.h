@@ -147,8 +147,8 @@ inline void ntt_chunks_round(device Fp* dst, threadgroup uint* tile, threadgroup
         ntt_column_butterflies<Q>(x, columns, roots, col, t, item.block, t + Q <= 4u);
         bool last = t + Q == r;
 #if LANE_WIDTH > 1
-        // A row is a cache line: it goes past the caches as a whole, when its last words are known.
-        bool streamed = last && p.first + r + p.log_cells >= NTT_LOG_STREAMED;
+        // A row is a cache line if the strides are multiples of 16 words: it goes past the caches as a whole, when its last words are known.
+        bool streamed = LANE_STREAMS && last && p.first + r + p.log_cells >= NTT_LOG_STREAMED;
         if (last && p.scale != 0u) {
             MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = x[k] * Fp{p.scale};
         }

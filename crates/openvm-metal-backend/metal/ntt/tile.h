@@ -64,7 +64,7 @@ template <uint Q> inline NttItem ntt_item(uint g, uint t, uint r) {
     return item;
 }
 
-/// x[i] + b and x[i] - b. `factors`: the next stage multiplies both, so they need not be reduced.
+/// x[i] + b and x[i] - b. `factors`: both are only multiplied next, so they are not reduced.
 template <typename U> inline void ntt_butterfly(thread FpT<U>* x, uint i, uint half_size, FpT<U> b, bool factors) {
     FpT<U> a = x[i];
     x[i] = factors ? fp_add_loose(a, b) : a + b;

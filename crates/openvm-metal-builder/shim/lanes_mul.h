@@ -45,6 +45,18 @@ MSL_INL uint_l msl_high_halves(msl_wide even, msl_wide odd) {
     return uint_l::of(__builtin_shufflevector(e, o, 1, 5, 3, 7));
 #endif
 }
+#if defined(__x86_64__) && MSL_LANES < 16
+// The same in one instruction, with the second and the third of each four lanes exchanged.
+MSL_INL uint_l msl_high_halves_crossed(msl_wide even, msl_wide odd) {
+    typedef uint_l::raw R;
+    R e = (R)even, o = (R)odd;
+#if MSL_LANES == 8
+    return uint_l::of(__builtin_shufflevector(e, o, 1, 3, 9, 11, 5, 7, 13, 15));
+#else
+    return uint_l::of(__builtin_shufflevector(e, o, 1, 3, 5, 7));
+#endif
+}
+#endif
 MSL_INL uint_l mulhi(uint_l a, uint_l b) {
 #if defined(__x86_64__)
     msl_wide x = (msl_wide)a.v, y = (msl_wide)b.v;
@@ -122,39 +134,74 @@ template <uint P, uint MU> MSL_INL msl_signed_wide msl_signed_reduce(msl_signed_
 }
 #endif
 
-// x^7 of N values in Montgomery form, for x in [-P, P) as signed words and a prime P < 2^31. Even and odd lanes stay apart
-// from the first product to the last, as signed words: none between them is brought to 0..P. A step is done for all values
-// before the next one: a power alone is a chain of dependent products, longer than what a processor looks ahead.
-template <uint P, uint MU, uint N> MSL_INL void lane_monty_sevenths(uint_l* x) {
+// x^7 of a value in Montgomery form, for x in [-P, P) as signed words and a prime P < 2^31, step by step, so that callers have something to
+// do beside each: a power is a chain of dependent products, longer than what a processor looks ahead. Even and odd lanes stay apart from the first
+// product to the last, as signed words: none between them is brought to 0..P.
+template <uint P, uint MU> struct lane_seventh {
 #if defined(__x86_64__)
-    msl_signed_wide y[2 * N], y2[2 * N], y3[2 * N], y4[2 * N];
-    MSL_UNROLL for (uint i = 0; i < N; i++) {
-        y[2 * i] = (msl_signed_wide)x[i].v;
-        y[2 * i + 1] = msl_odd_words(y[2 * i]);
+    msl_signed_wide y[2], y3[2], y4[2];  // x and in the end x^7, x^3, x^2 and then x^4
+    MSL_INL void square(uint_l x) {
+        y[0] = (msl_signed_wide)x.v;
+        y[1] = msl_odd_words(y[0]);
+        MSL_UNROLL for (uint i = 0; i < 2; i++) y4[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y[i], y[i]));
     }
-    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) y2[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y[i], y[i]));
-    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) {
-        y3[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y2[i], y[i]));
-        y4[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y2[i], y2[i]));
+    MSL_INL void third_and_fourth() {
+        MSL_UNROLL for (uint i = 0; i < 2; i++) {
+            y3[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y4[i], y[i]));
+            y4[i] = msl_signed_reduce<P, MU>(msl_signed_mul_even(y4[i], y4[i]));
+        }
     }
-    MSL_UNROLL for (uint i = 0; i < 2 * N; i++) {
-        y[i] = msl_signed_mul_even(y3[i], y4[i]);
-        y[i] -= msl_monty_multiple<P, MU>(y[i]);
+    MSL_INL void product() {
+        MSL_UNROLL for (uint i = 0; i < 2; i++) {
+            y[i] = msl_signed_mul_even(y3[i], y4[i]);
+            y[i] -= msl_monty_multiple<P, MU>(y[i]);
+        }
     }
-    MSL_UNROLL for (uint i = 0; i < N; i++) {
+    // CROSSED: the second and the third of each four lanes are exchanged, which saves an instruction where vectors have 4 or 8.
+    template <bool CROSSED> MSL_INL uint_l seventh() {
 #if MSL_LANES == 16
         // The low halves are zero.
-        uint_l r = uint_l::of((uint_l::raw)(((msl_wide)y[2 * i] >> 32) | (msl_wide)y[2 * i + 1]));
+        uint_l r = uint_l::of((uint_l::raw)(((msl_wide)y[0] >> 32) | (msl_wide)y[1]));
 #else
-        uint_l r = msl_high_halves((msl_wide)y[2 * i], (msl_wide)y[2 * i + 1]);
+        uint_l r = CROSSED ? msl_high_halves_crossed((msl_wide)y[0], (msl_wide)y[1]) : msl_high_halves((msl_wide)y[0], (msl_wide)y[1]);
 #endif
-        x[i] = min(r, r + uint_l(P));
+        return min(r, r + uint_l(P));
     }
 #else
-    MSL_UNROLL for (uint i = 0; i < N; i++) {
-        uint_l y = min(x[i], x[i] + uint_l(P));
-        uint_l y2 = lane_monty_mul<P, MU>(y, y);
-        x[i] = lane_monty_mul<P, MU>(lane_monty_mul<P, MU>(y2, y), lane_monty_mul<P, MU>(y2, y2));
+    uint_l y, y3, y4;
+    MSL_INL void square(uint_l x) {
+        y = min(x, x + uint_l(P));
+        y4 = lane_monty_mul<P, MU>(y, y);
     }
+    MSL_INL void third_and_fourth() {
+        y3 = lane_monty_mul<P, MU>(y4, y);
+        y4 = lane_monty_mul<P, MU>(y4, y4);
+    }
+    MSL_INL void product() { y = lane_monty_mul<P, MU>(y3, y4); }
+    template <bool CROSSED> MSL_INL uint_l seventh() { return y; }
 #endif
+};
+// Of N values, each step for all of them before the next one. CROSSED: see lane_seventh; of two times nothing is left.
+template <uint P, uint MU, uint N, bool CROSSED> MSL_INL void lane_monty_sevenths(uint_l* x) {
+    lane_seventh<P, MU> y[N];
+    MSL_UNROLL for (uint i = 0; i < N; i++) y[i].square(x[i]);
+    MSL_UNROLL for (uint i = 0; i < N; i++) y[i].third_and_fourth();
+    MSL_UNROLL for (uint i = 0; i < N; i++) y[i].product();
+    MSL_UNROLL for (uint i = 0; i < N; i++) x[i] = y[i].template seventh<CROSSED>();
+}
+// (x mod 2^K) C. AVX2 looks it up if K is 2 or 3.
+template <uint K, uint C> MSL_INL uint_l lane_low_bits_times(uint_l x) {
+#if defined(__AVX2__) && MSL_LANES == 8
+    const uint_l::raw table = {0u, C, 2u * C, 3u * C, K == 2u ? 0u : 4u * C, K == 2u ? C : 5u * C, K == 2u ? 2u * C : 6u * C, K == 2u ? 3u * C : 7u * C};
+#if defined(__clang__)
+    typedef int Ints __attribute__((vector_size(32)));
+    typedef float Floats __attribute__((vector_size(32)));
+    if (K == 2u) return uint_l::of((uint_l::raw)__builtin_ia32_vpermilvarps256((Floats)table, (Ints)x.v));
+    if (K == 3u) return uint_l::of((uint_l::raw)__builtin_ia32_permvarsi256((Ints)table, (Ints)x.v));
+#else
+    if (K == 2u) return uint_l::of((uint_l::raw)_mm256_permutevar_ps((__m256)table, (__m256i)x.v));
+    if (K == 3u) return uint_l::of((uint_l::raw)_mm256_permutevar8x32_epi32((__m256i)table, (__m256i)x.v));
+#endif
+#endif
+    return (x & uint_l((1u << K) - 1u)) * uint_l(C);
 }

@@ -11,9 +11,9 @@ inline uint_l p2_up(uint_l x) { return min(x, x + FP_P); }
 inline uint_l p2_down(uint_l x) { return min(x, x - FP_P); }
 /// [-p, p) -> [-p, 0).
 inline uint_l p2_below(uint_l x) { return max(x, x - FP_P); }
-/// x * 2^-K in [-p, 0] for x in [-p, 0], signed words: 2^-K = -15 * 2^(27-K) mod p.
+/// x * 2^-K, signed words: in [-p, 0] for x in [-p, 0], and in [-p, x / 2^K] for greater x. 2^-K = -15 * 2^(27-K) mod p.
 template <uint K> inline uint_l p2_below_div_2exp(uint_l x) {
-    return uint_l(int_l(x) >> int_l(int(K))) - (x & ((1u << K) - 1u)) * (15u << (27u - K));
+    return uint_l(int_l(x) >> int_l(int(K))) - lane_low_bits_times<K, (15u << (27u - K))>(x);
 }
 /// M x mod p in [0, 1.011 p) for x in [0, 1.011 p). The quotient is that of x without its low K bits: never too large.
 template <uint M, uint K> inline uint_l p2_times(uint_l x) {
@@ -37,25 +37,31 @@ inline void p2_partial_rounds(thread FpL* s) {
     // The next tail is `rest` + 15 sum.
     uint_l x = s[0].v + P2_RC_INTERNAL[0], box, rest = tail;
     MSL_ROLLED for (uint k = 0; k < 13u; k++) {
-        box = x;
-        lane_monty_sevenths<FP_P, FP_MU, 1>(&box);
-        // 15 = -2^-27. The second reduction is for the pairs of 3 and 4, which may be above p.
+        lane_seventh<FP_P, FP_MU> power;
+        power.square(x);
+        // 15 = -2^-27. The second reduction is for pairs, which may be above p.
         tail = p2_down(p2_down(rest - p2_below_div_2exp<27>(sum_below)));
         s1 = p2_down(s1 + sum);
         s2 = p2_down(s2 + sum);
         s10 = p2_below(s10 + sum);
         s11 = p2_below(s11 + sum);
         s14 = p2_below(sum_below - s14);
+        // The first and the third need no reduction: w is at most 2^15, and little is left of 2^-16 and 2^-54 of them.
         uint_l old[5];
         MSL_UNROLL for (uint i = 0; i < 5u; i++) {
             old[i] = e[i];
-            e[i] = i < 3u ? p2_below(twice + w[i]) : p2_down(twice + w[i]);
+            e[i] = twice + w[i];
         }
+        e[1] = p2_below(e[1]);
+        power.third_and_fourth();
+        e[3] = p2_down(e[3]);
+        e[4] = p2_down(e[4]);
         w[0] = p2_below_div_2exp<16>(old[0]);
         w[1] = p2_below_div_2exp<2>(old[1]);
         w[2] = p2_below_div_2exp<27>(p2_below_div_2exp<27>(old[2]));
         w[3] = p2_times<9, 20>(old[3]);
         w[4] = p2_times<16, 19>(old[4]);
+        power.product();
         s2 = p2_down(s2 + s2);
         s10 = p2_below_div_2exp<2>(s10);
         s11 = p2_below_div_2exp<3>(s11);
@@ -63,6 +69,7 @@ inline void p2_partial_rounds(thread FpL* s) {
         rest = p2_down(p2_up(w[0] - s14) + p2_up(w[1] + w[3]));
         rest = p2_down(rest + p2_up(w[2] + w[4]));
         rest = p2_down(rest + p2_down(p2_up(s1 + s10) + p2_up(s2 + s11)));
+        box = power.seventh<false>();
         x = p2_up(tail + P2_RC_INTERNAL[k < 12u ? k + 1u : 12u]) - box;
         sum = p2_down(tail + box);
         sum_below = sum - FP_P;
@@ -81,7 +88,7 @@ inline void p2_partial_rounds(thread FpL* s) {
     apart[3] = fp_double(three) + three;
     apart[4] = fp_double(fp_double(four));
     MSL_UNROLL for (uint i = 0; i < 5u; i++) {
-        both[i].v = i < 3u ? p2_up(twice + w[i]) : p2_down(p2_down(twice + w[i]));
+        both[i].v = p2_down(i < 3u ? p2_up(twice + w[i]) : p2_down(twice + w[i]));
         both[i] = fp_halve(both[i] + apart[i]);
         apart[i] = both[i] - apart[i];
     }
@@ -96,11 +103,11 @@ inline void p2_permute_words(thread FpL* s) {
     p2_external<uint_l>(s);
     MSL_ROLLED for (uint r = 0; r < 8u; r++) {
         if (r == 4u) p2_partial_rounds(s);
-        // Eight S-boxes at a time fill the multipliers.
+        // Eight S-boxes at a time fill the multipliers. All words are crossed in each of the eight rounds, so none is in the end.
         MSL_UNROLL for (uint h = 0; h < 16u; h += 8u) {
             uint_l x[8];
             MSL_UNROLL for (uint i = 0; i < 8u; i++) x[i] = s[h + i].v + P2_RC_EXTERNAL[r * 4u + (h + i) / 4u][i & 3u];
-            lane_monty_sevenths<FP_P, FP_MU, 8>(x);
+            lane_monty_sevenths<FP_P, FP_MU, 8, true>(x);
             MSL_UNROLL for (uint i = 0; i < 8u; i++) s[h + i].v = x[i];
         }
         p2_external<uint_l>(s);

@@ -52,6 +52,12 @@ kernel void stacked_batch_rows(
             for (; c + 3u < c1; c += 4u) {
                 // All four are on their way before one is used.
                 FpL x[4];
+#if LANE_WIDTH > 1
+                // And on processors the next eight: columns are pages apart, often in the same sets of a cache, which hold no more.
+                MSL_UNROLL for (uint k = 8u; k < 12u; k++) {
+                    if (c + k < c1) __builtin_prefetch(column + k * rows + row.base);
+                }
+#endif
                 MSL_UNROLL for (uint k = 0u; k < 4u; k++) x[k] = lane_load(column + k * rows, row);
                 stacked_batch_pair(a, b, x[0], x[1], w, rotated);
                 stacked_batch_pair(a, b, x[2], x[3], w + 4, rotated);

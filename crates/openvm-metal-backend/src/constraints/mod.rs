@@ -4,6 +4,7 @@ mod air_data;
 mod claims;
 mod column_layout;
 mod column_set;
+mod column_stride;
 mod columns;
 mod eval_field;
 mod evaluations;
@@ -36,6 +37,7 @@ pub use self::{
     prover::{prove_constraints, ConstraintOutput},
 };
 pub(crate) use self::{
+    column_stride::column_stride,
     eval_field::EvalField,
     plan::{target_points, worth_a_launch},
 };

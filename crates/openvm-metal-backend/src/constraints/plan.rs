@@ -71,7 +71,7 @@ impl Plan {
         let mut tables = Tables::default();
         let mut traces = Vec::with_capacity(input.traces.len());
         for trace in &input.traces {
-            traces.push(tables.add(trace, input.l_skip, mode));
+            traces.push(tables.add(trace, input.l_skip, mode, profile.execution));
         }
         let programs = || input.traces.iter().map(|trace| trace.air_data.programs());
         let constraints = programs().map(|programs| programs.constraints);

@@ -5,6 +5,7 @@ use itertools::iproduct;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalSlice};
 
 use super::{
+    column_stride::column_stride,
     columns::{coset_tables, ColumnKernel, ColumnPass, ColumnPlan, ColumnTables, POINTS},
     eval_field::EvalField,
     evaluations::{Evaluations, ProgramSums},
@@ -255,7 +256,9 @@ impl Round0<'_> {
         }
         let programs = self.plan.input.traces[t].air_data.programs();
         let columns = programs.variables.len().max(1) as u64;
-        let words = |log_chunk: usize| (columns * cosets as u64) << (l_skip + log_chunk);
+        let execution = self.plan.execution();
+        let stride = |log_chunk: usize| column_stride(execution, 1 << (l_skip + log_chunk));
+        let words = |log_chunk: usize| columns * cosets as u64 * stride(log_chunk);
         let mut log_chunk = trace.n_lift;
         while log_chunk > 4 && words(log_chunk) > self.scratch_words {
             log_chunk -= 1;
@@ -284,7 +287,8 @@ impl Round0<'_> {
         let l_skip = self.plan.input.l_skip;
         let points = 1u32 << (l_skip + log_chunk);
         let first_point = chunk << log_chunk;
-        let coset_stride = columns * u64::from(points);
+        let column_stride = column_stride(self.plan.execution(), points.into());
+        let coset_stride = columns * column_stride;
         for set in trace.logup_sets.iter().chain(&trace.zerocheck_sets) {
             self.columns.push(
                 &set.columns,
@@ -294,7 +298,7 @@ impl Round0<'_> {
                     log_points: log_chunk as u32,
                     first_point,
                     height_mask: (1u32 << trace.log_height) - 1,
-                    column_stride: points,
+                    column_stride: column_stride as u32,
                     cosets: set.cosets as u32,
                     ..Default::default()
                 },
@@ -307,7 +311,7 @@ impl Round0<'_> {
                 job: ConstraintEvalJob {
                     arena: self.used,
                     points,
-                    column_stride: points,
+                    column_stride: column_stride as u32,
                     coefficients: trace.coefficients(sum.kind),
                     accumulators: sum.accumulators,
                     ..Default::default()

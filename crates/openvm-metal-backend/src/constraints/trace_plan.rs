@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use openvm_metal_common::Execution;
+
 use super::{
     column_set::ColumnSet,
+    column_stride::column_stride,
     eval_field::EvalField,
     generated::ReadyKernel,
     input::{PartSources, Sources, TraceInput, NO_COLUMN},
@@ -42,6 +45,8 @@ pub struct TracePlan {
     pub folded_columns: u32,
     /// Word of column 0 of the folded arena.
     pub fold_base: u64,
+    /// Words between planes of the folded arena; a column has four.
+    pub plane_stride: u32,
     /// First entry of the coefficients of its LogUp programs; those of zerocheck are the powers of lambda, from 0 on.
     pub logup_coefficients: u32,
     /// Kernels of each sum.
@@ -88,7 +93,13 @@ impl TracePlan {
 
 impl Tables {
     /// Adds a trace. `mode` says whether kernels of its rules are used.
-    pub fn add(&mut self, trace: &TraceInput, l_skip: usize, mode: ConstraintKernels) -> TracePlan {
+    pub fn add(
+        &mut self,
+        trace: &TraceInput,
+        l_skip: usize,
+        mode: ConstraintKernels,
+        execution: Execution,
+    ) -> TracePlan {
         let programs = trace.air_data.programs();
         let mut next = self.code.len() as u32;
         self.code.extend_from_slice(trace.air_data.code());
@@ -113,7 +124,8 @@ impl Tables {
             .collect();
         let n_lift = trace.n_lift(l_skip);
         let fold_base = self.fold_words;
-        self.fold_words += (4 * u64::from(layout.folded_columns)) << n_lift;
+        let plane_stride = column_stride(execution, 1 << n_lift);
+        self.fold_words += 4 * u64::from(layout.folded_columns) * plane_stride;
         let folded = layout.folded.iter().map(|folded| {
             let (group, mut entry) = parts.column(folded.variable, folded.column);
             entry.next_column = folded.next.unwrap_or(NO_COLUMN);
@@ -136,6 +148,7 @@ impl Tables {
             fold_set,
             folded_columns: layout.folded_columns,
             fold_base,
+            plane_stride: plane_stride as u32,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::shape::{ProofShape, TracePrograms};
 use crate::{
     config::MetalProverConfig,
-    constraints::EvalField,
+    constraints::{column_stride, EvalField},
     memory::{BASE, EXT},
 };
 
@@ -15,7 +15,10 @@ fn scratch_words(shape: &ProofShape, config: &MetalProverConfig) -> u64 {
 }
 
 fn fold_words(shape: &ProofShape) -> u64 {
-    let words = |trace: &TracePrograms| (4 * trace.folded_columns) << trace.n_lift;
+    let execution = shape.profile.execution;
+    let words = |trace: &TracePrograms| {
+        4 * trace.folded_columns * column_stride(execution, 1 << trace.n_lift)
+    };
     shape.traces.iter().map(words).sum()
 }
 
@@ -96,7 +99,10 @@ pub(super) fn round0_words(shape: &ProofShape, config: &MetalProverConfig) -> Ev
         if cosets == 0 {
             continue;
         }
-        let words = |log_chunk: usize| (trace.variables * cosets) << (shape.l_skip + log_chunk);
+        let stride = |log_chunk: usize| {
+            column_stride(shape.profile.execution, 1 << (shape.l_skip + log_chunk))
+        };
+        let words = |log_chunk: usize| trace.variables * cosets * stride(log_chunk);
         let mut log_chunk = trace.n_lift;
         while log_chunk > 4 && words(log_chunk) > scratch {
             log_chunk -= 1;

@@ -6,7 +6,7 @@ use openvm_metal_backend::prelude::F;
 use openvm_metal_common::{CommandStream, Execution, Grid, MetalBuffer};
 use serde::{Deserialize, Serialize};
 
-use super::measure::median_time;
+use super::measure::{median_time, warm_up};
 use crate::error::Result;
 
 /// Measured peaks of a device.
@@ -44,7 +44,9 @@ fn products(s: &CommandStream) -> Result<f64> {
     let p = BenchParams { threads, rounds };
     let mut out = MetalBuffer::<F>::uninit(s.context(), threads as usize)?;
     let grid = Grid::threads(threads as usize);
-    let time = median_time(s, || kernels::bench_fp_mul(s, grid, &mut out, &p))?;
+    let mut launch = || kernels::bench_fp_mul(s, grid, &mut out, &p);
+    warm_up(s, &mut launch)?;
+    let time = median_time(s, launch)?;
     Ok(8.0 * f64::from(threads) * f64::from(rounds) / time)
 }
 

@@ -54,8 +54,8 @@ type Slots = [Range<usize>; 2];
 
 /// The extension-field arena of all traces and the uploaded jobs of all rounds.
 ///
-/// Column `c` of trace `t` is four planes of `2^n` words (`n` its hypercube variables) from word
-/// `fold_base + 4 c 2^n` on, rows in bit-reversed order, folded in place.
+/// Column `c` of trace `t` is four planes of `2^n` words (`n` its hypercube variables), `plane_stride` apart, from word
+/// `fold_base + 4 c plane_stride` on, rows in bit-reversed order, folded in place.
 pub struct MleRounds {
     arena: MetalBuffer<F>,
     partials: MetalBuffer<F>,
@@ -78,7 +78,7 @@ fn plan_fold(plan: &Plan, round: usize, table: &mut JobTable<ConstraintFoldJob>)
             arena: trace.fold_base,
             threads: trace.folded_columns << log_half,
             log_half: log_half as u32,
-            plane_stride: 1 << trace.n_lift,
+            plane_stride: trace.plane_stride,
             ..Default::default()
         }
     });
@@ -114,7 +114,7 @@ impl RoundPlan<'_> {
                 job: ConstraintEvalJob {
                     arena: trace.fold_base,
                     points,
-                    column_stride: 1 << n,
+                    column_stride: trace.plane_stride,
                     coefficients: trace.coefficients(sum.kind),
                     accumulators: sum.accumulators,
                     step: 1,
@@ -166,7 +166,7 @@ impl MlePlan {
                 dst: trace.fold_base,
                 log_points: trace.n_lift as u32,
                 height_mask: (1u32 << trace.log_height) - 1,
-                column_stride: 1 << trace.n_lift,
+                column_stride: trace.plane_stride,
                 ..Default::default()
             };
             columns.push(&trace.fold_set, job);
@@ -349,7 +349,7 @@ impl MleRounds {
 fn collected(plan: &Plan) -> Vec<ConstraintOpening> {
     let mut collected = Vec::new();
     for (trace, input) in plan.traces.iter().zip(&plan.input.traces) {
-        let plane_stride = 1u32 << trace.n_lift;
+        let plane_stride = trace.plane_stride;
         let columns = input.air_data.layout().openings.iter().flatten();
         collected.extend(columns.filter_map(|&opening| match opening {
             Opening::Folded(column) => Some(ConstraintOpening {

@@ -53,7 +53,7 @@ kernel void stacked_batch_rows(
                 // All four are on their way before one is used.
                 FpL x[4];
 #if LANE_WIDTH > 1
-                // And on processors the next eight: columns are pages apart, often in the same sets of a cache, which hold no more.
+                // Processors begin to read those eight columns ahead. Columns are pages apart, often in one set of a cache, which holds no more than twelve.
                 MSL_UNROLL for (uint k = 8u; k < 12u; k++) {
                     if (c + k < c1) __builtin_prefetch(column + k * rows + row.base);
                 }

@@ -6,7 +6,7 @@ constant constexpr uint ENCODE_LOG_CHUNK = 4u;   // a row of the tile is a chunk
 
 /// Quarter `i & 3` of row `i >> 2` of the tile, in memory and in the tile: 16 bytes. Four neighbouring threads read a row.
 inline uint4 encode_read(device const Fp* range, uint i, uint log_low) { return *(device const uint4*)(range + (((i >> 2) << log_low) + 4u * (i & 3u))); }
-inline uint encode_quarter(uint row, uint q) { return tall_at<TALL_LOG_COLUMNS, false>(row, 4u * q) >> 2; }
+inline uint encode_quarter(uint row, uint q) { return tall_at<ENCODE_LOG_CHUNK, false>(row, 4u * q) >> 2; }
 /// The chunk in a row of the tile to its message. One thread a row.
 inline void encode_row(threadgroup uint* tile, uint row) {
     threadgroup uint4* quarters = (threadgroup uint4*)tile;
@@ -27,28 +27,28 @@ inline void encode_row(threadgroup uint* tile, uint row) {
 /// The first pass on 2^R chunks, 2^log_low cells apart: cells into the tile, messages, then rounds of Q0, Q1, Q2 stages.
 template <uint R, uint Q0, uint Q1, uint Q2>
 inline void encode_pass(device const Fp* range, device Fp* code, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
-    threadgroup uint* table = tile + (1u << (R + TALL_LOG_COLUMNS));
+    threadgroup uint* table = tile + (1u << (R + ENCODE_LOG_CHUNK));
     threadgroup uint4* quarters = (threadgroup uint4*)tile;
     tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
     MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) quarters[encode_quarter(i >> 2, i & 3u)] = encode_read(range, i, c.log_low);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) encode_row(tile, row);
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    tall_round<Q0, 0u, R, TALL_LOG_COLUMNS, false>(tile, table, tid, tpg);
-    tall_round<Q1, Q0, R, TALL_LOG_COLUMNS, false>(tile, table, tid, tpg);
-    tall_columns_store<Q2, R>(code, tile, table, c, tid, tpg);
+    tall_round<Q0, 0u, R, ENCODE_LOG_CHUNK, false>(tile, table, tid, tpg);
+    tall_round<Q1, Q0, R, ENCODE_LOG_CHUNK, false>(tile, table, tid, tpg);
+    tall_columns_store<Q2, R, ENCODE_LOG_CHUNK>(code, tile, table, c, tid, tpg);
 }
 
 /// `commit_message_4` without its division and `ntt_tall_columns` in one: columns of 2^p.log_message cells of a range, read as
 /// evaluations, to what the last pass of their transform reads. One threadgroup per 2^p.stages chunks of 16 cells; a thread reads and
 /// writes its words of the tile once, reading 16 bytes at a time; the tiles of all copies read the same chunks.
 /// Registers: 40 per thread.
-/// Cost: 8 * p.stages + 25 << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
+/// Cost: 8 * p.stages + 18 << p.stages products, (64 << p.stages) + (64 << p.stages >> p.log_n - p.log_message) bytes per threadgroup.
 /// Lengths: range (groups - 1 >> p.log_n - p.stages - 4) * p.src_stride + (1 << p.log_message),
 /// code (groups - 1 >> p.log_n - p.stages - 4) * p.dst_stride + (1 << p.log_n), roots 16384.
 /// Requires: p.stages >= 8, p.stages <= 11, p.log_message >= p.stages + 4, p.log_message <= p.log_n, p.log_n <= 27,
-/// p.log_n - p.log_message + p.stages <= 14, p.src_stride % 4 == 0.
-/// Safety: the tile has 17 << p.stages words, and the range begins at a multiple of 16 bytes.
+/// p.log_n - p.log_message + p.stages <= 14, p.src_stride % 4 == 0, p.log_words == 4.
+/// Safety: the tile has 18 << p.stages words, and the range begins at a multiple of 16 bytes.
 [[max_total_threads_per_threadgroup(1024)]]
 kernel void commit_encode_columns(device const Fp* range [[buffer(0)]],
                                   device Fp* code [[buffer(1)]],

@@ -115,6 +115,19 @@ template <typename U> inline FpT<U> operator*(FpT<U> a, FpT<U> b) { return FpT<U
 template <typename U> inline FpT<U> fp_add_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v + b.v}; }
 template <typename U> inline FpT<U> fp_sub_loose(FpT<U> a, FpT<U> b) { return FpT<U>{a.v - b.v + FP_P}; }
 
+/// A factor of many products (Shoup's method): w in canonical form, and floor(w 2^32 / p).
+struct FpFactor { uint w, quotient; };
+/// From Montgomery form v = w 2^32 - quotient p: 1 wide and 1 low product.
+inline FpFactor fp_factor(Fp v) {
+    uint quotient = v.v * (0u - FP_MU);
+    return FpFactor{uint((ulong(v.v) + ulong(quotient) * ulong(FP_P)) >> 32), quotient};
+}
+/// a * w mod p, for any word a: 1 high and 2 low products, 2 additions. The quotient is right or one too small.
+inline Fp operator*(Fp a, FpFactor f) {
+    uint r = a.v * f.w - uint(ulong(a.v) * ulong(f.quotient) >> 32) * FP_P;
+    return Fp{min(r, r - FP_P)};
+}
+
 #if LANE_WIDTH > 1
 inline FpL fp_lanes(Fp a) { return FpL{uint_l(a.v)}; }
 inline FpL fp_lanes(FpL a) { return a; }
@@ -137,13 +150,28 @@ template <typename U> inline FpT<U> fp_zero() { return FpT<U>{(U)0u}; }
 template <typename U> inline FpT<U> fp_one() { return FpT<U>{(U)FP_ONE}; }
 template <typename U> inline FpT<U> fp_double(FpT<U> a) { return a + a; }
 template <typename U> inline FpT<U> fp_square(FpT<U> a) { return a * a; }
+/// a / 2: reduced if a is, and below 2p for any word a.
 template <typename U> inline FpT<U> fp_halve(FpT<U> a) {
+#if MSL_PTX
+    return FpT<U>{(a.v >> 1) + (a.v & 1u) * ((FP_P + 1u) >> 1)};
+#else
     return FpT<U>{(a.v >> 1) + (((U)0u - (a.v & 1u)) & ((FP_P + 1u) >> 1))};
+#endif
 }
-/// a * 2^-K for K <= 27, by shifts: 2^-K = -15 * 2^(27-K) mod p.
+/// The K lowest bits of a, times 15 * 2^(27-K).
+template <uint K, typename U> inline U fp_low_times(U a) {
+    U lo = a & ((1u << K) - 1u);
+#if MSL_PTX
+    return lo * (15u << (27u - K));
+#else
+    return ((lo << 4) - lo) << (27u - K);
+#endif
+}
+/// a * 2^-K for K <= 27 as a signed word in (-p, 2^(32-K)), for any word a: 2^-K = -15 * 2^(27-K) mod p.
+template <uint K, typename U> inline U fp_div_2exp_signed(U a) { return (a >> K) - fp_low_times<K>(a); }
+/// a * 2^-K for K <= 27, by shifts: a is reduced, or K >= 2 and a any word.
 template <uint K, typename U> inline FpT<U> fp_div_2exp(FpT<U> a) {
-    U hi = a.v >> K, lo = a.v & ((1u << K) - 1u);
-    U r = hi - (((lo << 4) - lo) << (27u - K));
+    U r = fp_div_2exp_signed<K>(a.v);
     return FpT<U>{min(r, r + FP_P)};
 }
 /// a * b + c * d with one reduction.

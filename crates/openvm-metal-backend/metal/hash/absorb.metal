@@ -3,6 +3,7 @@
 /// Absorbs the next columns of each row and keeps the capacity of its sponge in `states`. All but the last columns of
 /// a matrix are absorbed a multiple of 8 at a time, so that the rate is overwritten by those that follow.
 /// A thread reads a row of these columns; unless they are the first, it reads the state that it writes.
+/// Registers: 48 per thread.
 /// Cost: ceil_div(p.width, 8) permutations, 4 * p.width + 64 bytes per thread.
 /// Lengths: matrix p.height * p.width, states p.rows.
 /// Requires: p.rows <= p.height.
@@ -22,6 +23,7 @@ kernel void merkle_absorb(device const Fp* matrix [[buffer(0)]],
 /// Hashes rows whose first columns were absorbed by merkle_absorb into `digests` (one per thread); `matrix` begins
 /// with the columns that are left.
 /// A thread reads 2^log_fold rows of these columns and their states, and writes one digest.
+/// Registers: 48 per thread.
 /// Cost: (ceil_div(p.width, 8) + 1 << p.log_fold) - 1 permutations, (4 * p.width + 32 << p.log_fold) + 32 bytes per thread.
 /// Lengths: matrix p.height * p.width, states ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold, digests p.threads.
 /// Requires: p.log_fold <= 4, p.height >= ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold.

@@ -2,6 +2,7 @@
 
 /// Hashes rows of a base-field matrix into `digests` (one per thread).
 /// A thread reads 2^log_fold rows of the matrix and writes one digest.
+/// Registers: 48 per thread.
 /// Cost: (ceil_div(p.width, 8) + 1 << p.log_fold) - 1 permutations, (4 * p.width << p.log_fold) + 32 bytes per thread.
 /// Lengths: matrix p.height * p.width, digests p.threads.
 /// Requires: p.log_fold <= 4, p.height >= ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold.
@@ -15,6 +16,7 @@ kernel void merkle_leaves_base(device const Fp* matrix [[buffer(0)]],
 
 /// Hashes rows of an extension-field matrix into `digests` (one per thread).
 /// A thread reads 2^log_fold rows of the matrix and writes one digest.
+/// Registers: 48 per thread.
 /// Cost: (ceil_div(p.width, 2) + 1 << p.log_fold) - 1 permutations, (16 * p.width << p.log_fold) + 32 bytes per thread.
 /// Lengths: matrix p.height * p.width, digests p.threads.
 /// Requires: p.log_fold <= 4, p.height >= ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold.
@@ -27,6 +29,7 @@ kernel void merkle_leaves_ext(device const FpExt* matrix [[buffer(0)]],
 }
 
 /// Combines 2^log_fold digests, `query_stride` apart, into one (the strided levels below layer 0).
+/// Registers: 48 per thread.
 /// Cost: (1 << p.log_fold) - 1 permutations, (32 << p.log_fold) + 32 bytes per thread.
 /// Lengths: in ceil_div(p.threads, 1 << p.log_stride) << p.log_stride + p.log_fold, out p.threads.
 /// Requires: p.log_fold <= 4.

@@ -2,40 +2,16 @@
 // Poseidon2 over BabyBear, width 16, x^7, 4 + 13 + 4 rounds: p3-baby-bear's `default_babybear_poseidon2_16`.
 // One permutation: 141 S-boxes of 4 products, and additions.
 #include "poseidon2_52.h"
+#include "poseidon2_loose.h"
 #include "poseidon2_lanes.h"
-
-#if MSL_PTX
-/// a * b * 2^-32 mod p as a signed word, |a|, |b| < p: |result| < (p^2 + 2^31 p) / 2^32 < p. 2 wide + 1 low product.
-inline int p2_signed_mul(int a, int b) {
-    long t = msl_mul_wide(a, b);
-    uint m = uint(t) * (0u - FP_MU);
-    msl_opaque(m);
-    return int((t + msl_mul_wide(int(m), int(FP_P))) >> 32);
-}
-/// (x + c)^7, c given as c - p. Between its products values are signed words: only the last one is reduced.
-inline uint p2_sbox(uint x, uint c) {
-    int y = int(x + c);
-    int y2 = p2_signed_mul(y, y);
-    int y3 = p2_signed_mul(y2, y), y4 = p2_signed_mul(y2, y2);
-    uint r = uint(p2_signed_mul(y3, y4));
-    return min(r, r + FP_P);
-}
-#else
-/// (x + c)^7, c given as c - p.
-inline uint p2_sbox(uint x, uint c) {
-    Fp y = Fp{x + c};
-    y.v = min(y.v, y.v + FP_P);
-    Fp y2 = y * y;
-    Fp y3 = y2 * y, y4 = y2 * y2;
-    return (y3 * y4).v;
-}
-#endif
+#include "poseidon2_sbox.h"
 
 /// All partial rounds: s[0] -> (s[0] + c)^7, then s -> (1 + Diag(V)) s,
 /// V = [-2, 1, 2, 1/2, 3, 4, -1/2, -3, -4, 2^-8, 1/4, 1/8, 2^-27, -2^-8, -1/16, -2^-27].
 ///
 /// V has five pairs v, -v. For a' = sum + v a and b' = sum - v b let e = a + b and w = v (a - b): then e' = 2 sum + w and w' = v^2 e, one
-/// product instead of two, and one term of the sum instead of two.
+/// product instead of two, and one term of the sum instead of two. NVIDIA GPUs have them in poseidon2_loose.h.
+#if !MSL_PTX
 inline void p2_partial_rounds(thread Fp* s) {
     // v = 2^-8, 1/2, 2^-27, 3 and 4.
     Fp e0 = s[9] + s[13], w0 = fp_div_2exp<8>(s[9] - s[13]);
@@ -80,6 +56,7 @@ inline void p2_partial_rounds(thread Fp* s) {
     s[5] = fp_halve(e4 + fp_div_2exp<2>(w4));
     s[8] = e4 - s[5];
 }
+#endif
 /// The permutation of the sixteen elements s[0..16].
 template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
     p2_external<U>(s);

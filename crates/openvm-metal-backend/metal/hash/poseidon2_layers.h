@@ -48,6 +48,9 @@ template <typename U> inline void p2_external(thread FpT<U>* s) {
     MSL_UNROLL for (uint k = 0; k < 4u; k++) sum[k] = (s[k] + s[k + 4]) + (s[k + 8] + s[k + 12]);
     MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = s[i] + sum[i & 3u];
 }
-constant constexpr uint P2_2EXP8 = uint((1ul << 40u) % FP_P);             // 2^8 in Montgomery form
+constant constexpr uint P2_2EXP7 = uint((1ul << 39u) % FP_P);             // 2^7 in Montgomery form
+constant constexpr uint P2_2EXP8 = uint((1ul << 40u) % FP_P);             // 2^8
+constant constexpr uint P2_2EXP26 = uint((1ul << 58u) % FP_P);            // 2^26
 constant constexpr uint P2_2EXP27 = uint((1ul << 59u) % FP_P);            // 2^27
 constant constexpr uint P2_THIRD = uint((0x50000001ul << 32u) % FP_P);    // 1/3
+constant constexpr uint P2_SIXTH = uint((0x64000001ul << 32u) % FP_P);    // 1/6

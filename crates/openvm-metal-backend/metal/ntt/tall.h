@@ -7,14 +7,16 @@
 #include "tile.h"
 
 constant constexpr uint TALL_THREAD_WORDS = 32u;
-constant constexpr uint TALL_LOG_COLUMNS = 4u;   // log2 of the words of a row in the first pass: a cache line, a chunk of cells
-constant constexpr uint TALL_RUN_FACTORS = 64u;  // factors of a run: 16 of the first round, 8 and 32 powers
+// Words of a run in the last pass: places for 16 factors of the first round, then 8 and 32 powers.
+constant constexpr uint TALL_RUN_LOW = 32u;
+constant constexpr uint TALL_RUN_HIGH = 40u;
+constant constexpr uint TALL_RUN_WORDS = 72u;
 
 /// Word of a tile with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
-/// the last round, no bank is asked twice. RUNS: nor along 32 rows of one column; else along quarters of 8 rows.
+/// the last round, no bank is asked twice. RUNS: nor along 32 rows of one column; else, in rows of 16 words, along quarters of 8 rows.
 template <uint LOG_W, bool RUNS> inline uint tall_at(uint row, uint col) {
     uint at = (row << LOG_W) | col;
-    if (!RUNS) return at ^ ((row & 14u) << 1);
+    if (!RUNS) return LOG_W == 4u ? at ^ ((row & 14u) << 1) : at ^ (row & 24u);
     if (LOG_W == 4u) return at ^ ((row >> 1) & 15u) ^ (((row ^ (row >> 1)) & 8u) << 1);
     return at ^ ((row >> 2) & 15u) ^ (row & 24u);
 }
@@ -24,29 +26,31 @@ template <uint LOG_W, bool RUNS> inline uint tall_below(uint at, uint rows) {
     return (at ^ (d & 31u)) + (d & ~31u);
 }
 
-/// 2^U factors, U <= 3, from a table that begins at a multiple of 16 bytes; `at` is a multiple of 2^U.
-template <uint U> inline void tall_load_factors(threadgroup const uint* table, uint at, thread Fp* w) {
-    if (U == 0u) w[0] = Fp{table[at]};
-    if (U == 1u) {
-        uint2 v = ((threadgroup const uint2*)table)[at >> 1];
-        w[0] = Fp{v.x};
-        w[1] = Fp{v.y};
-    }
-    if (U >= 2u) {
-        MSL_UNROLL for (uint q = 0; q < (1u << U) / 4u; q++) {
-            uint4 v = ((threadgroup const uint4*)table)[(at >> 2) + q];
-            w[4u * q] = Fp{v.x};
-            w[4u * q + 1u] = Fp{v.y};
-            w[4u * q + 2u] = Fp{v.z};
-            w[4u * q + 3u] = Fp{v.w};
+/// 2^U factors, U <= 3, from a table of pairs of words that begins at a multiple of 16 bytes; `at` is a multiple of 2^U.
+template <uint U> inline void tall_load_factors(threadgroup const uint* table, uint at, thread FpFactor* w) {
+    if (U == 0u) {
+#if MSL_PTX
+        msl_opaque(at); // LLVM takes reads of 8 and of 16 bytes at one index of one table for neighbours (docs/kernels.md)
+#endif
+        uint2 v = ((threadgroup const uint2*)table)[at];
+        w[0] = FpFactor{v.x, v.y};
+    } else {
+        MSL_UNROLL for (uint q = 0; q < (1u << U) / 2u; q++) {
+            uint4 v = ((threadgroup const uint4*)table)[(at >> 1) + q];
+            w[2u * q] = FpFactor{v.x, v.y};
+            w[2u * q + 1u] = FpFactor{v.z, v.w};
         }
     }
+}
+inline void tall_store_factor(threadgroup uint* table, uint at, Fp v) {
+    FpFactor f = fp_factor(v);
+    ((threadgroup uint2*)table)[at] = uint2(f.w, f.quotient);
 }
 /// Stage T + U of a round of Q stages on 2^Q elements. The factor of block m is table[m]; HEAP: table[2^(T + U) + m]. FACTORS: what the last
 /// stage leaves is multiplied, so it is not reduced.
 template <uint Q, uint U, uint T, bool HEAP, bool FACTORS> inline void tall_stage(thread Fp* x, threadgroup const uint* table, uint block) {
     constexpr uint half_size = 1u << (Q - 1u - U);
-    Fp w[1u << U];
+    FpFactor w[1u << U];
     tall_load_factors<U>(table, (block << U) + (HEAP ? 1u << (T + U) : 0u), w);
     MSL_UNROLL for (uint m = 0; m < (1u << U); m++) {
         MSL_UNROLL for (uint k = 0; k < half_size; k++) {
@@ -99,10 +103,10 @@ struct TallColumns {
 };
 inline TallColumns tall_columns(constant NttTallParams& p, uint group) {
     TallColumns c;
-    uint log_copies = p.log_n - p.log_message, log_blocks = p.log_message - p.stages - TALL_LOG_COLUMNS;
+    uint log_copies = p.log_n - p.log_message, log_blocks = p.log_message - p.stages - p.log_words;
     c.log_low = p.log_message - p.stages;
     c.hi = group & ((1u << log_copies) - 1u);
-    c.source = ((group >> log_copies) & ((1u << log_blocks) - 1u)) << TALL_LOG_COLUMNS;
+    c.source = ((group >> log_copies) & ((1u << log_blocks) - 1u)) << p.log_words;
     c.target = (c.hi << p.log_message) + c.source;
     c.column = group >> (log_copies + log_blocks);
     return c;
@@ -113,34 +117,34 @@ template <uint R> inline void tall_fill_columns(threadgroup uint* table, device 
     for (uint q = tid; q < (1u << R); q += tpg) {
         if (q == 0u) continue;
         uint t = 31u - clz(q);
-        table[q] = roots[(hi << t) + q - (1u << t)].v;
+        tall_store_factor(table, q, roots[(hi << t) + q - (1u << t)]);
     }
 }
 
 /// The last round of the first pass: from the tile to memory.
-template <uint Q, uint R>
+template <uint Q, uint R, uint W>
 inline void tall_columns_store(device Fp* dst, threadgroup const uint* tile, threadgroup const uint* table, TallColumns c, uint tid, uint tpg) {
-    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q + TALL_LOG_COLUMNS)); i += tpg) {
-        uint block = i >> TALL_LOG_COLUMNS, col = i & ((1u << TALL_LOG_COLUMNS) - 1u);
+    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q + W)); i += tpg) {
+        uint block = i >> W, col = i & ((1u << W) - 1u);
         Fp x[1u << Q];
-        tall_get<Q, 0u, TALL_LOG_COLUMNS, false>(tile, tall_at<TALL_LOG_COLUMNS, false>(block << Q, col), x);
+        tall_get<Q, 0u, W, false>(tile, tall_at<W, false>(block << Q, col), x);
         tall_butterflies<Q, R - Q, true>(x, table, block);
         device Fp* to = dst + (((block << Q) << c.log_low) + col);
         MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) to[k << c.log_low] = x[k];
     }
 }
 
-/// The first pass of 2^R rows in rounds of Q0, Q1, Q2 stages.
-template <uint R, uint Q0, uint Q1, uint Q2>
+/// The first pass on 2^R rows of 2^W words in rounds of Q0, Q1, Q2 stages.
+template <uint R, uint Q0, uint Q1, uint Q2, uint W>
 inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
-    constexpr uint W = TALL_LOG_COLUMNS, ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
+    constexpr uint ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
     threadgroup uint* table = tile + (1u << (R + W));
     Fp x[TALL_THREAD_WORDS];
     bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + W);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             uint i = tid + j * tpg;
-            device const Fp* from = src + (((i >> W) << c.log_low) + (i & 15u));
+            device const Fp* from = src + (((i >> W) << c.log_low) + (i & ((1u << W) - 1u)));
             MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = from[(k * ITEMS) << c.log_low];
         }
     }
@@ -150,19 +154,19 @@ inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             uint i = tid + j * tpg;
             tall_butterflies<Q0, 0u, true>(x + j * LEN, table, 0u);
-            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & 15u), x + j * LEN);
+            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & ((1u << W) - 1u)), x + j * LEN);
         }
     } else {
         MSL_ROLLED for (uint i = tid; i < ITEMS << W; i += tpg) {
-            device const Fp* from = src + (((i >> W) << c.log_low) + (i & 15u));
+            device const Fp* from = src + (((i >> W) << c.log_low) + (i & ((1u << W) - 1u)));
             MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = from[(k * ITEMS) << c.log_low];
             tall_butterflies<Q0, 0u, true>(x, table, 0u);
-            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & 15u), x);
+            tall_put<Q0, R - Q0, W, false>(tile, tall_at<W, false>(i >> W, i & ((1u << W) - 1u)), x);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     tall_round<Q1, Q0, R, W, false>(tile, table, tid, tpg);
-    tall_columns_store<Q2, R>(dst, tile, table, c, tid, tpg);
+    tall_columns_store<Q2, R, W>(dst, tile, table, c, tid, tpg);
 }
 
 // ---- the last pass: runs of 2^R neighbours, and the bit reversal ------------------------------------
@@ -170,74 +174,86 @@ inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const
 /// w^e for the root of unity w of order 2^log_n, e < 2^(log_n - 1).
 inline Fp tall_power(device const Fp* roots, uint e, uint log_n) { return ntt_root(roots, reverse_bits(e) >> (33u - log_n)); }
 
-/// table[m] = z[m], m < 2^(R - 1). Of each run, whose number reversed is c: 16 factors of the first round,
-/// w^(c e) for e < 8 at 16, times the scale if there is one, and for 8 e < 2^(R - Q0) at 32.
-template <uint R, uint Q0, uint LOG_W>
+/// table[m] = z[m], m < 2^(R - 1). Of each run, whose number reversed is c: the 15 factors of the first round, and as words
+/// w^(c e) for e < 8, times the scale if there is one, and for 8 e < 2^(R - Q0).
+template <uint R, uint Q0, uint LOG_RUNS>
 inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, device const Fp* roots, uint first, uint log_n, uint scale, uint tid,
                            uint tpg) {
-    for (uint q = tid; q < (1u << (R - 1u)); q += tpg) table[q] = roots[q].v;
-    for (uint i = tid; i < (TALL_RUN_FACTORS << LOG_W); i += tpg) {
-        uint q = i & (TALL_RUN_FACTORS - 1u), c = first + i / TALL_RUN_FACTORS;
-        Fp w = Fp{0u};
+    for (uint q = tid; q < (1u << (R - 1u)); q += tpg) tall_store_factor(table, q, roots[q]);
+    for (uint i = tid; i < (64u << LOG_RUNS); i += tpg) {
+        uint q = i & 63u, run = i >> 6, c = first + run;
+        threadgroup uint* own = runs + run * TALL_RUN_WORDS;
         if (q >= 32u) {
-            if (q - 32u < (1u << (R - Q0 - 3u))) w = tall_power(roots, c * ((q - 32u) << 3), log_n);
+            if (q - 32u < (1u << (R - Q0 - 3u))) own[TALL_RUN_HIGH + q - 32u] = tall_power(roots, c * ((q - 32u) << 3), log_n).v;
         } else if (q >= 16u) {
             if (q < 24u) {
-                w = tall_power(roots, c * (q - 16u), log_n);
+                Fp w = tall_power(roots, c * (q - 16u), log_n);
                 if (scale != 0u) w = w * Fp{scale};
+                own[TALL_RUN_LOW + q - 16u] = w.v;
             }
         } else if (q > 0u) {
             uint t = 31u - clz(q);
-            w = ntt_root(roots, ((reverse_bits(c) >> (32u - (log_n - R))) << t) + q - (1u << t));
+            tall_store_factor(own, q, ntt_root(roots, ((reverse_bits(c) >> (32u - (log_n - R))) << t) + q - (1u << t)));
         }
-        runs[i] = w.v;
     }
 }
 
-/// The first round of the last pass, on 2^Q0 elements of a run, and the factors that make all later ones those of run 0.
-template <uint R, uint Q0, uint LOG_W>
-inline void tall_runs_first(threadgroup uint* tile, threadgroup const uint* runs, uint i, thread Fp* x) {
-    constexpr uint REST = R - Q0;
-    uint e = i & ((1u << REST) - 1u), run = i >> REST;
-    threadgroup const uint* own = runs + run * TALL_RUN_FACTORS;
-    tall_butterflies<Q0, 0u, true, true>(x, own, 0u);
-    Fp g = Fp{own[16u + (e & 7u)]} * Fp{own[32u + (e >> 3)]};
-    MSL_UNROLL for (uint k = 0; k < (1u << Q0); k++) x[k] = x[k] * g;
-    tall_put<Q0, REST, LOG_W, true>(tile, tall_at<LOG_W, true>(e, run), x);
+/// Where a thread's 2^Q0 words of the first round lie: the lowest element, counted within the run, and the column of the tile. A column is a run, or with LOG_C = 2 a
+/// word of the elements of a run. Neighbouring threads read along runs, or 16 bytes of each of two.
+struct TallRunItem { uint element, column; };
+template <uint REST, uint LOG_W, uint LOG_C> inline TallRunItem tall_run_item(uint i) {
+    if (LOG_C == 0u) return TallRunItem{i & ((1u << REST) - 1u), i >> REST};
+    return TallRunItem{i >> LOG_W, i & ((1u << LOG_W) - 1u)};
 }
-/// First word of run `c`, counted as its reversed number.
+/// The first round of the last pass, on 2^Q0 elements of a run, and the factors that make all later ones those of run 0.
+template <uint R, uint Q0, uint LOG_W, uint LOG_C>
+inline void tall_runs_first(threadgroup uint* tile, threadgroup const uint* runs, TallRunItem at, thread Fp* x) {
+    uint e = at.element;
+    threadgroup const uint* own = runs + (at.column >> LOG_C) * TALL_RUN_WORDS;
+    tall_butterflies<Q0, 0u, true, true>(x, own, 0u);
+    FpFactor g = fp_factor(Fp{own[TALL_RUN_LOW + (e & 7u)]} * Fp{own[TALL_RUN_HIGH + (e >> 3)]});
+    MSL_UNROLL for (uint k = 0; k < (1u << Q0); k++) x[k] = x[k] * g;
+    tall_put<Q0, R - Q0, LOG_W, true>(tile, tall_at<LOG_W, true>(e, at.column), x);
+}
+/// First element of run `c`, counted as its reversed number.
 inline uint tall_run(uint c, uint log_runs, uint log_rows) { return (reverse_bits(c) >> (32u - log_runs)) << log_rows; }
+/// The first of a thread's words in the source: the others are 2^(REST + LOG_C) words apart.
+template <uint R, uint LOG_C> inline uint tall_run_word(TallRunItem at, uint first, uint log_runs) {
+    return ((tall_run(first + (at.column >> LOG_C), log_runs, R) + at.element) << LOG_C) + (at.column & ((1u << LOG_C) - 1u));
+}
 
-/// The last pass on 2^LOG_W runs of 2^R elements in rounds of Q0, Q1, Q2 stages.
-template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_W>
+/// The last pass on rows of 2^LOG_W words, which are runs of 2^R elements of 2^LOG_C words, in rounds of Q0, Q1, Q2 stages.
+template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_W, uint LOG_C>
 inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttTallParams& p, threadgroup uint* tile, uint group,
                            uint tid, uint tpg) {
-    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
-    uint log_runs = p.log_n - R, log_blocks = log_runs - LOG_W;
+    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN, LOG_RUNS = LOG_W - LOG_C;
+    uint log_runs = p.log_n - R, log_blocks = log_runs - LOG_RUNS;
     ulong column = group >> log_blocks;
-    uint first = (group & ((1u << log_blocks) - 1u)) << LOG_W;
+    uint first = (group & ((1u << log_blocks) - 1u)) << LOG_RUNS;
     device const Fp* from = src + column * p.src_stride;
-    device Fp* to = dst + (column * p.dst_stride + first);
+    device Fp* to = dst + (column * p.dst_stride + (first << LOG_C));
     threadgroup uint* table = tile + (1u << (R + LOG_W));
-    threadgroup uint* runs = table + (1u << (R - 1u));
+    threadgroup uint* runs = table + (1u << R);
     Fp x[TALL_THREAD_WORDS];
     bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + LOG_W);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
-            uint i = tid + j * tpg;
-            device const Fp* at = from + (tall_run(first + (i >> REST), log_runs, R) + (i & ((1u << REST) - 1u)));
-            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = at[k << REST];
+            device const Fp* at = from + tall_run_word<R, LOG_C>(tall_run_item<REST, LOG_W, LOG_C>(tid + j * tpg), first, log_runs);
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = at[k << (REST + LOG_C)];
         }
     }
-    tall_fill_runs<R, Q0, LOG_W>(table, runs, roots, first, p.log_n, p.scale, tid, tpg);
+    tall_fill_runs<R, Q0, LOG_RUNS>(table, runs, roots, first, p.log_n, p.scale, tid, tpg);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (batched) {
-        MSL_UNROLL for (uint j = 0; j < BATCH; j++) tall_runs_first<R, Q0, LOG_W>(tile, runs, tid + j * tpg, x + j * LEN);
+        MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
+            tall_runs_first<R, Q0, LOG_W, LOG_C>(tile, runs, tall_run_item<REST, LOG_W, LOG_C>(tid + j * tpg), x + j * LEN);
+        }
     } else {
         MSL_ROLLED for (uint i = tid; i < (1u << (REST + LOG_W)); i += tpg) {
-            device const Fp* at = from + (tall_run(first + (i >> REST), log_runs, R) + (i & ((1u << REST) - 1u)));
-            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = at[k << REST];
-            tall_runs_first<R, Q0, LOG_W>(tile, runs, i, x);
+            TallRunItem item = tall_run_item<REST, LOG_W, LOG_C>(i);
+            device const Fp* at = from + tall_run_word<R, LOG_C>(item, first, log_runs);
+            MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = at[k << (REST + LOG_C)];
+            tall_runs_first<R, Q0, LOG_W, LOG_C>(tile, runs, item, x);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
@@ -246,8 +262,8 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
         uint block = i >> LOG_W, col = i & ((1u << LOG_W) - 1u);
         tall_get<Q2, 0u, LOG_W, true>(tile, tall_at<LOG_W, true>(block << Q2, col), x);
         tall_butterflies<Q2, R - Q2, false>(x, table, block);
-        device Fp* out = to + (((reverse_bits(block) >> (32u - (R - Q2))) << log_runs) + col);
-        MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) out[(reverse_bits(k) >> (32u - Q2)) << (R - Q2 + log_runs)] = x[k];
+        device Fp* out = to + (((reverse_bits(block) >> (32u - (R - Q2))) << (log_runs + LOG_C)) + col);
+        MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) out[(reverse_bits(k) >> (32u - Q2)) << (R - Q2 + log_runs + LOG_C)] = x[k];
     }
 }
 

@@ -95,7 +95,12 @@ fn encode_by_halves(
     } = shape;
     let (width, rows) = (columns.len(), 1usize << (log_height + log_blowup));
     let profile = s.context().device_profile();
-    let tall = TallPlan::of(profile, (log_height + log_blowup) as u32, log_height as u32);
+    let tall = TallPlan::of(
+        profile,
+        (log_height + log_blowup) as u32,
+        log_height as u32,
+        0,
+    );
     let mut own = None;
     let mut spare = match lent {
         Some(lent) if lent.len() >= rows => lent,

@@ -73,7 +73,7 @@ fn transform(
     let (log_h, log_n) = (shape.log_height, shape.log_height + shape.log_blowup);
     let count = piece.columns.len();
     let mut words = words.slice_mut(first..first + (count << log_n));
-    let tall = TallPlan::of(s.context().device_profile(), log_n as u32, log_h as u32);
+    let tall = TallPlan::of(s.context().device_profile(), log_n as u32, log_h as u32, 0);
     let tall = tall.filter(|tall| tall.log_run() >= log_rows);
     if let (Some(tall), Some((range, cell))) = (tall, piece.inside) {
         let roots = &table(s, NttDirection::Forward)?;

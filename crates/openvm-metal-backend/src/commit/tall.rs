@@ -10,13 +10,10 @@ use openvm_metal_common::{CommandStream, MetalSliceMut};
 use super::message::{encode_messages, CodeShape};
 use crate::{
     error::MetalProverError,
-    ntt::{table, NttDirection, TallPlan},
+    ntt::{table, NttDirection, TallPlan, LOG_CHUNK},
     prelude::F,
     stacked::StackedRange,
 };
-
-/// The skip domain whose chunks are rows of a tile, log2.
-const FUSED_L_SKIP: usize = 4;
 
 /// Neighbouring columns that are done in one way.
 pub(super) struct Piece<'a> {
@@ -82,7 +79,7 @@ pub(super) fn pieces<'a>(
     shape: CodeShape,
 ) -> Vec<Piece<'a>> {
     let column = 1usize << shape.log_height;
-    let fused = shape.l_skip == FUSED_L_SKIP;
+    let fused = shape.l_skip == LOG_CHUNK as usize;
     let inside = |j: usize| {
         let first = j << shape.log_height;
         let holds = |range: &&StackedRange| {

@@ -18,14 +18,17 @@ use p3_field::{Field, PrimeCharacteristicRing};
 
 use self::plan::{plan, Pass};
 pub use self::transpose::transpose;
-pub(crate) use self::{roots::table, tall::TallPlan};
+pub(crate) use self::{
+    roots::table,
+    tall::{TallPlan, LOG_CHUNK},
+};
 use crate::{
     kernels,
     params::NttParams,
     prelude::{montgomery, EF, F},
 };
 
-/// Words of the scratch buffer of a batch of columns where there is no cache: an eighth of all columns, but at
+/// Words of the scratch buffer of a batch of columns where there is no cache: half of all columns, but at
 /// least 64 MiB and at most 512 MiB. With a cache a batch is as large as that, and stays in it from pass to
 /// pass.
 const SCRATCH_WORDS: usize = 1 << 24;
@@ -315,7 +318,7 @@ fn transform_with(
     let wanted = match (&scratch, cache) {
         (Some(scratch), _) => scratch.len(),
         (None, 1..) => cache,
-        (None, 0) => (batch.columns * words / 8).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS),
+        (None, 0) => (batch.columns * words / 2).clamp(SCRATCH_WORDS, MAX_SCRATCH_WORDS),
     };
     let at_once = (wanted / words).clamp(1, batch.columns);
     let mut own = None;
@@ -325,8 +328,8 @@ fn transform_with(
             .insert(MetalBuffer::uninit(s.context(), at_once * words)?)
             .as_slice_mut(),
     };
-    let tall = TallPlan::of(profile, batch.log_n, batch.log_message);
-    if let Some(tall) = tall.filter(|_| batch.log_cells == 0) {
+    let tall = TallPlan::of(profile, batch.log_n, batch.log_message, batch.log_cells);
+    if let Some(tall) = tall {
         return tall.transform(s, roots, data, scratch, batch);
     }
     if cache == 0 {

@@ -13,53 +13,75 @@ use crate::{kernels, params::NttTallParams, prelude::F};
 
 /// Threadgroup memory that the usual passes make do with.
 const PLAIN_MEMORY: u32 = 32 << 10;
-/// Words in a row of the first pass, log2: a chunk of cells with the usual skip domain.
+/// Words in a row of the first pass, log2, of tiles of fewer than 2^11 rows: a cache line.
 const LOG_COLUMNS: u32 = 4;
-/// Factors of a run in the last pass.
-const RUN_FACTORS: u32 = 64;
+/// Words in a row of cells, log2: a chunk, with the usual skip domain. The kernel takes no other.
+pub(crate) const LOG_CHUNK: u32 = 4;
+/// Words of the factors of a run in the last pass.
+const RUN_WORDS: u32 = 72;
 /// Most threads of a threadgroup.
 const MAX_THREADS: u32 = 1024;
-/// Stages of a pass, at least and at most; tiles of the first pass are wider.
+/// Stages of a pass, at least and at most; tiles on cells are wider.
 const LEAST: u32 = 8;
 const MOST_COLUMNS: u32 = 11;
 const MOST_RUNS: u32 = 12;
 
-/// Words in a row of the last pass, log2: a sector of 32 bytes, and three such tiles of 2^11 rows fit into a multiprocessor.
+/// Words in a row of the last pass, and of the first one with 2^11 rows, log2: a sector of 32 bytes, and several tiles of 2^11 rows fit into
+/// a multiprocessor.
 const LOG_WORDS: u32 = 3;
 /// Words of a thread. Passes over messages and runs read all of them before they wait for any.
 const THREAD_WORDS: u32 = 32;
 
-/// The two passes of columns of base-field elements.
+/// The two passes of columns of elements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TallPlan {
     log_n: u32,
     log_message: u32,
+    /// log2 of the words of an element: 0, or 2 of the extension field.
+    log_cells: u32,
     /// Stages of each pass.
     stages: [u32; 2],
-    /// Words in a row of the last pass, log2.
-    log_words: u32,
+    /// Words in a row of each pass, log2.
+    log_words: [u32; 2],
 }
 
 impl TallPlan {
     /// The passes of transforms on this device, if they are fewer than the usual ones and their tiles fit. Devices
     /// with a cache take the usual ones, whose tiles stay in it.
-    pub fn of(profile: &DeviceProfile, log_n: u32, log_message: u32) -> Option<Self> {
+    pub fn of(
+        profile: &DeviceProfile,
+        log_n: u32,
+        log_message: u32,
+        log_cells: u32,
+    ) -> Option<Self> {
         let memory = profile.max_threadgroup_memory;
         if profile.cache > 0 || memory <= PLAIN_MEMORY || log_n <= 2 * MAX_STAGES {
             return None;
         }
-        Self::within(memory, log_n, log_message, LOG_WORDS)
+        let first = match first_stages(log_message) {
+            MOST_COLUMNS => LOG_WORDS,
+            _ => LOG_COLUMNS,
+        };
+        let log_words = [first, LOG_WORDS];
+        Self::within(memory, [log_n, log_message, log_cells], log_words)
     }
 
-    /// The passes with tiles of at most so much memory.
-    fn within(memory: u32, log_n: u32, log_message: u32, log_words: u32) -> Option<Self> {
-        let first = log_message / 2;
+    /// The passes with tiles of at most so much memory, and rows of so many words.
+    fn within(
+        memory: u32,
+        [log_n, log_message, log_cells]: [u32; 3],
+        mut log_words: [u32; 2],
+    ) -> Option<Self> {
+        let first = first_stages(log_message);
         let last = log_message - first;
         let copies = log_n.checked_sub(log_message)?;
-        let log_words = if last == MOST_RUNS { 3 } else { log_words };
+        if last == MOST_RUNS || log_cells > 0 {
+            log_words[1] = LOG_WORDS;
+        }
         let plan = Self {
             log_n,
             log_message,
+            log_cells,
             stages: [first, last],
             log_words,
         };
@@ -67,24 +89,31 @@ impl TallPlan {
         let fits = (LEAST..=MOST_COLUMNS).contains(&first)
             && (LEAST..=MOST_RUNS).contains(&last)
             && copies + first <= 14
-            && log_n <= 27;
-        (fits && 4 * plan.tile(0).max(plan.tile(1)) <= memory).then_some(plan)
+            && log_n + log_cells <= 27;
+        let cells = match log_cells {
+            0 => plan.cells_tile(),
+            _ => 0,
+        };
+        let tile = cells.max(plan.tile(0)).max(plan.tile(1));
+        (fits && 4 * tile <= memory).then_some(plan)
     }
 
-    /// Passes for checks, whatever the device is, with rows of 8 or 16 words in the last one.
+    /// Passes for checks, whatever the device is, with rows of 8 or 16 words; of extension elements the last one's have 8.
     pub fn for_checks(
         profile: &DeviceProfile,
         log_n: u32,
         log_message: u32,
+        log_cells: u32,
         words: u32,
     ) -> Option<Self> {
         let memory = profile.max_threadgroup_memory;
-        Self::within(memory, log_n, log_message, words.ilog2())
+        let log_words = [words.ilog2(); 2];
+        Self::within(memory, [log_n, log_message, log_cells], log_words)
     }
 
     /// Words of a column.
     pub fn words(&self) -> usize {
-        1 << self.log_n
+        1 << (self.log_n + self.log_cells)
     }
 
     /// log2 of the words of a run of the last pass.
@@ -97,30 +126,29 @@ impl TallPlan {
         (scratch / self.words()).clamp(1, columns.max(1))
     }
 
-    /// Words of a row of a pass, log2.
-    fn log_row(&self, pass: usize) -> u32 {
-        [LOG_COLUMNS, self.log_words][pass]
-    }
-
-    /// Words of threadgroup memory of a pass: the tile and its factors.
+    /// Words of threadgroup memory of a pass: the tile and its factors, two words each.
     fn tile(&self, pass: usize) -> ThreadgroupLen {
-        let (stages, log_row) = (self.stages[pass], self.log_row(pass));
+        let (stages, log_row) = (self.stages[pass], self.log_words[pass]);
         let factors = match pass {
-            0 => 1 << stages,
-            _ => (1 << (stages - 1)) + (RUN_FACTORS << log_row),
+            0 => 2 << stages,
+            _ => (1 << stages) + (RUN_WORDS << (log_row - self.log_cells)),
         };
         (1 << (stages + log_row)) + factors
     }
 
-    /// Threadgroups of a pass, of as many threads as the kernel may have.
+    /// The same of the first pass on cells.
+    fn cells_tile(&self) -> ThreadgroupLen {
+        (1 << (self.stages[0] + LOG_CHUNK)) + (2 << self.stages[0])
+    }
+
+    /// Threadgroups for tiles of `2^log_tile` of `words` words, of as many threads as the kernel may have.
     fn grid(
         &self,
         s: &CommandStream,
-        pass: usize,
         kernel: &str,
-        columns: usize,
+        log_tile: u32,
+        words: usize,
     ) -> Result<Grid, MetalError> {
-        let log_tile = self.stages[pass] + self.log_row(pass);
         let most = match spec(kernel) {
             Some(kernel) => s.context().kernel_limits(kernel)?.threads,
             None => MAX_THREADS,
@@ -129,22 +157,22 @@ impl TallPlan {
         let most = most.min(profile.max_threads_per_threadgroup).max(1);
         let wanted = (1u32 << log_tile) / THREAD_WORDS;
         let threads = wanted.min(1 << most.ilog2());
-        Ok(Grid::groups(
-            (columns as u32) << (self.log_n - log_tile),
-            threads,
-        ))
+        Ok(Grid::groups((words >> log_tile) as u32, threads))
     }
 
-    /// Parameters of a pass; the words between columns of source and destination.
+    /// Parameters of a pass; the words between columns of source and destination. The first pass counts words where the last one counts
+    /// elements: it leaves the lowest bits of a word's number alone.
     fn params(&self, pass: usize, src_stride: usize, dst_stride: usize) -> NttTallParams {
+        let log_cells = if pass == 0 { self.log_cells } else { 0 };
         NttTallParams {
             src_stride: src_stride as u64,
             dst_stride: dst_stride as u64,
-            log_n: self.log_n,
-            log_message: self.log_message,
+            log_n: self.log_n + log_cells,
+            log_message: self.log_message + log_cells,
             stages: self.stages[pass],
-            log_words: self.log_words,
-            ..NttTallParams::default()
+            log_words: self.log_words[pass],
+            scale: 0,
+            log_cells: self.log_cells - log_cells,
         }
     }
 
@@ -159,8 +187,10 @@ impl TallPlan {
         stride: usize,
     ) -> Result<(), MetalError> {
         let p = self.params(0, stride, self.words());
-        let (grid, tile) = (self.grid(s, 0, "ntt_tall_columns", columns)?, self.tile(0));
-        // SAFETY: a tile of the first pass has 2^stages rows of 16 words, and 2^stages factors beside it.
+        let (log_tile, tile) = (self.stages[0] + self.log_words[0], self.tile(0));
+        let grid = self.grid(s, "ntt_tall_columns", log_tile, columns * self.words())?;
+        // SAFETY: a tile of the first pass has 2^stages rows of 2^log_words words, and 2^stages factors of two words
+        // beside it.
         unsafe { kernels::ntt_tall_columns(s, grid, from, scratch, roots, &p, tile) }
     }
 
@@ -174,9 +204,13 @@ impl TallPlan {
         scratch: MetalSliceMut<'_, F>,
         columns: usize,
     ) -> Result<(), MetalError> {
-        let p = self.params(0, 1 << self.log_message, self.words());
-        let kernel = "commit_encode_columns";
-        let (grid, tile) = (self.grid(s, 0, kernel, columns)?, self.tile(0));
+        debug_assert_eq!(self.log_cells, 0, "cells are of the base field");
+        let p = NttTallParams {
+            log_words: LOG_CHUNK,
+            ..self.params(0, 1 << self.log_message, self.words())
+        };
+        let (log_tile, tile) = (self.stages[0] + LOG_CHUNK, self.cells_tile());
+        let grid = self.grid(s, "commit_encode_columns", log_tile, columns * self.words())?;
         // SAFETY: the tile as in `columns`; the caller's range begins at a multiple of 16 bytes.
         unsafe { kernels::commit_encode_columns(s, grid, range, scratch, roots, &p, tile) }
     }
@@ -197,9 +231,10 @@ impl TallPlan {
             scale,
             ..self.params(1, self.words(), stride)
         };
-        let (grid, tile) = (self.grid(s, 1, "ntt_tall_runs", columns)?, self.tile(1));
-        // SAFETY: a tile of the last pass has 2^stages rows of 2^log_words words, and beside it 2^(stages - 1) factors and 64 for
-        // each word of a row.
+        let (log_tile, tile) = (self.stages[1] + self.log_words[1], self.tile(1));
+        let grid = self.grid(s, "ntt_tall_runs", log_tile, columns * self.words())?;
+        // SAFETY: a tile of the last pass has 2^stages rows of 2^log_words words, and beside it 2^(stages - 1) factors of two words and 72
+        // words for each run.
         unsafe { kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile) }
     }
 
@@ -229,6 +264,11 @@ impl TallPlan {
     }
 }
 
+/// Stages of the first pass.
+fn first_stages(log_message: u32) -> u32 {
+    log_message / 2
+}
+
 /// A kernel of the prover by name.
 fn spec(name: &str) -> Option<&'static KernelSpec> {
     let units = kernels::LIBRARY.units.iter();
@@ -243,7 +283,7 @@ mod tests {
 
     fn plan(name: &str, log_n: u32, log_message: u32) -> Option<TallPlan> {
         let profile = DeviceProfile::named(name).expect("a profile");
-        TallPlan::of(&profile, log_n, log_message)
+        TallPlan::of(&profile, log_n, log_message, 0)
     }
 
     #[test]
@@ -257,22 +297,25 @@ mod tests {
     #[test]
     fn two_passes_cover_all_stages_within_the_memory() {
         let profile = DeviceProfile::named("h100-80gb").expect("a profile");
-        for log_n in 0..=27 {
-            for log_message in 0..=log_n {
-                let Some(plan) = TallPlan::of(&profile, log_n, log_message) else {
-                    let usual = log_n <= 2 * MAX_STAGES || !(16..=23).contains(&log_message);
-                    assert!(usual || log_n - log_message > 3, "{log_n}, {log_message}");
-                    continue;
-                };
-                assert_eq!(plan.stages.iter().sum::<u32>(), log_message);
-                for pass in 0..2 {
-                    assert!(4 * plan.tile(pass) <= profile.max_threadgroup_memory);
-                }
+        let sizes = (0..=27).flat_map(|n| (0..=n).map(move |message| (n, message)));
+        for ((log_n, log_message), log_cells) in sizes.flat_map(|s| [(s, 0), (s, 2)]) {
+            let Some(plan) = TallPlan::of(&profile, log_n, log_message, log_cells) else {
+                let usual = log_n <= 2 * MAX_STAGES || !(16..=23).contains(&log_message);
+                let large = log_n - log_message > 3 || log_n + log_cells > 27;
+                assert!(usual || large, "{log_n}, {log_message}, {log_cells}");
+                continue;
+            };
+            assert_eq!(plan.stages.iter().sum::<u32>(), log_message);
+            for pass in 0..2 {
+                assert!(4 * plan.tile(pass) <= profile.max_threadgroup_memory);
             }
         }
-        // Three tiles of each pass fit into a multiprocessor.
-        let plan = plan("h100-80gb", 22, 21).expect("two passes");
-        assert_eq!(plan.stages, [10, 11]);
-        assert!((0..2).all(|pass| 3 * (4 * plan.tile(pass) + 1024) <= 228 << 10));
+        // Three tiles of cells fit into a multiprocessor, and two of each pass of the largest transforms.
+        let fit = |tiles: u32, tile: u32| tiles * (4 * tile + 1024) <= 228 << 10;
+        let codewords = plan("h100-80gb", 22, 21).expect("two passes");
+        assert_eq!(codewords.stages, [10, 11]);
+        assert!(fit(3, codewords.cells_tile()) && fit(3, codewords.tile(1)));
+        let whole = plan("h100-80gb", 22, 22).expect("two passes");
+        assert!((0..2).all(|pass| fit(2, whole.tile(pass))));
     }
 }

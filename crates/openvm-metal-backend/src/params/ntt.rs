@@ -48,8 +48,8 @@ pub struct NttTallParams {
     pub log_words: u32,
     /// Factor of the results in Montgomery form, 0 for none.
     pub scale: u32,
-    /// Fills the last eight bytes.
-    pub unused: u32,
+    /// log2 of the words of an element in the last pass: 0, or 2 in rows of 8 words. The first pass counts words.
+    pub log_cells: u32,
 }
 
 /// A matrix transposition: `out[c * rows + r] = in[r * cols + c]`.

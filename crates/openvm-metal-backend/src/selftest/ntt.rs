@@ -215,7 +215,7 @@ pub(super) const TALL_SHAPES: [(usize, usize, usize); 10] = [
     (23, 0, 1),
 ];
 
-/// Two passes, with both widths of the last one's rows, whether the device would take them or not.
+/// Two passes, with both widths of their rows, whether the device would take them or not.
 fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     for (log_h, log_blowup, cols) in TALL_SHAPES {
         if env.conformance() && log_h > 21 {
@@ -224,7 +224,7 @@ fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         for words in [8, 16] {
             let log_n = log_h + log_blowup;
             let profile = env.s.context().device_profile();
-            let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, words);
+            let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 0, words);
             let Some(plan) = plan else {
                 continue;
             };
@@ -248,6 +248,51 @@ fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             let what = || format!("2^{log_h} to 2^{log_n}, {cols} columns, rows of {words} words");
             compare(what, &code.to_host(env.s)?, &expected)?;
         }
+        tall_ext(env, log_h, log_blowup, cols)?;
+    }
+    Ok(())
+}
+
+/// The same for columns of extension elements.
+fn tall_ext(
+    env: &mut CheckEnv,
+    log_h: usize,
+    log_blowup: usize,
+    cols: usize,
+) -> Result<(), CheckFailure> {
+    let log_n = log_h + log_blowup;
+    for words in [8, 16] {
+        let profile = env.s.context().device_profile();
+        let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 2, words);
+        let Some(plan) = plan else {
+            continue;
+        };
+        let (h, n, gap) = (1usize << log_h, 1usize << log_n, 3);
+        let (host, messages) = env.ext((h + gap) * cols)?;
+        let mut scratch = MetalBuffer::<F>::uninit(env.s.context(), 4 * n * cols)?;
+        let (before, mut code) = env.ext((n + gap) * cols)?;
+        let roots = &table(env.s, NttDirection::Forward)?;
+        let (from, to) = (messages.as_slice().cast::<F>()?, scratch.as_slice_mut());
+        plan.columns(env.s, roots, from, to, cols, 4 * (h + gap))?;
+        let (from, to) = (scratch.as_slice(), code.as_slice_mut().cast::<F>()?);
+        plan.runs(env.s, roots, from, to, cols, 4 * (n + gap), 0)?;
+        let expected: Vec<EF> = (0..cols)
+            .flat_map(|j| {
+                let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
+                message.resize(n, EF::ZERO);
+                [
+                    dft_ext(&message),
+                    before[j * (n + gap) + n..][..gap].to_vec(),
+                ]
+                .concat()
+            })
+            .collect();
+        let what = || {
+            format!(
+                "2^{log_h} to 2^{log_n} extension elements, {cols} columns, rows of {words} words"
+            )
+        };
+        compare(what, &code.to_host(env.s)?, &expected)?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[Case {
 /// Columns of the stacked matrix: so many that a GPU is not idle at the end of each batch of them, as in a proof.
 const COLUMNS: usize = 64;
 /// Products of a message's chunk of 16 cells.
-const CHUNK_PRODUCTS: f64 = 25.0;
+const CHUNK_PRODUCTS: f64 = 17.0;
 
 /// Cells of one trace to codewords of rate 1/2, as in a proof.
 fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {

@@ -15,3 +15,26 @@ pub(crate) fn column_stride(execution: Execution, rows: u64) -> u64 {
         _ => rows,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_neighbouring_columns_share_no_sets_on_processors() {
+        // Which set of a cache of 64 sets holds the line of a word.
+        let set = |word: u64| word / LINE % 64;
+        for log_rows in 5..22 {
+            let rows = 1u64 << log_rows;
+            let stride = column_stride(Execution::MultiCore, rows);
+            let sets: BTreeSet<u64> = (0..64).map(|c| set(c * stride)).collect();
+            assert!(stride >= rows && stride.is_multiple_of(LINE));
+            assert_eq!(sets.len(), 64, "2^{log_rows} rows");
+            assert_eq!(column_stride(Execution::ManyCore, rows), rows);
+        }
+        // Columns within a line lie beside each other.
+        assert_eq!(column_stride(Execution::MultiCore, LINE), LINE);
+    }
+}

@@ -6,12 +6,12 @@
 #include "poseidon2_lanes.h"
 #include "poseidon2_sbox.h"
 
+#if !MSL_PTX
 /// All partial rounds: s[0] -> (s[0] + c)^7, then s -> (1 + Diag(V)) s,
 /// V = [-2, 1, 2, 1/2, 3, 4, -1/2, -3, -4, 2^-8, 1/4, 1/8, 2^-27, -2^-8, -1/16, -2^-27].
 ///
 /// V has five pairs v, -v. For a' = sum + v a and b' = sum - v b let e = a + b and w = v (a - b): then e' = 2 sum + w and w' = v^2 e, one
 /// product instead of two, and one term of the sum instead of two. NVIDIA GPUs have them in poseidon2_loose.h.
-#if !MSL_PTX
 inline void p2_partial_rounds(thread Fp* s) {
     // v = 2^-8, 1/2, 2^-27, 3 and 4.
     Fp e0 = s[9] + s[13], w0 = fp_div_2exp<8>(s[9] - s[13]);

@@ -1,6 +1,8 @@
 //! Transforms, codewords and transpositions against Plonky3.
 
-use openvm_metal_common::MetalBuffer;
+use std::fmt::Debug;
+
+use openvm_metal_common::{DeviceElem, MetalBuffer, MetalError};
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 use p3_matrix::{dense::RowMajorMatrix, Matrix};
@@ -217,83 +219,54 @@ pub(super) const TALL_SHAPES: [(usize, usize, usize); 10] = [
 
 /// Two passes, with both widths of their rows, whether the device would take them or not.
 fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
-    for (log_h, log_blowup, cols) in TALL_SHAPES {
-        if env.conformance() && log_h > 21 {
+    for shape in TALL_SHAPES {
+        if env.conformance() && shape.0 > 21 {
             continue;
         }
         for words in [8, 16] {
-            let log_n = log_h + log_blowup;
-            let profile = env.s.context().device_profile();
-            let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 0, words);
-            let Some(plan) = plan else {
-                continue;
-            };
-            // Messages with a gap between them, codewords as well.
-            let (h, n, gap) = (1usize << log_h, 1usize << log_n, 5);
-            let (host, messages) = env.base((h + gap) * cols)?;
-            let mut scratch = MetalBuffer::uninit(env.s.context(), n * cols)?;
-            let (before, mut code) = env.base((n + gap) * cols)?;
-            let roots = &table(env.s, NttDirection::Forward)?;
-            let to = scratch.as_slice_mut();
-            plan.columns(env.s, roots, messages.as_slice(), to, cols, h + gap)?;
-            let (from, to) = (scratch.as_slice(), code.as_slice_mut());
-            plan.runs(env.s, roots, from, to, cols, n + gap, 0)?;
-            let expected: Vec<F> = (0..cols)
-                .flat_map(|j| {
-                    let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
-                    message.resize(n, F::ZERO);
-                    [dft(&message), before[j * (n + gap) + n..][..gap].to_vec()].concat()
-                })
-                .collect();
-            let what = || format!("2^{log_h} to 2^{log_n}, {cols} columns, rows of {words} words");
-            compare(what, &code.to_host(env.s)?, &expected)?;
+            tall_columns(env, shape, words, CheckEnv::base, dft)?;
+            tall_columns(env, shape, words, CheckEnv::ext, dft_ext)?;
         }
-        tall_ext(env, log_h, log_blowup, cols)?;
     }
     Ok(())
 }
 
-/// The same for columns of extension elements.
-fn tall_ext(
-    env: &mut CheckEnv,
-    log_h: usize,
-    log_blowup: usize,
-    cols: usize,
+/// Columns of base or extension elements, which `random` makes and `dft` transforms, by tiles with rows of `words` words.
+fn tall_columns<'a, E: DeviceElem + PrimeCharacteristicRing + PartialEq + Debug>(
+    env: &mut CheckEnv<'a>,
+    (log_h, log_blowup, cols): (usize, usize, usize),
+    words: u32,
+    random: impl Fn(&mut CheckEnv<'a>, usize) -> Result<(Vec<E>, MetalBuffer<E>), MetalError>,
+    dft: impl Fn(&[E]) -> Vec<E>,
 ) -> Result<(), CheckFailure> {
-    let log_n = log_h + log_blowup;
-    for words in [8, 16] {
-        let profile = env.s.context().device_profile();
-        let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 2, words);
-        let Some(plan) = plan else {
-            continue;
-        };
-        let (h, n, gap) = (1usize << log_h, 1usize << log_n, 3);
-        let (host, messages) = env.ext((h + gap) * cols)?;
-        let mut scratch = MetalBuffer::<F>::uninit(env.s.context(), 4 * n * cols)?;
-        let (before, mut code) = env.ext((n + gap) * cols)?;
-        let roots = &table(env.s, NttDirection::Forward)?;
-        let (from, to) = (messages.as_slice().cast::<F>()?, scratch.as_slice_mut());
-        plan.columns(env.s, roots, from, to, cols, 4 * (h + gap))?;
-        let (from, to) = (scratch.as_slice(), code.as_slice_mut().cast::<F>()?);
-        plan.runs(env.s, roots, from, to, cols, 4 * (n + gap), 0)?;
-        let expected: Vec<EF> = (0..cols)
-            .flat_map(|j| {
-                let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
-                message.resize(n, EF::ZERO);
-                [
-                    dft_ext(&message),
-                    before[j * (n + gap) + n..][..gap].to_vec(),
-                ]
-                .concat()
-            })
-            .collect();
-        let what = || {
-            format!(
-                "2^{log_h} to 2^{log_n} extension elements, {cols} columns, rows of {words} words"
-            )
-        };
-        compare(what, &code.to_host(env.s)?, &expected)?;
-    }
+    let (log_n, cells) = (log_h + log_blowup, size_of::<E>() / size_of::<F>());
+    let profile = env.s.context().device_profile();
+    let [n, h] = [log_n as u32, log_h as u32];
+    let Some(plan) = TallPlan::for_checks(profile, n, h, cells.ilog2(), words) else {
+        return Ok(());
+    };
+    // Messages with a gap between them, codewords as well.
+    let (h, n, gap) = (1usize << log_h, 1usize << log_n, 5);
+    let (host, messages) = random(env, (h + gap) * cols)?;
+    let mut scratch = MetalBuffer::<F>::uninit(env.s.context(), cells * n * cols)?;
+    let (before, mut code) = random(env, (n + gap) * cols)?;
+    let roots = &table(env.s, NttDirection::Forward)?;
+    let (from, to) = (messages.as_slice().cast()?, scratch.as_slice_mut());
+    plan.columns(env.s, roots, from, to, cols, cells * (h + gap))?;
+    let (from, to) = (scratch.as_slice(), code.as_slice_mut().cast()?);
+    plan.runs(env.s, roots, from, to, cols, cells * (n + gap), 0)?;
+    let expected: Vec<E> = (0..cols)
+        .flat_map(|j| {
+            let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
+            message.resize(n, E::ZERO);
+            [dft(&message), before[j * (n + gap) + n..][..gap].to_vec()].concat()
+        })
+        .collect();
+    let what = || {
+        let elements = format!("elements of {cells} words");
+        format!("2^{log_h} to 2^{log_n} {elements}, {cols} columns, rows of {words} words")
+    };
+    compare(what, &code.to_host(env.s)?, &expected)?;
     Ok(())
 }
 

@@ -131,4 +131,11 @@ MSL_INL long msl_mul_wide(int a, int b) {
 }
 // Keeps the compiler from taking the next wide product for one of 64-bit words.
 MSL_INL void msl_opaque(uint& x) { __asm__("" : "+r"(x)); }
+// a + b + C as one instruction of the pipe of logic. C is in constant memory, so the driver's compiler does not know it. Of a sum of two words it
+// makes a product by one where it takes the pipe of products for the less busy one.
+template <uint C> MSL_INL uint msl_add3(uint a, uint b) {
+    uint r;
+    __asm__("{ .reg .u32 c; ld.const.u32 c, [%3]; add.u32 %0, %1, %2; add.u32 %0, %0, c; }" : "=r"(r) : "r"(a), "r"(b), "i"(&msl_unknown<C>));
+    return r;
+}
 #endif

@@ -4,15 +4,32 @@
 
 constant constexpr uint ENCODE_LOG_CHUNK = 4u;   // a row of the tile is a chunk
 
-/// Quarter `i & 3` of row `i >> 2` of the tile, in memory and in the tile: 16 bytes. Four neighbouring threads read a row.
-inline uint4 encode_read(device const Fp* range, uint i, uint log_low) { return *(device const uint4*)(range + (((i >> 2) << log_low) + 4u * (i & 3u))); }
-inline uint encode_quarter(uint row, uint q) { return tall_at<ENCODE_LOG_CHUNK, false>(row, 4u * q) >> 2; }
+/// Quarter `i & 3` of row `i >> 2`, 16 bytes: in memory, and its first byte in the tile. Four neighbouring threads read a row.
+inline device const Fp* encode_source(device const Fp* range, uint i, uint log_low) { return range + (((i >> 2) << log_low) + 4u * (i & 3u)); }
+inline uint encode_quarter(uint row, uint q) { return tall_at<ENCODE_LOG_CHUNK, false>(row, 4u * q); }
+inline uint4 encode_load(threadgroup const uint* tile, uint at) { return *(threadgroup const uint4*)((threadgroup const uchar*)tile + at); }
+inline void encode_store(threadgroup uint* tile, uint at, uint4 v) { *(threadgroup uint4*)((threadgroup uchar*)tile + at) = v; }
+/// All quarters of 2^R rows to the tile. Rows 16 k apart are 1,024 k bytes apart there.
+template <uint R> inline void encode_read(threadgroup uint* tile, device const Fp* range, uint log_low, uint tid, uint tpg) {
+    if (tpg % 64u == 0u) {
+        device const Fp* from = encode_source(range, tid, log_low);
+        uint at = encode_quarter(tid >> 2, tid & 3u), step = (tpg >> 2) << log_low;
+        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) {
+            encode_store(tile, at, *(device const uint4*)from);
+            at += tpg << 4;
+            from += step;
+        }
+    } else {
+        MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) {
+            encode_store(tile, encode_quarter(i >> 2, i & 3u), *(device const uint4*)encode_source(range, i, log_low));
+        }
+    }
+}
 /// The chunk in a row of the tile to its message. One thread a row.
 inline void encode_row(threadgroup uint* tile, uint row) {
-    threadgroup uint4* quarters = (threadgroup uint4*)tile;
     Fp x[1u << ENCODE_LOG_CHUNK];
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        uint4 v = quarters[encode_quarter(row, q)];
+        uint4 v = encode_load(tile, encode_quarter(row, q));
         x[4u * q] = Fp{v.x};
         x[4u * q + 1u] = Fp{v.y};
         x[4u * q + 2u] = Fp{v.z};
@@ -20,7 +37,7 @@ inline void encode_row(threadgroup uint* tile, uint row) {
     }
     commit_chunk_transform<ENCODE_LOG_CHUNK>(x, false);  // the last pass divides
     MSL_UNROLL for (uint q = 0; q < 4u; q++) {
-        quarters[encode_quarter(row, q)] = uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v);
+        encode_store(tile, encode_quarter(row, q), uint4(x[4u * q].v, x[4u * q + 1u].v, x[4u * q + 2u].v, x[4u * q + 3u].v));
     }
 }
 
@@ -28,9 +45,8 @@ inline void encode_row(threadgroup uint* tile, uint row) {
 template <uint R, uint Q0, uint Q1, uint Q2>
 inline void encode_pass(device const Fp* range, device Fp* code, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
     threadgroup uint* table = tile + (1u << (R + ENCODE_LOG_CHUNK));
-    threadgroup uint4* quarters = (threadgroup uint4*)tile;
     tall_fill_columns<R>(table, roots, c.hi, tid, tpg);
-    MSL_ROLLED for (uint i = tid; i < (4u << R); i += tpg) quarters[encode_quarter(i >> 2, i & 3u)] = encode_read(range, i, c.log_low);
+    encode_read<R>(tile, range, c.log_low, tid, tpg);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     MSL_ROLLED for (uint row = tid; row < (1u << R); row += tpg) encode_row(tile, row);
     threadgroup_barrier(mem_flags::mem_threadgroup);

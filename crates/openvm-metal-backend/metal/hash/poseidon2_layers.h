@@ -31,22 +31,30 @@ constant constexpr uint P2_RC_INTERNAL[13] = {
     0x9fc601d9u, 0x9c0a84a0u, 0xe913337au, 0xbcf6e215u, 0xaaf9b8b1u,
 };
 
-/// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions.
+/// a + b, on the pipe of logic of an NVIDIA GPU: S-boxes fill that of products.
+template <typename U> inline FpT<U> p2_add(FpT<U> a, FpT<U> b) { return a + b; }
+#if MSL_PTX
+template <> inline Fp p2_add<uint>(Fp a, Fp b) {
+    uint r = msl_add3<0u - FP_P>(a.v, b.v);
+    return Fp{min(r, r + FP_P)};
+}
+#endif
+/// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions, of which two are the compiler's to place.
 template <typename U> inline void p2_mat4(thread FpT<U>* x) {
-    FpT<U> t01 = x[0] + x[1], t23 = x[2] + x[3];
-    FpT<U> t0123 = t01 + t23;
-    FpT<U> t01123 = t0123 + x[1], t01233 = t0123 + x[3];
+    FpT<U> t01 = p2_add(x[0], x[1]), t23 = p2_add(x[2], x[3]);
+    FpT<U> t0123 = p2_add(t01, t23);
+    FpT<U> t01123 = p2_add(t0123, x[1]), t01233 = p2_add(t0123, x[3]);
     x[3] = t01233 + fp_double(x[0]);
-    x[1] = t01123 + fp_double(x[2]);
-    x[0] = t01123 + t01;
-    x[2] = t01233 + t23;
+    x[1] = p2_add(t01123, p2_add(x[2], x[2]));
+    x[0] = p2_add(t01123, t01);
+    x[2] = p2_add(t01233, t23);
 }
 /// The external matrix: 72 additions.
 template <typename U> inline void p2_external(thread FpT<U>* s) {
     MSL_UNROLL for (uint i = 0; i < 16u; i += 4u) p2_mat4<U>(s + i);
     FpT<U> sum[4];
-    MSL_UNROLL for (uint k = 0; k < 4u; k++) sum[k] = (s[k] + s[k + 4]) + (s[k + 8] + s[k + 12]);
-    MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = s[i] + sum[i & 3u];
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) sum[k] = p2_add(p2_add(s[k], s[k + 4]), p2_add(s[k + 8], s[k + 12]));
+    MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = p2_add(s[i], sum[i & 3u]);
 }
 constant constexpr uint P2_2EXP7 = uint((1ul << 39u) % FP_P);             // 2^7 in Montgomery form
 constant constexpr uint P2_2EXP8 = uint((1ul << 40u) % FP_P);             // 2^8

@@ -36,7 +36,7 @@ inline void p2_partial_rounds(thread Fp* s) {
         ulong all = ulong(s1 + s2) + ulong(s10) + ulong(s11) + ulong(s14) + ulong(e0) + ulong(e1) + ulong(e2) + ulong(e3) + ulong(e4);
         uint tail = p2_less_p(p2_less_p(p2_less_p(uint(all)) + uint(all >> 32) * FP_ONE));
         uint y = p2_sbox(s0, P2_RC_INTERNAL[k]);
-        uint sum = p2_less_p(tail + y), twice = p2_less_p(sum + sum);
+        uint sum = p2_less_p(msl_add3<0u>(tail, y)), twice = p2_less_p(sum + sum);
         s0 = p2_from_signed(tail - y);
         s1 = p2_less_p(sum + s1);
         s2 = p2_less_p(sum + p2_less_p(s2 + s2));

@@ -12,7 +12,7 @@ inline int p2_signed_mul(int a, int b) {
 }
 /// (x + c)^7, c given as c - p. Between its products values are signed words: only the last one is reduced.
 inline uint p2_sbox(uint x, uint c) {
-    int y = int(x + c);
+    int y = int(msl_add3<0u>(x, c));
     int y2 = p2_signed_mul(y, y);
     int y3 = p2_signed_mul(y2, y), y4 = p2_signed_mul(y2, y2);
     uint r = uint(p2_signed_mul(y3, y4));

@@ -12,19 +12,23 @@ constant constexpr uint TALL_RUN_LOW = 32u;
 constant constexpr uint TALL_RUN_HIGH = 40u;
 constant constexpr uint TALL_RUN_WORDS = 72u;
 
-/// Word of a tile with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
+/// Byte of a tile at which a word lies, with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
 /// the last round, no bank is asked twice. RUNS: nor along 32 rows of one column; else, in rows of 16 words, along quarters of 8 rows.
 template <uint LOG_W, bool RUNS> inline uint tall_at(uint row, uint col) {
     uint at = (row << LOG_W) | col;
-    if (!RUNS) return LOG_W == 4u ? at ^ ((row & 14u) << 1) : at ^ (row & 24u);
-    if (LOG_W == 4u) return at ^ ((row >> 1) & 15u) ^ (((row ^ (row >> 1)) & 8u) << 1);
-    return at ^ ((row >> 2) & 15u) ^ (row & 24u);
+    if (!RUNS) at ^= LOG_W == 4u ? (row & 14u) << 1 : row & 24u;
+    else if (LOG_W == 4u) at ^= ((row >> 1) & 15u) ^ (((row ^ (row >> 1)) & 8u) << 1);
+    else at ^= ((row >> 2) & 15u) ^ (row & 24u);
+    return at << 2;
 }
-/// The word `rows` rows below the word `at`, for bits of the row that are zero in `at`; `rows` is known when compiling.
+/// The byte of the word `rows` rows below that at byte `at`, for bits of the row that are zero in `at`; `rows` is known when compiling.
 template <uint LOG_W, bool RUNS> inline uint tall_below(uint at, uint rows) {
     uint d = tall_at<LOG_W, RUNS>(rows, 0u);
-    return (at ^ (d & 31u)) + (d & ~31u);
+    return (at ^ (d & 127u)) + (d & ~127u);
 }
+/// The word at byte `at` of the tile: read, or written. An access of an NVIDIA GPU adds up a register, a register that all threads share, and an offset.
+inline uint tall_load(threadgroup const uint* tile, uint at) { return *(threadgroup const uint*)((threadgroup const uchar*)tile + at); }
+inline void tall_store(threadgroup uint* tile, uint at, uint v) { *(threadgroup uint*)((threadgroup uchar*)tile + at) = v; }
 
 /// 2^U factors, U <= 3, from a table of pairs of words that begins at a multiple of 16 bytes; `at` is a multiple of 2^U.
 template <uint U> inline void tall_load_factors(threadgroup const uint* table, uint at, thread FpFactor* w) {
@@ -70,10 +74,10 @@ template <uint Q, uint T, bool HEAP, bool FACTORS = false> inline void tall_butt
 
 /// Elements of an item of a round in the tile: read, or written.
 template <uint Q, uint S, uint LOG_W, bool RUNS> inline void tall_get(threadgroup const uint* tile, uint at, thread Fp* x) {
-    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = Fp{tile[tall_below<LOG_W, RUNS>(at, k << S)]};
+    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) x[k] = Fp{tall_load(tile, tall_below<LOG_W, RUNS>(at, k << S))};
 }
 template <uint Q, uint S, uint LOG_W, bool RUNS> inline void tall_put(threadgroup uint* tile, uint at, thread const Fp* x) {
-    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) tile[tall_below<LOG_W, RUNS>(at, k << S)] = x[k].v;
+    MSL_UNROLL for (uint k = 0; k < (1u << Q); k++) tall_store(tile, tall_below<LOG_W, RUNS>(at, k << S), x[k].v);
 }
 
 /// A round from tile to tile: stages T .. T + Q of R. Every word is read and written by one thread.
@@ -140,7 +144,7 @@ inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const
     constexpr uint ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
     threadgroup uint* table = tile + (1u << (R + W));
     Fp x[TALL_THREAD_WORDS];
-    bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + W);
+    bool batched = W == 3u && tpg * TALL_THREAD_WORDS == 1u << (R + W);  // rows of 16 words have fewer threads
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             uint i = tid + j * tpg;
@@ -267,5 +271,5 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
     }
 }
 
-/// The rounds of each number of stages: CALL(R, Q0, Q1, Q2). The last has three stages, for which tiles are laid out.
-#define TALL_SHAPES(CALL) CALL(8, 2, 3, 3) CALL(9, 3, 3, 3) CALL(10, 4, 3, 3) CALL(11, 4, 4, 3)
+/// The rounds of each number of stages: CALL(R, Q0, Q1, Q2). The last has three stages, for which tiles are laid out. The largest are asked for first.
+#define TALL_SHAPES(CALL) CALL(11, 4, 4, 3) CALL(10, 4, 3, 3) CALL(9, 3, 3, 3) CALL(8, 2, 3, 3)

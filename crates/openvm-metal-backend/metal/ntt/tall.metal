@@ -2,7 +2,7 @@
 
 /// The first of two passes, from messages of 2^p.log_message words to codewords of 2^p.log_n: the p.stages stages
 /// that follow those which the padding makes copies. One threadgroup per 2^p.stages rows x 2^p.log_words neighbouring words; a
-/// thread reads and writes its words of the tile once, 32 as planned; the tiles of all copies read the same words.
+/// thread reads and writes its words of the tile once, 32 or 64 as planned; the tiles of all copies read the same words.
 /// Words of extension elements are columns of their own: p.log_n and p.log_message count words.
 /// Registers: 56 per thread.
 /// Cost: (p.stages << p.stages + p.log_words - 1) + (1 << p.stages) products,

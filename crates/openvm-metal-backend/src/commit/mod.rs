@@ -272,7 +272,7 @@ fn sponges(
 ) -> Result<Option<AbsorbedRows>, MetalProverError> {
     let context = s.context();
     let bytes = overlap_bytes(context.device_profile(), log_rows, width as u64);
-    // The codewords, the spare column of the transform, and the tree.
+    // The codewords, the spare column of the transform, the tree, and digests below its leaves.
     let others = (width as u64 + 5) << (log_rows + 2);
     let memory = context.memory();
     let fits =

@@ -1,8 +1,8 @@
 //! Rows that are absorbed column by column, as they are encoded.
 
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
 
-use super::merkle::MerkleTreeMetal;
+use super::merkle::{row_grid, MerkleTreeMetal};
 use crate::{
     kernels,
     matrix::MetalMatrix,
@@ -68,7 +68,8 @@ impl AbsorbedRows {
             width: new as u32,
             resumes: u32::from(self.columns > 0),
         };
-        kernels::merkle_absorb(s, Grid::threads(rows), columns, &mut self.states, &p)?;
+        let grid = row_grid(s.context().device_profile(), rows);
+        kernels::merkle_absorb(s, grid, columns, &mut self.states, &p)?;
         self.columns += new;
         Ok(())
     }

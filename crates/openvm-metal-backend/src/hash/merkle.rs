@@ -18,6 +18,11 @@ const MAX_LOG_FOLD: u32 = 4;
 /// Digests that one thread of the fold kernel combines on a device of many cores, log2: short chains, more
 /// threads.
 const MANY_CORE_LOG_FOLD: u32 = 2;
+/// Threads of a threadgroup that hashes rows, on a device of many cores: fewer than usual, so that a core has room for the next one sooner and
+/// less of the device is idle at the end of a dispatch.
+const ROW_THREADS: u32 = 128;
+/// Leaves that take so long that a dispatch more is nothing beside them.
+const MANY_LEAVES: u64 = 1 << 16;
 /// Most lanes of a vector, log2: with fewer leaves than lanes, lanes would straddle leaves.
 const LOG_LANES: u32 = 4;
 /// Layers that one threadgroup of the subtree kernel computes at most: 2^8 digests, 128 threads.
@@ -122,7 +127,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     /// Hashes the rows of `matrix`, `rows_per_query` of them to a leaf; the tree and its root.
     ///
     /// One dispatch for the leaves (up to three if there are so few that they leave a device of many cores
-    /// idle), one for every 8 layers above, one wait. `32 * 2 * query_stride` bytes.
+    /// idle), one for every 8 layers above, one wait. `32 * 2 * query_stride` bytes, and with two dispatches or more for the leaves 32 for each
+    /// digest between them.
     ///
     /// # Errors
     /// If the height or `rows_per_query` is no power of two, if there are fewer rows than
@@ -263,7 +269,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
 }
 
 /// Levels that the leaf kernel combines itself: all, unless that leaves a device of many cores with fewer
-/// threads than half of those that it has in flight.
+/// threads than half of those that it has in flight. Of 16 rows a leaf it leaves the last two levels to a dispatch of their own where threads would
+/// be fewer than four times those in flight, so that cores are not idle while the last of them go through their rows.
 fn leaf_fold(profile: &DeviceProfile, log_rows: u32, log_stride: u32) -> u32 {
     let most = log_rows.min(MAX_LOG_FOLD);
     if log_rows > most && log_stride < LOG_LANES {
@@ -272,8 +279,17 @@ fn leaf_fold(profile: &DeviceProfile, log_rows: u32, log_stride: u32) -> u32 {
     match profile.execution {
         Execution::MultiCore => most,
         Execution::ManyCore => {
-            let log_busy = (profile.threads_in_flight() / 2).max(1).ilog2();
-            most.min((log_rows + log_stride).saturating_sub(log_busy))
+            let in_flight = profile.threads_in_flight();
+            let log_busy = (in_flight / 2).max(1).ilog2();
+            match most.min((log_rows + log_stride).saturating_sub(log_busy)) {
+                MAX_LOG_FOLD
+                    if log_rows == MAX_LOG_FOLD
+                        && (MANY_LEAVES..4 * in_flight).contains(&(1 << log_stride)) =>
+                {
+                    MAX_LOG_FOLD - MANY_CORE_LOG_FOLD
+                }
+                fold => fold,
+            }
         }
     }
 }
@@ -283,6 +299,14 @@ pub(crate) fn digests_below_leaves(profile: &DeviceProfile, log_rows: u32, log_s
     match log_rows - leaf_fold(profile, log_rows, log_stride) {
         0 => 0,
         left => 1 << (log_stride + left),
+    }
+}
+
+/// A thread for each of so many rows or digests, in threadgroups as the kernels that hash them have on this device.
+pub fn row_grid(profile: &DeviceProfile, count: usize) -> Grid {
+    match profile.execution {
+        Execution::ManyCore => Grid::threads_per_group(count, ROW_THREADS),
+        Execution::MultiCore => Grid::threads(count),
     }
 }
 
@@ -301,7 +325,7 @@ fn leaf_layer<T: MerkleCell>(
         log_stride,
         log_fold,
     };
-    let grid = |p: &MerkleLeafParams| Grid::threads(p.threads as usize);
+    let grid = |p: &MerkleLeafParams| row_grid(profile, p.threads as usize);
     let fold = leaf_fold(profile, log_rows, log_stride);
     let mut left = log_rows - fold;
     if left > MAX_LOG_FOLD && log_stride < LOG_LANES {

@@ -16,6 +16,6 @@ pub(crate) use self::{
     open::{read_words, Gathered, OpeningInFlight, OpeningShape},
 };
 pub use self::{
-    merkle::{MerkleCell, MerkleTreeMetal},
+    merkle::{row_grid, MerkleCell, MerkleTreeMetal},
     open::Openings,
 };

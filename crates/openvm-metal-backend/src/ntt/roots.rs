@@ -3,7 +3,7 @@
 //! `z[j]` for index bits `j_0 j_1 ...` is the product of the roots of unity of order `2^(i + 2)` over the
 //! set bits `i`. The table holds `z[j]` for `j < 2^13`, then `z[h << 13]` for `h < 2^13`.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
@@ -13,18 +13,18 @@ use crate::prelude::F;
 
 const LOG_TABLE: usize = 13;
 
-/// The table on the device: 64 KiB.
+/// The table on the device: 64 KiB, copied once for a handle and its clones.
 pub(crate) fn table(
     s: &CommandStream,
     direction: NttDirection,
-) -> Result<MetalBuffer<F>, MetalError> {
+) -> Result<Arc<MetalBuffer<F>>, MetalError> {
     static FORWARD: OnceLock<Vec<F>> = OnceLock::new();
     static INVERSE: OnceLock<Vec<F>> = OnceLock::new();
     let host = match direction {
         NttDirection::Forward => FORWARD.get_or_init(|| host_table(|root| root)),
         NttDirection::Inverse => INVERSE.get_or_init(|| host_table(|root| root.inverse())),
     };
-    MetalBuffer::from_host(s, host)
+    s.constant(host)
 }
 
 fn host_table(map: impl Fn(F) -> F) -> Vec<F> {

@@ -29,8 +29,10 @@ const MOST_RUNS: u32 = 12;
 /// Words in a row of the last pass, and of the first one with 2^11 rows, log2: a sector of 32 bytes, and several tiles of 2^11 rows fit into
 /// a multiprocessor.
 const LOG_WORDS: u32 = 3;
-/// Words of a thread. Passes over messages and runs read all of them before they wait for any.
+/// Words of a thread. Passes over runs, and over messages with rows of 8 words, read all of them before they wait for any.
 const THREAD_WORDS: u32 = 32;
+/// The same over messages with rows of 16 words: three threadgroups fit into a multiprocessor, not two.
+const WIDE_THREAD_WORDS: u32 = 64;
 
 /// The two passes of columns of elements.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,8 @@ pub(crate) struct TallPlan {
     stages: [u32; 2],
     /// Words in a row of each pass, log2.
     log_words: [u32; 2],
+    /// Most threads of a threadgroup.
+    threads: u32,
 }
 
 impl TallPlan {
@@ -84,6 +88,7 @@ impl TallPlan {
             log_cells,
             stages: [first, last],
             log_words,
+            threads: MAX_THREADS,
         };
         // The factors of the first pass are read from the first half of the table of roots, 2^13.
         let fits = (LEAST..=MOST_COLUMNS).contains(&first)
@@ -109,6 +114,11 @@ impl TallPlan {
         let memory = profile.max_threadgroup_memory;
         let log_words = [words.ilog2(); 2];
         Self::within(memory, [log_n, log_message, log_cells], log_words)
+    }
+
+    /// The same passes with fewer threads, for checks.
+    pub fn with_threads(self, threads: u32) -> Self {
+        Self { threads, ..self }
     }
 
     /// Words of a column.
@@ -141,21 +151,23 @@ impl TallPlan {
         (1 << (self.stages[0] + LOG_CHUNK)) + (2 << self.stages[0])
     }
 
-    /// Threadgroups for tiles of `2^log_tile` of `words` words, of as many threads as the kernel may have.
+    /// Threadgroups for tiles of `2^log_tile` of `words` words, of as many threads as the kernel may have, with `thread_words` words each.
     fn grid(
         &self,
         s: &CommandStream,
         kernel: &str,
         log_tile: u32,
         words: usize,
+        thread_words: u32,
     ) -> Result<Grid, MetalError> {
         let most = match spec(kernel) {
             Some(kernel) => s.context().kernel_limits(kernel)?.threads,
             None => MAX_THREADS,
         };
         let profile = s.context().device_profile();
-        let most = most.min(profile.max_threads_per_threadgroup).max(1);
-        let wanted = (1u32 << log_tile) / THREAD_WORDS;
+        let most = most.min(profile.max_threads_per_threadgroup);
+        let most = most.min(self.threads).max(1);
+        let wanted = (1u32 << log_tile) / thread_words;
         let threads = wanted.min(1 << most.ilog2());
         Ok(Grid::groups((words >> log_tile) as u32, threads))
     }
@@ -188,7 +200,12 @@ impl TallPlan {
     ) -> Result<(), MetalError> {
         let p = self.params(0, stride, self.words());
         let (log_tile, tile) = (self.stages[0] + self.log_words[0], self.tile(0));
-        let grid = self.grid(s, "ntt_tall_columns", log_tile, columns * self.words())?;
+        let thread_words = match self.log_words[0] {
+            LOG_COLUMNS => WIDE_THREAD_WORDS,
+            _ => THREAD_WORDS,
+        };
+        let words = columns * self.words();
+        let grid = self.grid(s, "ntt_tall_columns", log_tile, words, thread_words)?;
         // SAFETY: a tile of the first pass has 2^stages rows of 2^log_words words, and 2^stages factors of two words
         // beside it.
         unsafe { kernels::ntt_tall_columns(s, grid, from, scratch, roots, &p, tile) }
@@ -210,7 +227,8 @@ impl TallPlan {
             ..self.params(0, 1 << self.log_message, self.words())
         };
         let (log_tile, tile) = (self.stages[0] + LOG_CHUNK, self.cells_tile());
-        let grid = self.grid(s, "commit_encode_columns", log_tile, columns * self.words())?;
+        let (kernel, words) = ("commit_encode_columns", columns * self.words());
+        let grid = self.grid(s, kernel, log_tile, words, THREAD_WORDS)?;
         // SAFETY: the tile as in `columns`; the caller's range begins at a multiple of 16 bytes.
         unsafe { kernels::commit_encode_columns(s, grid, range, scratch, roots, &p, tile) }
     }
@@ -232,7 +250,8 @@ impl TallPlan {
             ..self.params(1, self.words(), stride)
         };
         let (log_tile, tile) = (self.stages[1] + self.log_words[1], self.tile(1));
-        let grid = self.grid(s, "ntt_tall_runs", log_tile, columns * self.words())?;
+        let (kernel, words) = ("ntt_tall_runs", columns * self.words());
+        let grid = self.grid(s, kernel, log_tile, words, THREAD_WORDS)?;
         // SAFETY: a tile of the last pass has 2^stages rows of 2^log_words words, and beside it 2^(stages - 1) factors of two words and 72
         // words for each run.
         unsafe { kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile) }

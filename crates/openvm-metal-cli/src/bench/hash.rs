@@ -1,11 +1,11 @@
 //! Kernels of `metal/hash`.
 
-use openvm_metal_backend::hash::MerkleTreeMetal;
+use openvm_metal_backend::hash::{row_grid, MerkleTreeMetal};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::MerkleLeafParams;
 use openvm_metal_backend::prelude::Digest;
 use openvm_metal_backend::MetalMatrix;
-use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError};
+use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
 use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, PERMUTATION};
 
@@ -61,7 +61,8 @@ fn row_hash_base(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalEr
         size: format!("2^{log_size} x {WIDTH}"),
         work: work(2.0 * rows as f64, Least::Clauses),
         launch: Box::new(move |s| {
-            kernels::merkle_leaves_base(s, Grid::threads(rows), &matrix, &mut digests, &p)
+            let grid = row_grid(s.context().device_profile(), rows);
+            kernels::merkle_leaves_base(s, grid, &matrix, &mut digests, &p)
         }),
     })
 }
@@ -75,7 +76,8 @@ fn row_hash_ext(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErr
         size: format!("2^{log_size} x 4"),
         work: work(2.0 * rows as f64, Least::Clauses),
         launch: Box::new(move |s| {
-            kernels::merkle_leaves_ext(s, Grid::threads(rows), &matrix, &mut digests, &p)
+            let grid = row_grid(s.context().device_profile(), rows);
+            kernels::merkle_leaves_ext(s, grid, &matrix, &mut digests, &p)
         }),
     })
 }

@@ -103,6 +103,8 @@ pub fn cases() -> Vec<Case> {
 pub fn run(args: &KernelsArgs) -> Result<()> {
     let selected = select(args.filter.as_deref())?;
     let context = args.device.context()?;
+    // Loading a kernel holds up the launches of others.
+    context.kernel_report();
     let s = context.stream();
     let default_size = if context.device_profile().many_core() {
         22

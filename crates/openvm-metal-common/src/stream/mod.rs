@@ -1,5 +1,6 @@
 //! The counted handle through which everything reaches the device.
 
+mod constants;
 mod operations;
 mod stages;
 
@@ -7,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use self::constants::Constants;
 pub(crate) use self::operations::Call;
 use self::stages::Ledger;
 pub use self::stages::StageGuard;
@@ -24,6 +26,7 @@ use crate::lock;
 pub struct CommandStream {
     context: MetalContext,
     ledger: Arc<Mutex<Ledger>>,
+    constants: Arc<Constants>,
 }
 
 impl MetalContext {
@@ -32,6 +35,7 @@ impl MetalContext {
         CommandStream {
             context: self.clone(),
             ledger: Arc::new(Mutex::new(Ledger::new(self.clone()))),
+            constants: Arc::default(),
         }
     }
 }

@@ -2,8 +2,8 @@
 // A transform in two passes over memory, on tiles of 2^8 to 2^12 rows in more threadgroup memory than 32 KiB: tile.h has
 // the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
 //
-// Threads are told apart by their number alone, so any number of them is right. With 32 words for each (TALL_THREAD_WORDS) a
-// thread reads all its words of messages or runs from memory before it waits for any; cells are read 16 bytes at a time.
+// Threads are told apart by their number alone, so any number of them is right. With 32 words for each (TALL_THREAD_WORDS) a thread reads
+// all its words of runs, or of messages in rows of 8 words, before it waits for any; cells are read 16 bytes at a time.
 #include "tile.h"
 
 constant constexpr uint TALL_THREAD_WORDS = 32u;

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
 
-use super::merkle::{row_grid, MerkleTreeMetal};
+use super::{layers::row_grid, merkle::MerkleTreeMetal};
 use crate::{
     kernels,
     matrix::MetalMatrix,

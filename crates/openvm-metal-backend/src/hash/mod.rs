@@ -5,6 +5,7 @@
 //! many each, lie in one buffer, lowest first.
 
 mod absorb;
+mod layers;
 mod merkle;
 mod open;
 #[cfg(test)]
@@ -12,10 +13,11 @@ mod tests;
 
 pub(crate) use self::{
     absorb::AbsorbedRows,
-    merkle::{digests_below_leaves, upper_layers},
+    layers::{digests_below_leaves, upper_layers},
     open::{read_words, Gathered, OpeningInFlight, OpeningShape},
 };
 pub use self::{
-    merkle::{row_grid, MerkleCell, MerkleTreeMetal},
+    layers::row_grid,
+    merkle::{MerkleCell, MerkleTreeMetal},
     open::Openings,
 };

@@ -73,7 +73,8 @@ pub struct MetalProverConfig {
     /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a
     /// [`DuplexSpongeMetal`](crate::DuplexSpongeMetal) or the SDK's `DuplexSponge` can; the others stay on the host.
     pub transcript_on_device: Option<bool>,
-    /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget.
+    /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget. Memory that only makes a proof quicker is
+    /// taken up to this, too.
     pub memory_budget: Option<u64>,
 }
 

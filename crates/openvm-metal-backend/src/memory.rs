@@ -56,9 +56,12 @@ impl MemoryEstimate {
             .map(|&(_, bytes)| bytes)
             .max()
             .unwrap_or(0);
-        let sum = self.inputs + self.commitment + phase;
-        // Rounding to allocation sizes.
-        sum + sum / 32 + FIXED
+        Self::rounded(self.inputs + self.commitment + phase)
+    }
+
+    /// Bytes of buffers with what rounding to allocation sizes adds.
+    pub(crate) fn rounded(sum: u64) -> u64 {
+        sum.saturating_add(sum / 32 + FIXED)
     }
 
     /// The stage at the peak.

@@ -56,6 +56,7 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
     ) -> Result<(Digest, Transported<StackedPcsDataMetal>), MetalProverError> {
         let s = self.stream()?;
         let mut params = CommitParams::from(self.params());
+        params.memory_budget = self.prover_config().memory_budget;
         params.kept = self.checked_input().unwrap_or_else(|| {
             kept_codewords(
                 self.prover_config(),

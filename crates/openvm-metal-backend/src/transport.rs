@@ -106,6 +106,7 @@ impl MetalDevice {
             log_blowup: log2(code_height / layout.height().max(1)),
             k_whir: log2(host.tree.rows_per_query()),
             kept: KeptCodewords::All,
+            memory_budget: self.prover_config().memory_budget,
         };
         params.check_code(s, layout.width())?;
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);

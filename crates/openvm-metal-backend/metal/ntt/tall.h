@@ -2,11 +2,14 @@
 // A transform in two passes over memory, on tiles of 2^8 to 2^12 rows in more threadgroup memory than 32 KiB: tile.h has
 // the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
 //
-// Threads are told apart by their number alone, so any number of them is right. With 32 words for each (TALL_THREAD_WORDS) a thread reads
-// all its words of runs, or of messages in rows of 8 words, before it waits for any; cells are read 16 bytes at a time.
+// Threads are told apart by their number alone, so any number of them is right. With TALL_THREAD_WORDS words for each a thread reads all its
+// words before it waits for any, but for messages in rows of 16 words and tiles of more than TALL_SMALL stages. Cells are read 16 bytes at a time.
 #include "tile.h"
 
 constant constexpr uint TALL_THREAD_WORDS = 32u;
+// Most stages of a small tile, and words of a thread of one in the last pass.
+constant constexpr uint TALL_SMALL = 9u;
+constant constexpr uint TALL_SMALL_THREAD_WORDS = 16u;
 // Words of a run in the last pass: places for 16 factors of the first round, then 8 and 32 powers.
 constant constexpr uint TALL_RUN_LOW = 32u;
 constant constexpr uint TALL_RUN_HIGH = 40u;
@@ -144,7 +147,8 @@ inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const
     constexpr uint ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
     threadgroup uint* table = tile + (1u << (R + W));
     Fp x[TALL_THREAD_WORDS];
-    bool batched = W == 3u && tpg * TALL_THREAD_WORDS == 1u << (R + W);  // rows of 16 words have fewer threads
+    // Large tiles of rows of 16 words have fewer threads.
+    bool batched = (W == 3u || R <= TALL_SMALL) && tpg * TALL_THREAD_WORDS == 1u << (R + W);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             uint i = tid + j * tpg;
@@ -230,7 +234,8 @@ template <uint R, uint LOG_C> inline uint tall_run_word(TallRunItem at, uint fir
 template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_W, uint LOG_C>
 inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttTallParams& p, threadgroup uint* tile, uint group,
                            uint tid, uint tpg) {
-    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN, LOG_RUNS = LOG_W - LOG_C;
+    constexpr uint WORDS = R <= TALL_SMALL ? TALL_SMALL_THREAD_WORDS : TALL_THREAD_WORDS;
+    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = WORDS / LEN, LOG_RUNS = LOG_W - LOG_C;
     uint log_runs = p.log_n - R, log_blocks = log_runs - LOG_RUNS;
     ulong column = group >> log_blocks;
     uint first = (group & ((1u << log_blocks) - 1u)) << LOG_RUNS;
@@ -238,8 +243,8 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
     device Fp* to = dst + (column * p.dst_stride + (first << LOG_C));
     threadgroup uint* table = tile + (1u << (R + LOG_W));
     threadgroup uint* runs = table + (1u << R);
-    Fp x[TALL_THREAD_WORDS];
-    bool batched = tpg * TALL_THREAD_WORDS == 1u << (R + LOG_W);
+    Fp x[WORDS];
+    bool batched = tpg * WORDS == 1u << (R + LOG_W);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
             device const Fp* at = from + tall_run_word<R, LOG_C>(tall_run_item<REST, LOG_W, LOG_C>(tid + j * tpg), first, log_runs);

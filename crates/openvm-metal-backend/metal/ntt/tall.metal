@@ -32,7 +32,7 @@ kernel void ntt_tall_columns(device const Fp* src [[buffer(0)]],
 }
 
 /// The last of two passes: the p.stages stages that are left, on runs of neighbours, and the bit reversal. One threadgroup per
-/// 2^(p.log_words - p.log_cells) runs whose reversed numbers are neighbours; a thread reads and writes its words once, 32 as planned, reading
+/// 2^(p.log_words - p.log_cells) runs whose reversed numbers are neighbours; a thread reads and writes its words once, 16 or 32 as planned, reading
 /// along runs and writing 32 or 64 bytes in a row. One product per word makes the factors of all runs equal, and scales.
 /// The source is not the destination.
 /// Registers: 48 per thread.

@@ -8,6 +8,7 @@
 mod encode;
 mod gather;
 mod message;
+mod overlap;
 mod ranges;
 mod runs;
 mod tall;
@@ -16,17 +17,19 @@ mod tests;
 
 use std::sync::Arc;
 
-use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, Order};
+use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
 pub(crate) use self::{
     encode::encode_columns,
     message::{CodeShape, MAX_L_SKIP},
+    overlap::overlap_bytes,
     ranges::{copied_cells, TraceShape},
     runs::open_columns,
 };
 use self::{
     encode::encode_into,
+    overlap::sponges,
     ranges::{plan_ranges, RangePlan},
 };
 use crate::{
@@ -34,14 +37,10 @@ use crate::{
     hash::{AbsorbedRows, MerkleTreeMetal},
     kept_codewords::KeptCodewords,
     matrix::{MetalMatrix, MetalSliceOwned},
-    memory::{MemoryEstimate, PlannedBuffer},
+    memory::PlannedBuffer,
     prelude::{Digest, F},
     stacked::{StackedPcsDataMetal, StackedRange},
 };
-
-/// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
-const OVERLAP_COLUMNS: u64 = 32;
-const OVERLAP_BYTES: u64 = 64 << 20;
 
 /// Parameters of one commitment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +55,9 @@ pub struct CommitParams {
     pub k_whir: usize,
     /// What is kept of the codewords.
     pub kept: KeptCodewords,
+    /// Memory that only makes the commitment quicker is taken while no more bytes than this are live on the device. `None`: the device's
+    /// budget, less what its pool may lose, which bounds it in any case.
+    pub memory_budget: Option<u64>,
 }
 
 impl CommitParams {
@@ -88,6 +90,7 @@ impl From<&SystemParams> for CommitParams {
             log_blowup: params.log_blowup,
             k_whir: params.k_whir(),
             kept: KeptCodewords::All,
+            memory_budget: None,
         }
     }
 }
@@ -192,7 +195,7 @@ fn hash_at_once(
     let shape = params.code_shape();
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
-        let mut absorbed = sponges(s, shape.log_height + shape.log_blowup, width)?;
+        let mut absorbed = sponges(s, params, width)?;
         let code = encode_columns(s, ranges, 0..width, shape, absorbed.as_mut())?;
         (code, absorbed)
     };
@@ -252,35 +255,6 @@ fn hash_windows(
     }
     tree.of_width(width);
     Ok(tree)
-}
-
-/// Bytes that hashing columns while others are transformed takes: the sponges of all rows. Zero if it does not pay
-/// on such a device.
-pub(crate) fn overlap_bytes(profile: &DeviceProfile, log_rows: usize, width: u64) -> u64 {
-    let large = width >= OVERLAP_COLUMNS && width << (log_rows + 2) >= OVERLAP_BYTES;
-    match large && profile.cache == 0 {
-        true => AbsorbedRows::bytes(1 << log_rows),
-        false => 0,
-    }
-}
-
-/// Sponges for a matrix that is hashed while it is encoded, if that pays and they fit beside the codewords.
-fn sponges(
-    s: &CommandStream,
-    log_rows: usize,
-    width: usize,
-) -> Result<Option<AbsorbedRows>, MetalProverError> {
-    let context = s.context();
-    let bytes = overlap_bytes(context.device_profile(), log_rows, width as u64);
-    // The codewords, the spare column of the transform, the tree, and digests below its leaves.
-    let others = (width as u64 + 5) << (log_rows + 2);
-    let memory = context.memory();
-    let fits =
-        memory.live.saturating_add(others + bytes) <= MemoryEstimate::plannable(memory.budget);
-    if bytes == 0 || !fits || context.order() == Order::Serial {
-        return Ok(None);
-    }
-    Ok(Some(AbsorbedRows::new(s, 1 << log_rows)?))
 }
 
 fn trace_shapes(

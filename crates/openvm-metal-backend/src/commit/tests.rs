@@ -1,4 +1,4 @@
-use openvm_metal_common::{Device, MetalBuffer, MetalContext};
+use openvm_metal_common::{Device, DeviceProfile, MetalBuffer, MetalContext};
 use openvm_stark_backend::{
     prover::{
         poly::eval_to_coeff_rs_message, stacked_pcs as reference, ColMajorMatrix, MatrixDimensions,
@@ -91,6 +91,7 @@ fn check_messages(s: &CommandStream, l_skips: &[usize], sets: &[&[(usize, usize)
                 log_blowup: 1,
                 k_whir: 2,
                 kept: KeptCodewords::All,
+                memory_budget: None,
             };
             let shapes = trace_shapes(params, &on_device).unwrap();
             let sorted = shapes
@@ -190,6 +191,7 @@ fn check_commitments(
                 log_blowup,
                 k_whir,
                 kept: KeptCodewords::All,
+                memory_budget: None,
             };
             let (got, ours) = stacked_commit(s, params, &on_device).unwrap();
             let code = ours.tree.backing().slice().to_host(s).unwrap();
@@ -237,6 +239,7 @@ fn check_windows(s: &CommandStream) {
                 log_blowup: 1,
                 k_whir: 3,
                 kept,
+                memory_budget: None,
             };
             let (root, data) = stacked_commit(s, params, &traces).unwrap();
             let code = data.tree.backing().slice().to_host(s).unwrap();
@@ -265,6 +268,7 @@ fn bad_traces_are_refused() {
         log_blowup: 1,
         k_whir: 1,
         kept: KeptCodewords::All,
+        memory_budget: None,
     };
     let matrix = |height: usize, width: usize| {
         MetalMatrix::from_buffer(

@@ -59,7 +59,7 @@ pub(super) fn fitting(
     live: u64,
 ) -> MemoryEstimate {
     let estimate = of_shape(&shape, config);
-    let budget = plannable(config, &shape.profile);
+    let budget = shape.budget;
     let others = live.saturating_sub(estimate.inputs);
     let profile = shape.profile.clone();
     let fits = |estimate: &MemoryEstimate, others: u64| {
@@ -98,6 +98,7 @@ mod tests {
             log_blowup: 1,
             k_whir: 4,
             kept: KeptCodewords::All,
+            memory_budget: None,
         };
         let unsaid = DeviceProfile {
             budget: 1 << 30,

@@ -211,6 +211,7 @@ mod tests {
             whir_rounds: 2,
             degree: 3,
             profile: DeviceProfile::typical(DeviceKind::Cpu),
+            budget: u64::MAX,
             kernels_always: false,
             trace_cells: 0,
             common_cells: 0,

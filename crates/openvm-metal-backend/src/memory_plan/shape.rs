@@ -8,7 +8,7 @@ use openvm_stark_backend::{
     prover::{DeviceMultiStarkProvingKey, ProvingContext},
 };
 
-use super::kept_codewords;
+use super::{kept_codewords, plannable};
 use crate::{
     backend::MetalBackend,
     commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
@@ -101,6 +101,8 @@ pub(super) struct ProofShape {
     /// Over all AIRs of the key.
     pub degree: u64,
     pub profile: DeviceProfile,
+    /// Bytes that the proof can be planned with.
+    pub budget: u64,
     /// Kernels of rules run wherever they can.
     pub kernels_always: bool,
     /// Cells of all traces that are not views of a stacked matrix.
@@ -141,6 +143,7 @@ impl ProofShape {
             whir_rounds: params.num_whir_rounds(),
             degree: mpk.max_constraint_degree as u64,
             profile: s.context().device_profile().clone(),
+            budget: plannable(device.prover_config(), s.context().device_profile()),
             kernels_always: device.prover_config().constraint_kernels.resolved()?
                 == ConstraintKernels::Generated,
             trace_cells: 0,
@@ -267,7 +270,7 @@ impl ProofShape {
         }
         let (log_rows, width) = (self.log_height + self.log_blowup, self.width() as u64);
         let bytes = overlap_bytes(&self.profile, log_rows, width);
-        match others.saturating_add(bytes) <= MemoryEstimate::plannable(self.profile.budget) {
+        match MemoryEstimate::rounded(others.saturating_add(bytes)) <= self.budget {
             true => bytes,
             false => 0,
         }

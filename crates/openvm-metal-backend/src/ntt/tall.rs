@@ -29,10 +29,14 @@ const MOST_RUNS: u32 = 12;
 /// Words in a row of the last pass, and of the first one with 2^11 rows, log2: a sector of 32 bytes, and several tiles of 2^11 rows fit into
 /// a multiprocessor.
 const LOG_WORDS: u32 = 3;
-/// Words of a thread. Passes over runs, and over messages with rows of 8 words, read all of them before they wait for any.
+/// Words of a thread. Passes over runs and messages read all of them before they wait for any, but for large tiles with rows of 16 words.
 const THREAD_WORDS: u32 = 32;
-/// The same over messages with rows of 16 words: three threadgroups fit into a multiprocessor, not two.
+/// The same of large tiles over messages with rows of 16 words: three threadgroups fit into a multiprocessor, not two.
 const WIDE_THREAD_WORDS: u32 = 64;
+/// The same of small tiles over runs (`TALL_SMALL_THREAD_WORDS` in `tall.h`).
+const SMALL_THREAD_WORDS: u32 = 16;
+/// Most stages of a small tile (`TALL_SMALL`). So many of them fit into a multiprocessor that registers bound its threads, not the memory of the tiles.
+const SMALL_STAGES: u32 = 9;
 
 /// The two passes of columns of elements.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +205,7 @@ impl TallPlan {
         let p = self.params(0, stride, self.words());
         let (log_tile, tile) = (self.stages[0] + self.log_words[0], self.tile(0));
         let thread_words = match self.log_words[0] {
-            LOG_COLUMNS => WIDE_THREAD_WORDS,
+            LOG_COLUMNS if self.stages[0] > SMALL_STAGES => WIDE_THREAD_WORDS,
             _ => THREAD_WORDS,
         };
         let words = columns * self.words();
@@ -251,7 +255,11 @@ impl TallPlan {
         };
         let (log_tile, tile) = (self.stages[1] + self.log_words[1], self.tile(1));
         let (kernel, words) = ("ntt_tall_runs", columns * self.words());
-        let grid = self.grid(s, kernel, log_tile, words, THREAD_WORDS)?;
+        let thread_words = match self.stages[1] > SMALL_STAGES {
+            true => THREAD_WORDS,
+            false => SMALL_THREAD_WORDS,
+        };
+        let grid = self.grid(s, kernel, log_tile, words, thread_words)?;
         // SAFETY: a tile of the last pass has 2^stages rows of 2^log_words words, and beside it 2^(stages - 1) factors of two words and 72
         // words for each run.
         unsafe { kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile) }

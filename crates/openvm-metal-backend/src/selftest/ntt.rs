@@ -245,28 +245,31 @@ fn tall_columns<'a, E: DeviceElem + PrimeCharacteristicRing + PartialEq + Debug>
     let Some(plan) = TallPlan::for_checks(profile, n, h, cells.ilog2(), words) else {
         return Ok(());
     };
-    // Messages with a gap between them, codewords as well.
-    let (h, n, gap) = (1usize << log_h, 1usize << log_n, 5);
-    let (host, messages) = random(env, (h + gap) * cols)?;
-    let mut scratch = MetalBuffer::<F>::uninit(env.s.context(), cells * n * cols)?;
-    let (before, mut code) = random(env, (n + gap) * cols)?;
-    let roots = &table(env.s, NttDirection::Forward)?;
-    let (from, to) = (messages.as_slice().cast()?, scratch.as_slice_mut());
-    plan.columns(env.s, roots, from, to, cols, cells * (h + gap))?;
-    let (from, to) = (scratch.as_slice(), code.as_slice_mut().cast()?);
-    plan.runs(env.s, roots, from, to, cols, cells * (n + gap), 0)?;
-    let expected: Vec<E> = (0..cols)
-        .flat_map(|j| {
-            let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
-            message.resize(n, E::ZERO);
-            [dft(&message), before[j * (n + gap) + n..][..gap].to_vec()].concat()
-        })
-        .collect();
-    let what = || {
-        let elements = format!("elements of {cells} words");
-        format!("2^{log_h} to 2^{log_n} {elements}, {cols} columns, rows of {words} words")
-    };
-    compare(what, &code.to_host(env.s)?, &expected)?;
+    // As many threads as planned, which read ahead, and fewer.
+    for plan in [plan, plan.with_threads(32)] {
+        // Messages with a gap between them, codewords as well.
+        let (h, n, gap) = (1usize << log_h, 1usize << log_n, 5);
+        let (host, messages) = random(env, (h + gap) * cols)?;
+        let mut scratch = MetalBuffer::<F>::uninit(env.s.context(), cells * n * cols)?;
+        let (before, mut code) = random(env, (n + gap) * cols)?;
+        let roots = &table(env.s, NttDirection::Forward)?;
+        let (from, to) = (messages.as_slice().cast()?, scratch.as_slice_mut());
+        plan.columns(env.s, roots, from, to, cols, cells * (h + gap))?;
+        let (from, to) = (scratch.as_slice(), code.as_slice_mut().cast()?);
+        plan.runs(env.s, roots, from, to, cols, cells * (n + gap), 0)?;
+        let expected: Vec<E> = (0..cols)
+            .flat_map(|j| {
+                let mut message = host[j * (h + gap)..j * (h + gap) + h].to_vec();
+                message.resize(n, E::ZERO);
+                [dft(&message), before[j * (n + gap) + n..][..gap].to_vec()].concat()
+            })
+            .collect();
+        let what = || {
+            let elements = format!("elements of {cells} words");
+            format!("2^{log_h} to 2^{log_n} {elements}, {cols} columns, rows of {words} words")
+        };
+        compare(what, &code.to_host(env.s)?, &expected)?;
+    }
     Ok(())
 }
 

@@ -58,6 +58,8 @@ pub struct Case {
     pub group: &'static str,
     /// What is measured.
     pub name: &'static str,
+    /// Whether proofs do it, in about this shape; the others are for callers of the library.
+    pub in_proofs: bool,
     /// Prepares about `2^log_size` elements.
     pub prepare: fn(&CommandStream, usize) -> Result<Prepared, MetalError>,
 }

@@ -8,6 +8,7 @@ use super::case::{random_base, Case, Least, Prepared, Work, BASE_BYTES};
 pub const CASES: &[Case] = &[Case {
     group: "commit",
     name: "codewords",
+    in_proofs: true,
     prepare: encode,
 }];
 
@@ -25,6 +26,7 @@ fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
         log_blowup: 1,
         k_whir: 4,
         kept: KeptCodewords::All,
+        memory_budget: None,
     };
     let cells = (COLUMNS << log_height) as f64;
     let trace = random_base(s, COLUMNS << log_height)?;

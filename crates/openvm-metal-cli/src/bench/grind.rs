@@ -10,6 +10,7 @@ use super::case::{Case, Least, Prepared, Work};
 pub const CASES: &[Case] = &[Case {
     group: "grind",
     name: "slice",
+    in_proofs: true,
     prepare: slice,
 }];
 

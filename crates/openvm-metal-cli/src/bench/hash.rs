@@ -13,16 +13,19 @@ pub const CASES: &[Case] = &[
     Case {
         group: "hash",
         name: "row_hash_base",
+        in_proofs: true,
         prepare: row_hash_base,
     },
     Case {
         group: "hash",
         name: "row_hash_ext",
+        in_proofs: true,
         prepare: row_hash_ext,
     },
     Case {
         group: "hash",
         name: "merkle_tree",
+        in_proofs: true,
         prepare: merkle_tree,
     },
 ];

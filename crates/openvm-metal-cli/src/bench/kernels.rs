@@ -43,6 +43,9 @@ impl KernelsArgs {
 pub struct Row {
     /// Phase and name.
     pub kernel: String,
+    /// Whether proofs do it.
+    #[serde(default)]
+    pub in_proofs: bool,
     /// Size of its input.
     pub size: String,
     /// Median.
@@ -61,6 +64,16 @@ pub struct Row {
     pub bound: String,
     /// Why there is no figure; then all figures are zero.
     error: Option<String>,
+}
+
+impl Row {
+    /// What tables say of whether proofs do it.
+    pub fn mark(&self) -> &'static str {
+        match self.in_proofs {
+            true => "yes",
+            false => "",
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -185,6 +198,7 @@ pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> 
     let by_memory = bytes / roof.bytes_per_second > products / roof.products_per_second;
     Ok(Row {
         kernel: case.path(),
+        in_proofs: case.in_proofs,
         size: prepared.size,
         seconds,
         rate: items / seconds,
@@ -200,6 +214,7 @@ pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> 
 fn failed_row(case: &Case, error: &CliError) -> Row {
     Row {
         kernel: case.path(),
+        in_proofs: case.in_proofs,
         size: String::new(),
         seconds: 0.0,
         rate: 0.0,
@@ -222,6 +237,7 @@ fn print(report: &Report) -> Result<()> {
         "bytes/s",
         "% of floor",
         "bound",
+        "in proofs",
     ];
     let mut rows = table::table(&header, &[2, 3, 4, 5, 6]);
     for row in &report.kernels {
@@ -238,6 +254,7 @@ fn print(report: &Report) -> Result<()> {
             format!("{}B", table::rate(row.bytes_per_second)),
             format!("{:.0}%", row.percent_of_floor),
             row.bound.clone(),
+            row.mark().to_owned(),
         ]);
     }
     table::line(format!(

@@ -1,6 +1,8 @@
 //! Kernels of `metal/ntt`.
 
-use openvm_metal_backend::ntt::{ntt_batch, ntt_batch_ext, rs_encode, transpose, NttDirection};
+use openvm_metal_backend::ntt::{
+    ntt_batch, ntt_batch_ext, rs_encode, rs_encode_ext, transpose, NttDirection,
+};
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
 use super::case::{random_base, random_ext, Case, Least, Prepared, Work, BASE_BYTES, EXT_BYTES};
@@ -9,26 +11,37 @@ pub const CASES: &[Case] = &[
     Case {
         group: "ntt",
         name: "forward",
+        in_proofs: false,
         prepare: forward,
     },
     Case {
         group: "ntt",
         name: "inverse",
+        in_proofs: false,
         prepare: inverse,
     },
     Case {
         group: "ntt",
         name: "forward_ext",
+        in_proofs: false,
         prepare: forward_ext,
     },
     Case {
         group: "ntt",
         name: "rs_encode",
+        in_proofs: true,
         prepare: encode,
     },
     Case {
         group: "ntt",
+        name: "whir_codeword",
+        in_proofs: true,
+        prepare: whir_codeword,
+    },
+    Case {
+        group: "ntt",
         name: "transpose",
+        in_proofs: true,
         prepare: transposed,
     },
 ];
@@ -95,6 +108,19 @@ fn encode(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
         size: format!("2^{log_h} -> 2^{log_n} x {COLUMNS}"),
         work: work(log_n, log_h, COLUMNS, 1.0, 0.75),
         launch: Box::new(move |s| rs_encode(s, data.as_slice_mut(), log_h, 1, COLUMNS)),
+    })
+}
+
+/// The codeword of the first round of WHIR after codewords of `2^log_size` rows at rate 1/2: a message folded by 16, in half of the domain.
+fn whir_codeword(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalError> {
+    let (log_h, log_n) = (log_size - 5, log_size - 1);
+    let mut data = random_ext(s, 1 << log_n)?;
+    let words = EXT_BYTES / BASE_BYTES;
+    let share = 0.5 + 0.5 / (1 << (log_n - log_h)) as f64;
+    Ok(Prepared {
+        size: format!("2^{log_h} -> 2^{log_n}"),
+        work: work(log_n, log_h, 1, words, share),
+        launch: Box::new(move |s| rs_encode_ext(s, &mut data, log_h, log_n - log_h, 1)),
     })
 }
 

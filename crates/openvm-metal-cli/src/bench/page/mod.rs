@@ -85,7 +85,14 @@ impl Results {
                 "Each kernel at its products per byte, by its cost clauses; the line is what the measured peaks allow.",
             );
             page.table(
-                &["kernel", "size", "time", "of its floor", "bound by"],
+                &[
+                    "kernel",
+                    "size",
+                    "time",
+                    "of its floor",
+                    "bound by",
+                    "in proofs",
+                ],
                 kernels.kernels.iter().map(|row| {
                     [
                         row.kernel.clone(),
@@ -93,6 +100,7 @@ impl Results {
                         table::duration(std::time::Duration::from_secs_f64(row.seconds)),
                         format!("{:.0}%", row.percent_of_floor),
                         row.bound.clone(),
+                        row.mark().to_owned(),
                     ]
                 }),
             );

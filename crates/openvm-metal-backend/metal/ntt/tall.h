@@ -2,8 +2,8 @@
 // A transform in two passes over memory, on tiles of 2^8 to 2^12 rows in more threadgroup memory than 32 KiB: tile.h has
 // the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
 //
-// Threads are told apart by their number alone, so any number of them is right. With TALL_THREAD_WORDS words for each a thread reads all its
-// words before it waits for any, but for messages in rows of 16 words and tiles of more than TALL_SMALL stages. Cells are read 16 bytes at a time.
+// Threads are told apart by their number alone, so any number of them is right. With as many as planned, a thread reads all its words of runs or
+// of messages before it waits for any; of large tiles with rows of 16 words it does not. Cells are read 16 bytes at a time.
 #include "tile.h"
 
 constant constexpr uint TALL_THREAD_WORDS = 32u;

@@ -136,7 +136,7 @@ fn keccakf_of_two_permutations() {
         |_| keccakf(2),
         None,
         "\
-commit                         7    1      17    1      18    1
+commit                         7    1      17    1       9    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
@@ -144,7 +144,7 @@ constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
 WHIR                          25   12      97    2      67    2
-proof                         51   20     161    8     132    8
+proof                         51   20     161    8     123    8
 ",
     );
 }
@@ -157,7 +157,7 @@ fn a_stacked_height_with_tall_tiles() {
         |_| keccakf(64),
         None,
         "\
-commit                        23    1      33    1      22    1
+commit                        23    1      33    1      17    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       5    1
@@ -165,7 +165,7 @@ constraints, MLE rounds       25    8      35    1      35    1
 constraints, all              30   10      40    3      41    3
 stacked reduction              8    3      34    2      34    2
 WHIR                          29   13      98    2      69    2
-proof                         90   27     205    8     166    8
+proof                         90   27     205    8     161    8
 ",
     );
 }
@@ -178,7 +178,7 @@ fn codewords_that_are_dropped() {
         |_| keccakf(2),
         Some(false),
         "\
-commit                         7    1      17    1      18    1
+commit                         7    1      17    1       9    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       4    1
@@ -186,7 +186,7 @@ constraints, MLE rounds       10    3      12    1      12    1
 constraints, all              15    5      17    3      17    3
 stacked reduction              4    2      30    2      30    2
 WHIR                          41   12     113    2      83    2
-proof                         67   20     177    8     148    8
+proof                         67   20     177    8     139    8
 ",
     );
 }
@@ -198,7 +198,7 @@ fn a_mixture_of_airs() {
         |config| mixture(8, config),
         None,
         "\
-commit                         7    1      21    1      21    1
+commit                         7    1      12    1       9    1
 gkr leaves                     4    0       4    0       4    0
 gkr                           32   22      44    2      44    2
 constraints, round 0           5    1       5    1       5    1
@@ -206,7 +206,7 @@ constraints, MLE rounds       17    5      21    1      21    1
 constraints, all              58   28      74    4      74    4
 stacked reduction             10    3      30    2      30    2
 WHIR                          37   11     109    2     109    2
-proof                        112   43     234    9     234    9
+proof                        112   43     225    9     222    9
 ",
     );
 }
@@ -271,7 +271,7 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
     check_hundreds(
         false,
         "\
-commit                        24    1      42    1      42    1
+commit                        24    1      30    1      30    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           54   11      65    2      65    2
 constraints, round 0           5    1       5    1       5    1
@@ -279,7 +279,7 @@ constraints, MLE rounds       84    3      86    1      86    1
 constraints, all             183   15     196    4     196    4
 stacked reduction              8    4      30    2      30    2
 WHIR                          26   10      86    2      86    2
-proof                        241   30     354    9     354    9
+proof                        241   30     342    9     342    9
 ",
     );
 }
@@ -291,7 +291,7 @@ fn a_hundred_committed_traces() {
     check_hundreds(
         true,
         "\
-commit                        24    1      42    1      42    1
+commit                        24    1      30    1      30    1
 gkr leaves                    60    0      60    0      60    0
 gkr                           78   11      89    2      89    2
 constraints, round 0           5    1       5    1       5    1
@@ -299,7 +299,7 @@ constraints, MLE rounds      131    3     133    1     133    1
 constraints, all             274   15     287    4     287    4
 stacked reduction             56    4      78    2      78    2
 WHIR                         593   10     653    2     653    2
-proof                        947   30    1060    9    1060    9
+proof                        947   30    1048    9    1048    9
 ",
     );
 }

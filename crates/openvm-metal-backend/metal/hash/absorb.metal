@@ -6,7 +6,7 @@
 /// Registers: 48 per thread.
 /// Cost: ceil_div(p.width, 8) permutations, 4 * p.width + 64 bytes per thread.
 /// Lengths: matrix p.height * p.width, states p.rows.
-/// Requires: p.rows <= p.height.
+/// Requires: p.rows <= p.height, p.width % 8 == 0.
 kernel void merkle_absorb(device const Fp* matrix [[buffer(0)]],
                           device Digest* states [[buffer(1)]],
                           constant MerkleAbsorbParams& p [[buffer(2)]],
@@ -16,7 +16,7 @@ kernel void merkle_absorb(device const Fp* matrix [[buffer(0)]],
     sponge_reset<uint_l>(s);
     index_l row = index_l(gid);
     if (p.resumes != 0u) sponge_resume(s, states, row);
-    sponge_absorb_row(s, matrix, row, lane_base(row) + LANE_WIDTH, p.height, p.width);
+    sponge_absorb_row(s, matrix, row, lane_base(row) + LANE_WIDTH, p.height, p.width, true);
     sponge_keep(s, states, row);
 }
 

@@ -30,7 +30,7 @@ inline void merkle_push(thread FpL* s, thread FpL* stack, uint u, uint log_fold)
             s[8u + k] = s[k];
             s[k] = stack[8u * j + k];
         }
-        poseidon2_permute<uint_l>(s);
+        poseidon2_permute_part<uint_l>(s, false, false);
     }
     if (j < log_fold) {
         MSL_UNROLL for (uint k = 0; k < 8u; k++) stack[8u * j + k] = s[k];
@@ -52,7 +52,7 @@ inline void merkle_leaf(device const T* matrix, device Digest* out, ulong height
 /// Node i of a layer from its children 2i, 2i + 1: one permutation, 64 bytes read, 32 written.
 inline void merkle_node(device const Digest* below, device Digest* layer, index_l i) {
     DigestPairL pair = lane_load((device const DigestPair*)below, i);
-    poseidon2_permute<uint_l>(pair.d);
+    poseidon2_permute_part<uint_l>(pair.d, false, false);
     digest_store(layer, i, pair.d);
 }
 #if LANE_WIDTH > 1

@@ -53,7 +53,7 @@ kernel void merkle_subtree_spread(device Digest* tree [[buffer(0)]],
                     if (level == 0u) s[k] = lowest[from];
                     else s[k] = nodes[below + from];
                 }
-                poseidon2_permute<uint>(s);
+                poseidon2_permute_part<uint>(s, false, false);
                 for (uint k = 0; k < 8u; k++) {
                     nodes[above + 8u * node + k] = s[k];
                     out[8u * node + k] = s[k];

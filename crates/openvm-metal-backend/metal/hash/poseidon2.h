@@ -57,11 +57,11 @@ inline void p2_partial_rounds(thread Fp* s) {
     s[8] = e4 - s[5];
 }
 #endif
-/// The permutation of the sixteen elements s[0..16].
-template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
-    p2_external<U>(s);
-    // One loop for the external rounds of both sides: a GPU's instruction cache holds the whole permutation.
+/// The permutation of the sixteen elements s[0..16] but for its last step, the external matrix.
+template <typename U> inline void p2_rounds(thread FpT<U>* s) {
+    // One loop for the external rounds of both sides, each with the matrix before it: a GPU's instruction cache holds the whole permutation.
     MSL_ROLLED for (uint r = 0; r < 8u; r++) {
+        p2_external<U>(s);
         if (r == 4u) p2_partial_rounds(s);
         MSL_UNROLL for (uint i = 0; i < 4u; i++) {
             uint4 c = P2_RC_EXTERNAL[r * 4u + i];
@@ -70,8 +70,19 @@ template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
             s[4u * i + 2u].v = p2_sbox(s[4u * i + 2u].v, c.z);
             s[4u * i + 3u].v = p2_sbox(s[4u * i + 3u].v, c.w);
         }
-        p2_external<U>(s);
     }
+}
+/// The permutation of the sixteen elements s[0..16].
+template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
+    p2_rounds<U>(s);
+    p2_external<U>(s);
+}
+/// The permutation of s[0..16], of which the caller reads all words if `whole`, else words 8..16 if `upper`, else words 0..8: what is not read is
+/// not made. The capacity of a sponge whose rate is overwritten next, or a digest, are 30 additions fewer.
+template <typename U> inline void poseidon2_permute_part(thread FpT<U>* s, bool whole, bool upper) {
+    p2_rounds<U>(s);
+    if (whole) p2_external<U>(s);
+    else p2_external_half<U>(s, upper);
 }
 
 #if LANE_WIDTH > 1
@@ -81,4 +92,5 @@ template <> inline void poseidon2_permute<uint_l>(thread FpL* s) {
 #endif
     p2_permute_words(s);
 }
+template <> inline void poseidon2_permute_part<uint_l>(thread FpL* s, bool, bool) { poseidon2_permute<uint_l>(s); }
 #endif

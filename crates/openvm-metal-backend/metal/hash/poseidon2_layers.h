@@ -39,12 +39,12 @@ template <> inline Fp p2_add<uint>(Fp a, Fp b) {
     return Fp{min(r, r + FP_P)};
 }
 #endif
-/// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions, of which two are the compiler's to place.
+/// The 4x4 circulant (2, 3, 1, 1) on x[0..4]: 11 additions, of which one is the compiler's to place.
 template <typename U> inline void p2_mat4(thread FpT<U>* x) {
     FpT<U> t01 = p2_add(x[0], x[1]), t23 = p2_add(x[2], x[3]);
     FpT<U> t0123 = p2_add(t01, t23);
     FpT<U> t01123 = p2_add(t0123, x[1]), t01233 = p2_add(t0123, x[3]);
-    x[3] = t01233 + fp_double(x[0]);
+    x[3] = t01233 + p2_add(x[0], x[0]);
     x[1] = p2_add(t01123, p2_add(x[2], x[2]));
     x[0] = p2_add(t01123, t01);
     x[2] = p2_add(t01233, t23);
@@ -55,6 +55,22 @@ template <typename U> inline void p2_external(thread FpT<U>* s) {
     FpT<U> sum[4];
     MSL_UNROLL for (uint k = 0; k < 4u; k++) sum[k] = p2_add(p2_add(s[k], s[k + 4]), p2_add(s[k + 8], s[k + 12]));
     MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = p2_add(s[i], sum[i & 3u]);
+}
+/// Words 0..8 of the external matrix's result, or 8..16 if `upper`; the other half of s is of no use. The matrix is (1 + J) x M, where J adds up the
+/// four blocks and M is the 4 x 4 matrix, so two blocks need no more than two products with M: 42 additions.
+template <typename U> inline void p2_external_half(thread FpT<U>* s, bool upper) {
+    FpT<U> x[8];
+    MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        FpT<U> sum = p2_add(s[k] + s[k + 4], p2_add(s[k + 8], s[k + 12]));
+        x[k] = p2_add(upper ? s[k + 8] : s[k], sum);
+        x[k + 4] = p2_add(upper ? s[k + 12] : s[k + 4], sum);
+    }
+    p2_mat4<U>(x);
+    p2_mat4<U>(x + 4);
+    MSL_UNROLL for (uint k = 0; k < 8u; k++) {
+        if (upper) s[k + 8] = x[k];
+        else s[k] = x[k];
+    }
 }
 constant constexpr uint P2_2EXP7 = uint((1ul << 39u) % FP_P);             // 2^7 in Montgomery form
 constant constexpr uint P2_2EXP8 = uint((1ul << 40u) % FP_P);             // 2^8

@@ -26,9 +26,10 @@ template <> struct lane_type<DigestCells> { typedef DigestCellsL type; };
 template <typename U> inline void sponge_reset(thread FpT<U>* s) {
     MSL_UNROLL for (uint i = 0; i < 16u; i++) s[i] = fp_zero<U>();
 }
-/// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read. `next`: the row that is likely
-/// to follow, whose first block processors fetch during the last permutation.
-inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong next, ulong height, uint width) {
+/// Absorbs row `row` of a base-field matrix: ceil(width / 8) permutations, 4 * width bytes read. Then s[0..8] is the digest, or if `keeps`, for a
+/// multiple of 8 columns, s[8..16] the capacity; the other half is not to be read. `next`: the row that is likely to follow, whose first block processors fetch during
+/// the last permutation.
+inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l row, ulong next, ulong height, uint width, bool keeps = false) {
     device const Fp* column = matrix;
     // One permutation in the code, the largest part of every kernel that hashes.
     MSL_ROLLED for (uint left = width; left != 0u; left = left > 8u ? left - 8u : 0u) {
@@ -49,10 +50,11 @@ inline void sponge_absorb_row(thread FpL* s, device const Fp* matrix, index_l ro
             if (columns > i) __builtin_prefetch(ahead + i * height);
         }
 #endif
-        poseidon2_permute<uint_l>(s);
+        // A last block of fewer than 8 columns leaves words of the rate alone.
+        poseidon2_permute_part<uint_l>(s, !keeps && left > 8u && left < 16u, keeps || left > 8u);
     }
 }
-/// Absorbs row `row` of an extension-field matrix: ceil(width / 2) permutations, 16 * width bytes read. `next` as above.
+/// Absorbs row `row` of an extension-field matrix: ceil(width / 2) permutations, 16 * width bytes read. Then s[0..8] is the digest. `next` as above.
 inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l row, ulong next, ulong height, uint width) {
     MSL_ROLLED for (uint b = 0; b < width; b += 2u) {
         FpExtL x = lane_load(matrix + b * height, row);
@@ -66,7 +68,7 @@ inline void sponge_absorb_row(thread FpL* s, device const FpExt* matrix, index_l
             for (uint i = 0; i < LANE_WIDTH; i += 4u) __builtin_prefetch(matrix + next + i);
         }
 #endif
-        poseidon2_permute<uint_l>(s);
+        poseidon2_permute_part<uint_l>(s, b + 3u == width, b + 2u < width);
     }
 }
 /// The capacity of a sponge that absorbed a multiple of 8 columns is all that what follows depends on.

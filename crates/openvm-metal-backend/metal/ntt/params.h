@@ -26,7 +26,7 @@ struct NttTallParams {
     uint log_n;         ///< log2 of the transform size, at most 27
     uint log_message;   ///< columns of the first pass's source have 2^log_message words, standing for all 2^log_n
     uint stages;        ///< stages of this pass: a tile has 2^stages rows
-    uint log_words;     ///< log2 of the words of a row of the tile: 3 or 4
+    uint log_words;     ///< log2 of the words of a row of the tile, or of its elements where threads have whole ones
     uint scale;         ///< factor of the results in Montgomery form, 0 for none
     uint log_cells;     ///< log2 of the words of an element in the last pass: 0, or 2 in rows of 8 words. The first one counts words
 };

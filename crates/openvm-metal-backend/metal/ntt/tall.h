@@ -16,12 +16,11 @@ constant constexpr uint TALL_RUN_HIGH = 40u;
 constant constexpr uint TALL_RUN_WORDS = 72u;
 
 /// Byte of a tile at which a word lies, with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
-/// the last round, no bank is asked twice. RUNS: nor along 32 rows of one column; else, in rows of 16 words, along quarters of 8 rows.
+/// the last round, no bank is asked twice. RUNS, in rows of 8 words: nor along 32 rows of one column; else, in rows of 16 words, along quarters of 8 rows.
 template <uint LOG_W, bool RUNS> inline uint tall_at(uint row, uint col) {
     uint at = (row << LOG_W) | col;
-    if (!RUNS) at ^= LOG_W == 4u ? (row & 14u) << 1 : row & 24u;
-    else if (LOG_W == 4u) at ^= ((row >> 1) & 15u) ^ (((row ^ (row >> 1)) & 8u) << 1);
-    else at ^= ((row >> 2) & 15u) ^ (row & 24u);
+    if (RUNS) at ^= ((row >> 2) & 15u) ^ (row & 24u);
+    else at ^= LOG_W == 4u ? (row & 14u) << 1 : row & 24u;
     return at << 2;
 }
 /// The byte of the word `rows` rows below that at byte `at`, for bits of the row that are zero in `at`; `rows` is known when compiling.
@@ -141,9 +140,10 @@ inline void tall_columns_store(device Fp* dst, threadgroup const uint* tile, thr
     }
 }
 
-/// The first pass on 2^R rows of 2^W words in rounds of Q0, Q1, Q2 stages.
-template <uint R, uint Q0, uint Q1, uint Q2, uint W>
+/// The first pass on 2^R rows in rounds of Q0, Q1, Q2 stages. Rows have 16 words, of the largest tiles 8.
+template <uint R, uint Q0, uint Q1, uint Q2>
 inline void tall_columns_pass(device const Fp* src, device Fp* dst, device const Fp* roots, threadgroup uint* tile, TallColumns c, uint tid, uint tpg) {
+    constexpr uint W = R == 11u ? 3u : 4u;
     constexpr uint ITEMS = 1u << (R - Q0), LEN = 1u << Q0, BATCH = TALL_THREAD_WORDS / LEN;
     threadgroup uint* table = tile + (1u << (R + W));
     Fp x[TALL_THREAD_WORDS];

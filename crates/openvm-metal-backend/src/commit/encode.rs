@@ -7,11 +7,13 @@ use openvm_metal_common::{CommandStream, MetalBuffer, MetalSliceMut};
 use super::{
     message::{encode_messages, CodeShape},
     tall::encode_tall,
+    CommitParams,
 };
 use crate::{
     error::MetalProverError,
-    hash::AbsorbedRows,
+    hash::{digests_below_leaves, AbsorbedRows},
     matrix::MetalMatrix,
+    memory::DIGEST,
     ntt::{rs_encode, rs_encode_with, TallPlan},
     prelude::F,
     stacked::StackedRange,
@@ -20,8 +22,8 @@ use crate::{
 /// The codewords of stacked columns `columns`, one column of the result each.
 ///
 /// The last pass of a transform needs a second place. With a cache (a CPU) that is a scratch buffer small enough
-/// for it; without one (a GPU) it is the columns that are still to be encoded: half of what is left at a
-/// time, so that about log2(columns) batches need no memory beyond the result and one column.
+/// for it; without one (a GPU) it is the columns that are still to be encoded, half of what is left at a
+/// time, and at the end `scratch` columns beside the result: about log2(columns / scratch) batches.
 /// Without a cache, `absorbed` takes the columns of each batch while the next is transformed.
 ///
 /// # Errors
@@ -31,6 +33,7 @@ pub(crate) fn encode_columns(
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
+    scratch: usize,
     absorbed: Option<&mut AbsorbedRows>,
 ) -> Result<MetalMatrix<F>, MetalProverError> {
     let log_rows = shape.log_height + shape.log_blowup;
@@ -41,16 +44,32 @@ pub(crate) fn encode_columns(
         ))
     })?;
     let mut code = MetalBuffer::uninit(s.context(), cells)?;
+    let mut spare = match s.context().device_profile().cache {
+        0 => Some(MetalBuffer::uninit(s.context(), scratch.min(width) * rows)?),
+        _ => None,
+    };
+    let lent = spare.as_mut().map(MetalBuffer::as_slice_mut);
     encode_into(
         s,
         ranges,
         columns,
         shape,
         code.as_slice_mut(),
-        None,
+        lent,
         absorbed,
     )?;
     Ok(MetalMatrix::from_buffer(code, rows, width))
+}
+
+/// Columns of scratch memory beside the codewords of a commitment: as many as digests below the leaves take after them (`memory_plan`), so that the peak is
+/// the same; at least one.
+pub(super) fn scratch_columns(s: &CommandStream, params: CommitParams) -> usize {
+    let log_rows = params.log_height + params.log_blowup;
+    let log_leaf = params.k_whir.min(log_rows);
+    let profile = s.context().device_profile();
+    let digests = digests_below_leaves(profile, log_leaf as u32, (log_rows - log_leaf) as u32);
+    let column = (size_of::<F>() as u64) << log_rows;
+    (2 * digests * DIGEST / column).max(1) as usize
 }
 
 /// As [`encode_columns`], into all of `code`. Without a cache, `lent` is scratch memory of any contents.
@@ -157,7 +176,7 @@ mod tests {
             let cuts = [0, cells / 24 * 8, cells / 16 * 8, cells];
             let ranges = ranges_cut_at(s, &cuts);
             let rows = 1 << (log_height + log_blowup);
-            let all = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
+            let all = encode_columns(s, &ranges, 0..width, shape, 1, None).unwrap();
             let all = all.slice().to_host(s).unwrap();
             for range in [0..width, 1..width, width - 1..width, 1..3] {
                 let expected = &all[range.start * rows..range.end * rows];
@@ -180,7 +199,7 @@ mod tests {
                     MerkleTreeMetal::resumed(s, code, absorbed.columns(), 4, &absorbed).unwrap();
                 let resumed = resumed.read_root(s).unwrap();
                 assert_eq!(resumed, root, "{range:?} of {shape:?}");
-                let part = encode_columns(s, &ranges, range.clone(), shape, None).unwrap();
+                let part = encode_columns(s, &ranges, range.clone(), shape, 4, None).unwrap();
                 assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");
             }
         }

@@ -28,7 +28,7 @@ pub(crate) use self::{
     runs::open_columns,
 };
 use self::{
-    encode::encode_into,
+    encode::{encode_into, scratch_columns},
     overlap::sponges,
     ranges::{plan_ranges, RangePlan},
 };
@@ -137,7 +137,8 @@ pub fn codewords(
         ..params
     };
     let (layout, ranges) = stacked(s, params, traces)?;
-    encode_columns(s, &ranges, 0..layout.width(), params.code_shape(), None)
+    let (columns, shape) = (0..layout.width(), params.code_shape());
+    encode_columns(s, &ranges, columns, shape, scratch_columns(s, params), None)
 }
 
 /// The stacked matrix of traces.
@@ -196,7 +197,8 @@ fn hash_at_once(
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
         let mut absorbed = sponges(s, params, width)?;
-        let code = encode_columns(s, ranges, 0..width, shape, absorbed.as_mut())?;
+        let scratch = scratch_columns(s, params);
+        let code = encode_columns(s, ranges, 0..width, shape, scratch, absorbed.as_mut())?;
         (code, absorbed)
     };
     let _stage = s.stage("merkle_tree");

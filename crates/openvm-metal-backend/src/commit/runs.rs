@@ -168,7 +168,7 @@ mod tests {
             let cells: usize = width << log_height;
             let chunk = 1 << l_skip;
             let ranges = ranges_cut_at(s, &[0, cells / 3 / chunk * chunk, cells]);
-            let code = encode_columns(s, &ranges, 0..width, shape, None).unwrap();
+            let code = encode_columns(s, &ranges, 0..width, shape, 1, None).unwrap();
             let log_rows = (log_height + log_blowup).min(log_rows);
             let (mut tree, _) = MerkleTreeMetal::new(s, code, 1 << log_rows).unwrap();
             let most = tree.query_stride() as u32 - 1;

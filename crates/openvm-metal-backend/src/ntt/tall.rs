@@ -37,6 +37,8 @@ const WIDE_THREAD_WORDS: u32 = 64;
 const SMALL_THREAD_WORDS: u32 = 16;
 /// Most stages of a small tile (`TALL_SMALL`). So many of them fit into a multiprocessor that registers bound its threads, not the memory of the tiles.
 const SMALL_STAGES: u32 = 9;
+/// log2 of the words of all rows of a small tile over messages of extension elements (`tall_ext.h`): rows of 128 bytes if there are 2^8, of 64 if there are 2^9.
+const LOG_SMALL_COLUMNS: u32 = 13;
 
 /// The two passes of columns of elements.
 #[derive(Clone, Copy, Debug)]
@@ -66,32 +68,30 @@ impl TallPlan {
         if profile.cache > 0 || memory <= PLAIN_MEMORY || log_n <= 2 * MAX_STAGES {
             return None;
         }
-        let first = match first_stages(log_message) {
-            MOST_COLUMNS => LOG_WORDS,
-            _ => LOG_COLUMNS,
-        };
-        let log_words = [first, LOG_WORDS];
-        Self::within(memory, [log_n, log_message, log_cells], log_words)
+        Self::for_checks(profile, log_n, log_message, log_cells)
     }
 
-    /// The passes with tiles of at most so much memory, and rows of so many words.
-    fn within(
-        memory: u32,
-        [log_n, log_message, log_cells]: [u32; 3],
-        mut log_words: [u32; 2],
+    /// The passes, whether they pay or not, if their tiles fit.
+    pub fn for_checks(
+        profile: &DeviceProfile,
+        log_n: u32,
+        log_message: u32,
+        log_cells: u32,
     ) -> Option<Self> {
         let first = first_stages(log_message);
         let last = log_message - first;
         let copies = log_n.checked_sub(log_message)?;
-        if last == MOST_RUNS || log_cells > 0 {
-            log_words[1] = LOG_WORDS;
-        }
+        let log_columns = match first {
+            ..=SMALL_STAGES if log_cells > 0 => LOG_SMALL_COLUMNS - first,
+            MOST_COLUMNS => LOG_WORDS,
+            _ => LOG_COLUMNS,
+        };
         let plan = Self {
             log_n,
             log_message,
             log_cells,
             stages: [first, last],
-            log_words,
+            log_words: [log_columns, LOG_WORDS],
             threads: MAX_THREADS,
         };
         // The factors of the first pass are read from the first half of the table of roots, 2^13.
@@ -104,20 +104,7 @@ impl TallPlan {
             _ => 0,
         };
         let tile = cells.max(plan.tile(0)).max(plan.tile(1));
-        (fits && 4 * tile <= memory).then_some(plan)
-    }
-
-    /// Passes for checks, whatever the device is, with rows of 8 or 16 words; of extension elements the last one's have 8.
-    pub fn for_checks(
-        profile: &DeviceProfile,
-        log_n: u32,
-        log_message: u32,
-        log_cells: u32,
-        words: u32,
-    ) -> Option<Self> {
-        let memory = profile.max_threadgroup_memory;
-        let log_words = [words.ilog2(); 2];
-        Self::within(memory, [log_n, log_message, log_cells], log_words)
+        (fits && 4 * tile <= profile.max_threadgroup_memory).then_some(plan)
     }
 
     /// The same passes with fewer threads, for checks.
@@ -140,6 +127,11 @@ impl TallPlan {
         (scratch / self.words()).clamp(1, columns.max(1))
     }
 
+    /// Whether threads of a pass read and write whole extension elements.
+    fn of_elements(&self, pass: usize) -> bool {
+        self.log_cells > 0 && self.stages[pass] <= SMALL_STAGES
+    }
+
     /// Words of threadgroup memory of a pass: the tile and its factors, two words each.
     fn tile(&self, pass: usize) -> ThreadgroupLen {
         let (stages, log_row) = (self.stages[pass], self.log_words[pass]);
@@ -147,7 +139,12 @@ impl TallPlan {
             0 => 2 << stages,
             _ => (1 << stages) + (RUN_WORDS << (log_row - self.log_cells)),
         };
-        (1 << (stages + log_row)) + factors
+        // A row is left out after each eight of less than 128 bytes.
+        let left_out = match self.of_elements(pass) && log_row < 5 {
+            true => (1 << (stages + log_row)) >> 3,
+            false => 0,
+        };
+        (1 << (stages + log_row)) + left_out + factors
     }
 
     /// The same of the first pass on cells.
@@ -176,17 +173,22 @@ impl TallPlan {
         Ok(Grid::groups((words >> log_tile) as u32, threads))
     }
 
-    /// Parameters of a pass; the words between columns of source and destination. The first pass counts words where the last one counts
+    /// Parameters of a pass; the words between columns of source and destination. The first pass on words counts them where others count
     /// elements: it leaves the lowest bits of a word's number alone.
     fn params(&self, pass: usize, src_stride: usize, dst_stride: usize) -> NttTallParams {
-        let log_cells = if pass == 0 { self.log_cells } else { 0 };
+        let of_elements = self.of_elements(pass);
+        let log_cells = match pass == 0 && !of_elements {
+            true => self.log_cells,
+            false => 0,
+        };
+        let log_element = if of_elements { self.log_cells } else { 0 };
         NttTallParams {
             src_stride: src_stride as u64,
             dst_stride: dst_stride as u64,
             log_n: self.log_n + log_cells,
             log_message: self.log_message + log_cells,
             stages: self.stages[pass],
-            log_words: self.log_words[pass],
+            log_words: self.log_words[pass] - log_element,
             scale: 0,
             log_cells: self.log_cells - log_cells,
         }
@@ -208,11 +210,22 @@ impl TallPlan {
             LOG_COLUMNS if self.stages[0] > SMALL_STAGES => WIDE_THREAD_WORDS,
             _ => THREAD_WORDS,
         };
-        let words = columns * self.words();
-        let grid = self.grid(s, "ntt_tall_columns", log_tile, words, thread_words)?;
+        let (words, of_elements) = (columns * self.words(), self.of_elements(0));
+        let kernel = match of_elements {
+            true => "ntt_tall_columns_ext_small",
+            false => "ntt_tall_columns",
+        };
+        let grid = self.grid(s, kernel, log_tile, words, thread_words)?;
         // SAFETY: a tile of the first pass has 2^stages rows of 2^log_words words, and 2^stages factors of two words
-        // beside it.
-        unsafe { kernels::ntt_tall_columns(s, grid, from, scratch, roots, &p, tile) }
+        // beside it; of elements 2^8 rows of 32 words, or 2^9 and 2^6 more of 16. Columns of elements begin at a multiple of 16 bytes.
+        unsafe {
+            match of_elements {
+                true => {
+                    kernels::ntt_tall_columns_ext_small(s, grid, from, scratch, roots, &p, tile)
+                }
+                false => kernels::ntt_tall_columns(s, grid, from, scratch, roots, &p, tile),
+            }
+        }
     }
 
     /// The first pass from cells of a range: columns of `2^log_message` cells one after the other. Its results are 16 times those of the
@@ -254,15 +267,28 @@ impl TallPlan {
             ..self.params(1, self.words(), stride)
         };
         let (log_tile, tile) = (self.stages[1] + self.log_words[1], self.tile(1));
-        let (kernel, words) = ("ntt_tall_runs", columns * self.words());
-        let thread_words = match self.stages[1] > SMALL_STAGES {
+        let (words, of_elements) = (columns * self.words(), self.of_elements(1));
+        let kernel = match (self.log_cells, of_elements) {
+            (0, _) => "ntt_tall_runs",
+            (_, false) => "ntt_tall_runs_ext",
+            (_, true) => "ntt_tall_runs_ext_small",
+        };
+        let thread_words = match self.stages[1] > SMALL_STAGES || of_elements {
             true => THREAD_WORDS,
             false => SMALL_THREAD_WORDS,
         };
         let grid = self.grid(s, kernel, log_tile, words, thread_words)?;
-        // SAFETY: a tile of the last pass has 2^stages rows of 2^log_words words, and beside it 2^(stages - 1) factors of two words and 72
-        // words for each run.
-        unsafe { kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile) }
+        // SAFETY: a tile of the last pass has 2^stages rows of 8 words, and beside it 2^(stages - 1) factors of two words and 72 words for
+        // each of its 8 runs, or 2 of extension elements; of elements an eighth of the rows more. Columns of elements begin at a multiple of 16 bytes.
+        unsafe {
+            match (self.log_cells, of_elements) {
+                (0, _) => kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile),
+                (_, false) => kernels::ntt_tall_runs_ext(s, grid, scratch, to, roots, &p, tile),
+                (_, true) => {
+                    kernels::ntt_tall_runs_ext_small(s, grid, scratch, to, roots, &p, tile)
+                }
+            }
+        }
     }
 
     /// A batch of columns, as many at once as the scratch memory holds.

@@ -44,7 +44,7 @@ pub struct NttTallParams {
     pub log_message: u32,
     /// Stages of this pass: a tile has `2^stages` rows.
     pub stages: u32,
-    /// log2 of the words of a row in the last pass: 3 or 4.
+    /// log2 of the words of a row of the tile, or of its elements where threads have whole ones.
     pub log_words: u32,
     /// Factor of the results in Montgomery form, 0 for none.
     pub scale: u32,

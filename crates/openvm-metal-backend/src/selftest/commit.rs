@@ -120,7 +120,7 @@ fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             continue;
         }
         let (log_n, profile) = (log_h + log_blowup, env.s.context().device_profile());
-        let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 0, 8);
+        let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 0);
         let Some(plan) = plan else {
             continue;
         };

@@ -223,26 +223,23 @@ fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         if env.conformance() && shape.0 > 21 {
             continue;
         }
-        for words in [8, 16] {
-            tall_columns(env, shape, words, CheckEnv::base, dft)?;
-            tall_columns(env, shape, words, CheckEnv::ext, dft_ext)?;
-        }
+        tall_columns(env, shape, CheckEnv::base, dft)?;
+        tall_columns(env, shape, CheckEnv::ext, dft_ext)?;
     }
     Ok(())
 }
 
-/// Columns of base or extension elements, which `random` makes and `dft` transforms, by tiles with rows of `words` words.
+/// Columns of base or extension elements, which `random` makes and `dft` transforms, by tall tiles.
 fn tall_columns<'a, E: DeviceElem + PrimeCharacteristicRing + PartialEq + Debug>(
     env: &mut CheckEnv<'a>,
     (log_h, log_blowup, cols): (usize, usize, usize),
-    words: u32,
     random: impl Fn(&mut CheckEnv<'a>, usize) -> Result<(Vec<E>, MetalBuffer<E>), MetalError>,
     dft: impl Fn(&[E]) -> Vec<E>,
 ) -> Result<(), CheckFailure> {
     let (log_n, cells) = (log_h + log_blowup, size_of::<E>() / size_of::<F>());
     let profile = env.s.context().device_profile();
     let [n, h] = [log_n as u32, log_h as u32];
-    let Some(plan) = TallPlan::for_checks(profile, n, h, cells.ilog2(), words) else {
+    let Some(plan) = TallPlan::for_checks(profile, n, h, cells.ilog2()) else {
         return Ok(());
     };
     // As many threads as planned, which read ahead, and fewer.
@@ -266,7 +263,7 @@ fn tall_columns<'a, E: DeviceElem + PrimeCharacteristicRing + PartialEq + Debug>
             .collect();
         let what = || {
             let elements = format!("elements of {cells} words");
-            format!("2^{log_h} to 2^{log_n} {elements}, {cols} columns, rows of {words} words")
+            format!("2^{log_h} to 2^{log_n} {elements}, {cols} columns")
         };
         compare(what, &code.to_host(env.s)?, &expected)?;
     }

@@ -1,7 +1,7 @@
 //! Checks of kernels whose own tests are elsewhere, on the device of the environment and in
 //! conformance mode; and that no kernel is left without a check.
 
-use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
 use super::{checks, Coverage};
 use crate::kernels::LIBRARY;
@@ -42,19 +42,29 @@ fn prover() {
     super::test_group("prover");
 }
 
-#[test]
-fn every_kernel_is_run_by_a_check() {
-    let context = MetalContext::new(Device::Cpu, &[&LIBRARY]).expect("CPU");
+/// Kernels that no check whose path has `filter` in it runs under a profile.
+fn never_run(profile: &str, filter: &str) -> Vec<&'static str> {
+    let profile = DeviceProfile::named(profile).expect("a profile");
+    let libraries = [&LIBRARY];
+    let builder = MetalContext::builder(Device::Cpu).libraries(&libraries);
+    let context = builder.profile(profile).open().expect("CPU");
     context.set_profiling(true);
-    for check in checks() {
+    for check in checks()
+        .iter()
+        .filter(|check| check.path().contains(filter))
+    {
         if let Err(failure) = check.run(&context.stream(), 0) {
             panic!("{}: {failure}", check.path());
         }
     }
-    let coverage = Coverage::of(&context).expect("profile");
-    assert!(
-        coverage.never_run.is_empty(),
-        "not run: {:?}",
-        coverage.never_run
-    );
+    Coverage::of(&context).expect("profile").never_run
+}
+
+/// The largest tiles need more threadgroup memory than a processor says it has.
+#[test]
+fn every_kernel_is_run_by_a_check() {
+    let mut never = never_run("cpu", "");
+    let with_large_tiles = never_run("h100-80gb", "ntt/tall");
+    never.retain(|kernel| with_large_tiles.contains(kernel));
+    assert!(never.is_empty(), "not run: {never:?}");
 }

@@ -157,7 +157,7 @@ fn a_stacked_height_with_tall_tiles() {
         |_| keccakf(64),
         None,
         "\
-commit                        23    1      33    1      17    1
+commit                        23    1      33    1      18    1
 gkr leaves                     0    0       0    0       0    0
 gkr                            0    0       0    0       0    0
 constraints, round 0           4    1       4    1       5    1
@@ -165,7 +165,7 @@ constraints, MLE rounds       25    8      35    1      35    1
 constraints, all              30   10      40    3      41    3
 stacked reduction              8    3      34    2      34    2
 WHIR                          29   13      98    2      69    2
-proof                         90   27     205    8     161    8
+proof                         90   27     205    8     162    8
 ",
     );
 }
@@ -271,7 +271,7 @@ fn dispatches_do_not_grow_with_the_number_of_airs() {
     check_hundreds(
         false,
         "\
-commit                        24    1      30    1      30    1
+commit                        24    1      33    1      33    1
 gkr leaves                    40    0      40    0      40    0
 gkr                           54   11      65    2      65    2
 constraints, round 0           5    1       5    1       5    1
@@ -279,7 +279,7 @@ constraints, MLE rounds       84    3      86    1      86    1
 constraints, all             183   15     196    4     196    4
 stacked reduction              8    4      30    2      30    2
 WHIR                          26   10      86    2      86    2
-proof                        241   30     342    9     342    9
+proof                        241   30     345    9     345    9
 ",
     );
 }

@@ -138,7 +138,7 @@ template <uint C> MSL_INL uint msl_add3(uint a, uint b) {
     __asm__("{ .reg .u32 c; ld.const.u32 c, [%3]; add.u32 %0, %1, %2; add.u32 %0, %0, c; }" : "=r"(r) : "r"(a), "r"(b), "i"(&msl_unknown<C>));
     return r;
 }
-// A load of what nobody reads again, and a store of what nobody reads soon: the cache need not keep them.
+// A load of what nobody reads again, and a store of what nobody reads before the kernel ends: the cache need not keep them.
 MSL_INL uint4 msl_load_last(const uint4* p) {
     uint x, y, z, w;
     __asm__ volatile("ld.global.lu.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "l"(p) : "memory");

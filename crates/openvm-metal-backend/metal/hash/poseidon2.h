@@ -78,7 +78,7 @@ template <typename U> inline void poseidon2_permute(thread FpT<U>* s) {
     p2_external<U>(s);
 }
 /// The permutation of s[0..16], of which the caller reads all words if `whole`, else words 8..16 if `upper`, else words 0..8: what is not read is
-/// not made. The capacity of a sponge whose rate is overwritten next, or a digest, are 30 additions fewer.
+/// not made. Either half takes 30 additions fewer: the capacity of a sponge whose rate is overwritten next, or a digest.
 template <typename U> inline void poseidon2_permute_part(thread FpT<U>* s, bool whole, bool upper) {
     p2_rounds<U>(s);
     if (whole) p2_external<U>(s);

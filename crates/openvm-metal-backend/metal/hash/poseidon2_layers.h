@@ -61,6 +61,7 @@ template <typename U> inline void p2_external(thread FpT<U>* s) {
 template <typename U> inline void p2_external_half(thread FpT<U>* s, bool upper) {
     FpT<U> x[8];
     MSL_UNROLL for (uint k = 0; k < 4u; k++) {
+        // One sum is the compiler's to place: the quickest of several hundred texts.
         FpT<U> sum = p2_add(s[k] + s[k + 4], p2_add(s[k + 8], s[k + 12]));
         x[k] = p2_add(upper ? s[k + 8] : s[k], sum);
         x[k + 4] = p2_add(upper ? s[k + 12] : s[k + 4], sum);

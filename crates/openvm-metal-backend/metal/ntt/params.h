@@ -24,11 +24,11 @@ struct NttTallParams {
     ulong src_stride;   ///< words between columns of the source
     ulong dst_stride;   ///< words between columns of the destination
     uint log_n;         ///< log2 of the transform size, at most 27
-    uint log_message;   ///< columns of the first pass's source have 2^log_message words, standing for all 2^log_n
+    uint log_message;   ///< columns of the first pass's source have 2^log_message words, or elements, standing for all 2^log_n
     uint stages;        ///< stages of this pass: a tile has 2^stages rows
     uint log_words;     ///< log2 of the words of a row of the tile, or of its elements where threads have whole ones
     uint scale;         ///< factor of the results in Montgomery form, 0 for none
-    uint log_cells;     ///< log2 of the words of an element in the last pass: 0, or 2 in rows of 8 words. The first one counts words
+    uint log_cells;     ///< log2 of the words of an element where a pass counts elements: 0 or 2. The first pass on words has 0
 };
 
 /// A matrix transposition: out[c * rows + r] = in[r * cols + c].

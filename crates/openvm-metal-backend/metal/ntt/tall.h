@@ -16,7 +16,7 @@ constant constexpr uint TALL_RUN_HIGH = 40u;
 constant constexpr uint TALL_RUN_WORDS = 72u;
 
 /// Byte of a tile at which a word lies, with rows of 2^LOG_W words, in 32 banks. Along 16 or 8 columns of rows that differ in the lowest bits or in those of
-/// the last round, no bank is asked twice. RUNS, in rows of 8 words: nor along 32 rows of one column; else, in rows of 16 words, along quarters of 8 rows.
+/// the last round, no bank is asked twice. With RUNS (rows of 8 words) also along 32 rows of one column; without, in rows of 16 words, also along quarters of 8 rows.
 template <uint LOG_W, bool RUNS> inline uint tall_at(uint row, uint col) {
     uint at = (row << LOG_W) | col;
     if (RUNS) at ^= ((row >> 2) & 15u) ^ (row & 24u);

@@ -78,8 +78,8 @@ kernel void ntt_tall_runs(device const Fp* src [[buffer(0)]],
 #undef TALL_CALL
 }
 
-/// `ntt_tall_runs` of extension elements and more than 9 stages: two runs of them for each threadgroup. A kernel of its own, since the code of both would be
-/// fetched anew by each launch of it.
+/// `ntt_tall_runs` of extension elements and more than 9 stages: two runs of them for each threadgroup. It is a kernel of its own: with the text
+/// for base elements beside it, each launch begins later.
 /// Registers: 48 per thread.
 /// Cost: (p.stages + 2) << p.stages + 2 products, 64 << p.stages bytes per threadgroup.
 /// Lengths: src (groups - 1 >> p.log_n - p.stages - 1) * p.src_stride + (4 << p.log_n),

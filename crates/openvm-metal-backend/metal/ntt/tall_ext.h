@@ -112,7 +112,8 @@ inline void tall_ext_columns(device const Fp* src, device Fp* dst, device const 
 
 // ---- the last pass: runs of 2^R neighbours, and the bit reversal ------------------------------------
 
-/// An element that nobody reads again, and one that is not read soon: an NVIDIA GPU's cache need not keep them, so it keeps what the first pass wrote.
+/// An element that nobody reads again, and one that is not read before the pass ends: neither should drive out of an NVIDIA GPU's cache what the first
+/// pass wrote and this one has still to read.
 #if MSL_PTX
 inline uint4 tall_ext_read(device const uint4* p) { return msl_load_last(p); }
 inline void tall_ext_write(device uint4* p, uint4 v) { msl_store_past(p, v); }

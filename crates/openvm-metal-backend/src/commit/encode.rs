@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use openvm_metal_common::{CommandStream, MetalBuffer, MetalSliceMut};
+use openvm_metal_common::{CommandStream, DeviceProfile, MetalBuffer, MetalSliceMut};
 
 use super::{
     message::{encode_messages, CodeShape},
     tall::encode_tall,
-    CommitParams,
 };
 use crate::{
     error::MetalProverError,
@@ -23,7 +22,7 @@ use crate::{
 ///
 /// The last pass of a transform needs a second place. With a cache (a CPU) that is a scratch buffer small enough
 /// for it; without one (a GPU) it is the columns that are still to be encoded, half of what is left at a
-/// time, and at the end `scratch` columns beside the result: about log2(columns / scratch) batches.
+/// time, and at the end `scratch` columns beside the result: about log2(columns / scratch) + 1 batches.
 /// Without a cache, `absorbed` takes the columns of each batch while the next is transformed.
 ///
 /// # Errors
@@ -61,15 +60,26 @@ pub(crate) fn encode_columns(
     Ok(MetalMatrix::from_buffer(code, rows, width))
 }
 
-/// Columns of scratch memory beside the codewords of a commitment: as many as digests below the leaves take after them (`memory_plan`), so that the peak is
-/// the same; at least one.
-pub(super) fn scratch_columns(s: &CommandStream, params: CommitParams) -> usize {
-    let log_rows = params.log_height + params.log_blowup;
-    let log_leaf = params.k_whir.min(log_rows);
-    let profile = s.context().device_profile();
-    let digests = digests_below_leaves(profile, log_leaf as u32, (log_rows - log_leaf) as u32);
-    let column = (size_of::<F>() as u64) << log_rows;
-    (2 * digests * DIGEST / column).max(1) as usize
+/// Bytes of the digests that a commitment makes after its codewords: the layers of its tree, and what its leaves are made of.
+pub(crate) fn digest_bytes(profile: &DeviceProfile, log_rows: usize, k_whir: usize) -> [u64; 2] {
+    let log_leaf = k_whir.min(log_rows);
+    let log_leaves = log_rows - log_leaf;
+    let below = digests_below_leaves(profile, log_leaf as u32, log_leaves as u32);
+    [(2 << log_leaves) * DIGEST, below * DIGEST]
+}
+
+/// Columns of scratch memory beside codewords that exist all at once. They take no more than the digests that come after them, nor than the plan of a proof
+/// has for what lies below the leaves, so no peak rises; at least one.
+pub(crate) fn scratch_columns(
+    profile: &DeviceProfile,
+    log_rows: usize,
+    k_whir: usize,
+    width: usize,
+) -> usize {
+    let [tree, below] = digest_bytes(profile, log_rows, k_whir);
+    let bytes = (tree + below).min(2 * below);
+    let columns = bytes / ((size_of::<F>() as u64) << log_rows);
+    (columns as usize).clamp(1, width.max(1))
 }
 
 /// As [`encode_columns`], into all of `code`. Without a cache, `lent` is scratch memory of any contents.

@@ -20,17 +20,17 @@ use std::sync::Arc;
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
 
+use self::{
+    encode::encode_into,
+    overlap::sponges,
+    ranges::{plan_ranges, RangePlan},
+};
 pub(crate) use self::{
-    encode::encode_columns,
+    encode::{digest_bytes, encode_columns, scratch_columns},
     message::{CodeShape, MAX_L_SKIP},
     overlap::overlap_bytes,
     ranges::{copied_cells, TraceShape},
     runs::open_columns,
-};
-use self::{
-    encode::{encode_into, scratch_columns},
-    overlap::sponges,
-    ranges::{plan_ranges, RangePlan},
 };
 use crate::{
     error::MetalProverError,
@@ -67,6 +67,12 @@ impl CommitParams {
             log_height: self.log_height,
             log_blowup: self.log_blowup,
         }
+    }
+
+    /// Columns of scratch memory beside `width` codewords.
+    fn scratch_columns(&self, s: &CommandStream, width: usize) -> usize {
+        let log_rows = self.log_height + self.log_blowup;
+        scratch_columns(s.context().device_profile(), log_rows, self.k_whir, width)
     }
 
     /// Refuses codewords of `width` columns if what exists of them at once is larger than any buffer of the device.
@@ -122,7 +128,7 @@ pub(crate) fn stacked_commit_beside(
 }
 
 /// The codewords that a commitment to `traces` hashes, column major, Montgomery form: `2^(log_height + log_blowup)` rows, a
-/// column for each stacked column. The traces are sorted by falling height.
+/// column for each stacked column, made with the scratch memory that a commitment has. The traces are sorted by falling height.
 ///
 /// # Errors
 /// A height that is no power of two or exceeds the stacked height, traces out of order, no cell at
@@ -137,8 +143,9 @@ pub fn codewords(
         ..params
     };
     let (layout, ranges) = stacked(s, params, traces)?;
-    let (columns, shape) = (0..layout.width(), params.code_shape());
-    encode_columns(s, &ranges, columns, shape, scratch_columns(s, params), None)
+    let (width, shape) = (layout.width(), params.code_shape());
+    let scratch = params.scratch_columns(s, width);
+    encode_columns(s, &ranges, 0..width, shape, scratch, None)
 }
 
 /// The stacked matrix of traces.
@@ -197,7 +204,7 @@ fn hash_at_once(
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
         let mut absorbed = sponges(s, params, width)?;
-        let scratch = scratch_columns(s, params);
+        let scratch = params.scratch_columns(s, width);
         let code = encode_columns(s, ranges, 0..width, shape, scratch, absorbed.as_mut())?;
         (code, absorbed)
     };

@@ -2,7 +2,7 @@
 
 use openvm_metal_common::{CommandStream, DeviceProfile, Order};
 
-use super::CommitParams;
+use super::{digest_bytes, CommitParams};
 use crate::{error::MetalProverError, hash::AbsorbedRows, memory::MemoryEstimate};
 
 /// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
@@ -30,8 +30,10 @@ pub(super) fn sponges(
 ) -> Result<Option<AbsorbedRows>, MetalProverError> {
     let (context, log_rows) = (s.context(), params.log_height + params.log_blowup);
     let bytes = overlap_bytes(context.device_profile(), log_rows, width as u64);
-    // The codewords, the scratch column of the transform, the tree, and digests below its leaves.
-    let others = (width as u64 + 5) << (log_rows + 2);
+    // The codewords, the tree, and the scratch column of the transform or what the plan of a proof has for digests below the leaves.
+    let column = 4u64 << log_rows;
+    let [tree, below] = digest_bytes(context.device_profile(), log_rows, params.k_whir);
+    let others = width as u64 * column + tree + column.max(2 * below);
     let memory = context.memory();
     let own = MemoryEstimate::plannable(memory.budget);
     let budget = params.memory_budget.map_or(own, |bytes| bytes.min(own));
@@ -74,7 +76,8 @@ mod tests {
     #[test]
     fn sponges_have_to_fit_into_the_budget() {
         let column = 4u64 << LOG_ROWS;
-        let needed = MemoryEstimate::rounded((WIDTH as u64 + 5 + 8) * column);
+        // The tree has a column's bytes, digests below its leaves twice four, sponges eight.
+        let needed = MemoryEstimate::rounded((WIDTH as u64 + 1 + 8 + 8) * column);
         let of_device = needed + MemoryEstimate::POOL_OVERHEAD;
         let (gpu, order) = ("h100-80gb", Order::Concurrent);
         assert!(has_sponges(gpu, order, of_device, None));

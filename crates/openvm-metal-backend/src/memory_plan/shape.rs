@@ -11,7 +11,7 @@ use openvm_stark_backend::{
 use super::{kept_codewords, plannable};
 use crate::{
     backend::MetalBackend,
-    commit::{copied_cells, overlap_bytes, CommitParams, TraceShape},
+    commit::{copied_cells, overlap_bytes, scratch_columns, CommitParams, TraceShape},
     config::ConstraintKernels,
     constraints::{target_points, worth_a_launch, AirDataMetal, EvalField, PlannedSections},
     device::MetalDevice,
@@ -255,7 +255,11 @@ impl ProofShape {
         let kept = self.kept.columns(self.width());
         match self.profile.cache {
             0 if matches!(self.kept, KeptCodewords::Last(_)) && !kept.is_empty() => 0,
-            0 => column,
+            0 => {
+                let log_rows = self.log_height + self.log_blowup;
+                let columns = scratch_columns(&self.profile, log_rows, self.k_whir, self.width());
+                columns as u64 * column
+            }
             cache => {
                 let all = (self.common_cells * BASE) << self.log_blowup;
                 cache.max(column).min(all)

@@ -13,7 +13,7 @@ use crate::{kernels, params::NttTallParams, prelude::F};
 
 /// Threadgroup memory that the usual passes make do with.
 const PLAIN_MEMORY: u32 = 32 << 10;
-/// Words in a row of the first pass, log2, of tiles of fewer than 2^11 rows: a cache line.
+/// Words in a row of the first pass on words, log2, of tiles of fewer than 2^11 rows: a cache line.
 const LOG_COLUMNS: u32 = 4;
 /// Words in a row of cells, log2: a chunk, with the usual skip domain. The kernel takes no other.
 pub(crate) const LOG_CHUNK: u32 = 4;
@@ -217,7 +217,7 @@ impl TallPlan {
         };
         let grid = self.grid(s, kernel, log_tile, words, thread_words)?;
         // SAFETY: a tile of the first pass has 2^stages rows of 2^log_words words, and 2^stages factors of two words
-        // beside it; of elements 2^8 rows of 32 words, or 2^9 and 2^6 more of 16. Columns of elements begin at a multiple of 16 bytes.
+        // beside it; whole elements have 2^8 rows of 32 words, or 2^9 and 2^6 more of 16. Columns of elements begin at a multiple of 16 bytes.
         unsafe {
             match of_elements {
                 true => {
@@ -279,7 +279,7 @@ impl TallPlan {
         };
         let grid = self.grid(s, kernel, log_tile, words, thread_words)?;
         // SAFETY: a tile of the last pass has 2^stages rows of 8 words, and beside it 2^(stages - 1) factors of two words and 72 words for
-        // each of its 8 runs, or 2 of extension elements; of elements an eighth of the rows more. Columns of elements begin at a multiple of 16 bytes.
+        // each of its 8 runs, or 2 of extension elements; whole elements (8 or 9 stages) have an eighth more rows. Columns of elements begin at a multiple of 16 bytes.
         unsafe {
             match (self.log_cells, of_elements) {
                 (0, _) => kernels::ntt_tall_runs(s, grid, scratch, to, roots, &p, tile),

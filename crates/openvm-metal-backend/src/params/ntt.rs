@@ -40,7 +40,7 @@ pub struct NttTallParams {
     pub dst_stride: u64,
     /// log2 of the transform size, at most 27.
     pub log_n: u32,
-    /// Columns of the first pass's source have `2^log_message` words, standing for all `2^log_n`.
+    /// Columns of the first pass's source have `2^log_message` words, or elements, standing for all `2^log_n`.
     pub log_message: u32,
     /// Stages of this pass: a tile has `2^stages` rows.
     pub stages: u32,
@@ -48,7 +48,7 @@ pub struct NttTallParams {
     pub log_words: u32,
     /// Factor of the results in Montgomery form, 0 for none.
     pub scale: u32,
-    /// log2 of the words of an element in the last pass: 0, or 2 in rows of 8 words. The first pass counts words.
+    /// log2 of the words of an element where a pass counts elements: 0 or 2. The first pass on words has 0.
     pub log_cells: u32,
 }
 

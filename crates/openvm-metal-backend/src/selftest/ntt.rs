@@ -217,7 +217,7 @@ pub(super) const TALL_SHAPES: [(usize, usize, usize); 10] = [
     (23, 0, 1),
 ];
 
-/// Two passes, with both widths of their rows, whether the device would take them or not.
+/// Two passes over base and extension elements, whether the device would take them or not.
 fn tall(env: &mut CheckEnv) -> Result<(), CheckFailure> {
     for shape in TALL_SHAPES {
         if env.conformance() && shape.0 > 21 {

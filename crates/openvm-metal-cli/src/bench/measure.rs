@@ -33,7 +33,7 @@ pub fn warm_up(
 /// proof has.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Median device time in seconds of a launch after a warm-up, of five runs: of as many launches, one behind the other, as fill a millisecond.
+/// Median device time in seconds of a launch after a warm-up, of five runs: of as many launches, one behind the other, as take a millisecond or more.
 ///
 /// # Errors
 /// If a launch fails, or Ctrl-C.
@@ -41,13 +41,17 @@ pub fn median_time(
     s: &CommandStream,
     mut launch: impl FnMut() -> Result<(), MetalError>,
 ) -> Result<f64> {
-    let first = s.time(&mut launch)?.max(Duration::from_micros(1));
-    let launches = LEAST.as_nanos().div_ceil(first.as_nanos());
+    let mut run = |launches: u32| s.time(|| (0..launches).try_for_each(|_| launch()));
+    run(1)?;
+    let mut launches = 1;
+    while run(launches)? < LEAST {
+        interrupt::check()?;
+        launches *= 2;
+    }
     let mut times = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
         interrupt::check()?;
-        let time = s.time(|| (0..launches).try_for_each(|_| launch()))?;
-        times.push(time.as_secs_f64() / launches as f64);
+        times.push(run(launches)?.as_secs_f64() / f64::from(launches));
     }
     times.sort_by(f64::total_cmp);
     Ok(times[RUNS / 2].max(1e-9))

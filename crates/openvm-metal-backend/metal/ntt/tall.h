@@ -10,6 +10,8 @@ constant constexpr uint TALL_THREAD_WORDS = 32u;
 // Most stages of a small tile, and words of a thread of one in the last pass.
 constant constexpr uint TALL_SMALL = 9u;
 constant constexpr uint TALL_SMALL_THREAD_WORDS = 16u;
+// log2 of the words of a row of the tile in the last pass: a sector of 32 bytes.
+constant constexpr uint TALL_RUNS_LOG_W = 3u;
 // Words of a run in the last pass: places for 16 factors of the first round, then 8 and 32 powers.
 constant constexpr uint TALL_RUN_LOW = 32u;
 constant constexpr uint TALL_RUN_HIGH = 40u;
@@ -209,19 +211,19 @@ inline void tall_fill_runs(threadgroup uint* table, threadgroup uint* runs, devi
 /// Where a thread's 2^Q0 words of the first round lie: the lowest element, counted within the run, and the column of the tile. A column is a run, or with LOG_C = 2 a
 /// word of the elements of a run. Neighbouring threads read along runs, or 16 bytes of each of two.
 struct TallRunItem { uint element, column; };
-template <uint REST, uint LOG_W, uint LOG_C> inline TallRunItem tall_run_item(uint i) {
+template <uint REST, uint LOG_C> inline TallRunItem tall_run_item(uint i) {
     if (LOG_C == 0u) return TallRunItem{i & ((1u << REST) - 1u), i >> REST};
-    return TallRunItem{i >> LOG_W, i & ((1u << LOG_W) - 1u)};
+    return TallRunItem{i >> TALL_RUNS_LOG_W, i & ((1u << TALL_RUNS_LOG_W) - 1u)};
 }
 /// The first round of the last pass, on 2^Q0 elements of a run, and the factors that make all later ones those of run 0.
-template <uint R, uint Q0, uint LOG_W, uint LOG_C>
+template <uint R, uint Q0, uint LOG_C>
 inline void tall_runs_first(threadgroup uint* tile, threadgroup const uint* runs, TallRunItem at, thread Fp* x) {
     uint e = at.element;
     threadgroup const uint* own = runs + (at.column >> LOG_C) * TALL_RUN_WORDS;
     tall_butterflies<Q0, 0u, true, true>(x, own, 0u);
     FpFactor g = fp_factor(Fp{own[TALL_RUN_LOW + (e & 7u)]} * Fp{own[TALL_RUN_HIGH + (e >> 3)]});
     MSL_UNROLL for (uint k = 0; k < (1u << Q0); k++) x[k] = x[k] * g;
-    tall_put<Q0, R - Q0, LOG_W, true>(tile, tall_at<LOG_W, true>(e, at.column), x);
+    tall_put<Q0, R - Q0, TALL_RUNS_LOG_W, true>(tile, tall_at<TALL_RUNS_LOG_W, true>(e, at.column), x);
 }
 /// First element of run `c`, counted as its reversed number.
 inline uint tall_run(uint c, uint log_runs, uint log_rows) { return (reverse_bits(c) >> (32u - log_runs)) << log_rows; }
@@ -230,24 +232,24 @@ template <uint R, uint LOG_C> inline uint tall_run_word(TallRunItem at, uint fir
     return ((tall_run(first + (at.column >> LOG_C), log_runs, R) + at.element) << LOG_C) + (at.column & ((1u << LOG_C) - 1u));
 }
 
-/// The last pass on rows of 2^LOG_W words, which are runs of 2^R elements of 2^LOG_C words, in rounds of Q0, Q1, Q2 stages.
-template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_W, uint LOG_C>
+/// The last pass on rows of 8 words, which are runs of 2^R elements of 2^LOG_C words, in rounds of Q0, Q1, Q2 stages.
+template <uint R, uint Q0, uint Q1, uint Q2, uint LOG_C>
 inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp* roots, constant NttTallParams& p, threadgroup uint* tile, uint group,
                            uint tid, uint tpg) {
     constexpr uint WORDS = R <= TALL_SMALL ? TALL_SMALL_THREAD_WORDS : TALL_THREAD_WORDS;
-    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = WORDS / LEN, LOG_RUNS = LOG_W - LOG_C;
+    constexpr uint REST = R - Q0, LEN = 1u << Q0, BATCH = WORDS / LEN, LOG_RUNS = TALL_RUNS_LOG_W - LOG_C;
     uint log_runs = p.log_n - R, log_blocks = log_runs - LOG_RUNS;
     ulong column = group >> log_blocks;
     uint first = (group & ((1u << log_blocks) - 1u)) << LOG_RUNS;
     device const Fp* from = src + column * p.src_stride;
     device Fp* to = dst + (column * p.dst_stride + (first << LOG_C));
-    threadgroup uint* table = tile + (1u << (R + LOG_W));
+    threadgroup uint* table = tile + (1u << (R + TALL_RUNS_LOG_W));
     threadgroup uint* runs = table + (1u << R);
     Fp x[WORDS];
-    bool batched = tpg * WORDS == 1u << (R + LOG_W);
+    bool batched = tpg * WORDS == 1u << (R + TALL_RUNS_LOG_W);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
-            device const Fp* at = from + tall_run_word<R, LOG_C>(tall_run_item<REST, LOG_W, LOG_C>(tid + j * tpg), first, log_runs);
+            device const Fp* at = from + tall_run_word<R, LOG_C>(tall_run_item<REST, LOG_C>(tid + j * tpg), first, log_runs);
             MSL_UNROLL for (uint k = 0; k < LEN; k++) x[j * LEN + k] = at[k << (REST + LOG_C)];
         }
     }
@@ -255,21 +257,21 @@ inline void tall_runs_pass(device const Fp* src, device Fp* dst, device const Fp
     threadgroup_barrier(mem_flags::mem_threadgroup);
     if (batched) {
         MSL_UNROLL for (uint j = 0; j < BATCH; j++) {
-            tall_runs_first<R, Q0, LOG_W, LOG_C>(tile, runs, tall_run_item<REST, LOG_W, LOG_C>(tid + j * tpg), x + j * LEN);
+            tall_runs_first<R, Q0, LOG_C>(tile, runs, tall_run_item<REST, LOG_C>(tid + j * tpg), x + j * LEN);
         }
     } else {
-        MSL_ROLLED for (uint i = tid; i < (1u << (REST + LOG_W)); i += tpg) {
-            TallRunItem item = tall_run_item<REST, LOG_W, LOG_C>(i);
+        MSL_ROLLED for (uint i = tid; i < (1u << (REST + TALL_RUNS_LOG_W)); i += tpg) {
+            TallRunItem item = tall_run_item<REST, LOG_C>(i);
             device const Fp* at = from + tall_run_word<R, LOG_C>(item, first, log_runs);
             MSL_UNROLL for (uint k = 0; k < LEN; k++) x[k] = at[k << (REST + LOG_C)];
-            tall_runs_first<R, Q0, LOG_W, LOG_C>(tile, runs, item, x);
+            tall_runs_first<R, Q0, LOG_C>(tile, runs, item, x);
         }
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
-    tall_round<Q1, Q0, R, LOG_W, true>(tile, table, tid, tpg);
-    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q2 + LOG_W)); i += tpg) {
-        uint block = i >> LOG_W, col = i & ((1u << LOG_W) - 1u);
-        tall_get<Q2, 0u, LOG_W, true>(tile, tall_at<LOG_W, true>(block << Q2, col), x);
+    tall_round<Q1, Q0, R, TALL_RUNS_LOG_W, true>(tile, table, tid, tpg);
+    MSL_ROLLED for (uint i = tid; i < (1u << (R - Q2 + TALL_RUNS_LOG_W)); i += tpg) {
+        uint block = i >> TALL_RUNS_LOG_W, col = i & ((1u << TALL_RUNS_LOG_W) - 1u);
+        tall_get<Q2, 0u, TALL_RUNS_LOG_W, true>(tile, tall_at<TALL_RUNS_LOG_W, true>(block << Q2, col), x);
         tall_butterflies<Q2, R - Q2, false>(x, table, block);
         device Fp* out = to + (((reverse_bits(block) >> (32u - (R - Q2))) << (log_runs + LOG_C)) + col);
         MSL_UNROLL for (uint k = 0; k < (1u << Q2); k++) out[(reverse_bits(k) >> (32u - Q2)) << (R - Q2 + log_runs + LOG_C)] = x[k];

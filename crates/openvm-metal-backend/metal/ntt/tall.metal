@@ -72,7 +72,7 @@ kernel void ntt_tall_runs(device const Fp* src [[buffer(0)]],
                           uint tpg [[threads_per_threadgroup]],
                           uint group [[threadgroup_position_in_grid]]) {
 #define TALL_CALL(R, Q0, Q1, Q2) \
-    if (p.stages == R) tall_runs_pass<R, Q0, Q1, Q2, 3u, 0u>(src, dst, roots, p, tile, group, tid, tpg);
+    if (p.stages == R) tall_runs_pass<R, Q0, Q1, Q2, 0u>(src, dst, roots, p, tile, group, tid, tpg);
     TALL_CALL(12, 4, 4, 4)
     TALL_SHAPES(TALL_CALL)
 #undef TALL_CALL
@@ -95,9 +95,9 @@ kernel void ntt_tall_runs_ext(device const Fp* src [[buffer(0)]],
                               uint tid [[thread_index_in_threadgroup]],
                               uint tpg [[threads_per_threadgroup]],
                               uint group [[threadgroup_position_in_grid]]) {
-    if (p.stages == 12u) tall_runs_pass<12, 4, 4, 4, 3u, 2u>(src, dst, roots, p, tile, group, tid, tpg);
-    if (p.stages == 11u) tall_runs_pass<11, 4, 4, 3, 3u, 2u>(src, dst, roots, p, tile, group, tid, tpg);
-    if (p.stages == 10u) tall_runs_pass<10, 4, 3, 3, 3u, 2u>(src, dst, roots, p, tile, group, tid, tpg);
+    if (p.stages == 12u) tall_runs_pass<12, 4, 4, 4, 2u>(src, dst, roots, p, tile, group, tid, tpg);
+    if (p.stages == 11u) tall_runs_pass<11, 4, 4, 3, 2u>(src, dst, roots, p, tile, group, tid, tpg);
+    if (p.stages == 10u) tall_runs_pass<10, 4, 3, 3, 2u>(src, dst, roots, p, tile, group, tid, tpg);
 }
 
 /// `ntt_tall_runs` of extension elements and few stages, two runs of them for each threadgroup. A thread reads and writes whole elements;

@@ -67,7 +67,8 @@ pub struct MetalProverConfig {
     /// Whether constraints are evaluated by kernels that are written for each AIR.
     pub constraint_kernels: ConstraintKernels,
     /// Where such kernels are kept, and found if they were compiled elsewhere; `None`: below the folder that
-    /// `OPENVM_METAL_CACHE` names, else in the user's cache.
+    /// `OPENVM_METAL_CACHE` names, else in the user's cache. Code is loaded from it only if no other user can write it
+    /// ([`TrustedFolder`](openvm_metal_common::TrustedFolder)).
     pub kernel_folder: Option<PathBuf>,
     /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: as the device's
     /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a

@@ -1,27 +1,27 @@
 //! Skips work whose inputs have not changed.
 
 use std::{
-    collections::hash_map::DefaultHasher,
-    fs::{self, File},
-    hash::{Hash, Hasher},
+    fs,
     io::{ErrorKind, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use crate::error::BuildError;
+use sha2::{Digest, Sha256};
 
-/// 128-bit hash of some parts, in hexadecimal.
+use crate::{error::BuildError, files};
+
+/// SHA-256 of some parts, in hexadecimal: names what was compiled from them. Kernels are written for circuits and programs
+/// of strangers, who must not find two with one name.
 pub fn hash(parts: &[&str]) -> String {
-    let mut a = DefaultHasher::new();
-    let mut b = DefaultHasher::new();
-    1u8.hash(&mut b);
-    for p in parts {
-        p.hash(&mut a);
-        p.hash(&mut b);
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_le_bytes());
+        hasher.update(part);
     }
-    format!("{:016x}{:016x}", a.finish(), b.finish())
+    let hash = hasher.finalize();
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn key_file(output: &Path) -> PathBuf {
@@ -31,27 +31,27 @@ fn key_file(output: &Path) -> PathBuf {
 }
 
 /// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads and processes that want one file with one key
-/// wait for each other, so that none reads what another writes. Whoever has another key writes it again.
+/// wait for each other, so that none reads what another writes. Whoever has another key writes it again. What another user has put
+/// there is removed and made again.
 pub fn cached(
     output: &Path,
     key: &str,
     make: impl FnOnce() -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
     let key_path = key_file(output);
-    let is_made = || output.exists() && fs::read_to_string(&key_path).is_ok_and(|old| old == key);
+    let is_made = || {
+        let own = files::is_own(output) && files::is_own(&key_path);
+        own && fs::read_to_string(&key_path).is_ok_and(|old| old == key)
+    };
     if is_made() {
         return Ok(());
     }
     if let Some(dir) = output.parent() {
-        fs::create_dir_all(dir).map_err(|e| BuildError::io(dir, e))?;
+        files::make_folder(dir).map_err(|e| BuildError::io(dir, e))?;
     }
     let failed = |e| BuildError::io(&key_path, e);
-    let mut file = File::options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&key_path)
-        .map_err(failed)?;
+    files::remove_foreign(&key_path).map_err(failed)?;
+    let mut file = files::open(&key_path).map_err(failed)?;
     // Whoever has the lock makes the file; the end of the process gives it back too. Where files have no locks, nobody waits.
     while file
         .lock()
@@ -62,7 +62,10 @@ pub fn cached(
     }
     // A build that is interrupted must not leave a key beside a half-written file.
     file.set_len(0).map_err(failed)?;
+    let on_output = |e| BuildError::io(output, e);
+    files::remove_foreign(output).map_err(on_output)?;
     make()?;
+    files::protect(output).map_err(on_output)?;
     file.write_all(key.as_bytes()).map_err(failed)
 }
 

@@ -23,6 +23,7 @@ mod compiler;
 mod directive;
 mod edits;
 mod error;
+mod files;
 mod flatten;
 mod function_constants;
 mod kernel_fn;
@@ -47,6 +48,7 @@ mod toolchain;
 mod types;
 
 pub use builder::{embed, fail, Builder};
+pub use cache::hash;
 pub use codegen_cpp::PTX_ABI;
 pub use compiler::Compiler;
 pub use error::{BuildError, Finding};

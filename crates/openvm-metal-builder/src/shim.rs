@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::{cache, error::BuildError, lexer::Tokens};
+use crate::{cache, error::BuildError, files, lexer::Tokens};
 
 macro_rules! shim {
     ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("../shim/", $name)))),*] };
@@ -249,11 +249,12 @@ impl ShimFolders {
 
 /// Writes `text` to `path` unless it is already there.
 pub fn write_if_changed(path: &Path, text: &str) -> Result<(), BuildError> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+    if files::is_own(path) && fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
     if let Some(dir) = path.parent() {
-        fs::create_dir_all(dir).map_err(|e| BuildError::io(dir, e))?;
+        files::make_folder(dir).map_err(|e| BuildError::io(dir, e))?;
     }
-    fs::write(path, text).map_err(|e| BuildError::io(path, e))
+    let written = files::remove_foreign(path).and_then(|()| files::write(path, text.as_bytes()));
+    written.map_err(|e| BuildError::io(path, e))
 }

@@ -101,11 +101,68 @@ fn its_status_is_the_commands() {
 
 #[test]
 fn without_its_folder_in_path_python_starts_it() {
-    let python = format!("[ \"$1\" = -c ] && exit 0\n{PRINTS}");
+    let python = format!("[ \"$2\" = -c ] && exit 0\n{PRINTS}");
     let commands = Commands::new("python", &[("python3", &python)]);
     let output = run(&commands.0, &[]);
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.starts_with("-m\nopenvm_metal.ray\nprove\n"), "{said}");
+    assert!(
+        said.starts_with("-P\n-m\nopenvm_metal.ray\nprove\n"),
+        "{said}"
+    );
+}
+
+/// A package of that name in the current folder, which is a stranger's, is not run, whether or not the true one is installed.
+#[test]
+fn modules_of_the_current_folder_are_not_run() {
+    let folder = Commands::new("planted", &[]);
+    let marker = folder.0.join("ran");
+    let code = format!("open({:?}, \"w\").close()\n", marker.to_str().unwrap());
+    let package = folder.0.join("openvm_metal");
+    fs::create_dir_all(package.join("ray")).unwrap();
+    for file in ["__init__.py", "ray/__init__.py", "ray/__main__.py"] {
+        fs::write(package.join(file), &code).unwrap();
+    }
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(arguments).current_dir(&folder.0).output()
+    };
+    // The package needs Python 3.11, and -P came with it.
+    let version = "import sys; print(sys.executable, sys.version_info >= (3, 11))";
+    let found = python(&["-c", version]).map(|found| String::from_utf8(found.stdout).unwrap());
+    let executable = found.ok().and_then(|found| {
+        let executable = found.strip_suffix(" True\n")?;
+        Some(PathBuf::from(executable))
+    });
+    let Some(executable) = executable else {
+        eprintln!("not tried: there is no Python 3.11 or newer on this machine");
+        return;
+    };
+    assert!(python(&["-c", "import openvm_metal.ray"])
+        .unwrap()
+        .status
+        .success());
+    assert!(marker.exists(), "without -P it is run");
+    fs::remove_file(&marker).unwrap();
+
+    let commands = Commands::new("planted-path", &[]);
+    std::os::unix::fs::symlink(executable, commands.0.join("python3")).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
+        .args(["cluster", "simulate", "--help"])
+        .current_dir(&folder.0)
+        .env("PATH", &commands.0)
+        .env_remove("OPENVM_METAL_DEVICE")
+        .env_remove("PYTHONPATH")
+        .output()
+        .expect("the binary runs");
+    assert!(
+        !marker.exists(),
+        "code of the current folder ran: {output:?}"
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        output.status.success() || said.contains("pip install 'openvm-metal[ray]'"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! grid. Nothing here touches the device.
 
 use std::cmp::Ordering;
+use std::mem::MaybeUninit;
 use std::ops::{Add, Div, Mul, Rem, Shl, Shr, Sub};
 
 use crate::cost::Cost;
@@ -15,8 +16,18 @@ use crate::limits::MAX_BUFFERS;
 /// The clauses of one kernel as code.
 pub type ClauseFn = fn(&mut Clauses<'_>);
 
+/// Bytes of a value argument: those between the fields of a struct may be undefined.
+pub(crate) type ValueBytes = [MaybeUninit<u8>];
+
 /// Bytes of each value argument by its index.
-pub(crate) type Values<'a> = [Option<&'a [u8]>; MAX_BUFFERS];
+pub(crate) type Values<'a> = [Option<&'a ValueBytes>; MAX_BUFFERS];
+
+/// Bytes that are all defined.
+pub(crate) fn defined(bytes: &[u8]) -> &ValueBytes {
+    // SAFETY: the same bytes, as many, with the same lifetime; what may be undefined may be defined, and nobody writes to
+    // them through the shared reference.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}
 
 /// A number of a clause; none where the calculation leaves 64 bits or divides by zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +234,11 @@ impl<'a> Clauses<'a> {
         let field = value.and_then(|value| value.get(offset..offset + bytes));
         Amount(field.map(|field| {
             let mut word = [0; 8];
-            word[..bytes].copy_from_slice(field);
+            for (to, from) in word.iter_mut().zip(field) {
+                // SAFETY: the byte lies in the slice, in a field of the struct; the builder asserts that the struct
+                // has the layout of the kernel's. Only bytes between fields are undefined.
+                *to = unsafe { from.assume_init() };
+            }
             u64::from_le_bytes(word)
         }))
     }
@@ -345,7 +360,7 @@ mod tests {
         bytes[0] = 7;
         bytes[16] = 9;
         let mut values: Values<'_> = [None; MAX_BUFFERS];
-        values[3] = Some(&bytes);
+        values[3] = Some(defined(&bytes));
         let launch = Clauses::recorded(
             |c| {
                 let n = c.field(3, std::mem::offset_of!(P, n), |p: &P| p.n);

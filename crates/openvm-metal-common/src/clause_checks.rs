@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::buffer::MetalBuffer;
 use crate::checks::{DeviceCheckFailure, Random};
-use crate::clause::{ClauseFn, Clauses, Values};
+use crate::clause::{defined, ClauseFn, Clauses, Values};
 use crate::error::MetalError;
 use crate::grid::{Grid, Shape};
 use crate::kernel::{ArgKind, ArgSpec, KernelLibrary, KernelSpec, MAX_BUFFERS};
@@ -270,7 +270,7 @@ impl Launch {
 fn by_index(values: &[(u8, Vec<u8>)]) -> Values<'_> {
     let mut out: Values<'_> = [None; MAX_BUFFERS];
     for (index, bytes) in values {
-        out[*index as usize] = Some(bytes);
+        out[*index as usize] = Some(defined(bytes));
     }
     out
 }

@@ -117,6 +117,7 @@ impl<T: DeviceElem> MetalBuffer<T> {
 
     /// Sets every byte to a pattern that no kernel should produce, to find what is never written.
     pub fn poison(&mut self, stream: &CommandStream) -> Result<()> {
+        stream.same_context(&self.allocation, "fill")?;
         stream.fill(self.span(), POISON)
     }
 
@@ -153,6 +154,7 @@ impl<T: DeviceElem> MetalSlice<'_, T> {
 impl<T: DeviceElem> MetalSliceMut<'_, T> {
     /// Sets every byte to zero.
     pub fn fill_zero(&mut self, stream: &CommandStream) -> Result<()> {
+        stream.same_context(self.allocation, "fill")?;
         stream.fill(self.span(), 0)
     }
 

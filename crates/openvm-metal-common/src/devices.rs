@@ -9,7 +9,7 @@ use crate::error::MetalError;
 use crate::kernel::KernelLibrary;
 use crate::memory::budget_from_env;
 
-/// Physical memory of this machine, or what the control group allows of it, in bytes.
+/// Physical memory of this machine, or what the control group or a resource limit allows of it, in bytes.
 pub fn host_memory() -> u64 {
     driver::cpu::memory_bytes()
 }

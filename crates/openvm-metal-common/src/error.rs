@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device_kind::DeviceKind;
+use crate::trusted_folder::UntrustedPath;
 
 /// Result of every fallible operation of this crate.
 pub type Result<T, E = MetalError> = std::result::Result<T, E>;
@@ -56,6 +57,13 @@ pub enum MetalError {
         device: DeviceKind,
         unit: String,
         message: String,
+    },
+    /// Other users can replace the native code of a unit made at run time.
+    #[error("kernel unit '{unit}': {reason}")]
+    UntrustedCode {
+        unit: String,
+        #[source]
+        reason: UntrustedPath,
     },
     /// The device's compiler refused the kernel or its unit (the reason holds its words), the kernel has no code
     /// for this device, or its library was not given to the context.

@@ -1,7 +1,7 @@
 //! Calls of kernels, and the checks made before anything reaches the device.
 
 use crate::argument::{Bound, KernelArg, KernelArgMut};
-use crate::clause::Clauses;
+use crate::clause::{defined, Clauses, ValueBytes, Values};
 use crate::cost::Cost;
 use crate::elem::DeviceElem;
 use crate::error::{MetalError, Result};
@@ -30,7 +30,7 @@ pub struct KernelCall<'a> {
     buffers: [Option<Span>; MAX_BUFFERS],
     /// How each buffer was lent.
     access: [Access; MAX_BUFFERS],
-    values: [Option<&'a [u8]>; MAX_BUFFERS],
+    values: Values<'a>,
     threadgroup: [Option<ThreadgroupLen>; MAX_THREADGROUP_ARGS],
     bound_bytes: u64,
     given: [u64; MAX_GIVEN],
@@ -95,11 +95,10 @@ impl<'a> KernelCall<'a> {
 
     /// Sets the `constant T&` at `[[buffer(index)]]`.
     pub fn value<P: Copy + 'static>(mut self, index: u8, value: &'a P) -> Self {
-        // SAFETY: a live value; its bytes are only copied, and the builder asserts that `P` has the
-        // layout of the MSL struct. Padding, if any, is copied without being interpreted.
-        let bytes = unsafe {
-            std::slice::from_raw_parts(std::ptr::from_ref(value).cast::<u8>(), size_of::<P>())
-        };
+        // SAFETY: the bytes of a live value, `size_of::<P>()` of them, which live as long as the reference. Those between
+        // fields may be undefined, as the slice's type says.
+        let bytes: &ValueBytes =
+            unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<P>()) };
         match self.values.get_mut(index as usize) {
             Some(slot) => *slot = Some(bytes),
             None => self.note_no_such_argument(index),
@@ -110,7 +109,7 @@ impl<'a> KernelCall<'a> {
     /// Sets the bytes of the value at `[[buffer(index)]]`, laid out as the kernel's struct.
     pub fn value_bytes(mut self, index: u8, bytes: &'a [u8]) -> Self {
         match self.values.get_mut(index as usize) {
-            Some(slot) => *slot = Some(bytes),
+            Some(slot) => *slot = Some(defined(bytes)),
             None => self.note_no_such_argument(index),
         }
         self
@@ -338,7 +337,7 @@ impl<'a> KernelCall<'a> {
                     }
                 }
                 ArgKind::Value { size } => {
-                    let given = self.values.get(slot).copied().flatten().map(<[u8]>::len);
+                    let given = self.values.get(slot).copied().flatten().map(<[_]>::len);
                     if given != Some(size as usize) || size as usize > MAX_VALUE_BYTES {
                         let actual = given.map_or("nothing".into(), |n| format!("{n} bytes"));
                         let expected = format!("{size} bytes (at most {MAX_VALUE_BYTES})");

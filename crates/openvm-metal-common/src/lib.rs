@@ -35,6 +35,7 @@ pub mod kernel;
 mod launch;
 mod limits;
 mod memory;
+mod memory_limit;
 mod named_profiles;
 mod order;
 mod plan;
@@ -45,6 +46,10 @@ mod signal;
 mod slice;
 mod stage;
 mod stream;
+#[cfg(all(test, unix))]
+#[path = "../tests/takeover/mod.rs"]
+mod takeover;
+pub mod trusted_folder;
 mod view;
 
 pub use argument::{Bound, KernelArg, KernelArgMut};
@@ -68,6 +73,7 @@ pub use grid::{Extent, Grid};
 pub use host_view::HostView;
 pub use launch::{KernelCall, ThreadgroupLen};
 pub use memory::{MemoryStats, BUDGET_VARIABLE};
+pub use memory_limit::{address_space, memory_limit, MemoryLimit};
 pub use named_profiles::DEVICE_PROFILE_VARIABLE;
 pub use order::{Order, ORDER_VARIABLE};
 pub use plan::{SubmissionStats, SLICE_VARIABLE};
@@ -79,6 +85,7 @@ pub use runtime::{RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, Runt
 pub use signal::Signal;
 pub use slice::{MetalSlice, MetalSliceMut};
 pub use stream::{CommandStream, StageGuard};
+pub use trusted_folder::{TrustedFolder, UntrustedPath};
 
 /// Locks a mutex whose data stay consistent even if a holder panicked.
 pub(crate) fn lock<T: ?Sized>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {

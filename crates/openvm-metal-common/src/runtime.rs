@@ -22,6 +22,7 @@ use crate::kernel::{
 use crate::launch::KernelCall;
 use crate::lock;
 use crate::stream::CommandStream;
+use crate::trusted_folder::{trusted_file, UntrustedPath};
 
 /// Source or code of a unit; only what the context's device needs must be there.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +33,8 @@ pub struct RuntimeSource {
     pub msl: String,
     /// NVIDIA PTX.
     pub ptx: Option<String>,
-    /// Shared library of native code for this processor.
+    /// Shared library of native code for this processor: a file that only this user or root can replace, see
+    /// [`trusted_folder`](crate::trusted_folder).
     pub cpu: Option<PathBuf>,
     /// What is for the context's device takes the place of a slice, see
     /// [`KernelSpec::slices`](crate::kernel::KernelSpec::slices), so that long dispatches can be cut.
@@ -123,7 +125,8 @@ impl MetalContext {
     ///
     /// # Errors
     /// [`MetalError::KernelCompile`] if the device's compiler or the loader refuses the unit,
-    /// [`MetalError::KernelMissing`] if it lacks code for this device or one of its kernels.
+    /// [`MetalError::KernelMissing`] if it lacks code for this device or one of its kernels,
+    /// [`MetalError::UntrustedCode`] if other users can replace the shared library.
     pub fn load_unit(&self, source: &RuntimeSource) -> Result<RuntimeUnit> {
         self.inner.alive()?;
         let kind = self.info().kind;
@@ -253,9 +256,16 @@ fn open_library(source: &RuntimeSource) -> Result<Library> {
             device: DeviceKind::Cpu,
             reason: "the unit has no native code".into(),
         })?;
-    // SAFETY: the caller vouches for the file as for any native code; libraries made by the builder have no
-    // initialisers.
-    unsafe { Library::new(path) }.map_err(|error| refused(error.to_string()))
+    let path = trusted_file(path).map_err(|reason| match reason {
+        UntrustedPath::Io { .. } => refused(reason.to_string()),
+        reason => MetalError::UntrustedCode {
+            unit: source.name.clone(),
+            reason,
+        },
+    })?;
+    // SAFETY: the caller vouches for the file as for any native code, and nobody else can have put another in its place;
+    // libraries made by the builder have no initialisers.
+    unsafe { Library::new(&path) }.map_err(|error| refused(error.to_string()))
 }
 
 fn describe(

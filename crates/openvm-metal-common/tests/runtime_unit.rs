@@ -132,6 +132,11 @@ fn kernels_made_at_run_time_run() -> Result<(), Box<dyn std::error::Error>> {
             unit.encode(&stream, 2, Grid::threads(1)).map(drop),
             Err(MetalError::KernelMissing { .. })
         ));
+        let other = MetalContext::new(Device::Cpu, &[])?.stream();
+        assert!(matches!(
+            unit.encode(&other, 0, Grid::threads(1)).map(drop),
+            Err(MetalError::WrongContext { what: "scale" })
+        ));
         let missing = unit.encode(&stream, 0, Grid::threads(1))?;
         // SAFETY: without arguments nothing is launched.
         let missing = unsafe { missing.dispatch_unchecked() };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hologram_kernels::device::LIBRARY;
 use hologram_kernels::host::expression::Expression;
+use openvm_metal_common::trusted_folder::cache_folder;
 use openvm_metal_common::{
     CommandStream, Device, DeviceKind, DeviceProfile, MetalBuffer, MetalContext, Signal,
 };
@@ -72,8 +73,7 @@ impl MetalBackend {
         metal.is_some_and(|found| found.info.is_some())
     }
 
-    /// Opens a device. Compiled kernels are kept in the folder `HOLOGRAM_CACHE`, else in `hologram` in the user's
-    /// cache folder.
+    /// Opens a device. Compiled kernels are kept in [`MetalBackend::default_folder`].
     ///
     /// # Errors
     /// [`BackendError::Device`] if the device is not there.
@@ -81,27 +81,26 @@ impl MetalBackend {
         Self::with_scratch(device, Self::default_folder())
     }
 
-    /// Opens a device; compiled kernels are kept in `scratch` and used again by later processes.
+    /// Opens a device; compiled kernels are kept in `scratch` and used again by later processes. Code is loaded from a folder that only
+    /// this user or root can change, see [`TrustedFolder`](openvm_metal_common::TrustedFolder); one that is not so counts as
+    /// [`BackendError::KernelFolder`] when a program needs it. `None`: nothing is kept.
     ///
     /// # Errors
     /// [`BackendError::Device`] if the device is not there.
-    pub fn with_scratch(device: Device, scratch: PathBuf) -> Result<Self> {
+    pub fn with_scratch(device: Device, scratch: impl Into<Option<PathBuf>>) -> Result<Self> {
         let context = MetalContext::new(device, &[&LIBRARY]).map_err(device_error)?;
         Self::on(&context, scratch, Effort::Usual)
     }
 
-    /// Where compiled kernels are kept unless said otherwise: a folder that other users cannot write to, because native
-    /// code is loaded from it.
-    pub fn default_folder() -> PathBuf {
+    /// Where compiled kernels are kept unless said otherwise: the folder `HOLOGRAM_CACHE`, else `hologram` in the user's cache
+    /// folder. Nothing is kept with `HOLOGRAM_CACHE=0`, or without a home folder.
+    pub fn default_folder() -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        if let Some(folder) = set("HOLOGRAM_CACHE") {
-            return folder.into();
-        }
-        match (set("XDG_CACHE_HOME"), set("HOME")) {
-            (Some(cache), _) => PathBuf::from(cache).join("hologram"),
-            (None, Some(home)) => PathBuf::from(home).join(".cache").join("hologram"),
-            (None, None) => std::env::temp_dir().join(format!("hologram-{}", std::process::id())),
-        }
+        let of_home = |home| PathBuf::from(home).join(".cache");
+        let cache = set("XDG_CACHE_HOME").map(PathBuf::from);
+        let in_home = cache.or_else(|| set("HOME").map(of_home));
+        let in_home = in_home.map(|cache| cache.join("hologram"));
+        cache_folder("HOLOGRAM_CACHE", set("HOLOGRAM_CACHE"), in_home).ok()
     }
 
     /// A backend with memory of its own on an open device. Whole-buffer operations need a context that was
@@ -109,7 +108,11 @@ impl MetalBackend {
     ///
     /// # Errors
     /// Out of memory, a lost device.
-    pub fn on(context: &MetalContext, scratch: PathBuf, effort: Effort) -> Result<Self> {
+    pub fn on(
+        context: &MetalContext,
+        scratch: impl Into<Option<PathBuf>>,
+        effort: Effort,
+    ) -> Result<Self> {
         let kind = context.info().kind;
         let stream = context.stream();
         let mut pipelines = Pipelines::new(UnitCompiler::new(kind, scratch, effort));

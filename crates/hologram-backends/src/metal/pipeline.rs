@@ -331,7 +331,8 @@ pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<Ru
     compiler.compile("hologram", &kernels)
 }
 
-/// What it means that a unit was not loaded: on processors it is a file that is damaged, or in a folder without native code.
+/// What it means that a unit was not loaded: on processors it is a file that is damaged, in a folder without native code, or that
+/// other users could have written.
 fn not_loaded(error: MetalError) -> BackendError {
     match error {
         MetalError::KernelCompile {
@@ -339,6 +340,7 @@ fn not_loaded(error: MetalError) -> BackendError {
             message,
             ..
         } => BackendError::KernelFolder(message),
+        error @ MetalError::UntrustedCode { .. } => BackendError::KernelFolder(error.to_string()),
         other => device_error(other),
     }
 }

@@ -1,11 +1,13 @@
 //! Translated programs compiled for a device.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use openvm_metal_builder::{BuildError, Toolchain, PTX_ABI};
+use openvm_metal_builder::{hash, BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
-use openvm_metal_common::{DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols};
+use openvm_metal_common::{
+    DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, TrustedFolder,
+    UntrustedPath,
+};
 
 use super::compile_time::compile_seconds;
 use super::effort::Effort;
@@ -44,7 +46,8 @@ pub struct CompilerWork {
 #[derive(Debug)]
 pub struct UnitCompiler {
     kind: DeviceKind,
-    scratch: PathBuf,
+    /// The folder that code is compiled to and loaded from.
+    folder: Result<TrustedFolder>,
     effort: Effort,
     /// Most seconds of processor time for each kernel, where compilers run on this machine.
     limit: Option<u32>,
@@ -52,24 +55,28 @@ pub struct UnitCompiler {
 }
 
 impl UnitCompiler {
-    /// A compiler for a kind of device; files are kept in `scratch` and used again.
-    pub fn new(kind: DeviceKind, scratch: PathBuf, effort: Effort) -> Self {
+    /// A compiler for a kind of device; files are kept in `folder` and used again. With `None` they lie in a temporary folder, which
+    /// is removed with the compiler.
+    pub fn new(kind: DeviceKind, folder: impl Into<Option<PathBuf>>, effort: Effort) -> Self {
         // Unoptimised PTX takes drivers longer than what is saved.
         let effort = match kind {
             DeviceKind::Cuda => Effort::Usual,
             _ => effort,
         };
-        let tools = match kind {
-            DeviceKind::Metal => Err(BackendError::NoCompiler(
-                "Metal devices compile the text themselves".into(),
-            )),
-            _ => Toolchain::new(&scratch)
-                .map(|tools| tools.with_options(&OPTIONS))
-                .map_err(|error| failure(&error, error.to_string())),
+        let none = || BackendError::NoCompiler("Metal devices compile the text themselves".into());
+        let folder = match (kind, folder.into()) {
+            (DeviceKind::Metal, _) => Err(none()),
+            (_, Some(folder)) => TrustedFolder::create(&folder).map_err(untrusted),
+            (_, None) => TrustedFolder::temporary().map_err(untrusted),
         };
+        let tools = folder.as_ref().map_err(Clone::clone).and_then(|folder| {
+            Toolchain::new(folder.path())
+                .map(|tools| tools.with_options(&OPTIONS))
+                .map_err(|error| failure(&error, error.to_string()))
+        });
         Self {
             kind,
-            scratch,
+            folder,
             effort,
             limit: None,
             tools,
@@ -184,24 +191,23 @@ impl UnitCompiler {
     /// PTX of a unit, from the folder if it was compiled before.
     fn ptx(&self, name: &str, text: &str, kernels: usize) -> Result<String> {
         let key = hash(&[text, &format!("{:?} {PTX_ABI} {OPTIONS:?}", self.effort)]);
-        let path = self.scratch.join(format!("{name}-{key}.ptx"));
-        if let Ok(ptx) = fs::read_to_string(&path) {
+        let folder = self.folder.as_ref().map_err(Clone::clone)?;
+        let file = format!("{name}-{key}.ptx");
+        if let Some(ptx) = folder.read_text(&file).map_err(untrusted)? {
             return Ok(ptx);
         }
         let tools = self.tools(kernels, false).map_err(|mut error| {
             if let BackendError::NoCompiler(text) = &mut error {
+                let path = folder.path().join(&file);
                 text.push_str(&format!("; nor is there {}", path.display()));
             }
             error
         })?;
         let ptx = tools
-            .compile_ptx(&self.scratch, text)
+            .compile_ptx(folder.path(), text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
-        // Whole or not there, whoever else writes it. A folder that cannot be written is no error.
-        let part = path.with_extension(format!("{}.part", std::process::id()));
-        if fs::write(&part, &ptx).is_ok() {
-            let _ = fs::rename(&part, &path);
-        }
+        // A folder that cannot be written is no error: the text is compiled again next time.
+        let _ = folder.write(&file, ptx.as_bytes());
         Ok(ptx)
     }
 
@@ -213,22 +219,26 @@ impl UnitCompiler {
         source: &mut RuntimeSource,
     ) -> Result<()> {
         let tools = self.tools(source.kernels.len(), vectors)?;
+        let folder = self.folder.as_ref().map_err(Clone::clone)?;
         // A file names the library of a long kernel, whose name is known only behind the preprocessor.
         let mark = (seconds > LONG).then(|| {
             let key = hash(&[text, &format!("{:?} {vectors} {OPTIONS:?}", self.effort)]);
-            self.scratch.join(format!("{name}-{key}.long"))
+            format!("{name}-{key}.long")
         });
-        let named = mark.as_ref().and_then(|mark| fs::read_to_string(mark).ok());
+        let named = match &mark {
+            Some(mark) => folder.read_text(mark).map_err(untrusted)?,
+            None => None,
+        };
         let compiled = named.is_some_and(|library| Path::new(&library).exists());
         if !compiled {
             self.within_limit(seconds)?;
         }
         let library = tools
-            .compile_cpu_shared(&self.scratch, text)
+            .compile_cpu_shared(folder.path(), text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         if let Some(mark) = mark.filter(|_| !compiled) {
             // Without it the kernel may be refused later, which is no error.
-            let _ = fs::write(mark, library.path.to_string_lossy().as_bytes());
+            let _ = folder.write(&mark, library.path.to_string_lossy().as_bytes());
         }
         for kernel in &mut source.kernels {
             let found = library.kernels.iter().find(|k| k.name == kernel.name);
@@ -240,6 +250,11 @@ impl UnitCompiler {
         source.cpu = Some(library.path);
         Ok(())
     }
+}
+
+/// The error for a folder or file that other users could have written, or that cannot be used.
+fn untrusted(error: UntrustedPath) -> BackendError {
+    BackendError::KernelFolder(format!("{error} (HOLOGRAM_CACHE names the folder)"))
 }
 
 /// What a failure of the tools is here: a missing tool, a folder that cannot be written, or a compilation that failed.
@@ -256,18 +271,6 @@ fn failure(error: &BuildError, text: String) -> BackendError {
         )),
         _ => BackendError::Compilation(text),
     }
-}
-
-/// 128 bits that differ for different texts (FNV-1a from two starts).
-fn hash(parts: &[&str]) -> String {
-    let mut state = [0xcbf2_9ce4_8422_2325u64, 0x6c62_272e_07bb_0142];
-    for byte in parts.iter().flat_map(|part| part.bytes().chain([0])) {
-        for word in &mut state {
-            *word = (*word ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        state[1] = state[1].rotate_left(5);
-    }
-    format!("{:016x}{:016x}", state[0], state[1])
 }
 
 /// The kernel of a plan as the run time sees it, without native code.

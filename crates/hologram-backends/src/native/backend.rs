@@ -26,7 +26,7 @@ pub struct NativeBackend {
     // Dropped first: it uses the host's memory.
     kernels: Option<Box<MetalBackend>>,
     host: CpuBackend,
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     /// Seconds of processor time for a kernel, if they are set.
     compile_limit: Option<u32>,
     /// Buffers or pools were made or freed since kernels were told where they are.
@@ -61,12 +61,12 @@ impl NativeBackend {
         Self::with_scratch(MetalBackend::default_folder())
     }
 
-    /// The same; compiled kernels are kept in `folder` and used again by later processes.
-    pub fn with_scratch(folder: PathBuf) -> Self {
+    /// The same; compiled kernels are kept in `folder` and used again by later processes, as by [`MetalBackend::with_scratch`].
+    pub fn with_scratch(folder: impl Into<Option<PathBuf>>) -> Self {
         Self {
             kernels: None,
             host: CpuBackend::new(),
-            folder,
+            folder: folder.into(),
             compile_limit: None,
             moved: true,
             interpreted: 0,

@@ -2,6 +2,8 @@
 
 mod keccak;
 mod random;
+#[cfg(unix)]
+mod takeover;
 
 use std::{
     path::{Path, PathBuf},

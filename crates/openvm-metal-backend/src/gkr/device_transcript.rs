@@ -267,3 +267,54 @@ fn replay<TS: FiatShamirTranscript<SC>>(
         xi: std::iter::once(mu).chain(challenges).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge;
+
+    use super::*;
+    use crate::selftest::CheckRng;
+
+    /// The log of a device whose transcript is the host's.
+    fn log_of(section: &Section, rng: &mut CheckRng) -> Vec<EF> {
+        let mut transcript = default_duplex_sponge();
+        let mut log = rng.efs(section.end());
+        log[section.lambda()] = FiatShamirTranscript::<SC>::sample_ext(&mut transcript);
+        for i in 0..section.rounds {
+            let at = section.round(i);
+            let evals = [log[at], log[at + 1], log[at + 2]];
+            log[at + 3] = observe_round(&mut transcript, &evals);
+        }
+        let at = section.claims();
+        let claims = GkrLayerClaims::<SC> {
+            p_xi_0: log[at],
+            q_xi_0: log[at + 1],
+            p_xi_1: log[at + 2],
+            q_xi_1: log[at + 3],
+        };
+        log[at + 4] = observe_claims(&mut transcript, &claims);
+        log
+    }
+
+    /// Whatever of a layer differs on the device, observed or sampled, the host's transcript notices.
+    #[test]
+    fn every_element_of_a_layer_is_compared() {
+        let section = Section {
+            start: 3,
+            rounds: 4,
+        };
+        let log = log_of(&section, &mut CheckRng::new(1));
+        let replayed = |log: &[EF]| replay(&mut default_duplex_sponge(), &section, log);
+        let layer = replayed(&log).expect("the same transcript");
+        assert_eq!((layer.polys.len(), layer.xi.len()), (4, 5));
+        for at in section.start..section.end() {
+            let mut log = log.clone();
+            log[at] += EF::ONE;
+            let error = replayed(&log).err().expect("another transcript");
+            assert!(
+                matches!(error, MetalProverError::TranscriptsDiffer { phase: PHASE }),
+                "{at}: {error}"
+            );
+        }
+    }
+}

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod constraints;
+mod disagreement;
 mod memory;
 mod parameters;
 mod traces;

@@ -1,5 +1,12 @@
 //! Traces that the key does not have: shapes, commitments, AIRs.
 
+use std::{
+    panic::{catch_unwind, AssertUnwindSafe},
+    sync::Arc,
+};
+
+use openvm_metal_backend::MetalSliceOwned;
+
 use super::*;
 
 #[test]
@@ -154,4 +161,24 @@ fn wrong_set_of_airs() {
     let (error, text) = refusal(&engine, &pk, ctx);
     assert!(matches!(error, E::MissingAir { air_id: 1, .. }));
     contains(&text, &["AIR 1 (FibonacciAir) is required"]);
+}
+
+/// Kernels read the cells of a matrix: they lie in its buffer, as many as it has.
+#[test]
+fn matrices_outside_of_their_buffer_are_refused() {
+    let engine = Metal::new(small());
+    let s = engine.device().stream().expect("a device");
+    let buffer = || Arc::new(MetalBuffer::<F>::zeroed(s, 8).expect("memory"));
+    let slice = |offset: usize, len: usize| MetalSliceOwned::new(buffer(), offset, len);
+    let panics = |work: &dyn Fn()| catch_unwind(AssertUnwindSafe(work)).is_err();
+    for (offset, len) in [(1, 8), (9, 0), (8, 1), (usize::MAX, 2)] {
+        assert!(panics(&|| drop(slice(offset, len))), "{offset} {len}");
+    }
+    for (height, width) in [(4, 3), (2, 2), (usize::MAX, 2)] {
+        let matrix = || drop(MetalMatrix::from_slice(slice(0, 8), height, width));
+        assert!(panics(&matrix), "{height} x {width}");
+        let matrix = || drop(MetalMatrix::from_buffer(buffer(), height, width));
+        assert!(panics(&matrix), "{height} x {width}");
+    }
+    assert_eq!(MetalMatrix::from_slice(slice(2, 6), 3, 2).width(), 2);
 }

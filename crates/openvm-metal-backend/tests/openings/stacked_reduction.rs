@@ -1,11 +1,13 @@
+use std::sync::Arc;
+
 use openvm_metal_backend::{
     openings::stacked_reduction::{
         host_log_rows, prove_stacked_reduction, ReductionPlan, StackedCommit,
     },
     prelude::{EF, SC},
-    MetalProverConfig,
+    MetalProverConfig, MetalSliceOwned, StackedRange,
 };
-use openvm_metal_common::CommandStream;
+use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
     proof::StackingProof,
     prover::{
@@ -191,4 +193,48 @@ fn a_plan_of_other_commitments_or_another_transcript_is_refused() {
     assert!(other.contains("other commitments"), "{other}");
     let other = refused(Some(5), 0, 0).expect("an error");
     assert!(other.contains("another transcript"), "{other}");
+}
+
+/// Kernels read the cells that a plan names: it is made of ranges that hold all columns, and of these alone.
+#[test]
+fn a_plan_of_ranges_without_the_columns_is_refused() {
+    let params = small(2, 5);
+    let config = SC::default_from_params(params.clone());
+    let rng = &mut StdRng::seed_from_u64(9);
+    let commit = Commit::random(rng, &config, &vec![(6, 3), (3, 2)]);
+    let s = contexts()[0].stream();
+    let whole = commit.ranges(&mut StdRng::seed_from_u64(1), &s);
+    let cells: Vec<_> = commit.data.matrix.values.clone();
+    let range = |start: usize, end: usize| {
+        let buffer = MetalBuffer::from_host(&s, &cells[start..end]).expect("upload");
+        StackedRange {
+            start: start as u64,
+            cells: MetalSliceOwned::new(Arc::new(buffer), 0, end - start),
+        }
+    };
+    let plan = |ranges: &[StackedRange], need_rot: &[bool], n_stack: usize| {
+        let view = StackedCommit {
+            layout: &commit.data.layout,
+            ranges,
+            need_rot,
+        };
+        let plan = ReductionPlan::new(2, n_stack, &[view], 3);
+        plan.err().map(|error| error.to_string())
+    };
+    let refused = |ranges: &[StackedRange], need_rot: &[bool], n_stack: usize, why: &str| {
+        let text = plan(ranges, need_rot, n_stack).expect("an error");
+        assert!(text.contains(why), "{text}");
+    };
+    let (rows, all) = (1 << 6, cells.len());
+    assert_eq!(plan(&whole, &[true; 2], 5), None);
+    assert_eq!(
+        plan(&[range(0, rows), range(rows, all)], &[true; 2], 5),
+        None
+    );
+    refused(&[], &[true; 2], 5, "hold 0 of 3 columns");
+    refused(&[range(0, 2 * rows)], &[true; 2], 5, "hold 2 of 3 columns");
+    let cut = [range(0, rows + 4), range(rows + 4, all)];
+    refused(&cut, &[true; 2], 5, "cuts a column");
+    refused(&whole, &[true], 5, "no rotation flag for matrix 1");
+    refused(&whole, &[true; 2], 3, "in stacked matrices of 2^5");
 }

@@ -8,7 +8,7 @@ use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{
     proof::WhirProof,
     prover::{whir::prove_whir_opening, MatrixDimensions},
-    FiatShamirTranscript, StarkProtocolConfig, SystemParams,
+    FiatShamirTranscript, StarkProtocolConfig, SystemParams, WhirConfig,
 };
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
@@ -169,4 +169,48 @@ fn degenerate_parameters_equal_the_reference() {
     check(3, small(2, 2, 4, 2), &[vec![(0, 1)], vec![(4, 1)]], 3);
     check(4, small(4, 3, 1, 4), &[vec![(7, 3)]], 3);
     check(5, small(1, 8, 3, 3), &[vec![(7, 1)], vec![(0, 1)]], 3);
+}
+
+/// A tree over another number of rows than the parameters say.
+#[test]
+fn trees_of_another_size_are_refused() {
+    let params = SMALL[0].params();
+    let config = SC::default_from_params(params.clone());
+    let rng = &mut StdRng::seed_from_u64(10);
+    let commit = Commit::random(rng, &config, &vec![(6, 3)]);
+    let s = contexts()[0].stream();
+    let (ranges, tree) = (commit.ranges(rng, &s), tree(&s, &commit));
+    let views = [WhirCommit {
+        ranges: &ranges,
+        width: commit.data.layout.width(),
+        tree: &tree,
+        kept: KeptCodewords::All,
+    }];
+    let prove = |log_blowup: usize, k: usize| {
+        let u = vec![EF::default(); params.log_stacked_height()];
+        let whir = WhirConfig {
+            k,
+            ..params.whir.clone()
+        };
+        let config = prover_config(Some(0));
+        let mut transcript = SmallestWitness::new(1);
+        let l_skip = params.l_skip;
+        let proof = prove_whir(
+            &s,
+            &config,
+            &mut transcript,
+            l_skip,
+            log_blowup,
+            &whir,
+            &views,
+            &u,
+        );
+        proof.err().map(|error| error.to_string())
+    };
+    let (log_blowup, k) = (params.log_blowup, params.whir.k);
+    assert_eq!(prove(log_blowup, k), None);
+    for (log_blowup, k) in [(log_blowup + 1, k), (log_blowup, k - 1)] {
+        let text = prove(log_blowup, k).expect("an error");
+        assert!(text.contains("a committed tree has"), "{text}");
+    }
 }

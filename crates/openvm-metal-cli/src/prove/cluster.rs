@@ -12,8 +12,10 @@ use super::ProofArgs;
 use crate::error::{CliError, Result};
 
 const COMMAND: &str = "openvm-metal-cluster";
-/// The same by Python's name.
-const MODULE: [&str; 2] = ["-m", "openvm_metal.ray"];
+/// Keeps Python from taking modules from the current folder, which may be a stranger's. It is known since Python 3.11, which
+/// the package needs.
+const SAFE_PATH: &str = "-P";
+const MODULE: &str = "openvm_metal.ray";
 
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
@@ -60,7 +62,7 @@ fn start(options: &[OsString]) -> Result<()> {
 /// A Python that has the package, but not its commands' folder in PATH.
 fn by_python() -> Result<Command> {
     let found = Command::new("python3")
-        .args(["-c", "import openvm_metal.ray"])
+        .args([SAFE_PATH, "-c", &format!("import {MODULE}")])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
@@ -68,7 +70,7 @@ fn by_python() -> Result<Command> {
         return Err(CliError::NoClusterCommand);
     }
     let mut command = Command::new("python3");
-    command.args(MODULE);
+    command.args([SAFE_PATH, "-m", MODULE]);
     Ok(command)
 }
 

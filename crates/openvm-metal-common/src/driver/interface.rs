@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::clause::Values;
 use crate::device::DeviceInfo;
 use crate::device_profile::DeviceProfile;
 use crate::diagnostic::Diagnostic;
@@ -28,7 +29,7 @@ pub(crate) struct Dispatch<'a> {
     /// By `[[buffer(n)]]` index.
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
     /// By `[[buffer(n)]]` index: bytes of `constant T&` arguments.
-    pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
+    pub values: &'a Values<'a>,
     /// Bytes by `[[threadgroup(n)]]` index.
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
     /// What the kernel reads and writes beside its buffers.

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
+use crate::clause::ValueBytes;
 use crate::device::DeviceInfo;
 use crate::error::Result;
 use crate::grid::Shape;
@@ -30,7 +31,7 @@ enum Kept {
         slice: Slice,
         work: Work,
         buffers: Box<[Option<Span>; MAX_BUFFERS]>,
-        values: Vec<Option<Vec<u8>>>,
+        values: Vec<Option<Box<ValueBytes>>>,
         threadgroup_bytes: [u32; MAX_THREADGROUP_ARGS],
     },
     Fill(Span, u8, Work),
@@ -269,7 +270,7 @@ impl Driver for ShuffledDriver {
             slice: dispatch.slice,
             work: dispatch.work,
             buffers: Box::new(*dispatch.buffers),
-            values: values.map(|value| value.map(<[u8]>::to_vec)).collect(),
+            values: values.map(|value| value.map(Into::into)).collect(),
             threadgroup_bytes: *dispatch.threadgroup_bytes,
         };
         // Tests are small: what overlaps must not depend on how long it takes.

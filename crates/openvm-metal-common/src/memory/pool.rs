@@ -325,6 +325,46 @@ mod tests {
         pool.give(b, 0);
     }
 
+    /// A merged block is in use until the last of its parts is, whichever side they join from.
+    #[test]
+    fn merged_blocks_remember_their_last_use() {
+        // Of the first, the middle and the last of three blocks, which are given back in this order.
+        for (epochs, order) in [
+            ([9, 1, 2], [0, 2, 1]),
+            ([1, 9, 2], [0, 2, 1]),
+            ([1, 2, 9], [0, 2, 1]),
+            ([9, 1, 2], [0, 1, 2]),
+            ([2, 1, 9], [2, 1, 0]),
+        ] {
+            let mut pool = Pool::new(1 << 30);
+            add(&mut pool, segment(1 << 40, 3 << 20), false);
+            let blocks = [(); 3].map(|()| pool.take(1 << 20, None).unwrap());
+            for at in order {
+                pool.give(blocks[at], epochs[at]);
+            }
+            let whole = 3 << 20;
+            assert!(pool.take(whole, Some(8)).is_none(), "{epochs:?} {order:?}");
+            assert!(pool.take(whole, Some(9)).is_some(), "{epochs:?} {order:?}");
+        }
+    }
+
+    /// What is cut off is in use as long as the block was.
+    #[test]
+    fn parts_of_a_block_remember_its_last_use() {
+        let mut pool = Pool::new(1 << 30);
+        add(&mut pool, segment(1 << 40, 4 << 20), false);
+        let whole = pool.take(4 << 20, None).unwrap();
+        pool.give(whole, 5);
+        // The rest of a block that is split, while its first part is live.
+        let _first = pool.take(1 << 20, None).unwrap();
+        assert!(pool.take(1 << 20, Some(4)).is_none());
+        let mut second = pool.take(3 << 20, Some(5)).unwrap();
+        // The tail of a block that shrinks.
+        pool.shrink(&mut second, 1 << 20, 7);
+        assert!(pool.take(1 << 20, Some(6)).is_none());
+        assert_eq!(pool.take(1 << 20, Some(7)).unwrap().span.offset, 2 << 20);
+    }
+
     #[test]
     fn only_blocks_of_at_most_so_many_bytes() {
         let mut pool = Pool::new(1 << 40);
@@ -375,6 +415,57 @@ mod tests {
         pool.unreserve(36 << 20);
         assert_eq!(pool.stats().reserved, 64 << 20);
         assert_eq!(pool.stats().peak_reserved, 100 << 20);
+    }
+
+    /// Random traffic beside a list of the last use of each unit: what the host is given was used by nothing newer.
+    #[test]
+    fn random_traffic_waits_for_the_last_use() {
+        const UNIT: u64 = 1 << 20;
+        let units = 64;
+        let mut pool = Pool::new(1 << 40);
+        add(&mut pool, segment(1 << 40, units * UNIT), false);
+        let mut last = vec![0u64; units as usize];
+        let range = |block: &PoolBlock| {
+            let start = block.span.offset / UNIT;
+            start as usize..(start + block.span.bytes / UNIT) as usize
+        };
+        let (mut live, mut refused, mut seed): (Vec<PoolBlock>, _, _) = (Vec::new(), 0, 1u64);
+        for epoch in 1..4000 {
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            let pick = (seed >> 33) as usize;
+            match pick % 4 {
+                0 | 1 if !live.is_empty() => {
+                    let block = live.swap_remove(pick / 4 % live.len());
+                    last[range(&block)].fill(epoch);
+                    pool.give(block, epoch);
+                }
+                2 if !live.is_empty() => {
+                    let at = pick / 4 % live.len();
+                    let before = range(&live[at]);
+                    pool.shrink(&mut live[at], UNIT, epoch);
+                    last[before.start + 1..before.end].fill(epoch);
+                }
+                _ => {
+                    let done = epoch.saturating_sub((pick / 4 % 40) as u64);
+                    let bytes = (1 + (pick / 256 % 6) as u64) * UNIT;
+                    match pool.take(bytes, Some(done)) {
+                        Some(block) => {
+                            assert_eq!(block.span.bytes, bytes);
+                            let newest = last[range(&block)].iter().max();
+                            assert!(newest <= Some(&done), "{newest:?} > {done}");
+                            live.push(block);
+                        }
+                        None => refused += 1,
+                    }
+                }
+            }
+        }
+        assert!(refused > 0, "the host never had to wait");
+        live.drain(..).for_each(|block| pool.give(block, 4000));
+        assert!(pool.take(units * UNIT, Some(3999)).is_none());
+        assert!(pool.take(units * UNIT, Some(4000)).is_some());
     }
 
     #[test]

@@ -52,3 +52,52 @@ impl Span {
         end.saturating_sub(self.offset.max(other.offset))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(address: u64, bytes: Range<u64>) -> Span {
+        let segment = Segment {
+            address,
+            reached: address,
+            object: 0,
+            bytes: 100,
+        };
+        Span {
+            segment,
+            offset: bytes.start,
+            bytes: bytes.end - bytes.start,
+        }
+    }
+
+    /// Ranges of different segments share nothing, wherever they lie in them.
+    #[test]
+    fn only_ranges_of_one_segment_overlap() {
+        let of = |bytes| span(1 << 20, bytes);
+        for (a, b, shared) in [
+            (0..10, 0..10, 10),
+            (0..10, 9..20, 1),
+            (0..10, 10..20, 0),
+            (0..10, 20..30, 0),
+            (0..30, 10..20, 10),
+            (5..5, 0..10, 0),
+        ] {
+            let (a, b) = (of(a), of(b));
+            assert_eq!((a.overlap(&b), b.overlap(&a)), (shared, shared));
+            let other = Span {
+                segment: span(1 << 21, 0..1).segment,
+                ..b
+            };
+            assert_eq!((a.overlap(&other), other.overlap(&a)), (0, 0));
+        }
+    }
+
+    #[test]
+    fn a_part_lies_inside() {
+        let whole = span(1 << 20, 16..48);
+        let part = whole.part(8..12);
+        assert_eq!((part.address(), part.bytes), ((1 << 20) + 24, 4));
+        assert_eq!(part.reached(), part.address());
+    }
+}

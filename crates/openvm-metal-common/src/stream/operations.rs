@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use super::CommandStream;
 use crate::allocation::Allocation;
+use crate::clause::Values;
 use crate::cost::Cost;
 use crate::device_kind::DeviceKind;
 use crate::driver::{Dispatch, Driver, DriverResult, Read, Tag};
@@ -45,7 +46,7 @@ pub(crate) struct Call<'a> {
     /// What all threads do.
     pub cost: Cost,
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
-    pub values: &'a [Option<&'a [u8]>; MAX_BUFFERS],
+    pub values: &'a Values<'a>,
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
     /// Ends it between slices.
     pub stop: Option<&'a Signal>,

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -22,35 +22,6 @@ use crate::error::{CliError, Result};
 /// Programs that one backend compiles: its kernels are dropped with it.
 const CHUNK: u64 = 512;
 
-/// A folder for compiled kernels, removed in the end unless it was given.
-pub struct Scratch {
-    /// The folder.
-    pub folder: PathBuf,
-    /// It is kept.
-    pub given: bool,
-}
-
-impl Scratch {
-    /// The folder of the arguments, else one of this process.
-    pub fn new(args: &FuzzArgs) -> Self {
-        let own = || std::env::temp_dir().join(format!("hologram-fuzz-{}", std::process::id()));
-        Self {
-            folder: args.kernels.clone().unwrap_or_else(own),
-            given: args.kernels.is_some(),
-        }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if self.given {
-            return;
-        }
-        // What is left lies in the system's temporary folder.
-        let _: std::io::Result<()> = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// What the threads share.
 struct Work<'a> {
     args: &'a FuzzArgs,
@@ -58,7 +29,6 @@ struct Work<'a> {
     stop: AtomicBool,
     compared: AtomicU64,
     outcome: Mutex<(Campaign, Option<CliError>)>,
-    scratch: Scratch,
     progress: bool,
 }
 
@@ -102,7 +72,6 @@ pub fn run(args: &FuzzArgs) -> Result<()> {
         stop: AtomicBool::new(false),
         compared: AtomicU64::new(0),
         outcome: Mutex::default(),
-        scratch: Scratch::new(args),
         progress: std::io::stderr().is_terminal(),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -113,9 +82,8 @@ pub fn run(args: &FuzzArgs) -> Result<()> {
     };
     let begin = Instant::now();
     std::thread::scope(|scope| {
-        for job in 0..jobs {
-            let work = &work;
-            scope.spawn(move || work.job(job));
+        for _ in 0..jobs {
+            scope.spawn(|| work.job());
         }
     });
     if work.progress {
@@ -137,15 +105,15 @@ pub fn run(args: &FuzzArgs) -> Result<()> {
 
 impl Work<'_> {
     /// Compares chunk after chunk until there are none, or a job failed.
-    fn job(&self, job: usize) {
-        if let Err(error) = self.chunks(job) {
+    fn job(&self) {
+        if let Err(error) = self.chunks() {
             self.stop.store(true, Relaxed);
             let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             outcome.1.get_or_insert(error);
         }
     }
 
-    fn chunks(&self, job: usize) -> Result<()> {
+    fn chunks(&self) -> Result<()> {
         let lost = |error: openvm_metal_common::MetalError| BackendError::Device(error.to_string());
         let context = MetalContext::new(self.args.device, &[&LIBRARY]).map_err(lost)?;
         loop {
@@ -153,26 +121,14 @@ impl Work<'_> {
             if start >= self.args.programs || self.stop.load(Relaxed) {
                 return Ok(());
             }
-            let given = self.scratch.given;
-            let mut folder = self.scratch.folder.clone();
-            if !given {
-                folder.push(job.to_string());
-            }
-            let scratch = Scratch { folder, given };
             let count = CHUNK.min(self.args.programs - start);
-            let campaign = self.chunk(&context, &scratch.folder, start, count)?;
+            let campaign = self.chunk(&context, start, count)?;
             let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             merge(&mut outcome.0, campaign);
         }
     }
 
-    fn chunk(
-        &self,
-        context: &MetalContext,
-        scratch: &Path,
-        start: u64,
-        count: u64,
-    ) -> Result<Campaign> {
+    fn chunk(&self, context: &MetalContext, start: u64, count: u64) -> Result<Campaign> {
         let effort = if self.args.optimised {
             Effort::Usual
         } else {
@@ -185,7 +141,7 @@ impl Work<'_> {
         } else {
             Fallback::Never
         };
-        let kernels = MetalBackend::on(context, scratch.to_owned(), effort)?;
+        let kernels = MetalBackend::on(context, self.args.kernels.clone(), effort)?;
         let mut kernels = kernels.with_fallback(policy);
         let mut comparison = Comparison::new(&mut reference, &mut kernels)?;
         let seed = self.args.seed.wrapping_add(start);

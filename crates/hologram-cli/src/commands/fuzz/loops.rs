@@ -9,7 +9,7 @@ use hologram_backends::BackendError;
 use hologram_conformance::random::{compile_loops_ahead, LoopComparison, LoopMismatch};
 use openvm_metal_common::{DeviceProfile, MetalContext};
 
-use super::compare::{kind, Scratch};
+use super::compare::kind;
 use super::FuzzArgs;
 use crate::commands::put;
 use crate::error::{CliError, Result};
@@ -30,8 +30,7 @@ pub fn run(args: &FuzzArgs, folder: Option<&Path>) -> Result<()> {
     } else {
         Effort::Least
     };
-    let scratch = Scratch::new(args);
-    let mut device = MetalBackend::on(&context, scratch.folder.clone(), effort)?;
+    let mut device = MetalBackend::on(&context, args.kernels.clone(), effort)?;
     let mut comparison = LoopComparison::new(&mut device)?;
     let doubles = context.device_profile().double_precision;
     let terminal = std::io::stderr().is_terminal();

@@ -1,14 +1,11 @@
 //! Units of rules compiled for a device.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::{fs, path::PathBuf};
 
-use openvm_metal_builder::{native_abi, BuildError, Toolchain, PTX_ABI};
+use openvm_metal_builder::{hash, native_abi, BuildError, Toolchain, PTX_ABI};
 use openvm_metal_common::{
     kernel::ArgKind, DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols,
+    TrustedFolder, UntrustedPath,
 };
 
 use super::text::{self, MAX_THREADS};
@@ -17,16 +14,16 @@ use crate::params::RuleParams;
 /// Name of the units in messages.
 pub const UNIT: &str = "constraints/rules";
 
-/// Compiles units; files are kept in a folder and used again.
+/// Compiles units; files are kept in a folder and used again. Files that other users could have written are not used.
 #[derive(Clone, Debug)]
 pub struct Compiler {
     kind: DeviceKind,
-    folder: PathBuf,
+    folder: TrustedFolder,
 }
 
 impl Compiler {
     /// For a kind of device.
-    pub fn new(kind: DeviceKind, folder: PathBuf) -> Self {
+    pub fn new(kind: DeviceKind, folder: TrustedFolder) -> Self {
         Self { kind, folder }
     }
 
@@ -53,30 +50,44 @@ impl Compiler {
     pub fn has(&self, text: &str) -> bool {
         match self.kind {
             DeviceKind::Metal => false,
-            DeviceKind::Cuda => self.kept(text, "ptx").is_file(),
+            DeviceKind::Cuda => used(self.folder.file(&ptx_file(text))).is_some(),
             DeviceKind::Cpu => self.kept_library(text).is_some(),
         }
     }
 
-    fn kept(&self, text: &str, kind: &str) -> PathBuf {
-        self.folder.join(format!("{}.{kind}", key(text)))
+    fn tools(&self) -> Result<Toolchain, String> {
+        let scratch = self.folder.subfolder("scratch");
+        let scratch = scratch.map_err(|error| error.to_string())?;
+        Toolchain::new(scratch.path()).map_err(|error| error.to_string())
     }
 
-    fn tools(&self) -> Result<Toolchain, BuildError> {
-        Toolchain::new(self.folder.join("scratch"))
+    /// The end of an error's message: the file that would have done.
+    fn nor(&self, file: &str) -> String {
+        format!("nor is there {}", self.folder.path().join(file).display())
+    }
+
+    /// Keeps a file. If writing fails, the text is compiled again next time.
+    fn keep(&self, file: &str, content: &[u8]) -> bool {
+        let written = self.folder.write(file, content);
+        if let Err(error) = &written {
+            tracing::debug!(%error, file, "a kernel is not kept");
+        }
+        written.is_ok()
     }
 
     /// PTX of a unit, from the folder if it was compiled before, here or elsewhere.
     fn ptx(&self, text: &str) -> Result<String, String> {
-        let path = self.kept(text, "ptx");
-        if let Ok(ptx) = fs::read_to_string(&path) {
+        let file = ptx_file(text);
+        if let Some(ptx) = used(self.folder.read_text(&file)) {
             return Ok(ptx);
         }
-        let ptx = self
-            .tools()
-            .and_then(|tools| tools.compile_ptx(&self.folder, text))
-            .map_err(|error| format!("{error}; nor is there {}", path.display()))?;
-        keep(&path, ptx.as_bytes());
+        let compile = |tools: Toolchain| {
+            let ptx = tools.compile_ptx(self.folder.path(), text);
+            ptx.map_err(|error| error.to_string())
+        };
+        let ptx = self.tools().and_then(compile);
+        let ptx = ptx.map_err(|error| format!("{error}; {}", self.nor(&file)))?;
+        self.keep(&file, ptx.as_bytes());
         Ok(ptx)
     }
 
@@ -99,43 +110,61 @@ impl Compiler {
         Ok(())
     }
 
-    /// The files of a library: itself, and a line for each kernel with its name and its symbol.
-    fn library_files(&self, text: &str) -> Result<[PathBuf; 2], BuildError> {
-        let abi = native_abi()?;
-        Ok(["so", "symbols"].map(|kind| self.kept(text, &format!("{abi}.{kind}"))))
-    }
-
     fn kept_library(&self, text: &str) -> Option<Library> {
-        let [path, symbols] = self.library_files(text).ok()?;
-        let symbols = fs::read_to_string(symbols).ok()?;
+        let [library, symbols] = library_files(text).ok()?;
+        let symbols = used(self.folder.read_text(&symbols))?;
         let pair = |line: &str| {
             let (name, symbol) = line.split_once(' ')?;
             Some((name.to_owned(), symbol.to_owned()))
         };
         let symbols = symbols.lines().map(pair).collect::<Option<_>>()?;
-        path.is_file().then_some(Library { path, symbols })
+        let path = used(self.folder.file(&library))?;
+        Some(Library { path, symbols })
     }
 
     fn compile_library(&self, text: &str) -> Result<Library, String> {
         let failed = |error: BuildError| error.to_string();
-        let [path, symbols] = self.library_files(text).map_err(failed)?;
-        let made = self
-            .tools()
-            .and_then(|tools| tools.compile_cpu_shared(&self.folder, text))
-            .map_err(|error| format!("{error}; nor is there {}", path.display()))?;
+        let [file, symbols] = library_files(text).map_err(failed)?;
+        let compile = |tools: Toolchain| {
+            let made = tools.compile_cpu_shared(self.folder.path(), text);
+            made.map_err(failed)
+        };
+        let made = self.tools().and_then(compile);
+        let made = made.map_err(|error| format!("{error}; {}", self.nor(&file)))?;
         let library = Library {
             path: made.path,
             symbols: made.kernels.into_iter().map(|k| (k.name, k.run)).collect(),
         };
+        if self.folder.is_temporary() {
+            return Ok(library);
+        }
         if let Ok(code) = fs::read(&library.path) {
             let lines = library.symbols.iter();
             let lines: String = lines.map(|(name, run)| format!("{name} {run}\n")).collect();
             // The symbols come last: with them the library is complete.
-            keep(&path, &code);
-            keep(&symbols, lines.as_bytes());
+            if self.keep(&file, &code) {
+                self.keep(&symbols, lines.as_bytes());
+            }
         }
         Ok(library)
     }
+}
+
+fn ptx_file(text: &str) -> String {
+    format!("{}.ptx", key(text))
+}
+
+/// The files of a library: itself, and a line for each kernel with its name and its symbol.
+fn library_files(text: &str) -> Result<[String; 2], BuildError> {
+    let (key, abi) = (key(text), native_abi()?);
+    Ok(["so", "symbols"].map(|kind| format!("{key}.{abi}.{kind}")))
+}
+
+/// What is kept, if it is there and trusted; what is not trusted is warned of.
+fn used<T>(kept: Result<Option<T>, UntrustedPath>) -> Option<T> {
+    let warn =
+        |reason: &UntrustedPath| tracing::warn!(%reason, "a kernel that is kept is not used");
+    kept.inspect_err(warn).ok().flatten()
 }
 
 /// Native code of a unit: a shared library, and the symbol of each kernel in it.
@@ -144,29 +173,9 @@ struct Library {
     symbols: Vec<(String, String)>,
 }
 
-/// Writes under another name and renames, so that nobody reads half a file. If writing fails, the text is compiled again
-/// next time.
-fn keep(path: &Path, content: &[u8]) {
-    // Other processes, and other threads of this one, may keep the same text.
-    static PARTS: AtomicU64 = AtomicU64::new(0);
-    let number = PARTS.fetch_add(1, Ordering::Relaxed);
-    let part = path.with_extension(format!("{}-{number}.part", std::process::id()));
-    if fs::write(&part, content).is_ok() {
-        let _ = fs::rename(&part, path);
-    }
-}
-
-/// 128 bits that differ for different texts (FNV-1a from two starts).
+/// Names a text and the calls that its code is made for.
 pub fn key(text: &str) -> String {
-    let mut state = [0xcbf2_9ce4_8422_2325u64, 0x6c62_272e_07bb_0142];
-    let version = PTX_ABI.to_string();
-    for byte in text.bytes().chain([0]).chain(version.bytes()) {
-        for word in &mut state {
-            *word = (*word ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        state[1] = state[1].rotate_left(5);
-    }
-    format!("{:016x}{:016x}", state[0], state[1])
+    hash(&[text, &PTX_ABI.to_string()])
 }
 
 /// A kernel of rules as the run time sees it, without native code.

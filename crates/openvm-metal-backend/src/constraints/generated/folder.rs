@@ -1,77 +1,49 @@
-//! Where compiled rules are kept.
+//! The folder that compiled rules are kept in.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
+use openvm_metal_common::trusted_folder::{cache_folder, NoCache, TrustedFolder, CACHE_VARIABLE};
 
-/// The folder of all caches, or `0` for none; else the user's.
-const KERNEL_FOLDER: &str = "OPENVM_METAL_CACHE";
-
-/// The folder for kernels: `chosen`, or one below what the environment or the system names. It is made if it is not
-/// there, and refused if others than its user may write to it: machine code is loaded from it.
+/// The folder for kernels that are compiled: `chosen`, or one below what the environment or the system names, made if it
+/// is not there. Without a cache it is a temporary one: what is compiled is loaded and not kept.
 ///
 /// # Errors
-/// Why it cannot be used.
-pub fn open(chosen: Option<&Path>) -> Result<PathBuf, String> {
-    let folder = match chosen {
-        Some(folder) => folder.to_path_buf(),
-        None => default(),
+/// The reason why code may not be loaded from it, or why it cannot be made.
+pub fn open(chosen: Option<&Path>) -> Result<TrustedFolder, String> {
+    let folder = match place(chosen) {
+        Ok(folder) => TrustedFolder::create(&folder),
+        Err(reason) => {
+            tracing::debug!(%reason, "compiled kernels are not kept");
+            TrustedFolder::temporary()
+        }
     };
-    match make(&folder) {
-        Ok(()) => Ok(folder),
-        Err(error) => Err(format!(
-            "kernels cannot be kept in {}: {error}; {KERNEL_FOLDER} names another folder",
-            folder.display()
-        )),
-    }
+    folder.map_err(|error| format!("{error} ({CACHE_VARIABLE} names the folder of kernels)"))
 }
 
-/// The folder for kernels if it is there already. One that was chosen and is not there, or that may not be used, is
-/// warned of.
-pub fn existing(chosen: Option<&Path>) -> Option<PathBuf> {
-    let folder = chosen.map_or_else(default, Path::to_path_buf);
-    if !folder.is_dir() {
-        if chosen.is_some() {
+/// The folder for kernels if it is there already and there is to be a cache. One that was chosen and is not there, or that
+/// code may not be loaded from, is warned of.
+pub fn existing(chosen: Option<&Path>) -> Option<TrustedFolder> {
+    let folder = place(chosen).ok()?;
+    match TrustedFolder::open(&folder) {
+        Ok(Some(folder)) => return Some(folder),
+        Ok(None) if chosen.is_none() => {}
+        Ok(None) => {
             let folder = folder.display();
             tracing::warn!(%folder, "there is no such folder of kernels: constraints are interpreted");
         }
-        return None;
+        Err(reason) => tracing::warn!(%reason, "constraints are interpreted"),
     }
-    let warn = |reason: &String| tracing::warn!(%reason, "constraints are interpreted");
-    open(Some(&folder)).inspect_err(warn).ok()
+    None
 }
 
-fn default() -> PathBuf {
-    root().join("constraint-kernels")
-}
-
-fn root() -> PathBuf {
-    let named = std::env::var_os(KERNEL_FOLDER).filter(|value| !value.is_empty());
-    let temporary = || std::env::temp_dir().join(format!("openvm-metal-{}", std::process::id()));
-    match named {
-        Some(value) if value == "0" => temporary(),
-        Some(value) => value.into(),
-        None => etcetera::base_strategy::choose_native_strategy()
-            .map_or_else(|_| temporary(), |s| s.cache_dir().join("openvm-metal")),
+fn place(chosen: Option<&Path>) -> Result<PathBuf, NoCache> {
+    if let Some(folder) = chosen {
+        return Ok(folder.to_path_buf());
     }
-}
-
-fn make(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        if fs::metadata(folder)?.mode() & 0o022 != 0 {
-            let what = "other users may write to it";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-        }
-    }
-    Ok(())
+    let in_home = etcetera::base_strategy::choose_native_strategy();
+    let in_home = in_home.map(|strategy| strategy.cache_dir().join("openvm-metal"));
+    let named = std::env::var_os(CACHE_VARIABLE);
+    let root = cache_folder(CACHE_VARIABLE, named, in_home.ok())?;
+    Ok(root.join("constraint-kernels"))
 }

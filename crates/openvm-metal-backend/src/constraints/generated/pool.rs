@@ -147,9 +147,11 @@ pub fn unit(
         let Some(unit) = wanted.upgrade() else {
             return;
         };
-        let load = || {
+        let context = unit.context.clone();
+        // The compiler, and with it a temporary folder, is gone before anybody is told of the end.
+        let load = move || {
             let source = compiler.compile(&text, kernels)?;
-            let loaded = unit.context.load_unit(&source);
+            let loaded = context.load_unit(&source);
             loaded.map_err(|error| error.to_string())
         };
         let panicked = |_| Err("the compilation of rules panicked".into());

@@ -81,3 +81,45 @@ impl SentRounds {
         Ok(messages)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use openvm_metal_common::{Device, MetalContext};
+    use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
+    use p3_field::PrimeCharacteristicRing;
+
+    use super::*;
+    use crate::{kernels::LIBRARY, selftest::CheckRng};
+
+    /// Elements of a round: two values and the challenge.
+    const SECTION: usize = 3;
+
+    /// Whatever of a round differs on the device, observed or sampled, the host's transcript notices.
+    #[test]
+    fn every_element_of_a_round_is_compared() -> Result<(), MetalProverError> {
+        let context = MetalContext::shared_on(Device::Cpu, &[&LIBRARY])?;
+        let mut transcript = default_duplex_sponge();
+        let mut log = CheckRng::new(1).efs(4 * SECTION);
+        for of_round in log.chunks_exact_mut(SECTION) {
+            for &eval in &of_round[..SECTION - 1] {
+                FiatShamirTranscript::<SC>::observe_ext(&mut transcript, eval);
+            }
+            of_round[SECTION - 1] = FiatShamirTranscript::<SC>::sample_ext(&mut transcript);
+        }
+        let finish = |read: &[EF]| {
+            let sent = SentRounds::of_device(MetalBuffer::uninit(&context, 1)?, SECTION);
+            sent.finish::<DuplexSponge>(&mut default_duplex_sponge(), read)
+        };
+        assert_eq!(finish(&log)?.challenges.len(), 4);
+        for at in 0..log.len() {
+            let mut log = log.clone();
+            log[at] += EF::ONE;
+            let error = finish(&log).err().expect("another transcript");
+            assert!(
+                matches!(error, MetalProverError::TranscriptsDiffer { phase: PHASE }),
+                "{at}: {error}"
+            );
+        }
+        Ok(())
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 use super::{fiber, host, parallel};
 use crate::device_kind::DeviceKind;
@@ -125,7 +126,7 @@ fn native_launch(dispatch: &Dispatch, values: &mut [u128]) -> CpuLaunch {
         if let Some(value) = value {
             // SAFETY: `values` holds the sum of all lengths, each rounded up to 16 bytes.
             unsafe {
-                free.cast::<u8>()
+                free.cast::<MaybeUninit<u8>>()
                     .copy_from_nonoverlapping(value.as_ptr(), value.len());
                 *slot = free.cast();
                 free = free.add(value.len().div_ceil(16));

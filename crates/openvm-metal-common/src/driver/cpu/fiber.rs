@@ -198,12 +198,14 @@ fn run_group(
         });
         let threads: Vec<CpuThread> = threads.collect();
         let mut group = Group::new(threads.len(), poison);
-        let mut fibers = match spawn(function, launch, arena, &threads, &mut group) {
+        // One pointer for all: a second reference would end the first, which the coroutines hold.
+        let group = &raw mut group;
+        let mut fibers = match spawn(function, launch, arena, &threads, group) {
             Ok(fibers) => fibers,
             Err(error) => return Err(missing(kernel, &format!("no stack for a fiber: {error}"))),
         };
-        let previous = GROUP.replace(&mut group);
-        let outcome = schedule(&mut fibers, &mut group);
+        let previous = GROUP.replace(group);
+        let outcome = schedule(&mut fibers, group);
         GROUP.set(previous);
         recycle(fibers);
         outcome.map_err(|detail| MetalError::DivergentBarrier {

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::kernel::CpuIsa;
 use crate::memory::Segment;
+use crate::memory_limit;
 
 /// Huge pages are this large on x86-64 and with 4 KiB pages on AArch64.
 const HUGE_PAGE: usize = 2 << 20;
@@ -83,7 +84,7 @@ pub(super) fn unmap(segment: Segment) {
     unsafe { libc::munmap(segment.address as *mut libc::c_void, bytes) };
 }
 
-/// Physical memory, or what the control group allows of it.
+/// Physical memory, or what the control group or a resource limit allows of it.
 pub(crate) fn memory_bytes() -> u64 {
     // SAFETY: plain queries.
     let (pages, page) = unsafe {
@@ -98,7 +99,8 @@ pub(crate) fn memory_bytes() -> u64 {
     let limit = std::fs::read_to_string("/sys/fs/cgroup/memory.max")
         .ok()
         .and_then(|text| text.trim().parse::<u64>().ok());
-    limit.map_or(physical, |limit| limit.min(physical))
+    let limits = [limit, memory_limit().map(|limit| limit.bytes)];
+    limits.into_iter().flatten().fold(physical, u64::min)
 }
 
 /// Name of the processor as the system gives it.

@@ -62,6 +62,16 @@ unsafe impl Send for Job {}
 // SAFETY: as above; everything else is atomic or constant.
 unsafe impl Sync for Job {}
 
+/// Ends the process if its thread unwinds: others may be using what would go with the stack, or wait for this thread for ever.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        eprintln!("a kernel's work panicked while other threads took part in it: the process ends");
+        std::process::abort();
+    }
+}
+
 impl Job {
     /// Takes pieces until none are left.
     fn work(&self) {
@@ -103,6 +113,7 @@ impl Job {
             std::hint::spin_loop();
         }
         self.active.fetch_add(1, Ordering::AcqRel);
+        let guard = AbortOnUnwind;
         let may_recruit = || self.decided.load(Ordering::Acquire) || self.start.elapsed() >= LATE;
         let most = |_| self.most.load(Ordering::Relaxed);
         while !may_recruit() && self.piece(most) {}
@@ -111,6 +122,7 @@ impl Job {
             self.recruit(2 * index + 2);
             self.work();
         }
+        std::mem::forget(guard);
         if self.active.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.caller.unpark();
         }
@@ -149,8 +161,8 @@ fn attend(help: Help) {
 }
 
 /// Calls `body(begin, end)` for ranges that cover `0..total` once, and returns when all are done.
-/// `first`: size of the first range, something that takes well under 5 microseconds. The body must not
-/// panic.
+/// `first`: size of the first range, something that takes well under 5 microseconds. A body that panics on
+/// one of several threads ends the process.
 pub(super) fn run(total: u64, first: u64, body: &Body) {
     if total <= first {
         return body(0, total);
@@ -162,7 +174,8 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
     let first = first.max(1);
     let body: *const Body<'_> = body;
     let job = Arc::new(Job {
-        // SAFETY: only the lifetime changes; `Job::piece` says why it is not used after this returns.
+        // SAFETY: only the lifetime changes; `Job::piece` says why it is not used after this returns, and the guard below
+        // keeps this from unwinding.
         body: unsafe { std::mem::transmute::<*const Body<'_>, *const Body<'static>>(body) },
         start: Instant::now(),
         next: AtomicU64::new(0),
@@ -175,6 +188,7 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
         active: AtomicUsize::new(0),
         caller: std::thread::current(),
     });
+    let guard = AbortOnUnwind;
     let joined = job.crew.offer((job.clone(), 0)).is_none();
     let (mut done, mut batch) = (0, first);
     while job.start.elapsed() < PROBE && job.piece(|_| batch) {
@@ -203,6 +217,7 @@ pub(super) fn run(total: u64, first: u64, body: &Body) {
     while job.active.load(Ordering::Acquire) != 0 {
         std::thread::park();
     }
+    std::mem::forget(guard);
 }
 
 #[cfg(test)]
@@ -256,6 +271,42 @@ mod tests {
         let mut expected = vec![60, 60, 60, 53, 44, 37];
         expected.extend([31, 30, 30, 30, 30, 30, 5]);
         assert_eq!(*pieces.lock().unwrap(), expected);
+    }
+
+    /// A body that panics, on the caller's thread and on a helper's, ends the process, which is this test again.
+    #[cfg(unix)]
+    #[test]
+    fn a_panic_ends_the_process() {
+        use std::os::unix::process::ExitStatusExt;
+        const WHERE: &str = "OPENVM_METAL_TEST_PANIC";
+        const TEST: &str = "driver::cpu::parallel::tests::a_panic_ends_the_process";
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let threads = threads.expect("two threads");
+        if let Some(place) = std::env::var_os(WHERE) {
+            threads.install(|| {
+                let caller = std::thread::current().id();
+                run(1_000_000, 1, &|begin, _| {
+                    let is_caller = std::thread::current().id() == caller;
+                    // The first piece is the caller's.
+                    if begin > 0 && (place == "caller") == is_caller {
+                        panic!("in the body");
+                    }
+                    std::thread::sleep(Duration::from_micros(10));
+                });
+            });
+            return;
+        }
+        for place in ["caller", "helper"] {
+            let child = std::process::Command::new(std::env::current_exe().expect("this program"))
+                .args(["--exact", TEST, "--nocapture"])
+                .env(WHERE, place)
+                .output()
+                .expect("a process");
+            const SIGABRT: i32 = 6;
+            assert_eq!(child.status.signal(), Some(SIGABRT), "{place}: {child:?}");
+            let told = String::from_utf8_lossy(&child.stderr);
+            assert!(told.contains("the process ends"), "{place}: {told}");
+        }
     }
 
     #[test]

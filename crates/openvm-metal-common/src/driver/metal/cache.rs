@@ -14,10 +14,11 @@ use objc2_metal::{
 
 use super::pipeline::LANGUAGE_NAME;
 use super::{device, Device};
-use crate::driver::apple::archive::{place, Archives, CacheProblem, Key, System, CACHE_VARIABLE};
+use crate::driver::apple::archive::{Archives, CacheProblem, Key, System};
 use crate::driver::apple::validation::Validation;
 use crate::kernel::KernelUnit;
 use crate::report::CacheReport;
+use crate::trusted_folder::{cache_folder, CACHE_VARIABLE};
 
 type Archive = Retained<ProtocolObject<dyn MTLBinaryArchive>>;
 
@@ -38,7 +39,7 @@ pub(super) struct Found {
 pub(super) struct Filled(Archive);
 
 impl Cache {
-    /// Looks for the folder; one that cannot be used is logged and does without.
+    /// Looks for the folder; one that cannot be used is logged, and there is no cache.
     pub fn open(device: &Device, validation: Validation) -> Self {
         let kind = format!(
             "{} {} Metal {LANGUAGE_NAME} safe precise",
@@ -50,8 +51,9 @@ impl Cache {
         } else {
             let user_cache = etcetera::base_strategy::choose_native_strategy()
                 .ok()
-                .map(|strategy| strategy.cache_dir());
-            place(std::env::var_os(CACHE_VARIABLE), user_cache).and_then(|root| {
+                .map(|strategy| strategy.cache_dir().join("openvm-metal"));
+            let root = cache_folder(CACHE_VARIABLE, std::env::var_os(CACHE_VARIABLE), user_cache);
+            root.map_err(CacheProblem::from).and_then(|root| {
                 let system = System {
                     device: device.name().to_string(),
                     build: device::system_build(),

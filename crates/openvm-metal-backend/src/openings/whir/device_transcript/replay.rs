@@ -145,3 +145,184 @@ impl<TS: FiatShamirTranscript<SC>> Replay<'_, TS> {
 fn ends_early() -> MetalProverError {
     MetalProverError::internal(PHASE, "the log ends early")
 }
+
+#[cfg(test)]
+mod tests {
+    use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
+
+    use super::*;
+    use crate::selftest::{prover::params, CheckRng};
+
+    /// What a device has sent, and the words of its last queries.
+    #[derive(Clone, Default)]
+    struct Device {
+        log: Vec<EF>,
+        drawn: Vec<F>,
+        coefficients: Vec<EF>,
+        last: Vec<F>,
+    }
+
+    /// A device whose transcript is the host's.
+    struct Recorder {
+        transcript: DuplexSponge,
+        rng: CheckRng,
+        device: Device,
+    }
+
+    impl Recorder {
+        fn observe(&mut self) {
+            let value = self.rng.ef();
+            FiatShamirTranscript::<SC>::observe_ext(&mut self.transcript, value);
+            self.device.log.push(value);
+        }
+
+        fn sampled(&mut self) {
+            let value = FiatShamirTranscript::<SC>::sample_ext(&mut self.transcript);
+            self.device.log.push(value);
+        }
+
+        fn challenge(&mut self, bits: usize) {
+            let witness = FiatShamirTranscript::<SC>::grind(&mut self.transcript, bits);
+            self.device.log.push(witness.into());
+            self.sampled();
+        }
+
+        /// The witness, a word that the test of the work sampled, and those that are drawn.
+        fn draw(&mut self, count: usize, bits: usize) -> Vec<F> {
+            let witness = FiatShamirTranscript::<SC>::grind(&mut self.transcript, bits);
+            let mut words = vec![witness, F::ZERO];
+            let sample = |_| FiatShamirTranscript::<SC>::sample(&mut self.transcript);
+            words.extend((0..count + D_EF).map(sample));
+            words
+        }
+    }
+
+    fn record(config: &WhirConfig) -> Device {
+        let mut recorder = Recorder {
+            transcript: default_duplex_sponge(),
+            rng: CheckRng::new(1),
+            device: Device::default(),
+        };
+        recorder.challenge(config.mu_pow_bits);
+        let bits = config.query_phase_pow_bits;
+        for (round, of_round) in config.rounds.iter().enumerate() {
+            for _ in 0..config.k {
+                recorder.observe();
+                recorder.observe();
+                recorder.challenge(config.folding_pow_bits);
+            }
+            if round + 1 == config.rounds.len() {
+                let coefficients = recorder.rng.efs(4);
+                for &coefficient in &coefficients {
+                    let transcript = &mut recorder.transcript;
+                    FiatShamirTranscript::<SC>::observe_ext(transcript, coefficient);
+                }
+                recorder.device.coefficients = coefficients;
+                recorder.device.last = recorder.draw(of_round.num_queries, bits);
+                break;
+            }
+            // A root is two elements of the log.
+            let root: [F; 8] = std::array::from_fn(|_| recorder.rng.f());
+            FiatShamirTranscript::<SC>::observe_commit(&mut recorder.transcript, root);
+            for half in root.chunks_exact(4) {
+                let half = EF::from_basis_coefficients_fn(|i| half[i]);
+                recorder.device.log.push(half);
+            }
+            recorder.sampled();
+            recorder.observe();
+            let words = recorder.draw(of_round.num_queries, bits);
+            recorder.device.drawn.extend(words);
+        }
+        recorder.device
+    }
+
+    /// Whether the host accepts what a device has sent, unless a search found nothing.
+    fn accepts(config: &WhirConfig, device: Device) -> Result<Option<F>, MetalProverError> {
+        let mut transcript = default_duplex_sponge();
+        let Device {
+            log,
+            drawn,
+            coefficients,
+            last,
+        } = device;
+        if replay::<DuplexSponge>(&mut transcript, config, log, drawn, coefficients)?.is_none() {
+            return Ok(None);
+        }
+        let count = config.rounds.last().map_or(0, |round| round.num_queries);
+        replay_queries(&mut transcript, count, config.query_phase_pow_bits, last)
+    }
+
+    fn config() -> WhirConfig {
+        let mut config = params(2, 6, 5).whir;
+        assert!(config.rounds.len() > 1, "no codeword is committed");
+        (config.mu_pow_bits, config.query_phase_pow_bits) = (6, 7);
+        config
+    }
+
+    /// Whatever differs on the device, observed or sampled, the host's transcript notices.
+    #[test]
+    fn every_element_is_compared() {
+        let config = config();
+        let device = record(&config);
+        assert!(matches!(accepts(&config, device.clone()), Ok(Some(_))));
+        let differs = |what: String, change: &dyn Fn(&mut Device)| {
+            let mut device = device.clone();
+            change(&mut device);
+            let error = accepts(&config, device).expect_err(&what);
+            let same = matches!(error, MetalProverError::TranscriptsDiffer { phase: PHASE });
+            assert!(same, "{what}: {error}");
+        };
+        for at in 0..device.log.len() {
+            differs(format!("log {at}"), &|device| device.log[at] += EF::ONE);
+        }
+        for at in 0..device.coefficients.len() {
+            differs(format!("coefficient {at}"), &|device| {
+                device.coefficients[at] += EF::ONE;
+            });
+        }
+        // The second word of a draw is what the test of the work sampled: the host tests the witness itself.
+        let mut starts = Vec::new();
+        for of_round in &config.rounds[..config.rounds.len() - 1] {
+            let next = starts.last().map_or(0, |&(_, end)| end);
+            starts.push((next, next + 2 + of_round.num_queries + D_EF));
+        }
+        for (start, end) in starts {
+            for at in (start..end).filter(|&at| at != start + 1) {
+                differs(format!("word {at}"), &|device| device.drawn[at] += F::ONE);
+            }
+        }
+        for at in (0..device.last.len()).filter(|&at| at != 1) {
+            differs(format!("last {at}"), &|device| device.last[at] += F::ONE);
+        }
+    }
+
+    /// A log that is cut off is an error, and a search that found nothing is none.
+    #[test]
+    fn short_logs_and_missing_witnesses() {
+        let config = config();
+        let device = record(&config);
+        let cuts: [fn(&mut Device); 3] = [
+            |device| device.log.truncate(device.log.len() - 1),
+            |device| device.drawn.truncate(device.drawn.len() - 1),
+            |device| device.last.truncate(device.last.len() - 1),
+        ];
+        for cut in cuts {
+            let mut device = device.clone();
+            cut(&mut device);
+            let error = accepts(&config, device).expect_err("a log that is cut off");
+            assert!(error.to_string().contains("ends early"), "{error}");
+        }
+        let none = F::from_u32(u32::MAX);
+        let missing: [fn(&mut Device, F); 4] = [
+            |device, none| device.log[0] = none.into(),
+            |device, none| device.log[4] = none.into(),
+            |device, none| device.drawn[0] = none,
+            |device, none| device.last[0] = none,
+        ];
+        for set in missing {
+            let mut device = device.clone();
+            set(&mut device, none);
+            assert!(matches!(accepts(&config, device), Ok(None)));
+        }
+    }
+}

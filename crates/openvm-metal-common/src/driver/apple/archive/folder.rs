@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::name::{plain, FileName};
 use super::{CacheProblem, System};
+use crate::trusted_folder::TrustedFolder;
 
 /// Everything stands below this, so that other files in a folder of the user's are left alone.
 const ARCHIVES: &str = "metal-archives";
@@ -16,16 +17,20 @@ const TEMPORARY: &str = "temporary-";
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// The folder of a system, made if it is not there, with the others that were removed.
-pub(super) fn open(root: &Path, system: &System) -> io::Result<(PathBuf, Vec<CacheProblem>)> {
-    let all = root.join(ARCHIVES);
-    make(&all)?;
-    check(&all)?;
+pub(super) fn open(
+    root: &Path,
+    system: &System,
+) -> Result<(TrustedFolder, Vec<CacheProblem>), CacheProblem> {
+    let all = TrustedFolder::create(&root.join(ARCHIVES))?;
     let device = plain(&system.device);
     let build = plain(&system.build);
-    let folder = all.join(format!("{device}-{build}"));
-    make(&folder)?;
+    let folder = all.subfolder(&format!("{device}-{build}"))?;
+    let unusable = |error| CacheProblem::Unusable {
+        folder: all.path().to_owned(),
+        error,
+    };
     let mut removed = Vec::new();
-    for other in fs::read_dir(&all)?.flatten() {
+    for other in fs::read_dir(all.path()).map_err(unusable)?.flatten() {
         let name = other.file_name().to_string_lossy().into_owned();
         let of_device = name.strip_prefix(&device).and_then(|n| n.strip_prefix('-'));
         if let Some(old) = of_device.filter(|old| *old != build) {
@@ -84,32 +89,11 @@ pub(super) fn temporary(folder: &Path) -> PathBuf {
     folder.join(format!("{TEMPORARY}{}-{number}", std::process::id()))
 }
 
-/// Makes a folder that only its user can write to.
-fn make(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
+/// Takes all rights to a file, which Metal has made, from other users.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Machine code is loaded from the folder: nobody else may write to it.
-#[cfg(unix)]
-fn check(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let data = fs::metadata(folder)?;
-    // SAFETY: reads a number.
-    let user = unsafe { libc::geteuid() };
-    match data.uid() == user && data.mode() & 0o022 == 0 {
-        true => Ok(()),
-        false => Err(io::Error::new(
-            io::ErrorKind::PermissionDenied,
-            format!("other users may write to {}", folder.display()),
-        )),
-    }
-}
-
-#[cfg(not(unix))]
-fn check(_: &Path) -> io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = path;
     Ok(())
 }

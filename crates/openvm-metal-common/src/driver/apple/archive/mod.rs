@@ -8,9 +8,7 @@ mod problem;
 mod tests;
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
@@ -21,25 +19,10 @@ use self::name::{checksum, FileName};
 pub(crate) use self::problem::CacheProblem;
 use crate::lock;
 use crate::report::CacheReport;
+use crate::trusted_folder::{self, TrustedFolder};
 
-/// Environment variable: the folder of the cache, or `0` for none.
-pub(crate) const CACHE_VARIABLE: &str = "OPENVM_METAL_CACHE";
 /// Bytes of a device's archives above which those that were not used for longest go.
 const MOST_BYTES: u64 = 256 << 20;
-
-/// The folder that is asked for, or why there is none.
-pub(crate) fn place(
-    value: Option<OsString>,
-    user_cache: Option<PathBuf>,
-) -> std::result::Result<PathBuf, CacheProblem> {
-    match value {
-        Some(value) if value == "0" => Err(CacheProblem::Off),
-        Some(value) if !value.is_empty() => Ok(value.into()),
-        _ => user_cache
-            .map(|folder| folder.join("openvm-metal"))
-            .ok_or(CacheProblem::NoHome),
-    }
-}
 
 /// What machine code depends on beside the kernels.
 #[derive(Clone, Debug)]
@@ -52,7 +35,7 @@ pub(crate) struct System {
 
 /// The archives of one system and device.
 pub(crate) struct Archives {
-    folder: PathBuf,
+    folder: TrustedFolder,
     files: HashMap<Key, Vec<(FileName, PathBuf)>>,
     /// Saving has failed once and is not tried again.
     closed: AtomicBool,
@@ -73,12 +56,12 @@ impl Archives {
         system: &System,
         most: u64,
     ) -> std::result::Result<Self, CacheProblem> {
-        let refused = |error: io::Error| CacheProblem::Unusable {
-            folder: root.to_owned(),
+        let (folder, removed) = folder::open(root, system)?;
+        let unusable = |error| CacheProblem::Unusable {
+            folder: folder.path().to_owned(),
             error,
         };
-        let (folder, removed) = folder::open(root, system).map_err(refused)?;
-        let files = folder::list(&folder, most).map_err(refused)?;
+        let files = folder::list(folder.path(), most).map_err(unusable)?;
         let notes: Vec<String> = removed.iter().map(CacheProblem::to_string).collect();
         for note in &notes {
             tracing::info!("{note}");
@@ -101,10 +84,10 @@ impl Archives {
     /// The archive of a unit, if there is one that is whole.
     pub fn find(&self, key: Key) -> Option<PathBuf> {
         self.files.get(&key)?.iter().find_map(|(name, path)| {
-            let bytes = match fs::read(path) {
-                Ok(bytes) => bytes,
+            let bytes = match trusted_folder::read(path) {
+                Ok(Some(bytes)) => bytes,
                 // Another process has removed it.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                Ok(None) => return None,
                 Err(error) => {
                     self.reject(path, &error.to_string());
                     return None;
@@ -144,15 +127,16 @@ impl Archives {
             return;
         }
         let start = Instant::now();
-        let temporary = folder::temporary(&self.folder);
+        let temporary = folder::temporary(self.folder.path());
         let moved = write(&temporary).and_then(|()| {
+            folder::make_private(&temporary).map_err(|error| error.to_string())?;
             let bytes = fs::read(&temporary).map_err(|error| error.to_string())?;
             let name = FileName {
                 unit: unit.to_owned(),
                 key,
                 checksum: checksum(&bytes),
             };
-            let path = self.folder.join(name.to_string());
+            let path = self.folder.path().join(name.to_string());
             fs::rename(&temporary, path).map_err(|error| error.to_string())
         });
         self.saving
@@ -178,7 +162,7 @@ impl Archives {
     /// What was found, saved and noted.
     pub fn report(&self) -> CacheReport {
         CacheReport {
-            folder: Some(self.folder.display().to_string()),
+            folder: Some(self.folder.path().display().to_string()),
             found: Some(self.found.load(Ordering::Relaxed)),
             saved: self.saved.load(Ordering::Relaxed),
             saving_milliseconds: self.saving.load(Ordering::Relaxed) / 1000,

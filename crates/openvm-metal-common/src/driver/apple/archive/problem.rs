@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::CACHE_VARIABLE;
+use crate::trusted_folder::{NoCache, UntrustedPath};
 
 /// What is wrong with the cache.
 #[derive(Debug, Error)]
 pub(crate) enum CacheProblem {
-    /// Nobody wants one.
-    #[error("{CACHE_VARIABLE}=0")]
-    Off,
-    /// There is no place for it.
-    #[error("there is no home folder; {CACHE_VARIABLE} names another")]
-    NoHome,
+    /// Nobody wants one, or there is no place for it.
+    #[error(transparent)]
+    None(#[from] NoCache),
+    /// Other users can replace the code in the folder, or it cannot be made.
+    #[error(transparent)]
+    Untrusted(#[from] UntrustedPath),
     /// Metal compiles kernels with checks, which no archive has.
     #[error("checked kernels (MTL_SHADER_VALIDATION) cannot come from archives")]
     CheckedKernels,
-    /// The folder cannot be made, read or written, or others may write to it.
+    /// The folder cannot be read or written.
     #[error("{} cannot be used: {error}", folder.display())]
     Unusable {
         /// That was asked for.

@@ -1,9 +1,11 @@
 //! Faults that a cache meets: other systems, damage, folders that cannot be used, several writers.
 
+use std::io;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use super::*;
+use crate::trusted_folder::{NoCache, UntrustedPath};
 
 /// A folder that goes with the test.
 struct Scratch(PathBuf);
@@ -148,30 +150,36 @@ fn a_folder_that_cannot_be_written() {
     let refused = Archives::open(&file.join("cache"), &system("24B83"));
     let problem = refused.err().expect("a file is no folder");
     let reason = problem.to_string();
-    assert!(reason.contains("file/cache cannot be used"), "{reason}");
-    let CacheProblem::Unusable { folder, error } = problem else {
+    assert!(
+        reason.contains("file/cache/metal-archives cannot be used"),
+        "{reason}"
+    );
+    let CacheProblem::Untrusted(UntrustedPath::Io { path, error }) = problem else {
         panic!("{reason}");
     };
-    assert_eq!(folder, file.join("cache"));
+    assert_eq!(path, file.join("cache/metal-archives"));
     assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
 }
 
+/// Archives that another user could have written are not found, whichever way they came.
 #[cfg(unix)]
 #[test]
-fn a_folder_that_others_can_write_to() {
-    use std::os::unix::fs::PermissionsExt;
+fn archives_of_other_users() {
     let scratch = Scratch::new();
-    save(&scratch.open("24B83"), "a");
-    let all = scratch.0.join("metal-archives");
-    fs::set_permissions(&all, fs::Permissions::from_mode(0o777)).expect("ours");
-    let refused = Archives::open(&scratch.0, &system("24B83"));
-    let problem = refused.err().expect("open to all");
-    let reason = problem.to_string();
-    assert!(reason.contains("other users may write"), "{reason}");
-    let CacheProblem::Unusable { error, .. } = problem else {
-        panic!("{reason}");
+    let root = scratch.0.join("files");
+    save(
+        &Archives::open(&root, &system("24B83")).expect("usable"),
+        "a",
+    );
+    let loads = |folder: &Path| {
+        // The folder that is taken over is that of all archives.
+        let scratch = Scratch::new();
+        let link = scratch.0.join("metal-archives");
+        std::os::unix::fs::symlink(folder, link).expect("a link");
+        let archives = Archives::open(&scratch.0, &system("24B83"));
+        archives.is_ok_and(|archives| archives.find(key("a")).is_some())
     };
-    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+    crate::takeover::refuses_all(&scratch.0, &root.join("metal-archives"), loads);
 }
 
 #[test]
@@ -270,18 +278,10 @@ fn what_is_not_ours_stays() {
 }
 
 #[test]
-fn which_folder() {
-    let user = || Some(PathBuf::from("/home/ada/.cache"));
-    let default = PathBuf::from("/home/ada/.cache/openvm-metal");
-    assert_eq!(place(None, user()).ok(), Some(default.clone()));
-    assert_eq!(place(Some("".into()), user()).ok(), Some(default));
-    assert_eq!(place(Some("/c".into()), user()).ok(), Some("/c".into()));
-    let off = place(Some("0".into()), user());
-    assert!(matches!(&off, Err(CacheProblem::Off)), "{off:?}");
-    assert_eq!(CacheProblem::Off.to_string(), "OPENVM_METAL_CACHE=0");
-    let nowhere = place(None, None);
-    assert!(matches!(&nowhere, Err(CacheProblem::NoHome)), "{nowhere:?}");
-    assert!(CacheProblem::NoHome.to_string().contains("home folder"));
+fn problems_name_what_to_do() {
     let checked = CacheProblem::CheckedKernels.to_string();
     assert!(checked.contains("MTL_SHADER_VALIDATION"), "{checked}");
+    let variable = "OPENVM_METAL_CACHE";
+    let off = CacheProblem::from(NoCache::Off { variable });
+    assert_eq!(off.to_string(), "OPENVM_METAL_CACHE=0");
 }

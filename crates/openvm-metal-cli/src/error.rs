@@ -9,6 +9,15 @@ use openvm_metal_sdk::{guest::GuestError, SdkError};
 /// Result of a command.
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
+/// A result that was not written where it should be.
+#[derive(Debug)]
+pub struct Misplaced {
+    /// The reason.
+    pub error: SdkError,
+    /// Its file instead; nothing if no other place took it either.
+    pub kept: Option<PathBuf>,
+}
+
 /// Why a command ended without success.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -49,6 +58,23 @@ pub enum CliError {
         engine: &'static str,
         message: String,
     },
+    /// A key that nothing is known of, so that a proof under it says nothing.
+    #[error("{}: a key of unknown origin can be the key of any circuit: {remedy}", path.display())]
+    UntrustedKey { path: PathBuf, remedy: &'static str },
+    /// A key with another hash than the expected one.
+    #[error("{}: its hash is {found}, expected is {expected}", path.display())]
+    OtherKey {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+    /// A proof of another program, or of another virtual machine.
+    #[error("the {what} is {found}, expected is {expected}")]
+    OtherProgram {
+        what: &'static str,
+        found: String,
+        expected: String,
+    },
     /// The verifier does not accept the proof.
     #[error("the proof is not valid: {0}")]
     Rejected(String),
@@ -75,13 +101,22 @@ pub enum CliError {
         log_stacked: u8,
     },
     /// Traces that this machine cannot hold.
-    #[error("{circuit} of size {size}: traces of {needed} with a copy, this machine has {memory}")]
+    #[error("{circuit} of size {size}: traces of {needed} with a copy, there are {memory}")]
     HostMemory {
         circuit: String,
         size: usize,
         needed: String,
         memory: String,
     },
+    /// Two files of a command that are one, of which the command writes at least one.
+    #[error("{} and {} are the same file: {}", names[0], names[1], path.display())]
+    SameFile {
+        names: [&'static str; 2],
+        path: PathBuf,
+    },
+    /// Results that were not written where they should be.
+    #[error("{}", misplaced(.0))]
+    Misplaced(Vec<Misplaced>),
     /// Options that contradict each other.
     #[error("{0}")]
     Usage(&'static str),
@@ -124,11 +159,23 @@ pub enum CliError {
     Json(#[from] serde_json::Error),
 }
 
+/// A line for each result.
+fn misplaced(results: &[Misplaced]) -> String {
+    let line = |result: &Misplaced| match &result.kept {
+        Some(kept) => format!("{}; it is kept as {}", result.error, kept.display()),
+        None => format!(
+            "{}; no other place takes it either, it is lost",
+            result.error
+        ),
+    };
+    results.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 impl CliError {
     /// Status of the process.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NothingSelected { .. } | Self::Usage(_) => 2,
+            Self::NothingSelected { .. } | Self::Usage(_) | Self::SameFile { .. } => 2,
             Self::TooTall { .. } | Self::HostMemory { .. } => 2,
             Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,

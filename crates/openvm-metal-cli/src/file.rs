@@ -1,30 +1,238 @@
 //! Files that a command will write.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use tempfile::NamedTempFile;
 
 use crate::error::{CliError, Result};
 
-/// Finds out whether a file can be written, and leaves everything as it was.
+/// Finds out whether a file can be written, and leaves everything as it was. Files are written under another name and renamed, so
+/// one of such a name is made for the moment: what stands at the path is not touched, whoever puts it there meanwhile.
 ///
 /// # Errors
 /// [`CliError::Write`] if not.
 pub fn probe(path: &Path) -> Result<()> {
-    try_open(path).map_err(|source| CliError::Write {
+    try_write(path).map_err(|source| CliError::Write {
         path: path.display().to_string(),
         source,
     })
 }
 
-fn try_open(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+fn try_write(path: &Path) -> io::Result<()> {
+    let folder = folder_of(path);
+    if !folder.is_dir() {
         let reason = format!("there is no folder {}", folder.display());
         return Err(io::Error::new(io::ErrorKind::NotFound, reason));
     }
-    let existed = path.exists();
-    File::options().append(true).create(true).open(path)?;
-    match existed {
-        true => Ok(()),
-        false => std::fs::remove_file(path),
+    // What a link names is replaced, not the link.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let exists = match fs::metadata(&target) {
+        Ok(data) if data.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(data) if data.is_file() => match File::options().append(true).open(&target) {
+            Ok(_) => true,
+            // Another process has taken it away meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(error),
+        },
+        // A pipe is not opened: its reader would see its end.
+        Ok(_) => return may_write(&target),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    // It is not the folder of the path if that is a link.
+    match NamedTempFile::new_in(folder_of(&target)) {
+        Ok(file) => file.close(),
+        // The folder takes no new file; this one is written directly.
+        Err(error) if exists && error.kind() != io::ErrorKind::StorageFull => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a file that would get larger than `ulimit -f` allows an error of its writer. It would end the process.
+pub fn report_size_limit() {
+    // SAFETY: the signal is ignored; no handler runs.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+/// The folder of a file, `.` if the path names none.
+fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Asks whether this user may write to a path that is no file.
+fn may_write(path: &Path) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes())?;
+    // SAFETY: the path ends with a null byte; the call only asks.
+    match unsafe { libc::access(path.as_ptr(), libc::W_OK) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A file of a command, and the option that names it.
+pub type Named<'a> = (&'static str, &'a Path);
+
+/// Finds out before work whether a command can write its files, and would write over none that it writes or reads itself.
+///
+/// # Errors
+/// [`CliError::SameFile`], or those of [`probe`].
+pub fn check(written: &[Named<'_>], read: &[Named<'_>]) -> Result<()> {
+    distinct(written, read)?;
+    written.iter().try_for_each(|(_, path)| probe(path))
+}
+
+/// Compares files by what they are and not by their names. Devices and pipes may be named twice.
+fn distinct(written: &[Named<'_>], read: &[Named<'_>]) -> Result<()> {
+    for (place, &(name, path)) in written.iter().enumerate() {
+        let others = written[..place].iter().chain(read);
+        for &(other, other_path) in others {
+            if is_same(path, other_path) {
+                return Err(CliError::SameFile {
+                    names: [other, name],
+                    path: path.to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => one.is_file() && identity(&one) == identity(&other),
+        (Err(_), Err(_)) => resolved(one) == resolved(other),
+        _ => false,
+    }
+}
+
+/// The number of a file in its system: links to it have the same.
+fn identity(data: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+
+    (data.dev(), data.ino())
+}
+
+/// The path of a file that is not there yet, without links and dots.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = folder_of(path).canonicalize();
+    match (folder, path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A folder of one test, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir()
+                .join(format!("openvm-metal-file-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Another process makes the file again and again; the probe never takes it away. The old probe did within some hundred turns.
+    #[test]
+    fn what_others_write_stays() {
+        let folder = Folder::new("others");
+        let path = folder.0.join("a.proof");
+        let probes = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                for turn in 0..2000 {
+                    fs::write(&path, "whole").expect("written");
+                    let text = fs::read(&path);
+                    assert!(text.is_ok_and(|text| text == b"whole"), "turn {turn}");
+                    fs::remove_file(&path).expect("still there");
+                }
+            });
+            let mut probes = 0;
+            while !other.is_finished() {
+                probe(&path).expect("can be written");
+                probes += 1;
+            }
+            other.join().expect("nothing was taken away");
+            probes
+        });
+        assert!(probes > 100, "{probes}");
+        assert_eq!(fs::read_dir(&folder.0).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused() {
+        let folder = Folder::new("refused");
+        let file = folder.0.join("file");
+        for (path, kind) in [
+            (folder.0.clone(), io::ErrorKind::IsADirectory),
+            (folder.0.join("none/file"), io::ErrorKind::NotFound),
+            (
+                folder.0.join("n".repeat(256)),
+                io::ErrorKind::InvalidFilename,
+            ),
+        ] {
+            assert_eq!(
+                try_write(&path).expect_err("refused").kind(),
+                kind,
+                "{path:?}"
+            );
+        }
+        try_write(Path::new("/dev/null")).expect("a device");
+        try_write(&file).expect("a new file");
+        assert!(!file.exists());
+        fs::write(&file, "old").expect("written");
+        try_write(&file).expect("a file that is there");
+        assert_eq!(fs::read(&file).expect("a file"), b"old");
+    }
+
+    #[test]
+    fn one_file_of_two_names_is_found() {
+        let folder = Folder::new("names");
+        let path = |name: &str| folder.0.join(name);
+        fs::write(path("a"), "").expect("written");
+        fs::hard_link(path("a"), path("hard")).expect("a link");
+        symlink(path("a"), path("soft")).expect("a link");
+        symlink(&folder.0, path("here")).expect("a link");
+        let same = |one: &str, other: &str| is_same(&path(one), &path(other));
+        for (one, other) in [
+            ("a", "./a"),
+            ("a", "hard"),
+            ("a", "soft"),
+            ("b", "./b"),
+            ("b", "here/b"),
+        ] {
+            assert!(same(one, other) && same(other, one), "{one} {other}");
+        }
+        for (one, other) in [("a", "b"), ("b", "c")] {
+            assert!(!same(one, other) && !same(other, one), "{one} {other}");
+        }
+        let null = Path::new("/dev/null");
+        distinct(&[("--proof", null), ("--vk", null)], &[]).expect("a device");
+        let [a, hard, b] = ["a", "hard", "b"].map(path);
+        let refused = distinct(&[("--proof", &b), ("--vk", &a)], &[("--input", &hard)]);
+        let refused = refused.expect_err("an input").to_string();
+        assert!(
+            refused.contains("--input") && refused.contains("--vk"),
+            "{refused}"
+        );
     }
 }

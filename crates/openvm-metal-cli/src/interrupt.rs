@@ -3,7 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::error::{CliError, Result};
+use crate::{
+    error::{CliError, Result},
+    table::note,
+};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
@@ -17,7 +20,7 @@ pub fn install() -> Result<()> {
         if REQUESTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
             std::process::exit(130);
         }
-        eprintln!("\nstopping after the work at hand; Ctrl-C again stops at once");
+        note("\nstopping after the work at hand; Ctrl-C again stops at once");
     })?;
     Ok(())
 }

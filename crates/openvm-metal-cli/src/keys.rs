@@ -66,7 +66,9 @@ fn print(json: bool, files: Vec<PathBuf>) -> Result<()> {
 pub fn keygen(args: &KeyArgs) -> Result<()> {
     interrupt::at_once();
     let program = Program::load(&args.program)?;
-    let key = args.sdk.sdk(&program)?.app_pk()?;
+    let sdk = args.sdk.sdk(&program)?;
+    args.sdk.security_bits(&sdk)?;
+    let key = sdk.app_pk()?;
     let (pk, vk) = (args.file(&program, "app.pk"), args.file(&program, "app.vk"));
     files::write_app_pk(&pk, &key)?;
     files::write_app_vk(&vk, &key.get_app_vk())?;
@@ -81,6 +83,7 @@ pub fn setup(args: &KeyArgs) -> Result<()> {
     interrupt::at_once();
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program)?;
+    args.sdk.security_bits(&sdk)?;
     let (pk, vk) = (args.file(&program, "agg.pk"), args.file(&program, "agg.vk"));
     files::write_agg_pk(&pk, &sdk.agg_pk()?)?;
     files::write_agg_vk(&vk, &*sdk.agg_vk()?)?;
@@ -91,6 +94,8 @@ pub fn setup(args: &KeyArgs) -> Result<()> {
 struct CommitReport {
     app_exe_commit: String,
     app_vm_commit: String,
+    /// Of the weakest circuit of an aggregated proof.
+    security_bits: f64,
     commit: PathBuf,
     baseline: PathBuf,
 }
@@ -109,15 +114,17 @@ pub fn commit(args: &KeyArgs) -> Result<()> {
     let report = CommitReport {
         app_exe_commit: commits.app_exe_commit.to_string(),
         app_vm_commit: commits.app_vm_commit.to_string(),
+        security_bits: sdk.security_bits()?,
         commit: args.file(&program, &format!("{}.commit.json", program.name)),
         baseline: args.file(&program, &format!("{}.baseline.json", program.name)),
     };
     files::write_commit(&report.commit, &commits)?;
-    files::write_baseline(&report.baseline, &baseline)?;
+    files::write_baseline_with_security(&report.baseline, &baseline, report.security_bits)?;
     if args.json {
         return table::json(&report);
     }
     table::line(format!("executable       {}", report.app_exe_commit))?;
     table::line(format!("virtual machine  {}", report.app_vm_commit))?;
+    table::line(format!("security         {:.1} bits", report.security_bits))?;
     print(false, vec![report.commit, report.baseline])
 }

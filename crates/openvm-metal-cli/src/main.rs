@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// These macros panic where a stream takes nothing, as a log on a full disk; `table` has functions in place of them.
+#![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod bench;
 mod circuit;
@@ -11,6 +13,9 @@ mod host;
 mod interrupt;
 mod kernels;
 mod keys;
+mod memory;
+mod outputs;
+mod panics;
 mod program;
 mod progress;
 mod prove;
@@ -19,12 +24,14 @@ mod run;
 mod selftest;
 mod table;
 mod target_device;
+mod trust;
 mod verify;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use openvm_metal_common::memory_limit;
 use tracing_subscriber::{
     filter::LevelFilter, layer::SubscriberExt, util::SubscriberInitExt, Layer,
 };
@@ -33,7 +40,7 @@ use crate::error::{CliError, Result};
 use crate::target_device::DeviceArgs;
 
 #[global_allocator]
-static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
+static ALLOCATOR: memory::Allocator = memory::Allocator;
 
 /// OpenVM proofs on Metal: one binary for Apple GPUs, NVIDIA GPUs and CPUs.
 #[derive(Parser)]
@@ -116,7 +123,21 @@ impl Command {
     }
 }
 
+/// The stack of the thread that runs the command. That of the process's first thread is what `ulimit -s` gives.
+const STACK: usize = 8 << 20;
+
 fn main() -> ExitCode {
+    panics::install();
+    file::report_size_limit();
+    let thread = std::thread::Builder::new().name("main".into());
+    match thread.stack_size(STACK).spawn(start) {
+        // A panic has said what it is.
+        Ok(command) => command.join().unwrap_or(ExitCode::from(101)),
+        Err(_) => memory::end(format_args!("the system refuses a thread")),
+    }
+}
+
+fn start() -> ExitCode {
     let cli = Cli::parse();
     init_logging(cli.verbose);
     match interrupt::install().and_then(|()| run(cli)) {
@@ -160,6 +181,7 @@ fn init_logging(verbose: bool) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
@@ -173,9 +195,13 @@ fn init_logging(verbose: bool) {
 
 fn fail(error: &CliError) -> ExitCode {
     if !error.is_silent() {
-        eprintln!("error: {error}");
-        if let Some(hint) = error.hint() {
-            eprintln!("hint: {hint}");
+        table::note(format_args!("error: {error}"));
+        match error.hint() {
+            _ if error.is_lack_of_memory() && memory_limit().is_some() => {
+                table::note(format_args!("hint: {}", memory::Remedy));
+            }
+            Some(hint) => table::note(format_args!("hint: {hint}")),
+            None => {}
         }
     }
     ExitCode::from(error.exit_code())

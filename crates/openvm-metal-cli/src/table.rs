@@ -32,6 +32,11 @@ pub fn line(text: impl std::fmt::Display) -> Result<()> {
     Ok(())
 }
 
+/// Prints a line to standard error. A standard error that takes nothing, as a log on a full disk, ends no work.
+pub fn note(text: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 /// Prints a value as indented JSON.
 ///
 /// # Errors

@@ -1,24 +1,31 @@
-//! `openvm-metal verify`: proofs from files, by OpenVM's own verifier.
+//! `openvm-metal verify`: proofs from files, by OpenVM's own verifier. docs/what-valid-means.md says
+//! which files a user makes and which they may be given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, verify, verify_app};
-use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
+use openvm_metal_sdk::{
+    app_vm_commit, check_key, files, is_openvm_circuit, verify, verify_app, Verified,
+    MIN_SECURITY_BITS,
+};
+use openvm_sdk::types::AppExecutionCommit;
+use openvm_verify_stark_host::vk::{VerificationBaseline, VmStarkVerifyingKey};
+use serde::Serialize;
 
 use crate::{
     circuit::verify::{self as circuit, VerifyCircuitArgs},
     error::{CliError, Result},
     hex, interrupt, table,
+    trust::TrustArgs,
 };
 
 #[derive(Subcommand)]
 pub enum VerifyCommand {
-    /// The proofs of all segments of an execution.
+    /// Verify the proofs of all segments of an execution.
     App(VerifyAppArgs),
-    /// The aggregated proof of an execution.
+    /// Verify the aggregated proof of an execution.
     Stark(VerifyStarkArgs),
-    /// The proof of a built-in circuit.
+    /// Verify the proof of a built-in circuit.
     Circuit(VerifyCircuitArgs),
 }
 
@@ -26,22 +33,34 @@ pub enum VerifyCommand {
 pub struct VerifyAppArgs {
     /// The proof, as `prove app` writes it.
     proof: PathBuf,
-    /// The application's verifying key, as `prove app`, `keygen` or cargo-openvm writes it.
+    /// The application's verifying key, as `keygen`, `prove app` or cargo-openvm writes it.
     #[arg(long, alias = "app-vk", value_name = "FILE")]
     vk: PathBuf,
-    /// The commitments of the program that was proved, as `commit` writes them; if absent, any program is accepted.
+    /// The baseline of the program, as `commit` writes it: the key, the program and the virtual machine
+    /// are compared with it.
+    #[arg(long, alias = "app-baseline", value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// The commitments of the program, as `commit` writes them, which are compared with those of the
+    /// proof.
     #[arg(long, alias = "app-commit", value_name = "FILE")]
     commit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args, Debug)]
 pub struct VerifyStarkArgs {
     /// The proof, as `prove stark` writes it.
     proof: PathBuf,
-    /// What verifies proofs of the program, as `prove stark` writes it.
+    /// Key and baseline of the program in one file, as `prove stark` writes it. Its commitments are
+    /// printed: compare them with those of `commit`, or give --commit.
     #[arg(long, value_name = "FILE", required_unless_present = "agg_vk")]
     vk: Option<PathBuf>,
-    /// In place of --vk, with --baseline: the aggregation's verifying key, as `setup` or cargo-openvm writes it.
+    /// In place of --vk, with --baseline: the aggregation's verifying key, as `setup` or cargo-openvm
+    /// writes it.
     #[arg(
         long,
         value_name = "FILE",
@@ -49,9 +68,67 @@ pub struct VerifyStarkArgs {
         conflicts_with = "vk"
     )]
     agg_vk: Option<PathBuf>,
-    /// What a verifier must know of the program, as `commit` or cargo-openvm writes it.
+    /// The baseline of the program, as `commit` or cargo-openvm writes it: the key, the program and the
+    /// virtual machine are compared with it.
     #[arg(long, alias = "app-baseline", value_name = "FILE", requires = "agg_vk")]
     baseline: Option<PathBuf>,
+    /// The commitments of the program, as `commit` writes them, which are compared with those of the
+    /// proof.
+    #[arg(long, alias = "app-commit", value_name = "FILE")]
+    commit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A verified proof, as it is printed.
+#[derive(Serialize)]
+struct VerifiedReport {
+    valid: bool,
+    #[serde(flatten)]
+    verified: Verified,
+    /// Where the commitments come from that the proof was compared with.
+    compared_with: Option<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If a file cannot be read, a key is refused, or the proof is not accepted.
+pub fn run(command: &VerifyCommand) -> Result<()> {
+    interrupt::at_once();
+    match command {
+        VerifyCommand::Circuit(args) => circuit::run(args),
+        VerifyCommand::App(args) => args.run(),
+        VerifyCommand::Stark(args) => args.run(),
+    }
+}
+
+impl VerifyAppArgs {
+    fn run(&self) -> Result<()> {
+        if self.baseline.is_none() && !self.trust.trust_vk {
+            return Err(CliError::UntrustedKey {
+                path: self.vk.clone(),
+                remedy:
+                    "give --baseline FILE, which `openvm-metal commit` makes from the program, to \
+                         compare it with; or --trust-vk if it is yours",
+            });
+        }
+        let proof = files::read_app_proof(&self.proof)?;
+        let vk = files::read_app_vk(&self.vk)?;
+        let baseline = optional(&self.baseline, files::read_baseline)?;
+        let commit = optional(&self.commit, files::read_commit)?;
+        let min = self.trust.min_security_bits();
+        let exe_commit = commit.as_ref().map(|commit| commit.app_exe_commit.into());
+        if let (Some(commit), Some(baseline)) = (&commit, &baseline) {
+            compare_machines(commit, baseline)?;
+        }
+        let verified = verify_app(&vk, &proof, exe_commit, baseline.as_ref(), min)?;
+        let compared_with = self.baseline.as_ref().or(self.commit.as_ref());
+        print(self.json, verified, compared_with)
+    }
 }
 
 impl VerifyStarkArgs {
@@ -69,35 +146,89 @@ impl VerifyStarkArgs {
             }
         })
     }
+
+    fn run(&self) -> Result<()> {
+        let proof = files::read_proof(&self.proof)?;
+        let vk = self.key()?;
+        let min = self.trust.min_security_bits();
+        check_key("the aggregation verifying key", &vk.mvk, min)?;
+        if let Some(path) = &self.vk {
+            if !is_openvm_circuit(&vk.baseline) && !self.trust.trust_vk {
+                return Err(CliError::UntrustedKey {
+                    path: path.clone(),
+                    remedy: "it is not OpenVM's circuit with default parameters. Give --agg-vk and --baseline, \
+                             which `openvm-metal setup` and `commit` make from the program; or --trust-vk \
+                             if it is yours",
+                });
+            }
+        }
+        if let Some(commit) = optional(&self.commit, files::read_commit)? {
+            let found = vk.baseline.app_exe_commit.into();
+            if commit.app_exe_commit != found {
+                return Err(CliError::OtherProgram {
+                    what: "program",
+                    found: found.to_string(),
+                    expected: commit.app_exe_commit.to_string(),
+                });
+            }
+            compare_machines(&commit, &vk.baseline)?;
+        }
+        let verified = verify(&vk.mvk, &vk.baseline, &proof, min)?;
+        let compared_with = self.commit.as_ref().or(self.baseline.as_ref());
+        print(self.json, verified, compared_with)
+    }
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// If a file cannot be read, or the proof is not accepted.
-pub fn run(command: &VerifyCommand) -> Result<()> {
-    interrupt::at_once();
-    let values = match command {
-        VerifyCommand::Circuit(args) => return circuit::run(args),
-        VerifyCommand::App(args) => {
-            let proof = files::read_app_proof(&args.proof)?;
-            let vk = files::read_app_vk(&args.vk)?;
-            let commit = args.commit.as_ref().map(|path| files::read_commit(path));
-            let commit = commit
-                .transpose()?
-                .map(|commits| commits.app_exe_commit.into());
-            verify_app(&vk, &proof, commit)?;
-            proof.user_public_values.public_values
-        }
-        VerifyCommand::Stark(args) => {
-            let proof = files::read_proof(&args.proof)?;
-            let vk = args.key()?;
-            verify(&vk.mvk, &vk.baseline, &proof)?;
-            proof.user_pvs_proof.public_values
-        }
+/// The contents of a file that may be absent.
+fn optional<T, E>(
+    path: &Option<PathBuf>,
+    read: impl FnOnce(&Path) -> Result<T, E>,
+) -> Result<Option<T>, E> {
+    path.as_deref().map(read).transpose()
+}
+
+/// Compares the virtual machine of `commit` with that of a baseline.
+fn compare_machines(commit: &AppExecutionCommit, baseline: &VerificationBaseline) -> Result<()> {
+    let found = app_vm_commit(baseline);
+    match found == commit.app_vm_commit {
+        true => Ok(()),
+        false => Err(CliError::OtherProgram {
+            what: "virtual machine",
+            found: found.to_string(),
+            expected: commit.app_vm_commit.to_string(),
+        }),
+    }
+}
+
+fn print(json: bool, verified: Verified, compared_with: Option<&PathBuf>) -> Result<()> {
+    if json {
+        return table::json(&VerifiedReport {
+            valid: true,
+            verified,
+            compared_with: compared_with.cloned(),
+        });
+    }
+    let insecure = match verified.security_bits < MIN_SECURITY_BITS {
+        true => ", so it can be FORGED",
+        false => "",
     };
     table::line(format!(
         "the proof is valid, public values {}",
-        hex::encode_values(&values)
-    ))
+        hex::encode(&verified.public_values)
+    ))?;
+    table::line(format!(
+        "program          {}\nvirtual machine  {}\nsecurity         {:.1} bits{insecure}",
+        verified.app_exe_commit,
+        verified.app_vm_commit.map_or_else(
+            || "unknown without --baseline".into(),
+            |commit| commit.to_string()
+        ),
+        verified.security_bits
+    ))?;
+    table::line(match compared_with {
+        Some(file) => format!("compared with    {}", file.display()),
+        None => "compared with    nothing: is this your program? `openvm-metal commit` prints its \
+                 commitments, --commit compares them"
+            .into(),
+    })
 }

@@ -1,11 +1,8 @@
 //! Proofs as bytes: the encoding of `openvm-stark-backend`.
 
 use openvm_circuit::system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK};
-use openvm_metal_sdk::SdkError;
-use openvm_stark_backend::{
-    codec::{Decode, Encode},
-    proof::Proof,
-};
+use openvm_metal_sdk::{decode_proof, SdkError};
+use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
 
 /// What the guest revealed, with its path.
@@ -25,7 +22,7 @@ pub fn encode(what: &'static str, value: &impl Encode) -> Result<Vec<u8>, SdkErr
 
 /// The proof of a segment or node.
 pub fn proof(bytes: &[u8]) -> Result<Proof<SC>, SdkError> {
-    Proof::decode_from_bytes(bytes).map_err(bad("a proof"))
+    decode_proof(bytes).map_err(bad("a proof"))
 }
 
 /// The bytes of what the guest revealed.
@@ -37,7 +34,16 @@ pub fn encode_values(values: &Values) -> Result<Vec<u8>, SdkError> {
     Ok(bytes)
 }
 
-/// What the guest revealed.
+/// What the guest revealed, and nothing behind it.
 pub fn values(bytes: &[u8]) -> Result<Values, SdkError> {
-    Values::decode::<SC, _>(&mut &bytes[..]).map_err(bad("public values"))
+    let mut rest = bytes;
+    let values = Values::decode::<SC, _>(&mut rest).map_err(bad("public values"))?;
+    if rest.is_empty() {
+        return Ok(values);
+    }
+    let reason = format!("{} bytes follow them", rest.len());
+    Err(SdkError::Bytes {
+        what: "public values",
+        reason,
+    })
 }

@@ -64,15 +64,17 @@ fn class_of(error: &SdkError) -> &'static str {
         | SdkError::Execution { .. } => "GuestError",
         SdkError::InstructionBound { .. } => "InstructionBoundError",
         SdkError::Engine { source, .. } => class_of_engine(source),
-        SdkError::HostMemory { .. } => "OutOfMemoryError",
+        SdkError::HostMemory { .. } | SdkError::OutOfMemory { .. } => "OutOfMemoryError",
         SdkError::Disagreement { .. } => "DeviceError",
-        SdkError::ForeignKey { .. } => "ForeignKeyError",
+        SdkError::ForeignKey { .. } | SdkError::Key { .. } => "ForeignKeyError",
+        SdkError::Insecure { .. } => "InsecureError",
         SdkError::Plan(_) => "PlanError",
         SdkError::Resume { .. } => "JobFolderError",
         SdkError::Cancelled => "CancelledError",
-        SdkError::Rejected(_) | SdkError::AppRejected(_) | SdkError::WrongProof { .. } => {
-            "RejectedError"
-        }
+        SdkError::Rejected(_)
+        | SdkError::AppRejected(_)
+        | SdkError::Unverifiable { .. }
+        | SdkError::WrongProof { .. } => "RejectedError",
         SdkError::Unsupported(_) => "UnsupportedError",
         _ => "ProveError",
     }

@@ -71,4 +71,16 @@ impl PyJobFolder {
         })
         .or_raise()
     }
+
+    fn set_aside(
+        &self,
+        py: Python<'_>,
+        level: i64,
+        index: usize,
+        reason: &str,
+    ) -> PyResult<String> {
+        let task = task_of((level, index))?;
+        let path = py.detach(|| self.folder.set_aside(&self.plan, task, reason));
+        Ok(path.or_raise()?.to_string_lossy().into_owned())
+    }
 }

@@ -10,6 +10,7 @@ mod program;
 mod progress;
 mod proof;
 mod prover;
+mod security;
 mod verifier;
 mod work;
 mod worker;

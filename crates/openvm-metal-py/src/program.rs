@@ -1,6 +1,6 @@
 //! `openvm_metal.Program`.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_sdk::{decode_elf, digest, executable, files, SdkError};
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::errors::{exception, OrRaise};
+use crate::errors::OrRaise;
 use crate::work;
 
 /// The first bytes of an ELF.
@@ -69,9 +69,8 @@ impl PyProgram {
     }
 }
 
-fn read(path: &PathBuf) -> PyResult<Vec<u8>> {
-    fs::read(path).map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
-}
+/// Most bytes of an ELF or an executable.
+const MAX_PROGRAM: u64 = 1 << 30;
 
 /// A function and its arguments that make an equal object: what `pickle` stores.
 type Pickled<'py, 'a> = (
@@ -84,14 +83,11 @@ impl PyProgram {
     #[new]
     #[pyo3(signature = (path, config = None))]
     fn load(py: Python<'_>, path: PathBuf, config: Option<PathBuf>) -> PyResult<Self> {
-        let bytes = read(&path)?;
+        let bytes = files::read_bounded(&path, "a program", MAX_PROGRAM).or_raise()?;
         let beside = path.with_file_name("openvm.toml");
         let config = config.or_else(|| beside.exists().then_some(beside));
-        let config = config.map(|path| {
-            String::from_utf8(read(&path)?)
-                .map_err(|error| exception("ConfigError", format!("{}: {error}", path.display())))
-        });
-        let config = config.transpose()?;
+        let config = config.map(|path| files::read_config(&path)).transpose();
+        let config = config.or_raise()?;
         let name = path.file_stem().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
         work::run(py, move |_| Self::new(&bytes, config, name))

@@ -45,6 +45,11 @@ fn describe<'py>(
         fields.set_item("instructions", instructions)?;
         Ok::<_, PyErr>(name)
     };
+    let refused = |device: &str, reason: &str, excluded: bool| {
+        fields.set_item("device", device)?;
+        fields.set_item("reason", reason)?;
+        fields.set_item("excluded", excluded)
+    };
     let name = match event {
         Event::SegmentExecuted {
             segment,
@@ -73,6 +78,34 @@ fn describe<'py>(
             fields.set_item("segments", segments)?;
             fields.set_item("instructions", instructions)?;
             "executed"
+        }
+        Event::SetAside { file, to, reason } => {
+            fields.set_item("file", file)?;
+            fields.set_item("to", to)?;
+            fields.set_item("reason", reason)?;
+            "set_aside"
+        }
+        Event::SegmentRefused {
+            segment,
+            device,
+            reason,
+            excluded,
+        } => {
+            fields.set_item("segment", segment)?;
+            refused(device, reason, excluded)?;
+            "segment_refused"
+        }
+        Event::NodeRefused {
+            layer,
+            node,
+            device,
+            reason,
+            excluded,
+        } => {
+            fields.set_item("layer", layer)?;
+            fields.set_item("node", node)?;
+            refused(device, reason, excluded)?;
+            "node_refused"
         }
         Event::NodeResumed { layer, node, nodes } => {
             fields.set_item("layer", layer)?;

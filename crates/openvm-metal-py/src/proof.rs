@@ -2,18 +2,15 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use openvm_metal_sdk::{files, public_values, verify, SdkError};
-use openvm_stark_backend::codec::Decode;
-use openvm_verify_stark_host::{
-    vk::{read_vk_from_file, write_vk_to_file, VmStarkVerifyingKey},
-    VmStarkProof,
-};
+use openvm_metal_sdk::{decode_stark_proof, files, public_values, verify, SdkError};
+use openvm_verify_stark_host::{vk::VmStarkVerifyingKey, VmStarkProof};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::codec::encode;
-use crate::errors::{exception, OrRaise};
+use crate::errors::OrRaise;
+use crate::security::min_security_bits;
 use crate::work;
 
 /// One proof of a whole execution.
@@ -38,7 +35,7 @@ impl PyProof {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: PyBackedBytes) -> PyResult<Self> {
         work::run(py, |_| {
-            let proof = VmStarkProof::decode_from_bytes(&data);
+            let proof = decode_stark_proof(&data);
             proof.map(Self).map_err(|error| SdkError::Bytes {
                 what: "a proof",
                 reason: error.to_string(),
@@ -52,12 +49,16 @@ impl PyProof {
     }
 
     #[getter]
-    fn public_values<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &public_values(&self.0))
+    fn public_values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &public_values(&self.0).or_raise()?))
     }
 
-    fn verify(&self, py: Python<'_>, vk: &PyVerifyingKey) -> PyResult<()> {
-        work::run(py, |_| verify(&vk.0.mvk, &vk.0.baseline, &self.0))
+    #[pyo3(signature = (vk, *, allow_insecure = false))]
+    fn verify(&self, py: Python<'_>, vk: &PyVerifyingKey, allow_insecure: bool) -> PyResult<()> {
+        let bits = min_security_bits(allow_insecure);
+        work::run(py, |_| {
+            verify(&vk.0.mvk, &vk.0.baseline, &self.0, bits).map(drop)
+        })
     }
 
     fn __reduce__<'py>(
@@ -73,19 +74,12 @@ impl PyProof {
 impl PyVerifyingKey {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let read = py.detach(|| read_vk_from_file(&path));
-        read.map(|vk| Self(Arc::new(vk))).map_err(|error| {
-            let message = format!(
-                "{}: not usable as a verifying key: {}",
-                path.display(),
-                error.root_cause()
-            );
-            exception("FileError", message)
+        work::run(py, move |_| {
+            files::read_stark_vk(&path).map(|vk| Self(Arc::new(vk)))
         })
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let written = py.detach(|| write_vk_to_file(&path, &self.0));
-        written.map_err(|error| exception("FileError", format!("{}: {error}", path.display())))
+        work::run(py, |_| files::write_stark_vk(&path, &self.0))
     }
 }

@@ -23,6 +23,7 @@ use crate::plan::PyPlan;
 use crate::program::{stdin, Input, PyProgram};
 use crate::progress::Watcher;
 use crate::proof::{PyProof, PyVerifyingKey};
+use crate::security::min_security_bits;
 use crate::verifier::PyVerifier;
 use crate::work::{self, Stop};
 use crate::worker::PySegmentWorker;
@@ -87,13 +88,18 @@ fn options<'a>(
 #[pymethods]
 impl PyProver {
     #[new]
-    #[pyo3(signature = (program, keys = None, device = "auto", *, toy = Toy::Default(false), segment_max_memory = None, children = None))]
+    #[pyo3(signature = (program, keys = None, device = "auto", *, toy = Toy::Default(false), allow_insecure = false, segment_max_memory = None, children = None))]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "named arguments of a Python class"
+    )]
     fn new(
         py: Python<'_>,
         program: Py<PyProgram>,
         keys: Option<Py<PyKeys>>,
         device: &str,
         toy: Toy,
+        allow_insecure: bool,
         segment_max_memory: Option<usize>,
         children: Option<(usize, usize)>,
     ) -> PyResult<Self> {
@@ -103,9 +109,12 @@ impl PyProver {
             let message = "keys carry their parameters: give keys or toy";
             return Err(exception("ConfigError", message.into()));
         }
+        let min_security_bits = min_security_bits(allow_insecure || toy.is_some());
         let (config, keys) = (program.get().config.as_deref(), keys.as_ref().map(Py::get));
         let sdk = work::run(py, move |_| {
-            let mut builder = MetalSdk::builder(devices[0]).devices(devices);
+            let mut builder = MetalSdk::builder(devices[0])
+                .devices(devices)
+                .min_security_bits(min_security_bits);
             builder = match (config, keys) {
                 // Given keys bring their parameters; the configuration's are used only when keys are made.
                 (Some(_), Some(_)) => builder.vm_config(PyProgram::vm_config(config)?),
@@ -158,6 +167,11 @@ impl PyProver {
     #[getter]
     fn segment_max_memory(&self, py: Python<'_>) -> PyResult<usize> {
         work::run(py, |_| self.sdk.segment_max_memory())
+    }
+
+    #[getter]
+    fn security_bits(&self, py: Python<'_>) -> PyResult<f64> {
+        work::run(py, |_| self.sdk.check_security())
     }
 
     fn keys(&self, py: Python<'_>) -> PyResult<PyKeys> {
@@ -246,6 +260,7 @@ impl PyProver {
         report.set_item("instructions", took.instructions)?;
         report.set_item("device", &took.device)?;
         report.set_item("seconds", took.total.as_secs_f64())?;
+        report.set_item("security_bits", took.security_bits)?;
         Ok((PyProof(proved.proof), report))
     }
 

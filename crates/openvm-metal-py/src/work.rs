@@ -69,8 +69,10 @@ pub fn run<T: Send>(
             let thread = match thread {
                 Ok(thread) => thread,
                 Err(error) => {
-                    let message = format!("no thread could be started: {error}");
-                    return (Err(exception("ProveError", message)), None);
+                    let message = format!(
+                        "no thread could be started ({error}): allow the process more memory or threads"
+                    );
+                    return (Err(exception("OutOfMemoryError", message)), None);
                 }
             };
             let mut signal = None;

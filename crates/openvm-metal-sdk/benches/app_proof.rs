@@ -15,7 +15,9 @@ use std::{env, error::Error, fs, path::Path};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{decode_elf, executable, verify_app, MetalSdk, ProveOptions};
+use openvm_metal_sdk::{
+    decode_elf, executable, verify_app, MetalSdk, ProveOptions, MIN_SECURITY_BITS,
+};
 use openvm_sdk::{
     config::{AggregationSystemParams, AppConfig},
     types::ExecutableFormat,
@@ -94,7 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     phases.end("proof");
     println!("{} segments", proof.per_segment.len());
-    verify_app(&vk, &proof, None)?;
+    verify_app(&vk, &proof, None, None, MIN_SECURITY_BITS)?;
     phases.end("verification");
     Ok(())
 }

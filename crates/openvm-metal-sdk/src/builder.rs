@@ -13,7 +13,10 @@ use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
 
-use crate::{engine::SdkEngine, error::SdkError, row_order::RowOrder};
+use crate::{
+    engine::SdkEngine, error::SdkError, memory_config, moduli, row_order::RowOrder,
+    verifying_key::MIN_SECURITY_BITS,
+};
 
 /// Where the aggregation keys come from.
 pub(crate) enum AggSource {
@@ -31,6 +34,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     /// Cut segments so that they fit the device.
     pub fit_segments: bool,
     pub order: RowOrder,
+    pub min_security_bits: f64,
 }
 
 /// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
@@ -45,6 +49,7 @@ pub struct SdkBuilder<E: SdkEngine> {
     tree: AggregationTreeConfig,
     segment_max_memory: Option<usize>,
     order: RowOrder,
+    min_security_bits: f64,
 }
 
 impl<E: SdkEngine> SdkBuilder<E> {
@@ -59,6 +64,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree: AggregationTreeConfig::default(),
             segment_max_memory: None,
             order: RowOrder::default(),
+            min_security_bits: MIN_SECURITY_BITS,
         }
     }
 
@@ -73,6 +79,13 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// The order of rows where constraints leave it open.
     pub fn row_order(mut self, order: RowOrder) -> Self {
         self.order = order;
+        self
+    }
+
+    /// The bits of security below which keys are refused, [`MIN_SECURITY_BITS`] unless it is set. With 0
+    /// all parameters are taken, also those whose proofs can be forged.
+    pub fn min_security_bits(mut self, bits: f64) -> Self {
+        self.min_security_bits = bits;
         self
     }
 
@@ -178,6 +191,8 @@ impl<E: SdkEngine> SdkBuilder<E> {
             }
             (None, None) => return config("neither extensions nor an application key are set"),
         };
+        moduli::check(&app_config.app_vm_config)?;
+        memory_config::check(&app_config.app_vm_config.system.config.memory_config)?;
         let agg_source = match (self.agg_pk, self.agg_params) {
             (Some(_), Some(_)) => {
                 return config("aggregation keys carry their parameters: set one of both")
@@ -214,6 +229,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree,
             fit_segments: self.segment_max_memory.is_none(),
             order: self.order,
+            min_security_bits: self.min_security_bits,
         })
     }
 }

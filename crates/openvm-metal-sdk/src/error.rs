@@ -5,6 +5,7 @@ use std::{
     fmt,
     panic::{catch_unwind, AssertUnwindSafe},
     path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use openvm_circuit::arch::{ExecutionError, GenerationError, VirtualMachineError};
@@ -146,6 +147,12 @@ pub enum SdkError {
         /// Bytes that are allowed.
         bound: u64,
     },
+    /// The system refused memory, or a thread, whose stack is memory.
+    #[error(
+        "{stage}: out of memory: the system refuses memory or a thread; allow the process more, or need less: \
+         smaller segments (--segment-max-memory, segment_max_memory), fewer threads (--machines, machines)"
+    )]
+    OutOfMemory { stage: Stage },
     /// Any other failure of the guest.
     #[error("{stage}: {source}")]
     Execution {
@@ -182,12 +189,41 @@ pub enum SdkError {
          run `openvm-metal selftest` on it, and leave it out"
     )]
     Disagreement { stage: Stage, device: String },
+    /// OpenVM's verifier does not accept what a device makes.
+    #[error(
+        "{stage} on {device}: OpenVM's verifier does not accept the proof ({reason}), and it was made again without success or no other \
+         device is left; the hardware or driver of {device} fails: run `openvm-metal selftest` on it, and leave it out"
+    )]
+    FaultyDevice {
+        stage: Stage,
+        /// One, or two that made the same proof.
+        device: String,
+        reason: String,
+    },
     /// A key that was made for another configuration.
     #[error(
         "{what} belongs to another configuration: {reason}; \
          make the keys again with this configuration, or use the configuration they were made with"
     )]
     ForeignKey { what: &'static str, reason: String },
+    /// A verifying key that is not the key it is taken for.
+    #[error(
+        "{what} is refused: {reason}; make the key and the baseline yourself \
+         (`openvm-metal setup`, `commit`), or take them from someone you trust"
+    )]
+    Key { what: &'static str, reason: String },
+    /// Parameters with which proofs can be forged.
+    #[error(
+        "{what} gives {bits:.1} bits of security, at least {min:.0} are required: proofs with \
+         such parameters can be forged; --allow-insecure (min_security_bits) takes them all the \
+         same, to try things out"
+    )]
+    Insecure {
+        what: &'static str,
+        bits: f64,
+        /// The least that is accepted.
+        min: f64,
+    },
     /// A resume folder that is not of this job, or damaged.
     #[error("resume folder {}: {reason}", path.display())]
     Resume { path: PathBuf, reason: String },
@@ -212,6 +248,12 @@ pub enum SdkError {
     /// An application proof that does not verify, or is not of this program.
     #[error("the application proof is not accepted: {0}")]
     AppRejected(String),
+    /// OpenVM's verifier panicked on a proof or a key.
+    #[error("the proof is not accepted: OpenVM's verifier cannot work with it or its key: one of them is damaged or forged")]
+    Unverifiable {
+        /// The text of the panic, for logs.
+        message: String,
+    },
     /// A library of OpenVM panicked.
     #[error("{stage}{}: OpenVM's libraries gave up: {message}", on_device(device))]
     Panicked {
@@ -278,17 +320,54 @@ impl SdkError {
     }
 }
 
+/// The guarded calls of this process that have begun and not ended.
+static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
+/// True while this process is in calls whose panics become errors. A panic's thread does not tell: such a call may be in
+/// others', too. A program's panic hook need not print then what the error will say.
+pub fn is_guarded() -> bool {
+    GUARDED.load(Ordering::SeqCst) > 0
+}
+
+/// Whether the text of a panic says that the system refused memory, or a thread, whose stack is memory.
+pub fn is_lack_of_memory(panic: &str) -> bool {
+    let texts = [
+        "Cannot allocate memory",
+        "kind: OutOfMemory",
+        "failed to spawn thread",
+        "global thread pool has not been initialized",
+    ];
+    texts.iter().any(|text| panic.contains(text))
+}
+
+/// Runs a function of a library that panics on bad input, and makes an error of a panic: its message, which
+/// is for logs and not for users. [`is_guarded`] is true meanwhile.
+///
+/// What `f` was working on must not be used again if it panicked; callers drop it.
+///
+/// # Errors
+/// The message of the panic.
+pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    GUARDED.fetch_add(1, Ordering::SeqCst);
+    let result = catch_unwind(AssertUnwindSafe(f));
+    GUARDED.fetch_sub(1, Ordering::SeqCst);
+    result.map_err(panic_message)
+}
+
 /// Runs a function of OpenVM's libraries, some of which panic on bad input, and makes an error of a panic.
 ///
 /// What `f` was working on must not be used again if it panicked; callers drop it.
 pub(crate) fn guard<T>(stage: Stage, f: impl FnOnce() -> T) -> Result<T, SdkError> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
-        let message = panic_message(payload);
+    catch_panic(f).map_err(|message| {
         let in_guest = matches!(stage, Stage::Execute | Stage::Preflight(_));
         // What the interpreter says of an address that is too large, with and without debug assertions.
         let memory = ["out of bounds", "POINTER_MAX_BITS"];
         if in_guest && memory.iter().any(|text| message.contains(text)) {
             SdkError::GuestMemory(message)
+        } else if is_lack_of_memory(&message) {
+            SdkError::OutOfMemory { stage }
+        } else if stage == Stage::Verify {
+            SdkError::Unverifiable { message }
         } else {
             SdkError::Panicked {
                 stage,

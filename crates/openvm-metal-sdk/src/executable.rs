@@ -14,26 +14,20 @@ use openvm_sdk::types::ExecutableFormat;
 use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
 use openvm_stark_backend::p3_field::PrimeField32;
 use openvm_transpiler::{
-    elf::Elf, openvm_platform::memory::MEM_SIZE, transpiler::TranspilerError, FromElf,
+    elf::Elf,
+    transpiler::{Transpiler, TranspilerError},
+    FromElf,
 };
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    error::{guard, SdkError, Stage},
+    error::{catch_panic, guard, SdkError, Stage},
+    memory_config, moduli,
     prelude::F,
 };
 
 /// SHA-256 of everything of an executable that a proof depends on.
 pub type ExeDigest = [u8; 32];
-
-/// Decodes the ELF of a guest.
-///
-/// # Errors
-/// [`SdkError::Elf`] if it is none.
-pub fn decode_elf(bytes: &[u8]) -> Result<Elf, SdkError> {
-    guard(Stage::Transpile, || Elf::decode(bytes, MEM_SIZE as u32))?
-        .map_err(|error| SdkError::Elf(error.to_string()))
-}
 
 /// The executable of an ELF under a configuration, or an executable as it is, checked against the
 /// configuration.
@@ -45,7 +39,11 @@ pub fn executable(
     config: &SdkVmConfig,
     source: impl Into<ExecutableFormat>,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
-    let exe = match source.into() {
+    moduli::check(config)?;
+    memory_config::check(&config.system.config.memory_config)?;
+    // OpenVM's conversion from bytes panics if they are no ELF.
+    let source = guard(Stage::Transpile, || source.into())?;
+    let exe = match source {
         ExecutableFormat::Elf(elf) => Arc::new(transpile(config, elf)?),
         ExecutableFormat::VmExe(exe) => Arc::new(exe),
         ExecutableFormat::SharedVmExe(exe) => exe,
@@ -58,24 +56,31 @@ fn transpile(config: &SdkVmConfig, elf: Elf) -> Result<VmExe<F>, SdkError> {
     let words = elf.instructions.clone();
     let result = guard(Stage::Transpile, || {
         VmExe::from_elf(elf, config.transpiler())
-    })?;
-    result.map_err(|error| match error {
-        TranspilerError::ParseError(word) => SdkError::UnknownInstruction {
-            offset: position(config, &words, word) * DEFAULT_PC_STEP,
-            word,
-            extension: extension_of(word),
-        },
-        other => SdkError::Executable(other.to_string()),
+    });
+    match result {
+        Ok(Ok(exe)) => Ok(exe),
+        Ok(Err(TranspilerError::ParseError(_))) | Err(_) => Err(first_unknown(config, &words)
+            .unwrap_or_else(|| SdkError::Executable("its code cannot be transpiled".into()))),
+        Ok(Err(other)) => Err(SdkError::Executable(other.to_string())),
+    }
+}
+
+/// The first word that the configuration does not know, or that its transpilers panic on.
+fn first_unknown(config: &SdkVmConfig, words: &[u32]) -> Option<SdkError> {
+    let transpiler = config.transpiler();
+    let index = words
+        .iter()
+        .position(|&word| !is_known(&transpiler, word))?;
+    let word = words[index];
+    Some(SdkError::UnknownInstruction {
+        offset: index as u32 * DEFAULT_PC_STEP,
+        word,
+        extension: extension_of(word),
     })
 }
 
-/// The index of the first word that the configuration does not know.
-fn position(config: &SdkVmConfig, words: &[u32], word: u32) -> u32 {
-    let transpiler = config.transpiler();
-    words
-        .iter()
-        .position(|&w| w == word && transpiler.transpile(&[w]).is_err())
-        .unwrap_or(0) as u32
+fn is_known(transpiler: &Transpiler<F>, word: u32) -> bool {
+    catch_panic(|| transpiler.transpile(&[word]).is_ok()).unwrap_or(false)
 }
 
 /// The extension whose transpiler knows an instruction, by its name in `openvm.toml`.
@@ -95,7 +100,7 @@ fn extension_of(word: u32) -> Option<&'static str> {
         ("pairing", none().maybe_pairing(standard.pairing).build()),
     ];
     one.iter()
-        .find(|(_, config)| config.transpiler().transpile(&[word]).is_ok())
+        .find(|(_, config)| is_known(&config.transpiler(), word))
         .map(|&(name, _)| name)
 }
 
@@ -120,7 +125,8 @@ fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
         ));
     }
 
-    let executors = VmExecutionConfig::<F>::create_executors(config)
+    let executors = catch_panic(|| VmExecutionConfig::<F>::create_executors(config))
+        .map_err(|_| SdkError::Config("no virtual machine has such extensions".into()))?
         .map_err(|error| SdkError::machine(Stage::Execute, error, 0))?;
     let terminate = SystemOpcode::TERMINATE.global_opcode();
     for (index, slot) in program.instructions_and_debug_infos.iter().enumerate() {
@@ -189,7 +195,8 @@ pub fn digest(exe: &VmExe<F>) -> ExeDigest {
             word(operand.as_canonical_u32());
         }
     }
-    for (&(space, address), &byte) in &exe.init_memory {
+    // Memory without an entry is zero.
+    for (&(space, address), &byte) in exe.init_memory.iter().filter(|(_, &byte)| byte != 0) {
         word(space);
         word(address);
         word(u32::from(byte));

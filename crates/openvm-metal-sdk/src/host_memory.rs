@@ -3,6 +3,9 @@
 #[cfg(any(target_os = "linux", test))]
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use openvm_metal_common::{address_space, memory_limit};
+
 #[cfg(any(target_os = "linux", test))]
 use crate::control_groups::{self, number_behind};
 
@@ -16,10 +19,17 @@ pub fn default_host_memory() -> u64 {
     free().map_or(u64::MAX, |free| free / SHARE.1 * SHARE.0)
 }
 
-/// Bytes that are free or can be freed. Nothing if the system does not say.
+/// Bytes that are free or can be freed, or that resource limits leave if that is less. Nothing if the system does not say.
 #[cfg(target_os = "linux")]
 fn free() -> Option<u64> {
-    free_below(Path::new("/"))
+    let limit = memory_limit().map(|limit| {
+        let held = address_space().unwrap_or(0);
+        limit.bytes.saturating_sub(held)
+    });
+    [free_below(Path::new("/")), limit]
+        .into_iter()
+        .flatten()
+        .min()
 }
 
 /// Bytes that are free or can be freed: of the machine, or of the control groups if they leave less. `root` is the folder that `/`

@@ -24,16 +24,20 @@ mod builder;
 #[cfg(any(target_os = "linux", test))]
 mod control_groups;
 pub mod devices;
+mod encoding;
 pub mod engine;
 mod error;
 mod executable;
 pub mod files;
 pub mod guest;
+mod guest_elf;
 mod host_memory;
 mod huge_pages;
 #[cfg(not(test))]
 #[doc(hidden)]
 pub mod instances;
+mod memory_config;
+mod moduli;
 mod options;
 pub mod parameters;
 mod poseidon2;
@@ -43,9 +47,11 @@ mod report;
 mod row_order;
 mod sdk;
 mod slot;
+mod span;
 pub mod system;
 pub mod tasks;
 mod verification;
+mod verifying_key;
 mod vm;
 mod whole_file;
 
@@ -53,9 +59,11 @@ pub use aggregation::{aggregate, Aggregated, AggregationKeys};
 pub use app::{AppKey, AppProver, CommittedExe, MeteredRun};
 pub use builder::SdkBuilder;
 pub use devices::DeviceList;
+pub use encoding::{decode_proof, decode_stark_proof};
 pub use engine::SdkEngine;
-pub use error::{SdkError, Stage};
-pub use executable::{decode_elf, digest, executable, ExeDigest};
+pub use error::{catch_panic, is_guarded, is_lack_of_memory, SdkError, Stage};
+pub use executable::{digest, executable, ExeDigest};
+pub use guest_elf::decode_elf;
 pub use host_memory::default_host_memory;
 pub use huge_pages::HugePages;
 pub use options::{ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
@@ -63,5 +71,8 @@ pub use progress::{Event, Progress};
 pub use report::{DeviceReport, Report};
 pub use row_order::RowOrder;
 pub use sdk::{MetalSdk, Proved, Sdk};
-pub use verification::{public_values, verify, verify_app};
+pub use verification::{app_vm_commit, public_values, verify, verify_app, Verified};
+pub use verifying_key::{
+    check_key, is_openvm_circuit, key_hash, security_bits, MIN_SECURITY_BITS, OPENVM_CIRCUIT,
+};
 pub use vm::{MetalVmBuilder, Uploader};

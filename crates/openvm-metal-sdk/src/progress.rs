@@ -1,5 +1,7 @@
 //! What happens while a program is proved, for those who watch.
 
+use std::path::Path;
+
 /// Receives events. Several threads call, in the order in which steps end: it differs from run to run, the proof does
 /// not.
 pub trait Progress: Send + Sync {
@@ -24,6 +26,28 @@ pub enum Event<'a> {
     SegmentTraced { segment: usize, instructions: u64 },
     /// The proof of a segment was found in the resume folder.
     SegmentResumed { segment: usize, instructions: u64 },
+    /// A file of the resume folder holds no proof of its part of the job. It has another name now, and the part is proved again.
+    SetAside {
+        file: &'a Path,
+        to: &'a Path,
+        reason: &'a str,
+    },
+    /// OpenVM's verifier did not accept the proof of a segment that a device made. It is made again; a device that is `excluded`, after
+    /// two such proofs, makes no more in this job.
+    SegmentRefused {
+        segment: usize,
+        device: &'a str,
+        reason: &'a str,
+        excluded: bool,
+    },
+    /// OpenVM's verifier did not accept the proof of a node, as [`SegmentRefused`](Self::SegmentRefused).
+    NodeRefused {
+        layer: &'a str,
+        node: usize,
+        device: &'a str,
+        reason: &'a str,
+        excluded: bool,
+    },
     /// A segment is proved on a device.
     SegmentProved {
         segment: usize,

@@ -53,6 +53,10 @@ pub struct Report {
     pub app_proof_bytes: u64,
     /// Bytes of the aggregated proof.
     pub proof_bytes: u64,
+    /// Bits of security of the weakest circuit of the proof: the application's, and for an aggregated
+    /// proof those above it. Below [`MIN_SECURITY_BITS`](crate::MIN_SECURITY_BITS) such proofs can be
+    /// forged.
+    pub security_bits: f64,
 }
 
 /// What one device did.
@@ -65,6 +69,8 @@ pub struct DeviceReport {
     pub segments: usize,
     /// Number of aggregation nodes that it proved.
     pub nodes: usize,
+    /// Number of proofs that it made and OpenVM's verifier did not accept.
+    pub refused: usize,
     /// Time in which it made proofs of this job. What passes while several are made is divided among them.
     pub busy: Duration,
     /// The rest of the job's time as a share of it, from 0 to 1.
@@ -86,6 +92,16 @@ impl DeviceReport {
             false => self.segments += 1,
         }
         self.busy += time;
+    }
+
+    /// A proof that was counted is not accepted.
+    pub(crate) fn refuse(&mut self, is_node: bool) {
+        let counted = match is_node {
+            true => &mut self.nodes,
+            false => &mut self.segments,
+        };
+        *counted = counted.saturating_sub(1);
+        self.refused += 1;
     }
 
     /// The job took `total`.

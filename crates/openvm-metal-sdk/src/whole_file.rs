@@ -1,13 +1,13 @@
 //! Files that are whole or not there: written under another name, then renamed. A process that is killed leaves at most a
-//! file of such a name, which nothing reads.
+//! file of such a name, which nothing reads. What is read is a file of a bounded size, not a pipe or a device without end.
 
 use std::{
-    fs::{self, File},
+    fs::{self, DirEntry, File, OpenOptions},
     hash::{BuildHasher as _, RandomState},
-    io::{self, ErrorKind, Write as _},
+    io::{self, ErrorKind, Read as _, Write as _},
     path::{Path, PathBuf},
     process,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 /// The extension of files that are being written.
@@ -22,7 +22,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 ///
 /// # Errors
 /// What the system says. A file that was there is as it was, unless it was written directly.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // What a link names is replaced, not the link.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if target.exists() && !target.is_file() {
@@ -57,28 +57,101 @@ fn may_be_written_directly(error: ErrorKind) -> bool {
     )
 }
 
-/// Another name in the folder of a file. Threads, processes and machines that write there at the same time have others: each call draws
-/// 64 bits. The file's own name is no part of it, so that it may be as long as the system allows.
-fn unfinished(path: &Path) -> PathBuf {
-    let drawn = RandomState::new().hash_one(process::id());
-    path.with_file_name(format!("{drawn:016x}.{UNFINISHED}"))
+/// 64 random bits in hexadecimal digits, for a name that no other thread, process or machine takes.
+pub(crate) fn drawn() -> String {
+    format!("{:016x}", RandomState::new().hash_one(process::id()))
 }
 
-/// Removes what processes that were killed an hour ago or earlier left in a folder. What cannot be read or removed stays.
+/// Another name in the folder of a file, which others that write there at the same time do not take. The file's own name is
+/// no part of it, so that it may be as long as the system allows.
+fn unfinished(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}.{UNFINISHED}", drawn()))
+}
+
+/// Whether [`unfinished`] gives such names.
+fn is_unfinished(name: &str) -> bool {
+    let stem = name.strip_suffix(UNFINISHED);
+    stem.and_then(|stem| stem.strip_suffix('.'))
+        .is_some_and(|drawn| {
+            drawn.len() == 16
+                && drawn
+                    .bytes()
+                    .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+        })
+}
+
+/// Removes files that [`write`] of processes that were killed an hour ago or earlier left in a folder of this project. Other files, and
+/// what cannot be read or removed, stay.
 pub(crate) fn remove_abandoned(folder: &Path) {
-    let Ok(files) = fs::read_dir(folder) else {
+    let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
-    for file in files.flatten() {
-        let path = file.path();
-        let is_old = || {
-            let written = file.metadata().and_then(|data| data.modified());
-            written.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED))
-        };
-        if path.extension().is_some_and(|end| end == UNFINISHED) && is_old() {
+    let left: Vec<(PathBuf, SystemTime)> = entries.flatten().filter_map(left_behind).collect();
+    if left.is_empty() {
+        return;
+    }
+    let Ok(now) = time_of(folder) else {
+        return;
+    };
+    for (path, written) in left {
+        if now.duration_since(written).is_ok_and(|age| age > ABANDONED) {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// A regular file of [`write`] under its other name, and when it was last written to.
+fn left_behind(entry: DirEntry) -> Option<(PathBuf, SystemTime)> {
+    let is_own = entry.file_name().to_str().is_some_and(is_unfinished);
+    // The metadata are those of a link itself, not of what it names.
+    let data = entry.metadata().ok().filter(|_| is_own)?;
+    let written = data.modified().ok().filter(|_| data.is_file())?;
+    Some((entry.path(), written))
+}
+
+/// The time by the clock that dates a folder's files. On a network file system that is the server's: the clock of this machine may be
+/// ahead of it, and what others write now must not look old.
+fn time_of(folder: &Path) -> io::Result<SystemTime> {
+    let path = folder.join(format!("{}.{UNFINISHED}", drawn()));
+    let mut file = File::create_new(&path)?;
+    // Bytes, not only the name, make the server date the file.
+    let written = file.write_all(b"time").and_then(|()| file.sync_all());
+    let time = written
+        .and_then(|()| file.metadata())
+        .and_then(|data| data.modified());
+    drop(file);
+    let _ = fs::remove_file(path);
+    time
+}
+
+/// Reads a regular file of at most `most` bytes.
+///
+/// # Errors
+/// What the system says, or that it is a folder, pipe or device, or larger. It is not waited for who writes to a pipe.
+pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let refused = |reason: String| Err(io::Error::new(ErrorKind::InvalidData, reason));
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
+    // Devices are not even opened; that nothing else took the place of the file is asked again of what was opened.
+    if !fs::metadata(path)?.is_file() {
+        return refused("it is no regular file".into());
+    }
+    let file = options.open(path)?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return refused("it is no regular file".into());
+    }
+    let mut bytes = Vec::new();
+    if data.len() <= most {
+        // It may grow meanwhile.
+        file.take(most + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= most {
+            return Ok(bytes);
+        }
+    }
+    refused(format!("it has more than {most} bytes"))
 }
 
 #[cfg(test)]
@@ -189,20 +262,94 @@ mod tests {
     }
 
     #[test]
-    fn only_old_unfinished_files_are_removed() {
+    fn only_own_files_that_are_old_are_removed() {
         let folder = Folder::new("abandoned");
-        for (name, hours) in [
-            ("segment-0.proof", 2),
-            ("00c0ffee00c0ffee.unfinished", 2),
-            ("decade0000decade.unfinished", 0),
+        let hour = Duration::from_secs(3600);
+        for (name, age) in [
+            ("segment-0.proof", 2 * hour),
+            ("00c0ffee00c0ffee.unfinished", 2 * hour),
+            (
+                "00c0ffee00c0ffed.unfinished",
+                hour + Duration::from_secs(60),
+            ),
+            ("decade0000decade.unfinished", Duration::ZERO),
+            (
+                "decade1111decade.unfinished",
+                hour - Duration::from_secs(60),
+            ),
+            // Not by this module.
+            ("thesis.unfinished", 2 * hour),
+            ("00C0FFEE00C0FFEE.unfinished", 2 * hour),
+            ("00c0ffee00c0ffee0.unfinished", 2 * hour),
+            ("00c0ffee00c0ffeeunfinished", 2 * hour),
+            (".unfinished", 2 * hour),
         ] {
             let file = File::create(folder.0.join(name)).expect("made");
-            let time = SystemTime::now() - Duration::from_secs(hours * 3600);
+            let time = SystemTime::now() - age;
             file.set_modified(time).expect("a time");
         }
+        fs::create_dir(folder.0.join("0000000000000000.unfinished")).expect("a folder");
         remove_abandoned(&folder.0);
-        let left = ["decade0000decade.unfinished", "segment-0.proof"];
+        let left = [
+            ".unfinished",
+            "0000000000000000.unfinished",
+            "00C0FFEE00C0FFEE.unfinished",
+            "00c0ffee00c0ffee0.unfinished",
+            "00c0ffee00c0ffeeunfinished",
+            "decade0000decade.unfinished",
+            "decade1111decade.unfinished",
+            "segment-0.proof",
+            "thesis.unfinished",
+        ];
         assert_eq!(folder.names(), left);
         remove_abandoned(&folder.0.join("none"));
+    }
+
+    /// What is written now is not old, however far the clock is from that which dates the folder's files: all are compared with a file
+    /// that is written now.
+    #[test]
+    fn files_are_dated_by_their_folder() {
+        let folder = Folder::new("dated");
+        let before = File::create(folder.0.join("a")).expect("made");
+        let before = before.metadata().and_then(|data| data.modified());
+        let now = time_of(&folder.0).expect("a time");
+        assert!(now >= before.expect("a time"));
+        assert_eq!(folder.names(), ["a"]);
+        let file = File::create(folder.0.join("00c0ffee00c0ffee.unfinished")).expect("made");
+        // By a clock that is ahead of the folder's.
+        let ahead = now + 2 * ABANDONED;
+        file.set_modified(ahead).expect("a time");
+        remove_abandoned(&folder.0);
+        assert_eq!(folder.names(), ["00c0ffee00c0ffee.unfinished", "a"]);
+        time_of(&folder.0.join("none")).expect_err("no folder");
+    }
+
+    #[test]
+    fn files_are_read_up_to_a_bound() {
+        let folder = Folder::new("bounded");
+        let path = folder.0.join("a");
+        fs::write(&path, [7; 100]).expect("written");
+        assert_eq!(read(&path, 100).expect("read"), [7; 100]);
+        let error = read(&path, 99).expect_err("too large");
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(error.to_string().contains("more than 99 bytes"), "{error}");
+        let error = read(&folder.0, 100).expect_err("a folder");
+        assert!(error.to_string().contains("no regular file"), "{error}");
+        let error = read(&folder.0.join("none"), 100).expect_err("no file");
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_devices_are_not_read() {
+        let error = read(Path::new("/dev/zero"), 100).expect_err("a device");
+        assert!(error.to_string().contains("no regular file"), "{error}");
+        let folder = Folder::new("pipe");
+        let path = folder.0.join("pipe");
+        let name = std::ffi::CString::new(path.to_str().expect("a name")).expect("no zero");
+        // SAFETY: the path ends with a zero and lives until the call returns.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        let error = read(&path, 100).expect_err("a pipe");
+        assert!(error.to_string().contains("no regular file"), "{error}");
     }
 }

@@ -5,9 +5,8 @@ mod report;
 pub mod verify;
 
 use std::{
-    io,
     num::NonZeroUsize,
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -16,8 +15,8 @@ use openvm_metal_backend::{
     compile_kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalProverConfig,
 };
 use openvm_metal_common::{host_memory, DeviceKind, ProfileTable, StreamCounters};
+use openvm_metal_sdk::files;
 use openvm_stark_backend::{
-    codec::Encode,
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
     prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey},
@@ -35,6 +34,7 @@ use self::{
 use crate::{
     error::{CliError, Result},
     file, interrupt,
+    outputs::Outputs,
     progress::Progress,
     table,
     target_device::DeviceArgs,
@@ -115,15 +115,14 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
     let reference = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params.clone());
     let note = |what: &str| {
         if !args.json {
-            eprintln!("{what}");
+            table::note(what);
         }
     };
     if let Some(folder) = &args.emit_kernels {
         let circuit = Circuit::new(args.circuit, 1, reference.config());
         let (pk, _) = reference.keygen(&circuit.airs);
         let units = compile_kernels(DeviceKind::Cuda, folder, &pk)?;
-        println!("{units} units in {}", folder.display());
-        return Ok(());
+        return table::line(format_args!("{units} units in {}", folder.display()));
     }
     let engine = match args.engine {
         EngineName::Metal => Some(metal_engine(args, params.clone())?),
@@ -163,7 +162,7 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         ));
         runs.push(run);
     }
-    write_files(args, &vk, &runs)?;
+    let outputs = write_files(args, &vk, &runs)?;
     let kernels = engine
         .as_ref()
         .zip(device_pk.as_ref())
@@ -172,7 +171,9 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         Some(engine) => device_times(engine)?,
         None => None,
     };
-    Report::new(args, device, kernels, profile, &runs)?.print(args.json)
+    let printed = Report::new(args, device, kernels, profile, &vk, &runs)?.print(args.json);
+    outputs.finish()?;
+    printed
 }
 
 /// Device time of each stage and kernel, if it was measured.
@@ -237,27 +238,19 @@ pub fn published<E: StarkEngine<SC = SC>>(
     })
 }
 
-fn write_files(args: &CircuitArgs, vk: &MultiStarkVerifyingKey<SC>, runs: &[Run]) -> Result<()> {
+fn write_files(
+    args: &CircuitArgs,
+    vk: &MultiStarkVerifyingKey<SC>,
+    runs: &[Run],
+) -> Result<Outputs> {
+    let mut outputs = Outputs::default();
     if let (Some(path), Some(run)) = (&args.out, runs.last()) {
-        write(path, run.proof.encode_to_vec())?;
+        outputs.write(path, |path| files::write_circuit_proof(path, &run.proof))?;
     }
     if let Some(path) = &args.vk {
-        write(path, postcard::to_allocvec(vk).map_err(io::Error::other))?;
+        outputs.write(path, |path| files::write_circuit_vk(path, vk))?;
     }
-    Ok(())
-}
-
-fn write(path: &Path, bytes: io::Result<Vec<u8>>) -> Result<()> {
-    bytes
-        .and_then(|bytes| std::fs::write(path, bytes))
-        .map_err(|source| cannot_write(path, source))
-}
-
-fn cannot_write(path: &Path, source: io::Error) -> CliError {
-    CliError::Write {
-        path: path.display().to_string(),
-        source,
-    }
+    Ok(outputs)
 }
 
 /// Refuses sizes that would fail after minutes of work or exhaust the machine's memory.
@@ -265,12 +258,10 @@ fn check(args: &CircuitArgs) -> Result<()> {
     if args.engine != EngineName::Metal && args.device.is_given() {
         return Err(CliError::Usage("--device is for --engine metal"));
     }
-    if args.out.is_some() && args.out == args.vk {
-        return Err(CliError::Usage("--out and --vk name the same file"));
-    }
-    for path in args.out.iter().chain(&args.vk) {
-        file::probe(path)?;
-    }
+    let files = [("--out", &args.out), ("--vk", &args.vk)];
+    let given = |(name, file)| Option::as_deref(file).map(|file| (name, file));
+    let written: Vec<_> = files.into_iter().filter_map(given).collect();
+    file::check(&written, &[])?;
     let (circuit, size) = (args.circuit.to_string(), args.permutations.get());
     let fits = |d: &Dimensions| d.rows <= 1 << args.log_stacked;
     let dimensions = dimensions(args.circuit, size);

@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use openvm_metal_backend::KernelReport;
 use openvm_metal_common::{HostWork, ProfileTable, StreamCounters};
-use openvm_stark_backend::codec::Encode;
+use openvm_metal_sdk::{key_hash, security_bits};
+use openvm_stark_backend::{codec::Encode, keygen::types::MultiStarkVerifyingKey};
 use serde::Serialize;
 
-use super::{CircuitArgs, Run};
+use super::{CircuitArgs, Run, SC};
 use crate::{error::Result, table};
 
 /// Times in milliseconds.
@@ -19,6 +20,9 @@ pub(super) struct Report {
     permutations: usize,
     log_stacked: u8,
     proof_bytes: usize,
+    /// The hash of the verifying key.
+    vk_hash: String,
+    security_bits: f64,
     valid: bool,
     first_ms: f64,
     /// Median without the first proof (of the first if it is the only one).
@@ -38,6 +42,7 @@ impl Report {
         device: String,
         constraint_kernels: Option<KernelReport>,
         profile: Option<ProfileTable>,
+        vk: &MultiStarkVerifyingKey<SC>,
         runs: &[Run],
     ) -> Result<Self> {
         let ms = |run: &Run| run.time.as_secs_f64() * 1e3;
@@ -56,6 +61,8 @@ impl Report {
             permutations: args.permutations.get(),
             log_stacked: args.log_stacked,
             proof_bytes,
+            vk_hash: key_hash(vk).to_string(),
+            security_bits: security_bits(vk),
             valid: true,
             first_ms: runs_ms.first().copied().unwrap_or_default(),
             median_ms: warm.get(warm.len() / 2).copied().unwrap_or_default(),
@@ -92,6 +99,10 @@ impl Report {
             time(self.first_ms),
             time(self.median_ms),
             table::bytes(self.proof_bytes as u64)
+        ))?;
+        table::line(format!(
+            "key {}, {:.1} bits of security",
+            self.vk_hash, self.security_bits
         ))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use openvm_metal_sdk::guest::{self, BuildOptions, Built, Notice};
 
-use crate::error::Result;
+use crate::{error::Result, table::note};
 
 /// Where the options below are listed.
 const BUILDING: &str = "Building a guest";
@@ -58,13 +58,15 @@ impl CargoArgs {
         };
         Ok(guest::build(folder, &options, &|notice| match notice {
             Notice::InstallToolchain(name) => {
-                eprintln!("installing the toolchain {name} (rustup)");
+                note(format_args!("installing the toolchain {name} (rustup)"));
             }
             Notice::InstallSources(name) => {
-                eprintln!("adding the standard library's sources to the toolchain {name} (rustup component rust-src)");
+                note(format_args!("adding the standard library's sources to the toolchain {name} (rustup component rust-src)"));
             }
             Notice::Build { program, toolchain } => {
-                eprintln!("building the guest {program} with the toolchain {toolchain}");
+                note(format_args!(
+                    "building the guest {program} with the toolchain {toolchain}"
+                ));
             }
             _ => {}
         })?)

@@ -7,18 +7,16 @@ mod sdk;
 
 use std::{
     ffi::OsStr,
-    fs::File,
-    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use clap::Args;
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_metal_sdk::{decode_elf, executable, files, guest::CONFIG_FILE};
+use openvm_metal_sdk::{executable, files, guest::CONFIG_FILE};
 use openvm_sdk::{config::AppConfig, types::ExecutableFormat, F};
 use openvm_sdk_config::SdkVmConfig;
-use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE};
+use openvm_transpiler::elf::Elf;
 
 use self::cargo::CargoArgs;
 pub use self::{
@@ -26,7 +24,11 @@ pub use self::{
     printed::PrintedToStderr,
     sdk::{byte_count, ExecutionArgs, SdkArgs},
 };
-use crate::error::{CliError, Result};
+use crate::{
+    error::{CliError, Result},
+    file::Named,
+    table::note,
+};
 
 /// Which program.
 #[derive(Args, Debug)]
@@ -58,6 +60,12 @@ impl ProgramArgs {
             ));
         }
         Ok(path)
+    }
+
+    /// The files of the command line that are read.
+    pub fn read_files(&self) -> impl Iterator<Item = Named<'_>> {
+        let config = self.config.as_deref().map(|file| ("--config", file));
+        std::iter::once(("the program", self.program.as_path())).chain(config)
     }
 
     /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
@@ -117,7 +125,7 @@ impl Program {
         if path.is_dir() {
             let built = args.cargo.build(path)?;
             return Ok(Self {
-                source: Source::Elf(read_elf(&built.elf)?),
+                source: Source::Elf(files::read_elf(&built.elf)?),
                 folder: built.target_dir.join("openvm"),
                 name: built.program,
                 elf: Some(built.elf),
@@ -132,7 +140,7 @@ impl Program {
         let (source, elf) = if path.extension() == Some(OsStr::new("vmexe")) {
             (Source::Exe(Arc::new(files::read_exe(path)?)), None)
         } else {
-            (Source::Elf(read_elf(path)?), Some(path.to_owned()))
+            (Source::Elf(files::read_elf(path)?), Some(path.to_owned()))
         };
         let folder = PathBuf::new();
         Ok(Self {
@@ -175,55 +183,18 @@ impl Program {
     }
 }
 
-/// Most bytes of an ELF: twice what a guest's memory holds.
-const MAX_ELF: u64 = 2 * MEM_SIZE as u64;
-
-/// Most bytes of a configuration.
-const MAX_CONFIG: u64 = 1 << 20;
-
-fn read_elf(path: &Path) -> Result<Elf> {
-    Ok(decode_elf(&read(path, MAX_ELF)?)?)
-}
-
-/// Reads a file of at most so many bytes. More are not read, for what has no end, as `/dev/zero`.
-///
-/// # Errors
-/// [`CliError::Read`].
-pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
-    let failed = |source| CliError::Read {
-        path: path.display().to_string(),
-        source,
-    };
-    let too_large = || {
-        let reason = format!("it has more than {most} bytes");
-        failed(io::Error::new(io::ErrorKind::FileTooLarge, reason))
-    };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().is_ok_and(|data| data.len() > most) {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::new();
-    let read = file.take(most + 1).read_to_end(&mut bytes);
-    match read.map_err(failed)? as u64 > most {
-        true => Err(too_large()),
-        false => Ok(bytes),
-    }
-}
-
 /// The text of the configuration; without one, RV32IM with input and output, which is said.
 fn config_text(given: Option<&Path>, beside: &Path) -> Result<Option<String>> {
     let path = match given {
         Some(path) => path,
         None if beside.exists() => beside,
         None => {
-            eprintln!(
+            note(format_args!(
                 "{}: not there, the program gets RV32IM with input and output",
                 beside.display()
-            );
+            ));
             return Ok(None);
         }
     };
-    String::from_utf8(read(path, MAX_CONFIG)?)
-        .map(Some)
-        .map_err(|error| CliError::Config(format!("{}: {error}", path.display())))
+    Ok(Some(files::read_config(path)?))
 }

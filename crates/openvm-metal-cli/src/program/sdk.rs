@@ -15,6 +15,8 @@ use openvm_sdk_config::SdkVmConfig;
 use super::Program;
 use crate::{
     error::{CliError, Result},
+    file::Named,
+    table::note,
     target_device::DeviceArgs,
 };
 
@@ -53,9 +55,13 @@ pub struct SdkArgs {
     /// The aggregation keys, as `setup` writes them; made if absent.
     #[arg(long, value_name = "FILE", requires = "app_pk")]
     agg_pk: Option<PathBuf>,
-    /// Small parameters WITHOUT SECURITY: quick proofs to try things out with.
+    /// Small parameters WITHOUT SECURITY: quick proofs to try things out with. Implies --allow-insecure.
     #[arg(long, conflicts_with_all = ["app_pk", "agg_pk"])]
     toy: bool,
+    /// Take parameters of less than 80 bits of security, as openvm.toml or a key may have them: proofs
+    /// with such parameters can be forged.
+    #[arg(long)]
+    allow_insecure: bool,
 }
 
 impl SdkArgs {
@@ -83,15 +89,37 @@ impl SdkArgs {
         if let Some(bytes) = self.segment_max_memory {
             add("--segment-max-memory", bytes.to_string().into());
         }
-        if self.toy {
-            options.push("--toy".into());
+        for (name, is_given) in [
+            ("--toy", self.toy),
+            ("--allow-insecure", self.allow_insecure),
+        ] {
+            if is_given {
+                options.push(name.into());
+            }
         }
         Ok(options)
+    }
+
+    /// The keys that are read.
+    pub fn read_files(&self) -> impl Iterator<Item = Named<'_>> {
+        let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
+        let given = |(name, file)| Option::as_deref(file).map(|file| (name, file));
+        files.into_iter().filter_map(given)
     }
 
     /// Where the command runs.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
+    }
+
+    /// The bits of security that are known before aggregation keys are made.
+    ///
+    /// # Errors
+    /// If the configuration has no circuit, or the bits are refused.
+    pub fn security_bits(&self, sdk: &MetalSdk) -> Result<f64> {
+        let bits = sdk.check_security()?;
+        // The aggregation's parameters are toys as well.
+        Ok(if self.toy { 0.0 } else { bits })
     }
 
     /// The SDK for a program.
@@ -111,15 +139,21 @@ impl SdkArgs {
         let Some(list) = devices else {
             return self.sdk(program);
         };
-        let devices = list.resolve(|missing| eprintln!("{missing}"));
+        let devices = list.resolve(|missing| note(missing));
         let builder = self.builder(program, devices[0])?;
         Ok(builder.devices(devices).build()?)
     }
 
     fn builder(&self, program: &Program, device: Device) -> Result<SdkBuilder<MetalEngine>> {
         let mut builder = MetalSdk::builder(device);
+        if self.toy || self.allow_insecure {
+            builder = builder.min_security_bits(0.0);
+        }
         builder = match &program.toml {
-            Some(text) => builder.toml(text)?,
+            Some(text) => {
+                warn_of_parameters(text);
+                builder.toml(text)?
+            }
             None => builder.vm_config(SdkVmConfig::riscv32()),
         };
         if self.toy {
@@ -137,6 +171,17 @@ impl SdkArgs {
             builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));
         }
         Ok(builder)
+    }
+}
+
+/// Says that a configuration brings its own proof parameters: it may be a stranger's.
+fn warn_of_parameters(config: &str) {
+    let table: Result<toml::Table, _> = toml::from_str(config);
+    if table.is_ok_and(|table| table.contains_key("system_params")) {
+        note(
+            "warning: openvm.toml has [system_params], which replace OpenVM's parameters of 100 bits; \
+             the bits of security of these are in the report"
+        );
     }
 }
 

@@ -7,16 +7,17 @@ mod report;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions};
+use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions, MIN_SECURITY_BITS};
 use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
 
 pub use self::cluster::{run as cluster, ClusterArgs};
 use self::{progress::Bar, report::ProofReport};
 use crate::{
-    error::{CliError, Result},
-    hex,
+    error::Result,
+    file, hex,
     host::peak_memory,
     interrupt,
+    outputs::Outputs,
     program::{
         byte_count, ExecutionArgs, InputArgs, PrintedToStderr, Program, ProgramArgs, SdkArgs,
     },
@@ -57,10 +58,11 @@ pub struct ProofArgs {
     program: ProgramArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// The proof's file; if absent, NAME.app.proof or NAME.stark.proof here.
+    /// The proof's file; if absent, NAME.app.proof or NAME.stark.proof here. With parameters of less
+    /// than 80 bits of security NAME.insecure.app.proof or NAME.insecure.stark.proof.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// The file for what verifies the proof; if absent, NAME.app.vk or NAME.stark.vk here.
+    /// The file for what verifies the proof; if absent, named as the proof, with vk at its end.
     #[arg(long, value_name = "FILE")]
     vk: Option<PathBuf>,
     /// Keep the proofs of segments in this folder, and go on from those that are there; they must be of the same
@@ -112,19 +114,21 @@ impl ProofArgs {
     }
 
     /// The files of the proof and of what verifies it.
-    fn files(&self, name: &str, kind: &str) -> Result<(PathBuf, PathBuf)> {
+    fn files(&self, name: &str, kind: &str, bits: f64) -> Result<(PathBuf, PathBuf)> {
+        // A proof that can be forged says so wherever its file goes.
+        let mark = match bits < MIN_SECURITY_BITS {
+            true => "insecure.",
+            false => "",
+        };
         let or = |given: &Option<PathBuf>, end: &str| {
             given
                 .clone()
-                .unwrap_or_else(|| format!("{name}.{kind}.{end}").into())
+                .unwrap_or_else(|| format!("{name}.{mark}{kind}.{end}").into())
         };
         let (proof, vk) = (or(&self.proof, "proof"), or(&self.vk, "vk"));
-        if proof == vk {
-            return Err(CliError::Usage("--proof and --vk name the same file"));
-        }
-        for path in [&proof, &vk] {
-            crate::file::probe(path)?;
-        }
+        let read = self.program.read_files().chain(self.input.read_file());
+        let read: Vec<_> = read.chain(self.sdk.read_files()).collect();
+        file::check(&[("--proof", &proof), ("--vk", &vk)], &read)?;
         Ok((proof, vk))
     }
 }
@@ -158,7 +162,8 @@ fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
 fn app(args: &ProofArgs) -> Result<()> {
     let input = args.input.stdin()?;
     let (program, sdk) = prepare(args)?;
-    let (proof_file, vk_file) = args.files(&program.name, "app")?;
+    let bits = args.sdk.security_bits(&sdk)?;
+    let (proof_file, vk_file) = args.files(&program.name, "app", bits)?;
     let exe = sdk.executable(program.source())?;
 
     let printed = PrintedToStderr::if_json(args.json)?;
@@ -168,29 +173,35 @@ fn app(args: &ProofArgs) -> Result<()> {
     let (proof, mut report) = prover.prove(input, &args.options(&bar))?;
     bar.phase("verifying");
     let clock = std::time::Instant::now();
-    sdk.verify_app(exe, &proof)?;
+    let verified = sdk.verify_app(exe, &proof)?;
     report.verify = clock.elapsed();
+    report.security_bits = verified.security_bits;
     bar.finish();
     drop(printed);
 
-    files::write_app_proof(&proof_file, &proof)?;
-    files::write_app_vk(&vk_file, &sdk.app_vk()?)?;
-    ProofReport {
+    let mut outputs = Outputs::default();
+    let proof = outputs.write(&proof_file, |path| files::write_app_proof(path, &proof))?;
+    let key = sdk.app_vk()?;
+    let vk = outputs.write(&vk_file, |path| files::write_app_vk(path, &key))?;
+    let printed = ProofReport {
         kind: "app",
         program: program.name,
-        public_values: hex::encode_values(&proof.user_public_values.public_values),
-        proof: proof_file,
-        vk: vk_file,
+        public_values: hex::encode(&verified.public_values),
+        proof,
+        vk,
         host_memory_peak: peak_memory(),
         report,
     }
-    .print(args.json)
+    .print(args.json);
+    outputs.finish()?;
+    printed
 }
 
 fn stark(args: &ProofArgs) -> Result<()> {
     let input = args.input.stdin()?;
     let (program, sdk) = prepare(args)?;
-    let (proof_file, vk_file) = args.files(&program.name, "stark")?;
+    let bits = args.sdk.security_bits(&sdk)?;
+    let (proof_file, vk_file) = args.files(&program.name, "stark", bits)?;
     let exe = sdk.executable(program.source())?;
 
     let printed = PrintedToStderr::if_json(args.json)?;
@@ -200,20 +211,25 @@ fn stark(args: &ProofArgs) -> Result<()> {
     bar.finish();
     drop(printed);
 
-    files::write_proof(&proof_file, &proved.proof)?;
-    let vk = VmStarkVerifyingKey {
+    let mut outputs = Outputs::default();
+    let proof = outputs.write(&proof_file, |path| {
+        files::write_proof_with_security(path, &proved.proof, proved.report.security_bits)
+    })?;
+    let key = VmStarkVerifyingKey {
         mvk: (*sdk.agg_vk()?).clone(),
         baseline: proved.baseline,
     };
-    files::write_stark_vk(&vk_file, &vk)?;
-    ProofReport {
+    let vk = outputs.write(&vk_file, |path| files::write_stark_vk(path, &key))?;
+    let printed = ProofReport {
         kind: "stark",
         program: program.name,
         public_values: hex::encode(&proved.public_values),
-        proof: proof_file,
-        vk: vk_file,
+        proof,
+        vk,
         host_memory_peak: peak_memory(),
         report: proved.report,
     }
-    .print(args.json)
+    .print(args.json);
+    outputs.finish()?;
+    printed
 }

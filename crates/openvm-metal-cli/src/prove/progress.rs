@@ -89,9 +89,19 @@ impl Bar {
         }
     }
 
+    fn refused(&self, what: &str, device: &str, reason: &str, excluded: bool) {
+        self.done(&format!(
+            "{what}: made wrong by {device} ({reason}): it is made again{}",
+            match excluded {
+                true => format!(", and {device} is used no more"),
+                false => String::new(),
+            }
+        ));
+    }
+
     fn done(&self, text: &str) {
         if self.line.is_hidden() && !self.quiet {
-            eprintln!("{text}");
+            table::note(text);
         } else {
             self.line.println(text);
         }
@@ -144,6 +154,27 @@ impl Progress for Bar {
                     "{}: {instructions} instructions, proved before",
                     state.name(segment)
                 ));
+            }
+            Event::SetAside { file, to, reason } => self.done(&format!(
+                "{} {reason}: it is {} now, and it is made again",
+                file.display(),
+                to.display()
+            )),
+            Event::SegmentRefused {
+                segment,
+                device,
+                reason,
+                excluded,
+            } => self.refused(&state.name(segment), device, reason, excluded),
+            Event::NodeRefused {
+                layer,
+                node,
+                device,
+                reason,
+                excluded,
+            } => {
+                let name = format!("aggregation layer {layer}: node {}", node + 1);
+                self.refused(&name, device, reason, excluded);
             }
             Event::SegmentProved {
                 segment,

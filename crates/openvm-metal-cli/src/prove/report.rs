@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use openvm_metal_sdk::Report;
+use openvm_metal_sdk::{Report, MIN_SECURITY_BITS};
 use serde::Serialize;
 
 use super::progress::speed;
@@ -23,6 +23,15 @@ pub struct ProofReport {
 }
 
 impl ProofReport {
+    /// The options with which `verify` takes the key of this proof: its user made it.
+    fn trust(&self) -> &'static str {
+        match (self.report.security_bits < MIN_SECURITY_BITS, self.kind) {
+            (true, _) => " --trust-vk --allow-insecure",
+            (false, "app") => " --trust-vk",
+            (false, _) => "",
+        }
+    }
+
     /// Prints it.
     ///
     /// # Errors
@@ -80,20 +89,26 @@ impl ProofReport {
             peak(self.host_memory_peak)
         ))?;
         table::line(format!("public values {}", self.public_values))?;
+        let bits = report.security_bits;
+        table::line(match bits < MIN_SECURITY_BITS {
+            true => format!("security {bits:.1} bits: WITHOUT SECURITY, such proofs can be forged"),
+            false => format!("security {bits:.1} bits"),
+        })?;
         let size = match self.kind {
             "app" => report.app_proof_bytes,
             _ => report.proof_bytes,
         };
         table::line(format!(
             "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it\n\
-             next: openvm-metal verify {} {} --vk {}",
+             next: openvm-metal verify {} {} --vk {}{}",
             self.proof.display(),
             table::bytes(size),
             report.device.as_deref().unwrap_or("an unnamed device"),
             self.vk.display(),
             self.kind,
             self.proof.display(),
-            self.vk.display()
+            self.vk.display(),
+            self.trust()
         ))
     }
 }

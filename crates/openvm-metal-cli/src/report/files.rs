@@ -1,13 +1,14 @@
 //! The two files of a report: written anew after each change, so that they are there whatever happens.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use openvm_metal_sdk::files::write_whole;
 
 use super::data::Report;
 use super::markdown;
 use crate::error::{CliError, Result};
+use crate::file;
 
 /// Where a report goes.
 pub struct Files {
@@ -34,13 +35,7 @@ impl Files {
             error: None,
         };
         for path in [&files.markdown, &files.json] {
-            let draft = draft(path);
-            let probe = if path.is_dir() {
-                Err(io::Error::from(io::ErrorKind::IsADirectory))
-            } else {
-                File::create(&draft).and_then(|_| fs::remove_file(&draft))
-            };
-            probe.map_err(|source| cannot_write(path, source))?;
+            file::probe(path)?;
         }
         Ok(files)
     }
@@ -72,31 +67,12 @@ impl Files {
         let text = markdown::render(report, &json_name);
         let json = serde_json::to_string_pretty(report)?;
         for (path, text) in [(&self.markdown, text), (&self.json, json)] {
-            replace(path, &text).map_err(|source| cannot_write(path, source))?;
+            // Readers see the old file or the new one, after a power cut too.
+            write_whole(path, text.as_bytes()).map_err(|source| CliError::Write {
+                path: path.display().to_string(),
+                source,
+            })?;
         }
         Ok(())
-    }
-}
-
-/// The file that takes the place of `path` when it is complete.
-fn draft(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".new");
-    PathBuf::from(name)
-}
-
-/// Readers see the old file or the new one, after a power cut too.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let draft = draft(path);
-    let mut file = File::create(&draft)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&draft, path)
-}
-
-fn cannot_write(path: &Path, source: io::Error) -> CliError {
-    CliError::Write {
-        path: path.display().to_string(),
-        source,
     }
 }

@@ -90,12 +90,12 @@ fn programs_that_are_none() {
     fails(
         &["run", &guest("sha256", "src/main.rs")],
         1,
-        "not a guest's ELF",
+        "not usable as the ELF of a guest",
     );
     fails(
         &["run", env!("CARGO_BIN_EXE_openvm-metal")],
         1,
-        "not a guest's ELF",
+        "not usable as the ELF of a guest",
     );
     let config = guest("fibonacci", "openvm.toml");
     for (name, extension) in [

@@ -4,3 +4,4 @@ mod execution;
 mod guests;
 mod proofs;
 mod support;
+mod trust;

@@ -25,7 +25,8 @@ fn application_proofs_and_their_files() {
         1,
         "MiB of host memory, and 1 MiB are allowed: allow more (--host-memory",
     );
-    let said = succeeds(&["verify", "app", &proof, "--vk", &vk]);
+    let trust = ["--trust-vk", "--allow-insecure"];
+    let said = succeeds(&[&["verify", "app", &proof, "--vk", &vk], &trust[..]].concat());
     assert!(
         said.starts_with("the proof is valid, public values 0x4b60c05cc74d590b"),
         "{said}"
@@ -47,9 +48,19 @@ fn application_proofs_and_their_files() {
         format!("{out}/{name}.commit.json")
     };
     let (own, other) = (commit("fibonacci"), commit("words"));
-    succeeds(&["verify", "app", &proof, "--vk", &vk, "--commit", &own]);
+    let with_commit = |commit: &str| {
+        let args = ["verify", "app", &proof, "--vk", &vk, "--commit", commit];
+        [&args[..], &trust[..]]
+            .concat()
+            .into_iter()
+            .map(String::from)
+            .collect::<Vec<_>>()
+    };
+    let of_own = with_commit(&own);
+    succeeds(&of_own.iter().map(String::as_str).collect::<Vec<_>>());
+    let of_other = with_commit(&other);
     fails(
-        &["verify", "app", &proof, "--vk", &vk, "--commit", &other],
+        &of_other.iter().map(String::as_str).collect::<Vec<_>>(),
         1,
         "it is of the executable",
     );
@@ -66,14 +77,21 @@ fn application_proofs_and_their_files() {
     ]);
     let other_vk = folder.file("keys/app.vk");
     fails(
-        &["verify", "app", &proof, "--vk", &other_vk],
+        &[&["verify", "app", &proof, "--vk", &other_vk], &trust[..]].concat(),
         1,
         "not accepted",
     );
     let other_pk = folder.file("keys/app.pk");
     fails(
         &[
-            "prove", "app", &program, "--input", &input, "--app-pk", &other_pk,
+            "prove",
+            "app",
+            &program,
+            "--input",
+            &input,
+            "--app-pk",
+            &other_pk,
+            "--allow-insecure",
         ],
         1,
         "belongs to another configuration",
@@ -86,12 +104,12 @@ fn application_proofs_and_their_files() {
             fs::write(&damaged, &bytes[..length]).expect("a file");
             match name {
                 "proof" => fails(
-                    &["verify", "app", &damaged, "--vk", &vk],
+                    &[&["verify", "app", &damaged, "--vk", &vk], &trust[..]].concat(),
                     1,
                     "not usable as an application proof",
                 ),
                 "vk" => fails(
-                    &["verify", "app", &proof, "--vk", &damaged],
+                    &[&["verify", "app", &proof, "--vk", &damaged], &trust[..]].concat(),
                     1,
                     "not usable as an application verifying key",
                 ),
@@ -121,8 +139,22 @@ fn aggregated_proofs_and_their_files() {
     }
     let [app_pk, agg_pk, agg_vk] = ["app.pk", "agg.pk", "agg.vk"].map(|f| format!("{keys}/{f}"));
     let output = run(&[
-        "prove", "stark", &program, "--input", &input, "--app-pk", &app_pk, "--agg-pk", &agg_pk,
-        "--device", "cpu", "--proof", &proof, "--vk", &vk,
+        "prove",
+        "stark",
+        &program,
+        "--input",
+        &input,
+        "--app-pk",
+        &app_pk,
+        "--agg-pk",
+        &agg_pk,
+        "--device",
+        "cpu",
+        "--proof",
+        &proof,
+        "--vk",
+        &vk,
+        "--allow-insecure",
     ]);
     let (said, progress) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{progress}");
@@ -143,7 +175,8 @@ fn aggregated_proofs_and_their_files() {
     ] {
         assert!(progress.contains(part), "{part} is not in {progress}");
     }
-    let said = succeeds(&["verify", "stark", &proof, "--vk", &vk]);
+    let trust = ["--trust-vk", "--allow-insecure"];
+    let said = succeeds(&[&["verify", "stark", &proof, "--vk", &vk], &trust[..]].concat());
     let expected: Value = serde_json::from_str(
         &fs::read_to_string(guest("sha256", "expected.json")).expect("a file"),
     )
@@ -155,8 +188,17 @@ fn aggregated_proofs_and_their_files() {
 
     // With cargo-openvm's files, of this program and of another.
     succeeds(&[
-        "commit", &program, "--app-pk", &app_pk, "--agg-pk", &agg_pk, "--device", "cpu", "--out",
+        "commit",
+        &program,
+        "--app-pk",
+        &app_pk,
+        "--agg-pk",
+        &agg_pk,
+        "--device",
+        "cpu",
+        "--out",
         &keys,
+        "--allow-insecure",
     ]);
     let baseline = format!("{keys}/sha256.baseline.json");
     let by_files = [
@@ -167,6 +209,7 @@ fn aggregated_proofs_and_their_files() {
         &agg_vk,
         "--baseline",
         &baseline,
+        "--allow-insecure",
     ];
     succeeds(&by_files);
     fails(&by_files[..5], 2, "--baseline");
@@ -229,15 +272,24 @@ fn proofs_go_on_from_proved_segments() {
     let read = |name: &str| fs::read(folder.file(name)).expect("a proof");
     assert_eq!(read("first"), read("second"));
 
-    // Another input is another job; a damaged proof is not used.
+    // Another input is another job; a damaged proof is set aside and made again.
     refused(prove("0x0161", "third"));
     let segment = Path::new(&jobs).join("segment-0.proof");
     let mut bytes = fs::read(&segment).expect("a proof");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&segment, bytes).expect("a file");
-    refused(prove(&input, "third"));
-    assert!(!Path::new(&folder.file("third")).exists());
+    let third = prove(&input, "third");
+    let output = run(&third.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(read("first"), read("third"));
+    let names = fs::read_dir(&jobs).expect("a folder").flatten();
+    let names: Vec<_> = names
+        .map(|file| file.file_name().into_string().expect("a name"))
+        .collect();
+    let is_set_aside = |name: &String| name.starts_with("segment-0.proof.rejected-");
+    assert!(names.iter().any(is_set_aside), "{names:?}");
 }
 
 #[test]

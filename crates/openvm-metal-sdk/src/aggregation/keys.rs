@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use openvm_recursion_circuit::{system::check_param_compatibility, utils::poseidon2_hash_slice};
+use openvm_recursion_circuit::system::check_param_compatibility;
 use openvm_sdk::{
     config::{AggregationConfig, MAX_NUM_CHILDREN_INTERNAL, MAX_NUM_CHILDREN_LEAF},
     keygen::{AggPrefixProvingKey, AggProvingKey},
@@ -18,8 +18,9 @@ use crate::{
     devices::{Capacity, Station},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    prelude::{Digest, F, SC},
+    prelude::{F, SC},
     row_order::RowOrder,
+    verifying_key::security_bits,
 };
 
 /// The aggregation circuits above the proofs of one application key, with their keys on a device.
@@ -139,6 +140,19 @@ impl<E: SdkEngine> AggregationKeys<E> {
         }
     }
 
+    /// Bits of security of the weakest of the three layers.
+    pub fn security_bits(&self) -> f64 {
+        let circuits = [
+            &self.leaf.circuit.vk,
+            &self.internal_for_leaf.circuit.vk,
+            &self.internal_recursive.circuit.vk,
+        ];
+        circuits
+            .map(|vk| security_bits(vk))
+            .into_iter()
+            .fold(f64::INFINITY, f64::min)
+    }
+
     /// What verifies an aggregated proof.
     pub fn verifying_key(&self) -> &Arc<MultiStarkVerifyingKey<SC>> {
         &self.internal_recursive.circuit.vk
@@ -162,20 +176,5 @@ impl<E: SdkEngine> AggregationKeys<E> {
     /// The commitment to the verifying key of the internal-recursive nodes.
     pub fn internal_recursive_vk_commit(&self) -> VkCommit<F> {
         self.internal_recursive.vk_commit(Below::Own)
-    }
-
-    /// The commitment to the virtual machine: configuration of the application, the leaves and the
-    /// internal-for-leaf nodes.
-    pub fn app_vm_commit(&self) -> Digest {
-        let commits = [
-            self.app_vk_commit(),
-            self.leaf_vk_commit(),
-            self.internal_for_leaf_vk_commit(),
-        ];
-        let parts: Vec<F> = commits
-            .iter()
-            .flat_map(|c| c.cached_commit.into_iter().chain(c.vk_pre_hash))
-            .collect();
-        poseidon2_hash_slice(&parts).0
     }
 }

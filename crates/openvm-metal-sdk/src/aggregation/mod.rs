@@ -4,6 +4,7 @@
 //! *internal-recursive* node verifies up to 3 nodes of the layer below, which is internal-for-leaf the first
 //! time and internal-recursive from then on.
 
+mod check;
 mod child;
 mod circuit;
 mod keys;
@@ -15,9 +16,10 @@ mod shape;
 mod tree;
 mod verifier;
 
+pub(crate) use check::NodeCheck;
 pub use keys::AggregationKeys;
 pub(crate) use node::prove_node;
-pub(crate) use resume::{NodeFile, NodeFolder};
+pub(crate) use resume::{node_file, NodeFile, NodeFolder};
 pub(crate) use shape::{layer_name, Shape};
 pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};

@@ -11,7 +11,7 @@ use super::{
     AggregationKeys,
 };
 use crate::{
-    devices::{Fleet, Work},
+    devices::{Fleet, Refused, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
     prelude::SC,
@@ -26,7 +26,8 @@ pub(crate) struct ProvedNode {
     pub device: usize,
 }
 
-/// Proves node `index` of `level`, from 1 on, over the proofs `below`. `keys` are those on each device of the fleet.
+/// Proves node `index` of `level`, from 1 on, over the proofs `below`. `keys` are those on each device of the fleet; `refused` if it was
+/// proved before.
 ///
 /// # Errors
 /// If the proofs below are none of the level, or what the device refuses.
@@ -35,16 +36,14 @@ pub(crate) fn prove_node<E: SdkEngine>(
     fleet: &Fleet<'_>,
     (level, index): (usize, usize),
     below: &[Proof<SC>],
+    refused: Option<&Refused>,
 ) -> Result<ProvedNode, SdkError> {
-    let stage = Stage::Aggregate {
-        layer: layer_name(level),
-        node: index,
-    };
     let job = Job {
         keys,
         fleet,
         below,
-        stage,
+        stage: stage_of(level, index),
+        refused,
     };
     match level {
         1 => job.prove(|keys| &keys.leaf, Below::App),
@@ -54,11 +53,20 @@ pub(crate) fn prove_node<E: SdkEngine>(
     }
 }
 
+/// The stage of proving a node.
+pub(super) fn stage_of(level: usize, index: usize) -> Stage {
+    Stage::Aggregate {
+        layer: layer_name(level),
+        node: index,
+    }
+}
+
 struct Job<'a, E: SdkEngine> {
     keys: &'a [&'a AggregationKeys<E>],
     fleet: &'a Fleet<'a>,
     below: &'a [Proof<SC>],
     stage: Stage,
+    refused: Option<&'a Refused>,
 }
 
 impl<'a, E: SdkEngine> Job<'a, E> {
@@ -74,7 +82,7 @@ impl<'a, E: SdkEngine> Job<'a, E> {
         let traces = first
             .circuit
             .traces(self.below, below, vk_commit, &self.stage)?;
-        let reservation = self.fleet.reserve(Work::Node);
+        let reservation = self.fleet.reserve(Work::Node, self.refused)?;
         let device = reservation.device();
         let layer = layer(self.keys[device]);
         let ctx = layer.upload(traces, below);

@@ -5,17 +5,15 @@
 //! and by many processes as by one.
 
 use openvm_stark_backend::{
-    codec::{Decode, Encode},
-    keygen::types::MultiStarkVerifyingKey,
-    p3_field::PrimeField32,
-    proof::Proof,
+    codec::Encode, keygen::types::MultiStarkVerifyingKey, p3_field::PrimeField32, proof::Proof,
 };
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    app::{Id, ResumeFolder},
+    app::{Id, Kept, ResumeFolder},
     error::SdkError,
     prelude::SC,
+    progress::Progress,
 };
 
 /// Proofs of the nodes of one job.
@@ -23,8 +21,13 @@ pub(crate) struct NodeFolder(ResumeFolder);
 
 /// A node that a folder is asked for, or gets.
 pub(crate) struct NodeFile {
-    name: String,
+    pub name: String,
     id: Id,
+}
+
+/// The file of a node's proof.
+pub(crate) fn node_file(level: usize, index: usize) -> String {
+    format!("aggregated-{level}-{index}.proof")
 }
 
 impl NodeFile {
@@ -55,7 +58,7 @@ impl NodeFile {
             hash.update(Sha256::digest(proof.as_ref()));
         }
         Self {
-            name: format!("aggregated-{level}-{index}.proof"),
+            name: node_file(level, index),
             id: hash.finalize().into(),
         }
     }
@@ -63,10 +66,13 @@ impl NodeFile {
     /// The encoded proof in a folder. One over other proofs, or under another key, counts as none.
     ///
     /// # Errors
-    /// [`SdkError::Resume`] if the file is damaged.
-    pub fn find(&self, folder: &ResumeFolder) -> Result<Option<Vec<u8>>, SdkError> {
+    /// [`SdkError::Resume`] if the system does not let it be read.
+    pub fn find(&self, folder: &ResumeFolder) -> Result<Kept<Vec<u8>>, SdkError> {
         let found = folder.find_part(&self.name)?;
-        Ok(found.filter(|(id, _)| *id == self.id).map(|(_, p)| p))
+        Ok(found.and_then(|(id, proof)| match id == self.id {
+            true => Kept::Part(proof),
+            false => Kept::None,
+        }))
     }
 
     /// Stores the encoded proof in a folder.
@@ -83,14 +89,25 @@ impl NodeFolder {
         Self(folder)
     }
 
-    /// The proof of a node, if it was stored; see [`NodeFile::find`].
+    /// What is kept of a node; see [`NodeFile::find`].
     ///
     /// # Errors
-    /// [`SdkError::Resume`] if its file is damaged.
-    pub(super) fn load(&self, file: &NodeFile) -> Result<Option<Proof<SC>>, SdkError> {
-        let found = file.find(&self.0)?;
-        // What has the sum of its bytes and no proof in it was written by something else: it is proved again.
-        Ok(found.and_then(|bytes| Proof::decode_from_bytes(&bytes).ok()))
+    /// As it.
+    pub(super) fn load(&self, file: &NodeFile) -> Result<Kept<Proof<SC>>, SdkError> {
+        Ok(file.find(&self.0)?.decoded())
+    }
+
+    /// See [`ResumeFolder::refuse`].
+    ///
+    /// # Errors
+    /// As it.
+    pub(super) fn refuse(
+        &self,
+        file: &NodeFile,
+        reason: &str,
+        progress: &dyn Progress,
+    ) -> Result<(), SdkError> {
+        self.0.refuse(&file.name, reason, progress)
     }
 
     /// Stores the proof of a node.

@@ -9,15 +9,18 @@ use std::{
 
 use openvm_sdk::config::AggregationTreeConfig;
 use openvm_stark_backend::proof::Proof;
+use openvm_verify_stark_host::vk::VerificationBaseline;
 
 use super::{
-    node::prove_node,
+    check::{span_below, NodeCheck},
+    node::{prove_node, stage_of, ProvedNode},
     resume::{NodeFile, NodeFolder},
     shape::{layer_name, Shape, RECURSIVE},
     AggregationKeys,
 };
 use crate::{
-    devices::{Fleet, Turns},
+    app::Kept,
+    devices::{Fleet, Turns, Work},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     options::ProveOptions,
@@ -46,7 +49,7 @@ pub fn aggregate<E: SdkEngine>(
     let turns = Turns::new(1);
     let device = (keys.station.name().to_owned(), keys.capacity());
     let fleet = Fleet::new([device].into_iter(), &turns);
-    let tree = Tree::new(vec![keys], config, options, &fleet, None);
+    let tree = Tree::new(vec![keys], config, options, &fleet, None, None);
     for (index, proof) in segments.iter().enumerate() {
         tree.add_segment(index, proof.clone())?;
     }
@@ -64,6 +67,8 @@ pub(crate) struct Tree<'a, E: SdkEngine> {
     fleet: &'a Fleet<'a>,
     /// Where proofs are stored and found.
     folder: Option<NodeFolder>,
+    /// Against which nodes are verified one by one.
+    baseline: Option<&'a VerificationBaseline>,
     state: Mutex<State<Proof<SC>>>,
     changed: Condvar,
 }
@@ -100,12 +105,14 @@ struct Node<P> {
 }
 
 impl<'a, E: SdkEngine> Tree<'a, E> {
+    /// With a baseline nodes are verified as they are made. Without it none can be taken from a folder.
     pub fn new(
         keys: Vec<&'a AggregationKeys<E>>,
         config: &AggregationTreeConfig,
         options: &'a ProveOptions<'a>,
         fleet: &'a Fleet<'a>,
         folder: Option<NodeFolder>,
+        baseline: Option<&'a VerificationBaseline>,
     ) -> Self {
         Self {
             keys,
@@ -113,6 +120,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
             options,
             fleet,
             folder,
+            baseline,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -203,13 +211,14 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     /// Proves a node, or finds its proof; gives the time of that without the wait for a device.
     fn prove(&self, node: &Node<Proof<SC>>) -> Result<(Proof<SC>, Duration), SdkError> {
         self.options.check_cancelled()?;
-        let place = (node.level, node.index);
-        let folder = self.folder.as_ref().and_then(|folder| {
+        let check = self.check_of(node)?;
+        let file = self.folder.as_ref().and_then(|folder| {
             let vk = self.keys[0].node_vk(node.level);
-            Some((folder, NodeFile::new(vk, place, &node.below)?))
+            let file = NodeFile::new(vk, (node.level, node.index), &node.below)?;
+            Some((folder, file))
         });
-        if let Some((folder, file)) = &folder {
-            if let Some(proof) = folder.load(file)? {
+        if let (Some((folder, file)), Some(check)) = (&file, &check) {
+            if let Some(proof) = self.find(folder, file, check)? {
                 self.options.progress.event(Event::NodeResumed {
                     layer: &layer_name(node.level),
                     node: node.index,
@@ -218,8 +227,8 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
                 return Ok((proof, Duration::ZERO));
             }
         }
-        let proved = prove_node(&self.keys, self.fleet, place, &node.below)?;
-        if let Some((folder, file)) = &folder {
+        let proved = self.make(node, check)?;
+        if let Some((folder, file)) = &file {
             folder.store(file, &proved.proof)?;
         }
         self.options.progress.event(Event::NodeProved {
@@ -229,6 +238,88 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
             device: self.fleet.name(proved.device),
         });
         Ok((proved.proof, proved.time))
+    }
+
+    /// What verifies a node, if nodes are verified one by one.
+    ///
+    /// # Errors
+    /// [`SdkError::WrongProof`] if the proofs below it do not join.
+    fn check_of(&self, node: &Node<Proof<SC>>) -> Result<Option<NodeCheck<'_>>, SdkError> {
+        let Some(baseline) = self.baseline else {
+            return Ok(None);
+        };
+        let (level, index) = (node.level, node.index);
+        let whole = span_below(level, &node.below).ok_or_else(|| SdkError::WrongProof {
+            task: format!(
+                "the proofs below node {index} of layer {}",
+                layer_name(level)
+            ),
+            reason: "they do not join".into(),
+        })?;
+        Ok(Some(NodeCheck {
+            vk: self.keys[0].node_vk(level),
+            baseline,
+            level,
+            whole,
+        }))
+    }
+
+    /// The proof of a node from the folder, which verifies. A file that holds none is set aside.
+    fn find(
+        &self,
+        folder: &NodeFolder,
+        file: &NodeFile,
+        check: &NodeCheck<'_>,
+    ) -> Result<Option<Proof<SC>>, SdkError> {
+        let found = folder
+            .load(file)?
+            .and_then(|proof| match check.check(&proof) {
+                Ok(_) => Kept::Part(proof),
+                Err(reason) => Kept::Bad(format!("is not accepted: {reason}")),
+            });
+        match found {
+            Kept::None => Ok(None),
+            Kept::Part(proof) => Ok(Some(proof)),
+            Kept::Bad(reason) => {
+                folder.refuse(file, &reason, self.options.progress)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Proves a node, and once more if the first proof is refused.
+    fn make(
+        &self,
+        node: &Node<Proof<SC>>,
+        check: Option<NodeCheck<'_>>,
+    ) -> Result<ProvedNode, SdkError> {
+        let mut refused = None;
+        loop {
+            let place = (node.level, node.index);
+            let before = refused.as_ref();
+            let proved = prove_node(&self.keys, self.fleet, place, &node.below, before)?;
+            let Some(Err(reason)) = check.as_ref().map(|check| check.check(&proved.proof)) else {
+                return Ok(proved);
+            };
+            let tell = |excluded| {
+                self.options.progress.event(Event::NodeRefused {
+                    layer: &layer_name(node.level),
+                    node: node.index,
+                    device: self.fleet.name(proved.device),
+                    reason: &reason,
+                    excluded,
+                });
+            };
+            let stage = stage_of(node.level, node.index);
+            refused = Some(self.fleet.refuse(
+                proved.device,
+                Work::Node,
+                stage,
+                reason.clone(),
+                before,
+                tell,
+            )?);
+        }
     }
 }
 

@@ -10,23 +10,33 @@ use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
+    check::SegmentCheck,
+    kept::Kept,
     machine::{Machine, MeteredRun},
-    resume::ResumeFolder,
+    resume::{segment_file, ResumeFolder},
     AppKey, CommittedExe,
 };
 use crate::{
-    devices::{Fleet, Reservation, Work},
+    devices::{Fleet, Refused, Reservation, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
     options::ProveOptions,
     prelude::{F, SC},
     progress::Event,
+    span::Span,
 };
 
 /// What an execution was proved by.
 pub(super) struct Segments {
     pub proofs: Vec<Proof<SC>>,
     pub user_public_values: UserPublicValuesProof<CHUNK, F>,
+}
+
+/// Whether a proof that was made is that of its segment.
+pub(super) enum Accepted {
+    /// With its span, if it was asked.
+    Yes(Option<Span>),
+    No(Refused),
 }
 
 /// One execution to prove.
@@ -37,6 +47,9 @@ pub(super) struct Job<'a, E: SdkEngine> {
     pub fleet: &'a Fleet<'a>,
     pub options: &'a ProveOptions<'a>,
     pub resume: Option<ResumeFolder>,
+    /// Verifies segments one by one. Without a folder that keeps them, and without devices that can do each other's work, the
+    /// verification of the whole proof is enough.
+    pub check: Option<SegmentCheck>,
     /// Most bytes of records and traces on the host.
     pub host_memory: u64,
 }
@@ -72,25 +85,43 @@ impl<E: SdkEngine> Job<'_, E> {
         Ok(run)
     }
 
-    /// The proof of a segment from the resume folder.
-    pub fn resumed(&self, index: usize, segment: &Segment) -> Result<Option<Proof<SC>>, SdkError> {
-        let Some(folder) = &self.resume else {
+    /// The proof of a segment from the resume folder, which verifies. A file that holds none is set aside.
+    pub fn resumed(
+        &self,
+        index: usize,
+        segment: &Segment,
+    ) -> Result<Option<(Proof<SC>, Span)>, SdkError> {
+        let (Some(folder), Some(check)) = (&self.resume, &self.check) else {
             return Ok(None);
         };
-        let found = folder.load(index, segment)?;
-        if found.is_some() {
-            self.options.progress.event(Event::SegmentResumed {
-                segment: index,
-                instructions: segment.num_insns,
-            });
+        let found =
+            folder
+                .load(index, segment)?
+                .and_then(|proof| match check.check(index, None, &proof) {
+                    Ok(span) => Kept::Part((proof, span)),
+                    Err(reason) => Kept::Bad(format!("is not accepted: {reason}")),
+                });
+        match found {
+            Kept::None => Ok(None),
+            Kept::Part(found) => Ok(Some(found)),
+            Kept::Bad(reason) => {
+                folder.refuse(&segment_file(index), &reason, self.options.progress)?;
+                Ok(None)
+            }
         }
-        Ok(found)
     }
 
-    /// A place on a device for the traces of a segment; waits until there is one.
-    pub fn reserve(&self, segment: &Segment) -> Reservation<'_> {
+    /// A place on a device for the traces of a segment; waits until there is one. `refused` if it was proved before.
+    ///
+    /// # Errors
+    /// See [`Fleet::reserve`].
+    pub fn reserve(
+        &self,
+        segment: &Segment,
+        refused: Option<&Refused>,
+    ) -> Result<Reservation<'_>, SdkError> {
         let trace_bytes = self.keys[0].trace_bytes(segment);
-        self.fleet.reserve(Work::Segment { trace_bytes })
+        self.fleet.reserve(Work::Segment { trace_bytes }, refused)
     }
 
     /// Bytes that the host holds of a segment, at most.
@@ -109,30 +140,62 @@ impl<E: SdkEngine> Job<'_, E> {
         });
     }
 
-    /// Proves a segment on the reserved device and stores its proof. Also gives the time of the proof itself.
+    /// Proves a segment on the reserved device. Also gives the time of the proof itself.
     pub fn prove(
         &self,
         index: usize,
-        segment: &Segment,
         reservation: Reservation<'_>,
         ctx: ProvingContext<E::PB>,
     ) -> Result<(Proof<SC>, Duration), SdkError> {
-        let device = reservation.device();
         let AppKey {
             engine, device_key, ..
-        } = &self.keys[device];
+        } = &self.keys[reservation.device()];
         let stage = Stage::ProveSegment(index);
-        let (proof, time) = self
-            .fleet
-            .prove(reservation, stage, engine, device_key, ctx)?;
+        self.fleet
+            .prove(reservation, stage, engine, device_key, ctx)
+    }
+
+    /// Verifies and stores a proof that a device made; `before` if it made or another one made the same before, which was refused.
+    ///
+    /// # Errors
+    /// See [`Fleet::refuse`]; [`SdkError::Resume`] if it cannot be stored.
+    pub fn accept(
+        &self,
+        index: usize,
+        segment: &Segment,
+        device: usize,
+        proof: &Proof<SC>,
+        before: Option<&Refused>,
+    ) -> Result<Accepted, SdkError> {
+        let check = self.check.as_ref();
+        let span = check.map(|check| check.check(index, None, proof));
+        let span = match span.transpose() {
+            Ok(span) => span,
+            Err(reason) => {
+                let trace_bytes = self.keys[0].trace_bytes(segment);
+                let (work, stage) = (Work::Segment { trace_bytes }, Stage::ProveSegment(index));
+                let tell = |excluded| {
+                    self.options.progress.event(Event::SegmentRefused {
+                        segment: index,
+                        device: self.fleet.name(device),
+                        reason: &reason,
+                        excluded,
+                    });
+                };
+                let refused =
+                    self.fleet
+                        .refuse(device, work, stage, reason.clone(), before, tell)?;
+                return Ok(Accepted::No(refused));
+            }
+        };
         if let Some(folder) = &self.resume {
-            folder.store(index, segment, &proof)?;
+            folder.store(index, segment, proof)?;
         }
         self.options.progress.event(Event::SegmentProved {
             segment: index,
             instructions: segment.num_insns,
             device: self.fleet.name(device),
         });
-        Ok((proof, time))
+        Ok(Accepted::Yes(span))
     }
 }

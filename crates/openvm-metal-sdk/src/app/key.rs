@@ -1,10 +1,12 @@
 //! `AppKey`: the application's proving key on a device.
 
+use std::sync::Arc;
+
 use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk::keygen::AppProvingKey;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
-    keygen::types::MultiStarkProvingKey,
+    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey, DeviceStarkProvingKey},
 };
 
@@ -22,6 +24,8 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) station: Station<E>,
     pub(crate) engine: E,
     pub(crate) device_key: DeviceMultiStarkProvingKey<E::PB>,
+    /// What verifies proofs of segments.
+    pub(crate) vk: Arc<MultiStarkVerifyingKey<SC>>,
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,
 }
@@ -62,11 +66,13 @@ impl<E: SdkEngine> AppKey<E> {
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
         let keys = on_each(stations.len(), |i| Ok(transport_key(&engines[i], vm_key)))?;
+        let vk = Arc::new(vm_key.get_vk());
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),
             engine,
             device_key,
+            vk: vk.clone(),
             config: config.clone(),
             order,
         });

@@ -210,6 +210,11 @@ impl<E: SdkEngine> Machine<E> {
         self.times.memory_image += clock.elapsed();
     }
 
+    /// Whether the machine has to start again to go to a segment.
+    pub fn is_past(&self, segment: &Segment) -> bool {
+        self.executed > segment.instret_start
+    }
+
     /// Goes to the start of a segment, which is not before where the machine is, and takes over the memory there
     /// unless the machine traced the segment before it. What differs from the memory that it knows is hashed.
     pub fn go_to(

@@ -1,6 +1,10 @@
 //! The application proof: one proof for each segment of an execution.
 
+mod chain;
+mod check;
+mod collect;
 mod job;
+mod kept;
 mod key;
 mod machine;
 mod pipeline;
@@ -12,6 +16,8 @@ mod runner;
 mod sequence;
 mod sink;
 
+pub(crate) use check::SegmentCheck;
+pub(crate) use kept::Kept;
 pub(crate) use key::transport_key;
 pub use key::AppKey;
 pub(crate) use machine::Machine;

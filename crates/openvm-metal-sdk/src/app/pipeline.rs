@@ -3,7 +3,8 @@
 //! One thread cuts the execution into segments. Machines, each on a thread, take segments as they are cut: a machine
 //! runs to the start of its segment without records, records it, and makes its traces on the device that is
 //! expected to end its proof first. Each device has a thread for each proof that it makes at once. Segments are
-//! in flight from when a machine takes them until they are proved, and their number is bounded.
+//! in flight from when a machine takes them until they are proved, and their number is bounded. Proofs are verified and stored beside
+//! the next ones. What is refused, and what turns out to be missing, is made at the end, one segment after another.
 
 use std::{
     sync::{
@@ -22,10 +23,12 @@ use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
-    job::{Job, Segments},
+    collect::Collector,
+    job::{Accepted, Job, Segments},
     machine::MeteredRun,
     plan::{Bounds, Place, Plan, Taken},
     runner::{executor, runner, Runner},
+    sequence::make_missing,
     sink::ProofSink,
     AppKey,
 };
@@ -39,6 +42,9 @@ use crate::{
     slot::lock,
 };
 
+/// Threads for each device that verify what it made. Of small segments a GPU makes two in the time of one verification.
+const VERIFIERS: usize = 4;
+
 /// A segment whose traces are on a device.
 struct Traced<'a, E: SdkEngine> {
     index: usize,
@@ -48,13 +54,19 @@ struct Traced<'a, E: SdkEngine> {
     ctx: ProvingContext<E::PB>,
 }
 
+/// A proof that a device made.
+struct Proved {
+    index: usize,
+    segment: Segment,
+    device: usize,
+    proof: Proof<SC>,
+}
+
 /// What the threads of a job share.
 struct Line<'a, E: SdkEngine> {
     job: &'a Job<'a, E>,
     plan: Plan,
-    sink: &'a dyn ProofSink,
-    /// By segment.
-    proofs: Mutex<Vec<Option<Proof<SC>>>>,
+    collector: Collector<'a, E>,
     report: Mutex<Report>,
     /// The first error. Later ones are consequences of it.
     error: Mutex<Option<SdkError>>,
@@ -76,8 +88,7 @@ pub(super) fn run<E: SdkEngine>(
             segments: threads.in_flight,
             bytes: job.host_memory,
         }),
-        sink,
-        proofs: Mutex::default(),
+        collector: Collector::new(job, sink),
         report: Mutex::default(),
         error: Mutex::default(),
     };
@@ -87,9 +98,16 @@ pub(super) fn run<E: SdkEngine>(
             job.keys.iter().map(|_| channel::<Traced<'_, E>>()).unzip();
         for (traced, proofs) in receivers.into_iter().zip(job.fleet.proofs_at_once()) {
             let traced = Arc::new(Mutex::new(traced));
+            let (sender, proved) = channel();
             for _ in 0..proofs {
-                let traced = traced.clone();
-                scope.spawn(move || line.thread(|| line.prove(&traced)));
+                let (traced, sender) = (traced.clone(), sender.clone());
+                scope.spawn(move || line.thread(|| line.prove(&traced, &sender)));
+            }
+            // Beside the proofs: the device does not wait for it.
+            let proved = Arc::new(Mutex::new(proved));
+            for _ in 0..VERIFIERS {
+                let proved = proved.clone();
+                scope.spawn(move || line.thread(|| line.deliver(&proved)));
             }
         }
         for _ in 0..threads.machines {
@@ -98,7 +116,7 @@ pub(super) fn run<E: SdkEngine>(
         }
         // Devices have all their segments when the last machine ends.
         drop(senders);
-        line.thread(|| line.meter(input))
+        line.thread(|| line.meter(input.clone()))
     });
     if let Some(error) = line
         .error
@@ -110,25 +128,31 @@ pub(super) fn run<E: SdkEngine>(
     let Some(Some(metered)) = metered else {
         return Err(SdkError::Cancelled);
     };
+    let segments = &metered.run.segments;
+    if line.collector.is_missing() {
+        let machine = job.machine()?;
+        make_missing(
+            job,
+            machine,
+            &runner,
+            input,
+            segments,
+            &line.collector,
+            report,
+        )?;
+    }
     report.execution = metered.time;
     report.instructions = metered.run.instructions();
-    report.segments = metered.run.segments.len();
-    report.host_traces_peak = line.plan.most_held();
+    report.segments = segments.len();
+    report.host_traces_peak = report.host_traces_peak.max(line.plan.most_held());
     report.add(
         &line
             .report
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     );
-    let proofs = line
-        .proofs
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let proofs: Option<Vec<_>> = proofs.into_iter().collect();
     Ok(Segments {
-        proofs: proofs
-            .filter(|proofs| proofs.len() == report.segments)
-            .ok_or(SdkError::Cancelled)?,
+        proofs: line.collector.finish(segments.len(), report)?,
         user_public_values: metered.user_public_values,
     })
 }
@@ -171,8 +195,9 @@ impl<E: SdkEngine> Line<'_, E> {
         };
         let time = clock.elapsed();
         self.plan.end();
-        self.sink.close(run.segments.len());
         let user_public_values = machine.public_values_in(&run.memory);
+        self.collector
+            .end(run.segments.len(), &user_public_values)?;
         Ok(Some(Metered {
             run,
             time,
@@ -199,15 +224,14 @@ impl<E: SdkEngine> Line<'_, E> {
                 mut place,
             } = taken;
             job.options.check_cancelled()?;
-            if let Some(proof) = job.resumed(index, &segment)? {
-                lock(&self.report).resumed += 1;
+            if let Some((proof, span)) = job.resumed(index, &segment)? {
                 drop(place);
-                self.deliver(index, proof)?;
+                self.collector.found(index, &segment, proof, span)?;
                 continue;
             }
             machine.go_to(runner, index, &segment)?;
             let recorded = machine.record(index, &segment)?;
-            let reservation = job.reserve(&segment);
+            let reservation = job.reserve(&segment, None)?;
             if self.plan.is_stopped() {
                 break;
             }
@@ -235,7 +259,11 @@ impl<E: SdkEngine> Line<'_, E> {
 
     /// One of a device's threads: proves segments that are brought to it, which the threads take in the order in which they
     /// arrive.
-    fn prove(&self, traced: &Mutex<Receiver<Traced<'_, E>>>) -> Result<(), SdkError> {
+    fn prove(
+        &self,
+        traced: &Mutex<Receiver<Traced<'_, E>>>,
+        proved: &Sender<Proved>,
+    ) -> Result<(), SdkError> {
         let next = || lock(traced).recv();
         while let Ok(Traced {
             index,
@@ -249,23 +277,43 @@ impl<E: SdkEngine> Line<'_, E> {
             if self.plan.is_stopped() {
                 break;
             }
-            let (proof, time) = self.job.prove(index, &segment, reservation, ctx)?;
+            let device = reservation.device();
+            if self.job.fleet.is_excluded(device) {
+                self.collector.missing(index, None);
+                continue;
+            }
+            let (proof, time) = self.job.prove(index, reservation, ctx)?;
             lock(&self.report).prove += time;
             drop(place);
-            self.deliver(index, proof)?;
+            let proved_segment = Proved {
+                index,
+                segment,
+                device,
+                proof,
+            };
+            if proved.send(proved_segment).is_err() {
+                break;
+            }
         }
         Ok(())
     }
 
-    /// A segment is proved.
-    fn deliver(&self, index: usize, proof: Proof<SC>) -> Result<(), SdkError> {
-        lock(&self.report).count(&proof);
-        self.sink.segment(index, &proof)?;
-        let mut proofs = lock(&self.proofs);
-        if proofs.len() <= index {
-            proofs.resize_with(index + 1, || None);
+    /// One of the threads that verify and store the proofs of a device, and give them on. What is
+    /// refused is made when everything else is: the machines are past it.
+    fn deliver(&self, proved: &Mutex<Receiver<Proved>>) -> Result<(), SdkError> {
+        let next = || lock(proved).recv();
+        while let Ok(Proved {
+            index,
+            segment,
+            device,
+            proof,
+        }) = next()
+        {
+            match self.job.accept(index, &segment, device, &proof, None)? {
+                Accepted::Yes(span) => self.collector.made(index, proof, span)?,
+                Accepted::No(refused) => self.collector.missing(index, Some(refused)),
+            }
         }
-        proofs[index] = Some(proof);
         Ok(())
     }
 }

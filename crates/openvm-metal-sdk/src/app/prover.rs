@@ -6,6 +6,7 @@ use openvm_circuit::arch::ContinuationVmProof;
 use openvm_sdk::StdIn;
 
 use super::{
+    check::SegmentCheck,
     job::{Job, Segments},
     machine::MeteredRun,
     pipeline,
@@ -117,6 +118,9 @@ impl<E: SdkEngine> AppProver<E> {
             let folder = ResumeFolder::open(path, &self.keys[0], &self.exes[0], &input)?;
             job.resume = Some(folder);
         }
+        if job.resume.is_some() || fleet.len() > 1 {
+            job.check = Some(SegmentCheck::new(&self.keys[0], &self.exes[0])?);
+        }
         let segments = match options.threads(&fleet.proofs_at_once()) {
             Some(threads) => pipeline::run(&job, input, sink, &mut report, threads),
             None => sequence::run(&job, input, sink, &mut report),
@@ -156,6 +160,7 @@ impl<E: SdkEngine> AppProver<E> {
             fleet,
             options,
             resume: None,
+            check: None,
             host_memory: options.host_memory.unwrap_or_else(default_host_memory),
         }
     }

@@ -3,7 +3,8 @@
 //! A job is an executable, an input, a configuration with its parameters, and the rules by which segments are cut.
 //! `job.txt` names it and says by how many bytes segments are cut; `segment-N.proof` holds a proof: the segment's
 //! identity (32 bytes), the SHA-256 of the encoded proof (32 bytes), the encoded proof. Files are
-//! [whole](whole_file), and what killed processes left unfinished is removed after an hour.
+//! [whole](whole_file), and what killed processes left unfinished is removed after an hour. A file that is no proof of its part is set
+//! aside as `segment-N.proof.rejected-` with 16 hexadecimal digits, and the part is proved again.
 
 use std::{
     fs,
@@ -13,21 +14,30 @@ use std::{
 
 use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk::StdIn;
-use openvm_stark_backend::{
-    codec::{Decode, Encode},
-    p3_field::PrimeField32,
-    proof::Proof,
-};
+use openvm_stark_backend::{codec::Encode, p3_field::PrimeField32, proof::Proof};
 use sha2::{Digest as _, Sha256};
 
-use super::{AppKey, CommittedExe};
-use crate::{engine::SdkEngine, error::SdkError, prelude::SC, row_order::RowOrder, whole_file};
+use super::{kept::Kept, AppKey, CommittedExe};
+use crate::{
+    engine::SdkEngine,
+    error::SdkError,
+    prelude::SC,
+    progress::{Event, Progress},
+    row_order::RowOrder,
+    whole_file,
+};
 
 /// SHA-256 of everything that determines a job, or a part of it.
 pub(crate) type Id = [u8; 32];
 
 /// The first line of `job.txt`; behind it stand the job's identity and the bytes by which segments are cut.
 const FORMAT: &str = "openvm-metal segment proofs 2";
+
+/// Most bytes of `job.txt`, which has about 120.
+const JOB_BYTES: u64 = 4096;
+
+/// Most bytes of a part: more than ten times the largest proof of OpenVM's own parameters.
+const PART_BYTES: u64 = 256 << 20;
 
 /// Proofs of the segments of one job.
 pub(crate) struct ResumeFolder {
@@ -60,18 +70,21 @@ impl ResumeFolder {
             path: path.to_owned(),
             job,
         };
-        whole_file::remove_abandoned(path);
         let file = path.join("job.txt");
         let name = format!("{FORMAT}\n{}\n{segment_max_memory}\n", hex(&job));
-        match fs::read_to_string(&file) {
-            Ok(text) if text == name => {}
-            Ok(text) => return folder.bad(foreign(&text, segment_max_memory)),
+        match whole_file::read(&file, JOB_BYTES) {
+            // Only a folder of this job is cleaned.
+            Ok(text) if text == name.as_bytes() => whole_file::remove_abandoned(path),
+            Ok(text) => {
+                let text = String::from_utf8_lossy(&text);
+                return folder.bad(foreign(&text, segment_max_memory));
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(path)
                     .and_then(|()| whole_file::write(&file, name.as_bytes()))
                     .or_else(|error| folder.bad(error.to_string()))?;
             }
-            Err(error) => return folder.bad(error.to_string()),
+            Err(error) => return folder.bad(format!("{}: {error}", file.display())),
         }
         Ok(folder)
     }
@@ -84,63 +97,96 @@ impl ResumeFolder {
         })
     }
 
-    /// The proof of a segment, if there is one.
+    /// What is kept of a segment. Whether it proves the segment is left to ask.
     ///
     /// # Errors
-    /// [`SdkError::Resume`] if its file is damaged or of another segment.
-    pub fn load(&self, index: usize, segment: &Segment) -> Result<Option<Proof<SC>>, SdkError> {
+    /// [`SdkError::Resume`] if the system does not let it be read.
+    pub fn load(&self, index: usize, segment: &Segment) -> Result<Kept<Proof<SC>>, SdkError> {
         let (name, id) = (segment_file(index), segment_id(&self.job, index, segment));
-        let Some(proof) = self.load_part(&name, &id)? else {
-            return Ok(None);
-        };
-        match Proof::<SC>::decode_from_bytes(&proof) {
-            Ok(proof) => Ok(Some(proof)),
-            Err(_) => self.bad(format!(
-                "{} holds no proof: delete it, and the segment is proved again",
-                self.path.join(name).display()
-            )),
-        }
+        Ok(self.load_part(&name, &id)?.decoded())
     }
 
-    /// The part of the job that was stored under a file's name.
+    /// The part of the job that was stored under a file's name. One that was stored for another is bad.
     ///
     /// # Errors
-    /// [`SdkError::Resume`] if the file is damaged or of another part.
-    pub fn load_part(&self, name: &str, id: &Id) -> Result<Option<Vec<u8>>, SdkError> {
-        match self.find_part(name)? {
-            Some((found, _)) if found != *id => self.damaged(name, "is of another task"),
-            found => Ok(found.map(|(_, proof)| proof)),
-        }
+    /// As [`load`](Self::load).
+    pub fn load_part(&self, name: &str, id: &Id) -> Result<Kept<Vec<u8>>, SdkError> {
+        Ok(self.find_part(name)?.and_then(|(found, proof)| {
+            if found == *id {
+                Kept::Part(proof)
+            } else {
+                Kept::Bad("is of another task".into())
+            }
+        }))
     }
 
     /// What was stored under a file's name, with the identity that it was stored for.
     ///
     /// # Errors
-    /// [`SdkError::Resume`] if the file is damaged.
-    pub fn find_part(&self, name: &str) -> Result<Option<(Id, Vec<u8>)>, SdkError> {
+    /// As [`load`](Self::load).
+    pub fn find_part(&self, name: &str) -> Result<Kept<(Id, Vec<u8>)>, SdkError> {
         let file = self.path.join(name);
-        let bytes = match fs::read(&file) {
+        let bytes = match whole_file::read(&file, PART_BYTES) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return self.bad(format!("{}: {error}", file.display())),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound => return Ok(Kept::None),
+                ErrorKind::InvalidData => return Ok(Kept::Bad(format!("is no part: {error}"))),
+                _ => return self.bad(format!("{}: {error}", file.display())),
+            },
         };
-        let parts = bytes.split_first_chunk::<32>();
-        let Some((id, (sum, proof))) =
-            parts.and_then(|(id, rest)| Some((id, rest.split_first_chunk::<32>()?)))
-        else {
-            return self.damaged(name, "is cut off");
-        };
-        if *sum != Id::from(Sha256::digest(proof)) {
-            return self.damaged(name, "is damaged");
-        }
-        Ok(Some((*id, proof.to_vec())))
+        Ok(match split(&bytes) {
+            None => Kept::Bad("is cut off".into()),
+            Some((_, sum, proof)) if sum != Id::from(Sha256::digest(proof)) => {
+                Kept::Bad("is damaged".into())
+            }
+            Some((id, _, proof)) => Kept::Part((id, proof.to_vec())),
+        })
     }
 
-    fn damaged<T>(&self, name: &str, what: &str) -> Result<T, SdkError> {
-        self.bad(format!(
-            "{} {what}: delete it, and it is proved again",
-            self.path.join(name).display()
-        ))
+    /// The path of a part, for messages.
+    pub fn part_path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Gives the file of a part another name, under which it is never read again, and which is returned. It is not deleted: it may tell
+    /// what went wrong.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if it cannot be renamed.
+    pub fn set_aside(&self, name: &str, reason: &str) -> Result<PathBuf, SdkError> {
+        let file = self.path.join(name);
+        let aside = self
+            .path
+            .join(format!("{name}.rejected-{}", whole_file::drawn()));
+        match fs::rename(&file, &aside) {
+            Ok(()) => Ok(aside),
+            // Another process of this job did it.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(aside),
+            Err(error) => self.bad(format!(
+                "{} {reason}, and it cannot be renamed to {}: {error}",
+                file.display(),
+                aside.display()
+            )),
+        }
+    }
+
+    /// [`set_aside`](Self::set_aside), and tells who watches.
+    ///
+    /// # Errors
+    /// As it.
+    pub fn refuse(
+        &self,
+        name: &str,
+        reason: &str,
+        progress: &dyn Progress,
+    ) -> Result<(), SdkError> {
+        let to = self.set_aside(name, reason)?;
+        progress.event(Event::SetAside {
+            file: &self.part_path(name),
+            to: &to,
+            reason,
+        });
+        Ok(())
     }
 
     /// Stores the proof of a segment.
@@ -171,6 +217,13 @@ impl ResumeFolder {
         whole_file::write(&file, &bytes)
             .or_else(|error| self.bad(format!("{}: {error}", file.display())))
     }
+}
+
+/// The identity, the sum and the rest of a part's file.
+fn split(bytes: &[u8]) -> Option<(Id, Id, &[u8])> {
+    let (id, rest) = bytes.split_first_chunk::<32>()?;
+    let (sum, proof) = rest.split_first_chunk::<32>()?;
+    Some((*id, *sum, proof))
 }
 
 /// Why a folder with this `job.txt` is none of a job whose segments are cut by so many bytes.
@@ -254,9 +307,31 @@ mod tests {
         );
         let other = reason([2; 32], 3 << 30).expect("another job");
         assert!(other.contains("another program, input"), "{other}");
-        fs::write(path.join("job.txt"), "openvm-metal segment proofs 1\n00\n").expect("written");
+        let job = path.join("job.txt");
+        let unfinished = path.join("00c0ffee00c0ffee.unfinished");
+        let abandon = || {
+            let file = fs::File::create(&unfinished).expect("made");
+            let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+            file.set_modified(old).expect("a time");
+        };
+        // Only a folder of this job is cleaned.
+        abandon();
+        assert!(reason([2; 32], 3 << 30).is_some() && unfinished.exists());
+        assert!(reason([1; 32], 3 << 30).is_none() && !unfinished.exists());
+        fs::write(&job, "openvm-metal segment proofs 1\n00\n").expect("written");
+        abandon();
         let other = reason([1; 32], 3 << 30).expect("another format");
-        assert!(other.contains("another program, input"), "{other}");
+        assert!(
+            other.contains("another program, input") && unfinished.exists(),
+            "{other}"
+        );
+        fs::write(&job, [b'7'; 5000]).expect("written");
+        let other = reason([1; 32], 3 << 30).expect("too large");
+        assert!(
+            other.contains("job.txt: it has more than 4096 bytes"),
+            "{other}"
+        );
+        assert!(unfinished.exists());
         let _ = fs::remove_dir_all(&path);
     }
 }

@@ -2,12 +2,16 @@
 
 use std::time::Instant;
 
+use openvm_circuit::arch::execution_mode::Segment;
 use openvm_sdk::StdIn;
 
 use super::{
-    job::{Job, Segments},
-    runner::{executor, runner},
+    collect::Collector,
+    job::{Accepted, Job, Segments},
+    machine::Machine,
+    runner::{executor, runner, Runner},
     sink::ProofSink,
+    AppKey,
 };
 use crate::{engine::SdkEngine, error::SdkError, report::Report};
 
@@ -18,48 +22,77 @@ pub(super) fn run<E: SdkEngine>(
     sink: &dyn ProofSink,
     report: &mut Report,
 ) -> Result<Segments, SdkError> {
-    let mut machine = job.machine()?;
+    let machine = job.machine()?;
     let clock = Instant::now();
     let run = job.execute_metered(&machine, input.clone(), |_| Ok(()))?;
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
     report.segments = run.segments.len();
+    // Before the first proof: all are made here.
     for (index, segment) in run.segments.iter().enumerate() {
-        let bytes = job.host_bytes(index, segment)?;
-        report.host_traces_peak = report.host_traces_peak.max(bytes);
+        job.host_bytes(index, segment)?;
     }
-    sink.close(run.segments.len());
-
+    let user_public_values = machine.public_values_in(&run.memory);
+    let collector = Collector::new(job, sink);
+    collector.end(run.segments.len(), &user_public_values)?;
+    for (index, segment) in run.segments.iter().enumerate() {
+        match job.resumed(index, segment)? {
+            Some((proof, span)) => collector.found(index, segment, proof, span)?,
+            None => collector.missing(index, None),
+        }
+    }
     let executor = executor(&job.keys[0].config)?;
     let runner = runner(&executor, &job.exes[0].exe)?;
-    machine.start(input);
-    let mut proofs = Vec::with_capacity(run.segments.len());
-    for (index, segment) in run.segments.iter().enumerate() {
+    make_missing(
+        job,
+        machine,
+        &runner,
+        input,
+        &run.segments,
+        &collector,
+        report,
+    )?;
+    Ok(Segments {
+        proofs: collector.finish(run.segments.len(), report)?,
+        user_public_values,
+    })
+}
+
+/// Makes the segments that a collector lacks, on any device.
+pub(super) fn make_missing<E: SdkEngine>(
+    job: &Job<'_, E>,
+    mut machine: Machine<E>,
+    runner: &Runner<'_>,
+    input: StdIn,
+    segments: &[Segment],
+    collector: &Collector<'_, E>,
+    report: &mut Report,
+) -> Result<(), SdkError> {
+    let engines = job.keys.iter().map(AppKey::another_engine);
+    let engines = engines.collect::<Result<Vec<_>, _>>()?;
+    machine.start(input.clone());
+    while let Some((index, refused)) = collector.next_missing() {
         job.options.check_cancelled()?;
-        let proof = match job.resumed(index, segment)? {
-            Some(proof) => {
-                machine.skip(&runner, index, segment)?;
-                report.resumed += 1;
-                proof
-            }
-            None => {
-                machine.go_to(&runner, index, segment)?;
-                let recorded = machine.record(index, segment)?;
-                let reservation = job.reserve(segment);
-                let ctx = machine.trace(recorded)?;
-                job.traced(index, segment);
-                let (proof, time) = job.prove(index, segment, reservation, ctx)?;
-                report.prove += time;
-                proof
-            }
-        };
-        report.count(&proof);
-        sink.segment(index, &proof)?;
-        proofs.push(proof);
+        let segment = &segments[index];
+        let bytes = job.host_bytes(index, segment)?;
+        report.host_traces_peak = report.host_traces_peak.max(bytes);
+        if machine.is_past(segment) {
+            machine.start(input.clone());
+        }
+        machine.go_to(runner, index, segment)?;
+        let recorded = machine.record(index, segment)?;
+        let reservation = job.reserve(segment, refused.as_ref())?;
+        let device = reservation.device();
+        machine.aim(&engines[device], &job.exes[device]);
+        let ctx = machine.trace(recorded)?;
+        job.traced(index, segment);
+        let (proof, time) = job.prove(index, reservation, ctx)?;
+        report.prove += time;
+        match job.accept(index, segment, device, &proof, refused.as_ref())? {
+            Accepted::Yes(span) => collector.made(index, proof, span)?,
+            Accepted::No(refused) => collector.missing(index, Some(refused)),
+        }
     }
     machine.add_to(report);
-    Ok(Segments {
-        proofs,
-        user_public_values: machine.user_public_values(),
-    })
+    Ok(())
 }

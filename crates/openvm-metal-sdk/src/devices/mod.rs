@@ -6,7 +6,7 @@ mod load;
 mod station;
 mod turns;
 
-pub(crate) use fleet::Fleet;
+pub(crate) use fleet::{Fleet, Refused};
 pub use list::{DeviceList, DeviceListError};
 pub(crate) use load::Capacity;
 pub(crate) use station::on_each;

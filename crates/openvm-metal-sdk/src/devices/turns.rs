@@ -51,28 +51,41 @@ impl Turns {
         }
     }
 
-    /// Chooses a device for work, waiting until it has room for its traces. `capacities` are the devices'.
-    pub fn reserve(&self, work: Work, capacities: &[Capacity]) -> Reservation<'_> {
+    /// Chooses a device of those that are usable, waiting until it has room for the work's traces. `capacities` are all devices'.
+    /// Nothing if none is usable, which is asked again after [`wake`](Self::wake).
+    pub fn reserve(
+        &self,
+        work: Work,
+        capacities: &[Capacity],
+        is_usable: impl Fn(usize) -> bool,
+    ) -> Option<Reservation<'_>> {
         let kind = work.kind();
         let mut devices = self.lock();
         loop {
             let best = (0..devices.len())
-                .min_by_key(|&i| (devices[i].end(kind), devices[i].reserved, i))
-                .expect("an SDK has at least one device");
+                .filter(|&i| is_usable(i))
+                .min_by_key(|&i| (devices[i].end(kind), devices[i].reserved, i))?;
             let (device, capacity) = (&mut devices[best], capacities[best]);
             if work == Work::Node || device.has_room(work.trace_bytes(), &capacity) {
                 device.reserved[kind] += 1;
                 device.waiting_bytes += work.trace_bytes();
-                return Reservation {
+                return Some(Reservation {
                     turns: self,
                     device: best,
                     capacity,
                     work,
                     step: Step::Waiting,
-                };
+                });
             }
             devices = self.wait(devices);
         }
+    }
+
+    /// Makes those that wait look again at which devices are usable.
+    pub fn wake(&self) {
+        // Whoever looked before the change waits by now.
+        drop(self.lock());
+        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Load>> {
@@ -195,6 +208,12 @@ mod tests {
 
     const SEGMENT: Work = Work::Segment { trace_bytes: 10 };
 
+    /// A place on any of the devices.
+    fn reserve<'a>(turns: &'a Turns, work: Work, capacities: &[Capacity]) -> Reservation<'a> {
+        let reservation = turns.reserve(work, capacities, |_| true);
+        reservation.expect("there is a device")
+    }
+
     fn capacity(proofs: usize, memory: u64) -> Capacity {
         Capacity {
             proofs,
@@ -207,14 +226,43 @@ mod tests {
     fn work_goes_to_the_device_that_has_least() {
         let turns = Turns::new(2);
         let two = [capacity(1, 100); 2];
-        let first = turns.reserve(SEGMENT, &two);
-        let second = turns.reserve(SEGMENT, &two);
+        let first = reserve(&turns, SEGMENT, &two);
+        let second = reserve(&turns, SEGMENT, &two);
         assert_eq!((first.device(), second.device()), (0, 1));
-        let node = turns.reserve(Work::Node, &two);
+        let node = reserve(&turns, Work::Node, &two);
         assert_eq!(node.device(), 0);
         drop(first);
         drop(node);
-        assert_eq!(turns.reserve(SEGMENT, &two).device(), 0);
+        assert_eq!(reserve(&turns, SEGMENT, &two).device(), 0);
+    }
+
+    #[test]
+    fn work_goes_to_usable_devices_only() {
+        let turns = Turns::new(2);
+        let two = [capacity(1, 100); 2];
+        let all: Vec<_> = (0..2)
+            .filter_map(|_| turns.reserve(SEGMENT, &two, |device| device == 1))
+            .collect();
+        assert!(all.len() == 2 && all.iter().all(|reservation| reservation.device() == 1));
+        assert!(turns.reserve(SEGMENT, &two, |_| false).is_none());
+        // Who waits for a place learns that there is none any more.
+        let usable = std::sync::atomic::AtomicBool::new(true);
+        let asked = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| {
+                let is_usable = |device| {
+                    asked.fetch_add(1, Ordering::SeqCst);
+                    device == 1 && usable.load(Ordering::SeqCst)
+                };
+                turns.reserve(SEGMENT, &two, is_usable).is_none()
+            });
+            while asked.load(Ordering::SeqCst) < 2 {
+                thread::yield_now();
+            }
+            usable.store(false, Ordering::SeqCst);
+            turns.wake();
+            assert!(waits.join().unwrap());
+        });
     }
 
     #[test]
@@ -226,7 +274,7 @@ mod tests {
             devices[1].mean[0] = Some(Duration::from_millis(1));
         }
         let two = [capacity(1, 1000); 2];
-        let all: Vec<_> = (0..50).map(|_| turns.reserve(SEGMENT, &two)).collect();
+        let all: Vec<_> = (0..50).map(|_| reserve(&turns, SEGMENT, &two)).collect();
         assert!(all.iter().all(|reservation| reservation.device() == 1));
     }
 
@@ -236,12 +284,12 @@ mod tests {
         for (room, places) in [(0, 2), (20, 2), (45, 4)] {
             let one = capacity(1, 100 + room);
             let taken: Vec<_> = (0..places)
-                .map(|_| turns.reserve(SEGMENT, &[one]))
+                .map(|_| reserve(&turns, SEGMENT, &[one]))
                 .collect();
             assert!(!turns.lock()[0].has_room(10, &one), "{room}");
             // The next one gets the place that is given back.
             thread::scope(|scope| {
-                let next = scope.spawn(|| turns.reserve(SEGMENT, &[one]).device());
+                let next = scope.spawn(|| reserve(&turns, SEGMENT, &[one]).device());
                 drop(taken);
                 assert_eq!(next.join().unwrap(), 0);
             });
@@ -259,7 +307,7 @@ mod tests {
                 let (turns, busy, made, most) = (&turns, &busy, &made, &most);
                 scope.spawn(move || {
                     let work = if i % 3 == 0 { Work::Node } else { SEGMENT };
-                    let reservation = turns.reserve(work, &[capacity; 2]);
+                    let reservation = reserve(turns, work, &[capacity; 2]);
                     let device = reservation.device();
                     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                         reservation.prove(80, || {
@@ -304,7 +352,7 @@ mod tests {
         ] {
             let turns = Turns::new(1);
             let one = capacity(2, memory);
-            let first = turns.reserve(SEGMENT, &[one]);
+            let first = reserve(&turns, SEGMENT, &[one]);
             first.prove(bytes, || {
                 assert_eq!(turns.lock()[0].has_room(10, &one), room, "{bytes} {memory}");
             });
@@ -316,7 +364,7 @@ mod tests {
     fn a_proof_of_unknown_needs_is_made_alone() {
         let turns = Turns::new(1);
         let two = [capacity(2, 1000)];
-        let [first, second] = [(); 2].map(|()| turns.reserve(Work::Node, &two));
+        let [first, second] = [(); 2].map(|()| reserve(&turns, Work::Node, &two));
         thread::scope(|scope| {
             first.prove(1, || {
                 let second = scope.spawn(|| second.prove(u64::MAX, || ()));
@@ -335,7 +383,7 @@ mod tests {
     fn shares_of_proofs_at_once_add_up_to_the_time_in_which_they_were_made() {
         let turns = Turns::new(1);
         let two = [capacity(2, u64::MAX)];
-        let [first, second, third] = [(); 3].map(|()| turns.reserve(Work::Node, &two));
+        let [first, second, third] = [(); 3].map(|()| reserve(&turns, Work::Node, &two));
         let both = Barrier::new(2);
         let make = &|| {
             both.wait();

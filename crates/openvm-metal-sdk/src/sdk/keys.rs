@@ -20,7 +20,9 @@ use crate::{
     devices::{on_each, Station},
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    prelude::{Digest, SC},
+    prelude::SC,
+    verification::app_vm_commit,
+    verifying_key::{require, security_bits_of},
 };
 
 impl<E: SdkEngine> Sdk<E> {
@@ -34,6 +36,47 @@ impl<E: SdkEngine> Sdk<E> {
             guard(Stage::AppKeygen, || AppProvingKey::keygen(config))?
                 .map_err(|error| SdkError::machine(Stage::AppKeygen, error, 0))
         })
+    }
+
+    /// Bits of security of the application's circuit, by OpenVM's calculator.
+    ///
+    /// # Errors
+    /// See [`app_pk`](Self::app_pk).
+    pub fn app_security_bits(&self) -> Result<f64, SdkError> {
+        Ok(security_bits_of(&self.app_pk()?.app_vm_pk.vm_pk))
+    }
+
+    /// Bits of security of an aggregated proof: those of the weakest of the circuits of the
+    /// application, the leaves and the internal nodes.
+    ///
+    /// # Errors
+    /// See [`aggregation_keys`](Self::aggregation_keys).
+    pub fn security_bits(&self) -> Result<f64, SdkError> {
+        let aggregation = self.aggregation_keys()?.security_bits();
+        Ok(self.app_security_bits()?.min(aggregation))
+    }
+
+    /// Compares the bits of security of the keys that are known before the aggregation keys are made with
+    /// the least that is accepted: the application's, and aggregation keys that were given. Returns the
+    /// bits of the weakest.
+    ///
+    /// # Errors
+    /// [`SdkError::Insecure`], and those of [`app_pk`](Self::app_pk).
+    pub fn check_security(&self) -> Result<f64, SdkError> {
+        let app = self.app_security_bits()?;
+        require("the application's key", app, self.min_security_bits)?;
+        let AggSource::Key(key) = &self.agg_source else {
+            return Ok(app);
+        };
+        let keys = [
+            &key.prefix.leaf,
+            &key.prefix.internal_for_leaf,
+            &key.internal_recursive,
+        ];
+        let bits = keys.map(|key| security_bits_of(key));
+        let bits = bits.into_iter().fold(app, f64::min);
+        require("the aggregation keys", bits, self.min_security_bits)?;
+        Ok(bits)
     }
 
     /// What verifies application proofs.
@@ -54,7 +97,10 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
         self.app_keys.get_or_try(|| {
             let config = self.app_config.app_vm_config.clone();
-            let (stations, key) = (self.stations()?, self.app_pk()?);
+            let key = self.app_pk()?;
+            let bits = self.app_security_bits()?;
+            require("the application's key", bits, self.min_security_bits)?;
+            let stations = self.stations()?;
             AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)
         })
     }
@@ -91,6 +137,8 @@ impl<E: SdkEngine> Sdk<E> {
                     AggregationKeys::load(&stations[0], app_vk, key, self.order)
                 }
             }?;
+            let what = "the aggregation keys";
+            require(what, first.security_bits(), self.min_security_bits)?;
             let first = Arc::new(first);
             on_each(stations.len(), |i| match i {
                 0 => Ok(first.clone()),
@@ -123,10 +171,10 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<AppExecutionCommit, SdkError> {
-        let exe_commit: Digest = self.app_prover(source)?.exe_commit()?;
+        let baseline = self.baseline(source)?;
         Ok(AppExecutionCommit {
-            app_exe_commit: CommitBytes::from(exe_commit),
-            app_vm_commit: CommitBytes::from(self.aggregation_keys()?.app_vm_commit()),
+            app_exe_commit: CommitBytes::from(baseline.app_exe_commit),
+            app_vm_commit: app_vm_commit(&baseline),
         })
     }
 

@@ -30,7 +30,7 @@ use crate::{
     report::Report,
     row_order::RowOrder,
     slot::Slot,
-    verification::{verify, verify_app},
+    verification::{verify, verify_app, Verified},
 };
 
 /// The SDK on the engine of this project.
@@ -49,6 +49,8 @@ pub struct Sdk<E: SdkEngine> {
     /// Cut segments so that they fit the device.
     fit_segments: bool,
     order: RowOrder,
+    /// Keys of fewer bits of security are refused.
+    min_security_bits: f64,
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
@@ -85,6 +87,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree: settings.tree,
             fit_segments: settings.fit_segments,
             order: settings.order,
+            min_security_bits: settings.min_security_bits,
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
             app_keys: Slot::new(None),
@@ -183,26 +186,33 @@ impl<E: SdkEngine> Sdk<E> {
     /// OpenVM's own verifier.
     ///
     /// # Errors
-    /// [`SdkError::Rejected`], with what does not fit.
+    /// [`SdkError::Key`] for a baseline of other circuits, [`SdkError::Rejected`] with the first
+    /// difference.
     pub fn verify(
         &self,
         baseline: &VerificationBaseline,
         proof: &VmStarkProof,
-    ) -> Result<(), SdkError> {
+    ) -> Result<Verified, SdkError> {
         let vk = self.agg_vk()?;
-        verify(&vk, baseline, proof)
+        verify(&vk, baseline, proof, self.min_security_bits)
     }
 
     /// Verifies an application proof and that it is of the executable.
     ///
     /// # Errors
-    /// [`SdkError::AppRejected`], with what does not fit.
+    /// [`SdkError::AppRejected`], with the first difference.
     pub fn verify_app(
         &self,
         source: impl Into<ExecutableFormat>,
         proof: &ContinuationVmProof<SC>,
-    ) -> Result<(), SdkError> {
+    ) -> Result<Verified, SdkError> {
         let expected = self.app_prover(source)?.exe_commit()?;
-        verify_app(&self.app_vk()?, proof, Some(expected))
+        verify_app(
+            &self.app_vk()?,
+            proof,
+            Some(expected),
+            None,
+            self.min_security_bits,
+        )
     }
 }

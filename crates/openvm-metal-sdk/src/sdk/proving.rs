@@ -19,7 +19,7 @@ use crate::{
     progress::Event,
     report::Report,
     slot::lock,
-    verification::{public_values, verify},
+    verification::{check_proof, public_values},
 };
 
 /// Number of executables whose committed programs are kept.
@@ -75,7 +75,9 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        self.app_prover(source)?.prove(input, options)
+        let (proof, mut report) = self.app_prover(source)?.prove(input, options)?;
+        report.security_bits = self.app_security_bits()?;
+        Ok((proof, report))
     }
 
     /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
@@ -109,7 +111,10 @@ impl<E: SdkEngine> Sdk<E> {
             let (key, exe) = (&prover.keys()[0], prover.exe());
             ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
         });
-        let tree = Tree::new(on_devices, &self.tree, options, &fleet, folder.transpose()?);
+        // Else the verification of the last proof is enough.
+        let one_by_one = (options.resume.is_some() || fleet.len() > 1).then_some(&baseline);
+        let folder = folder.transpose()?;
+        let tree = Tree::new(on_devices, &self.tree, options, &fleet, folder, one_by_one);
         let segments = || {
             let proved = guard(Stage::Pipeline, || {
                 prover.prove_into(input, options, &fleet, &GrowingTree(&tree))
@@ -149,13 +154,14 @@ impl<E: SdkEngine> Sdk<E> {
         };
         options.check_cancelled()?;
         let clock = Instant::now();
-        verify(keys[0].verifying_key(), &baseline, &proof)?;
+        check_proof(keys[0].verifying_key(), &baseline, &proof)?;
         report.verify = clock.elapsed();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
         prover.finish(&mut report, &fleet, start);
+        report.security_bits = self.security_bits()?;
         Ok(Proved {
-            public_values: public_values(&proof),
+            public_values: public_values(&proof)?,
             proof,
             baseline,
             report,

@@ -201,3 +201,25 @@ fn encode(layout: MemoryCellType, cell: F, bytes: &mut [u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    /// A field element is read from memory without a check of its own.
+    #[test]
+    fn a_cell_of_a_field_element_has_its_size() {
+        let layout = MemoryCellType::F { size: 4 };
+        let mut bytes = [0xff; 6];
+        encode(layout, F::from_u32(77), &mut bytes);
+        assert_eq!(decode(layout, &bytes), F::from_u32(77));
+        assert_eq!(bytes[4..], [0, 0]);
+        for short in 0..size_of::<F>() {
+            assert!(catch_unwind(|| decode(layout, &[0; 8][..short])).is_err());
+            let mut bytes = vec![0; short];
+            assert!(catch_unwind(move || encode(layout, F::ONE, &mut bytes)).is_err());
+        }
+    }
+}

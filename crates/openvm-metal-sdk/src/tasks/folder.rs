@@ -1,11 +1,11 @@
 //! `JobFolder`: finished tasks of one plan in files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Plan, Task, TaskVerifier};
 use crate::{
-    aggregation::NodeFile,
-    app::{segment_file, Id, ResumeFolder},
+    aggregation::{node_file, NodeFile},
+    app::{segment_file, Id, Kept, ResumeFolder},
     engine::SdkEngine,
     error::SdkError,
 };
@@ -15,7 +15,8 @@ const END_FILE: &str = "public-values.proof";
 
 /// A folder of one job, with the files of [`ProveOptions::with_resume`](crate::ProveOptions::with_resume), so that one process goes on
 /// where many were, and the other way round. A file is written under another name and renamed; it begins with the identity of what it
-/// holds and the SHA-256 of the rest.
+/// holds and the SHA-256 of the rest. What is loaded is as it was stored; whether it proves its task is asked of a [`TaskVerifier`]. A
+/// file that does not is [set aside](Self::set_aside), and its task is done again.
 pub struct JobFolder(ResumeFolder);
 
 impl JobFolder {
@@ -34,7 +35,7 @@ impl JobFolder {
     /// [`load_node`](Self::load_node).
     pub fn load(&self, plan: &Plan, task: Task) -> Result<Option<Vec<u8>>, SdkError> {
         let (name, id) = part(plan, task)?;
-        self.0.load_part(&name, &id)
+        self.found(&name, self.0.load_part(&name, &id)?)
     }
 
     /// Stores the proof of a finished segment, or the public values.
@@ -57,7 +58,8 @@ impl JobFolder {
         place: (usize, usize),
         below: &[impl AsRef<[u8]>],
     ) -> Result<Option<Vec<u8>>, SdkError> {
-        NodeFile::of_encoded(verifier.node_vk(place.0), place, below).find(&self.0)
+        let file = NodeFile::of_encoded(verifier.node_vk(place.0), place, below);
+        self.found(&file.name, file.find(&self.0)?)
     }
 
     /// Stores the proof of a node; see [`load_node`](Self::load_node).
@@ -72,6 +74,33 @@ impl JobFolder {
         proof: &[u8],
     ) -> Result<(), SdkError> {
         NodeFile::of_encoded(verifier.node_vk(place.0), place, below).keep(&self.0, proof)
+    }
+
+    /// Renames the file of a task that is damaged or holds no proof of it, and gives its new path: the task counts as not done, and the
+    /// file is never read again. The reason is told if it cannot be renamed.
+    ///
+    /// # Errors
+    /// [`SdkError::Resume`] if it cannot be renamed; [`SdkError::Plan`] if the plan has no such task.
+    pub fn set_aside(&self, plan: &Plan, task: Task, reason: &str) -> Result<PathBuf, SdkError> {
+        let name = match task {
+            Task::Node { level, index } => {
+                plan.below(level, index)?;
+                node_file(level, index)
+            }
+            task => part(plan, task)?.0,
+        };
+        self.0.set_aside(&name, &format!("is refused ({reason})"))
+    }
+
+    fn found(&self, name: &str, kept: Kept<Vec<u8>>) -> Result<Option<Vec<u8>>, SdkError> {
+        match kept {
+            Kept::None => Ok(None),
+            Kept::Part(bytes) => Ok(Some(bytes)),
+            Kept::Bad(reason) => self.0.bad(format!(
+                "{} {reason}: set it aside or delete it, and its task is done again",
+                self.0.part_path(name).display()
+            )),
+        }
     }
 }
 

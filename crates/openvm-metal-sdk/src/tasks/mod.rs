@@ -19,13 +19,12 @@ mod line;
 mod machines;
 mod nodes;
 mod plan;
-mod span;
 mod verify;
 mod walk;
 mod worker;
 
+pub use crate::span::Span;
 pub use folder::JobFolder;
 pub use plan::{Plan, Task, TaskId};
-pub use span::Span;
 pub use verify::TaskVerifier;
 pub use worker::{SegmentWorker, WorkerThreads};

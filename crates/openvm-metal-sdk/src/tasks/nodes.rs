@@ -14,7 +14,7 @@ use crate::{
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
     sdk::Sdk,
-    verification::verify,
+    verification::check_proof,
 };
 
 impl<E: SdkEngine> Sdk<E> {
@@ -44,7 +44,7 @@ impl<E: SdkEngine> Sdk<E> {
         let capacities = keys.iter().map(|keys| keys.capacity());
         let fleet = Fleet::new(names.zip(capacities), self.turns());
         let proved = guard(Stage::Pipeline, || {
-            prove_node(&keys, &fleet, (level, index), below)
+            prove_node(&keys, &fleet, (level, index), below, None)
         })??;
         Ok(proved.proof)
     }
@@ -66,7 +66,7 @@ impl<E: SdkEngine> TaskVerifier<E> {
             user_pvs_proof: values,
             deferral_merkle_proofs: None,
         };
-        verify(self.verifying_key(), self.baseline(), &proof)?;
+        check_proof(self.verifying_key(), self.baseline(), &proof)?;
         Ok(proof)
     }
 }

@@ -1,47 +1,34 @@
 //! `TaskVerifier`: whether what another process made is the proof of its task.
 
-use std::{borrow::Borrow, sync::Arc};
+use std::sync::Arc;
 
 use openvm_circuit::{
-    arch::{hasher::poseidon2::vm_poseidon2_hasher, ExitCode},
-    system::{
-        connector::DEFAULT_SUSPEND_EXIT_CODE,
-        memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
-    },
+    arch::hasher::poseidon2::vm_poseidon2_hasher,
+    system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
 };
 use openvm_sdk::types::ExecutableFormat;
 use openvm_stark_backend::{
-    keygen::types::MultiStarkVerifyingKey,
-    p3_field::{PrimeCharacteristicRing, PrimeField32},
-    proof::Proof,
-    StarkEngine,
+    keygen::types::MultiStarkVerifyingKey, p3_field::PrimeField32, proof::Proof,
 };
-use openvm_verify_stark_host::{
-    pvs::{VerifierBasePvs, VkCommit, VERIFIER_PVS_AIR_ID},
-    vk::VerificationBaseline,
-};
+use openvm_verify_stark_host::vk::VerificationBaseline;
 
 use super::{Plan, Span, Task};
 use crate::{
-    aggregation::AggregationKeys,
-    app::AppProver,
-    engine::{CpuEngine, SdkEngine},
+    aggregation::{AggregationKeys, NodeCheck},
+    app::{AppProver, SegmentCheck},
+    engine::SdkEngine,
     error::{guard, SdkError, Stage},
-    prelude::{Digest, F, SC},
+    prelude::{F, SC},
     sdk::Sdk,
-    system::initial_memory_root,
 };
 
 /// Verifies proofs of single tasks with OpenVM's verifier, on the host.
 ///
 /// A valid proof of something else is refused too: of another program, of another part of the execution, of other children.
 pub struct TaskVerifier<E: SdkEngine> {
-    app_vk: MultiStarkVerifyingKey<SC>,
+    segments: SegmentCheck,
     keys: Arc<AggregationKeys<E>>,
     baseline: VerificationBaseline,
-    program_commit: Digest,
-    pc_start: u32,
-    initial_root: Digest,
 }
 
 impl<E: SdkEngine> Sdk<E> {
@@ -60,17 +47,10 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         prover: &AppProver<E>,
     ) -> Result<TaskVerifier<E>, SdkError> {
-        let exe = prover.exe();
-        let memory = &self.app_config().app_vm_config.system.config.memory_config;
-        let initial_root = initial_memory_root(memory, &exe.exe.init_memory)
-            .map_err(|error| SdkError::Executable(error.to_string()))?;
         Ok(TaskVerifier {
-            app_vk: self.app_pk()?.app_vm_pk.vm_pk.get_vk(),
+            segments: SegmentCheck::new(&prover.keys()[0], prover.exe())?,
             keys: self.aggregation_keys()?,
             baseline: self.baseline_of(prover)?,
-            program_commit: exe.program_commit(),
-            pc_start: exe.exe.pc_start,
-            initial_root,
         })
     }
 }
@@ -98,36 +78,10 @@ impl<E: SdkEngine> TaskVerifier<E> {
     pub fn segment(&self, plan: &Plan, index: usize, proof: &Proof<SC>) -> Result<Span, SdkError> {
         let task = Task::Segment(index);
         plan.segment(index)?;
-        check(task, &self.app_vk, proof)?;
-        let span = Span::of_segment(proof).ok_or_else(|| wrong(task, LACKS))?;
-        if span.program_commit != self.program_commit {
-            return Err(wrong(task, "it is of another program"));
-        }
-        if index == 0 && (span.initial_pc, span.initial_root) != (self.pc_start, self.initial_root)
-        {
-            return Err(wrong(task, "it does not begin where the program does"));
-        }
         let last = index + 1 == plan.segments().len();
-        let code = if last {
-            ExitCode::Success as u32
-        } else {
-            DEFAULT_SUSPEND_EXIT_CODE
-        };
-        if (span.terminates, span.exit_code) != (last, code) {
-            return Err(wrong(
-                task,
-                format!(
-                    "the program {} at its end, with exit code {}",
-                    if span.terminates {
-                        "ends"
-                    } else {
-                        "does not end"
-                    },
-                    span.exit_code
-                ),
-            ));
-        }
-        Ok(span)
+        self.segments
+            .check(index, Some(last), proof)
+            .map_err(|reason| wrong(task, reason))
     }
 
     /// Verifies the proof of a node whose children have these spans.
@@ -151,39 +105,13 @@ impl<E: SdkEngine> TaskVerifier<E> {
         }
         let whole = Span::whole(below)
             .ok_or_else(|| SdkError::Plan(format!("{task} has children that do not join")))?;
-        check(task, self.node_vk(level), proof)?;
-        if !self.has_keys_below(level, proof) {
-            return Err(wrong(task, "what it verifies was made with other keys"));
-        }
-        match Span::of_node(proof) {
-            Some(span) if span == whole => Ok(span),
-            Some(_) => Err(wrong(task, "it is of another part of the execution")),
-            None => Err(wrong(task, LACKS)),
-        }
-    }
-
-    /// True if a node's public values name these keys for the proofs below it: its own verifying key does not fix them.
-    fn has_keys_below(&self, level: usize, proof: &Proof<SC>) -> bool {
-        let values = proof.public_values.get(VERIFIER_PVS_AIR_ID);
-        let Some(values) = values.and_then(|v| v.get(..size_of::<VerifierBasePvs<u8>>())) else {
-            return false;
+        let check = NodeCheck {
+            vk: self.node_vk(level),
+            baseline: &self.baseline,
+            level,
+            whole,
         };
-        let found: &VerifierBasePvs<F> = values.borrow();
-        let expected = &self.baseline;
-        let same = |from: usize, a: &VkCommit<F>, b: &VkCommit<F>| level < from || a == b;
-        found.internal_flag == F::from_usize((level - 1).min(2))
-            && same(1, &found.app_vk_commit, &expected.app_vk_commit)
-            && same(2, &found.leaf_vk_commit, &expected.leaf_vk_commit)
-            && same(
-                3,
-                &found.internal_for_leaf_vk_commit,
-                &expected.internal_for_leaf_vk_commit,
-            )
-            && same(
-                4,
-                &found.internal_recursive_vk_commit,
-                &expected.internal_recursive_vk_commit,
-            )
+        check.check(proof).map_err(|reason| wrong(task, reason))
     }
 
     /// Verifies what the guest revealed against the last segment.
@@ -219,19 +147,9 @@ impl<E: SdkEngine> TaskVerifier<E> {
     }
 }
 
-const LACKS: &str = "it lacks public values of its circuit";
-
 fn wrong(task: Task, reason: impl Into<String>) -> SdkError {
     SdkError::WrongProof {
         task: task.to_string(),
         reason: reason.into(),
     }
-}
-
-fn check(task: Task, vk: &MultiStarkVerifyingKey<SC>, proof: &Proof<SC>) -> Result<(), SdkError> {
-    guard(Stage::Verify, || {
-        CpuEngine::new(vk.inner.params.clone()).verify(vk, proof)
-    })
-    .map_err(|error| wrong(task, error.to_string()))?
-    .map_err(|error| wrong(task, error.to_string()))
 }

@@ -200,7 +200,7 @@ impl<E: SdkEngine> SegmentWorker<E> {
         }
         options.check_cancelled()?;
         let trace_bytes = keys[0].trace_bytes(segment);
-        let reservation = fleet.reserve(Work::Segment { trace_bytes });
+        let reservation = fleet.reserve(Work::Segment { trace_bytes }, None)?;
         let device = reservation.device();
         // A machine that failed does not listen, and has left its error.
         let _ = choose.send(device);

@@ -139,6 +139,6 @@ fn executing_proving_and_metering_agree() {
     // A proof of another program is told from this one.
     let vk = sdk().app_vk().unwrap();
     let other = sdk().app_prover(elf(&sums(301))).unwrap();
-    let error = verify_app(&vk, &proof, Some(other.exe_commit().unwrap())).unwrap_err();
+    let error = verify_app(&vk, &proof, Some(other.exe_commit().unwrap()), None, 0.0).unwrap_err();
     assert!(error.to_string().contains("executable"), "{error}");
 }

@@ -118,6 +118,7 @@ fn keys_and_parameters_that_do_not_go_together() {
     let mut odd = agg_params();
     odd.internal.whir.folding_pow_bits = 0;
     let sdk_odd: MetalSdk = Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
         .vm_config(vm_config())
         .app_params(app_params())
         .agg_params(odd)
@@ -197,6 +198,7 @@ fn deferral_circuits_are_not_aggregated() {
         .build()
         .optimize();
     let sdk: MetalSdk = Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
         .vm_config(config)
         .app_params(app_params())
         .agg_params(agg_params())

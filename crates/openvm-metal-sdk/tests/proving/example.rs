@@ -65,6 +65,7 @@ pub fn builder<E: SdkEngine>(device: E::Device, toml: &str) -> SdkBuilder<E> {
     Sdk::builder(device)
         .toml(toml)
         .unwrap()
+        .min_security_bits(0.0)
         .app_params(toy_app(21))
         .agg_params(toy_aggregation(19))
 }

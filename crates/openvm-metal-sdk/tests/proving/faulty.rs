@@ -1,7 +1,8 @@
-//! An engine that makes two proofs at once and fails after some.
+//! An engine that makes two proofs at once and fails after some, or makes some wrong.
 
 use std::{
     collections::BTreeMap,
+    ops::Range,
     sync::{
         atomic::{AtomicUsize, Ordering},
         Arc, Mutex,
@@ -19,7 +20,8 @@ use openvm_stark_backend::{
     prover::{Coordinator, DeviceMultiStarkProvingKey, ProverBackend, ProvingContext},
     ProverError, StarkEngine, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, Digest, F};
+use p3_field::PrimeCharacteristicRing;
 
 /// The engine on the processor until it has made so many proofs; then it gives up.
 pub struct Faulty {
@@ -32,6 +34,26 @@ pub struct Faulty {
 
 /// The most proofs that devices of a name made at once.
 pub static MOST_AT_ONCE: Mutex<BTreeMap<&str, usize>> = Mutex::new(BTreeMap::new());
+
+/// The name of a device whose commitments are others.
+pub const COMMITS_TO_OTHERS: &str = "commits to others";
+
+/// By the name of a device: the proofs that it has made, and which of them it makes wrong.
+static WRONG: Mutex<BTreeMap<&str, (usize, Range<usize>)>> = Mutex::new(BTreeMap::new());
+
+/// The proofs in this range, counted from now on, are made wrong by devices of a name.
+pub fn make_wrong(name: &'static str, proofs: Range<usize>) {
+    WRONG.lock().unwrap().insert(name, (0, proofs));
+}
+
+/// Whether the next proof of a device is a wrong one.
+fn next_is_wrong(name: &str) -> bool {
+    let mut wrong = WRONG.lock().unwrap();
+    wrong.get_mut(name).is_some_and(|(made, range)| {
+        *made += 1;
+        range.contains(&(*made - 1))
+    })
+}
 
 /// A name and the number of proofs that it makes.
 pub type FaultyDevice = (&'static str, usize);
@@ -89,7 +111,12 @@ impl StarkEngine for Faulty {
         }
         let proof = self.inner.prove(pk, ctx);
         self.making.fetch_sub(1, Ordering::SeqCst);
-        proof
+        proof.map(|mut proof| {
+            if next_is_wrong(self.name) {
+                proof.common_main_commit[0] += F::ONE;
+            }
+            proof
+        })
     }
 }
 
@@ -137,6 +164,17 @@ impl SdkEngine for Faulty {
 
     fn memory_budget(&self) -> Option<u64> {
         self.inner.memory_budget()
+    }
+
+    fn commit(
+        &self,
+        trace: &<Self::PB as ProverBackend>::Matrix,
+    ) -> Result<(Digest, <Self::PB as ProverBackend>::PcsData), EngineError> {
+        let (mut root, data) = self.inner.commit(trace)?;
+        if self.name == COMMITS_TO_OTHERS {
+            root[0] += F::ONE;
+        }
+        Ok((root, data))
     }
 
     fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix {

@@ -158,6 +158,7 @@ fn the_stock_sdks_files_load_here() {
     fs::write_to_file_json(&baseline, &json).unwrap();
 
     let ours: MetalSdk = Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
         .app_pk(files::read_app_pk(&app_pk).unwrap())
         .agg_pk(files::read_agg_pk(&agg_pk).unwrap())
         .agg_tree_config(tree())
@@ -173,20 +174,21 @@ fn the_stock_sdks_files_load_here() {
     // Proofs of the stock SDK.
     let app_vk = files::read_app_vk(&app_vk).unwrap();
     let segments = files::read_app_proof(&app_proof).unwrap();
-    verify_app(&app_vk, &segments, Some(commits.app_exe_commit.into())).unwrap();
+    let expected = Some(commits.app_exe_commit.into());
+    verify_app(&app_vk, &segments, expected, Some(&read), 0.0).unwrap();
     ours.verify_app(guest.clone(), &segments).unwrap();
     let agg_vk = files::read_agg_vk(&agg_vk).unwrap();
     if env::var_os(CAMPAIGN).is_some() {
         let (stock_proof, _) = stock.prove(stock_guest, input(), &[]).unwrap();
         fs::write_to_file_json(&proof, VersionedVmStarkProof::new(stock_proof).unwrap()).unwrap();
-        verify(&agg_vk, &read, &files::read_proof(&proof).unwrap()).unwrap();
+        verify(&agg_vk, &read, &files::read_proof(&proof).unwrap(), 0.0).unwrap();
     }
 
     // And with its keys, a proof of ours that its verifier accepts.
     let proved = ours
         .prove(guest, input(), &ProveOptions::default())
         .unwrap();
-    verify(&agg_vk, &read, &proved.proof).unwrap();
+    verify(&agg_vk, &read, &proved.proof, 0.0).unwrap();
     folder.remove();
 }
 
@@ -203,6 +205,7 @@ fn aggregation_keys_of_another_application() {
         .optimize();
     for (config, params) in [(with_keccak, app_params()), (vm_config(), toy_app(19))] {
         let foreign: MetalSdk = Sdk::builder(Device::Cpu)
+            .min_security_bits(0.0)
             .app_pk(AppProvingKey::keygen(AppConfig::new(config, params)).unwrap())
             .agg_pk(sdk().agg_pk().unwrap())
             .build()

@@ -12,13 +12,16 @@ mod example;
 mod examples;
 mod faulty;
 mod files;
+mod guards;
 mod guest;
 mod host_memory;
 mod resume;
 #[path = "../riscv/mod.rs"]
 mod riscv;
+mod security;
 mod setup;
 mod system_chips;
 mod tasks;
 #[path = "../toy/mod.rs"]
 mod toy;
+mod wrong_proofs;

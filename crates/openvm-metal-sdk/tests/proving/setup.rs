@@ -51,6 +51,7 @@ pub fn tree() -> AggregationTreeConfig {
 
 pub fn builder<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
     openvm_metal_sdk::Sdk::builder(device)
+        .min_security_bits(0.0)
         .app_config(app_config())
         .agg_params(agg_params())
         .agg_tree_config(tree())
@@ -60,6 +61,7 @@ pub fn builder<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
 /// With the keys of the SDK that all tests share, so that they are made once.
 pub fn builder_with_keys<E: SdkEngine>(device: E::Device) -> SdkBuilder<E> {
     openvm_metal_sdk::Sdk::builder(device)
+        .min_security_bits(0.0)
         .app_pk(sdk().app_pk().unwrap().as_ref().clone())
         .agg_pk(sdk().agg_pk().unwrap())
         .agg_tree_config(tree())

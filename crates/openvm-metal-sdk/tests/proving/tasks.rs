@@ -180,7 +180,19 @@ fn a_job_folder_is_a_resume_folder() {
         .map(|_| folder.load(&plan, Task::Segment(2)));
     let error = segment_2.unwrap().unwrap_err();
     assert!(error.to_string().contains("is of another"), "{error}");
-    fs::remove_file(path.join("segment-2.proof")).unwrap();
+    let reason = "of segment 1";
+    let aside = folder.set_aside(&plan, Task::Segment(2), reason).unwrap();
+    assert_eq!(
+        fs::read(&aside).unwrap(),
+        fs::read(path.join("segment-1.proof")).unwrap()
+    );
+    let name = aside.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("segment-2.proof.rejected-"), "{name}");
+    assert_eq!(folder.load(&plan, Task::Segment(2)).unwrap(), None);
+    let error = folder
+        .set_aside(&plan, Task::Segment(99), reason)
+        .unwrap_err();
+    assert!(matches!(error, SdkError::Plan(_)), "{error}");
 
     let options = ProveOptions::default().with_in_flight(1).with_resume(&path);
     let (proofs, report) = sdk().prove_app(elf(&sums(N)), input(), &options).unwrap();
@@ -220,6 +232,31 @@ fn nodes_in_a_job_folder_are_found_by_their_key_and_the_proofs_below() {
     }
     assert!(below == [bytes(&proved.proof.inner)]);
 
+    // Whatever is wrong with a task, it is set aside and kept anew: public values, a node of each kind.
+    folder.store(&plan, Task::End, b"no values").unwrap();
+    folder.set_aside(&plan, Task::End, "no values").unwrap();
+    assert_eq!(folder.load(&plan, Task::End).unwrap(), None);
+    folder.store(&plan, Task::End, b"values").unwrap();
+    let stored = folder.load(&plan, Task::End).unwrap();
+    assert_eq!(stored.as_deref(), Some(&b"values"[..]));
+    for level in 1..=3 {
+        let node = Task::Node { level, index: 0 };
+        let file = path.join(format!("aggregated-{level}-0.proof"));
+        let whole = fs::read(&file).unwrap();
+        fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+        // The damage is found whatever is asked for.
+        let error = folder.load_node(&verifier, (level, 0), &first).unwrap_err();
+        assert!(error.to_string().contains("is damaged"), "{error}");
+        let aside = folder.set_aside(&plan, node, "damaged").unwrap();
+        assert_eq!(fs::read(aside).unwrap(), whole[..whole.len() - 1]);
+        assert!(!file.exists());
+        let found = folder.load_node(&verifier, (level, 0), &first).unwrap();
+        assert!(found.is_none());
+    }
+    // What was set aside is made again, and ends in the same proof.
+    let again = sdk().prove(guest(), input(), &options).unwrap();
+    assert!(again.proof.inner == proved.proof.inner);
+
     let mut others = first.clone();
     others.swap(0, 1);
     let found = folder.load_node(&verifier, (1, 0), &others).unwrap();
@@ -234,6 +271,7 @@ fn nodes_in_a_job_folder_are_found_by_their_key_and_the_proofs_below() {
 
     // The same program and application key with other aggregation parameters.
     let other = MetalSdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
         .app_pk(sdk().app_pk().unwrap().as_ref().clone())
         .agg_params(toy_aggregation(18))
         .agg_tree_config(tree())

@@ -219,7 +219,11 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
     let num_cases = cases.len();
     for (i, case) in cases.into_iter().enumerate() {
         interrupt::check()?;
-        eprintln!("{benchmark}, {} ({} of {num_cases})", case.name, i + 1);
+        table::note(format_args!(
+            "{benchmark}, {} ({} of {num_cases})",
+            case.name,
+            i + 1
+        ));
         let params = params(&case, args);
         let result = match args.engine {
             EngineName::Metal => {
@@ -248,11 +252,11 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
                 measure(&engine, &case, args, once)?
             }
         };
-        eprintln!(
+        table::note(format_args!(
             "{benchmark}, {}: median {:.1} ms",
             case.name,
             result.median_ms()
-        );
+        ));
         results.cases.push(result);
     }
     print(&results, args.json)

@@ -14,21 +14,24 @@ use openvm_verify_stark_host::pvs::{VmPvs, VM_PVS_AIR_ID};
 
 use crate::prelude::{Digest, F, SC};
 
+/// Why a proof has no span.
+pub(crate) const LACKS: &str = "it lacks public values of its circuit";
+
 /// From where to where of which program: what a proof of a segment or of a node makes public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    pub(super) program_commit: Digest,
-    pub(super) initial_pc: u32,
-    pub(super) final_pc: u32,
-    pub(super) exit_code: u32,
-    pub(super) terminates: bool,
-    pub(super) initial_root: Digest,
-    pub(super) final_root: Digest,
+    pub(crate) program_commit: Digest,
+    pub(crate) initial_pc: u32,
+    pub(crate) final_pc: u32,
+    pub(crate) exit_code: u32,
+    pub(crate) terminates: bool,
+    pub(crate) initial_root: Digest,
+    pub(crate) final_root: Digest,
 }
 
 impl Span {
     /// Of a segment's proof. Nothing if the proof lacks a part of it.
-    pub(super) fn of_segment(proof: &Proof<SC>) -> Option<Self> {
+    pub(crate) fn of_segment(proof: &Proof<SC>) -> Option<Self> {
         let values = |air: usize| proof.public_values.get(air).map(Vec::as_slice);
         let program = proof.trace_vdata.get(PROGRAM_AIR_ID)?.as_ref()?;
         let connector = values(CONNECTOR_AIR_ID)?;
@@ -52,7 +55,7 @@ impl Span {
     }
 
     /// Of a node's proof. Nothing if the proof lacks a part of it.
-    pub(super) fn of_node(proof: &Proof<SC>) -> Option<Self> {
+    pub(crate) fn of_node(proof: &Proof<SC>) -> Option<Self> {
         let values = proof.public_values.get(VM_PVS_AIR_ID)?;
         if values.len() != size_of::<VmPvs<u8>>() {
             return None;
@@ -78,7 +81,7 @@ impl Span {
     }
 
     /// Spans in a row as one. Nothing if there is none, or two do not join.
-    pub(super) fn whole(spans: &[Self]) -> Option<Self> {
+    pub(crate) fn whole(spans: &[Self]) -> Option<Self> {
         let (first, last) = (spans.first()?, spans.last()?);
         spans
             .windows(2)
@@ -89,5 +92,71 @@ impl Span {
                 initial_root: first.initial_root,
                 ..*last
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use openvm_stark_backend::p3_field::PrimeCharacteristicRing;
+
+    use super::*;
+
+    /// Number `index` of three segments in a row, of which the last terminates.
+    fn span(index: u32) -> Span {
+        let root = |index: u32| [F::from_u32(index); 8];
+        Span {
+            program_commit: root(7),
+            initial_pc: 100 * index,
+            final_pc: 100 * index + 100,
+            exit_code: 0,
+            terminates: index == 2,
+            initial_root: root(index),
+            final_root: root(index + 1),
+        }
+    }
+
+    #[test]
+    fn spans_join_where_one_begins_as_the_other_ends() {
+        let (first, second) = (span(0), span(1));
+        assert!(first.joins(&second) && second.joins(&span(2)));
+        assert!(!second.joins(&first) && !first.joins(&span(2)));
+        let changes: [fn(&mut Span); 3] = [
+            |next| next.program_commit[3] += F::ONE,
+            |next| next.initial_pc += 4,
+            |next| next.initial_root[5] += F::ONE,
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut next = second;
+            change(&mut next);
+            assert!(!first.joins(&next), "change {number}");
+        }
+    }
+
+    /// Nothing follows the end of the program, even what begins exactly there.
+    #[test]
+    fn no_span_joins_after_the_end() {
+        let last = span(2);
+        let mut after = span(3);
+        assert!(!last.joins(&after));
+        assert_eq!(Span::whole(&[last, after]), None);
+        after.terminates = true;
+        assert_eq!(Span::whole(&[last, after]), None);
+    }
+
+    #[test]
+    fn spans_in_a_row_are_one() {
+        let all = [span(0), span(1), span(2)];
+        let whole = Span::whole(&all).expect("three in a row");
+        let ends = Span {
+            initial_pc: 0,
+            initial_root: all[0].initial_root,
+            ..all[2]
+        };
+        assert_eq!(whole, ends);
+        assert_eq!(Span::whole(&all[1..2]), Some(all[1]));
+        assert_eq!(Span::whole(&[]), None);
+        assert_eq!(Span::whole(&[all[0], all[2]]), None, "one is missing");
+        assert_eq!(Span::whole(&[all[1], all[0]]), None, "another order");
+        assert_eq!(Span::whole(&[all[0], all[1], all[1]]), None, "one is twice");
     }
 }

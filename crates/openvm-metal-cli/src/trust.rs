@@ -1,0 +1,26 @@
+//! The options of `verify` by which a user takes something on trust.
+
+use clap::Args;
+use openvm_metal_sdk::MIN_SECURITY_BITS;
+
+/// What the user takes on trust.
+#[derive(Args, Debug)]
+pub struct TrustArgs {
+    /// Take the key file as your own: it was made on your machine, or comes from someone you trust.
+    /// A key of another origin can be the key of any circuit.
+    #[arg(long)]
+    pub trust_vk: bool,
+    /// Accept parameters of less than 80 bits of security: such proofs can be forged.
+    #[arg(long)]
+    pub allow_insecure: bool,
+}
+
+impl TrustArgs {
+    /// The bits of security that are required.
+    pub fn min_security_bits(&self) -> f64 {
+        match self.allow_insecure {
+            true => 0.0,
+            false => MIN_SECURITY_BITS,
+        }
+    }
+}

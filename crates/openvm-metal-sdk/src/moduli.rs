@@ -1,0 +1,87 @@
+//! The moduli of a configuration: OpenVM searches without an end for a number that only odd primes have.
+
+use num_bigint::BigUint;
+use num_prime::nt_funcs::is_prime;
+use openvm_sdk_config::SdkVmConfig;
+
+use crate::error::SdkError;
+
+/// Most bits of a modulus: 48 limbs of a byte.
+const MAX_BITS: u64 = 384;
+
+/// Checks that every modulus is an odd prime of a size that the circuits have.
+///
+/// # Errors
+/// [`SdkError::Config`], which names the first that is none.
+pub(crate) fn check(config: &SdkVmConfig) -> Result<(), SdkError> {
+    let modular = config.modular.iter().flat_map(|modular| {
+        let moduli = modular.supported_moduli.iter();
+        moduli.map(|modulus| ("modular.supported_moduli", modulus))
+    });
+    let fp2 = config.fp2.iter().flat_map(|fp2| {
+        let moduli = fp2.supported_moduli.iter();
+        moduli.map(|(_, modulus)| ("fp2.supported_moduli", modulus))
+    });
+    let curves = config.ecc.iter().flat_map(|ecc| {
+        ecc.supported_curves.iter().flat_map(|curve| {
+            [
+                ("ecc.supported_curves: modulus", &curve.modulus),
+                ("ecc.supported_curves: scalar", &curve.scalar),
+            ]
+        })
+    });
+    for (setting, modulus) in modular.chain(fp2).chain(curves) {
+        let bad = |reason: &str| {
+            let digits: String = modulus.to_string().chars().take(120).collect();
+            Err(SdkError::Config(format!("{setting}: {digits} {reason}")))
+        };
+        if modulus.bits() > MAX_BITS {
+            return bad(&format!("has more than {MAX_BITS} bits"));
+        }
+        if *modulus <= BigUint::from(2u32) || !is_prime(modulus, None).probably() {
+            return bad("is no odd prime");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_odd_primes_are_moduli() {
+        check(&SdkVmConfig::standard()).expect("moduli of known curves");
+        check(&SdkVmConfig::riscv32()).expect("no moduli");
+        let composite: BigUint = (BigUint::from(1u32) << 127) - 1u32;
+        let composite = &composite * &composite;
+        let large = (BigUint::from(1u32) << 521) - 1u32;
+        for (modulus, text) in [
+            (
+                BigUint::from(0u32),
+                "modular.supported_moduli: 0 is no odd prime",
+            ),
+            (BigUint::from(1u32), "no odd prime"),
+            (BigUint::from(2u32), "no odd prime"),
+            (BigUint::from(4u32), "no odd prime"),
+            (BigUint::from(15u32), "no odd prime"),
+            (BigUint::from(561u32), "no odd prime"),
+            (composite, "no odd prime"),
+            (large, "more than 384 bits"),
+        ] {
+            let mut config = SdkVmConfig::standard();
+            let modular = config.modular.as_mut().expect("the extension");
+            modular.supported_moduli.push(modulus);
+            let error = check(&config).expect_err("no prime");
+            assert!(error.to_string().contains(text), "{error}");
+        }
+        let mut config = SdkVmConfig::standard();
+        config.fp2.as_mut().expect("the extension").supported_moduli[0].1 += 1u32;
+        let error = check(&config).expect_err("no prime");
+        assert!(error.to_string().contains("fp2"), "{error}");
+        let mut config = SdkVmConfig::standard();
+        config.ecc.as_mut().expect("the extension").supported_curves[0].scalar += 2u32;
+        let error = check(&config).expect_err("no prime");
+        assert!(error.to_string().contains("scalar"), "{error}");
+    }
+}

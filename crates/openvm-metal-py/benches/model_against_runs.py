@@ -30,7 +30,7 @@ def main():
     print("workers  segments  segment     node        measured  simulated  ratio  transport of a task (median)")
     for workers in map(int, counts.split(",")):
         events = []
-        settings = {"keys": keys, "devices": "cpu:1", "segment_max_memory": SETTINGS["segment_max_memory"]}
+        settings = {"keys": keys, "devices": "cpu:1", "segment_max_memory": SETTINGS["segment_max_memory"], "allow_insecure": True}
         with Pool(program, local={"num_cpus": workers}, **settings) as pool:
             # The first job waits for the workers.
             while True:

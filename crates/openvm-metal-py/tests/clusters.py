@@ -6,6 +6,8 @@ import socket
 import sys
 from contextlib import contextmanager
 
+from openvm_metal.ray.internals import private_token
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -16,14 +18,32 @@ def free_port():
 
 
 @contextmanager
+def environment(notes):
+    """What workers need to find the modules of the tests, and where they note what they did."""
+    changes = {"OPENVM_METAL_TEST_NOTES": str(notes), "PYTHONPATH": os.path.dirname(__file__)}
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
 def cluster(nodes, notes, *, store=78 * 1024 * 1024):
-    """A head node without cores and `nodes` nodes of one core each. Gives Ray's Cluster and its address."""
+    """A head node without cores and `nodes` nodes of one core each, which want a token. Gives Ray's Cluster and its address."""
+    with environment(notes), private_token():
+        yield from _cluster(nodes, store)
+
+
+def _cluster(nodes, store):
     import ray
     from ray.cluster_utils import Cluster
 
-    here = os.path.dirname(__file__)
-    os.environ["OPENVM_METAL_TEST_NOTES"] = str(notes)
-    os.environ["PYTHONPATH"] = here
     made = Cluster(
         initialize_head=True,
         head_node_args={

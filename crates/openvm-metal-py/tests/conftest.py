@@ -15,7 +15,7 @@ import pytest  # noqa: E402
 import openvm_metal as om  # noqa: E402
 
 TOY = (18, 17)
-SETTINGS = {"segment_max_memory": 1, "children": (2, 2)}
+SETTINGS = {"segment_max_memory": 1, "children": (2, 2), "allow_insecure": True}
 INPUT = bytes([1, 2, 3, 4])
 ROUNDS = 500
 
@@ -60,7 +60,7 @@ class Whole:
 
     def equals(self, proof, segments=None):
         """Checks that a proof is valid and the same, byte for byte, and so are those of the segments."""
-        assert om.verify(proof, self.vk) == self.proof.public_values
+        assert om.verify(proof, self.vk, allow_insecure=True) == self.proof.public_values
         assert proof.to_bytes() == self.proof.to_bytes()
         assert segments is None or segments == self.segments
 

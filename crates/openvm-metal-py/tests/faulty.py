@@ -5,6 +5,7 @@ import pathlib
 import threading
 import time
 
+from openvm_metal.ray.returned import pack_times
 from openvm_metal.ray.worker import Worker
 
 # A folder in which workers note what they did, so that a fault happens once in a cluster and not once in a process.
@@ -81,10 +82,10 @@ class Slow(Worker):
         began = time.monotonic()
         with self._one:
             clock = time.monotonic()
-            info, proof = work(*arguments)
+            _, proof = work(*arguments)
             time.sleep(9 * (time.monotonic() - clock))
             now = time.monotonic()
-        return info | {"seconds": now - clock, "through": now - began}, proof
+        return pack_times(now - clock, now - began), proof
 
     def segment(self, job, data, index, attempt):
         return self._slowly(super().segment, job, data, index, attempt)
@@ -96,15 +97,15 @@ class Slow(Worker):
 class OfAnotherVersion(Worker):
     """The first worker has another version of the package."""
 
-    def about(self):
-        return super().about() | ({"openvm_metal": "0.0.7"} if first_of(self) else {})
+    def describe(self):
+        return super().describe() | ({"openvm_metal": "0.0.7"} if first_of(self) else {})
 
 
 class LaterOfAnotherVersion(Worker):
     """Every worker but the first has another version of the package."""
 
-    def about(self):
-        return super().about() | ({} if first_of(self) else {"openvm_metal": "0.0.7"})
+    def describe(self):
+        return super().describe() | ({} if first_of(self) else {"openvm_metal": "0.0.7"})
 
 
 class Paused(Worker):

@@ -16,7 +16,7 @@ from openvm_metal.ray.crew import Attempt, Member
 from openvm_metal.ray.model import Kind, Model, _Plan
 from openvm_metal.ray.model import simulate as play
 from openvm_metal.ray.neighbours import Neighbours
-from openvm_metal.ray.rates import Rate, expected, too_slow, worth_a_second
+from openvm_metal.ray.rates import Rate, expected, is_late, too_slow, worth_a_second
 from openvm_metal.ray.seats import Seat, Wanted, offers, seats, wanted
 from openvm_metal.tasks import END
 
@@ -297,6 +297,42 @@ def test_of_two_segments_that_do_not_join_the_first_maker_of_a_wrong_one_is_foun
     assert neighbours.wrong(1, one) is None, "once"
     neighbours.suspect(1, one, "a")
     assert neighbours.wrong(1, one) is None, "the first proof was right"
+
+
+def test_a_device_that_is_long_past_its_time_is_left_nothing():
+    """What it said of its rate would have the others leave all to it."""
+    now = time.monotonic()
+    assert not is_late(None, 1e9) and not is_late(1.0, 1.9) and is_late(1.0, 2.1) and not is_late(1e-6, 0.4)
+    crew = []
+    for number in range(2):
+        seat = Seat(f"node{number}", "10.0.0.1", "cuda", number, 1, 1, 1)
+        crew.append(Member(seat, actor=None, hello=None, since=0.0, about={"in_flight": 1}))
+    liar, honest = crew
+    liar.rate.measure("segment", 1000, 1e-6, 1e-6)
+    honest.rate.measure("segment", 1000, 1.0, 1.0)
+    for started, given in ((now, False), (now - 10, True)):
+        board = Board(_Plan(3, (4, 3)))
+        choice = Choice(SimpleNamespace(members=crew), board, [1000] * 3, {}, lambda event, **_: None)
+        liar.attempts = [Attempt(None, (0, 0), None, None, started, 1e-6, 1e-6)]
+        honest.attempts = []
+        begun = []
+
+        def start(member, task, keeps, expected, begun=begun):
+            attempt = Attempt(None, task, None, None, now, keeps, expected)
+            member.attempts.append(attempt)
+            begun.append((member, task))
+            return attempt
+
+        choice.assign({(0, 0): [(liar, liar.attempts[0])]}, start)
+        assert ((honest, (0, 1)) in begun) == given
+
+
+def test_conflicts_count_as_long_as_nobody_is_found():
+    neighbours = Neighbours()
+    for _ in range(30):
+        assert neighbours.conflict(1, _Span(1, 2), _Span(0, 7), None) == 0
+        neighbours.suspect(1, _Span(5, 6), "a")
+        assert neighbours.wrong(1, _Span(1, 2)) == "a"
 
 
 def test_neighbours_that_never_join_end_the_job():

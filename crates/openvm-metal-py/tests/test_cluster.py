@@ -23,8 +23,7 @@ def test_the_proof_is_that_of_one_process_and_faults_do_not_change_it(tmp_path, 
     with clusters.cluster(4, tmp_path) as made:
         log = Log()
         folder = tmp_path / "job"
-        settings = {"segment_max_memory": 1, "children": SETTINGS["children"], "devices": "cpu:1"}
-        with Pool(program, made.address, keys=keys, worker=faulty.KilledInSegment, events=log, **settings) as pool:
+        with Pool(program, made.address, keys=keys, devices="cpu:1", worker=faulty.KilledInSegment, events=log, **SETTINGS) as pool:
             mine = Log()
             first = pool.prove(INPUT, job_folder=folder, events=mine)
             proved(first, whole, twice=(1, 6))
@@ -56,11 +55,13 @@ def test_bad_requests_are_refused_before_work(tmp_path, program, keys, monkeypat
     port = clusters.free_port()
     clock = time.monotonic()
     with pytest.raises(errors.ClusterUnreachableError, match="ray start --head"):
-        prove(program, INPUT, f"127.0.0.1:{port}", keys=keys)
+        prove(program, INPUT, f"127.0.0.1:{port}", keys=keys, **SETTINGS)
     assert time.monotonic() - clock < 30
     for bad in ("nowhere", "127.0.0.1:x", "ray://127.0.0.1:10001"):
         with pytest.raises(errors.ClusterUnreachableError):
-            prove(program, INPUT, bad, keys=keys)
+            prove(program, INPUT, bad, keys=keys, **SETTINGS)
+    with pytest.raises(errors.InsecureError, match="bits of security, at least 80"):
+        prove(program, INPUT, keys=keys)
     with pytest.raises(errors.ConfigError, match="abacus"):
         prove(program, INPUT, keys=keys, devices="abacus")
     more = om.Program.from_bytes(guests.sums(ROUNDS), guests.CONFIG + "[app_vm_config.rv32m]\n")
@@ -68,12 +69,12 @@ def test_bad_requests_are_refused_before_work(tmp_path, program, keys, monkeypat
         prove(more, INPUT, keys=keys)
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(errors.RayMissingError, match="pip install 'openvm-metal\\[ray\\]'"):
-        prove(program, INPUT, keys=keys)
+        prove(program, INPUT, keys=keys, **SETTINGS)
 
 
 def test_a_cluster_of_this_machine_alone_listens_on_no_other_address(program, keys):
     log = Log()
-    with Pool(program, keys=keys, devices="cpu:1", segment_max_memory=1, local={"num_cpus": 1}, events=log) as pool:
+    with Pool(program, keys=keys, devices="cpu:1", local={"num_cpus": 1}, events=log, **SETTINGS) as pool:
         while not log.of("ready"):
             pool._wait_for_one()
         beyond, loopback = clusters.listening()

@@ -1,5 +1,6 @@
 """Programs, inputs and execution."""
 
+import os
 import pickle
 
 import guests
@@ -67,6 +68,13 @@ def test_inputs_have_cargo_openvms_form(tmp_path):
     for bad in ("0x", "0x1", "0x02010000", "0x03", "zz", "01 ff"):
         with pytest.raises(errors.InputError):
             om.read_input(bad)
-    file.write_text("[]")
-    with pytest.raises(errors.InputError, match="input.json"):
-        om.read_input(file)
+    for text in ("[]", "[" * 100_000):
+        file.write_text(text)
+        with pytest.raises(errors.InputError, match="input.json"):
+            om.read_input(file)
+    with data.open("wb") as out:
+        out.truncate((1 << 29) + 1)
+    os.mkfifo(tmp_path / "pipe")
+    for bad, why in (("/dev/zero", "regular file"), (tmp_path / "pipe", "regular file"), (tmp_path, "regular file"), (data, "at most 536870912 bytes")):
+        with pytest.raises(errors.FileError, match=why):
+            om.read_input(bad)

@@ -22,14 +22,20 @@ def test_a_proof_goes_through_files_and_is_verified(tmp_path, prover, whole):
     whole.proof.save(proof_file)
     prover.verifying_key.save(vk_file)
     proof, vk = om.Proof.load(proof_file), om.VerifyingKey.load(vk_file)
-    assert om.verify(proof, vk) == prover.execute(INPUT)
+    assert om.verify(proof, vk, allow_insecure=True) == prover.execute(INPUT)
     data = whole.proof.to_bytes()
     assert proof.to_bytes() == data == om.Proof.from_bytes(data).to_bytes()
     other = om.Prover(om.Program.from_bytes(guests.sums(ROUNDS + 1), guests.CONFIG), prover.keys(), "cpu", **SETTINGS)
     with pytest.raises(errors.RejectedError):
-        om.verify(proof, other.verifying_key)
+        om.verify(proof, other.verifying_key, allow_insecure=True)
+    with pytest.raises(errors.InsecureError, match="bits of security, at least 80"):
+        om.verify(proof, vk)
     with pytest.raises(errors.DataError):
         om.Proof.from_bytes(data[:100])
+    # Written under another name and renamed: whoever reads the old file has it whole.
+    os.link(vk_file, tmp_path / "before")
+    prover.verifying_key.save(vk_file)
+    assert not os.path.samefile(vk_file, tmp_path / "before") and vk_file.read_bytes() == (tmp_path / "before").read_bytes()
     proof_file.write_text("{}")
     with pytest.raises(errors.FileError, match="sums.stark.proof"):
         om.Proof.load(proof_file)
@@ -97,6 +103,12 @@ def test_what_is_not_the_tasks_proof_is_refused(prover):
         verifier.segment(plan, 0, second)
     with pytest.raises(errors.DataError):
         verifier.segment(plan, 0, first[:-1])
+    values = worker.end()
+    last = verifier.segment(plan, plan.levels[0] - 1, worker.prove(plan.levels[0] - 1))
+    verifier.end(plan, last, values)
+    for longer in (values + b"\0", values + bytes(1 << 20)):
+        with pytest.raises(errors.DataError, match="bytes follow them"):
+            verifier.end(plan, last, longer)
     damaged = bytearray(first)
     damaged[len(damaged) // 2] ^= 1
     with pytest.raises((errors.RejectedError, errors.DataError)):

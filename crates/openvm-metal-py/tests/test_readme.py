@@ -24,7 +24,7 @@ def test_the_tour(tmp_path, monkeypatch, capsys, whole):
     for cell in cells:
         # The guest has no multiplication: smaller parameters are enough, and one segment is cut into several.
         cell = cell.replace("toy=True", f"toy={TOY}, segment_max_memory=1, children=(2, 2)")
-        cell = cell.replace('keys, device="cpu"', 'keys, device="cpu", segment_max_memory=1, children=(2, 2)')
+        cell = cell.replace('keys, device="cpu",', 'keys, device="cpu", segment_max_memory=1, children=(2, 2),')
         cell = cell.replace("keys=keys,", "keys=keys, segment_max_memory=1, children=(2, 2),")
         exec(compile(cell, str(README), "exec"), names)
     assert names["input"] == INPUT

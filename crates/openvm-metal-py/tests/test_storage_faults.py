@@ -23,7 +23,7 @@ from openvm_metal.ray import JsonLines, Pool
 address, folder, keys = sys.argv[1:]
 program = om.Program.from_bytes(guests.sums(conftest.ROUNDS), guests.CONFIG, "sums")
 loaded = om.Keys.load(keys + "/app.pk", keys + "/agg.pk")
-with Pool(program, address, keys=loaded, worker=faulty.Paused, segment_max_memory=1, children=(2, 2), devices="cpu:1", events=JsonLines()) as pool:
+with Pool(program, address, keys=loaded, worker=faulty.Paused, devices="cpu:1", **conftest.SETTINGS, events=JsonLines()) as pool:
     pool.prove(conftest.INPUT, job_folder=folder)
 """
 
@@ -97,7 +97,7 @@ def full_after_two(event):
     if seen.count("done") == 2:
         room(1000)
 seen = []
-with Pool(program, address, keys=loaded, segment_max_memory=1, children=(2, 2), devices="cpu:1") as pool:
+with Pool(program, address, keys=loaded, devices="cpu:1", **conftest.SETTINGS) as pool:
     try:
         pool.prove(conftest.INPUT, job_folder=folder, events=full_after_two)
     except om.errors.JobFolderError as error:

@@ -76,6 +76,7 @@ class Prover:
         device: str = "auto",
         *,
         toy: bool | tuple[int, int] = False,
+        allow_insecure: bool = False,
         segment_max_memory: int | None = None,
         children: tuple[int, int] | None = None,
     ) -> Self:
@@ -84,13 +85,16 @@ class Prover:
             keys: made when they are first needed, if absent.
             device: "auto", "metal", "cuda", "cuda:1" and so on, "cpu", or several with commas between them, which prove
                 together: never silently another.
-            toy: small parameters WITHOUT SECURITY; or the heights of the stacked matrices of application and aggregation as powers of two.
+            toy: small parameters WITHOUT SECURITY; or the heights of the stacked matrices of application and aggregation as powers of two. Implies
+                `allow_insecure`.
+            allow_insecure: parameters of less than 80 bits of security are taken, which keys or the configuration may have.
             segment_max_memory: segments are cut so that the proof of one is estimated to need at most this many bytes.
             children: how many proofs a node verifies, a leaf and an internal node; (4, 3) if absent.
 
         Raises:
             ConfigError: settings that contradict each other.
             ForeignKeyError: keys of another configuration.
+            InsecureError: parameters of less than 80 bits of security; raised when keys are first used.
             DeviceUnavailableError: no device has this name.
         """
     def warm_up(self) -> None:
@@ -105,6 +109,13 @@ class Prover:
     @property
     def segment_max_memory(self) -> int:
         """What segments are cut by: what was set, or what the device has room for."""
+    @property
+    def security_bits(self) -> float:
+        """Bits of security of the application's key, and of aggregation keys if they were given.
+
+        Raises:
+            InsecureError: they are fewer than 80, and that is not allowed.
+        """
     def keys(self) -> Keys:
         """The keys, made if they were not."""
     @property
@@ -282,10 +293,12 @@ class Proof:
     @property
     def public_values(self) -> bytes:
         """What the guest revealed."""
-    def verify(self, vk: VerifyingKey) -> None:
-        """Verifies it with OpenVM's own verifier.
+    def verify(self, vk: VerifyingKey, *, allow_insecure: bool = False) -> None:
+        """Verifies it with OpenVM's own verifier. `vk` has to be one's own, or of somebody whom one trusts: it says what is proved.
 
         Raises:
+            ForeignKeyError: the key is not that of its baseline.
+            InsecureError: the key has less than 80 bits of security, and that is not allowed.
             RejectedError: the proof is not accepted.
         """
 
@@ -310,10 +323,10 @@ class JobFolder:
             JobFolderError: it is of another job, or cannot be used.
         """
     def load(self, task: _Task) -> bytes | None:
-        """The proof of a finished segment, or the public values.
+        """The proof of a finished segment, or the public values, as they were stored: whether it proves its task, the `Verifier` says.
 
         Raises:
-            JobFolderError: the file is damaged, or of another task.
+            JobFolderError: the file is damaged, or of another task: `set_aside` it.
             PlanError: it is a node.
         """
     def store(self, task: _Task, proof: bytes) -> None:
@@ -323,7 +336,15 @@ class JobFolder:
         counts as none.
 
         Raises:
-            JobFolderError: the file is damaged.
+            JobFolderError: the file is damaged: `set_aside` it.
         """
     def store_node(self, verifier: Verifier, level: int, index: int, below: Sequence[bytes], proof: bytes) -> None:
         """Keeps the proof of a node, in place of one over other proofs."""
+    def set_aside(self, level: int, index: int, reason: str) -> str:
+        """Renames the file of a task that is damaged or not accepted (public values are level -1, index 0), so that the task counts as not
+        done. Gives its new path, under which it is never read again. The reason is told if it cannot be renamed.
+
+        Raises:
+            JobFolderError: it cannot be renamed.
+            PlanError: the plan has no such task.
+        """

@@ -54,7 +54,11 @@ class OutOfMemoryError(OpenVmMetalError, MemoryError):
 
 
 class ForeignKeyError(OpenVmMetalError, ValueError):
-    """Keys of another configuration."""
+    """Keys of another configuration, or a verifying key that is not the one that it is taken for."""
+
+
+class InsecureError(OpenVmMetalError, ValueError):
+    """Parameters of less than 80 bits of security, with which proofs can be forged."""
 
 
 class PlanError(OpenVmMetalError, ValueError):

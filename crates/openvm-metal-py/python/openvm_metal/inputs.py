@@ -6,6 +6,9 @@ from pathlib import Path
 
 from .errors import FileError, InputError
 
+# The guest's whole memory.
+_MAX_VALUE = 1 << 29
+
 
 def _value(text: str) -> bytes:
     digits = text.removeprefix("0x")
@@ -23,6 +26,20 @@ def _value(text: str) -> bytes:
         case b"\x02":
             raise InputError(f"{text!r}: after 02 come words of 4 bytes")
     raise InputError(f"{text!r}: a value begins with 01 (bytes) or 02 (words)")
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        # Nobody waits for a pipe's other end, and a device may have none.
+        if not path.is_file():
+            raise FileError(f"{path}: it is no regular file")
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise FileError(f"{path}: {error}") from error
+    if len(data) > most:
+        raise FileError(f"{path}: an input has at most {most} bytes, the memory of a program in bytes or hexadecimal digits")
+    return data
 
 
 def read_input(source: str | os.PathLike[str]) -> list[bytes]:
@@ -43,16 +60,14 @@ def read_input(source: str | os.PathLike[str]) -> list[bytes]:
             return [_value(os.fspath(source))]
         except InputError as error:
             raise InputError(f"no such file, and as a value: {error}") from None
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise FileError(f"{path}: {error}") from error
-    if path.suffix != ".json":
+    is_json = path.suffix == ".json"
+    data = _read(path, 2 * _MAX_VALUE if is_json else _MAX_VALUE)
+    if not is_json:
         return [data]
     try:
         values = json.loads(data)["input"]
         if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
             raise TypeError
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f'{path}: expected is {{"input": [VALUES]}}') from None
     return [_value(text) for text in values]

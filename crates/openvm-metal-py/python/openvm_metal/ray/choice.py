@@ -88,7 +88,7 @@ class Choice:
             theirs, queued = [], 0.0
             for other in able:
                 seconds = self._keeps(other, task)
-                if seconds is not None:
+                if seconds is not None and not other.is_late(now):
                     theirs.append(seconds)
                     queued += other.queue(now) / max(seconds, 1e-9)
             own = self._keeps(member, task)

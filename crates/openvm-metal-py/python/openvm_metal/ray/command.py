@@ -41,7 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("--vk", type=Path, help="the file for what verifies the proof; if absent, NAME.stark.vk here")
     prove.add_argument("--app-pk", type=Path, help="the application's proving key; made if absent")
     prove.add_argument("--agg-pk", type=Path, help="the aggregation keys; made if absent")
-    prove.add_argument("--toy", action="store_true", help="small parameters WITHOUT SECURITY")
+    prove.add_argument("--toy", action="store_true", help="small parameters WITHOUT SECURITY; implies --allow-insecure")
+    prove.add_argument("--allow-insecure", action="store_true", help="take parameters of less than 80 bits of security: such proofs can be forged")
     prove.add_argument("--segment-max-memory", type=_bytes, help="most memory that the proof of one segment needs")
     prove.add_argument("--host-memory", type=_bytes, help="most memory that records and traces of segments take on each node")
     prove.add_argument("--max-instructions", type=int, help="a program that executes more is stopped")
@@ -82,6 +83,7 @@ def _prove(arguments: argparse.Namespace) -> None:
             keys=keys,
             devices=arguments.devices.split(","),
             toy=arguments.toy,
+            allow_insecure=arguments.allow_insecure,
             segment_max_memory=arguments.segment_max_memory,
             host_memory=arguments.host_memory,
             max_instructions=arguments.max_instructions,
@@ -94,6 +96,7 @@ def _prove(arguments: argparse.Namespace) -> None:
         "event": "written",
         "proof": str(proof_file),
         "vk": str(vk_file),
+        "security_bits": round(result.security_bits, 1),
         "public_values": result.public_values.hex(),
         "segments": result.segments,
         "instructions": result.instructions,
@@ -111,6 +114,8 @@ def _prove(arguments: argparse.Namespace) -> None:
         print(f"{device}: {count} proofs")
     for reason in result.removed.values():
         print(f"taken out: {reason}")
+    forged = "; below 80 proofs can be forged" if result.security_bits < 80 else ""
+    print(f"{result.security_bits:.1f} bits of security{forged}")
     print(f"public values {result.public_values.hex()}")
     print(f"{proof_file}: accepted by OpenVM's verifier\n{vk_file}: what verifies it")
 

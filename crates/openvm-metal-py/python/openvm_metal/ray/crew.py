@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import DeviceMissingError, NoWorkersError, VersionMismatchError
-from .rates import Rate
+from . import returned
+from .internals import NotReturnedError, Why
+from .rates import Rate, is_late
 from .seats import Seat, Wanted, offers, seats
 from .worker import Worker
 
@@ -86,6 +88,10 @@ class Member:
         first = self.attempts[0]
         so_far = min(now - max(self.heard, first.started), first.keeps or 0.0)
         return sum(attempt.keeps or 0.0 for attempt in self.attempts) - so_far
+
+    def is_late(self, now: float) -> bool:
+        """Whether its first task keeps it for much longer than expected."""
+        return bool(self.attempts) and is_late(self.attempts[0].keeps, now - max(self.heard, self.attempts[0].started))
 
     def is_stuck(self, now: float, timeout: float) -> bool:
         """Whether it is at one task for longer than `timeout` seconds. Those behind it wait."""
@@ -172,18 +178,20 @@ class Crew:
 
     def answered(self, member: Member) -> None:
         """A member that was starting has answered, or will not."""
-        from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
-
         hello, member.hello = member.hello, None
         try:
-            self._greet(member, self._ray.get(hello))
-        except RayTaskError as error:
-            self.remove(member, f"{member.name}: {error.cause}")
-        except ActorUnavailableError:
-            # Its process is being started again; `greetings` asks once more.
-            member.asked = time.monotonic()
-        except RayError as error:
-            self.died(member, str(error))
+            about = returned.about(hello)
+        except NotReturnedError as error:
+            match error.why:
+                case Why.RAISED | Why.MALFORMED:
+                    self.remove(member, f"{member.name}: {error}")
+                case Why.UNAVAILABLE:
+                    # Its process is being started again; `greetings` asks once more.
+                    member.asked = time.monotonic()
+                case _:
+                    self.died(member, str(error))
+            return
+        self._greet(member, about)
 
     def _greet(self, member: Member, about: dict[str, Any]) -> None:
         """A member is ready.

@@ -23,7 +23,7 @@ class JsonLines:
 class Lines:
     """What a person wants to know, a line each, where no bar can be drawn."""
 
-    _SHOWN = frozenset({"planned", "resumed", "removed", "strike", "died", "joined", "ready", "proved"})
+    _SHOWN = frozenset({"planned", "resumed", "set_aside", "removed", "strike", "died", "joined", "ready", "proved"})
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out or sys.stderr
@@ -57,6 +57,9 @@ class Bars:
         """The terminal is free again, also if the job failed before it began."""
         self._progress.stop()
 
+    def _print(self, text: str) -> None:
+        self._progress.console.print(text, markup=False, highlight=False)
+
     def __call__(self, event: dict[str, Any]) -> None:
         name = event["event"]
         if name == "planned":
@@ -71,7 +74,9 @@ class Bars:
             left = "" if end is None else f", {end:.0f} s left"
             self._progress.update(self._bars["segments"], note=devices + left)
         elif name in ("removed", "died", "strike", "joined"):
-            self._progress.console.print(f"{event['device']}: {name} {event.get('reason', '')}")
+            self._print(f"{event['device']}: {name} {event.get('reason', '')}")
+        elif name == "set_aside":
+            self._print(f"set aside as {event['file']}: {event['reason']}")
         elif name in ("proved", "failed"):
             self.stop()
 

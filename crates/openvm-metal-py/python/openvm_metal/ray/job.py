@@ -4,34 +4,35 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import JobFolder, Plan, Proof, Span, Verifier
 from ..errors import (
-    ConfigError,
+    CancelledError,
     DataError,
-    ForeignKeyError,
-    GuestError,
-    InputError,
-    InstructionBoundError,
+    ForkError,
     JobFolderError,
+    OpenVmMetalError,
+    OutOfMemoryError,
     PlanError,
     ProveError,
     RejectedError,
-    StoreFullError,
 )
 from ..tasks import END, Task, task_name
+from . import returned
 from .board import Board
 from .choice import Choice, Running
 from .crew import Attempt, Crew, Member
 from .events import Teller
+from .internals import NotReturnedError, Why
 from .neighbours import Neighbours
 from .rates import kind_of
 
-# What would go wrong on every device.
-_OF_THE_JOB = (ConfigError, ForeignKeyError, GuestError, InputError, InstructionBoundError, PlanError)
+# What goes wrong in this process while a proof is verified, and not with the proof.
+_OF_THE_DRIVER = (CancelledError, ForkError, OutOfMemoryError, PlanError)
+# How often a device may say that what it was given or made is gone, for each task. Ray's word for it is the worker's, too.
+_LOSSES = 2
 # Seconds between two looks while a proof is verified, and otherwise.
 _SOON, _LATER = 0.005, 0.5
 # Seconds between two tellings of rates.
@@ -69,6 +70,7 @@ class Job:
     avoid: dict[Task, set[str]] = field(default_factory=dict)
     checks: dict[Future[tuple[bytes, Span | None]], tuple[Member, Attempt]] = field(default_factory=dict)
     begun: Counter[Task] = field(default_factory=Counter)
+    lost: Counter[tuple[str, Task]] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
     neighbours: Neighbours = field(default_factory=Neighbours)
     resumed: int = 0
@@ -107,18 +109,35 @@ class Job:
             self._take(END)
 
     def _take(self, task: Task) -> None:
-        proof = self._load(task)
-        if proof is None:
-            return
+        """Takes a task that is in the folder. A file that is damaged, or holds no proof of the task, is set aside."""
         try:
+            proof = self._load(task)
+            if proof is None:
+                return
             span = self._verify(task, proof)
-        except (RejectedError, DataError) as error:
-            raise JobFolderError(
-                f"{task_name(task)} in the job's folder is not accepted ({error}): delete its file, and it is proved again"
-            ) from error
+            self._check_before(task, span)
+        except (DataError, JobFolderError, ProveError, RejectedError) as error:
+            self._set_aside(task, str(error))
+            return
         self.resumed += 1
         self._finish(task, Done(proof, span, None, None))
         self.tell("resumed", level=task[0], index=task[1])
+
+    def _check_before(self, task: Task, span: Span | None) -> None:
+        """Raises if a segment does not begin where the one before it ends, which was in the folder, too."""
+        before = self.done.get((0, task[1] - 1)) if task[0] == 0 else None
+        if before is not None and before.span is not None and span is not None and not before.span.joins(span):
+            raise RejectedError(f"it does not begin where {task_name((0, task[1] - 1))} ends")
+
+    def _set_aside(self, task: Task, reason: str) -> None:
+        """The task is done again. The file stays under another name.
+
+        Raises:
+            JobFolderError: it cannot be renamed.
+        """
+        if self.folder is not None:
+            file = self.folder.set_aside(*task, reason)
+            self.tell("set_aside", level=task[0], index=task[1], file=file, reason=reason)
 
     def _load(self, task: Task) -> bytes | None:
         if self.folder is None:
@@ -185,9 +204,10 @@ class Job:
         waiting = [*attempts, *greetings]
         pause = _SOON if self.checks else _LATER
         if waiting:
-            ready, _ = self.ray.wait(waiting, num_returns=len(waiting), timeout=0)
+            # What is there is fetched when its size is known.
+            ready, _ = self.ray.wait(waiting, num_returns=len(waiting), timeout=0, fetch_local=False)
             if not ready and not self._checked():
-                ready, _ = self.ray.wait(waiting, num_returns=1, timeout=pause)
+                ready, _ = self.ray.wait(waiting, num_returns=1, timeout=pause, fetch_local=False)
             for ref in ready:
                 if ref in greetings:
                     self.crew.answered(greetings[ref])
@@ -206,27 +226,17 @@ class Job:
         return [check for check in self.checks if check.done()]
 
     def _returned(self, member: Member, attempt: Attempt) -> None:
-        from ray import exceptions
-
         if attempt not in member.attempts:
             return
         own = self._is_own(attempt)
         try:
-            info = self.ray.get(attempt.info)
-        except exceptions.RayTaskError as error:
-            self._ended(member, attempt)
-            # The call's error stands in both of its results, and Ray prints those that nobody reads.
-            with suppress(exceptions.RayError):
-                self.ray.get(attempt.proof, timeout=0)
-            if own:
-                self._failed(member, attempt, error.cause)
-            return
-        except (exceptions.ActorDiedError, exceptions.ActorUnavailableError, exceptions.RayActorError) as error:
-            for lost in filter(self._is_own, member.attempts):
-                self.tell("lost", level=lost.task[0], index=lost.task[1], device=member.name)
-            self.crew.died(member, str(error))
-            return
-        except exceptions.RayError as error:
+            took, through = returned.times(attempt.info, time.monotonic() - attempt.started)
+        except NotReturnedError as error:
+            if error.why in (Why.DIED, Why.UNAVAILABLE):
+                for lost in filter(self._is_own, member.attempts):
+                    self.tell("lost", level=lost.task[0], index=lost.task[1], device=member.name)
+                self.crew.died(member, str(error))
+                return
             self._ended(member, attempt)
             if own:
                 self._failed(member, attempt, error)
@@ -234,9 +244,7 @@ class Job:
         self._ended(member, attempt)
         if not own or attempt.task in self.board.done:
             return
-        attempt.took, attempt.through, attempt.returned = info["seconds"], info["through"], member.heard
-        kind = kind_of(attempt.task)
-        member.rate.measure(kind, self.choice.amount(attempt.task), attempt.took, attempt.through)
+        attempt.took, attempt.through, attempt.returned = took, through, member.heard
         self.checks[self.verifiers.submit(self._check, attempt)] = (member, attempt)
 
     def _ended(self, member: Member, attempt: Attempt) -> None:
@@ -244,29 +252,23 @@ class Job:
         member.heard = time.monotonic()
 
     def _failed(self, member: Member, attempt: Attempt, error: Exception) -> None:
-        from ray import exceptions
-
+        """A device returned no proof of its task. That is its fault whatever it says: the driver has executed the program and made the plan."""
         if attempt.task in self.board.done:
             # Another device was faster.
             return
-        if isinstance(error, _OF_THE_JOB):
-            raise error
-        if isinstance(error, (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError)):
-            raise StoreFullError(
-                f"the object store of {member.seat.host}, or the disk behind it, is full ({error}): give the node more "
-                "(`ray start --object-store-memory`) or free some; what is done is in the job's folder"
-            ) from error
-        if isinstance(error, exceptions.ObjectLostError):
-            # A child's proof went with its node; the driver has it.
+        if isinstance(error, NotReturnedError) and error.why is Why.LOST:
+            # A child's proof went with its node, which the driver has, or the task's own.
             for child in self.board.below(attempt.task):
                 self.done[child].ref = None
             self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
-            return
+            self.lost[member.name, attempt.task] += 1
+            if self.lost[member.name, attempt.task] <= _LOSSES:
+                return
         self.avoid.setdefault(attempt.task, set()).add(member.name)
-        self.crew.strike(member, f"{task_name(attempt.task)} failed: {error}")
+        self.crew.strike(member, f"{task_name(attempt.task)}: {error}")
 
     def _check(self, attempt: Attempt) -> tuple[bytes, Span | None]:
-        proof = self.ray.get(attempt.proof)
+        proof = returned.proof(attempt.proof)
         return proof, self._verify(attempt.task, proof)
 
     def _verify(self, task: Task, proof: bytes) -> Span | None:
@@ -286,20 +288,16 @@ class Job:
         return span
 
     def _judge(self, check: Future[tuple[bytes, Span | None]], member: Member, attempt: Attempt) -> None:
-        from ray.exceptions import RayError
-
         if attempt.void or attempt.task in self.board.done:
             return
         try:
             proof, span = check.result()
-        except (RejectedError, DataError) as error:
-            self.avoid.setdefault(attempt.task, set()).add(member.name)
-            self.crew.strike(member, f"{task_name(attempt.task)}: {error}")
+        except _OF_THE_DRIVER:
+            raise
+        except (NotReturnedError, OpenVmMetalError) as error:
+            self._failed(member, attempt, error)
             return
-        except RayError:
-            # The node went away with the proof.
-            self.tell("lost", level=attempt.task[0], index=attempt.task[1], device=member.name)
-            return
+        member.rate.measure(kind_of(attempt.task), self.choice.amount(attempt.task), attempt.took, attempt.through)
         done = Done(proof, span, attempt.proof, member.name)
         if not self._joins_neighbours(attempt.task, done):
             return
@@ -334,7 +332,9 @@ class Job:
             return True
         self.tell("conflict", level=0, index=index, neighbour=neighbour)
         for number, found in ((index, done), (neighbour, self.done[0, neighbour])):
-            if found.span is not None and found.maker is not None:
+            if found.maker is None:
+                self._set_aside((0, number), f"it does not join {task_name((0, index))}")
+            elif found.span is not None:
                 self.neighbours.suspect(number, found.span, found.maker)
                 self.avoid.setdefault((0, number), set()).add(found.maker)
             self._undo((0, number))

@@ -36,4 +36,8 @@ class Neighbours:
     def wrong(self, index: int, span: Span) -> str | None:
         """The maker of the first proof of a segment, if the second one, made by another device, differs from it."""
         first, maker = self.suspects.pop(index, (span, ""))
-        return maker if first != span else None
+        if first == span:
+            return None
+        # Its maker has a strike: that ends some time, however many devices do it.
+        self.conflicts = 0
+        return maker

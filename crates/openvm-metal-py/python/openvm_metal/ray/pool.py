@@ -36,6 +36,7 @@ class Pool:
         keys: made once, here, if absent.
         devices: "auto" takes each node's GPUs, or its cores where it has none; "cuda", "metal", "cpu", or "cpu:4" for groups of 4 cores; or several.
         toy: small parameters WITHOUT SECURITY, as `Prover`'s.
+        allow_insecure: keys of less than 80 bits of security are taken.
         segment_max_memory: segments are cut so that the proof of one needs at most this many bytes; if absent, what fits every device.
         children: how many proofs a node verifies, a leaf and an internal node.
         host_memory: most bytes of records and traces of segments that each node holds at the same time, in equal parts for its devices; if
@@ -55,6 +56,7 @@ class Pool:
         keys: Keys | None = None,
         devices: str | Sequence[str] = "auto",
         toy: bool | tuple[int, int] = False,
+        allow_insecure: bool = False,
         segment_max_memory: int | None = None,
         children: tuple[int, int] | None = None,
         host_memory: int | None = None,
@@ -69,17 +71,21 @@ class Pool:
         self._tell = Teller(events)
         self._patience, self._task_timeout = patience, task_timeout
         self._program, self._children = program, children
+        self._allow_insecure = allow_insecure or bool(toy)
         self._driver_device = driver_device
         self._host_memory = host_memory
         self._segment_max_memory = segment_max_memory
         self._prover: Prover | None = None
         self._proving = threading.Lock()
-        # Settings that do not go together and foreign keys are told before anything starts.
-        Prover(program, keys, driver_device, toy=toy, segment_max_memory=segment_max_memory, children=children)
+        # Settings that do not go together, foreign keys and those without security are told before anything starts.
+        maker = Prover(
+            program, keys, driver_device, toy=toy, allow_insecure=allow_insecure, segment_max_memory=segment_max_memory, children=children
+        )
+        _ = maker.security_bits
         with ExitStack() as stack:
             self._ray = stack.enter_context(connected(address, local))
             if keys is None or not keys.has_aggregation:
-                keys = Prover(program, keys, driver_device, toy=toy).keys()
+                keys = maker.keys()
             self._keys = keys
             self._verifiers = stack.enter_context(ThreadPoolExecutor(os.cpu_count() or 1, "verify"))
             self._crew = self._hire(wants, worker)
@@ -124,7 +130,14 @@ class Pool:
                     if deadline is None and any(ready):
                         deadline = time.monotonic() + min(self._patience, _OTHERS)
                 memory = min(m.about["segment_max_memory"] for m in self._crew.members if m.about)
-            self._prover = Prover(self._program, self._keys, self._driver_device, segment_max_memory=memory, children=self._children)
+            self._prover = Prover(
+                self._program,
+                self._keys,
+                self._driver_device,
+                allow_insecure=self._allow_insecure,
+                segment_max_memory=memory,
+                children=self._children,
+            )
             self._verifier = self._prover.verifier()
         return self._prover
 
@@ -135,7 +148,7 @@ class Pool:
         if not greetings:
             time.sleep(0.1)
             return
-        ready, _ = self._ray.wait(list(greetings), num_returns=1, timeout=1.0)
+        ready, _ = self._ray.wait(list(greetings), num_returns=1, timeout=1.0, fetch_local=False)
         for ref in ready:
             self._crew.answered(greetings[ref])
 
@@ -218,6 +231,7 @@ class Pool:
         return Result(
             proof=proof,
             verifying_key=self._verifier.verifying_key,
+            security_bits=prover.security_bits,
             public_values=proof.public_values,
             segments=plan.levels[0],
             instructions=plan.instructions,

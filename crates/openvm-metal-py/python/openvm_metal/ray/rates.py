@@ -76,6 +76,11 @@ def too_slow(own: float | None, others: list[float], left: int, queued: float = 
     return own > _TOO_SLOW * (together + min(others))
 
 
+def is_late(keeps: float | None, elapsed: float) -> bool:
+    """Whether a device is at a task for much longer than it was expected to be kept by it. What it said of its rate counts no more then."""
+    return keeps is not None and elapsed > max(_LATE, 2 * keeps)
+
+
 def worth_a_second(own: float | None, first: float | None, elapsed: float) -> bool:
     """Whether an idle device should do a task that another has done for `elapsed` seconds and was expected to do in `first`."""
     if own is None:

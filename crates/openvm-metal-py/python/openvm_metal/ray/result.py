@@ -11,6 +11,8 @@ class Result:
 
     proof: Proof
     verifying_key: VerifyingKey
+    security_bits: float
+    """Of the weakest circuit of the proof. Below 80 proofs can be forged."""
     public_values: bytes
     segments: int
     instructions: int

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OpenVmMetalError, ProveError
+from .returned import pack_about, pack_times
 
 if TYPE_CHECKING:
     from .. import SegmentWorker
@@ -36,7 +37,7 @@ def _give_back() -> None:
 
 class Worker:
     """A prover that keeps program and keys on its device. Ray makes an actor of it, which is given several tasks at a time: while one is
-    proved, the next segments are executed and traced."""
+    proved, the next segments are executed and traced. Every method gives bytes, which the driver does not unpickle: `returned.py`."""
 
     def __init__(
         self,
@@ -71,23 +72,27 @@ class Worker:
     def _load(self, device: str, program: tuple[bytes, str | None, str], keys: tuple[bytes, bytes | None]) -> None:
         from .. import Keys, Program, Prover
 
-        self._prover = Prover(Program.from_bytes(*program), Keys.from_bytes(*keys), device=device)
+        # The driver decides about their security.
+        self._prover = Prover(Program.from_bytes(*program), Keys.from_bytes(*keys), device=device, allow_insecure=True)
         self._machines, self._in_flight = self._prover.worker_threads(self._share)
         self._prover.warm_up()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> bytes:
         """What this process is. Raises why the device cannot be used."""
+        if self._failed is not None:
+            raise self._failed
+        return pack_about(self.describe())
+
+    def describe(self) -> dict[str, Any]:
+        """What `about` tells."""
         import ray
 
         from .. import __version__
 
-        if self._failed is not None:
-            raise self._failed
         return {
             "openvm_metal": __version__,
             "ray": ray.__version__,
             "python": platform.python_version(),
-            "machine": platform.machine(),
             "pid": os.getpid(),
             "segment_max_memory": self._prover.segment_max_memory,
             "in_flight": self._in_flight,
@@ -119,19 +124,19 @@ class Worker:
         free = self._prover.host_memory
         return free if self._part is None else min(free, self._part)
 
-    def segment(self, job: str, data: list[Any], index: int, attempt: int) -> tuple[dict[str, Any], bytes]:
+    def segment(self, job: str, data: list[Any], index: int, attempt: int) -> tuple[bytes, bytes]:
         """What it took, and the proof of a segment. `attempt` is what `forget` names this call by."""
         clock = time.monotonic()
         _, worker = self._begin(job, data)
         return self._made(clock, worker.prove(index, call=attempt))
 
-    def end(self, job: str, data: list[Any]) -> tuple[dict[str, Any], bytes]:
+    def end(self, job: str, data: list[Any]) -> tuple[bytes, bytes]:
         """What it took, and what the guest revealed."""
         clock = time.monotonic()
         _, worker = self._begin(job, data)
         return self._made(clock, worker.end())
 
-    def node(self, job: str, data: list[Any], level: int, index: int, *below: bytes) -> tuple[dict[str, Any], bytes]:
+    def node(self, job: str, data: list[Any], level: int, index: int, *below: bytes) -> tuple[bytes, bytes]:
         """What it took, and the proof of a node over the proofs of its children."""
         clock = time.monotonic()
         plan, _ = self._begin(job, data)
@@ -144,10 +149,11 @@ class Worker:
         if self._job == job and worker is not None:
             worker.cancel(index, call=attempt)
 
-    def _made(self, clock: float, proof: bytes) -> tuple[dict[str, Any], bytes]:
+    def _made(self, clock: float, proof: bytes) -> tuple[bytes, bytes]:
         if not proof:
             raise ProveError("an empty proof was made")
-        now = time.monotonic()
         with self._times:
+            # Behind the lock, so that no other task ends later than now.
+            now = time.monotonic()
             seconds, self._ended = now - max(clock, self._ended), now
-        return {"seconds": seconds, "through": now - clock, "bytes": len(proof)}, proof
+        return pack_times(seconds, now - clock), proof

@@ -118,7 +118,7 @@ pub fn commit(args: &KeyArgs) -> Result<()> {
         commit: args.file(&program, &format!("{}.commit.json", program.name)),
         baseline: args.file(&program, &format!("{}.baseline.json", program.name)),
     };
-    files::write_commit(&report.commit, &commits)?;
+    files::write_commit_with_security(&report.commit, &commits, report.security_bits)?;
     files::write_baseline_with_security(&report.baseline, &baseline, report.security_bits)?;
     if args.json {
         return table::json(&report);

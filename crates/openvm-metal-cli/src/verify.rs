@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use openvm_metal_sdk::{
-    app_vm_commit, check_key, files, is_openvm_circuit, verify, verify_app, Verified,
+    app_vm_commit, check_key, files, is_openvm_circuit, verify, verify_app, SdkError, Verified,
     MIN_SECURITY_BITS,
 };
 use openvm_sdk::types::AppExecutionCommit;
@@ -55,8 +55,8 @@ pub struct VerifyAppArgs {
 pub struct VerifyStarkArgs {
     /// The proof, as `prove stark` writes it.
     proof: PathBuf,
-    /// Key and baseline of the program in one file, as `prove stark` writes it. Its commitments are
-    /// printed: compare them with those of `commit`, or give --commit.
+    /// Key and baseline of the program in one file, as `prove stark` writes it. Of another's file the
+    /// program and the virtual machine are compared with --commit.
     #[arg(long, value_name = "FILE", required_unless_present = "agg_vk")]
     vk: Option<PathBuf>,
     /// In place of --vk, with --baseline: the aggregation's verifying key, as `setup` or cargo-openvm
@@ -89,6 +89,8 @@ struct VerifiedReport {
     valid: bool,
     #[serde(flatten)]
     verified: Verified,
+    /// True if `security_bits` are those of the weakest circuit, false if they are the last one's.
+    is_of_all_circuits: bool,
     /// Where the commitments come from that the proof was compared with.
     compared_with: Option<PathBuf>,
 }
@@ -126,8 +128,9 @@ impl VerifyAppArgs {
             compare_machines(commit, baseline)?;
         }
         let verified = verify_app(&vk, &proof, exe_commit, baseline.as_ref(), min)?;
+        let known = Some(verified.security_bits);
         let compared_with = self.baseline.as_ref().or(self.commit.as_ref());
-        print(self.json, verified, compared_with)
+        print(self.json, verified, known, compared_with)
     }
 }
 
@@ -153,13 +156,20 @@ impl VerifyStarkArgs {
         let min = self.trust.min_security_bits();
         check_key("the aggregation verifying key", &vk.mvk, min)?;
         if let Some(path) = &self.vk {
-            if !is_openvm_circuit(&vk.baseline) && !self.trust.trust_vk {
-                return Err(CliError::UntrustedKey {
-                    path: path.clone(),
-                    remedy: "it is not OpenVM's circuit with default parameters. Give --agg-vk and --baseline, \
-                             which `openvm-metal setup` and `commit` make from the program; or --trust-vk \
-                             if it is yours",
-                });
+            let remedy = match (is_openvm_circuit(&vk.baseline), &self.commit) {
+                (true, Some(_)) => None,
+                (true, None) => Some(
+                    "give --commit FILE, which `openvm-metal commit` makes from the program, to compare it \
+                     with; or --trust-vk if it is yours",
+                ),
+                (false, _) => Some(
+                    "it is not OpenVM's circuit with default parameters. Give --agg-vk and --baseline, which \
+                     `openvm-metal setup` and `commit` make from the program; or --trust-vk if it is yours",
+                ),
+            };
+            if let Some(remedy) = remedy.filter(|_| !self.trust.trust_vk) {
+                let path = path.clone();
+                return Err(CliError::UntrustedKey { path, remedy });
             }
         }
         if let Some(commit) = optional(&self.commit, files::read_commit)? {
@@ -173,9 +183,10 @@ impl VerifyStarkArgs {
             }
             compare_machines(&commit, &vk.baseline)?;
         }
+        let known = known_security([&self.baseline, &self.commit], min)?;
         let verified = verify(&vk.mvk, &vk.baseline, &proof, min)?;
         let compared_with = self.commit.as_ref().or(self.baseline.as_ref());
-        print(self.json, verified, compared_with)
+        print(self.json, verified, known, compared_with)
     }
 }
 
@@ -200,27 +211,59 @@ fn compare_machines(commit: &AppExecutionCommit, baseline: &VerificationBaseline
     }
 }
 
-fn print(json: bool, verified: Verified, compared_with: Option<&PathBuf>) -> Result<()> {
+/// The bits of security that the user's own files say the circuits below the last one have.
+///
+/// # Errors
+/// [`SdkError::Insecure`] if they are fewer than `min`.
+fn known_security(files: [&Option<PathBuf>; 2], min: f64) -> Result<Option<f64>> {
+    let mut known = None;
+    for path in files.into_iter().flatten() {
+        let Some(bits) = files::read_security(path)? else {
+            continue;
+        };
+        if bits < min {
+            let what = "the virtual machine of the commitments";
+            return Err(SdkError::Insecure { what, bits, min }.into());
+        }
+        known = Some(bits);
+    }
+    Ok(known)
+}
+
+/// Prints a verified proof. `known` are the bits of security of all circuits, if files say them.
+fn print(
+    json: bool,
+    mut verified: Verified,
+    known: Option<f64>,
+    compared_with: Option<&PathBuf>,
+) -> Result<()> {
+    if let Some(bits) = known {
+        verified.security_bits = verified.security_bits.min(bits);
+    }
     if json {
         return table::json(&VerifiedReport {
             valid: true,
             verified,
+            is_of_all_circuits: known.is_some(),
             compared_with: compared_with.cloned(),
         });
     }
-    let insecure = match verified.security_bits < MIN_SECURITY_BITS {
-        true => ", so it can be FORGED",
-        false => "",
+    let of = match (verified.security_bits < MIN_SECURITY_BITS, known) {
+        (true, _) => ", so it can be FORGED",
+        (false, Some(_)) => "",
+        (false, None) => {
+            " in the last circuit; the virtual machine says which circuits are below it"
+        }
     };
     table::line(format!(
         "the proof is valid, public values {}",
         hex::encode(&verified.public_values)
     ))?;
     table::line(format!(
-        "program          {}\nvirtual machine  {}\nsecurity         {:.1} bits{insecure}",
+        "program          {}\nvirtual machine  {}\nsecurity         {:.1} bits{of}",
         verified.app_exe_commit,
         verified.app_vm_commit.map_or_else(
-            || "unknown without --baseline".into(),
+            || "not compared, which takes --baseline".into(),
             |commit| commit.to_string()
         ),
         verified.security_bits

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use openvm_metal_sdk::{decode_stark_proof, files, public_values, verify, SdkError};
+use openvm_continuations::CommitBytes;
+use openvm_metal_sdk::{app_vm_commit, decode_stark_proof, files, public_values, verify, SdkError};
 use openvm_verify_stark_host::{vk::VmStarkVerifyingKey, VmStarkProof};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -73,10 +74,29 @@ impl PyProof {
 #[pymethods]
 impl PyVerifyingKey {
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, trust_vk = false))]
+    fn load(py: Python<'_>, path: PathBuf, trust_vk: bool) -> PyResult<Self> {
         work::run(py, move |_| {
+            if !trust_vk {
+                return Err(SdkError::Key {
+                    what: "a verifying key from a file",
+                    reason: "of unknown origin, it can be the key of any circuit: take \
+                             Prover(program).verifying_key, or give trust_vk=True if the file is yours"
+                        .into(),
+                });
+            }
             files::read_stark_vk(&path).map(|vk| Self(Arc::new(vk)))
         })
+    }
+
+    #[getter]
+    fn app_exe_commit(&self) -> String {
+        CommitBytes::from(self.0.baseline.app_exe_commit).to_string()
+    }
+
+    #[getter]
+    fn app_vm_commit(&self) -> String {
+        app_vm_commit(&self.0.baseline).to_string()
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -192,7 +192,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             (None, None) => return config("neither extensions nor an application key are set"),
         };
         moduli::check(&app_config.app_vm_config)?;
-        memory_config::check(&app_config.app_vm_config.system.config.memory_config)?;
+        memory_config::check(&app_config.app_vm_config.system.config)?;
         let agg_source = match (self.agg_pk, self.agg_params) {
             (Some(_), Some(_)) => {
                 return config("aggregation keys carry their parameters: set one of both")

@@ -209,13 +209,13 @@ pub enum SdkError {
     /// A verifying key that is not the key it is taken for.
     #[error(
         "{what} is refused: {reason}; make the key and the baseline yourself \
-         (`openvm-metal setup`, `commit`), or take them from someone you trust"
+         (`openvm-metal keygen`, `setup`, `commit`), or take them from someone you trust"
     )]
     Key { what: &'static str, reason: String },
     /// Parameters with which proofs can be forged.
     #[error(
         "{what} gives {bits:.1} bits of security, at least {min:.0} are required: proofs with \
-         such parameters can be forged; --allow-insecure (min_security_bits) takes them all the \
+         such parameters can be forged; --allow-insecure (allow_insecure, min_security_bits) takes them all the \
          same, to try things out"
     )]
     Insecure {

@@ -40,7 +40,7 @@ pub fn executable(
     source: impl Into<ExecutableFormat>,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
     moduli::check(config)?;
-    memory_config::check(&config.system.config.memory_config)?;
+    memory_config::check(&config.system.config)?;
     // OpenVM's conversion from bytes panics if they are no ELF.
     let source = guard(Stage::Transpile, || source.into())?;
     let exe = match source {

@@ -1,23 +1,28 @@
 //! The shape of a configuration's memory: OpenVM subtracts and shifts by its numbers unasked.
 
-use openvm_circuit::arch::MemoryConfig;
+use openvm_circuit::arch::SystemConfig;
 
 use crate::error::SdkError;
 
 /// log2 of the cells of a leaf of the memory tree.
 const LOG_CHUNK: usize = 3;
 
-/// Checks that the memory's heights and bits are in the range of OpenVM's circuits.
+/// Most public values.
+const MAX_PUBLIC_VALUES: usize = 1 << 20;
+
+/// Checks that the memory's heights and bits are in the range of OpenVM's circuits, and that the public
+/// values fill whole subtrees of the memory tree.
 ///
 /// # Errors
 /// [`SdkError::Config`], which names the first number that is not.
-pub(crate) fn check(config: &MemoryConfig) -> Result<(), SdkError> {
+pub(crate) fn check(system: &SystemConfig) -> Result<(), SdkError> {
+    let config = &system.memory_config;
     let height = config.addr_space_height;
     let numbers = [
         ("addr_space_height", height, 1..=8),
         ("pointer_max_bits", config.pointer_max_bits, LOG_CHUNK..=32),
         ("timestamp_max_bits", config.timestamp_max_bits, 1..=29),
-        ("decomp", config.decomp, 1..=29),
+        ("decomp", config.decomp, 1..=20),
     ];
     for (name, number, range) in numbers {
         if !range.contains(&number) {
@@ -28,15 +33,35 @@ pub(crate) fn check(config: &MemoryConfig) -> Result<(), SdkError> {
             )));
         }
     }
-    let spaces = config.addr_spaces.len();
-    match spaces == (1 << height) + 1 {
-        true => Ok(()),
-        false => Err(SdkError::Config(format!(
+    let refuse = |reason: String| Err(SdkError::Config(reason));
+    let (spaces, expected) = (config.addr_spaces.len(), (1 << height) + 1);
+    if spaces != expected {
+        return refuse(format!(
             "memory_config has {spaces} address spaces, with an addr_space_height of {height} it \
-             has to have {}",
-            (1 << height) + 1
-        ))),
+             has to have {expected}"
+        ));
     }
+    let most = 1_u64 << config.pointer_max_bits;
+    for (index, space) in config.addr_spaces.iter().enumerate() {
+        if space.num_cells as u64 > most {
+            return refuse(format!(
+                "address space {index} has {} cells, pointers of {} bits reach {most}",
+                space.num_cells, config.pointer_max_bits
+            ));
+        }
+    }
+    let values = system.num_public_values;
+    let leaves = values >> LOG_CHUNK;
+    if values > MAX_PUBLIC_VALUES
+        || !values.is_multiple_of(1 << LOG_CHUNK)
+        || !leaves.is_power_of_two()
+    {
+        return refuse(format!(
+            "num_public_values is {values}, it has to be 8, 16, 32 or another power of two up to \
+             {MAX_PUBLIC_VALUES}"
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -45,29 +70,43 @@ mod tests {
 
     #[test]
     fn memory_of_other_shapes_is_refused() {
-        check(&MemoryConfig::default()).expect("OpenVM's own");
-        type Change = fn(&mut MemoryConfig);
-        let changes: [(Change, &str); 6] = [
+        check(&SystemConfig::default()).expect("OpenVM's own");
+        check(&SystemConfig::default().with_public_values(64)).expect("64 values");
+        type Change = fn(&mut SystemConfig);
+        let changes: [(Change, &str); 10] = [
             (
-                |memory| memory.pointer_max_bits = 2,
+                |s| s.memory_config.pointer_max_bits = 2,
                 "pointer_max_bits is 2",
             ),
-            (|memory| memory.pointer_max_bits = 33, "pointer_max_bits"),
             (
-                |memory| memory.addr_space_height = 64,
+                |s| s.memory_config.pointer_max_bits = 33,
+                "pointer_max_bits",
+            ),
+            (
+                |s| s.memory_config.addr_space_height = 64,
                 "addr_space_height is 64",
             ),
             (
-                |memory| memory.timestamp_max_bits = 30,
+                |s| s.memory_config.timestamp_max_bits = 30,
                 "timestamp_max_bits",
             ),
-            (|memory| memory.decomp = 0, "decomp"),
-            (|memory| memory.addr_spaces.truncate(3), "3 address spaces"),
+            (|s| s.memory_config.decomp = 29, "decomp is 29"),
+            (
+                |s| s.memory_config.addr_spaces.truncate(3),
+                "3 address spaces",
+            ),
+            (
+                |s| s.memory_config.addr_spaces[2].num_cells = 1 << 40,
+                "address space 2",
+            ),
+            (|s| s.num_public_values = 0, "num_public_values is 0"),
+            (|s| s.num_public_values = 36, "num_public_values is 36"),
+            (|s| s.num_public_values = 1 << 40, "num_public_values"),
         ];
         for (change, text) in changes {
-            let mut memory = MemoryConfig::default();
-            change(&mut memory);
-            let error = check(&memory).expect_err(text).to_string();
+            let mut system = SystemConfig::default();
+            change(&mut system);
+            let error = check(&system).expect_err(text).to_string();
             assert!(error.contains(text), "{error}");
         }
     }

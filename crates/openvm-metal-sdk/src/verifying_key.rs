@@ -5,6 +5,7 @@
 //! so whoever verifies needs a hash from another source: a baseline that they made, or
 //! [`OPENVM_CIRCUIT`].
 
+use openvm_circuit::arch::SystemConfig;
 use openvm_continuations::CommitBytes;
 use openvm_stark_backend::{
     hasher::MerkleHasher,
@@ -42,14 +43,22 @@ pub struct OpenvmCircuit {
 /// The version of OpenVM's encoding of proofs, with which the hash of a key begins.
 const CODEC_VERSION: u32 = 3;
 
-/// True if a baseline names [`OPENVM_CIRCUIT`]. Then a proof that is verified against it is a proof of
-/// OpenVM's own circuit, and the baseline's program and virtual machine are all that is left to compare.
+/// True if a baseline names [`OPENVM_CIRCUIT`], and memory and public values of OpenVM's default shape:
+/// the shape says where the public values lie, and no commitment covers it. Then a proof that is verified
+/// against it is a proof of OpenVM's own circuit, and the commitments to the program and to the virtual
+/// machine are left to compare.
 pub fn is_openvm_circuit(baseline: &VerificationBaseline) -> bool {
     let VkCommit {
         cached_commit,
         vk_pre_hash,
     } = baseline.internal_recursive_vk_commit;
-    CommitBytes::from(cached_commit).to_string() == OPENVM_CIRCUIT.cached_commit
+    let system = SystemConfig::default();
+    let default = system.memory_config.memory_dimensions();
+    let found = &baseline.memory_dimensions;
+    (found.addr_space_height, found.address_height)
+        == (default.addr_space_height, default.address_height)
+        && baseline.num_user_pvs == system.num_public_values
+        && CommitBytes::from(cached_commit).to_string() == OPENVM_CIRCUIT.cached_commit
         && CommitBytes::from(vk_pre_hash).to_string() == OPENVM_CIRCUIT.vk_pre_hash
 }
 

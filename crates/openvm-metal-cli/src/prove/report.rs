@@ -25,10 +25,9 @@ pub struct ProofReport {
 impl ProofReport {
     /// The options with which `verify` takes the key of this proof: its user made it.
     fn trust(&self) -> &'static str {
-        match (self.report.security_bits < MIN_SECURITY_BITS, self.kind) {
-            (true, _) => " --trust-vk --allow-insecure",
-            (false, "app") => " --trust-vk",
-            (false, _) => "",
+        match self.report.security_bits < MIN_SECURITY_BITS {
+            true => " --trust-vk --allow-insecure",
+            false => " --trust-vk",
         }
     }
 

@@ -242,20 +242,26 @@ fn an_honest_proof_says_what_it_proves() {
     let said = succeeds(&by_files);
     for part in [
         "the proof is valid, public values 0x4b60c05cc74d590b",
-        "security         100.1 bits",
+        "security         100.0 bits\n",
         commit["app_exe_commit"].as_str().expect("a hash"),
         commit["app_vm_commit"].as_str().expect("a hash"),
         "compared with",
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
     }
-    // OpenVM's circuit is known, so a key that came with the proof is no danger; the program is for the
-    // reader to compare.
+    // A key that came with the proof says nothing of the program, unless that is compared.
     let by_bundle = ["verify", "stark", &honest.proof, "--vk", &honest.bundle];
-    let said = succeeds(&by_bundle);
-    assert!(said.contains("nothing: is this your program?"), "{said}");
+    fails(&by_bundle, 1, "unknown origin");
+    let said = succeeds(&[&by_bundle[..], &["--trust-vk"]].concat());
+    for part in [
+        "nothing: is this your program?",
+        "100.1 bits in the last circuit",
+    ] {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
     let report = json(&[&by_bundle[..], &["--commit", &honest.commit, "--json"]].concat());
     assert_eq!(report["valid"], true);
+    assert_eq!(report["is_of_all_circuits"], true);
     assert_eq!(
         report["security_bits"].as_f64().map(f64::floor),
         Some(100.0)
@@ -374,7 +380,9 @@ fn forged_keys_are_refused() {
     };
     let evil = write_bundle("evil.stark.vk", &bundle);
     by_bundle(&evil, &[], "bits of security");
-    by_bundle(&evil, &["--allow-insecure"], not_the_baselines);
+    by_bundle(&evil, &["--allow-insecure"], "unknown origin");
+    let commit = ["--allow-insecure", "--commit", &honest.commit];
+    by_bundle(&evil, &commit, not_the_baselines);
     let mut own = bundle.clone();
     own.baseline.internal_recursive_vk_commit.vk_pre_hash = vk.pre_hash;
     let own = write_bundle("own.stark.vk", &own);
@@ -388,7 +396,16 @@ fn forged_keys_are_refused() {
     let mut child = key.clone();
     child.baseline.internal_recursive_vk_commit.cached_commit[0] += F::ONE;
     let child = write_bundle("child.stark.vk", &child);
-    by_bundle(&child, &[], "unknown origin");
+    by_bundle(&child, &["--commit", &honest.commit], "unknown origin");
+    // Another place for the public values: the final registers, unused memory, a part of them.
+    for (space, address, values) in [(1, 28, 32), (2, 27, 32), (4, 25, 32), (3, 26, 16)] {
+        let mut moved = key.clone();
+        moved.baseline.memory_dimensions.addr_space_height = space;
+        moved.baseline.memory_dimensions.address_height = address;
+        moved.baseline.num_user_pvs = values;
+        let moved = write_bundle("moved.stark.vk", &moved);
+        by_bundle(&moved, &["--commit", &honest.commit], "unknown origin");
+    }
     // The forged proof under the honest key.
     fails(
         &["verify", "stark", &evil_proof, "--vk", &honest.bundle],
@@ -431,6 +448,30 @@ fn baselines_of_something_else_are_refused() {
         write_json(&changed, &json);
         let args = honest.by_baseline(&honest.proof, &honest.agg_vk, &changed);
         fails(&args, 1, "the proof is not accepted");
+    }
+    // A baseline, or commitments, of circuits without security below the last one.
+    for (file, option) in [
+        (&honest.baseline, "--baseline"),
+        (&honest.commit, "--commit"),
+    ] {
+        let mut json = read_json(file);
+        json["security_bits"] = 5.2.into();
+        write_json(&changed, &json);
+        let args = match option {
+            "--commit" => [
+                "verify",
+                "stark",
+                &honest.proof,
+                "--vk",
+                &honest.bundle,
+                "--commit",
+                &changed,
+            ],
+            _ => honest.by_baseline(&honest.proof, &honest.agg_vk, &changed),
+        };
+        fails(&args, 1, "bits of security");
+        let said = succeeds(&[&args[..], &["--allow-insecure"]].concat());
+        assert!(said.contains("5.2 bits, so it can be FORGED"), "{said}");
     }
     // The commitments of another program, and of another virtual machine.
     for (part, message) in [

@@ -307,8 +307,20 @@ class VerifyingKey:
     """What verifies proofs of a program, whatever its input."""
 
     @staticmethod
-    def load(path: _Path) -> VerifyingKey:
-        """Reads what `openvm-metal prove stark` wrote."""
+    def load(path: _Path, *, trust_vk: bool = False) -> VerifyingKey:
+        """Reads the file that `openvm-metal prove stark` and `save` write. A file of another's can be the key of any circuit, so
+        `trust_vk=True` says that it is one's own; `Prover(program).verifying_key` needs no file.
+
+        Raises:
+            ForeignKeyError: `trust_vk` is not set.
+            FileError: the file is damaged.
+        """
+    @property
+    def app_exe_commit(self) -> str:
+        """The commitment to the program, as `openvm-metal commit` prints it."""
+    @property
+    def app_vm_commit(self) -> str:
+        """The commitment to the virtual machine, as `openvm-metal commit` prints it."""
     def save(self, path: _Path) -> None:
         """Writes it for `openvm-metal verify stark`."""
 

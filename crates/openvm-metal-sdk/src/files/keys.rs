@@ -24,8 +24,8 @@ pub(super) fn app_pk(bytes: &[u8]) -> Result<AppProvingKey<SdkVmConfig>, String>
     let key: AppProvingKey<SdkVmConfig> = bitcode(bytes)?;
     check_proving(&key.app_vm_pk.vm_pk)?;
     // The hash of the key does not cover the configuration.
-    let memory = &key.app_config().app_vm_config.system.config.memory_config;
-    memory_config::check(memory).map_err(|error| error.to_string())?;
+    let system = &key.app_config().app_vm_config.system.config;
+    memory_config::check(system).map_err(|error| error.to_string())?;
     Ok(key)
 }
 

@@ -286,6 +286,39 @@ pub fn write_baseline_with_security(
     WithSecurity::write(path, "a verification baseline", value, security_bits)
 }
 
+/// [`write_commit`] with the bits of security of the virtual machine's circuits in the file.
+///
+/// # Errors
+/// [`SdkError::Write`] if it cannot be written.
+pub fn write_commit_with_security(
+    path: &Path,
+    commit: &AppExecutionCommit,
+    security_bits: f64,
+) -> Result<(), SdkError> {
+    WithSecurity::write(path, "a pair of commitments", commit, security_bits)
+}
+
+/// The bits of security that a baseline or a pair of commitments says its circuits have: nothing if the
+/// file says none, as those of cargo-openvm.
+///
+/// # Errors
+/// [`SdkError::File`] if there is no such file, or it is no JSON.
+pub fn read_security(path: &Path) -> Result<Option<f64>, SdkError> {
+    #[derive(serde::Deserialize)]
+    struct Security {
+        security_bits: Option<f64>,
+    }
+
+    let what = "a file of commitments";
+    let bytes = read_bounded(path, what, MIB)?;
+    let found = json::<Security>(&bytes).map_err(|reason| SdkError::File {
+        path: path.to_owned(),
+        what,
+        reason,
+    })?;
+    Ok(found.security_bits)
+}
+
 /// Reads the ELF of a guest.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 //! JSON with hexadecimal bytes, commitments and baselines its JSON. Every error names the file. What is written is whole or
 //! not there.
 //!
-//! A file may come from anybody. Each kind has a [`Kind`] with the most bytes that are read of it; numbers in a file
+//! A file may come from anybody. Each kind has a `Kind` with the most bytes that are read of it; numbers in a file
 //! are compared with what is there before anything is made of them, and keys with the hash that they name.
 
 mod bounded;

@@ -139,13 +139,19 @@ fn parts_of_a_buffer_lie_inside_it() {
             "{error}"
         );
     }
-    let panics = |work: &mut dyn FnMut()| catch_unwind(AssertUnwindSafe(work)).is_err();
-    assert!(panics(&mut || {
+    let panic_of = |work: &mut dyn FnMut()| {
+        let payload = catch_unwind(AssertUnwindSafe(work)).expect_err("it panics");
+        payload.downcast_ref::<String>().expect("a text").clone()
+    };
+    // By its own check, with the sizes: a build without checks of overflow has no other.
+    let text = panic_of(&mut || {
         data.split_off(N + 1);
-    }));
-    assert!(panics(&mut || {
+    });
+    assert!(text.starts_with("split at "), "{text}");
+    let text = panic_of(&mut || {
         let _ = data.split_at_mut(N + 1);
-    }));
+    });
+    assert!(text.contains(&N.to_string()), "{text}");
     assert_eq!((data.split_off(N).len(), data.len()), (0, N));
 }
 

@@ -44,6 +44,23 @@ fn leaves_in_two_dispatches_are_those_of_one() {
     assert_eq!((one, two), (1 + 2, 2 + 3));
 }
 
+#[test]
+fn an_opening_without_all_columns_is_an_error() {
+    let libraries = [&kernels::LIBRARY];
+    let context = MetalContext::builder(Device::Cpu).libraries(&libraries);
+    let context = context.open().unwrap();
+    let s = &context.stream();
+    let cells = MetalBuffer::from_host(s, &CheckRng::new(4).fs(3 << 4)).unwrap();
+    let tree = MerkleTreeMetal::encode(s, MetalMatrix::from_buffer(cells, 1 << 4, 3), 2).unwrap();
+    let queries = MetalBuffer::from_host(s, &[0_u32, 5]).unwrap();
+    let error = tree.gather(s, &queries).unwrap().finish().err();
+    let error = error.expect("no columns").to_string();
+    assert!(error.contains("0 of 3"), "{error}");
+    let mut whole = tree.gather(s, &queries).unwrap();
+    whole.add_kept(s).unwrap();
+    whole.finish().unwrap();
+}
+
 /// What the leaf kernel leaves can be combined, for leaves and trees of any size on every device.
 #[test]
 fn digests_below_leaves_are_none_or_more_than_the_leaves() {

@@ -16,7 +16,7 @@ mod takeover;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// What a child process of the test does: it runs a kernel when it is told to.
+/// Body of the test's child process: it runs a kernel when it is told to.
 const CHILD: &str = "HOLOGRAM_TEST_CHILD";
 
 /// Runs a program as a kernel: whether the kernel was loaded and right.
@@ -43,7 +43,7 @@ fn runs(folder: Option<PathBuf>) -> Outcome<bool> {
     Ok(true)
 }
 
-/// What was a folder of kernels at `folder`, each library replaced by one that writes a file as soon as it is loaded.
+/// Copies a folder of kernels to `folder`, each library replaced by one that writes a file as soon as it is loaded.
 fn planted(at: &Path, folder: &Path) -> Outcome<(PathBuf, PathBuf)> {
     let (files, marker) = (at.join("planted"), at.join("loaded"));
     fs::create_dir_all(at)?;
@@ -89,7 +89,7 @@ fn kernels_of_other_users_are_not_loaded() -> Outcome {
     Ok(())
 }
 
-/// Without a cache what is compiled lies in a folder of a random name, which is gone in the end; what others have put where
+/// Compiled code lies, without a cache, in a folder of a random name, which is gone in the end; what others have put where
 /// such a folder used to be is not looked at.
 #[test]
 fn without_a_cache_nothing_is_searched() -> Outcome {

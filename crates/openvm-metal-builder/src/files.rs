@@ -46,7 +46,7 @@ pub fn protect(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file belongs to the user to whom its folder belongs, or to root. Another user may have put it there
+/// True if a file belongs to the user to whom its folder belongs, or to root. Another user may have put it there
 /// while the folder was open to all.
 pub fn is_own(path: &Path) -> bool {
     #[cfg(unix)]

@@ -94,7 +94,7 @@ pub fn setup(args: &KeyArgs) -> Result<()> {
 struct CommitReport {
     app_exe_commit: String,
     app_vm_commit: String,
-    /// Of the weakest circuit of an aggregated proof.
+    /// Bits of security of the weakest circuit of an aggregated proof.
     security_bits: f64,
     commit: PathBuf,
     baseline: PathBuf,

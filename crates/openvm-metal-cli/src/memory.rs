@@ -67,7 +67,7 @@ pub fn end(why: fmt::Arguments<'_>) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// How to get on when memory has ended.
+/// Remedies when memory has ended.
 pub struct Remedy;
 
 impl Display for Remedy {

@@ -3,7 +3,7 @@
 use clap::Args;
 use openvm_metal_sdk::MIN_SECURITY_BITS;
 
-/// What the user takes on trust.
+/// Options by which the user takes a key or parameters on trust.
 #[derive(Args, Debug)]
 pub struct TrustArgs {
     /// Take the key file as your own: it was made on your machine, or comes from someone you trust.

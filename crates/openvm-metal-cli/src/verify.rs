@@ -91,7 +91,7 @@ struct VerifiedReport {
     verified: Verified,
     /// True if `security_bits` are those of the weakest circuit, false if they are the last one's.
     is_of_all_circuits: bool,
-    /// Where the commitments come from that the proof was compared with.
+    /// File of the commitments that the proof was compared with.
     compared_with: Option<PathBuf>,
 }
 

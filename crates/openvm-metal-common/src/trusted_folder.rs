@@ -109,7 +109,7 @@ pub fn cache_folder(
 /// A folder that code is kept in and loaded from, found to be trusted when it was opened.
 #[derive(Clone, Debug)]
 pub struct TrustedFolder {
-    /// Without symbolic links.
+    /// The path without symbolic links.
     path: PathBuf,
     /// Removes the folder with the last clone.
     temporary: Option<Arc<TempDir>>,
@@ -198,12 +198,12 @@ impl TrustedFolder {
         })
     }
 
-    /// Where it is, without symbolic links.
+    /// The folder's path without symbolic links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is removed in the end.
+    /// True if the folder is removed in the end.
     pub fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }

@@ -227,7 +227,7 @@ fn a_call_has_the_arguments_of_its_kernel() {
     assert_eq!(s.counters().total().dispatches, 0);
 }
 
-/// As `add`, with a value larger than `setBytes` takes, and without clauses that bound what it touches.
+/// The kernel `add` with a value larger than `setBytes` takes, and without clauses that bound what it touches.
 static UNCHECKED: KernelSpec = KernelSpec {
     args: &[
         arg("in", 0, ArgKind::BufferRead { elem: 4 }),

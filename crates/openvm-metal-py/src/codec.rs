@@ -34,7 +34,7 @@ pub fn encode_values(values: &Values) -> Result<Vec<u8>, SdkError> {
     Ok(bytes)
 }
 
-/// What the guest revealed, and nothing behind it.
+/// Public values of the guest, without bytes behind them.
 pub fn values(bytes: &[u8]) -> Result<Values, SdkError> {
     let mut rest = bytes;
     let values = Values::decode::<SC, _>(&mut rest).map_err(bad("public values"))?;

@@ -329,7 +329,7 @@ pub fn is_guarded() -> bool {
     GUARDED.load(Ordering::SeqCst) > 0
 }
 
-/// Whether the text of a panic says that the system refused memory, or a thread, whose stack is memory.
+/// True if the text of a panic says that the system refused memory, or a thread, whose stack is memory.
 pub fn is_lack_of_memory(panic: &str) -> bool {
     let texts = [
         "Cannot allocate memory",

@@ -95,10 +95,10 @@ pub(crate) fn check_proof(
         .map_err(|error| SdkError::Rejected(Box::new(error)))
 }
 
-/// Whether OpenVM's verifier accepts a proof under a key that this process made. What the proof is about is left to ask.
+/// Verifies a proof with OpenVM's verifier under a key that this process made. Its public values are not looked at.
 ///
 /// # Errors
-/// What it does not accept, in words.
+/// The verifier's reason, in words.
 pub(crate) fn accepts(vk: &MultiStarkVerifyingKey<SC>, proof: &Proof<SC>) -> Result<(), String> {
     guard(Stage::Verify, || {
         CpuEngine::new(vk.inner.params.clone()).verify(vk, proof)

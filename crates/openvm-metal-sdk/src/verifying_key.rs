@@ -174,9 +174,7 @@ fn is_plausible(params: &SystemParams) -> bool {
     (1..=30).contains(&height)
         && (1..=30).contains(&params.log_blowup)
         && (2..=1 << 24).contains(&params.w_stack)
-        && (1..=30).contains(&whir.k)
-        && (1..=30).contains(&folded)
-        && folded <= height
+        && (1..=height).contains(&folded)
         && (1..=64).contains(&params.max_constraint_degree)
         && params.logup.log_max_message_length <= 30
         && grinding.into_iter().all(|bits| bits <= 30)

@@ -68,7 +68,7 @@ fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(format!("{}.{UNFINISHED}", drawn()))
 }
 
-/// Whether [`unfinished`] gives such names.
+/// True for names that [`unfinished`] gives.
 fn is_unfinished(name: &str) -> bool {
     let stem = name.strip_suffix(UNFINISHED);
     stem.and_then(|stem| stem.strip_suffix('.'))
@@ -127,7 +127,7 @@ fn time_of(folder: &Path) -> io::Result<SystemTime> {
 /// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// What the system says, or that it is a folder, pipe or device, or larger. It is not waited for who writes to a pipe.
+/// The system's error, or that it is a folder, pipe or device, or larger. A pipe's writer is not waited for.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let refused = |reason: String| Err(io::Error::new(ErrorKind::InvalidData, reason));
     let mut options = OpenOptions::new();
@@ -305,7 +305,7 @@ mod tests {
         remove_abandoned(&folder.0.join("none"));
     }
 
-    /// What is written now is not old, however far the clock is from that which dates the folder's files: all are compared with a file
+    /// A file that is written now is not old, however far the clock is from that which dates the folder's files: all are compared with a file
     /// that is written now.
     #[test]
     fn files_are_dated_by_their_folder() {

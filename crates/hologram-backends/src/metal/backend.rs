@@ -92,7 +92,7 @@ impl MetalBackend {
         Self::on(&context, scratch, Effort::Usual)
     }
 
-    /// Where compiled kernels are kept unless said otherwise: the folder `HOLOGRAM_CACHE`, else `hologram` in the user's cache
+    /// Default folder of compiled kernels: `HOLOGRAM_CACHE`, else `hologram` in the user's cache
     /// folder. Nothing is kept with `HOLOGRAM_CACHE=0`, or without a home folder.
     pub fn default_folder() -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());

@@ -331,7 +331,7 @@ pub fn compile_group(compiler: &UnitCompiler, plans: &[&Arc<Plan>]) -> Result<Ru
     compiler.compile("hologram", &kernels)
 }
 
-/// What it means that a unit was not loaded: on processors it is a file that is damaged, in a folder without native code, or that
+/// Consequence of a unit that was not loaded: on processors it is a file that is damaged, in a folder without native code, or that
 /// other users could have written.
 fn not_loaded(error: MetalError) -> BackendError {
     match error {

@@ -296,7 +296,7 @@ mod tests {
         log
     }
 
-    /// Whatever of a layer differs on the device, observed or sampled, the host's transcript notices.
+    /// The host's transcript notices each difference of a layer on the device, observed or sampled.
     #[test]
     fn every_element_of_a_layer_is_compared() {
         let section = Section {

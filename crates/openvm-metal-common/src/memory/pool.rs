@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    /// What is cut off is in use as long as the block was.
+    /// A part that is cut off is in use as long as the block was.
     #[test]
     fn parts_of_a_block_remember_its_last_use() {
         let mut pool = Pool::new(1 << 30);

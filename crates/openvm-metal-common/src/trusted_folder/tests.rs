@@ -1,4 +1,4 @@
-//! What is trusted, what is not, and what the reasons say.
+//! Trusted and untrusted files and folders, and the text of each reason.
 
 use std::os::unix::fs::{chown, symlink, MetadataExt, PermissionsExt};
 
@@ -153,10 +153,10 @@ fn temporary_folders_go_with_their_last_user() {
 #[test]
 fn which_folder() {
     const NAME: &str = "CACHE";
-    let home = || Some(PathBuf::from("/home/ada/.cache/x"));
+    let home = || Some(PathBuf::from("/users/ada/.cache/x"));
     let of = |value: Option<&str>, home| cache_folder(NAME, value.map(Into::into), home);
-    assert_eq!(of(None, home()), Ok("/home/ada/.cache/x".into()));
-    assert_eq!(of(Some(""), home()), Ok("/home/ada/.cache/x".into()));
+    assert_eq!(of(None, home()), Ok("/users/ada/.cache/x".into()));
+    assert_eq!(of(Some(""), home()), Ok("/users/ada/.cache/x".into()));
     assert_eq!(of(Some("/c"), None), Ok("/c".into()));
     assert_eq!(of(Some("0"), home()), Err(NoCache::Off { variable: NAME }));
     assert_eq!(of(None, None), Err(NoCache::NoHome { variable: NAME }));

@@ -89,7 +89,7 @@ impl NodeFolder {
         Self(folder)
     }
 
-    /// What is kept of a node; see [`NodeFile::find`].
+    /// The kept proof of a node; see [`NodeFile::find`].
     ///
     /// # Errors
     /// As it.

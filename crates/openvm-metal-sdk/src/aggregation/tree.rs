@@ -105,7 +105,7 @@ struct Node<P> {
 }
 
 impl<'a, E: SdkEngine> Tree<'a, E> {
-    /// With a baseline nodes are verified as they are made. Without it none can be taken from a folder.
+    /// Nodes are verified as they are made if there is a baseline. Without it none can be taken from a folder.
     pub fn new(
         keys: Vec<&'a AggregationKeys<E>>,
         config: &AggregationTreeConfig,
@@ -240,7 +240,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         Ok((proved.proof, proved.time))
     }
 
-    /// What verifies a node, if nodes are verified one by one.
+    /// Verifier of nodes, if they are verified one by one.
     ///
     /// # Errors
     /// [`SdkError::WrongProof`] if the proofs below it do not join.

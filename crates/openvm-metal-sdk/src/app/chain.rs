@@ -19,7 +19,7 @@ pub(super) struct Chain {
 pub(super) struct End {
     /// Number of segments.
     pub segments: usize,
-    /// Whether a last segment ends where the execution did.
+    /// True if a last segment ends where the execution did.
     pub fits: Box<dyn Fn(&Span) -> bool + Send>,
 }
 
@@ -29,7 +29,7 @@ struct Link {
     waits: bool,
 }
 
-/// What became of found segments.
+/// Results for found segments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Settled {
     /// These belong to the execution.
@@ -81,7 +81,7 @@ impl Chain {
         Settled { ready, refused }
     }
 
-    /// Those that wait and do not join.
+    /// Waiting segments that do not join.
     fn refused(&self) -> Vec<(usize, String)> {
         let mut refused = BTreeMap::new();
         for (&index, link) in &self.links {
@@ -112,7 +112,7 @@ impl Chain {
         refused.into_iter().collect()
     }
 
-    /// Those that wait, in rows that join something certain on both sides.
+    /// Waiting segments, in rows that join something certain on both sides.
     fn ready(&self) -> Vec<usize> {
         let waits = |index: usize| self.links.get(&index).is_some_and(|link| link.waits);
         let certain = |index: usize| self.links.get(&index).is_some_and(|link| !link.waits);

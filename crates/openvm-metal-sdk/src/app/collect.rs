@@ -121,7 +121,7 @@ impl<'a, E: SdkEngine> Collector<'a, E> {
         lock(&self.state).missing.insert(index, refused);
     }
 
-    /// Whether a segment has to be made.
+    /// True if a segment has to be made.
     pub fn is_missing(&self) -> bool {
         !lock(&self.state).missing.is_empty()
     }

@@ -32,9 +32,9 @@ pub(super) struct Segments {
     pub user_public_values: UserPublicValuesProof<CHUNK, F>,
 }
 
-/// Whether a proof that was made is that of its segment.
+/// Verdict on a proof that a device made.
 pub(super) enum Accepted {
-    /// With its span, if it was asked.
+    /// The proof is its segment's; with its span if that was asked.
     Yes(Option<Span>),
     No(Refused),
 }

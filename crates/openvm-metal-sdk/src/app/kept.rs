@@ -4,7 +4,7 @@ use openvm_stark_backend::proof::Proof;
 
 use crate::{encoding::decode_proof, prelude::SC};
 
-/// What is kept of a part of a job.
+/// State of a part of a job in its folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kept<T> {
     /// Nothing.

@@ -24,7 +24,7 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) station: Station<E>,
     pub(crate) engine: E,
     pub(crate) device_key: DeviceMultiStarkProvingKey<E::PB>,
-    /// What verifies proofs of segments.
+    /// Verifying key of segments.
     pub(crate) vk: Arc<MultiStarkVerifyingKey<SC>>,
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,

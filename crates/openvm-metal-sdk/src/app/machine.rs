@@ -210,7 +210,7 @@ impl<E: SdkEngine> Machine<E> {
         self.times.memory_image += clock.elapsed();
     }
 
-    /// Whether the machine has to start again to go to a segment.
+    /// True if the machine has to start again to go to a segment.
     pub fn is_past(&self, segment: &Segment) -> bool {
         self.executed > segment.instret_start
     }

@@ -97,7 +97,7 @@ impl ResumeFolder {
         })
     }
 
-    /// What is kept of a segment. Whether it proves the segment is left to ask.
+    /// The kept proof of a segment, which is not verified.
     ///
     /// # Errors
     /// [`SdkError::Resume`] if the system does not let it be read.

@@ -58,7 +58,7 @@ impl From<Fault> for SdkError {
 /// A proof that OpenVM's verifier did not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// Where it was made.
+    /// The device that made it.
     pub device: usize,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Fleet<'a> {
         })
     }
 
-    /// Whether a device makes no more proofs in this job.
+    /// True if a device makes no more proofs in this job.
     pub fn is_excluded(&self, device: usize) -> bool {
         self.done()[device].refused >= MOST_REFUSED
     }

@@ -79,12 +79,12 @@ fn keep(kind: &str, name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// What became of a case.
+/// Outcome of a case.
 pub struct Outcome {
     pub is_accepted: bool,
     pub memory: isize,
     pub time: Duration,
-    /// What must not be.
+    /// The forbidden behaviour, if there was one.
     pub failure: Option<String>,
 }
 
@@ -136,7 +136,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What was found of one kind.
+/// Findings of one kind.
 #[derive(Default)]
 struct Found {
     cases: usize,
@@ -147,7 +147,7 @@ struct Found {
     failures: Vec<String>,
 }
 
-/// How long a kind is tried.
+/// Bound of a kind: time or cases.
 #[derive(Clone, Copy)]
 enum Effort {
     Time(Duration),

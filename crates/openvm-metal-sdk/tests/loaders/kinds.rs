@@ -161,7 +161,7 @@ fn forged_app_vk(bytes: &[u8]) -> Result<(), SdkError> {
     verify_app(&key, &seeds().app_proof, None, None, 0.0).map(drop)
 }
 
-/// As OpenVM's key generation hashes a key.
+/// Hash of a key, as OpenVM's key generation computes it.
 fn hash(vk: &MultiStarkVerifyingKey<SC>) -> [F; 8] {
     let inner = postcard::to_allocvec(&vk.inner).expect("encoded");
     let version = seeds().circuit_proof_bytes()[..4].to_vec();

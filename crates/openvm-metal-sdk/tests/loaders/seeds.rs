@@ -1,6 +1,6 @@
 //! Whole files, from which damaged ones are made.
 //!
-//! Those in the folder `seeds` are of a program of four instructions with `--toy` parameters: `keygen`, `setup`, `commit`,
+//! Files in the folder `seeds` are of a program of four instructions with `--toy` parameters: `keygen`, `setup`, `commit`,
 //! `prove app`; `stark.proof` is the proof of `prove stark` in OpenVM's own encoding. The others are made of them here.
 
 use std::sync::LazyLock;

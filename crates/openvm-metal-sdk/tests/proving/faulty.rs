@@ -46,7 +46,7 @@ pub fn make_wrong(name: &'static str, proofs: Range<usize>) {
     WRONG.lock().unwrap().insert(name, (0, proofs));
 }
 
-/// Whether the next proof of a device is a wrong one.
+/// True if the next proof of a device is a wrong one.
 fn next_is_wrong(name: &str) -> bool {
     let mut wrong = WRONG.lock().unwrap();
     wrong.get_mut(name).is_some_and(|(made, range)| {

@@ -83,7 +83,7 @@ fn is_no_task<T>(result: Result<T, SdkError>, reason: &str) {
     }
 }
 
-/// What the guest revealed is in the memory at the end, and is what the plan says.
+/// Public values are those in the memory at the end and those of the plan.
 #[test]
 fn public_values_are_those_of_the_plan() {
     let (plan, verifier) = (plan(), verifier());

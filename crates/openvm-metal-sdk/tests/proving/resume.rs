@@ -168,7 +168,7 @@ fn rejected(folder: &Folder, part: &str) -> Vec<PathBuf> {
     rejected.map(|file| file.path()).collect()
 }
 
-/// Whatever the files of a finished job hold: what is no proof of its segment is named, set aside and made again with the same bytes.
+/// Files of a finished job that hold no proof of their segment are named, set aside and made again with the same bytes.
 fn mended(folder: &Folder, in_flight: usize, segments: usize) {
     let file = |index: usize| folder.0.join(format!("segment-{index}.proof"));
     let whole: Vec<Vec<u8>> = (0..segments).map(|i| fs::read(file(i)).unwrap()).collect();

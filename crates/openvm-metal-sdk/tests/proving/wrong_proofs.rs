@@ -65,7 +65,7 @@ impl Drop for Folder {
     }
 }
 
-/// What a device makes wrong is neither kept nor used: it is made again, on one thread and on several.
+/// Wrong proofs of a device are neither kept nor used: they are made again, on one thread and on several.
 #[test]
 fn a_wrong_proof_is_made_again() {
     let guest = || elf(&sums(300));
@@ -136,7 +136,7 @@ fn a_device_that_makes_wrong_proofs_is_left_out() {
     assert_eq!((liar.segments, liar.refused), (0, refused.len()));
 }
 
-/// Where no device is left, the error says which one is at fault.
+/// The error names the faulty device if no other is left.
 #[test]
 fn a_job_ends_when_no_device_makes_right_proofs() {
     let only = "lies";

@@ -160,7 +160,7 @@ fn library_files(text: &str) -> Result<[String; 2], BuildError> {
     Ok(["so", "symbols"].map(|kind| format!("{key}.{abi}.{kind}")))
 }
 
-/// What is kept, if it is there and trusted; what is not trusted is warned of.
+/// The kept kernels, if they are there and trusted. Untrusted ones are warned of.
 fn used<T>(kept: Result<Option<T>, UntrustedPath>) -> Option<T> {
     let warn =
         |reason: &UntrustedPath| tracing::warn!(%reason, "a kernel that is kept is not used");

@@ -94,7 +94,7 @@ mod tests {
     /// Elements of a round: two values and the challenge.
     const SECTION: usize = 3;
 
-    /// Whatever of a round differs on the device, observed or sampled, the host's transcript notices.
+    /// The host's transcript notices each difference of a round on the device, observed or sampled.
     #[test]
     fn every_element_of_a_round_is_compared() -> Result<(), MetalProverError> {
         let context = MetalContext::shared_on(Device::Cpu, &[&LIBRARY])?;

@@ -14,7 +14,7 @@ use crate::programs::AirPrograms;
 #[path = "../../../../openvm-metal-common/tests/takeover/mod.rs"]
 mod cases;
 
-/// What a child process of the test does: it looks for kernels when it is told to.
+/// Body of the test's child process: it looks for kernels when it is told to.
 const CHILD: &str = "OPENVM_METAL_TEST_CHILD";
 
 /// Starts the kernels of a small key and waits for all: how many sums have theirs.
@@ -49,7 +49,7 @@ fn ready(mode: ConstraintKernels, folder: Option<&Path>) -> usize {
     sums.iter().filter(is_ready).count()
 }
 
-/// What was a folder of kernels at `folder`, each library replaced by one that writes a file as soon as it is loaded.
+/// Copies a folder of kernels to `folder`, each library replaced by one that writes a file as soon as it is loaded.
 fn planted(at: &Path, folder: &Path) -> (PathBuf, PathBuf) {
     let (files, marker) = (at.join("planted"), at.join("loaded"));
     assert!(ready(ConstraintKernels::Generated, Some(folder)) > 0);
@@ -101,8 +101,8 @@ fn kernels_of_other_users_are_not_loaded() {
     }
 }
 
-/// Without a cache nothing is searched for, and what is compiled lies in a folder of a random name, which is gone in the end.
-/// What others have put where such a folder used to be is not looked at.
+/// Nothing is searched for without a cache, and compiled code lies in a folder of a random name, which is gone in the end.
+/// Files of other users at the place of such a folder are ignored.
 #[test]
 fn without_a_cache_nothing_is_searched() {
     const TEST: &str = "constraints::tests::takeover::without_a_cache_nothing_is_searched";

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::selftest::{prover::params, CheckRng};
 
-    /// What a device has sent, and the words of its last queries.
+    /// Words that a device has sent, and those of its last queries.
     #[derive(Clone, Default)]
     struct Device {
         log: Vec<EF>,
@@ -236,7 +236,7 @@ mod tests {
         recorder.device
     }
 
-    /// Whether the host accepts what a device has sent, unless a search found nothing.
+    /// Compares the words of a device with the host's; nothing if a search found nothing.
     fn accepts(config: &WhirConfig, device: Device) -> Result<Option<F>, MetalProverError> {
         let mut transcript = default_duplex_sponge();
         let Device {
@@ -259,7 +259,7 @@ mod tests {
         config
     }
 
-    /// Whatever differs on the device, observed or sampled, the host's transcript notices.
+    /// The host's transcript notices each difference on the device, observed or sampled.
     #[test]
     fn every_element_is_compared() {
         let config = config();

@@ -85,3 +85,22 @@ fn threads_that_allocate_at_once_share_the_budget() {
     });
     assert!(ctx.memory().peak_reserved <= budget);
 }
+
+/// A request that can never fit is refused without giving the pool's unused memory back, which others would then fetch
+/// again.
+#[test]
+fn a_request_beyond_the_budget_leaves_the_pool_as_it_is() {
+    let budget = 64 << 20;
+    let ctx = MetalContext::with_budget(Device::Cpu, &[], Some(budget)).unwrap();
+    let unused = MetalBuffer::<u8>::uninit(&ctx, 16 << 20).unwrap();
+    let live = MetalBuffer::<u8>::uninit(&ctx, 16 << 20).unwrap();
+    drop(unused);
+    let before = ctx.memory().reserved;
+    assert!(before > ctx.memory().live, "nothing is unused");
+
+    let refused = MetalBuffer::<u8>::uninit(&ctx, 56 << 20);
+
+    assert!(matches!(refused, Err(MetalError::OutOfMemory { .. })));
+    assert_eq!(ctx.memory().reserved, before);
+    drop(live);
+}

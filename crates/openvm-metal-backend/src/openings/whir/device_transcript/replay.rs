@@ -167,6 +167,9 @@ mod tests {
         transcript: DuplexSponge,
         rng: CheckRng,
         device: Device,
+        /// The search for a witness whose result does not have the bits, if one is wrong: searches are counted from 0.
+        wrong: Option<usize>,
+        searches: usize,
     }
 
     impl Recorder {
@@ -181,15 +184,33 @@ mod tests {
             self.device.log.push(value);
         }
 
+        /// A witness that the transcript has absorbed.
+        fn grind(&mut self, bits: usize) -> F {
+            let search = self.searches;
+            self.searches += 1;
+            if bits == 0 || self.wrong != Some(search) {
+                return FiatShamirTranscript::<SC>::grind(&mut self.transcript, bits);
+            }
+            let before = self.transcript.clone();
+            let mut candidates = (0..).map(F::from_u32);
+            candidates
+                .find(|&candidate| {
+                    self.transcript = before.clone();
+                    let transcript = &mut self.transcript;
+                    !FiatShamirTranscript::<SC>::check_witness(transcript, bits, candidate)
+                })
+                .expect("a candidate without the bits")
+        }
+
         fn challenge(&mut self, bits: usize) {
-            let witness = FiatShamirTranscript::<SC>::grind(&mut self.transcript, bits);
+            let witness = self.grind(bits);
             self.device.log.push(witness.into());
             self.sampled();
         }
 
         /// The witness, a word that the test of the work sampled, and those that are drawn.
         fn draw(&mut self, count: usize, bits: usize) -> Vec<F> {
-            let witness = FiatShamirTranscript::<SC>::grind(&mut self.transcript, bits);
+            let witness = self.grind(bits);
             let mut words = vec![witness, F::ZERO];
             let sample = |_| FiatShamirTranscript::<SC>::sample(&mut self.transcript);
             words.extend((0..count + D_EF).map(sample));
@@ -198,10 +219,17 @@ mod tests {
     }
 
     fn record(config: &WhirConfig) -> Device {
+        record_with(config, None).0
+    }
+
+    /// The words of a device, and how many witnesses it searched; that of search `wrong` lacks the bits.
+    fn record_with(config: &WhirConfig, wrong: Option<usize>) -> (Device, usize) {
         let mut recorder = Recorder {
             transcript: default_duplex_sponge(),
             rng: CheckRng::new(1),
             device: Device::default(),
+            wrong,
+            searches: 0,
         };
         recorder.challenge(config.mu_pow_bits);
         let bits = config.query_phase_pow_bits;
@@ -233,7 +261,7 @@ mod tests {
             let words = recorder.draw(of_round.num_queries, bits);
             recorder.device.drawn.extend(words);
         }
-        recorder.device
+        (recorder.device, recorder.searches)
     }
 
     /// Compares the words of a device with the host's; nothing if a search found nothing.
@@ -293,6 +321,20 @@ mod tests {
         }
         for at in (0..device.last.len()).filter(|&at| at != 1) {
             differs(format!("last {at}"), &|device| device.last[at] += F::ONE);
+        }
+    }
+
+    /// A witness without the bits is refused, also if all that the device sampled afterwards follows from it.
+    #[test]
+    fn a_witness_without_its_bits_is_refused() {
+        let mut config = config();
+        config.folding_pow_bits = 5;
+        let (_, searches) = record_with(&config, None);
+        for wrong in 0..searches {
+            let (device, _) = record_with(&config, Some(wrong));
+            let error = accepts(&config, device).expect_err("a witness without its bits");
+            let same = matches!(error, MetalProverError::TranscriptsDiffer { phase: PHASE });
+            assert!(same, "search {wrong}: {error}");
         }
     }
 

@@ -9,7 +9,7 @@ const PAGE: usize = 2 << 20;
 /// The system's allocator, with huge pages for allocations of several MiB where Linux gives them on request.
 ///
 /// Records and traces of a segment take hundreds of MiB that are new with each segment. In pages of 4 KiB, a quarter of all
-/// processor time goes into making them (docs/performance.md). A program that proves names it once:
+/// processor time goes into making them (docs/notebook/programs.md). A program that proves names it once:
 ///
 /// ```
 /// #[global_allocator]

@@ -9,7 +9,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::prelude::{F, SC};
 
-/// Traces with fewer columns are filled on one thread (`docs/performance.md` has the times of both).
+/// Traces with fewer columns are filled on one thread (`docs/notebook/programs.md` has the times of both).
 const WIDE: usize = 128;
 
 type CpuChip = dyn AnyChip<MatrixRecordArena<F>, CpuBackend<SC>>;

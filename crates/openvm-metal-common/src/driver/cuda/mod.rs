@@ -187,7 +187,7 @@ impl CudaDriver {
                 nap();
                 continue;
             }
-            // Pauses between questions leave the processor to threads that make traces (docs/performance.md).
+            // Pauses between questions leave the processor to threads that make traces (docs/notebook/programs.md).
             let next = waited + (waited / 8).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
             while since.elapsed() < next {
                 std::hint::spin_loop();

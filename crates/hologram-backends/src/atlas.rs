@@ -14,7 +14,7 @@ pub const CLASS_BYTES: usize = PAGES as usize * PAGE_BYTES;
 pub const BOUNDARY_BYTES: usize = CLASSES as usize * CLASS_BYTES;
 /// Modulus of the phase counter.
 pub const PHASES: u32 = 768;
-/// What the mirror of no class is.
+/// Mirror of no class.
 pub const NO_CLASS: u8 = 255;
 
 /// The class with `e7` flipped; [`NO_CLASS`] for no class.

@@ -1,4 +1,4 @@
-//! What can be wrong with a program's form.
+//! Errors of a program's form.
 
 /// A program that cannot be made, read or resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,7 +20,7 @@ pub enum ProgramError {
     InvalidLabelTarget {
         /// Name of the label.
         label: String,
-        /// Where it is bound.
+        /// Binding index.
         index: usize,
         /// Instructions of the program.
         len: usize,
@@ -44,15 +44,15 @@ pub enum ProgramError {
     Syntax {
         /// Line of the text, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
     /// Bytes that are no serialised program.
     #[error("byte {offset}: {message}")]
     Malformed {
-        /// Where decoding stopped.
+        /// Offset at which decoding stopped.
         offset: usize,
-        /// What is wrong.
+        /// Description of the fault.
         message: String,
     },
     /// A serialised program of a version that this library does not read.

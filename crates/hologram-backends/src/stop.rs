@@ -24,15 +24,15 @@ struct Requests {
     flags: Mutex<Vec<Arc<dyn Flag>>>,
 }
 
-/// What a running program looks at from time to time: 0, or why it is to end.
+/// Flag that a running program polls: 0, or the reason to end.
 pub(crate) trait Flag: Send + Sync {
     /// Sets it, if it is not set.
     fn raise(&self, why: Why);
-    /// Why, if it is set.
+    /// Reason of the stop, if it is set.
     fn raised(&self) -> Option<Why>;
 }
 
-/// Why a program is to end.
+/// Reason for which a program is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     TimeLimit = 1,
@@ -85,7 +85,7 @@ impl Stop {
         flags.iter().for_each(|flag| flag.raise(Why::Request));
     }
 
-    /// Whether it was asked for.
+    /// True if it was requested.
     pub fn is_requested(&self) -> bool {
         self.0.requested.load(Ordering::Acquire)
     }
@@ -134,7 +134,7 @@ pub(crate) struct Watch {
     timer: Option<Arc<Timer>>,
 }
 
-/// What the thread of a time limit waits for.
+/// Timer of a time limit's thread.
 #[derive(Default)]
 struct Timer {
     ended: Mutex<bool>,

@@ -183,7 +183,7 @@ fn bases_and_exponents() -> (Vec<f64>, Vec<f64>) {
     pairs.into_iter().unzip()
 }
 
-/// As kernels for NVIDIA are compiled that are no programs.
+/// Option of kernels for NVIDIA that are no programs.
 const CONTRACT: &str = "-ffp-contract=fast";
 
 #[test]
@@ -220,7 +220,7 @@ fn error_functions() -> Outcome<()> {
     Ok(())
 }
 
-/// Of edges, a few turns, many turns, and any bits.
+/// Angles: edges, a few turns, many turns, and any bits.
 fn angles() -> Vec<f64> {
     let mut x = EDGES.to_vec();
     x.extend(units(7, 20_000).map(|x| x * 7.0));

@@ -33,7 +33,7 @@ fn folder() -> std::path::PathBuf {
     std::env::temp_dir().join("hologram-stop-test")
 }
 
-/// What kernels did, where there are any.
+/// Statistics of kernels, where there are any.
 fn kernels(backend: &dyn Backend) -> Option<MetalStats> {
     let metal = backend.as_any().downcast_ref().map(MetalBackend::stats);
     let native = backend.as_any().downcast_ref();

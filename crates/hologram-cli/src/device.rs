@@ -7,7 +7,7 @@ use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, Result};
 use openvm_metal_common::Device;
 
-/// What runs a program.
+/// A backend that runs programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BackendName {
     /// An Apple GPU, else an NVIDIA GPU, else the processor.

@@ -1,11 +1,11 @@
-//! What can go wrong in a command, with its exit status and a remedy.
+//! Errors of a command, with its exit status and a remedy.
 
 use hologram_backends::{BackendError, FaultKind, ProgramError, ValidationErrorKind};
 
 /// Result of a command.
 pub type Result<T, E = CliError> = std::result::Result<T, E>;
 
-/// Why a command ended without success.
+/// Errors of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// A program that cannot be read.
@@ -75,7 +75,7 @@ impl CliError {
         matches!(self, Self::Output(e) if e.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
-    /// What the user can do about it.
+    /// Remedy for the user.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Backend(BackendError::Validation(error)) => match error.kind {

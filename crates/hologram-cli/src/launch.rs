@@ -17,7 +17,7 @@ pub struct LaunchArgs {
     /// Bytes of shared memory of each block.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub shared: usize,
-    /// What a register begins with: a buffer's handle, a u64, or a number of a type.
+    /// Initial value of a register: a buffer's handle, a u64, or a number of a type.
     #[arg(long = "register", value_name = "rN=@BUFFER|[TYPE:]NUMBER")]
     pub registers: Vec<RegisterSpec>,
 }

@@ -26,7 +26,7 @@ use crate::error::{CliError, Result};
     arg_required_else_help = true
 )]
 struct Cli {
-    /// What runs the program of `run`; stands before or after the command's name.
+    /// Backend that runs the program of `run`; stands before or after the command's name.
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! What arguments like `--buffer a=in.npy` and `--register r1=@a` say.
+//! Syntax of arguments such as `--buffer a=in.npy` and `--register r1=@a`.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ pub enum Source {
 pub struct BufferSpec {
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// What is in it.
+    /// Source of its contents.
     pub source: Source,
 }
 
@@ -65,7 +65,7 @@ fn extents(text: &str) -> Result<Vec<usize>, String> {
         .collect()
 }
 
-/// What a register begins with.
+/// Initial value of a register.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Preset {
     /// A number.
@@ -77,7 +77,7 @@ pub enum Preset {
 /// `rN=@BUFFER`, `rN=NUMBER` (`u64`) or `rN=TYPE:NUMBER`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RegisterSpec {
-    /// Which register.
+    /// The register.
     pub register: Register,
     /// Its value.
     pub preset: Preset,

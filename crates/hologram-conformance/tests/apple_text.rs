@@ -1,4 +1,4 @@
-//! What the translator emits is what Apple's compiler takes: the rules of the kernel lint, those on clang's tree and the
+//! Checks that Apple's compiler accepts the translator's output: the rules of the kernel lint, those on clang's tree and the
 //! census over programs of every instruction and type.
 
 use std::{collections::BTreeSet, path::Path};
@@ -173,7 +173,7 @@ fn a_reduction_in_one_expression_is_refused_with_its_line() -> Outcome {
     Ok(())
 }
 
-/// What each instruction of a kernel looks like: its words with their types, its kind of address, and the kind of kernel.
+/// Shape of each instruction of a kernel: its words with their types, its kind of address, and the kind of kernel.
 fn shapes(e: &Emitted) -> BTreeSet<String> {
     let kind = (e.plan.cooperative, e.plan.switched);
     let shape = |i: &Instruction| {

@@ -15,7 +15,7 @@ const STEPS: usize = 4_000;
 /// Largest buffer and pool that is made here.
 const MOST: u64 = 3_000;
 
-/// What a call did: text of the error with handles as slots, or data.
+/// Result of a call: text of the error with handles as slots, or data.
 type Outcome = Result<Vec<u8>, String>;
 
 /// A backend with everything that was ever made in it, freed or not.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where an executor runs.
+/// Kind of an executor's backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BackendType {
     /// The processor: programs as compiled kernels.
@@ -29,7 +29,7 @@ impl BackendType {
         }
     }
 
-    /// Whether programs and operations run on the host's memory, and have run when the call returns.
+    /// True if programs and operations run on the host's memory, and have run when the call returns.
     pub const fn is_host(self) -> bool {
         matches!(self, Self::Cpu | Self::Interpreter)
     }

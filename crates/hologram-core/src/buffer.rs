@@ -57,7 +57,7 @@ impl DynBuffer {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -82,12 +82,12 @@ impl DynBuffer {
         self.handle().as_class()
     }
 
-    /// Whether it lies in the boundary pool.
+    /// True if it lies in the boundary pool.
     pub fn is_boundary(&self) -> bool {
         self.class().is_some()
     }
 
-    /// Whether both are the same memory.
+    /// True if both are the same memory.
     pub fn same_memory(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.owned, &other.owned)
     }
@@ -135,7 +135,7 @@ impl DynBuffer {
         Ok(data)
     }
 
-    /// Where the bytes lie in the host's memory, after everything submitted; `None` on devices with
+    /// Address of the bytes in the host's memory, after everything submitted; `None` on devices with
     /// memory of their own. Valid as long as a clone of the buffer lives; who uses it must know that no
     /// operation does so at the same time.
     ///
@@ -270,7 +270,7 @@ impl<T: Element> Buffer<T> {
         self.write_bytes(0, &bytes)
     }
 
-    /// Whether bit 0 of every byte is clear.
+    /// True if bit 0 of every byte is clear.
     ///
     /// # Errors
     /// What went wrong before.
@@ -328,7 +328,7 @@ impl<'a> Span<'a> {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -1,11 +1,11 @@
-//! Which devices there are.
+//! Devices of this machine.
 
 use std::str::FromStr;
 
 use hologram_backends::cpu::CpuBackend;
-use hologram_backends::metal::{Fallback, MetalBackend, MetalStats};
+use hologram_backends::metal::{Effort, Fallback, MetalBackend, MetalStats, UnitCompiler};
 use hologram_backends::native::NativeBackend;
-use hologram_backends::Backend;
+use hologram_backends::{Backend, BackendError};
 use openvm_metal_common::{Device, DeviceKind};
 
 use crate::backend_type::BackendType;
@@ -56,6 +56,38 @@ pub fn find(backend: BackendType) -> Result<String> {
         })
 }
 
+/// Name of the device of a backend that computes everything: programs and arrays need a compiler that makes code for it.
+///
+/// # Errors
+/// [`Error::BackendUnavailable`] that says what is missing: the device, or the compiler.
+pub fn usable(backend: BackendType) -> Result<String> {
+    let name = find(backend)?;
+    if backend != BackendType::Cuda {
+        return Ok(name);
+    }
+    let compiler = UnitCompiler::new(
+        DeviceKind::Cuda,
+        MetalBackend::default_folder(),
+        Effort::Usual,
+    );
+    compiled_for(backend, name, compiler.check())
+}
+
+/// The name of a device, unless code for it cannot be made.
+fn compiled_for(
+    backend: BackendType,
+    name: String,
+    compiler: std::result::Result<(), BackendError>,
+) -> Result<String> {
+    match compiler {
+        Ok(()) => Ok(name),
+        Err(error) => Err(Error::BackendUnavailable {
+            backend,
+            reason: format!("{name} is there, but kernels of arrays cannot be made: {error}"),
+        }),
+    }
+}
+
 /// Makes a backend.
 ///
 /// # Errors
@@ -71,13 +103,13 @@ pub(crate) fn open(backend: BackendType) -> Result<Opened> {
     Ok((made, name))
 }
 
-/// Makes the first backend whose device is there: Metal, CUDA, the CPU.
+/// Makes the first backend that computes everything: Metal, CUDA, the CPU.
 ///
 /// # Errors
 /// What a device that is there says.
 pub(crate) fn open_auto() -> Result<(Opened, BackendType)> {
     for backend in [BackendType::Metal, BackendType::Cuda] {
-        match open(backend) {
+        match usable(backend).and_then(|_| open(backend)) {
             Err(Error::BackendUnavailable { .. }) => {}
             opened => return Ok((opened?, backend)),
         }
@@ -101,7 +133,7 @@ pub(crate) fn set_compile_limit(backend: &mut dyn Backend, seconds: Option<u32>)
     }
 }
 
-/// What a backend of ours counts; nothing of another.
+/// Counters of a backend of this crate; none of another backend.
 pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
     if let Some(metal) = backend.as_any().downcast_ref::<MetalBackend>() {
         return of_kernels(&metal.stats()).to_vec();
@@ -126,7 +158,7 @@ pub(crate) fn stats(backend: &dyn Backend) -> Vec<(&'static str, u64)> {
     Vec::new()
 }
 
-/// What kernels count.
+/// Counters of kernels.
 fn of_kernels(stats: &MetalStats) -> [(&'static str, u64); 13] {
     let compiling = u64::try_from(stats.compile_time.as_micros()).unwrap_or(u64::MAX);
     [
@@ -144,4 +176,25 @@ fn of_kernels(stats: &MetalStats) -> [(&'static str, u64); 13] {
         ("compile_time_us", compiling),
         ("faults", stats.faults),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A GPU for which no code can be made is not taken by itself, and the reason names it and the remedy.
+    #[test]
+    fn a_gpu_without_a_compiler_computes_nothing() {
+        let gpu = || "NVIDIA H100".to_owned();
+        let found = compiled_for(BackendType::Cuda, gpu(), Ok(()));
+        assert_eq!(found.expect("usable"), gpu());
+        let old = BackendError::NoCompiler("install clang 17 or newer".into());
+        let error = compiled_for(BackendType::Cuda, gpu(), Err(old)).expect_err("not usable");
+        let text = error.to_string();
+        assert!(matches!(error, Error::BackendUnavailable { .. }), "{text}");
+        assert!(
+            text.contains("NVIDIA H100") && text.contains("clang 17"),
+            "{text}"
+        );
+    }
 }

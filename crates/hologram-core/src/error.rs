@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of this crate.
 
 use hologram_backends::{BackendError, ProgramError, Ty};
 
@@ -17,9 +17,9 @@ pub enum Error {
     /// A backend that this machine does not have.
     #[error("no {backend} backend here: {reason}")]
     BackendUnavailable {
-        /// Which one was asked for.
+        /// The requested backend.
         backend: BackendType,
-        /// Why it is missing.
+        /// Reason why it is missing.
         reason: String,
     },
     /// A buffer with fewer elements than the operation uses.
@@ -79,7 +79,7 @@ pub enum Error {
     /// A size that does not fit.
     #[error("{what}: {elements} elements are too many")]
     TooLarge {
-        /// What was asked for.
+        /// The requested feature.
         what: &'static str,
         /// Elements.
         elements: u128,
@@ -89,7 +89,7 @@ pub enum Error {
     InvalidClass {
         /// The class.
         class: u8,
-        /// Why it cannot be given.
+        /// Reason why it cannot be given.
         reason: &'static str,
     },
     /// Shapes that do not fit each other or the data.
@@ -103,7 +103,7 @@ pub enum Error {
     InvalidArgument {
         /// Name of the parameter.
         argument: &'static str,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
 }

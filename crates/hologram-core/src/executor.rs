@@ -44,7 +44,8 @@ impl Executor {
         Ok(Self::from_backend(made, backend, device))
     }
 
-    /// On Metal if there is an Apple GPU, else on CUDA if a driver answers, else on the CPU.
+    /// On Metal if there is an Apple GPU, else on CUDA if a driver answers and a compiler makes code for it, else on the CPU:
+    /// [`device::usable`] says why a GPU is passed over.
     ///
     /// # Errors
     /// A device that is there but cannot be used; the CPU's backend cannot be made.
@@ -60,7 +61,7 @@ impl Executor {
         }
     }
 
-    /// Which backend it is.
+    /// Kind of its backend.
     pub fn backend_type(&self) -> BackendType {
         self.shared.backend_type()
     }
@@ -172,7 +173,7 @@ impl Executor {
         self.allocate_with(ty, len, |backend, bytes| backend.allocate_buffer(bytes))
     }
 
-    /// As [`Executor::allocate_dyn`], for elements that are all written before they are read: what they are until then is not
+    /// Does the work of [`Executor::allocate_dyn`] for elements that are all written before they are read: their initial values are not
     /// defined, and memory that was freed before is used again as it is.
     ///
     /// # Errors
@@ -217,7 +218,7 @@ impl Executor {
         Ok(Buffer::from_dyn_unchecked(buffer))
     }
 
-    /// As [`Executor::allocate_boundary`], with a type known at run time.
+    /// Does the work of [`Executor::allocate_boundary`] with a type known at run time.
     ///
     /// # Errors
     /// Those of [`Executor::allocate_boundary`].
@@ -264,7 +265,7 @@ impl Executor {
 }
 
 impl DynBuffer {
-    /// Whether it is in the memory of this executor (or its clones).
+    /// True if it is in the memory of this executor (or its clones).
     pub fn belongs_to(&self, executor: &Executor) -> bool {
         Arc::ptr_eq(self.shared(), executor.shared())
     }

@@ -54,20 +54,20 @@ impl Strided<'_> {
     }
 }
 
-/// What an expression reads and writes.
+/// Views that an expression reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Views<'a> {
     /// Extents of all views.
     pub shape: &'a [usize],
-    /// What is read.
+    /// Operands that are read.
     pub operands: &'a [Strided<'a>],
     /// Bits of the scalars.
     pub scalars: &'a [u64],
-    /// What is written.
+    /// Outputs that are written.
     pub outputs: &'a [Strided<'a>],
     /// Dimensions that are folded; none without a fold.
     pub folded: &'a [bool],
-    /// Where the fold goes; its strides along folded dimensions are 0.
+    /// Target of the fold; its strides along folded dimensions are 0.
     pub target: Option<Strided<'a>>,
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn check_distinct(shape: &[usize], strides: &[isize], what: &str) -> 
     Ok(())
 }
 
-/// What is written lies apart from everything else, or is the one view that is read there.
+/// Checks that an output lies apart from all other views, or is the one view that is read there.
 fn check_apart(views: &Views<'_>) -> Result<()> {
     let shape = views.shape;
     let aliased = |output, input| Err(Error::Aliased { output, input });

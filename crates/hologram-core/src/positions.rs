@@ -1,4 +1,4 @@
-//! Where the smallest and the largest elements of strided views are.
+//! Positions of the smallest and the largest elements of strided views.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What an executor and its buffers share: the backend behind a lock, and what it owes.
+//! State that an executor and its buffers share: the backend behind a lock, and what it owes.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -12,7 +12,7 @@ use crate::stats::Stats;
 /// Submissions that may be unfinished before the host waits for them.
 const MAX_PENDING: usize = 256;
 
-/// What an executor and its buffers share.
+/// State that an executor and its buffers share.
 pub(crate) struct Shared {
     state: Mutex<State>,
     /// Memory of dropped buffers that could not be freed at once.
@@ -23,14 +23,14 @@ pub(crate) struct Shared {
     device: String,
 }
 
-/// What the lock guards.
+/// State that the lock guards.
 pub(crate) struct State {
     pub backend: Box<dyn Backend>,
     pub stats: Stats,
     pending: Vec<Ticket>,
     /// Boundary classes that live buffers hold, one bit each.
     classes: u128,
-    /// Whether submitted work is waited for at once.
+    /// True if submitted work is waited for at once.
     eager: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What an executor did.
+//! Statistics of an executor.
 
 /// Counters of an executor since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -115,7 +115,7 @@ impl<T: Element> Tensor<T> {
         self.layout.numel()
     }
 
-    /// Whether it is dense and row-major.
+    /// True if it is dense and row-major.
     pub fn is_contiguous(&self) -> bool {
         self.layout.is_contiguous()
     }
@@ -130,7 +130,7 @@ impl<T: Element> Tensor<T> {
         &self.layout
     }
 
-    /// Where it lives.
+    /// Executor of its memory.
     pub fn executor(&self) -> &Executor {
         &self.executor
     }

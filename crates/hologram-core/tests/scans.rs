@@ -111,7 +111,7 @@ impl Case {
         target.to_bytes()
     }
 
-    /// What a loop over all elements gives, in `f64` or 64 bits: floats and integers of each place of the target.
+    /// Result of a loop over all elements, in `f64` or 64 bits: floats and integers of each place of the target.
     fn expected(&self) -> Vec<(usize, f64, i64)> {
         let read = places(&self.shape, self.source.0, &self.source.1);
         let written = places(&self.shape, self.target.0, &self.target.1);

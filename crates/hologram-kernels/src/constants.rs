@@ -1,4 +1,4 @@
-//! Which constants operations of programs may have.
+//! Constants that operations of programs may have.
 
 use crate::{Constant, Epsilon, Operation};
 
@@ -6,7 +6,7 @@ use crate::{Constant, Epsilon, Operation};
 const MOST_BYTES: u64 = i64::MAX as u64;
 
 impl Operation {
-    /// Whether a program may have the sizes: rows and columns of at least 1, operands below 2^63 bytes whatever their type.
+    /// True if a program may have the sizes: rows and columns of at least 1, operands below 2^63 bytes whatever their type.
     pub fn sizes_fit(&self) -> bool {
         let (lengths, count) = self.lengths();
         let small = |length: &u64| length.checked_mul(8).is_some_and(|b| b <= MOST_BYTES);

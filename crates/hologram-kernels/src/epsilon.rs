@@ -17,7 +17,7 @@ impl Epsilon {
         f64::from_bits(self.0)
     }
 
-    /// Whether it is finite and not negative.
+    /// True if it is finite and not negative.
     pub fn is_tolerance(self) -> bool {
         self.value().is_finite() && self.value() >= 0.0
     }

@@ -1,4 +1,4 @@
-//! Which types each operation works on.
+//! Types that each operation works on.
 
 use crate::{BinaryOp, MapOp, Ty};
 

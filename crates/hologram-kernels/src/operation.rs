@@ -201,27 +201,27 @@ pub enum Constant {
     Tolerance(Epsilon),
 }
 
-/// Which bytes that are read may be written as well.
+/// Read bytes that may be written as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum InPlace {
     /// None.
     None,
-    /// Those of the first operand that is read, if its extent is exactly that of the written one.
+    /// Bytes of the first operand that is read, if its extent is exactly that of the written one.
     First,
-    /// Those of every operand whose extent is exactly that of the written one.
+    /// Bytes of every operand whose extent is exactly that of the written one.
     Each,
     /// All.
     Any,
 }
 
-/// How an operation is written: a row of the table.
+/// Text form of an operation: a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
     /// First word of the instruction.
     pub mnemonic: &'static str,
     /// Words behind it.
     pub words: &'static [&'static str],
-    /// What each of the words may be.
+    /// Choices of each word.
     pub choices: &'static [&'static [&'static str]],
     /// Operands, the written one first.
     pub operands: &'static [&'static str],
@@ -229,9 +229,9 @@ pub struct Form {
     pub constants: &'static [&'static str],
     /// Operands in the order of the instruction.
     pub text: &'static [&'static str],
-    /// What is computed.
+    /// Meaning of the operation.
     pub meaning: &'static str,
-    /// What may be in place.
+    /// Operands that may be in place.
     pub in_place: InPlace,
 }
 

@@ -1,6 +1,6 @@
 //! Parameters of the kernels, as `metal/params.h` has them.
 
-/// Of the elementwise kernels with one operand.
+/// Parameters of the elementwise kernels with one operand.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MapParams {
@@ -22,7 +22,7 @@ pub struct MapParams {
     pub pad: u32,
 }
 
-/// Of the elementwise kernels with two operands.
+/// Parameters of the elementwise kernels with two operands.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ZipParams {
@@ -42,7 +42,7 @@ pub struct ZipParams {
     pub aligned: u32,
 }
 
-/// Of reductions and losses.
+/// Parameters of reductions and losses.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ReduceParams {
@@ -64,7 +64,7 @@ pub struct ReduceParams {
     pub pad: u32,
 }
 
-/// Of operations on rows.
+/// Parameters of operations on rows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RowParams {
@@ -78,7 +78,7 @@ pub struct RowParams {
     pub epsilon: u64,
 }
 
-/// Of products of matrices; each flag says that a matrix and its rows begin at multiples of 16 bytes.
+/// Parameters of products of matrices; each flag says that a matrix and its rows begin at multiples of 16 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GemmParams {
@@ -92,15 +92,15 @@ pub struct GemmParams {
     pub tiles_m: u32,
     /// Tiles along the columns.
     pub tiles_n: u32,
-    /// Of `a`.
+    /// Flag of `a`.
     pub a_aligned: u32,
-    /// Of `b`.
+    /// Flag of `b`.
     pub b_aligned: u32,
-    /// Of `c`.
+    /// Flag of `c`.
     pub c_aligned: u32,
 }
 
-/// Of a matrix of halves whose rows are filled up to eight elements.
+/// Parameters of a matrix of halves whose rows are filled up to eight elements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OctetParams {
@@ -110,7 +110,7 @@ pub struct OctetParams {
     pub cols: u32,
 }
 
-/// Of sorts of the rows of a matrix.
+/// Parameters of sorts of the rows of a matrix.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct SortParams {
@@ -120,13 +120,13 @@ pub struct SortParams {
     pub cols: u32,
     /// Tiles of each of the runs that are merged.
     pub run: u32,
-    /// What the words are: 0 unsigned, 1 signed, 2 floats.
+    /// Kind of the words: 0 unsigned, 1 signed, 2 floats.
     pub kind: u32,
     /// All bits to sort the other way, else 0.
     pub flip: u32,
 }
 
-/// Of indices that are written as words of 64 bits.
+/// Parameters of indices that are written as words of 64 bits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct WidenParams {

@@ -1,4 +1,4 @@
-//! What a sort is: rows of a type, in one of two directions.
+//! Description of a sort: rows of a type, in one of two directions.
 
 use crate::Ty;
 

@@ -25,7 +25,7 @@ pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     })
 }
 
-/// As [`size`], of an argument that may be left out.
+/// Does the work of [`size`] for an argument that may be left out.
 ///
 /// # Errors
 /// Those of [`size`].

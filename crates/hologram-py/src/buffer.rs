@@ -164,7 +164,7 @@ impl PyBuffer {
         Ok(self.get()?.class())
     }
 
-    /// Whether `free` was called.
+    /// True if `free` was called.
     #[getter]
     fn freed(&self) -> PyResult<bool> {
         process::check()?;

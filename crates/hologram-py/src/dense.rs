@@ -31,6 +31,11 @@ impl Dense {
         Ok(Self(bytes))
     }
 
+    /// Extents of the elements.
+    pub fn extents(&self) -> Vec<usize> {
+        self.0.shape().to_vec()
+    }
+
     /// Number of bytes.
     pub fn len(&self) -> usize {
         self.0.len_bytes()

@@ -45,7 +45,7 @@ fn raise(error: &Error) -> PyErr {
     })
 }
 
-/// What went wrong, with Python's names of the types.
+/// Message of an error, with Python's names of the types.
 fn message(error: &Error) -> String {
     match *error {
         Error::TypeMismatch {
@@ -60,7 +60,7 @@ fn message(error: &Error) -> String {
     }
 }
 
-/// Where in a program it happened.
+/// Adds the place in a program to an exception.
 fn add_place(value: &Bound<'_, PyAny>, error: &BackendError) -> PyResult<()> {
     match error {
         BackendError::Fault(fault) => {

@@ -25,16 +25,26 @@ pub struct PyExecutor {
     device: String,
 }
 
-/// Name of each backend with its device, or why it is missing, as (name, present, text).
+/// Name of each backend with its device, or why it cannot compute, as (name, usable, text).
 #[pyfunction]
 pub fn backends() -> Vec<(&'static str, bool, String)> {
     BackendType::ALL
         .into_iter()
-        .map(|backend| match device::find(backend) {
+        .map(|backend| match device::usable(backend) {
             Ok(name) => (backend.name(), true, name),
             Err(error) => (backend.name(), false, error.to_string()),
         })
         .collect()
+}
+
+/// Reasons why devices that are there cannot compute: a compiler that is missing.
+#[pyfunction]
+pub fn passed_over() -> Vec<String> {
+    let there = BackendType::ALL
+        .into_iter()
+        .filter(|&backend| device::find(backend).is_ok());
+    let failed = there.filter_map(|backend| device::usable(backend).err());
+    failed.map(|error| error.to_string()).collect()
 }
 
 impl PyExecutor {
@@ -79,7 +89,7 @@ impl PyExecutor {
         })
     }
 
-    /// Where it runs: "cpu", "interpreter", "metal" or "cuda".
+    /// Name of its backend: "cpu", "interpreter", "metal" or "cuda".
     #[getter]
     fn backend(&self) -> &'static str {
         self.backend.name()
@@ -91,7 +101,7 @@ impl PyExecutor {
         &self.device
     }
 
-    /// Whether `close` was called.
+    /// True if `close` was called.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         process::check()?;

@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Instructions times lanes of a program that ends before anybody could press a key.
 const SHORT: u64 = 1 << 24;
 
-/// Whether a program certainly ends soon, so that nothing has to be able to end it.
+/// True if a program certainly ends soon, so that nothing has to be able to end it.
 pub fn is_short(program: &Program, params: &ExecutionParams) -> bool {
     let lanes = |dim: hologram_backends::Dim3| dim.count().unwrap_or(u64::MAX);
     let launch = &params.launch;
@@ -27,7 +27,7 @@ pub fn is_short(program: &Program, params: &ExecutionParams) -> bool {
         && !program.instructions().iter().any(|i| i.is_intrinsic())
 }
 
-/// Whether this thread is the one that Python's handlers of signals run in.
+/// True if this thread is the one that Python's handlers of signals run in.
 fn is_main(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;

@@ -28,7 +28,9 @@ mod _hologram {
     #[pymodule_export]
     use super::buffer::PyBuffer;
     #[pymodule_export]
-    use super::executor::{backends, PyExecutor};
+    use super::dlpack::bfloat16_of;
+    #[pymodule_export]
+    use super::executor::{backends, passed_over, PyExecutor};
     #[pymodule_export]
     use super::graph::alone::PyAlone;
     #[pymodule_export]
@@ -41,6 +43,10 @@ mod _hologram {
     use super::graph::element::set_element_types;
     #[pymodule_export]
     use super::graph::elementwise::{Elementwise, Fold};
+    #[pymodule_export]
+    use super::graph::export::dlpack_of;
+    #[pymodule_export]
+    use super::graph::index::{before_write, listed, set_indexing, taken};
     #[pymodule_export]
     use super::graph::node::recorded_operations;
     #[pymodule_export]

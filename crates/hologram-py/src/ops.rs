@@ -30,7 +30,7 @@ fn length(n: Option<&Bound<'_, PyAny>>, buffers: &[&DynBuffer]) -> PyResult<usiz
     Ok(len)
 }
 
-/// Where a fold goes: `out`, or a new element.
+/// Target of a fold: `out`, or a new element.
 fn output(
     py: Python<'_>,
     exec: &Executor,

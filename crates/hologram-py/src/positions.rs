@@ -1,4 +1,4 @@
-//! Where the smallest and the largest elements are; `argmin` and `argmax` of `hologram.array`.
+//! Positions of the smallest and the largest elements; `argmin` and `argmax` of `hologram.array`.
 
 use hologram_core::expression::Strided;
 use hologram_core::positions::Extreme;

@@ -1,4 +1,4 @@
-//! Which process opened devices: the threads that run their work do not live on in a child of `fork`.
+//! Process that opened devices: the threads that run their work do not live on in a child of `fork`.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -40,7 +40,7 @@ pub fn forks() -> u32 {
     FORKS.load(Ordering::Acquire)
 }
 
-/// Whether this process was forked from one that had opened a device.
+/// True if this process was forked from one that had opened a device.
 fn forked() -> bool {
     let opened = OPENED.load(Ordering::Acquire);
     opened != 0 && opened != forks() + 1

@@ -120,7 +120,7 @@ def sum_of_an_array_in_a_fork(send):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with core._changes:
+        with core.changes:
             held.set()
             done.wait()
 

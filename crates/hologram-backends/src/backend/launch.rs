@@ -1,4 +1,4 @@
-//! How many lanes run a program, and what they begin with.
+//! Number of lanes of a launch, and their initial registers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,8 +150,8 @@ pub struct ExecutionParams {
     pub initial_registers: Vec<(Register, Ty, u64)>,
     /// Most instructions a lane may execute; [`DEFAULT_STEP_BUDGET`] when `None`.
     pub step_budget: Option<u64>,
-    /// How long the program may run, whatever its steps; from when it begins, which then is when everything submitted before has
-    /// ended. Compiling does not count. Beyond: [`FaultKind::TimeLimitExceeded`](crate::FaultKind::TimeLimitExceeded).
+    /// Time limit of the program, whatever its steps; counted from its start, when everything submitted before has ended.
+    /// Compiling does not count. Beyond: [`FaultKind::TimeLimitExceeded`](crate::FaultKind::TimeLimitExceeded).
     pub time_limit: Option<Duration>,
     /// Ends the program when it is asked for.
     pub stop: Option<Stop>,
@@ -200,7 +200,7 @@ impl ExecutionParams {
         self
     }
 
-    /// Whether it may be ended before its end.
+    /// True if it may be ended before its end.
     pub(crate) fn is_watched(&self) -> bool {
         self.stop.is_some() || self.time_limit.is_some()
     }

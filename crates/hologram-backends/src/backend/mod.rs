@@ -1,4 +1,4 @@
-//! What runs programs.
+//! Backends that run programs.
 
 pub mod launch;
 pub(crate) mod slots;
@@ -196,7 +196,7 @@ pub trait Backend: Send {
         Ok(())
     }
 
-    /// Where a buffer's bytes lie in the host's memory, after everything submitted; `None` on devices
+    /// Address of a buffer's bytes in the host's memory, after everything submitted; `None` on devices
     /// with memory of their own. Valid until the buffer is freed; for zero bytes it may be dangling.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ impl<B> Slots<B> {
         self.bytes
     }
 
-    /// What live blocks count as a program's.
+    /// Bytes of live blocks that count as a program's.
     pub fn charged(&self) -> u64 {
         self.charged
     }

@@ -5,7 +5,7 @@ pub use hologram_kernels::Sorting;
 
 use crate::handle::BufferHandle;
 
-/// Where rows begin: a buffer and a byte, a multiple of the element's size.
+/// Start of rows: a buffer and a byte, a multiple of the element's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rows {
     /// The buffer.
@@ -14,7 +14,7 @@ pub struct Rows {
     pub offset: usize,
 }
 
-/// What a sort writes.
+/// Output of a sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sorted {
     /// The elements.

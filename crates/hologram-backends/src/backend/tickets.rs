@@ -42,7 +42,7 @@ impl<P> Default for Tickets<P> {
     }
 }
 
-/// What is known of a submission that is waited for.
+/// State of a submission that is waited for.
 pub enum Waited<P> {
     /// It is open.
     Open(P),

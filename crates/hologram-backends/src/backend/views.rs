@@ -1,4 +1,4 @@
-//! What an expression reads and writes, by handles.
+//! Views that an expression reads and writes, by handles.
 
 use crate::handle::BufferHandle;
 
@@ -13,7 +13,7 @@ pub struct BufferView {
     pub strides: Vec<isize>,
 }
 
-/// What a fold gives.
+/// Result of a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FoldForm {
     /// The fold of all elements along the folded dimensions.
@@ -36,8 +36,8 @@ pub struct ExpressionViews<'a> {
     pub scalars: &'a [u64],
     /// Dimensions that are folded; none without a fold.
     pub folded: &'a [bool],
-    /// Where the fold goes; strides along folded dimensions do not count. None of a scan.
+    /// Target of the fold; strides along folded dimensions do not count. None of a scan.
     pub target: Option<BufferView>,
-    /// What goes there.
+    /// Form of the target.
     pub form: FoldForm,
 }

@@ -25,7 +25,7 @@ pub struct CpuBackend {
     launches: u64,
 }
 
-/// What a [`CpuBackend`] holds and has done.
+/// Statistics of a [`CpuBackend`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuStats {
     /// Live buffers.
@@ -48,7 +48,7 @@ impl CpuBackend {
         Self::default()
     }
 
-    /// What the backend holds and has done.
+    /// Statistics of the backend.
     pub fn stats(&self) -> CpuStats {
         CpuStats {
             buffers: self.memory.buffers.live(),

@@ -19,10 +19,10 @@ use crate::semantics::Scalar;
 const STRIP_LANES: u64 = 256;
 /// Instructions times lanes from which on a launch is spread over the cores.
 const SPREAD: u64 = 1 << 15;
-/// What a program with loops or returns counts more.
+/// Weight of a program with loops or returns.
 const LOOP_WEIGHT: u64 = 64;
 
-/// What the strips of a launch have in common.
+/// State that the strips of a launch share.
 struct Launch<'a> {
     program: &'a Prepared,
     params: &'a ExecutionParams,

@@ -10,7 +10,7 @@ use crate::error::FaultKind;
 
 /// Most steps of a strip between two looks at what ends the program: some milliseconds.
 const UNSEEN: u64 = 1 << 12;
-/// Where a lane is that has ended.
+/// Place of a lane that has ended.
 const DONE: u32 = u32::MAX;
 
 /// The fault of a lane of the strip: lane, pc, kind.

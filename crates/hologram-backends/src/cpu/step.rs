@@ -16,7 +16,7 @@ pub(super) struct Intrinsic {
     pub columns: Vec<(Register, Column)>,
 }
 
-/// What lanes can access besides their registers.
+/// Memory that lanes can access besides their registers.
 pub(super) struct Memory<'a> {
     pub buffers: &'a Blocks,
     pub boundary: Span,
@@ -88,7 +88,7 @@ impl Default for Source {
     }
 }
 
-/// How a step goes on.
+/// Flow of control after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// With the next.
@@ -159,7 +159,7 @@ impl Step {
 }
 
 impl Step {
-    /// Whether the step may go to an earlier one or to itself; a return counts as going back.
+    /// True if the step may go to an earlier one or to itself; a return counts as going back.
     pub fn goes_back(&self, pc: u32) -> bool {
         match self.flow {
             Flow::Jump(to) | Flow::Branch(to) | Flow::Loop(to) | Flow::Call(to) => to <= pc,

@@ -1,4 +1,4 @@
-//! What can go wrong with memory, programs and launches.
+//! Errors of memory, programs and launches.
 
 pub(crate) mod validation;
 
@@ -78,7 +78,7 @@ pub enum BackendError {
     /// A launch over the limits.
     #[error("launch: {what} is {value}, must be 1 to {limit}")]
     InvalidLaunchConfig {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
         /// Its value.
         value: u64,
@@ -100,7 +100,7 @@ pub enum BackendError {
         pc: usize,
         /// Its text.
         instruction: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A whole-buffer operation with a type or constant it does not allow.
@@ -108,7 +108,7 @@ pub enum BackendError {
     InvalidIntrinsic {
         /// The operation and its operands.
         call: String,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
     /// Something this backend cannot do.
@@ -155,11 +155,11 @@ pub struct Fault {
     pub pc: usize,
     /// Text of the instruction.
     pub instruction: String,
-    /// What happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
 }
 
-/// What a lane did wrong.
+/// Faults of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FaultKind {

@@ -1,4 +1,4 @@
-//! What the validator rejects.
+//! Errors of the validator.
 
 use crate::isa::{Predicate, Register, Ty};
 use crate::program::Program;
@@ -11,11 +11,11 @@ pub struct ValidationError {
     pub pc: usize,
     /// Its text.
     pub instruction: String,
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ValidationErrorKind,
 }
 
-/// What is wrong with an instruction.
+/// Errors of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationErrorKind {

@@ -1,4 +1,4 @@
-//! What is computed, on what.
+//! Calls: an operation and its operands.
 
 use std::fmt;
 
@@ -59,14 +59,14 @@ macro_rules! call {
                 })
             }
 
-            /// What is computed, without the operands.
+            /// The operation, without the operands.
             pub fn operation(&self) -> Operation {
                 match *self {
                     $(Self::$name { $($word,)* $($constant,)* .. } => Operation::$name { $($word,)* $($constant,)* },)*
                 }
             }
 
-            /// Where the operands are, the written one first; repeated to fill the array.
+            /// Places of the operands, the written one first; repeated to fill the array.
             fn places(&self) -> [Operand; 4] {
                 match *self {
                     $(Self::$name { $($operand,)* .. } => {

@@ -1,4 +1,4 @@
-//! What a call must satisfy before it runs.
+//! Requirements of a call before it runs.
 
 use hologram_kernels::InPlace;
 
@@ -88,7 +88,7 @@ impl IntrinsicCall {
         Ok(())
     }
 
-    /// Whether the written operand may share bytes with read operand number `index`.
+    /// True if the written operand may share bytes with read operand number `index`.
     fn may_alias(&self, index: usize, written: OperandUse, read: OperandUse) -> bool {
         let same = written.operand.root() == read.operand.root() && written.bytes == read.bytes;
         match self.operation().form().in_place {

@@ -1,4 +1,4 @@
-//! Where an operation's elements are.
+//! Places of an operation's elements.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl fmt::Display for Operand {
 /// An operand with its extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperandUse {
-    /// Where it is.
+    /// Place of the operand.
     pub operand: Operand,
     /// Bytes that are read or written; `u64::MAX` for sizes beyond.
     pub bytes: u64,
@@ -74,7 +74,7 @@ impl Operands {
         self.uses[0]
     }
 
-    /// Those that are read, in the order of the call's fields.
+    /// Operands that are read, in the order of the call's fields.
     pub fn read(&self) -> &[OperandUse] {
         &self.uses[1..self.len]
     }

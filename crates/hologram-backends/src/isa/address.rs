@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Register;
 
-/// Where a load reads or a store writes.
+/// Address of a load or a store.
 ///
 /// For `lds` and `sts` the handle part is ignored and never read: the offset part is the byte offset
 /// in the block's shared memory ([`Address::PhiCoordinate`] is then invalid).

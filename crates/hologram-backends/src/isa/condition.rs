@@ -39,7 +39,7 @@ impl Condition {
 }
 
 named_codes! {
-    /// Who must see the memory accesses before a fence in order with those after it.
+    /// Observers that must see the memory accesses before a fence in order with those after it.
     MemoryScope {
         /// The lane itself: nothing to do.
         Thread = "thread",

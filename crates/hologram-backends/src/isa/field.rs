@@ -1,4 +1,4 @@
-//! What every kind of instruction field can do: be written and read as bytes and as text.
+//! Interface of instruction fields: they are written and read as bytes and as text.
 
 use super::Ty;
 

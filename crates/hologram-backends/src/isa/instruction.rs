@@ -10,7 +10,7 @@ use super::{
     Register, Ty,
 };
 
-/// What an instruction is for.
+/// Category of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// Loads, stores, moves, conversions.
@@ -91,7 +91,7 @@ macro_rules! instruction_set {
                 }
             }
 
-            /// What the instruction is for.
+            /// Category of the instruction.
             pub const fn category(&self) -> Category {
                 match self {
                     $($(Self::$name { .. } => Category::$category,)*)*

@@ -1,4 +1,4 @@
-//! Which types each instruction works on.
+//! Types that each instruction works on.
 
 use hologram_kernels::legality::{computable, float, require, signed};
 

@@ -1,4 +1,4 @@
-//! What an instruction reads and writes.
+//! Registers that an instruction reads and writes.
 
 use super::instruction::whole_buffer;
 use super::{Address, Instruction, Label, Predicate, Register, Ty};

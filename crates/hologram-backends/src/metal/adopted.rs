@@ -5,11 +5,11 @@ use super::MetalBackend;
 use crate::cpu::{Block, HostMemory};
 use crate::error::{BackendError, Result};
 
-/// Where the host's memory is seen from.
+/// Origin from which the host's memory is addressed.
 pub(super) struct Adopted {
     /// Address on the host of the store's place 0.
     base: usize,
-    /// What launches use for themselves.
+    /// Scratch memory of launches.
     scratch: Option<Block>,
 }
 
@@ -23,7 +23,7 @@ impl Adopted {
         }
     }
 
-    /// As [`Memory::scratch`].
+    /// Does the work of [`Memory::scratch`].
     pub fn scratch(&mut self, size: usize) -> Result<Range> {
         let known = self.scratch.take();
         let block = match known.filter(|block| block.span().len >= size as u64) {

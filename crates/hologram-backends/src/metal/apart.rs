@@ -31,7 +31,7 @@ pub struct Apart {
     origin: MetalBuffer<u8>,
     blocks: BTreeMap<usize, MetalBuffer<u8>>,
     in_use: usize,
-    /// What the pool held with few blocks after it gave back all that it could.
+    /// Bytes that the pool held with few blocks after it gave back all that it could.
     least: u64,
 }
 
@@ -63,7 +63,7 @@ impl Apart {
         self.in_use
     }
 
-    /// What kernels are given.
+    /// Slice that kernels are given.
     pub fn origin(&self) -> MetalSlice<'_, u8> {
         self.origin.as_slice()
     }
@@ -137,7 +137,7 @@ impl Apart {
         Some(first + from)
     }
 
-    /// What is to be added to an address for kernels for that on the host, on a processor, where it is the same for all memory.
+    /// Summand from an address for kernels to the host's, on a CPU, where it is the same for all memory.
     pub fn to_host(&self) -> Option<usize> {
         let origin = self.origin.as_slice();
         let host = usize::try_from(origin.host_address()?).ok()?;

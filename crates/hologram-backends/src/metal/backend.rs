@@ -50,7 +50,7 @@ pub struct MetalBackend {
     table_version: u64,
     pub(super) tickets: Tickets<Pending>,
     pub(super) idle_faults: Vec<FaultBuffer>,
-    /// What ends a program, of those that have ended.
+    /// Signals of programs that have ended, for reuse.
     pub(super) idle_signals: Vec<Arc<Signal>>,
     /// A zero: what programs that nothing ends look at in place of a signal.
     pub(super) never: MetalBuffer<u8>,
@@ -63,7 +63,7 @@ pub struct MetalBackend {
 }
 
 impl MetalBackend {
-    /// Whether this machine has an Apple GPU that kernels can run on. `hologram_core::device::find` says why not, and asks for
+    /// True if this machine has an Apple GPU that kernels can run on. `hologram_core::device::find` says why not, and asks for
     /// NVIDIA's.
     pub fn is_available() -> bool {
         let devices = openvm_metal_common::devices();
@@ -163,7 +163,7 @@ impl MetalBackend {
             .set_limit(self.compile_limit.unwrap_or(usual).max(1));
     }
 
-    /// What happens to programs that the device cannot run.
+    /// Policy for programs that the device cannot run.
     pub fn fallback(&self) -> Fallback {
         self.fallback
     }
@@ -173,7 +173,7 @@ impl MetalBackend {
         self.stream.context()
     }
 
-    /// What was done so far.
+    /// Statistics so far.
     pub fn stats(&self) -> MetalStats {
         self.stats
     }
@@ -222,7 +222,7 @@ impl MetalBackend {
     }
 }
 
-/// What a device cannot do.
+/// Options that follow from a device's limits.
 pub(crate) fn base_options(profile: &DeviceProfile) -> Options {
     Options {
         apple: !profile.double_precision,

@@ -1,4 +1,4 @@
-//! How long compilers take for a kernel, from what its text is made of.
+//! Estimated compile time of a kernel, from the parts of its source.
 
 use super::effort::Effort;
 use crate::translate::Plan;

@@ -1,6 +1,6 @@
-//! How much work compilers put into kernels.
+//! Optimisation level of compilers for kernels.
 
-/// How much work compilers put into kernels for CPU and CUDA devices.
+/// Optimisation level of compilers for kernels for CPU and CUDA devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// For programs that run once: compiled several times sooner.

@@ -46,7 +46,7 @@ struct Step {
     parts: usize,
 }
 
-/// Where everything begins that a plan reads and writes.
+/// Places of all that a plan reads and writes.
 struct Places {
     views: Vec<usize>,
     target: Option<usize>,

@@ -52,12 +52,12 @@ impl Fallback {
         }
     }
 
-    /// Whether the interpreter runs a program that the device refused with this error.
+    /// True if the interpreter runs a program that the device refused with this error.
     pub(crate) fn takes(self, error: &BackendError) -> bool {
         self.allows() && is_unsupported(error)
     }
 
-    /// Whether the interpreter runs what the device cannot.
+    /// True if the interpreter runs programs that the device cannot run.
     pub(super) fn allows(self) -> bool {
         self != Self::Never
     }
@@ -85,7 +85,7 @@ impl FromStr for Fallback {
     }
 }
 
-/// Whether an error says that the device cannot run a program which the interpreter may.
+/// True if an error says that the device cannot run a program which the interpreter may.
 pub(super) fn is_unsupported(error: &BackendError) -> bool {
     use BackendError as B;
     matches!(

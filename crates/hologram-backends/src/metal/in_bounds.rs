@@ -15,7 +15,7 @@ use crate::translate::{self, Options};
 use crate::validate::validate;
 
 impl MetalBackend {
-    /// What [`translate::in_bounds`] makes of a launch on a processor, with its shape.
+    /// Result of [`translate::in_bounds`] for a launch on a processor, with its shape.
     pub(super) fn in_bounds(
         &self,
         program: &Program,

@@ -72,7 +72,7 @@ pub fn read_fault(
     }
 }
 
-/// How much of a launch was encoded.
+/// Encoded part of a launch.
 pub enum Encoded {
     /// All of it.
     Whole,
@@ -83,7 +83,7 @@ pub enum Encoded {
     },
 }
 
-/// What a launch is encoded from.
+/// Inputs of encoding a launch.
 pub struct Launch<'a> {
     /// The program.
     pub pipeline: &'a Pipeline,
@@ -93,9 +93,9 @@ pub struct Launch<'a> {
     pub lanes: (u64, u32),
     /// The table on the device.
     pub table: &'a MetalBuffer<u8>,
-    /// What is in it.
+    /// Shape of the table.
     pub shape: TableShape,
-    /// What [`SCRATCH`] stands for.
+    /// Range that [`SCRATCH`] stands for.
     pub scratch: Option<Range>,
     /// Gets the faults.
     pub faults: &'a mut FaultBuffer,
@@ -165,7 +165,7 @@ impl Launch<'_> {
         }
     }
 
-    /// What slices are made by: every instruction once by each lane. Loops are ended by the kernel itself.
+    /// Cost for cutting slices: every instruction once by each lane. Loops are ended by the kernel itself.
     fn cost(&self, lanes: u64) -> Cost {
         let instructions = self.pipeline.program.instructions();
         let accesses = instructions.iter().filter(|i| i.is_memory_access()).count();

@@ -32,7 +32,7 @@ pub struct Memory {
     pub(super) version: u64,
 }
 
-/// What kernels need to look handles up: the low half of the first handle, and one entry for it and each following
+/// Shape of the table in which kernels look handles up: the low half of the first handle, and one entry for it and each following
 /// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableShape {
@@ -137,7 +137,7 @@ impl Memory {
         found.ok_or(BackendError::InvalidPoolHandle(handle))
     }
 
-    /// Where a buffer is; makes the boundary pool if it is asked for.
+    /// Finds a buffer; makes the boundary pool if it is asked for.
     ///
     /// # Errors
     /// Out of memory.

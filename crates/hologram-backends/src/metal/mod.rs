@@ -12,6 +12,7 @@ mod fallback;
 mod host;
 mod in_bounds;
 mod intrinsic;
+mod kept;
 mod launch;
 mod memory;
 mod operations;

@@ -12,7 +12,7 @@ use crate::intrinsics::IntrinsicCall;
 use crate::isa::Instruction;
 use crate::program::Program;
 
-/// Whether a program has whole-buffer instructions and needs no memory for the rest: it runs forward and neither
+/// True if a program has whole-buffer instructions and needs no memory for the rest: it runs forward and neither
 /// loads, stores, nor makes or frees pools.
 pub(super) fn is_operations(program: &Program) -> bool {
     use Instruction as I;
@@ -90,7 +90,7 @@ impl MetalBackend {
         }
     }
 
-    /// Whether the device has all whole-buffer instructions of a program.
+    /// Checks that the device has all whole-buffer instructions of a program.
     fn check_operations(&self, program: &Program) -> Result<()> {
         let profile = self.stream.context().device_profile();
         for (pc, instruction) in program.instructions().iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What was submitted and not waited for.
+//! Submissions that were not waited for.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::handle::Ticket;
 pub enum Pending {
     /// A program as a kernel.
     Running {
-        /// What may end it, if something may; it is dropped before what the kernel uses.
+        /// Signal that may end it, if there is one; it is dropped before the memory that the kernel uses.
         watched: Option<Watched>,
         /// The kernel.
         pipeline: Arc<Pipeline>,
@@ -24,12 +24,12 @@ pub enum Pending {
         faults: FaultBuffer,
         /// Steps of a lane.
         budget: u64,
-        /// Where it then is said to be, if the kernel is not the program's own.
+        /// Place to report then, if the kernel is not the program's own.
         place: Option<Place>,
     },
     /// Whole-buffer operations, or a program that the interpreter ran.
     Operations {
-        /// Those that may have divided by zero, in order, with the fault that this is.
+        /// Launches that may have divided by zero, in order, with the fault that this is.
         uncertain: Vec<(Launched, Fault)>,
         /// The fault that certainly came behind them.
         ended: Option<Fault>,

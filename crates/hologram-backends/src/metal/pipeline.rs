@@ -180,7 +180,7 @@ impl Pipelines {
         context.load_unit(&source).map_err(not_loaded)
     }
 
-    /// Whether the program's pipeline is ready.
+    /// True if the program's pipeline is ready.
     pub fn is_known(&self, program: &Program, options: &Options) -> bool {
         let entries = self.by_program.get(&hash(program, options));
         entries.is_some_and(|entries| {

@@ -83,7 +83,7 @@ impl MetalBackend {
         out
     }
 
-    /// What is launched in place of a valid program, or the program, with the shapes.
+    /// Programs that are launched in place of a valid program, or the program, with the shapes.
     fn kernels(&self, program: &Program, params: &ExecutionParams) -> Vec<(Program, Options)> {
         let lanes = self.context().device_profile().execution.into();
         let memory = &self.memory;
@@ -102,7 +102,7 @@ impl MetalBackend {
         }
     }
 
-    /// Whether the kernels that a program would be launched as are ready.
+    /// True if the kernels that a program would be launched as are ready.
     pub(super) fn is_compiled(&self, program: &Program, params: &ExecutionParams) -> bool {
         let is_known = |program: &Program, shape: &Options| self.pipelines.is_known(program, shape);
         is_known(program, &options(&self.base, program, params))

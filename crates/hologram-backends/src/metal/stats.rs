@@ -1,4 +1,4 @@
-//! What a backend did.
+//! Statistics of a backend.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct MetalStats {
     pub operation_programs: u64,
     /// Programs of one lane that ran with many, because their repetitions are independent or fold to values.
     pub rerolled: u64,
-    /// Of these, programs whose repetitions were folded by a tree; each has two launches.
+    /// Programs among these whose repetitions were folded by a tree; each has two launches.
     pub reduced: u64,
     /// Programs whose accesses were not tested, because all lie inside their buffers: vector code of the processor.
     pub in_bounds: u64,

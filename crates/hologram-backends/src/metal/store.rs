@@ -43,7 +43,7 @@ impl Store {
         }
     }
 
-    /// What kernels are given; places are seen from here as [`Store::offset`] says.
+    /// Slice that kernels are given; places are seen from here as [`Store::offset`] says.
     pub fn base(&self) -> MetalSlice<'_, u8> {
         match self {
             Self::Apart(apart) => apart.origin(),

@@ -1,4 +1,4 @@
-//! How a program runs: as a kernel, as whole-buffer operations, or by the interpreter.
+//! Execution of a program: as a kernel, as whole-buffer operations, or by the interpreter.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl MetalBackend {
         }
     }
 
-    /// Whether a policy prefers the interpreter to compiling the program.
+    /// True if a policy prefers the interpreter to compiling the program.
     pub(crate) fn is_for_the_interpreter(
         &self,
         policy: Fallback,

@@ -1,8 +1,9 @@
 //! Translated programs compiled for a device.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use openvm_metal_builder::{hash, BuildError, Toolchain, PTX_ABI};
+use openvm_metal_builder::{hash, target_ptx, BuildError, Compiler, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{
     DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, TrustedFolder,
@@ -11,6 +12,7 @@ use openvm_metal_common::{
 
 use super::compile_time::compile_seconds;
 use super::effort::Effort;
+use super::kept;
 use crate::error::{BackendError, Result};
 use crate::translate::{self, Plan};
 
@@ -29,10 +31,13 @@ pub const STOP: u8 = 4;
 /// are given.
 const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
 
+/// Target of the step that links a library from its objects, in errors of [`Toolchain`].
+const LINKED: &str = "a shared library";
+
 /// Seconds that a kernel may always take: no limit is shorter.
 const LONG: f64 = 1.0;
 
-/// What is known of kernels before they are compiled for a processor.
+/// Estimated work of a compiler for a kernel on a CPU.
 #[derive(Clone, Copy, Debug)]
 pub struct CompilerWork {
     /// Neighbouring lanes do the same: vector code.
@@ -94,14 +99,15 @@ impl UnitCompiler {
         self.kind
     }
 
-    /// Whether units can be compiled.
+    /// Checks that units can be compiled.
     ///
     /// # Errors
     /// [`BackendError::NoCompiler`], [`BackendError::KernelFolder`], [`BackendError::Compilation`] that say why not.
     pub fn check(&self) -> Result<()> {
         match self.kind {
             DeviceKind::Metal => Ok(()),
-            _ => self.tools(1, false).map(|_| ()),
+            DeviceKind::Cpu => self.tools(1, false).map(|_| ()),
+            DeviceKind::Cuda => emits_ptx(self.tools(1, false)?.compiler()),
         }
     }
 
@@ -190,11 +196,12 @@ impl UnitCompiler {
 
     /// PTX of a unit, from the folder if it was compiled before.
     fn ptx(&self, name: &str, text: &str, kernels: usize) -> Result<String> {
-        let key = hash(&[text, &format!("{:?} {PTX_ABI} {OPTIONS:?}", self.effort)]);
         let folder = self.folder.as_ref().map_err(Clone::clone)?;
-        let file = format!("{name}-{key}.ptx");
-        if let Some(ptx) = folder.read_text(&file).map_err(untrusted)? {
-            return Ok(ptx);
+        let file = ptx_file(name, text, self.effort);
+        if let Some(kept) = kept::text(folder, &file).map_err(untrusted)? {
+            if let Some(ptx) = kept::without_sum(&kept) {
+                return Ok(ptx.into());
+            }
         }
         let tools = self.tools(kernels, false).map_err(|mut error| {
             if let BackendError::NoCompiler(text) = &mut error {
@@ -207,7 +214,7 @@ impl UnitCompiler {
             .compile_ptx(folder.path(), text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         // A folder that cannot be written is no error: the text is compiled again next time.
-        let _ = folder.write(&file, ptx.as_bytes());
+        let _ = folder.write(&file, kept::with_sum(&ptx).as_bytes());
         Ok(ptx)
     }
 
@@ -226,16 +233,29 @@ impl UnitCompiler {
             format!("{name}-{key}.long")
         });
         let named = match &mark {
-            Some(mark) => folder.read_text(mark).map_err(untrusted)?,
+            Some(mark) => kept::text(folder, mark).map_err(untrusted)?,
             None => None,
         };
         let compiled = named.is_some_and(|library| Path::new(&library).exists());
         if !compiled {
             self.within_limit(seconds)?;
         }
-        let library = tools
-            .compile_cpu_shared(folder.path(), text)
-            .map_err(|error| failure(&error, format!("{name}: {error}")))?;
+        let began = SystemTime::now();
+        let compile = || tools.compile_cpu_shared(folder.path(), text);
+        let again = |library: Option<&Path>| {
+            kept::forget(folder.path(), library);
+            compile().inspect(|made| {
+                kept::is_whole(folder, &made.path, began);
+            })
+        };
+        let library = match compile() {
+            Ok(library) if kept::is_whole(folder, &library.path, began) => Ok(library),
+            Ok(library) => again(Some(&library.path)),
+            // An object that it is linked from is damaged, perhaps. A kernel that does not compile is none the next time either.
+            Err(BuildError::Compile { target, .. }) if target == LINKED => again(None),
+            error @ Err(_) => error,
+        };
+        let library = library.map_err(|error| failure(&error, format!("{name}: {error}")))?;
         if let Some(mark) = mark.filter(|_| !compiled) {
             // Without it the kernel may be refused later, which is no error.
             let _ = folder.write(&mark, library.path.to_string_lossy().as_bytes());
@@ -252,12 +272,33 @@ impl UnitCompiler {
     }
 }
 
+/// Name of the file that keeps a unit's PTX.
+fn ptx_file(name: &str, text: &str, effort: Effort) -> String {
+    let key = hash(&[text, &format!("{effort:?} {PTX_ABI} {OPTIONS:?}")]);
+    format!("{name}-{key}.ptx")
+}
+
+/// Checks that a compiler makes code for NVIDIA's GPUs.
+///
+/// # Errors
+/// [`BackendError::NoCompiler`] that says which does.
+fn emits_ptx(compiler: &Compiler) -> Result<()> {
+    if target_ptx::available(compiler) {
+        return Ok(());
+    }
+    Err(BackendError::NoCompiler(format!(
+        "`{}` makes no code for NVIDIA GPUs: install clang {} or newer",
+        compiler.program,
+        target_ptx::OLDEST_CLANG
+    )))
+}
+
 /// The error for a folder or file that other users could have written, or that cannot be used.
 fn untrusted(error: UntrustedPath) -> BackendError {
     BackendError::KernelFolder(format!("{error} (HOLOGRAM_CACHE names the folder)"))
 }
 
-/// What a failure of the tools is here: a missing tool, a folder that cannot be written, or a compilation that failed.
+/// Error for a failure of the tools: a missing tool, a folder that cannot be written, or a compilation that failed.
 fn failure(error: &BuildError, text: String) -> BackendError {
     match error {
         BuildError::NoCompiler { .. }
@@ -298,5 +339,80 @@ pub fn describe(name: &str, plan: &Plan) -> RuntimeKernel {
         max_threads: 1024,
         ptx_entry: format!("msl_{name}"),
         cpu: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const KERNEL: &str =
+        "kernel void one(device uint *a [[buffer(0)]], uint i [[thread_position_in_grid]]) { a[i] = 1; }";
+    const SHORT: CompilerWork = CompilerWork {
+        vectors: false,
+        seconds: 0.0,
+    };
+
+    fn files(folder: &TrustedFolder, ending: &str) -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder.path()).expect("a folder").flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths
+            .filter(|path| path.to_string_lossy().ends_with(ending))
+            .collect()
+    }
+
+    /// A kernel that does not compile leaves the objects of others, and a damaged object is made again.
+    #[test]
+    fn objects_are_forgotten_where_a_library_does_not_link() {
+        let folder = TrustedFolder::temporary().expect("a folder");
+        let path = folder.path().to_path_buf();
+        let compiler = UnitCompiler::new(DeviceKind::Cpu, path, Effort::Least);
+        let compile = |text| compiler.compile_text("unit", text, vec![], SHORT);
+        let library = compile(KERNEL).expect("compiled").cpu.expect("a library");
+        let keys = files(&folder, ".o.key");
+        assert!(!keys.is_empty());
+
+        let error = compile("kernel void two(device uint *a [[buffer(0)]]) { none(a); }");
+        assert!(
+            matches!(error, Err(BackendError::Compilation(_))),
+            "{error:?}"
+        );
+        assert!(keys.iter().all(|key| key.exists()), "the first kernel's");
+
+        fs::remove_file(&library).expect("removed");
+        for object in files(&folder, ".o") {
+            fs::write(object, "no object").expect("written");
+        }
+        let again = compile(KERNEL).expect("made again").cpu;
+        assert_eq!(again.as_ref(), Some(&library));
+        assert!(library.exists());
+    }
+
+    /// Files of a kernel that are no text any more are as if they were not there.
+    #[test]
+    fn damaged_texts_are_made_again() {
+        let folder = TrustedFolder::temporary().expect("a folder");
+        let new = |kind| UnitCompiler::new(kind, folder.path().to_path_buf(), Effort::Least);
+        let long = CompilerWork {
+            seconds: 2.0 * LONG,
+            ..SHORT
+        };
+        let native = new(DeviceKind::Cpu);
+        let compile = || native.compile_text("unit", KERNEL, vec![], long);
+        compile().expect("compiled");
+        let marks = files(&folder, ".long");
+        let noted = fs::read(&marks[0]).expect("a mark");
+        fs::write(&marks[0], b"\xff").expect("written");
+        compile().expect("compiled again");
+        assert_eq!(fs::read(&marks[0]).expect("a mark"), noted);
+
+        let cuda = new(DeviceKind::Cuda);
+        let file = folder.path().join(ptx_file("unit", "text", cuda.effort));
+        fs::write(file, b"// \xff\n").expect("written");
+        // What follows from a file that is not there: the compiler is asked, which finds no kernel, or makes no PTX.
+        let error = cuda.ptx("unit", "text", 1).expect_err("no text of kernels");
+        assert!(!matches!(error, BackendError::KernelFolder(_)), "{error:?}");
     }
 }

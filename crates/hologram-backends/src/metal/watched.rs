@@ -87,7 +87,7 @@ impl MetalBackend {
     }
 }
 
-/// Where a program is said to have been ended whose kernels are not its own instructions.
+/// Place to report for an ended program whose kernels are not its own instructions.
 pub struct Place {
     /// The lane, unless it is the kernel's.
     pub lane: Option<u64>,

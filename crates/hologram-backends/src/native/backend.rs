@@ -35,12 +35,12 @@ pub struct NativeBackend {
     without_compiler: u64,
 }
 
-/// What a [`NativeBackend`] did since it was made.
+/// Statistics of a [`NativeBackend`] since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NativeStats {
     /// Programs that the interpreter ran.
     pub interpreted: u64,
-    /// Of these, programs that are no kernels because there is no C++ compiler, or no folder that kernels can be written to and
+    /// Programs among these that are no kernels because there is no C++ compiler, or no folder that kernels can be written to and
     /// loaded from.
     pub without_compiler: u64,
     /// Programs that the interpreter validated and decoded.
@@ -83,7 +83,7 @@ impl NativeBackend {
         }
     }
 
-    /// What was done so far.
+    /// Statistics so far.
     pub fn stats(&self) -> NativeStats {
         NativeStats {
             interpreted: self.interpreted,
@@ -139,7 +139,7 @@ impl NativeBackend {
         }
     }
 
-    /// What runs kernels, told where buffers and pools are.
+    /// Backend that runs kernels, with the places of buffers and pools.
     fn kernels(&mut self) -> Result<&mut MetalBackend> {
         let kernels = match &mut self.kernels {
             Some(kernels) => kernels,
@@ -177,7 +177,7 @@ fn limit(seconds: Option<u32>) -> u32 {
     seconds.unwrap_or(5).max(1)
 }
 
-/// Whether a program has none of the instructions that only the interpreter has. Whole-buffer instructions are vector code there.
+/// True if a program has none of the instructions that only the interpreter has. Whole-buffer instructions are vector code there.
 fn can_be_a_kernel(program: &Program) -> bool {
     let other = |i: &Instruction| {
         i.is_intrinsic()

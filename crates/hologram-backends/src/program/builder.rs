@@ -50,7 +50,7 @@ impl ProgramBuilder {
         self.program.len()
     }
 
-    /// Whether there are no instructions yet.
+    /// True if there are no instructions yet.
     pub fn is_empty(&self) -> bool {
         self.program.is_empty()
     }

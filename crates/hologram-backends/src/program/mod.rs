@@ -89,12 +89,12 @@ impl Program {
         self.instructions.len()
     }
 
-    /// Whether there are no instructions.
+    /// True if there are no instructions.
     pub fn is_empty(&self) -> bool {
         self.instructions.is_empty()
     }
 
-    /// Whether no instruction runs twice in a lane: jumps go forward, and there are no calls. Such a program ends.
+    /// True if no instruction runs twice in a lane: jumps go forward, and there are no calls. Such a program ends.
     pub fn runs_forward(&self) -> bool {
         let mut instructions = self.instructions.iter().enumerate();
         instructions.all(|(pc, instruction)| match instruction {

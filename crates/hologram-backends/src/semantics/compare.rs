@@ -3,7 +3,7 @@
 use super::Arithmetic;
 use crate::isa::Condition;
 
-/// Whether `a` stands in relation `condition` to `b`.
+/// True if `a` stands in relation `condition` to `b`.
 ///
 /// The unsigned conditions compare the bits as unsigned integers. A NaN makes all but `ne` false.
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! What only `f32` and `f64` can do.
+//! Functions of `f32` and `f64` alone.
 
 use super::{Arithmetic, Signed};
 

@@ -1,4 +1,4 @@
-//! What only integers can do.
+//! Functions of integers alone.
 
 use super::Arithmetic;
 

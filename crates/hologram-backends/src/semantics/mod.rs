@@ -1,4 +1,4 @@
-//! What every instruction computes from single values: pure functions, one meaning on every device.
+//! Semantics of every instruction on single values: pure functions, one meaning on every device.
 //!
 //! A value is one of the twelve Rust types that implement [`Scalar`]; traits group what is defined on
 //! which types as the legality table does: [`Arithmetic`] on integers, `f32` and `f64`, [`Signed`] on

@@ -33,9 +33,9 @@ pub trait Scalar: Copy + Default + Send + Sync + 'static {
 
 /// Integers, `f32` and `f64`.
 pub trait Arithmetic: Scalar + PartialOrd {
-    /// What an empty sum is.
+    /// Value of an empty sum.
     const ZERO: Self;
-    /// What an empty product is.
+    /// Value of an empty product.
     const ONE: Self;
     /// The smallest value, minus infinity for floats: what an empty maximum is.
     const LOWEST: Self;

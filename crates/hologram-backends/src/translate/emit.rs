@@ -16,7 +16,7 @@ const MAX_SLOTS: usize = 480;
 /// Integers up to this stand in the text; larger ones, and floats, become parameters.
 const LITERAL: u64 = 64;
 
-/// What emission needs and collects.
+/// State of emission.
 pub struct Emitter<'a> {
     pub program: &'a Program,
     pub graph: &'a Graph,
@@ -27,7 +27,7 @@ pub struct Emitter<'a> {
     pub counted: bool,
     /// Accesses and divisors are not tested.
     pub in_bounds: bool,
-    /// How a lane leaves after a fault, and at its end.
+    /// Statements by which a lane leaves after a fault, and at its end.
     pub leave_fault: &'static str,
     pub leave: &'static str,
     pub table: bool,

@@ -1,6 +1,6 @@
 //! Control-flow graph of a program: blocks, reverse postorder, dominators, reducibility.
 
-/// What an instruction does to the flow of control; targets are instruction indices.
+/// Effect of an instruction on the flow of control; targets are instruction indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Goes on.
@@ -28,7 +28,7 @@ pub struct Block {
     pub start: usize,
     /// One past the last.
     pub end: usize,
-    /// How it ends; `Next` if the following instruction is the target of a jump.
+    /// End of the block; `Next` if the following instruction is the target of a jump.
     pub flow: Flow,
     /// Block that a taken jump leads to.
     pub taken: Option<usize>,

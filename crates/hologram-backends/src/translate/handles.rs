@@ -1,11 +1,11 @@
-//! Which registers hold a known buffer handle where: constants carried forward over the graph.
+//! Registers that hold a known buffer handle: constants carried forward over the graph.
 
 use super::graph::Graph;
 use super::plan::Source;
 use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 
-/// What is known about a register.
+/// Knowledge about a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     From(Source),

@@ -77,7 +77,7 @@ pub fn in_bounds(
     rewrite(program, params, head, body, count)
 }
 
-/// Of the special registers the program reads that of the lane alone, and all keep their values.
+/// True if the program reads only the lane's special register, and all keep their values.
 fn uses_only_the_lane(program: &Program, params: &ExecutionParams) -> bool {
     let special = |register: Register| register >= Register::LANE_X;
     let mut fine = !params.initial_registers.iter().any(|r| special(r.0));
@@ -88,7 +88,7 @@ fn uses_only_the_lane(program: &Program, params: &ExecutionParams) -> bool {
     fine
 }
 
-/// What lets lanes from a number on end at once.
+/// Guard by which lanes from a number on end at once.
 struct Guard {
     /// The number.
     count: u64,

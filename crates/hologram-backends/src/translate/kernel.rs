@@ -13,7 +13,7 @@ use crate::program::Program;
 /// Bytes of threadgroup memory before the program's shared memory: three sets of four counters, padded.
 pub const CONTROL_BYTES: usize = 64;
 
-/// What each instruction does to the flow.
+/// Effect of each instruction on the flow of control.
 pub fn flows(program: &Program) -> Vec<Flow> {
     let target = |name: &str| program.resolve_label(name).unwrap_or(program.len());
     program

@@ -1,9 +1,9 @@
-//! What a translation yields: the kernel's text and what fills its parameters.
+//! Result of a translation: the kernel's source and the values of its parameters.
 
 use crate::isa::{Address, Instruction, Register, Ty};
 use crate::program::Program;
 
-/// Where a buffer handle comes from.
+/// Source of a buffer handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// The `mov_imm` at this pc.

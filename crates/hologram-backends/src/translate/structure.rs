@@ -28,9 +28,9 @@ enum Target {
 }
 
 struct Construct {
-    /// Where `break` leads.
+    /// Target of `break`.
     after: Option<Target>,
-    /// Where `continue` leads.
+    /// Target of `continue`.
     head: Option<Target>,
     /// Targets that leave it through `to`.
     escapes: Vec<Target>,

@@ -22,7 +22,7 @@ pub fn assignment(instruction: &Instruction, target: &str) -> Option<String> {
     Some(out)
 }
 
-/// Whether an instruction only computes a register from registers.
+/// True if an instruction only computes a register from registers.
 pub fn is_computed(instruction: &Instruction) -> bool {
     reduction(instruction).is_some() || expression(instruction).is_some()
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::isa::Instruction;
 use crate::program::Program;
 
-/// How a basic block ends. A place equal to the program's length is its end: the lane ends there.
+/// End of a basic block. A place equal to the program's length is its end: the lane ends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Terminator {
     /// Goes on with the next instruction.
@@ -27,7 +27,7 @@ pub enum Terminator {
 pub struct BasicBlock {
     /// Its instructions.
     pub pcs: Range<usize>,
-    /// How it ends.
+    /// Its end.
     pub terminator: Terminator,
 }
 

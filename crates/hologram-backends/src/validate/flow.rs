@@ -9,7 +9,7 @@ use crate::error::validation::{at, ValidationError, ValidationErrorKind as Kind}
 use crate::isa::{Instruction, Register, Ty};
 use crate::program::Program;
 
-/// What each routine that returns does to every slot, by entry block.
+/// Effects on every slot of each routine that returns, by entry block.
 type Summaries = BTreeMap<usize, State>;
 
 /// Most work, in instructions passed (and [`VISIT`] for each visit of a block): about a second.
@@ -76,7 +76,7 @@ pub(super) fn check(
 }
 
 impl Analysis<'_> {
-    /// What the routine at `entry` does; `None` while no way to a return is known.
+    /// Effect of the routine at `entry`; `None` while no way to a return is known.
     fn summarize(
         &mut self,
         entry: usize,

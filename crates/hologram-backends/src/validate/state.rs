@@ -1,4 +1,4 @@
-//! What is known about every register at one place.
+//! Knowledge about every register at one place.
 
 use crate::isa::{Predicate, Register, Ty, PREDICATES, REGISTERS};
 
@@ -13,7 +13,7 @@ const VALUE: u8 = 15;
 /// On some path the slot is as it was on entry of the routine.
 const KEPT: u8 = 16;
 
-/// What a register holds.
+/// Contents of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// Not written on some path.

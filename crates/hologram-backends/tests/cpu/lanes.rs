@@ -1,4 +1,4 @@
-//! What lanes begin with, lanes that part and meet again, and many backends at once.
+//! Initial registers of lanes, lanes that part and meet again, and many backends at once.
 
 use std::thread;
 

@@ -28,7 +28,7 @@ pub struct Pair {
     pub device: MetalBackend,
 }
 
-/// What a backend holds: buffers, class 5 of the boundary pool, pools by handle.
+/// Contents of a backend: buffers, class 5 of the boundary pool, pools by handle.
 #[derive(Debug, PartialEq)]
 struct Contents {
     buffers: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What programs compute, and when they end.
+//! Results and ends of programs.
 
 use hologram_backends::{
     Backend, BackendError, Dim3, ExecutionParams, LaunchConfig, Program, Register, Ticket,

@@ -21,7 +21,7 @@ struct Pair {
     bytes: usize,
 }
 
-/// How a program ended on both.
+/// End of a program on both.
 #[derive(Debug, PartialEq)]
 struct Ended {
     /// It ran with many lanes.

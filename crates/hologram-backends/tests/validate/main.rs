@@ -1,4 +1,4 @@
-//! What the validator accepts, and what it rejects with which pc and kind.
+//! Programs that the validator accepts or rejects, with pc and kind of each error.
 
 mod flow;
 mod rules;

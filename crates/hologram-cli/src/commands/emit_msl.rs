@@ -19,7 +19,7 @@ pub struct EmitMslArgs {
     /// File of the text instead of standard output.
     #[arg(long, short)]
     out: Option<PathBuf>,
-    /// As for an Apple GPU, which has no f64.
+    /// Emit for an Apple GPU, which has no f64.
     #[arg(long)]
     apple: bool,
     /// A register that is preset; the number does not matter.

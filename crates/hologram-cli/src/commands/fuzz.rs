@@ -15,7 +15,7 @@ use crate::error::Result;
 /// Arguments of `fuzz`.
 #[derive(Args, Debug)]
 pub struct FuzzArgs {
-    /// How many programs.
+    /// Number of programs.
     #[arg(long, default_value_t = 1000)]
     programs: u64,
     /// Seed of the first program; the next have the next numbers.
@@ -31,7 +31,7 @@ pub struct FuzzArgs {
     /// the device's memory.
     #[arg(long, conflicts_with_all = ["hostile", "loops"])]
     fallback: bool,
-    /// Where the kernels run that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
+    /// Device of the kernels that are compared with the interpreter: cpu, cpu-conformance, cuda or metal.
     #[arg(long, default_value = "cpu", value_parser = super::device)]
     device: Device,
     /// Programs are compiled and compared by so many threads; default: one for each core, one for GPUs.

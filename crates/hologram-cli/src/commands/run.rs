@@ -36,7 +36,7 @@ pub struct RunArgs {
     /// Show the first elements of a buffer after the run.
     #[arg(long = "print", value_name = "NAME")]
     prints: Vec<String>,
-    /// What runs the program; auto if absent.
+    /// Backend that runs the program; auto if absent.
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
     /// When the interpreter runs a program for a device: `never`, `when-unsupported`, `adaptive` (also small

@@ -12,7 +12,7 @@ use crate::Numbers;
 /// Bytes of each of the two buffers.
 const BUFFER_BYTES: usize = 100;
 
-/// How an attempt ended; all of these are right.
+/// End of an attempt; all of these are right.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Text or bytes that are no program.

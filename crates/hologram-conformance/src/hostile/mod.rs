@@ -22,7 +22,7 @@ pub const HANDLES: std::ops::RangeInclusive<u8> = 1..=3;
 /// Labels that programs use: `@l0` to `@l3`.
 const LABELS: usize = 4;
 
-/// What a straight line of instructions has initialised.
+/// Registers that a straight line of instructions has initialised.
 struct Known {
     types: [Option<Ty>; 256],
     predicates: [bool; 16],

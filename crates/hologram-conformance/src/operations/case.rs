@@ -13,13 +13,13 @@ const LONGEST_PRODUCT: u64 = 100;
 /// An operation on random operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperationCase {
-    /// What is computed.
+    /// The operation.
     pub operation: Operation,
-    /// Of the first operand; the next have the next numbers.
+    /// Seed of the first operand; the next have the next numbers.
     pub seed: u64,
     /// Elements in front of each operand in its buffer.
     pub shift: usize,
-    /// How far floats may be from the host's.
+    /// Greatest difference of floats from the host's.
     pub tolerance: Tolerance,
 }
 

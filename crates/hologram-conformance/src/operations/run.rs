@@ -8,7 +8,7 @@ use openvm_metal_common::{MetalBuffer, MetalContext};
 
 use crate::Numbers;
 
-/// What stands in front of and behind the operands of [`on_device`].
+/// Byte before and after the operands of [`on_device`].
 const AROUND: u8 = 0x5a;
 /// Bytes behind each operand.
 const BEHIND: usize = 40;
@@ -40,7 +40,7 @@ pub fn elements(ty: Ty, bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(ty.size()).map(value).collect()
 }
 
-/// What an operation left on a device.
+/// Result of an operation on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceResult {
     /// Bytes of the operand that is written.
@@ -122,10 +122,10 @@ pub fn on_host(operation: &Operation, read: &[Vec<u8>]) -> Result<Vec<u8>, HostE
     Ok(bytes.take(written).collect())
 }
 
-/// How far a float may be from the host's `y`: `relative * |y| + absolute`, and one place of a half more.
+/// Greatest difference of a float from the host's `y`: `relative * |y| + absolute`, and one place of a half more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tolerance {
-    /// Of the host's value.
+    /// Part relative to the host's value.
     pub relative: f64,
     /// Besides.
     pub absolute: f64,

@@ -30,7 +30,7 @@ const PRODUCTS: [[u32; 3]; 8] = [
 pub struct OperationGroup {
     /// Family and type, for example `gemm f32`.
     pub name: String,
-    /// What is compared.
+    /// Cases that are compared.
     pub cases: Vec<OperationCase>,
 }
 

@@ -8,7 +8,7 @@ use hologram_backends::Result;
 
 use super::{generate, Case, Comparison, Features};
 
-/// What became of the programs of [`compare_batch`].
+/// Results of the programs of [`compare_batch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchOutcome {
     /// Programs.

@@ -31,7 +31,7 @@ pub struct Comparison<'a> {
 pub struct Mismatch {
     /// The case.
     pub case: Case,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// What was compared.
+/// Counts of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Campaign {
     /// Programs that both backends ran alike.

@@ -19,7 +19,7 @@ pub const POOL_OUT: u64 = 2;
 pub const ELEMENTS: usize = 64;
 /// Bytes of the inputs of one type.
 const AREA: usize = 8 * ELEMENTS;
-/// Where the inputs hold the handles of input, output and boundary pool, and 0.
+/// Place in the inputs of the handles of input, output and boundary pool, and 0.
 pub const HANDLES: usize = 12 * AREA;
 /// Bytes of the input buffer and of the pool that is read.
 pub const INPUT_BYTES: usize = HANDLES + 32;
@@ -36,17 +36,17 @@ pub const MAX_LANES: usize = 384;
 /// Bytes of the output buffer and of the pool that is written.
 pub const OUTPUT_BYTES: usize = MAX_LANES * STRIDES[1];
 
-/// Where the inputs of a type begin.
+/// Place of a type's inputs.
 pub fn input(ty: Ty) -> usize {
     usize::from(ty.code()) * AREA
 }
 
-/// Where the outputs of a type begin among a lane's.
+/// Place of a type's outputs among a lane's.
 pub fn output(ty: Ty) -> usize {
     usize::from(ty.code()) * 8 * SLOTS
 }
 
-/// Where the inexact outputs of a float type begin among a lane's.
+/// Place of a float type's inexact outputs among a lane's.
 pub fn loose(ty: Ty) -> usize {
     12 * 8 * SLOTS + if ty == Ty::F64 { 8 * LOOSE } else { 0 }
 }

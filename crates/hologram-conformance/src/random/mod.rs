@@ -27,7 +27,7 @@ pub use shrink::shrink;
 
 use hologram_backends::{ExecutionParams, Program, Result};
 
-/// What programs may use.
+/// Features that programs may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// `f64`.
@@ -52,7 +52,7 @@ impl Default for Features {
 /// A program with its launch.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it was made from.
+    /// Seed of the program.
     pub seed: u64,
     /// The program.
     pub program: Program,

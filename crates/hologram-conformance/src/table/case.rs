@@ -11,7 +11,7 @@ const BLOCK: usize = 64;
 /// Register of the output's handle; those of the inputs follow.
 const OUTPUT: u8 = 220;
 
-/// What a lane must have stored.
+/// Values that a lane must have stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected {
     /// These bits.
@@ -36,7 +36,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// What the case is about: a type or a group of instructions.
+    /// Subject of the case: a type or a group of instructions.
     pub fn name(&self) -> &str {
         &self.name
     }

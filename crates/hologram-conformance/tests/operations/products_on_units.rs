@@ -15,7 +15,7 @@ const PLAIN: [&str; 4] = [
     "gemm_bf16_128",
     "gemm_bf16_32",
 ];
-/// Those with them.
+/// Operations that use matrix units.
 const UNITS: [&str; 4] = [
     "gemm_f16_units_128",
     "gemm_f16_units_64",

@@ -178,7 +178,7 @@ binary! { Number:
     mul StepOp::Binary(BinaryOp::Mul);
     /// a / b rounded down; of integers by zero 0.
     floor_div StepOp::FloorDiv;
-    /// What [`Tensor::floor_div`] leaves, with the divisor's sign; of integers by zero 0.
+    /// Remainder of [`Tensor::floor_div`], with the divisor's sign; of integers by zero 0.
     remainder StepOp::Remainder;
     /// The larger; NaN if one is.
     maximum StepOp::Maximum;

@@ -17,7 +17,7 @@ fn float(ty: Ty, n: f64) -> (Ty, u64) {
 }
 
 impl<T: Element> Tensor<T> {
-    /// Which dimensions `dims` names, all of them if it is `None`.
+    /// Flags of the dimensions that `dims` names, all of them if it is `None`.
     fn named(&self, dims: Option<&[usize]>) -> Result<Vec<bool>> {
         let Some(dims) = dims else {
             return Ok(vec![true; self.ndim()]);

@@ -8,7 +8,7 @@ use super::support::{buffer, data, devices, Random};
 
 const SHAPES: [(usize, usize); 6] = [(1, 1), (3, 7), (2, 1025), (1, 5000), (0, 4), (4, 0)];
 
-/// What a sort leaves in a target of four elements more.
+/// Contents of a target with four elements more after a sort.
 fn sorted(
     exec: &Executor,
     (what, descending): (Sorted, bool),

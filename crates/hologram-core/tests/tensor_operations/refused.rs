@@ -1,4 +1,4 @@
-//! What does not fit.
+//! Operands that do not fit.
 
 use hologram_core::{Error, Executor, Tensor};
 

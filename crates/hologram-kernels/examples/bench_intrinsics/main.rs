@@ -92,7 +92,7 @@ fn data(count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// As many bytes of elements of a type, four at a time: halves between 0.5 and 1, else numbers of [`data`].
+/// `bytes` bytes of elements of a type, four at a time: halves between 0.5 and 1, else numbers of [`data`].
 fn filling(ty: Ty, bytes: usize) -> Vec<f32> {
     let words = data(bytes.div_ceil(4) + 1).into_iter();
     match ty {

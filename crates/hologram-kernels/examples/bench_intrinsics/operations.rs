@@ -1,4 +1,4 @@
-//! What is measured.
+//! The operations that are measured.
 
 use hologram_kernels::{BinaryOp, Epsilon, LossOp, MapOp, Operation, ReduceOp, Ty};
 

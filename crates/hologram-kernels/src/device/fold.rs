@@ -25,7 +25,7 @@ fn plan(ty: Ty, count: u64) -> (u64, u64) {
     (count.div_ceil(part).max(1), part)
 }
 
-/// What a fold of no elements gives, as bits. Halves are folded as `f32`: theirs are bits of `f32`.
+/// Result of a fold of no elements, as bits. Halves are folded as `f32`: their result is the bits of an `f32`.
 fn identity(op: ReduceOp, ty: Ty) -> u64 {
     let ty = ty.calculated();
     let float = |single: f32, double: f64| match ty {

@@ -47,17 +47,17 @@ impl<'a> Call<'a> {
         self.operands[index]
     }
 
-    /// Whether operand `index` begins at a multiple of 16 bytes.
+    /// True if operand `index` begins at a multiple of 16 bytes.
     pub fn is_aligned(&self, index: usize) -> bool {
         self.aligned[index]
     }
 
-    /// Whether the first `count` operands begin at multiples of 16 bytes.
+    /// True if the first `count` operands begin at multiples of 16 bytes.
     pub fn all_aligned(&self, count: usize) -> bool {
         self.aligned[..count].iter().all(|&aligned| aligned)
     }
 
-    /// Whether operand `index` and its rows of `cols` elements begin at multiples of 16 bytes (of
+    /// True if operand `index` and its rows of `cols` elements begin at multiples of 16 bytes (of
     /// elements up to that size: at multiples of four elements).
     pub fn rows_aligned(&self, index: usize, cols: u32) -> u32 {
         u32::from(self.aligned[index] && cols.is_multiple_of(4))

@@ -31,13 +31,13 @@ pub struct DeviceSpan<'a> {
     pub offset: usize,
 }
 
-/// What stops an operation on a device.
+/// Errors of an operation on a device.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// What is refused on the host too: the type, the operands, division of an integer by a constant zero.
+    /// Error that the host's operations have as well: the type, the operands, division of an integer by a constant zero.
     #[error(transparent)]
     Call(#[from] HostError),
-    /// What this device does not have.
+    /// A feature that this device lacks.
     #[error("not on this device: {0}")]
     Unsupported(&'static str),
     /// The device failed.
@@ -53,12 +53,12 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Whether the answer is known without waiting.
+    /// True if the answer is known without waiting.
     pub fn is_certain(&self) -> bool {
         self.fault.is_none()
     }
 
-    /// Whether an integer was divided by zero; waits if it must.
+    /// True if an integer was divided by zero; waits if it must.
     ///
     /// # Errors
     /// Those of the device.
@@ -108,7 +108,7 @@ pub fn run(
     Ok(Launched::default())
 }
 
-/// Whether a device with this profile has an operation.
+/// Tells if a device with this profile has an operation.
 ///
 /// # Errors
 /// [`DeviceError::Unsupported`].

@@ -15,7 +15,7 @@ const THREADS: u32 = 256;
 const MAX_GROUPS: u64 = 1 << 23;
 const MAX_THREADS: u64 = 1 << 31;
 
-/// What the words of a type are to kernels.
+/// Kind of a type's words for kernels.
 fn kind(sorting: &Sorting) -> u32 {
     match sorting.ty {
         ty if ty.is_float() => 2,
@@ -28,9 +28,9 @@ fn kind(sorting: &Sorting) -> u32 {
 struct Sort<'a> {
     sorting: &'a Sorting,
     stream: &'a CommandStream,
-    /// Of the rows, in bytes.
+    /// Bytes of the rows.
     bytes: usize,
-    /// Of a row.
+    /// Tiles of a row.
     tiles: u64,
     /// Threadgroups of a launch at most.
     most_groups: u64,
@@ -158,7 +158,7 @@ impl<'a> Sort<'a> {
         Ok(())
     }
 
-    /// How often runs are merged.
+    /// Number of merges of runs.
     fn rounds(&self) -> u32 {
         self.tiles.next_power_of_two().trailing_zeros()
     }

@@ -1,4 +1,4 @@
-//! Which code runs an operation on elements of one type. Every operation is named, so that a new one does not compile before
+//! Choice of the code for an operation on elements of one type. Every operation is named, so that a new one does not compile before
 //! it has code.
 
 use super::element::Element;
@@ -9,7 +9,7 @@ use crate::{BinaryOp, Constant, MapOp, Operation, ReduceOp};
 
 /// A type whose operations have code.
 pub(super) trait Table: Element {
-    /// What only floats have.
+    /// Operations that only floats have.
     ///
     /// # Safety
     /// As [`super::run`], after [`super::check`].
@@ -62,7 +62,7 @@ fn right<T: Element>(operation: &Operation, spans: &[HostSpan]) -> zip::Right<T>
     }
 }
 
-/// What all types have; the rest is [`Table::float`].
+/// Operations that all types have; the rest is [`Table::float`].
 ///
 /// # Safety
 /// As [`super::run`], after [`super::check`].

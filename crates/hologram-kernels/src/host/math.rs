@@ -136,7 +136,7 @@ float!(
 );
 float!(f64, exp, f64::powf, f64::atan2, libm::erf);
 
-/// Where the reduction of angles ends; 2 / pi of it fits 17 bits.
+/// Greatest angle of the reduction; 2 / pi of it fits 17 bits.
 const FAR: f64 = 1e5;
 /// Adding it rounds to an integer, which is then in the low bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;

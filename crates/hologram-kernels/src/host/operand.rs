@@ -11,7 +11,7 @@ pub struct HostSpan {
     pub len: usize,
 }
 
-/// What stops an operation, on host memory and on devices.
+/// Errors of an operation, on host memory and on devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// Division of an integer by zero; what is written is then unspecified.
@@ -20,7 +20,7 @@ pub enum HostError {
     /// A span that is missing or too short.
     #[error("operand {operand} has {len} bytes of {needed}")]
     TooShort {
-        /// Which operand, 0 is written.
+        /// Number of the operand, 0 is written.
         operand: usize,
         /// Bytes that are used.
         needed: u64,
@@ -30,7 +30,7 @@ pub enum HostError {
     /// A span that does not begin at a multiple of its element's size.
     #[error("operand {operand} is not aligned to {size} bytes")]
     Misaligned {
-        /// Which operand, 0 is written.
+        /// Number of the operand, 0 is written.
         operand: usize,
         /// Bytes of an element.
         size: usize,

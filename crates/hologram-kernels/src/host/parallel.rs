@@ -28,7 +28,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Whether `count` elements at `weight` bytes (or as much time) each are worth several threads.
+/// True if `count` elements at `weight` bytes (or equal time) each are worth several threads.
 pub(super) fn is_large(count: usize, weight: usize) -> bool {
     count > PIECE && count.saturating_mul(weight) > SMALL && rayon::current_num_threads() > 1
 }

@@ -6,11 +6,11 @@ use super::parallel::{rows as each_piece, Shared};
 use super::reduce::{join_lanes, Fold, Max, Sum};
 use super::vector::{self, load, store, Work, BLOCK};
 
-/// How elements are held in memory.
+/// Representation of elements in memory.
 pub(super) trait Stored: 'static {
-    /// What lies in memory.
+    /// Type in memory.
     type Raw: Copy + Send + Sync;
-    /// What is calculated with.
+    /// Type of the calculation.
     type Value: Float;
     /// Memory holds every value.
     const EXACT: bool;

@@ -43,7 +43,7 @@ fn keyed(sorting: &Sorting, row: &[u8]) -> Vec<u64> {
     bits.map(|bits| key(sorting.ty, bits)).collect()
 }
 
-/// Which elements of a row come first.
+/// Sorted indices of a row's elements.
 fn order_of(sorting: &Sorting, row: &[u8]) -> Vec<usize> {
     let keys = keyed(sorting, row);
     let mut order: Vec<usize> = (0..keys.len()).collect();

@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from . import array, backend, errors, ops
 from ._hologram import Buffer, Executor, Program, backends
-from .array import Array, asarray, default_device
+from .array import *
 from .array import Device as device
 from .errors import HologramError
 
@@ -25,18 +25,9 @@ try:
 except PackageNotFoundError:  # The sources are used without being installed.
     __version__ = "unknown"
 
-__all__ = [
-    "Array",
-    "Buffer",
-    "Executor",
-    "HologramError",
-    "Program",
-    "array",
-    "asarray",
-    "backend",
-    "backends",
-    "default_device",
-    "device",
-    "errors",
-    "ops",
-]
+__all__ = ["Buffer", "Executor", "HologramError", "Program", "array", "backend", "backends", "device", "errors", "ops"]
+__all__ += array.__all__
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__doc__", "__name__", "__version__"])

@@ -1,8 +1,8 @@
 """Types of the native module."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -11,11 +11,40 @@ from typing_extensions import Buffer as SupportsBuffer
 from .array.devices import Device
 from .array.dtypes import DType
 
+# The other operand of an operator.
+_Operand: TypeAlias = Array | complex | NDArray[Any] | np.generic
 _BackendName = Literal["auto", "cpu", "interpreter", "metal", "cuda"]
 _Dimensions = int | tuple[int] | tuple[int, int] | tuple[int, int, int]
 
 def backends() -> list[tuple[str, bool, str]]:
-    """Each backend as (name, whether it is there, its device or why it is missing)."""
+    """Each backend as (name, whether it computes everything, its device or what is missing). A GPU that is there and for which no
+    compiler makes code computes no arrays and programs: it is False, and `Executor("auto")` passes it over."""
+
+def passed_over() -> list[str]:
+    """Reasons why devices that are there cannot compute arrays."""
+
+def set_indexing(get: Callable[[Array, Any], Array], put: Callable[[Array, Any, Any], None], /) -> None:
+    """Sets what `x[key]` and `x[key] = value` do where that takes more than a view, once."""
+
+def dlpack_of(array: Array, max_version: tuple[int, int] | None = None, /) -> Any:
+    """A capsule over an array's memory, which is the host's.
+
+    Raises:
+        BufferError: memory of a device.
+    """
+
+def bfloat16_of(capsule: Any, /) -> tuple[bytes, list[int]] | None:
+    """Elements of a capsule of bfloat16 in the host's memory, row-major, with their extents; None of others."""
+
+def before_write(array: Array, /) -> None:
+    """Computes an array, and what still has to read its memory, which is written next; in a `with` of the lock of all arrays."""
+
+def listed(list: list[Any], device: Device, types: tuple[DType, DType, DType], /) -> Array | None:
+    """A new array of a list of floats, integers or bools alone, of these types; None of other lists, and of integers that int64
+    does not have."""
+
+def taken(values: NDArray[Any], device: Device, dtype: DType, /) -> Array | None:
+    """A new array with the elements of NumPy's, dense and of the same type; None where they are not."""
 
 @final
 class Executor:
@@ -237,6 +266,9 @@ class Array:
     `hologram.array.operators` gives it its operators and further methods.
     """
 
+    __array_ufunc__: None
+    __hash__: None  # type: ignore[assignment]
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Extents."""
@@ -261,12 +293,168 @@ class Array:
     @property
     def pending(self) -> bool:
         """Whether operations are recorded that were not computed yet."""
+    @property
+    def T(self) -> Array:
+        """Rows and columns exchanged, as a view; of two dimensions."""
+    @property
+    def mT(self) -> Array:
+        """The last two dimensions exchanged, as a view."""
+    @property
+    def real(self) -> Array:
+        """The real part, of complex numbers as a view."""
+    @property
+    def imag(self) -> Array:
+        """The imaginary part; zeros of real numbers."""
     def data(self) -> tuple[Storage, int, tuple[int, ...]]:
         """Memory, offset and strides in elements, computed now if they were not."""
     def compute(self) -> Self:
         """Computes what is recorded; the array itself."""
     def view(self, shape: tuple[int, ...], offset: int, strides: tuple[int, ...]) -> Array:
         """The same memory in another shape; offset and strides in elements."""
+    def basic_view(self, key: tuple[Any, ...], /) -> Array | None:
+        """The view of a key of integers, slices, `...` and `None`; None of other keys."""
+    def item(self) -> Any:
+        """The one element as a number of Python.
+
+        Raises:
+            TypeError: there are several.
+        """
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+    def astype(self, dtype: Any, *, copy: bool = True) -> Array:
+        """The elements converted."""
+    def copy(self) -> Array:
+        """The elements in memory of their own, row-major."""
+    def conj(self) -> Array:
+        """The complex conjugate."""
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Array:
+        """The array without dimensions of one element, as a view."""
+    def reshape(self, *shape: Any) -> Array:
+        """The elements in another shape, given as numbers or as a tuple."""
+    def transpose(self, *axes: int) -> Array:
+        """Dimensions in another order, reversed unless it is given."""
+    def to_device(self, device: str | Device, /, *, stream: Any = None) -> Array:
+        """The array on a device: itself, or a copy where it is elsewhere."""
+    def sum(
+        self, axis: int | Sequence[int] | None = None, dtype: Any = None, out: Array | None = None, *, keepdims: bool = False
+    ) -> Array:
+        """Sum along axes."""
+    def prod(
+        self, axis: int | Sequence[int] | None = None, dtype: Any = None, out: Array | None = None, *, keepdims: bool = False
+    ) -> Array:
+        """Product along axes."""
+    def mean(
+        self, axis: int | Sequence[int] | None = None, dtype: Any = None, out: Array | None = None, *, keepdims: bool = False
+    ) -> Array:
+        """Mean along axes."""
+    def std(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: Any = None,
+        out: Array | None = None,
+        ddof: float = 0.0,
+        *,
+        correction: float | None = None,
+        keepdims: bool = False,
+    ) -> Array:
+        """Standard deviation along axes."""
+    def var(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: Any = None,
+        out: Array | None = None,
+        ddof: float = 0.0,
+        *,
+        correction: float | None = None,
+        keepdims: bool = False,
+    ) -> Array:
+        """Variance along axes."""
+    def max(self, axis: int | Sequence[int] | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """The largest element along axes."""
+    def min(self, axis: int | Sequence[int] | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """The smallest element along axes."""
+    def all(self, axis: int | Sequence[int] | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """Whether all elements are true."""
+    def any(self, axis: int | Sequence[int] | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """Whether one element is true."""
+    def argmax(self, axis: int | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """Index of the first largest element."""
+    def argmin(self, axis: int | None = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        """Index of the first smallest element."""
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> Any: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __getitem__(self, key: Any, /) -> Array: ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Array]: ...
+    def __contains__(self, value: Any, /) -> bool: ...
+    def __bool__(self) -> bool: ...
+    def __int__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __complex__(self) -> complex: ...
+    def __index__(self) -> int: ...
+    def __format__(self, spec: str, /) -> str: ...
+    def __round__(self, digits: int | None = None, /) -> Any: ...
+    def __divmod__(self, other: _Operand, /) -> tuple[Array, Array]: ...
+    def __rdivmod__(self, other: _Operand, /) -> tuple[Array, Array]: ...
+    def __abs__(self, /) -> Array: ...
+    def __neg__(self, /) -> Array: ...
+    def __pos__(self, /) -> Array: ...
+    def __invert__(self, /) -> Array: ...
+    def __eq__(self, other: _Operand, /) -> Array: ...  # type: ignore[override]
+    def __ne__(self, other: _Operand, /) -> Array: ...  # type: ignore[override]
+    def __lt__(self, other: _Operand, /) -> Array: ...
+    def __le__(self, other: _Operand, /) -> Array: ...
+    def __gt__(self, other: _Operand, /) -> Array: ...
+    def __ge__(self, other: _Operand, /) -> Array: ...
+    def __add__(self, other: _Operand, /) -> Array: ...
+    def __radd__(self, other: _Operand, /) -> Array: ...
+    def __iadd__(self, other: _Operand, /) -> Self: ...
+    def __sub__(self, other: _Operand, /) -> Array: ...
+    def __rsub__(self, other: _Operand, /) -> Array: ...
+    def __isub__(self, other: _Operand, /) -> Self: ...
+    def __mul__(self, other: _Operand, /) -> Array: ...
+    def __rmul__(self, other: _Operand, /) -> Array: ...
+    def __imul__(self, other: _Operand, /) -> Self: ...
+    def __truediv__(self, other: _Operand, /) -> Array: ...
+    def __rtruediv__(self, other: _Operand, /) -> Array: ...
+    def __itruediv__(self, other: _Operand, /) -> Self: ...
+    def __floordiv__(self, other: _Operand, /) -> Array: ...
+    def __rfloordiv__(self, other: _Operand, /) -> Array: ...
+    def __ifloordiv__(self, other: _Operand, /) -> Self: ...
+    def __mod__(self, other: _Operand, /) -> Array: ...
+    def __rmod__(self, other: _Operand, /) -> Array: ...
+    def __imod__(self, other: _Operand, /) -> Self: ...
+    def __pow__(self, other: _Operand, /) -> Array: ...
+    def __rpow__(self, other: _Operand, /) -> Array: ...
+    def __ipow__(self, other: _Operand, /) -> Self: ...
+    def __and__(self, other: _Operand, /) -> Array: ...
+    def __rand__(self, other: _Operand, /) -> Array: ...
+    def __iand__(self, other: _Operand, /) -> Self: ...
+    def __or__(self, other: _Operand, /) -> Array: ...
+    def __ror__(self, other: _Operand, /) -> Array: ...
+    def __ior__(self, other: _Operand, /) -> Self: ...
+    def __xor__(self, other: _Operand, /) -> Array: ...
+    def __rxor__(self, other: _Operand, /) -> Array: ...
+    def __ixor__(self, other: _Operand, /) -> Self: ...
+    def __lshift__(self, other: _Operand, /) -> Array: ...
+    def __rlshift__(self, other: _Operand, /) -> Array: ...
+    def __ilshift__(self, other: _Operand, /) -> Self: ...
+    def __rshift__(self, other: _Operand, /) -> Array: ...
+    def __rrshift__(self, other: _Operand, /) -> Array: ...
+    def __irshift__(self, other: _Operand, /) -> Self: ...
+    def __matmul__(self, other: _Operand, /) -> Array: ...
+    def __rmatmul__(self, other: _Operand, /) -> Array: ...
+    def __imatmul__(self, other: _Operand, /) -> Self: ...
 
 @final
 class Value:

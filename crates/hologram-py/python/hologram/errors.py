@@ -36,6 +36,10 @@ class ShapeError(HologramError, ValueError):
     """Lengths or shapes that do not fit."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that an array does not have."""
+
+
 class DTypeError(HologramError, TypeError):
     """An element type that is unknown, differs, or that an operation does not allow."""
 

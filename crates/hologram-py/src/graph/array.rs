@@ -16,9 +16,9 @@ use super::node::{Node, Operation};
 use super::shape::{broadcast_strides, Shape};
 use super::storage::{PyStorage, Storage};
 use super::value::{Leaf, PyValue, Value};
-use super::{compute, MOST_STEPS};
+use super::{compute, index, MOST_STEPS};
 
-/// What an array holds.
+/// Contents of an array.
 #[derive(Clone)]
 pub enum Content {
     /// Elements in memory.
@@ -27,7 +27,7 @@ pub enum Content {
     Recorded(Arc<Node>),
 }
 
-/// What an array holds now. The array alone keeps it: a node whose slot is gone is shown by nobody.
+/// Current contents of an array. The array alone keeps it: a node whose slot is gone is shown by nobody.
 pub struct Slot(Mutex<Content>);
 
 impl Slot {
@@ -36,7 +36,7 @@ impl Slot {
         Arc::new(Self(Mutex::new(content)))
     }
 
-    /// What it holds.
+    /// Its contents.
     pub fn content(&self) -> Content {
         lock(&self.0).clone()
     }
@@ -79,9 +79,9 @@ pub struct PyArray {
     pub shape: Arc<Shape>,
     /// Type of the elements.
     pub element: &'static Element,
-    /// Where they are.
+    /// Device of the elements.
     pub device: Arc<Device>,
-    /// What it holds.
+    /// Its contents.
     pub slot: Arc<Slot>,
 }
 
@@ -158,7 +158,7 @@ impl PyArray {
         }
     }
 
-    /// Where the elements are, computed now if they were not.
+    /// Place of the elements, computed now if they were not.
     ///
     /// # Errors
     /// Those of [`compute::compute`].
@@ -198,7 +198,7 @@ impl PyArray {
         self.leaf_in(py, shape).map(Value::Leaf)
     }
 
-    /// Whether its shape is this one.
+    /// True if its shape is this one.
     pub fn has_shape(&self, shape: &Shape) -> bool {
         std::ptr::eq(&*self.shape, shape) || self.shape.extents() == shape.extents()
     }
@@ -225,10 +225,44 @@ impl PyArray {
         self.element.object(py)
     }
 
-    /// Where they are.
+    /// Device of the elements.
     #[getter(device)]
     fn device_object(&self, py: Python<'_>) -> Py<PyAny> {
         self.device.object(py)
+    }
+
+    /// x[key]
+    fn __getitem__<'py>(
+        slf: &Bound<'py, Self>,
+        key: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        index::get(slf, key)
+    }
+
+    /// x[key] = value
+    fn __setitem__(
+        slf: &Bound<'_, Self>,
+        key: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        index::put(slf, key, value)
+    }
+
+    /// The view of a key of integers, slices, `...` and `None`; None of other keys.
+    #[pyo3(signature = (key, /))]
+    fn basic_view(&self, key: &Bound<'_, PyTuple>) -> PyResult<Option<Self>> {
+        index::view(self, key.as_any())
+    }
+
+    /// Rows and columns exchanged, as a view; of two dimensions.
+    #[getter(T)]
+    fn transposed(&self, py: Python<'_>) -> PyResult<Self> {
+        index::transposed(py, self)
+    }
+
+    /// The one element as a number of Python.
+    fn item(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        index::item(py, self)
     }
 
     /// Number of dimensions.
@@ -259,7 +293,7 @@ impl PyArray {
         PyTuple::new(py, leaf.strides.iter().map(|stride| stride * size))
     }
 
-    /// Whether operations are recorded that were not computed yet.
+    /// True if operations are recorded that were not computed yet.
     #[getter]
     fn pending(&self) -> bool {
         self.node().is_some()

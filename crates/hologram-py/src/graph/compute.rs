@@ -1,4 +1,4 @@
-//! What is computed when a value is needed.
+//! Computation of values when they are needed.
 
 use std::iter;
 use std::sync::Arc;
@@ -145,7 +145,7 @@ pub fn fold_op(name: &str) -> PyResult<FoldOp> {
     FoldOp::from_name(name).ok_or_else(unknown)
 }
 
-/// As [`fold`]; `folded` says which dimensions it goes along.
+/// Does the work of [`fold`]; `folded` says which dimensions it goes along.
 ///
 /// # Errors
 /// Those of [`compute`].

@@ -11,11 +11,11 @@ use crate::executor::PyExecutor;
 
 static KNOWN: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
 
-/// Where arrays live; equal ones are one.
+/// Device of arrays; equal ones are one.
 pub struct Device {
     object: Py<PyAny>,
     executor: PyOnceLock<Py<PyExecutor>>,
-    /// Whether its memory is the host's.
+    /// True if its memory is the host's.
     pub on_host: bool,
 }
 
@@ -45,7 +45,7 @@ impl Device {
         Ok(made)
     }
 
-    /// As Python knows it.
+    /// Python's object for it.
     pub fn object(&self, py: Python<'_>) -> Py<PyAny> {
         self.object.clone_ref(py)
     }

@@ -10,7 +10,7 @@ use crate::names;
 
 static ALL: PyOnceLock<Vec<Element>> = PyOnceLock::new();
 
-/// What an element is.
+/// Kind of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Truth.
@@ -45,7 +45,7 @@ impl Kind {
 /// One of `hologram.array.dtypes.ALL`; all are compared by their place.
 pub struct Element {
     object: Py<PyAny>,
-    /// What it is.
+    /// Kind of the element.
     pub kind: Kind,
     /// Type of the buffer's elements.
     pub ty: Ty,
@@ -64,7 +64,7 @@ impl Element {
         found.ok_or_else(|| exception("DTypeError", format!("{object} is no element type")))
     }
 
-    /// Of truths.
+    /// Type of truths.
     ///
     /// # Errors
     /// The types are not known yet.
@@ -73,7 +73,7 @@ impl Element {
         found.ok_or_else(|| exception("DTypeError", "no type of truths".into()))
     }
 
-    /// As Python knows it.
+    /// Python's object for it.
     pub fn object(&self, py: Python<'_>) -> Py<PyAny> {
         self.object.clone_ref(py)
     }
@@ -83,12 +83,12 @@ impl Element {
         self.ty.size() * self.lanes
     }
 
-    /// Whether it has 16 bits: calculated in float32.
+    /// True if it has 16 bits: calculated in float32.
     pub fn is_half(&self) -> bool {
         matches!(self.ty, Ty::F16 | Ty::Bf16)
     }
 
-    /// Whether both are the same type.
+    /// True if both are the same type.
     pub fn same(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }

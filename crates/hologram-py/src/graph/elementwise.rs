@@ -23,7 +23,7 @@ pub struct Elementwise {
     truth: bool,
 }
 
-/// What a step reads beside elements of its type.
+/// Operand of a step besides elements of its type.
 enum Operand<'a> {
     Array(&'a PyArray),
     Number(Number),
@@ -182,7 +182,7 @@ impl Fold {
     }
 }
 
-/// Whether elements of a type are of some kinds, and steps compute in it. Halves and complex numbers are not.
+/// True if elements of a type are of some kinds, and steps compute in it. Halves and complex numbers are not.
 fn is_plain(element: &Element, kinds: &[Kind]) -> bool {
     element.lanes == 1 && !element.is_half() && kinds.contains(&element.kind)
 }

@@ -10,11 +10,11 @@ use super::value::{Leaf, Number, Value};
 
 /// Steps in the order of computation. Values are numbered: leaves, numbers, then steps.
 pub struct Steps {
-    /// What is read.
+    /// Leaves that are read.
     pub leaves: Vec<Leaf>,
     /// Numbers, each once.
     pub numbers: Vec<Number>,
-    /// What is computed.
+    /// Steps that are computed.
     pub steps: Vec<Step>,
 }
 
@@ -38,7 +38,7 @@ enum Found {
     Step(usize),
 }
 
-/// What was found so far. Graphs have at most some hundred values, which are looked through faster than they are hashed.
+/// State of the walk. Graphs have at most some hundred values, which are looked through faster than they are hashed.
 #[derive(Default)]
 struct Walk {
     leaves: Vec<Leaf>,

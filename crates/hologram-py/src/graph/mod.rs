@@ -12,6 +12,7 @@
 //! | [`compute`], [`assign`] | what is computed when, and written where |
 //! | [`inner`] | what nobody needs but one graph |
 //! | [`elementwise`] | the shortest way from an operator to a node |
+//! | [`export`] | capsules over the memory of arrays |
 //! | [`alone`] | the lock of all threads |
 //!
 //! Everything but a pass itself runs with Python's lock, so the locks inside of nodes, storages and arrays are never waited for.
@@ -24,12 +25,15 @@ pub mod compute;
 mod device;
 pub mod element;
 pub mod elementwise;
+pub mod export;
+pub mod index;
 mod inner;
 mod linearise;
 pub mod node;
 mod pass;
 mod plan;
 mod readers;
+mod scatter;
 mod shape;
 pub mod storage;
 pub mod value;
@@ -39,7 +43,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Steps that are recorded before they are computed.
 const MOST_STEPS: usize = 64;
 
-/// What a lock guards; a thread that panicked with it left it whole.
+/// Value that a lock guards; a thread that panicked with it left it whole.
 fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
     guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }

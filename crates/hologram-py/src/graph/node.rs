@@ -24,7 +24,7 @@ pub fn recorded_operations() -> usize {
     ALIVE.load(Ordering::Relaxed)
 }
 
-/// What a node computes.
+/// Operation of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Its value as it is.
@@ -51,7 +51,7 @@ impl Operation {
 
 /// A step over a shape.
 pub struct Node {
-    /// What it computes.
+    /// Its operation.
     pub operation: Operation,
     /// Type of what it reads.
     pub of: Ty,
@@ -61,7 +61,7 @@ pub struct Node {
     pub shape: Arc<Shape>,
     /// Steps to compute it; shared ones count for each use.
     pub steps: usize,
-    /// Whether it reads memory that may change at any time.
+    /// True if it reads memory that may change at any time.
     pub eager: bool,
     state: Mutex<State>,
     users: Readers,
@@ -70,11 +70,11 @@ pub struct Node {
 #[derive(Default)]
 struct State {
     args: Vec<Value>,
-    /// Where it is, once it was computed.
+    /// Place of its value, once it was computed.
     leaf: Option<Leaf>,
-    /// How often it was computed for a fold, and not kept.
+    /// Number of times it was computed for a fold, and not kept.
     folds: usize,
-    /// What the array that shows it holds.
+    /// Contents of the array that shows it.
     shown: Weak<Slot>,
 }
 
@@ -129,22 +129,22 @@ impl Node {
         made
     }
 
-    /// What it reads; nothing once it was computed.
+    /// Values that it reads; none once it was computed.
     pub fn args(&self) -> Vec<Value> {
         lock(&self.state).args.clone()
     }
 
-    /// Where it is, once it was computed.
+    /// Place of its value, once it was computed.
     pub fn leaf(&self) -> Option<Leaf> {
         lock(&self.state).leaf.clone()
     }
 
-    /// Whether it was computed.
+    /// True if it was computed.
     pub fn is_computed(&self) -> bool {
         lock(&self.state).leaf.is_some()
     }
 
-    /// Whether an array that is alive shows it.
+    /// True if an array that is alive shows it.
     pub fn is_shown(&self) -> bool {
         lock(&self.state).shown.strong_count() > 0
     }

@@ -20,19 +20,19 @@ pub struct Fold {
     pub op: FoldOp,
     /// Number of the value.
     pub value: usize,
-    /// Which dimensions it goes along.
+    /// Flags of the folded dimensions.
     pub folded: Vec<bool>,
-    /// Where it goes; its strides along these dimensions are 0.
+    /// Target of the fold; its strides along these dimensions are 0.
     pub target: Leaf,
 }
 
 /// Values that are computed over a shape.
 pub struct Pass<'a> {
-    /// Where everything lies.
+    /// Device of all memory.
     pub device: &'a Device,
     /// Extents of everything.
     pub shape: &'a [usize],
-    /// What is computed.
+    /// Steps that are computed.
     pub steps: &'a Steps,
     /// Numbers of the values that are written, and where.
     pub outputs: Vec<(usize, Leaf)>,

@@ -17,7 +17,7 @@ const MOST_KNOWN: usize = 512;
 
 static KNOWN: Mutex<Option<Generations>> = Mutex::new(None);
 
-/// What makes an expression: types of leaves and numbers, steps, values that are written, the fold and its value.
+/// Structure of an expression: types of leaves and numbers, steps, values that are written, the fold and its value.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Structure {
     leaves: Vec<Ty>,

@@ -22,7 +22,7 @@ impl Readers {
         list.push(Arc::downgrade(node));
     }
 
-    /// Those that are alive; all are forgotten.
+    /// Readers that are alive; all are forgotten.
     pub fn take(&self) -> Vec<Arc<Node>> {
         let list = mem::take(&mut *lock(&self.0));
         list.iter().filter_map(Weak::upgrade).collect()

@@ -59,7 +59,7 @@ impl Shape {
         })
     }
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.extents.contains(&0)
     }
@@ -77,7 +77,7 @@ impl Shape {
         })
     }
 
-    /// As Python shows it.
+    /// Python's tuple of the shape.
     pub fn tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = || PyTuple::new(py, self.extents.iter()).map(Bound::unbind);
         let tuple = self.tuple.get_or_try_init(py, made)?;

@@ -20,7 +20,7 @@ use crate::process::Own;
 /// A buffer that arrays and recorded operations share.
 pub struct Storage {
     buffer: Own<DynBuffer>,
-    /// Where it is.
+    /// Device of the memory.
     pub device: Arc<Device>,
     exported: AtomicBool,
     /// Operations that still have to read it.
@@ -69,7 +69,7 @@ impl Storage {
         &self.buffer
     }
 
-    /// Whether something outside of this package sees the memory and may change it at any time; operations on it are then
+    /// True if something outside of this package sees the memory and may change it at any time; operations on it are then
     /// computed at once.
     pub fn is_exported(&self) -> bool {
         self.exported.load(Ordering::Relaxed)
@@ -100,13 +100,13 @@ impl PyStorage {
         Ok(self.0.object(py)?.clone().unbind())
     }
 
-    /// Where it is.
+    /// Device of the memory.
     #[getter]
     fn device(&self, py: Python<'_>) -> Py<PyAny> {
         self.0.device.object(py)
     }
 
-    /// Whether something outside of this package sees the memory and may change it at any time; operations on it are then
+    /// True if something outside of this package sees the memory and may change it at any time; operations on it are then
     /// computed at once, and those that were recorded before are computed when it is set.
     #[getter]
     fn exported(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What steps are made of: elements in memory, numbers, and other steps.
+//! Operands of steps: elements in memory, numbers, and other steps.
 
 use std::sync::Arc;
 
@@ -30,12 +30,12 @@ impl Leaf {
         self.storage.buffer().ty()
     }
 
-    /// Whether both are the same elements in the same order.
+    /// True if both are the same elements in the same order.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.storage, &other.storage) && self.same_place(other)
     }
 
-    /// Whether both are the same elements of their memory.
+    /// True if both are the same elements of their memory.
     pub fn same_place(&self, other: &Self) -> bool {
         self.offset == other.offset && self.strides == other.strides
     }
@@ -50,7 +50,7 @@ pub struct Number {
     pub bits: u64,
 }
 
-/// What a step reads.
+/// Value that a step reads.
 #[derive(Clone)]
 pub enum Value {
     /// Elements in memory.
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// What it is now: of a node that was computed, where its elements are.
+    /// Current form: of a node that was computed, the place of its elements.
     pub fn settled(self) -> Self {
         match self {
             Self::Node(node) => node.leaf().map_or(Self::Node(node), Self::Leaf),

@@ -110,7 +110,7 @@ def test_ctrl_c_while_another_thread_computes(heard):
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with core._changes:
+        with core.changes:
             held.set()
             done.wait(60)
 
@@ -140,7 +140,7 @@ def test_ctrl_c_while_another_thread_computes(heard):
 
 
 def test_the_lock_may_be_taken_again():
-    with core._changes, core._changes:
+    with core.changes, core.changes:
         assert (hp.ones(3) + 1).tolist() == [2, 2, 2]
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: (hp.ones(3) + 1).tolist()).result(60) == [2, 2, 2]

@@ -81,7 +81,12 @@ def test_asarray(data):
     ours, theirs = both(values)
     same(ours, theirs)
     if values.ndim and values.size:
-        same(hp.asarray(values.tolist()), xp.asarray(values.tolist()))
+        listed = hp.asarray(values.tolist())
+        if listed.dtype == "uint64":
+            # NumPy makes floats of lists in which only some integers are beyond int64, and loses their last bits.
+            assert listed.tolist() == values.tolist()
+        else:
+            same(listed, xp.asarray(values.tolist()))
     same(hp.asarray(ours, copy=True), theirs)
     same(hp.from_dlpack(theirs), theirs)
 

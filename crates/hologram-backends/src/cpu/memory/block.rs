@@ -12,7 +12,7 @@ const ASKED: usize = 16;
 
 /// Bytes aligned to 64: zeroed ones, freed on drop, or some that another owns.
 pub(crate) struct Block {
-    /// What the allocator gave; `None` for no bytes and for those of another.
+    /// The allocation; `None` for no bytes and for another owner's bytes.
     base: Option<(NonNull<u8>, Layout)>,
     span: Span,
 }
@@ -69,7 +69,7 @@ impl Block {
         self.span.len = len;
     }
 
-    /// Where they are.
+    /// Place of the bytes.
     pub fn span(&self) -> Span {
         self.span
     }

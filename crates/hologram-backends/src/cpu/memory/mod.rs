@@ -16,7 +16,7 @@ use crate::handle::BufferHandle;
 /// Bytes that live pools made by programs may take together.
 pub const PROGRAM_POOL_BYTES: u64 = 1 << 30;
 
-/// What a pool of a program counts at least.
+/// Least bytes that a pool of a program counts.
 const MIN_CHARGE: u64 = 64;
 
 /// Bytes in memory that a handle names.
@@ -68,7 +68,7 @@ impl Blocks {
     }
 }
 
-/// What programs work on: a backend's own memory, or a view of a device's under the device's handles.
+/// Memory that programs work on: a backend's own memory, or a view of a device's under the device's handles.
 #[derive(Default)]
 pub(crate) struct HostMemory {
     pub buffers: Blocks,

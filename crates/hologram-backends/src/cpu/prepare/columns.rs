@@ -1,4 +1,4 @@
-//! Which column each register of each type has.
+//! Columns of the registers of each type.
 
 use std::collections::BTreeSet;
 

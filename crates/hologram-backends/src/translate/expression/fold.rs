@@ -52,7 +52,7 @@ impl Fold {
         steps::folded(self.op, self.ty, a, b)
     }
 
-    /// What is folded of an element; `index` is its position where positions are folded.
+    /// Value of an element that is folded; `index` is its position where positions are folded.
     fn element(self, value: &str, index: &str) -> String {
         let Some((ty, op)) = self.positions_of else {
             return value.into();
@@ -256,7 +256,7 @@ fn rows(writer: &mut Writer<'_>, fold: Fold, threads: u32) -> String {
     out
 }
 
-/// What the threads of a group left in `c0` of each, folded through threadgroup memory and stored.
+/// Folds the values in `c0` of a group's threads through threadgroup memory and stores the result.
 fn together(writer: &mut Writer<'_>, fold: Fold, threads: u32) -> String {
     let (index, m, each) = (writer.index, msl(fold.ty), GROUP / threads);
     let count = writer.word(Word::Count);

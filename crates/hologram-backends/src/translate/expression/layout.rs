@@ -1,9 +1,9 @@
-//! What the text of an expression's kernel depends on, and the words of its parameters.
+//! Properties that the source of an expression's kernel depends on, and the words of its parameters.
 
 /// Threads of a tile along the dimension that is not the innermost.
 pub const TILE: usize = 32;
 
-/// How the elements of one thread lie in a view, along the innermost dimension that the thread goes along.
+/// Layout of one thread's elements in a view, along the innermost dimension that the thread goes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Inner {
     /// One after the other, aligned to all of them: one access.
@@ -14,7 +14,7 @@ pub enum Inner {
     Apart,
 }
 
-/// How a kernel reaches a view.
+/// Access of a kernel to a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// Row-major and dense over all dimensions: an element's place is its number.
@@ -23,7 +23,7 @@ pub struct Access {
     pub inner: Inner,
 }
 
-/// How a fold is shared among threads.
+/// Distribution of a fold among threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
     /// So many threads (1, 32 or 256) fold an element of the result together: neighbours in memory are folded.
@@ -32,7 +32,7 @@ pub enum Sharing {
     Columns,
 }
 
-/// How a fold is a scan.
+/// Form of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scan {
     /// Accesses of a thread of several that scan a row together.
@@ -46,7 +46,7 @@ pub struct Scan {
 pub struct Layout {
     /// Dimensions, those that are kept first.
     pub rank: usize,
-    /// How many of them are folded.
+    /// Number of them that are folded.
     pub folded: usize,
     /// Elements that a thread takes at once.
     pub width: usize,
@@ -55,17 +55,17 @@ pub struct Layout {
     /// Groups of threads take tiles of [`TILE`] elements along this dimension and as many threads' along the innermost one: some
     /// view lies along it.
     pub tiled: Option<usize>,
-    /// Of operands, then outputs, or what a scan is written to.
+    /// Accesses of operands, then of outputs, or of a scan's target.
     pub views: Vec<Access>,
-    /// Of a fold.
+    /// Distribution of a fold.
     pub sharing: Option<Sharing>,
     /// The fold goes to parts, which another round folds, instead of its target.
     pub parts: bool,
-    /// What is folded are words of an element and its position.
+    /// True if the folded words are an element and its position.
     pub position_words: bool,
     /// The fold goes to the target as the position of its word.
     pub position_target: bool,
-    /// How the target is reached along the innermost kept dimension.
+    /// Access to the target along the innermost kept dimension.
     pub target: Inner,
     /// The fold of the elements up to each is written, along the one folded dimension.
     pub scan: Option<Scan>,

@@ -39,7 +39,7 @@ const _: () = assert!(TILE == 32 && GROUP as usize == 8 * TILE);
 pub struct Fused {
     /// The text.
     pub text: String,
-    /// What fills `P.v`.
+    /// Words of `P.v`.
     pub words: Vec<Word>,
     /// Threads of a threadgroup meet.
     pub barriers: bool,
@@ -76,7 +76,7 @@ pub fn fused(expression: &Expression, layout: &Layout) -> Result<Fused, String> 
     })
 }
 
-/// What is written, and the words that it names.
+/// The source, and the words that it names.
 struct Writer<'a> {
     expression: &'a Expression,
     layout: &'a Layout,

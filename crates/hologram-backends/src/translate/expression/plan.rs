@@ -1,4 +1,4 @@
-//! Which kernels compute an expression of views, and with what parameters.
+//! Kernels of an expression of views, and their parameters.
 
 mod scan;
 
@@ -19,14 +19,14 @@ const SHORT: usize = 16;
 const MEDIUM: usize = 512;
 /// Rows that are enough for threads, or groups of 32, of their own.
 const MANY: usize = 1024;
-/// Of columns: what one thread folds without parts, what a part is at least, and most parts.
+/// Columns: elements that one thread folds without parts, the least part, and the most parts.
 const FEW: usize = 256;
 const PART: usize = 64;
 const MOST_PARTS: usize = 1 << 13;
 /// Indices go as far beyond the last element.
 const BEYOND: usize = 1 << 22;
 
-/// Where a word of the parameters comes from.
+/// Source of a word of the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
@@ -46,7 +46,7 @@ pub enum Value {
 pub struct Round {
     /// Shape of the kernel.
     pub layout: Layout,
-    /// What is folded are parts: the expression is the fold alone.
+    /// True if parts are folded: the expression is the fold alone.
     pub of_parts: bool,
     /// Threads, or groups of [`GROUP`] if they meet.
     pub threads: usize,
@@ -56,7 +56,7 @@ pub struct Round {
     /// Elements of a part of a column that is scanned.
     tile: usize,
     space: Merged,
-    /// Where views begin.
+    /// Starts of views.
     views: Vec<Value>,
     target: Value,
     /// Folds of all before each part that is scanned.
@@ -64,7 +64,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// What a word of the kernel is.
+    /// Value of a word of the kernel.
     pub fn value(&self, word: Word) -> Value {
         let number = |n: usize| Value::Number(n as u64);
         match word {

@@ -104,7 +104,7 @@ fn values(prefix: &str, width: usize) -> Vec<String> {
     (0..width).map(|i| format!("{prefix}r{i}.f")).collect()
 }
 
-/// What is left of a row that is no multiple of `width`, behind the fold `carry` of all before it.
+/// Rest of a row that is no multiple of `width`, after the fold `carry` of all before it.
 fn rest(writer: &mut Writer<'_>, fold: Fold, carry: &str) -> String {
     let index = writer.index;
     let (width, inner) = (writer.layout.width, writer.layout.rank - 1);

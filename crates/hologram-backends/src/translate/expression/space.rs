@@ -9,20 +9,20 @@ pub const ACCESS: usize = 16;
 /// Most elements that a thread takes at once.
 const MOST_WIDTH: usize = 8;
 
-/// What is computed over which elements; strides in bytes.
+/// Iteration space of a computation; strides in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Space {
     /// Extents.
     pub shape: Vec<usize>,
-    /// Of operands, then outputs, or what a scan is written to.
+    /// Strides of operands, then of outputs, or of a scan's target.
     pub strides: Vec<Vec<isize>>,
-    /// Whether the first byte of each view is a multiple of 16 in memory.
+    /// True if the first byte of each view is a multiple of 16 in memory.
     pub aligned: Vec<bool>,
-    /// Which dimensions are folded.
+    /// Flags of the folded dimensions.
     pub folded: Vec<bool>,
-    /// Of the fold's target; those along folded dimensions do not count. Empty of a scan.
+    /// Strides of the fold's target; those along folded dimensions do not count. Empty of a scan.
     pub target: Vec<isize>,
-    /// What the fold gives.
+    /// Result of the fold.
     pub form: FoldForm,
 }
 
@@ -33,7 +33,7 @@ pub struct Merged {
     pub strides: Vec<Vec<isize>>,
     /// Along kept dimensions.
     pub target: Vec<isize>,
-    /// How many dimensions are folded.
+    /// Number of folded dimensions.
     pub folded: usize,
 }
 
@@ -119,7 +119,7 @@ impl Merged {
         }
     }
 
-    /// Which neighbours in memory meet: the dimension with the smallest step of a view that is read or written whole.
+    /// Dimension whose neighbours meet in memory: the one with the smallest step of a view that is read or written whole.
     pub fn nearest(&self) -> Option<usize> {
         let reach = |strides: &Vec<isize>| elements(strides, &self.shape);
         let most = self.strides.iter().map(reach).max();
@@ -133,7 +133,7 @@ impl Merged {
         steps.min().map(|(_, d)| d)
     }
 
-    /// Whether a view is row-major and dense over all dimensions.
+    /// True if a view is row-major and dense over all dimensions.
     pub fn is_dense(&self, view: usize, size: usize) -> bool {
         let mut step = size as isize;
         let mut dims = self.strides[view].iter().zip(&self.shape).rev();

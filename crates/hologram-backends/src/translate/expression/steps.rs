@@ -112,7 +112,7 @@ fn unsigned(ty: Ty) -> &'static str {
     bits(ty)
 }
 
-/// What a fold of nothing gives.
+/// Result of a fold of nothing.
 pub fn empty(op: FoldOp, ty: Ty) -> String {
     let (low, high) = extremes(ty);
     constant(

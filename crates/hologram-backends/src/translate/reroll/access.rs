@@ -1,4 +1,4 @@
-//! Where repetitions access memory, and whether they are independent.
+//! Memory accesses of repetitions, and whether they are independent.
 
 use crate::handle::BufferHandle;
 

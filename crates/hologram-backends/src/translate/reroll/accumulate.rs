@@ -2,7 +2,7 @@
 
 use crate::isa::{Instruction, Register, Ty};
 
-/// How two collected values become one.
+/// Fold of two collected values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// Sum.
@@ -34,7 +34,7 @@ pub struct Accumulator {
     pub second: bool,
 }
 
-/// How `register` is folded by the instructions that touch it, if they do nothing else with it. Sums and products
+/// The fold of `register` by the instructions that touch it, if they do nothing else with it. Sums and products
 /// of floats only with `reassociate`: all other folds do not depend on where brackets stand.
 pub fn find(body: &[Instruction], register: Register, reassociate: bool) -> Option<Accumulator> {
     let mut found: Option<Accumulator> = None;

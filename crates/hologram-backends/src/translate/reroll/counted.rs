@@ -17,7 +17,7 @@ const MAX_LENGTH: usize = 4096;
 /// Most iterations: each may become a lane.
 const MAX_ITERATIONS: u64 = 1 << 31;
 
-/// Where the parts of a program are.
+/// Parts of a program.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Before the loop.
@@ -44,11 +44,11 @@ pub struct Counted<'a> {
     pub inductions: Vec<(Register, Line)>,
     /// Registers that collect a value.
     pub accumulators: Vec<Accumulator>,
-    /// What runs before.
+    /// Instructions before the loop.
     pub before: Walk,
-    /// What each iteration does.
+    /// Instructions of each iteration.
     pub each: Walk,
-    /// What runs behind.
+    /// Instructions after the loop.
     pub behind: Walk,
     /// Registers that the body may write.
     pub changed: BTreeSet<Register>,
@@ -80,7 +80,7 @@ pub fn find(program: &Program) -> Option<Parts> {
     })
 }
 
-/// What is known of a loop, if it is enough for many lanes.
+/// Analysis of a loop, if it suffices for many lanes.
 pub fn analyse<'a>(
     program: &'a Program,
     parts: &Parts,

@@ -73,7 +73,7 @@ impl Line {
     }
 }
 
-/// What an instruction writes, given the lines that registers hold; `None` if it is no known line.
+/// Value that an instruction writes, given the lines that registers hold; `None` if it is no known line.
 pub fn value(
     instruction: &Instruction,
     held: impl Fn(Register) -> Option<Line>,

@@ -29,7 +29,7 @@ const BLOCK: u32 = 256;
 /// Handle by which stages use the scratch memory: no buffer has it.
 pub const SCRATCH: u64 = u64::MAX - 96;
 
-/// How a device runs lanes.
+/// Execution of lanes by a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes {
     /// A few at once, each like a program of its own.
@@ -47,7 +47,7 @@ impl From<Execution> for Lanes {
     }
 }
 
-/// What runs instead of a program of one lane.
+/// Programs that run instead of a program of one lane.
 #[derive(Clone, Debug)]
 pub struct Rerolled {
     /// Launches, one after another.

@@ -63,7 +63,7 @@ pub fn rewrite(repeated: &Counted<'_>, lanes: Lanes) -> Option<Rerolled> {
     })
 }
 
-/// How iterations are dealt out.
+/// Distribution of iterations.
 struct Parts {
     /// Most iterations of a lane.
     each: u64,

@@ -17,7 +17,7 @@ const MAX_BEFORE: usize = 32;
 /// Most instructions behind the last one.
 const MAX_BEHIND: usize = 128;
 
-/// Where the groups are.
+/// Places of the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Groups {
     start: usize,
@@ -120,7 +120,7 @@ fn fixed(instruction: &Instruction) -> Option<(u64, u64)> {
     }
 }
 
-/// How far the offset at a place of the first group moves each time; 0 for other instructions, `None` if not
+/// Step of the offset at a place of the first group; 0 for other instructions, `None` if not
 /// always as far.
 fn step(all: &[Instruction], place: usize, groups: &Groups) -> Option<u64> {
     let at = |g: usize| fixed(&all[place + g * groups.period]).map(|(_, offset)| offset);

@@ -13,7 +13,7 @@ use crate::translate::value::is_computed;
 /// Integers that are known, by register.
 pub type Lines = BTreeMap<Register, Line>;
 
-/// What holds at a place.
+/// Facts at a place.
 #[derive(Clone, Debug)]
 pub struct State {
     /// Registers that hold lines.
@@ -24,10 +24,10 @@ pub struct State {
     pub predicates: BTreeSet<Predicate>,
 }
 
-/// What a stretch does.
+/// Effects of a stretch of instructions.
 #[derive(Clone, Debug)]
 pub struct Walk {
-    /// What holds at its end.
+    /// Facts at its end.
     pub end: State,
     /// Registers that are read and may not have been written in it before.
     pub exposed: BTreeSet<Register>,
@@ -39,7 +39,7 @@ pub struct Walk {
     pub safe: bool,
 }
 
-/// How often the stretch runs, and what sizes buffers have.
+/// Number of runs of the stretch, and sizes of buffers.
 pub struct Setting<'a> {
     /// Iterations.
     pub count: u64,
@@ -109,7 +109,7 @@ pub fn walk(
     Some(walk)
 }
 
-/// What holds after either.
+/// Facts that hold after either.
 fn meet(a: Option<State>, b: State) -> State {
     let Some(mut a) = a else { return b };
     a.lines.retain(|r, line| b.lines.get(r) == Some(line));

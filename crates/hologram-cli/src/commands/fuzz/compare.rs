@@ -22,7 +22,7 @@ use crate::error::{CliError, Result};
 /// Programs that one backend compiles: its kernels are dropped with it.
 const CHUNK: u64 = 512;
 
-/// What the threads share.
+/// State that the threads share.
 struct Work<'a> {
     args: &'a FuzzArgs,
     next: AtomicU64,

@@ -18,14 +18,14 @@ use crate::error::{CliError, Result};
 /// Arguments of `selftest`.
 #[derive(Args, Debug)]
 pub struct SelftestArgs {
-    /// What is tested: auto (an Apple GPU, else an NVIDIA GPU, else the processor), metal, cuda, cuda:N, cpu or
+    /// Device to test: auto (an Apple GPU, else an NVIDIA GPU, else the processor), metal, cuda, cuda:N, cpu or
     /// cpu-conformance.
     #[arg(long, default_value = "auto", value_parser = super::device)]
     pub device: Device,
     /// Run only this section; may be given several times.
     #[arg(long, value_enum)]
     only: Vec<Section>,
-    /// How many random programs.
+    /// Number of random programs.
     #[arg(long, value_name = "N", default_value_t = 300)]
     programs: u64,
     /// Seed of the first random program.

@@ -1,4 +1,4 @@
-//! What is said of the self test, as text while it runs or as JSON in the end.
+//! Report of the self test, as text while it runs or as JSON in the end.
 
 use std::io::IsTerminal;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -11,7 +11,7 @@ use super::sections::{Item, Section};
 use crate::commands::put;
 use crate::error::Result;
 
-/// How an item ended, with details in words.
+/// Result of an item, with details in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", content = "details", rename_all = "lowercase")]
 pub enum Outcome {
@@ -24,7 +24,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether it failed.
+    /// True if it failed.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
@@ -39,7 +39,7 @@ struct Line {
     seconds: f64,
 }
 
-/// What was found so far.
+/// Results so far.
 #[derive(Serialize)]
 pub struct Report<'a> {
     version: &'static str,
@@ -54,7 +54,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Of nothing yet.
+    /// Makes an empty report.
     pub fn new(context: &'a MetalContext, seed: u64, json: bool) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),

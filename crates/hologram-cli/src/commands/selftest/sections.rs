@@ -1,4 +1,4 @@
-//! What is tested.
+//! Sections of the self test.
 
 use clap::ValueEnum;
 use hologram_backends::metal::{Effort, MetalBackend};
@@ -41,7 +41,7 @@ impl Section {
     /// All of them, in the order in which they run.
     pub const ALL: [Self; 3] = [Self::Instructions, Self::Operations, Self::Programs];
 
-    /// As `--only` takes it.
+    /// Name as `--only` takes it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
@@ -50,7 +50,7 @@ impl Section {
         }
     }
 
-    /// What this section tests on a device.
+    /// Items that this section tests on a device.
     pub fn items<'a>(self, context: &'a MetalContext, args: &SelftestArgs) -> Vec<Item<'a>> {
         match self {
             Self::Instructions => instructions(context),

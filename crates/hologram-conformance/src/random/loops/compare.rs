@@ -24,7 +24,7 @@ pub struct LoopComparison<'a> {
 pub struct LoopMismatch {
     /// The loop.
     pub case: LoopCase,
-    /// What differs.
+    /// The difference.
     pub what: String,
 }
 
@@ -38,14 +38,14 @@ impl fmt::Display for LoopMismatch {
 
 impl std::error::Error for LoopMismatch {}
 
-/// What was compared.
+/// Counts of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoopCampaign {
     /// Loops that both ran alike.
     pub programs: u64,
-    /// Of these, with a lane for each iteration.
+    /// Loops among them with a lane for each iteration.
     pub lanes: u64,
-    /// As a tree.
+    /// Loops among them that ran as a tree.
     pub trees: u64,
     /// With equal faults.
     pub faults: u64,
@@ -166,7 +166,7 @@ impl<'a> LoopComparison<'a> {
     }
 }
 
-/// What all buffers hold in the end, or the fault.
+/// Contents of all buffers in the end, or the fault.
 fn run(
     backend: &mut dyn Backend,
     case: &LoopCase,
@@ -187,7 +187,7 @@ fn run(
     Ok(Ok(memory))
 }
 
-/// What a buffer holds before: small floats with zeros of both signs, any integers, or zeros.
+/// Initial contents of a buffer: small floats with zeros of both signs, any integers, or zeros.
 fn contents(handle: u64) -> Vec<u8> {
     let mut rng = Rng::new(handle);
     let mut float = || match rng.below(6) {

@@ -30,12 +30,12 @@ const fn input(ty: Ty) -> u64 {
     }
 }
 
-/// How a loop must run.
+/// The expected execution of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// With a lane for each iteration.
     Lanes,
-    /// As a tree.
+    /// Execution as a tree.
     Tree,
     /// With one lane.
     OneLane,
@@ -46,13 +46,13 @@ pub enum Expected {
 /// A loop with its launch.
 #[derive(Clone, Debug)]
 pub struct LoopCase {
-    /// What it was made from.
+    /// Seed of the loop.
     pub seed: u64,
     /// The program.
     pub program: Program,
     /// Its launch; handles are those of a [`LoopComparison`]'s memory.
     pub params: ExecutionParams,
-    /// How it must run.
+    /// The expected execution.
     pub expected: Expected,
 }
 
@@ -69,7 +69,7 @@ fn size_of(handle: u64) -> Option<usize> {
     (1..=BUFFERS).contains(&handle).then_some(BYTES)
 }
 
-/// What is launched for a loop.
+/// Launches of a loop.
 pub(super) fn stages(case: &LoopCase, execution: Execution) -> Vec<(Program, ExecutionParams)> {
     match hologram_backends::translate::reroll(
         &case.program,

@@ -34,7 +34,7 @@ impl Scratch<'_> {
             .cast()
     }
 
-    /// Where a value of the last block is.
+    /// Place of a value of the last block.
     pub fn value(&self, index: usize) -> *const u8 {
         self.values[index]
     }

@@ -11,15 +11,15 @@ use super::walk::{scatter, Space};
 use super::{Expression, FoldOp, View};
 use crate::Ty;
 
-/// What a fold is given.
+/// Views of a fold.
 pub(super) struct Views<'a> {
     pub shape: &'a [usize],
-    /// Of operands, then outputs.
+    /// Strides of operands, then of outputs.
     pub strides: Vec<Vec<isize>>,
     pub operands: &'a [View],
     pub scalars: &'a [u64],
     pub outputs: &'a [View],
-    /// Which dimensions are folded.
+    /// Flags of the folded dimensions.
     pub folded: &'a [bool],
     pub target: &'a View,
 }

@@ -11,7 +11,7 @@ use super::whole::Whole;
 use crate::host::{unchecked, HostSpan};
 use crate::{Operation, Ty};
 
-/// Where the values of a step are: as many elements at each place as the block has.
+/// Places of a step's values: each has the elements of a block.
 pub(super) struct Places {
     pub dst: *mut u8,
     pub args: [*const u8; 3],
@@ -232,7 +232,7 @@ pub(super) unsafe fn run(step: &Step, places: Places) {
     }
 }
 
-/// What depends on the sign, of integers and of floats.
+/// Steps that depend on the sign, of integers and of floats.
 fn ordered<T: Ordered>(op: StepOp, places: Places) {
     match op {
         StepOp::Sign => one(places, T::sign),

@@ -47,7 +47,7 @@ pub struct View {
 // SAFETY: a view is a place; `Expression::run` says who may use it.
 unsafe impl Sync for View {}
 
-/// Why an expression is none.
+/// Errors of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     /// Too many values.
@@ -56,7 +56,7 @@ pub enum ExpressionError {
     /// An operation that a type does not have.
     #[error("step {step}: {op:?} is not defined for {ty}")]
     Type {
-        /// Which step.
+        /// Number of the step.
         step: usize,
         /// Its operation.
         op: StepOp,
@@ -66,7 +66,7 @@ pub enum ExpressionError {
     /// A step with too few or too many values, or one that is read as another type or before it is there.
     #[error("step {step}: its values do not fit its operation")]
     Values {
-        /// Which step.
+        /// Number of the step.
         step: usize,
     },
     /// A result or fold that names no value.
@@ -80,11 +80,11 @@ pub struct Expression {
     operands: usize,
     scalars: usize,
     steps: Vec<Step>,
-    /// Of operands, scalars and results of steps.
+    /// Types of operands, scalars and results of steps.
     types: Vec<Ty>,
     outputs: Vec<usize>,
     fold: Option<(FoldOp, usize)>,
-    /// Where the results of steps are kept, behind the columns of operands and scalars.
+    /// Places of the results of steps, after the columns of operands and scalars.
     columns: Vec<usize>,
     column_count: usize,
     /// Elements that go through all steps together.
@@ -217,7 +217,7 @@ impl Expression {
         self.fold.map(|(_, value)| self.types[value])
     }
 
-    /// Whether an operand is written as it is, and nothing else.
+    /// True if an operand is written as it is, and nothing else.
     fn is_copy(&self) -> bool {
         self.steps.is_empty() && self.outputs == [0] && self.operands == 1
     }
@@ -299,7 +299,7 @@ impl Expression {
     }
 }
 
-/// What tells expressions apart.
+/// Properties that distinguish expressions.
 #[derive(PartialEq, Eq, Hash)]
 struct Structure {
     operands: usize,

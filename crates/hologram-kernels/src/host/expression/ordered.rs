@@ -1,4 +1,4 @@
-//! What steps need of integers and floats beyond [`Element`]: signs, quotients rounded down, shifts by any amount.
+//! Functions of integers and floats beyond [`Element`]: signs, quotients rounded down, shifts by any amount.
 
 use super::super::element::Element;
 use super::kernels::Value;

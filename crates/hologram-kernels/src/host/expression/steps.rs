@@ -1,8 +1,8 @@
-//! What an expression is made of.
+//! Steps of an expression.
 
 use crate::{BinaryOp, MapOp, Ty};
 
-/// What one step computes; values are elements of its type unless said otherwise. Truths are `u8`, 0 or 1.
+/// Operation of one step; values are elements of its type unless said otherwise. Truths are `u8`, 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StepOp {
     /// An operation of one operand: `abs`, `neg` of integers too, the others of floats.
@@ -17,7 +17,7 @@ pub enum StepOp {
     Trunc,
     /// Quotient rounded down; of integers by zero 0, of MIN by -1 MIN.
     FloorDiv,
-    /// What [`StepOp::FloorDiv`] leaves, with the divisor's sign; of integers by zero 0.
+    /// Remainder of [`StepOp::FloorDiv`], with the divisor's sign; of integers by zero 0.
     Remainder,
     /// The larger one; NaN if one is.
     Maximum,
@@ -41,7 +41,7 @@ pub enum StepOp {
     Less,
     /// Truth of `a <= b`.
     LessEqual,
-    /// Of a truth and two values the first value where it holds, else the second.
+    /// Selects the first of two values where a truth holds, else the second.
     Select,
     /// The value as another type: integers are cut or extended, floats rounded to nearest; floats to integers are truncated
     /// and bounded, NaN is 0.
@@ -122,7 +122,7 @@ impl StepOp {
         }
     }
 
-    /// Whether there is code for the type.
+    /// True if there is code for the type.
     pub(super) fn allows(self, ty: Ty) -> bool {
         match self {
             // Chosen by their bits.
@@ -226,7 +226,7 @@ impl FoldOp {
 /// A step: `op` on elements of `ty`, which `args` name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// What it computes.
+    /// Its operation.
     pub op: StepOp,
     /// Type of what it reads; truths and amounts aside.
     pub ty: Ty,

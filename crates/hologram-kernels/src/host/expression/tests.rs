@@ -141,7 +141,7 @@ fn division(ty: Ty) -> Expression {
     Expression::new(&[ty; 2], &[], steps, vec![2, 3], None).expect("an expression")
 }
 
-/// What it has to give: by 0, 0.
+/// The expected quotient and remainder: by 0, 0.
 fn divided(x: i128, y: i128) -> (i128, i128) {
     if y == 0 {
         return (0, 0);

@@ -8,7 +8,7 @@ pub(super) struct Space {
     pub strides: Vec<Vec<isize>>,
 }
 
-/// How a view's elements lie.
+/// Layout of a view's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// One after the other.
@@ -56,7 +56,7 @@ impl Space {
         out
     }
 
-    /// How view number `view` of elements of `size` bytes lies.
+    /// Layout of view number `view` of elements of `size` bytes.
     pub fn form(&self, view: usize, size: usize) -> Form {
         let strides = &self.strides[view];
         if self.shape == [1] {

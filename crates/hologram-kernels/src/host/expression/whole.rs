@@ -1,11 +1,11 @@
 //! Floats as integers: truncated and bounded, NaN is 0.
 
-/// As the integer `D`.
+/// Conversion to the integer `D`.
 pub(super) trait Whole<D> {
     fn whole(self) -> D;
 }
 
-/// Of x86, whose instruction for it gives one wrong value for all floats that do not fit: what `as` does about that is several
+/// Conversions on x86, whose instruction gives one wrong value for all floats that do not fit: what `as` does about that is several
 /// times slower in vectors than bounds that are compared before and after. `$wide` is an integer that instructions convert to.
 #[cfg(target_arch = "x86_64")]
 macro_rules! whole {
@@ -26,7 +26,7 @@ macro_rules! whole {
     )*)*};
 }
 
-/// Of others, which have an instruction for it.
+/// Conversions on other machines, which have an instruction for it.
 #[cfg(not(target_arch = "x86_64"))]
 macro_rules! whole {
     ($($a:ident: $($d:ident $wide:ident)*;)*) => {$($(
@@ -49,7 +49,7 @@ mod tests {
     use crate::host::expression::{Expression, Step, StepOp, View};
     use crate::Ty;
 
-    /// As many elements as fill blocks, pieces and what is left.
+    /// Number of elements that fills blocks, pieces and a rest.
     const COUNT: usize = 20_011;
 
     macro_rules! check {

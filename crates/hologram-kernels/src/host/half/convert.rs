@@ -2,7 +2,7 @@
 
 use crate::Ty;
 
-/// How 16 bits stand for a number.
+/// Format of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::host) enum Format {
     /// IEEE binary16.
@@ -149,7 +149,7 @@ mod x86 {
         _mm_storeu_si128, _MM_FROUND_TO_NEAREST_INT,
     };
 
-    /// Whether this processor has them.
+    /// True if this CPU has them.
     pub fn is_here() -> bool {
         std::arch::is_x86_feature_detected!("f16c") && std::arch::is_x86_feature_detected!("avx")
     }

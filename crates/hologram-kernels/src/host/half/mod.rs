@@ -212,7 +212,7 @@ fn mean_loss(
 
 /// Elements of rows in a half format.
 struct F16;
-/// As [`F16`].
+/// `bf16`, with the functions of [`F16`].
 struct Bf16;
 
 macro_rules! stored {

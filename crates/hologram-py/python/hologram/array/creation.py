@@ -6,25 +6,35 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError
-from . import core, dtypes, host
+from . import core, dtypes, host, values
 from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
-from .elementwise import astype, fitting, where
+from .elementwise import astype, where
 from .interchange import from_dlpack
 from .layout import shape_of
 from .manipulation import broadcast_to, expand_dims
 
+__all__ = [
+    "arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "meshgrid", "ones", "ones_like", "tril",
+    "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
 Shape = int | Sequence[int]
+# Types of lists of floats, integers and bools.
+_DEFAULTS = (dtypes.float64, dtypes.int64, dtypes.bool)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: str | Device | None = None, copy: bool | None = None) -> Array:
     """An array of numbers, nested lists, NumPy arrays or whatever else knows DLPack or NumPy's protocol.
 
-    Elements are copied, but for those of an array of ours on the same device, unless `copy` is true.
+    Elements are copied, but for those of an array of ours on the same device, unless `copy` is true. Numbers and those of lists
+    are exact or an error; arrays are converted as `astype` does.
 
     Raises:
-        ArgumentError: `copy` is false, and a copy is needed.
+        ArgumentError: `copy` is false, and a copy is needed; NaN among integers.
+        OverflowError: a type of integers does not have a number.
+        DTypeError: something else than numbers, complex ones for a type that is not.
     """
     to = None if dtype is None else dtypes.of(dtype)
     if isinstance(obj, Array):
@@ -32,10 +42,25 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: str | Device | None = Non
     if copy is False:
         raise ArgumentError("copy: memory of others is copied; only arrays of hologram are taken as they are")
     at = device_of(device)
-    if not isinstance(obj, np.ndarray) and not hasattr(obj, "__array__") and hasattr(obj, "__dlpack__"):
-        made = from_dlpack(obj, device=at)
-        return made if to is None else astype(made, to, copy=False)
-    return _from_values(obj, to, at)
+    if not isinstance(obj, (list, tuple, np.ndarray)) and hasattr(obj, "__dlpack__"):
+        made = _exchanged(obj, at)
+        if made is not None:
+            return made if to is None else astype(made, to, copy=False)
+    if type(obj) is list and to is None:
+        listed = core.listed(obj, at, _DEFAULTS)
+        if listed is not None:
+            return listed
+    return host.from_numpy(values.elements(obj, to), at, to)
+
+
+def _exchanged(obj: Any, device: Device) -> Array | None:
+    """An array of what knows DLPack; None where it does not give its memory so, and knows NumPy's protocol."""
+    try:
+        return from_dlpack(obj, device=device)
+    except (BufferError, RuntimeError, TypeError):
+        if hasattr(obj, "__array__"):
+            return None
+        raise
 
 
 def _again(x: Array, dtype: DType | None, device: Device, copy: bool | None) -> Array:
@@ -47,25 +72,6 @@ def _again(x: Array, dtype: DType | None, device: Device, copy: bool | None) -> 
     if x.device != device:
         x = host.from_numpy(host.view(x), device, x.dtype)
     return astype(x, to, copy=False)
-
-
-def _from_values(obj: Any, dtype: DType | None, device: Device) -> Array:
-    if isinstance(obj, (list, tuple)):
-        obj = _plain(obj)
-    if dtype is not None and isinstance(obj, (bool, int, float, complex)):
-        if not isinstance(obj, bool) and dtype.kind in ("int", "uint"):
-            obj = np.asarray(obj, dtype.numpy)
-    values = np.asarray(obj)
-    if values.dtype.kind not in "biufcV":
-        raise DTypeError(f"obj: elements are {values.dtype}, numbers expected")
-    return host.from_numpy(values, device, dtype)
-
-
-def _plain(obj: Any) -> Any:
-    """Nested lists in which arrays of ours are NumPy's."""
-    if isinstance(obj, (list, tuple)):
-        return [_plain(part) for part in obj]
-    return host.view(obj) if isinstance(obj, Array) else obj
 
 
 def empty(shape: Shape, *, dtype: Any = None, device: str | Device | None = None) -> Array:
@@ -83,20 +89,15 @@ def ones(shape: Shape, *, dtype: Any = None, device: str | Device | None = None)
     return full(shape, 1, dtype=dtype or dtypes.float64, device=device)
 
 
-def full(shape: Shape, fill_value: complex, *, dtype: Any = None, device: str | Device | None = None) -> Array:
+def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """One number for all elements; of its own default type unless said otherwise."""
+    if isinstance(fill_value, (Array, np.ndarray)) and fill_value.ndim == 0:
+        dtype, fill_value = fill_value.dtype if dtype is None else dtype, fill_value.item()
     to = dtypes.scalar_dtype(fill_value) if dtype is None else dtypes.of(dtype)
-    extents, at = shape_of(shape), device_of(device)
+    extents, at, number = shape_of(shape), device_of(device), values.scalar(fill_value, to)
     if to.kind == "complex":
-        return host.from_numpy(np.full(extents, fill_value, to.numpy), at)
-    number: Any = fill_value
-    if to.kind == "bool":
-        number = bool(fill_value)
-    elif to.kind == "float":
-        number = float(fill_value)  # type: ignore[arg-type]
-    else:
-        number = fitting(int(fill_value), to)  # type: ignore[arg-type]
-    return core.recorded(core.number(number, to.buffer), extents, to, at)
+        return host.from_numpy(np.full(extents, number, to.numpy), at)
+    return core.recorded(core.number(number, to.buffer), extents, to, at)  # type: ignore[arg-type]
 
 
 def _like(x: Array, dtype: Any, device: str | Device | None) -> dict[str, Any]:
@@ -118,9 +119,17 @@ def ones_like(x: Array, /, *, dtype: Any = None, device: str | Device | None = N
     return ones(x.shape, **_like(x, dtype, device))
 
 
-def full_like(x: Array, /, fill_value: complex, *, dtype: Any = None, device: str | Device | None = None) -> Array:
+def full_like(x: Array, /, fill_value: Any, *, dtype: Any = None, device: str | Device | None = None) -> Array:
     """One number for all elements, in the shape, type and place of x."""
     return full(x.shape, fill_value, **_like(x, dtype, device))
+
+
+def _number(name: str, x: Any) -> Any:
+    """A number of Python's, of a number of NumPy's or an array of one."""
+    found = values.number(x.item() if isinstance(x, (Array, np.ndarray)) and x.ndim == 0 else x)
+    if found is None:
+        raise TypeError(f"{name}: {type(x).__name__} is no number")
+    return found
 
 
 def arange(
@@ -129,20 +138,39 @@ def arange(
     """Numbers from start (0, if it is the only one) to before stop; int64 of integers, else float64."""
     if stop is None:
         start, stop = 0, start
+    start, stop, step = _number("start", start), _number("stop", stop), _number("step", step)
     whole = all(isinstance(number, int) for number in (start, stop, step))
     to = (dtypes.int64 if whole else dtypes.float64) if dtype is None else dtypes.of(dtype)
-    return host.from_numpy(np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 else to.numpy), device_of(device), to)
+    made: Any
+    if to.kind in ("int", "uint") and whole:
+        count = range(start, stop, step)
+        if count and not (values.fits(count[0], to) and values.fits(count[-1], to)):
+            raise OverflowError(f"arange: {count[0]} to {count[-1]} does not fit in {to.name}")
+        first, by = (start, step) if count else (0, 1)
+        made = np.arange(first, first + len(count) * by, by) if abs(first) + abs(by * (len(count) + 1)) < 2**63 else _far(count, to)
+    else:
+        made = np.arange(start, stop, step, dtype=None if to is dtypes.bfloat16 or whole else to.numpy)
+    return host.from_numpy(made, device_of(device), to)
+
+
+def _far(numbers: range, dtype: DType) -> Any:
+    """Numbers near the ends of what a type has."""
+    return values.elements(list(numbers), dtype)
 
 
 def linspace(
     start: complex, stop: complex, /, num: int, *, dtype: Any = None, device: str | Device | None = None, endpoint: bool = True
 ) -> Array:
-    """`num` numbers from start to stop, with equal distances."""
+    """`num` numbers from start to stop, with equal distances; rounded down where the type is of integers."""
+    start, stop = _number("start", start), _number("stop", stop)
     if dtype is None:
         imaginary = isinstance(start, complex) or isinstance(stop, complex)
         dtype = dtypes.complex128 if imaginary else dtypes.float64
     to = dtypes.of(dtype)
-    return host.from_numpy(np.linspace(start, stop, num, endpoint=endpoint), device_of(device), to)
+    made: Any = np.linspace(start, stop, num, endpoint=endpoint)
+    if to.kind in ("int", "uint"):
+        made = values.elements(np.floor(made).tolist(), to)
+    return host.from_numpy(made, device_of(device), to)
 
 
 def eye(
@@ -153,7 +181,7 @@ def eye(
     return host.from_numpy(np.eye(n_rows, n_cols, k), device_of(device), to)
 
 
-def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
+def meshgrid(*arrays: Array, indexing: str = "xy") -> tuple[Array, ...]:
     """Each array's elements over the grid of all, as views; "xy": the first along rows, "ij": along the first dimension."""
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"indexing: {indexing!r}, must be 'xy' or 'ij'")
@@ -169,7 +197,7 @@ def meshgrid(*arrays: Array, indexing: str = "xy") -> list[Array]:
     for x, d in zip(arrays, dims):
         others = tuple(e for e in range(len(arrays)) if e != d)
         result.append(broadcast_to(expand_dims(x, axis=others) if others else x, shape))
-    return result
+    return tuple(result)
 
 
 def _triangle(x: Array, keep: np.ndarray[Any, Any]) -> Array:

@@ -5,14 +5,16 @@ else Metal, CUDA or the processor, the first that is there.
 """
 
 import os
+import warnings
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, Self
 
-from .._hologram import Executor, backends
+from .._hologram import Executor, backends, passed_over
 from ..backend import get_default_backend
 from ..errors import ArgumentError
 
-__all__ = ["Device", "all_devices", "default_device", "device_of", "executor"]
+__all__ = ["Device", "default_device"]
 
 _NAMES = ("cpu", "metal", "cuda")
 _executors: dict[str, Executor] = {}
@@ -91,7 +93,16 @@ def executor(name: str) -> Executor:
 def default_device() -> Device:
     """Where arrays are made: the innermost `with`, else `HOLOGRAM_DEVICE`, else the first of metal, cuda and cpu."""
     chosen = _chosen.get()
-    return chosen[-1] if chosen else Device(os.environ.get("HOLOGRAM_DEVICE") or "auto")
+    return chosen[-1] if chosen else _named(os.environ.get("HOLOGRAM_DEVICE") or "auto")
+
+
+@lru_cache
+def _named(name: str) -> Device:
+    """A device, looked for once; a GPU that is there and cannot compute is passed over with a warning."""
+    if name == "auto":
+        for reason in passed_over():
+            warnings.warn(f"{reason}; arrays are made elsewhere unless a device is named", RuntimeWarning, stacklevel=2)
+    return Device(name)
 
 
 def device_of(device: str | Device | None) -> Device:

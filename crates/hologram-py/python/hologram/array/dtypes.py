@@ -14,28 +14,9 @@ from .._hologram import set_element_types
 from ..errors import DTypeError
 
 __all__ = [
-    "ALL",
-    "DType",
-    "bfloat16",
-    "bool",
-    "complex64",
-    "complex128",
-    "default_of",
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "of",
-    "promote",
-    "scalar_dtype",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+    "DType", "bfloat16", "bool", "complex128", "complex64", "float16", "float32", "float64", "int16", "int32", "int64", "int8",
+    "uint16", "uint32", "uint64", "uint8",
+]  # fmt: skip
 
 _bool = bool
 
@@ -80,13 +61,21 @@ class DType:
         """
         return _numpy_type(self.name)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's type: `numpy.dtype(hologram.array.float32)` asks for it."""
+        return self.numpy
+
     def __eq__(self, other: object) -> _bool:
         if isinstance(other, DType):
             return self is other
-        try:
-            return of(other) is self
-        except (DTypeError, TypeError):
-            return False
+        if isinstance(other, str):
+            return other == self.name
+        if isinstance(other, np.dtype):
+            return other.name == self.name and other.isnative
+        if isinstance(other, type):
+            return _BY_TYPE.get(other) is self or issubclass(other, np.generic) and other.__name__.rstrip("_") == self.name
+        return False
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -141,9 +130,11 @@ def of(dtype: Any) -> DType:
         return _BY_TYPE[dtype]
     if isinstance(dtype, str) and dtype in _BY_NAME:
         return _BY_NAME[dtype]
+    if dtype is None:
+        raise DTypeError(f"dtype: None is none of {', '.join(_BY_NAME)}")
     try:
         name = np.dtype(dtype).name
-    except TypeError:
+    except (TypeError, ValueError):
         name = str(dtype)
     if name not in _BY_NAME:
         raise DTypeError(f"dtype: {dtype} is none of {', '.join(_BY_NAME)}")
@@ -152,15 +143,12 @@ def of(dtype: Any) -> DType:
 
 def scalar_dtype(value: complex) -> DType:
     """The default type of a Python number."""
+    if isinstance(value, np.generic):
+        return of(value.dtype)
     for kind, dtype in _BY_TYPE.items():
         if isinstance(value, kind):
             return dtype
     raise DTypeError(f"{value!r} of {type(value).__name__} is no number")
-
-
-def default_of(kind: str) -> DType:
-    """The type of a kind where none is asked for: int64, float64 and complex128 on every device."""
-    return {"bool": bool, "int": int64, "uint": uint64, "float": float64, "complex": complex128}[kind]
 
 
 @lru_cache(maxsize=None)

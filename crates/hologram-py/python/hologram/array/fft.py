@@ -10,7 +10,7 @@ from . import dtypes, host
 from .core import Array
 from .devices import Device, device_of
 from .dtypes import DType
-from .elementwise import check_kind
+from .elementwise.steps import check_kind
 from .manipulation import roll
 
 __all__ = [

@@ -33,6 +33,10 @@ def from_numpy(values: Any, device: Device, dtype: DType | None = None) -> Array
     """A new array with the elements of one of NumPy's, converted where a type is given."""
     values = np.asarray(values)
     dtype = dtypes.of(values.dtype) if dtype is None else dtype
+    if values.dtype is dtype.numpy:
+        taken = core.taken(values, device, dtype)
+        if taken is not None:
+            return taken
     made = core.new(device, values.shape, dtype)
     storage, _, _ = made.data()
     if made.size == 0:

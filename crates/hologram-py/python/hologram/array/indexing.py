@@ -5,25 +5,28 @@ from typing import Any
 
 import numpy as np
 
+from .._hologram import set_indexing
 from ..errors import ShapeError
-from . import core, host
+from . import core, host, inspection, values
 from .core import Array, into
-from .elementwise import astype, check_kind, common_device
+from .elementwise import astype, where
+from .elementwise.steps import check_arrays, check_kind, common_device
 from .layout import axis_of
 
-__all__ = ["basic_view", "get", "put", "take", "take_along_axis"]
+__all__ = ["take", "take_along_axis"]
 
 
-def _is_basic(part: Any) -> bool:
-    if part is None or part is Ellipsis or isinstance(part, slice):
-        return True
+def _plain(part: Any) -> Any:
+    """A part of a key as one that the native module knows, if there is one: integers of NumPy's, of enums and of arrays are Python's."""
     if isinstance(part, Array):
-        return part.ndim == 0 and part.dtype.kind in ("int", "uint")
-    return not isinstance(part, (bool, np.bool_)) and hasattr(part, "__index__") and not isinstance(part, np.ndarray)
+        return operator.index(part) if part.ndim == 0 and part.dtype.kind in ("int", "uint") else part
+    if isinstance(part, (bool, np.bool_, np.ndarray)) or not hasattr(part, "__index__"):
+        return part
+    return operator.index(part)
 
 
 def _split(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else (key,)
+    return tuple(map(_plain, key)) if isinstance(key, tuple) else (_plain(key),)
 
 
 def basic_view(x: Array, key: tuple[Any, ...]) -> Array:
@@ -32,37 +35,10 @@ def basic_view(x: Array, key: tuple[Any, ...]) -> Array:
     Raises:
         IndexError: an integer out of bounds, more indices than dimensions.
     """
-    used = sum(part is not None and part is not Ellipsis for part in key)
-    dots = [i for i, part in enumerate(key) if part is Ellipsis]
-    if used > x.ndim or len(dots) > 1:
-        raise IndexError(f"{used} indices and {len(dots)} `...` for an array of {x.ndim} dimensions")
-    at = dots[0] if dots else len(key)
-    full = (slice(None),) * (x.ndim - used)
-    key = (*key[:at], *full, *key[at + 1 :])
-    _, offset, strides = x.data()
-    shape: list[int] = []
-    steps: list[int] = []
-    d = 0
-    for part in key:
-        if part is None:
-            shape.append(1)
-            steps.append(0)
-            continue
-        extent, stride = x.shape[d], strides[d]
-        if isinstance(part, slice):
-            start, stop, step = part.indices(extent)
-            count = len(range(start, stop, step))
-            if count:
-                offset += start * stride
-            shape.append(count)
-            steps.append(stride * step)
-        else:
-            index = operator.index(part)
-            if not -extent <= index < extent:
-                raise IndexError(f"index {index} of axis {d}, which has {extent} elements")
-            offset += index % extent * stride
-        d += 1
-    return x.view(tuple(shape), offset, tuple(steps))
+    found = x.basic_view(key)
+    if found is None:
+        raise IndexError(f"{key} makes no view")
+    return found
 
 
 def _host_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -70,34 +46,74 @@ def _host_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def get(x: Array, key: Any) -> Array:
-    """x[key]"""
+    """x[key], where that is no view or its parts are no integers of Python."""
     parts = _split(key)
-    if all(map(_is_basic, parts)):
-        return basic_view(x, parts)
+    made = x.basic_view(parts)
+    if made is not None:
+        return made
     found = _host_key(parts)
     return host.call(lambda values: np.asarray(values[found]), x, device=x.device, result=x.dtype)
 
 
 def put(x: Array, key: Any, value: Any) -> None:
-    """x[key] = value, converted to the array's type."""
+    """x[key] = value, converted to the array's type: numbers and those of lists exactly, arrays as `astype` does.
+
+    Raises:
+        OverflowError: the type does not have a number.
+        DTypeError: complex numbers, and the type is not complex.
+    """
     parts = _split(key)
-    if isinstance(value, Array):
-        common_device([x, value])
-        value = value if value.dtype is x.dtype else astype(value, x.dtype)
-    else:
-        value = host.from_numpy(np.asarray(value), x.device, x.dtype)
-    if all(map(_is_basic, parts)):
-        core.assign(basic_view(x, parts), value)
+    to = x.basic_view(parts)
+    number = values.number(value)
+    if to is None and number is not None and x.dtype.kind != "complex" and _is_mask(parts, x):
+        # One pass over the elements.
+        mask = parts[0].basic_view((..., *(None,) * (x.ndim - parts[0].ndim)))
+        core.replace(x, where(mask, values.scalar(number, x.dtype), x))
+        return
+    if not isinstance(value, Array):
+        value = host.from_numpy(values.elements(value, x.dtype), x.device, x.dtype)
+    common_device([x, value])
+    if value.dtype is not x.dtype:
+        single = value.ndim == 0 and not inspection.can_cast(value.dtype, x.dtype)
+        value = host.from_numpy(values.elements(value.item(), x.dtype), x.device, x.dtype) if single else astype(value, x.dtype)
+    if to is not None:
+        core.assign(to, value)
+        return
+    found, given = _host_key(parts), host.view(value)
+    x.device.executor.count_host_operation()
+    if x.device.on_host:
+        with core.changes:
+            core.before_write(x)
+            seen = host.view(x)
+            # Elements of what is written could be written before they are read.
+            found = tuple(_apart(part, seen) if isinstance(part, np.ndarray) else part for part in found)
+            seen[found] = _apart(given, seen)
         return
     # All elements with the new ones among them, written at once.
     changed = host.view(x).copy()
-    changed[_host_key(parts)] = host.view(value)
-    x.device.executor.count_host_operation()
+    changed[found] = given
     core.assign(x, host.from_numpy(changed, x.device, x.dtype))
+
+
+def _apart(values: np.ndarray[Any, Any], written: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements in memory of their own, where they may share that of what is written."""
+    return values.copy() if np.may_share_memory(written, values) else values
+
+
+def _is_mask(parts: tuple[Any, ...], x: Array) -> bool:
+    """True if a key is one array of bools over the array's first dimensions."""
+    mask = parts[0]
+    if len(parts) != 1 or not isinstance(mask, Array) or mask.dtype.kind != "bool" or not mask.ndim:
+        return False
+    return mask.device is x.device and mask.shape == x.shape[: mask.ndim]
+
+
+set_indexing(get, put)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | None = None) -> Array:
     """Elements of an axis by their indices, on the host."""
+    check_arrays("take", x, indices)
     check_kind("take", indices.dtype, ("int", "uint"))
     if axis is None and x.ndim != 1:
         raise ShapeError(f"axis: name one, the array has {x.ndim} dimensions")
@@ -109,6 +125,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, out: Array | N
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Elements of each row of an axis by indices of their own, on the host."""
+    check_arrays("take_along_axis", x, indices)
     check_kind("take_along_axis", indices.dtype, ("int", "uint"))
     at = axis_of(axis, x.ndim)
     common_device([x, indices])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError
-from . import dtypes
+from . import dtypes, values
 from .core import Array
 from .devices import Device, all_devices, default_device, device_of
 from .dtypes import DType
@@ -96,8 +96,9 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
     """The type of results of arrays, types and Python numbers."""
-    given = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float, complex))]
-    types = [_type_of(x) for x in arrays_and_dtypes if not isinstance(x, (bool, int, float, complex))]
+    numbers = [(x, values.number(x)) for x in arrays_and_dtypes]
+    given = [found for _, found in numbers if found is not None]
+    types = [_type_of(x) for x, found in numbers if found is None]
     if not types:
         raise ArgumentError("result_type: an array or a type is needed")
     dtype = types[0]
@@ -136,6 +137,6 @@ class Info:
         found = {dtype.name: dtype for dtype in dtypes.ALL if dtype not in extra}
         return found if kind is None else {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
 
-    def devices(self) -> list[Device]:
+    def devices(self) -> tuple[Device, ...]:
         """Devices of this machine."""
-        return all_devices()
+        return tuple(all_devices())

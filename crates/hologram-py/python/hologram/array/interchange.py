@@ -1,22 +1,27 @@
 """Exchange with NumPy, PyTorch and others: DLPack, NumPy's protocol, Python lists and pickles.
 
 Memory goes out without a copy from the processor: what the other side writes is seen here. Operations on such an array that were
-recorded before are computed when it goes out, and further ones at once from then on. Memory of others comes in by one copy. GPUs give copies alone, and only if they are asked for.
+recorded before are computed when it goes out, and further ones at once from then on. Memory of others comes in by one copy, a GPU's by way of the host. GPUs give copies alone, and only if they are asked for. Of tensors
+that record gradients the elements come in.
 """
 
+from pickle import PickleBuffer
 from typing import Any
 
 import numpy as np
 
+from .._hologram import bfloat16_of, dlpack_of
 from ..errors import ArgumentError
 from . import dtypes, host
 from .core import Array
 from .devices import Device, device_of
 
-__all__ = ["dlpack", "dlpack_device", "from_dlpack", "pickled", "to_numpy", "unpickled"]
+__all__ = ["from_dlpack"]
 
 # DLPack's number of the processor's memory.
 _HOST = (1, 0)
+# Kinds of memory that the processor reads: its own, and what it shares with a GPU.
+_READABLE = (1, 3)
 
 
 def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -55,12 +60,12 @@ def dlpack(
     if not x.device.on_host and (copy is False or copy is None and dl_device is None):
         raise BufferError(f"the memory is {x.device}'s own: ask for a copy, from_dlpack(x, device=\"cpu\")")
     if x.dtype is dtypes.bfloat16:
-        storage, offset, strides = x.data()
-        if copy or offset or strides != (1,) or storage.buffer.size != x.size:
-            raise BufferError("bfloat16: given whole and flat, without a copy; convert others with astype(float32)")
-        capsule = storage.buffer.__dlpack__(max_version=max_version)
+        # NumPy does not give it.
+        if copy or not x.device.on_host:
+            x = host.from_numpy(host.view(x), Device("cpu"), x.dtype)
+        storage, _, _ = x.data()
         storage.exported = True
-        return capsule
+        return dlpack_of(x, max_version)
     values = to_numpy(x, copy=bool(copy) or None)
     return values.__dlpack__(max_version=max_version)
 
@@ -83,15 +88,37 @@ def from_dlpack(x: Any, /, *, device: str | Device | None = None, copy: bool | N
         raise BufferError("copy: memory of others is copied")
     if isinstance(x, Array):
         return host.from_numpy(host.view(x), to, x.dtype)
-    return host.from_numpy(np.from_dlpack(x), to)
+    if getattr(x, "requires_grad", False) and hasattr(x, "detach"):
+        # The elements alone are taken, not how they came about.
+        x = x.detach()
+    elsewhere = tuple(x.__dlpack_device__())[0] not in _READABLE
+    if elsewhere and hasattr(x, "cpu"):
+        # PyTorch's way to memory of the host.
+        x, elsewhere = x.cpu(), False
+    found = _bfloat16(x)
+    if found is not None:
+        elements, shape = found
+        values = np.frombuffer(elements, dtypes.bfloat16.numpy).reshape(shape)
+        return host.from_numpy(values, to, dtypes.bfloat16)
+    return host.from_numpy(np.from_dlpack(x, device="cpu", copy=True) if elsewhere else np.from_dlpack(x), to)
 
 
-def pickled(x: Array) -> tuple[Any, ...]:
-    """The elements for a pickle."""
-    values = np.ascontiguousarray(host.view(x))
-    return unpickled, (values.tobytes(), x.dtype, x.shape)
+def _bfloat16(x: Any) -> tuple[bytes, list[int]] | None:
+    """Elements of bfloat16, which NumPy does not read, with their extents; None of other types."""
+    if "bfloat16" not in str(getattr(x, "dtype", "")) or tuple(x.__dlpack_device__())[0] not in _READABLE:
+        return None
+    return bfloat16_of(x.__dlpack__())
 
 
-def unpickled(data: bytes, dtype: dtypes.DType, shape: tuple[int, ...]) -> Array:
+def pickled(x: Array, protocol: Any = 4) -> tuple[Any, ...]:
+    """The elements for a pickle, which protocol 5 may leave out of its bytes: then they are the memory itself, if they are dense."""
+    if protocol < 5:
+        values = np.ascontiguousarray(host.view(x))
+        return unpickled, (values.tobytes(), x.dtype, x.shape)
+    values = np.ascontiguousarray(to_numpy(x))
+    return unpickled, (PickleBuffer(values.reshape(-1).view(np.uint8)), x.dtype, x.shape)
+
+
+def unpickled(data: Any, dtype: dtypes.DType, shape: tuple[int, ...]) -> Array:
     """An array of a pickle, on the default device."""
     return host.from_numpy(np.frombuffer(data, dtype.numpy).reshape(shape), device_of(None), dtype)

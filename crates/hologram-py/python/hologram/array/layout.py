@@ -4,7 +4,7 @@ import math
 import operator
 from collections.abc import Sequence
 
-from ..errors import ShapeError
+from ..errors import AxisError, ShapeError
 
 __all__ = [
     "axes_of",
@@ -99,11 +99,11 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
     """An axis counted from the front.
 
     Raises:
-        ShapeError: there is none with this number.
+        AxisError: there is none with this number.
     """
     index = operator.index(axis)
     if not -ndim <= index < ndim:
-        raise ShapeError(f"{name}: {axis}, an array of {ndim} dimensions has {-ndim} to {ndim - 1}")
+        raise AxisError(f"{name}: {axis}, an array of {ndim} dimensions has {-ndim} to {ndim - 1}")
     return index % ndim
 
 
@@ -111,11 +111,12 @@ def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> 
     """Axes counted from the front; all of them for None.
 
     Raises:
-        ShapeError: one that is not there, or twice.
+        AxisError: one that is not there.
+        ShapeError: one that is named twice.
     """
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, Sequence) else (axis,)
+    given = (axis,) if isinstance(axis, int) else axis if isinstance(axis, (tuple, list, Sequence)) else (axis,)
     found = tuple(axis_of(a, ndim, name) for a in given)
     if len(set(found)) != len(found):
         raise ShapeError(f"{name}: {axis}, an axis is named twice")

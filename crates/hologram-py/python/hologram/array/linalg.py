@@ -12,23 +12,27 @@ from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
 from .core import Array, into
 from .dtypes import DType
-from .elementwise import abs, astype, check_kind, common_device, conj, multiply, not_equal, pow, sqrt, square, subtract
+from .elementwise import abs, astype, conj, multiply, not_equal, pow, sqrt, square, subtract
+from .elementwise.steps import check_arrays, check_kind, common_device, computed_in
 from .indexing import basic_view
 from .layout import axes_of
 from .manipulation import broadcast_to, expand_dims, matrix_transpose, permute_dims, reshape
 from .reductions import max, min, sum
 
 __all__ = [
-    "cholesky", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
+    "cholesky", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power",
     "matrix_rank", "matrix_transpose", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
     "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 _NUMBERS = ("int", "uint", "float", "complex")
 _FIELDS = ("float", "complex")
+# Multiplications of a product below which a call for each of a stack takes longer than they do.
+_SMALL = 64**3
 
 
 def _pair(name: str, x1: Array, x2: Array) -> tuple[Array, Array, DType]:
+    check_arrays(name, x1, x2)
     dtype = dtypes.promote(x1.dtype, x2.dtype)
     check_kind(name, dtype, _NUMBERS)
     common_device([x1, x2])
@@ -44,6 +48,7 @@ def matmul(x1: Array, x2: Array, /, *, out: Array | None = None) -> Array:
 
 
 def _matmul(x1: Array, x2: Array) -> Array:
+    check_arrays("matmul", x1, x2)
     if x1.ndim == 0 or x2.ndim == 0:
         raise ShapeError("matmul: a number is no matrix; use multiply")
     a, b, dtype = _pair("matmul", x1, x2)
@@ -69,6 +74,12 @@ def _products(a: Array, b: Array, dtype: DType) -> Array:
     made = core.new(a.device, (*batch, m, n), dtype, zeroed=k == 0)
     if made.size == 0 or k == 0:
         return made
+    if a.device.on_host and not dtype.half and (batch and m * k * n <= _SMALL or _is_turned(a) or _is_turned(b)):
+        # One call for a stack of small matrices, and none is turned before it is read.
+        a, b = (x if _is_turned(x) else _rows_dense(x) for x in (a, b))
+        with np.errstate(all="ignore"):
+            np.matmul(host.view(a), host.view(b), out=host.view(made))
+        return made
     a, b = _rows_dense(a), _rows_dense(b)
     (from_a, at_a, steps_a), (from_b, at_b, steps_b) = a.data(), b.data()
     strides_a = layout.broadcast_strides(a.shape[:-2], steps_a[:-2], batch)
@@ -80,6 +91,13 @@ def _products(a: Array, b: Array, dtype: DType) -> Array:
         offset_b = at_b + builtins.sum(j * s for j, s in zip(index, strides_b))
         _native.gemm_at(executor, (from_a.buffer, offset_a), (from_b.buffer, offset_b), (to.buffer, i * m * n), m, n, k)
     return made
+
+
+def _is_turned(x: Array) -> bool:
+    """True if each matrix is a row-major one with rows and columns exchanged."""
+    _, _, strides = x.data()
+    down, right = strides[-2:]
+    return down == 1 and right >= x.shape[-2] > 1
 
 
 def _rows_dense(x: Array) -> Array:
@@ -95,7 +113,9 @@ def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         raise ShapeError(f"axis: {axis}, must be negative and an axis of both {x1.shape} and {x2.shape}")
     if a.shape[axis] != b.shape[axis]:
         raise ShapeError(f"vecdot: {a.shape[axis]} and {b.shape[axis]} elements along axis {axis}")
-    return sum(multiply(conj(a), b), axis=axis, dtype=dtype)
+    inner = computed_in(dtype)
+    wide = multiply(conj(astype(a, inner, copy=False)), astype(b, inner, copy=False))
+    return astype(sum(wide, axis=axis, dtype=inner), dtype, copy=False)
 
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
@@ -175,7 +195,12 @@ def vector_norm(
     x: Array, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """Norm of vectors: 2 is the length, infinity the largest magnitude, 0 the number of elements that are not zero."""
+    check_arrays("vector_norm", x)
     check_kind("vector_norm", x.dtype, _FIELDS)
+    if x.dtype.half:
+        # Rounded once.
+        wide = vector_norm(astype(x, dtypes.float32), axis=axis, keepdims=keepdims, ord=ord)
+        return astype(wide, x.dtype)
     axes = axes_of(axis, x.ndim)
     size, kept = abs(x), {"axis": axes, "keepdims": keepdims}
     if ord == 2:
@@ -198,11 +223,14 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Arr
     _matrices("matrix_norm", x)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if x.dtype.half:
+        return astype(matrix_norm(astype(x, dtypes.float32), keepdims=keepdims, ord=ord), x.dtype)
     result = _real_of(x.dtype)
     return host.call(np.linalg.matrix_norm, x, keepdims=keepdims, ord=ord, device=x.device, result=result)
 
 
 def _factor(function: Any, name: str, *xs: Array, square_: bool = False, **named: Any) -> Any:
+    check_arrays(name, *xs)
     for x in xs:
         check_kind(name, x.dtype, _FIELDS)
     if xs[0].dtype.half:
@@ -226,6 +254,13 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Array:
 def det(x: Array, /) -> Array:
     """Determinants, on the host."""
     return _factor(np.linalg.det, "det", x, square_=True)
+
+
+class Eig(NamedTuple):
+    """Result of `eig`."""
+
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class Eigh(NamedTuple):
@@ -255,6 +290,20 @@ class SVD(NamedTuple):
     U: Array
     S: Array
     Vh: Array
+
+
+def _complex_of(x: Array) -> DType:
+    return dtypes.complex64 if x.dtype in (dtypes.float32, dtypes.complex64) else dtypes.complex128
+
+
+def eig(x: Array, /) -> Eig:
+    """Eigenvalues and eigenvectors of matrices, complex, on the host."""
+    return Eig(*_factor(lambda a: tuple(np.linalg.eig(a)), "eig", x, square_=True, result=_complex_of(x)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Eigenvalues of matrices, complex, on the host."""
+    return _factor(np.linalg.eigvals, "eigvals", x, square_=True, result=_complex_of(x))
 
 
 def eigh(x: Array, /) -> Eigh:
@@ -298,6 +347,7 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
         return np.linalg.matrix_rank(values, rtol=limit)
 
     check_kind("matrix_rank", x.dtype, _FIELDS)
+    x = astype(x, computed_in(x.dtype), copy=False)
     _matrices("matrix_rank", x)
     return host.call(work, x, rtol, device=x.device, result=dtypes.int64)
 
@@ -312,7 +362,7 @@ def pinv(x: Array, /, *, rtol: Any = None) -> Array:
 
     check_kind("pinv", x.dtype, _FIELDS)
     _matrices("pinv", x)
-    return host.call(work, x, rtol, device=x.device, result=x.dtype)
+    return host.call(work, astype(x, computed_in(x.dtype), copy=False), rtol, device=x.device, result=x.dtype)
 
 
 def qr(x: Array, /, *, mode: str = "reduced") -> QR:

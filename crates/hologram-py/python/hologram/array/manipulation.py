@@ -12,9 +12,15 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from . import core, dtypes, host, layout
 from .core import Array, into
-from .elementwise import astype, common_device
+from .elementwise import astype
+from .elementwise.steps import check_arrays, common_device
 from .indexing import basic_view
 from .layout import axes_of, axis_of, broadcast_strides, shape_of, size_of
+
+__all__ = [
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims",
+    "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
+]  # fmt: skip
 
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
@@ -24,10 +30,19 @@ def broadcast_to(x: Array, /, shape: Sequence[int]) -> Array:
     return x.view(wanted, offset, broadcast_strides(x.shape, strides, wanted))
 
 
-def broadcast_arrays(*arrays: Array) -> list[Array]:
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     """All arrays in the shape that they broadcast to, as views."""
     shape = layout.broadcast_shapes(*(x.shape for x in arrays))
-    return [broadcast_to(x, shape) for x in arrays]
+    return tuple(broadcast_to(x, shape) for x in arrays)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that all broadcast to.
+
+    Raises:
+        ShapeError: extents differ, and none of them is 1.
+    """
+    return layout.broadcast_shapes(*(shape_of(shape) for shape in shapes))
 
 
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, out: Array | None = None) -> Array:
@@ -38,7 +53,8 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, out: Array | Non
 def _concatenated(arrays: Sequence[Array], axis: int | None) -> Array:
     parts = list(arrays)
     if not parts:
-        raise ArgumentError("arrays: none given")
+        raise ArgumentError("concat: no arrays given")
+    check_arrays("concat", *parts)
     if axis is None:
         parts, axis = [reshape(x, (-1,)) for x in parts], 0
     dtype = parts[0].dtype
@@ -158,8 +174,10 @@ def roll(x: Array, /, shift: int | Sequence[int], *, axis: int | Sequence[int] |
     return x
 
 
-def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
-    """The array without dimensions of one element, as a view."""
+def squeeze(x: Array, /, axis: int | Sequence[int] | None = None) -> Array:
+    """The array without dimensions of one element, all of them unless some are named, as a view."""
+    if axis is None:
+        axis = [d for d, extent in enumerate(x.shape) if extent == 1]
     axes = axes_of(axis, x.ndim)
     if any(x.shape[d] != 1 for d in axes):
         raise ShapeError(f"axis: {axis}, shape {x.shape} has more than one element there")
@@ -169,10 +187,20 @@ def squeeze(x: Array, /, axis: int | Sequence[int]) -> Array:
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, out: Array | None = None) -> Array:
     """Arrays of one shape along a new axis."""
     parts = list(arrays)
-    if any(part.shape != parts[0].shape for part in parts):
+    if not parts:
+        raise ArgumentError("stack: no arrays given")
+    check_arrays("stack", *parts)
+    shape = parts[0].shape
+    if any(part.shape != shape for part in parts):
         raise ShapeError(f"arrays: shapes {[part.shape for part in parts]} differ")
-    at = axis_of(axis, parts[0].ndim + 1)
-    return concat([expand_dims(part, axis=at) for part in parts], axis=at, out=out)
+    at, device, dtype = axis_of(axis, len(shape) + 1), common_device(parts), parts[0].dtype
+    for part in parts:
+        dtype = dtypes.promote(dtype, part.dtype)
+    made = core.new(device, (*shape[:at], len(parts), *shape[at:]), dtype)
+    lead = (slice(None),) * at
+    for i, part in enumerate(parts):
+        core.assign(basic_view(made, (*lead, i)), astype(part, dtype, copy=False))
+    return into(out, made)
 
 
 def tile(x: Array, repetitions: Sequence[int], /) -> Array:

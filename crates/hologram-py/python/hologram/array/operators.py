@@ -1,17 +1,19 @@
-"""Operators and methods of arrays: the functions of this folder by other names. Importing this module gives them to `Array`."""
+"""Operators and methods of arrays: the functions of this folder by other names. `install` gives them to `Array`."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError
-from . import core, elementwise, host, indexing, interchange, linalg, manipulation, printing, reductions
+from ..errors import ArgumentError, DTypeError
+from . import core, elementwise, host, interchange, linalg, manipulation, printing, reductions, values
 from .core import Array
-from .creation import asarray
+from .creation import asarray, zeros_like
 from .devices import Device
 from .layout import axes_of
 
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _OTHERS = (Array, bool, int, float, complex)
 # Types of these themselves, which most operands are.
 _EXACT = frozenset(_OTHERS)
@@ -49,11 +51,10 @@ _UNARY = {
 
 def _operand(other: Any, like: Array) -> Any:
     """What stands beside an array in an operator: an array of NumPy's is made one of ours, its numbers Python's."""
-    if isinstance(other, np.generic):
-        return other.item()
     if isinstance(other, np.ndarray):
         return asarray(other, device=like.device)
-    return other
+    found = values.number(other)
+    return other if found is None else found
 
 
 def _forward(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
@@ -76,6 +77,13 @@ def _reflected(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     return method
 
 
+def _alone(function: Callable[..., Array]) -> Callable[[Array], Array]:
+    def method(self: Array, /) -> Array:
+        return function(self)
+
+    return method
+
+
 def _in_place(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     def method(self: Array, other: Any, /) -> Any:
         if type(other) not in _EXACT:
@@ -93,37 +101,90 @@ def _in_place(function: Callable[..., Array]) -> Callable[[Array, Any], Any]:
     return method
 
 
-def _number(self: Array) -> Any:
-    if self.size != 1:
-        raise TypeError(f"an array of {self.size} elements is no number")
-    return host.view(self).reshape(-1)[0].item()
-
-
 def _as_bool(self: Array) -> bool:
     """The truth of one element."""
-    return bool(_number(self))
+    if self.size != 1:
+        raise ArgumentError(f"the truth of {self.size} elements is not defined: use hologram.any(x) or hologram.all(x)")
+    return bool(self.item())
+
+
+def _formatted(self: Array, spec: str, /) -> str:
+    """The one element of an array without dimensions, as a number is formatted; others only without a format."""
+    if not spec:
+        return str(self)
+    if self.ndim:
+        raise TypeError(f"format {spec!r}: of an array of {self.ndim} dimensions; format its elements, or str(x)")
+    return format(self.item(), spec)
+
+
+def _rounded(self: Array, digits: int | None = None, /) -> Any:
+    """The nearest integers, halves to even; of one element without digits a Python integer."""
+    if digits is None:
+        return round(self.item()) if self.ndim == 0 else elementwise.round(self)
+    return asarray(np.round(host.view(self), digits), dtype=self.dtype, device=self.device)
+
+
+def _contains(self: Array, value: Any, /) -> bool:
+    """True if an element is equal to a value."""
+    return bool(reductions.any(elementwise.equal(self, _operand(value, self))))
+
+
+def _divmod(self: Array, other: Any, /) -> Any:
+    """The quotient rounded down, and what it leaves."""
+    other = _operand(other, self)
+    return (elementwise.floor_divide(self, other), elementwise.remainder(self, other)) if isinstance(other, _OTHERS) else NotImplemented
+
+
+def _rdivmod(self: Array, other: Any, /) -> Any:
+    other = _operand(other, self)
+    return (elementwise.floor_divide(other, self), elementwise.remainder(other, self)) if isinstance(other, _OTHERS) else NotImplemented
+
+
+def _conjugate(self: Array) -> Array:
+    """The complex conjugate."""
+    return elementwise.conj(self)
+
+
+def _copied(self: Array) -> Array:
+    """The elements in memory of their own, row-major."""
+    return core.copied(self)
+
+
+def _real(self: Array) -> Array:
+    """The real part, of complex numbers as a view."""
+    return elementwise.real(self)
+
+
+def _imaginary(self: Array) -> Array:
+    """The imaginary part; zeros of real numbers."""
+    return elementwise.imag(self) if self.dtype.kind == "complex" else zeros_like(self)
+
+
+def _squeezed(self: Array, axis: Any = None) -> Array:
+    """The array without dimensions of one element, as a view."""
+    return manipulation.squeeze(self, axis)
 
 
 def _as_int(self: Array) -> int:
     """The one element, floats truncated."""
-    return int(_number(self))
+    return int(self.item())
 
 
 def _as_float(self: Array) -> float:
     """The one element."""
-    return float(_number(self))
+    return float(self.item())
 
 
 def _as_complex(self: Array) -> complex:
     """The one element."""
-    return complex(_number(self))
+    return complex(self.item())
 
 
 def _as_index(self: Array) -> int:
     """The one element, of integers."""
     if self.dtype.kind not in ("int", "uint"):
         raise TypeError(f"an array of {self.dtype.name} is no index")
-    return int(_number(self))
+    return int(self.item())
 
 
 def _length(self: Array) -> int:
@@ -135,7 +196,7 @@ def _length(self: Array) -> int:
 
 def _iterate(self: Array) -> Any:
     """The arrays along the first dimension."""
-    return (indexing.get(self, i) for i in range(_length(self)))
+    return (self[i] for i in range(_length(self)))
 
 
 def _tolist(self: Array) -> Any:
@@ -143,16 +204,18 @@ def _tolist(self: Array) -> Any:
     return host.view(self).tolist()
 
 
-def _item(self: Array) -> Any:
-    """The one element as a Python number."""
-    return _number(self)
-
-
 def _to_device(self: Array, device: str | Device, /, *, stream: Any = None) -> Array:
     """The array on a device: itself, or a copy where it is elsewhere."""
     if stream is not None:
         raise ValueError("stream: there are none")
     return asarray(self, device=device)
+
+
+def _namespace(self: Array, /, *, api_version: str | None = None) -> Any:
+    """The module `hologram.array`."""
+    if api_version not in (None, *_VERSIONS):
+        raise ArgumentError(f"api_version: {api_version}, the newest is {_VERSIONS[-1]}")
+    return sys.modules[__package__]
 
 
 def _array_protocol(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -172,21 +235,53 @@ def _dlpack(
     return interchange.dlpack(self, stream, max_version, dl_device, copy)
 
 
-def _transposed(self: Array) -> Array:
-    """Rows and columns exchanged, as a view; of two dimensions."""
-    if self.ndim != 2:
-        raise ValueError(f"T: {self.ndim} dimensions, 2 expected; use mT or permute_dims")
-    return manipulation.permute_dims(self, (1, 0))
+# NumPy's functions call these methods with its own names of arguments, so that `numpy.mean(x)` works.
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose first argument is the array, with axis and the like also by position."""
-
-    def method(self: Array, axis: Any = None, **named: Any) -> Any:
-        return function(self, axis=axis, **named)
-
+def _named(method: Any, function: Callable[..., Any]) -> Any:
+    method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__
     return method
+
+
+def _total(function: Callable[..., Array]) -> Any:
+    """A sum or product as a method."""
+
+    def method(self: Array, axis: Any = None, dtype: Any = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        return function(self, axis=axis, dtype=dtype, out=out, keepdims=keepdims)
+
+    return _named(method, function)
+
+
+def _mean(self: Array, axis: Any = None, dtype: Any = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+    """Mean along axes, of elements converted to a type first, if one is given."""
+    return reductions.mean(_typed(self, dtype), axis=axis, out=out, keepdims=keepdims)
+
+
+def _spread(function: Callable[..., Array]) -> Any:
+    """A variance as a method; `ddof` is NumPy's name of `correction`."""
+
+    def method(
+        self: Array, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0.0, *,
+        correction: float | None = None, keepdims: bool = False,
+    ) -> Array:  # fmt: skip
+        by = ddof if correction is None else correction
+        return function(_typed(self, dtype), axis=axis, out=out, correction=by, keepdims=keepdims)
+
+    return _named(method, function)
+
+
+def _extreme(function: Callable[..., Array]) -> Any:
+    """Another fold, or the place of an element, as a method."""
+
+    def method(self: Array, axis: Any = None, out: Array | None = None, *, keepdims: bool = False) -> Array:
+        return function(self, axis=axis, out=out, keepdims=keepdims)
+
+    return _named(method, function)
+
+
+def _typed(x: Array, dtype: Any) -> Array:
+    return x if dtype is None else elementwise.astype(x, dtype, copy=False)
 
 
 def _reshape_method(self: Array, *shape: Any) -> Array:
@@ -205,21 +300,27 @@ def _astype_method(self: Array, dtype: Any, *, copy: bool = True) -> Array:
     return elementwise.astype(self, dtype, copy=copy)
 
 
-def _put(self: Array, key: Any, value: Any, /) -> None:
-    indexing.put(self, key, value)
-
-
-def _get(self: Array, key: Any, /) -> Array:
-    return indexing.get(self, key)
-
-
 def _dlpack_device(self: Array) -> tuple[int, int]:
     return interchange.dlpack_device(self)
 
 
-def _install() -> None:
+_REDUCTIONS: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...] = (
+    (_total, ("prod", "sum")),
+    (_spread, ("std", "var")),
+    (_extreme, ("all", "any", "argmax", "argmin", "max", "min")),
+)
+
+
+def install() -> None:
+    """Gives operators and methods to `Array`."""
     methods: dict[str, Any] = {
         "__array__": _array_protocol,
+        "__array_namespace__": _namespace,
+        "__contains__": _contains,
+        "__divmod__": _divmod,
+        "__format__": _formatted,
+        "__rdivmod__": _rdivmod,
+        "__round__": _rounded,
         # NumPy's functions and operators leave arrays of ours to us.
         "__array_ufunc__": None,
         "__bool__": _as_bool,
@@ -227,27 +328,29 @@ def _install() -> None:
         "__dlpack__": _dlpack,
         "__dlpack_device__": _dlpack_device,
         "__float__": _as_float,
-        "__getitem__": _get,
         "__hash__": None,
         "__index__": _as_index,
         "__int__": _as_int,
         "__iter__": _iterate,
         "__len__": _length,
-        "__reduce__": interchange.pickled,
+        "__reduce_ex__": interchange.pickled,
         "__repr__": printing.text,
-        "__setitem__": _put,
         "__str__": printing.values_text,
-        "T": property(_transposed),
         "astype": _astype_method,
-        "item": _item,
+        "conj": _conjugate,
+        "copy": _copied,
+        "imag": property(_imaginary),
+        "mean": _mean,
+        "real": property(_real),
+        "squeeze": _squeezed,
         "mT": property(linalg.matrix_transpose),
         "reshape": _reshape_method,
         "to_device": _to_device,
         "tolist": _tolist,
         "transpose": _transpose_method,
     }
-    for name in ("all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"):
-        methods[name] = _method(getattr(reductions, name))
+    for forms, names in _REDUCTIONS:
+        methods |= {name: forms(getattr(reductions, name)) for name in names}
     for name, function in _BINARY.items():
         methods[f"__{name}__"] = _forward(function)
         methods[f"__r{name}__"] = _reflected(function)
@@ -255,9 +358,7 @@ def _install() -> None:
     for name, function in _COMPARISONS.items():
         methods[f"__{name}__"] = _forward(function)
     for name, unary in _UNARY.items():
-        methods[f"__{name}__"] = unary
+        methods[f"__{name}__"] = _alone(unary)
     for name, method in methods.items():
         setattr(Array, name, method)
 
-
-_install()

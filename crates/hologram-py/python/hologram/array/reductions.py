@@ -13,10 +13,16 @@ from ..errors import ArgumentError
 from . import core, dtypes, host
 from .core import Array, Fold, Value, into, step
 from .dtypes import DType
-from .elementwise import as_value, astype, check_kind, computed_in, divide, equal, isnan, logical_or, sqrt, square, subtract
+from .elementwise import astype, divide, equal, isnan, logical_or, sqrt, square, subtract
+from .elementwise.steps import as_value, check_arrays, check_kind, computed_in
 from .indexing import basic_view
 from .layout import axes_of, axis_of
 from .manipulation import concat
+
+__all__ = [
+    "all", "any", "argmax", "argmin", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min",
+    "prod", "std", "sum", "var",
+]  # fmt: skip
 
 Axis = int | Sequence[int] | None
 
@@ -45,6 +51,7 @@ def _fold(operation: str, x: Array, axis: Axis, keepdims: bool, dtype: DType) ->
 
 
 def _total(function: Any, fold: str, x: Array, axis: Axis, dtype: Any, keepdims: bool) -> Array:
+    check_arrays(function.__name__, x)
     check_kind(function.__name__, x.dtype, ("bool", *_NUMBERS))
     to = _summed_dtype(x, dtype)
     if "complex" in (x.dtype.kind, to.kind):
@@ -69,6 +76,7 @@ def _numpy_axis(axis: Axis) -> Any:
 
 
 def _extreme(name: str, x: Array, axis: Axis, keepdims: bool) -> Array:
+    check_arrays(name, x)
     check_kind(name, x.dtype, _REALS)
     axes = axes_of(axis, x.ndim)
     if 0 in [x.shape[d] for d in axes]:
@@ -97,6 +105,7 @@ def _count(x: Array, axis: Axis) -> int:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Mean along axes, NaN of none; integers are converted to float64."""
+    check_arrays("mean", x)
     check_kind("mean", x.dtype, _NUMBERS)
     if x.dtype.kind == "complex":
         return into(out, host.call(np.mean, x, axis=_numpy_axis(axis), keepdims=keepdims, device=x.device))
@@ -109,6 +118,7 @@ def var(
     x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None
 ) -> Array:
     """Variance along axes: squares of deviations from the mean, over their number less `correction`."""
+    check_arrays("var", x)
     check_kind("var", x.dtype, _REALS)
     dtype = x.dtype if x.dtype.kind == "float" else dtypes.float64
     wide = astype(x, computed_in(dtype), copy=False)
@@ -121,10 +131,15 @@ def var(
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, out: Array | None = None) -> Array:
     """Standard deviation along axes: the root of `var`."""
+    if isinstance(x, Array) and x.dtype.half:
+        # Rounded once.
+        wide = std(astype(x, dtypes.float32), axis=axis, correction=correction, keepdims=keepdims)
+        return into(out, astype(wide, x.dtype))
     return into(out, sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims)))
 
 
-def _truth(x: Array) -> Value:
+def _truth(name: str, x: Array) -> Value:
+    check_arrays(name, x)
     if x.dtype.kind == "complex":
         x = host.call(lambda values: values != 0, x, device=x.device, result=dtypes.bool)
     return as_value(x, dtypes.bool, x.shape)
@@ -132,19 +147,19 @@ def _truth(x: Array) -> Value:
 
 def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether all elements along axes are true or not zero; of none they are."""
-    found = core.fold("minimum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.uint8)
+    found = core.fold("minimum", _truth("all", x), x, axes_of(axis, x.ndim), keepdims, dtypes.uint8)
     # The smallest of none is 255.
     return into(out, astype(found, dtypes.bool))
 
 
 def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """Whether one element along axes is true or not zero; of none none is."""
-    return into(out, core.fold("maximum", _truth(x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool))
+    return into(out, core.fold("maximum", _truth("any", x), x, axes_of(axis, x.ndim), keepdims, dtypes.bool))
 
 
 def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False, out: Array | None = None) -> Array:
     """How many elements along axes are true or not zero."""
-    number = step("convert.int64", "uint8", (_truth(x),), "int64", x.shape)
+    number = step("convert.int64", "uint8", (_truth("count_nonzero", x),), "int64", x.shape)
     return into(out, core.fold("sum", number, x, axes_of(axis, x.ndim), keepdims, dtypes.int64))
 
 
@@ -160,6 +175,7 @@ def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False, out:
 
 def _arg(function: Any, extreme: str, x: Array, axis: int | None, keepdims: bool) -> Array:
     name = function.__name__
+    check_arrays(name, x)
     check_kind(name, x.dtype, _REALS)
     at = None if axis is None else axis_of(axis, x.ndim)
     if (x.size if at is None else x.shape[at]) == 0:
@@ -197,11 +213,16 @@ def cumulative_prod(x: Array, /, *, axis: int | None = None, dtype: Any = None, 
 
 
 def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any, include_initial: bool) -> Array:
+    check_arrays(function.__name__, x)
     check_kind(function.__name__, x.dtype, _NUMBERS)
     if axis is None and x.ndim != 1:
         raise ArgumentError(f"axis: name one, the array has {x.ndim} dimensions")
     to = _summed_dtype(x, dtype)
     at = 0 if axis is None else axis_of(axis, x.ndim)
+    if to.half and x.device.on_host:
+        # Rounded once.
+        wide = _cumulative(function, fold, astype(x, dtypes.float32), at, dtypes.float32, include_initial)
+        return astype(wide, to)
     shape = (*x.shape[:at], x.shape[at] + include_initial, *x.shape[at + 1 :])
     given = {"axis": at, "dtype": to.numpy, "include_initial": include_initial}
     plain = x.dtype.kind != "complex" and to.kind not in ("bool", "complex")
@@ -209,7 +230,7 @@ def _cumulative(function: Any, fold: str, x: Array, axis: int | None, dtype: Any
         if not plain:
             return host.call(function, x, **given, device=x.device)
         return _scan(fold, x, at, to, shape, include_initial)
-    if plain and not to.half and (x.ndim == 1 or at == x.ndim - 1):
+    if plain and (x.ndim == 1 or at == x.ndim - 1):
         return _scan(fold, x, at, to, shape, include_initial)
     # Into the memory of the result.
     x.device.executor.count_host_operation()
@@ -237,8 +258,15 @@ def _scan(operation: str, x: Array, axis: int, dtype: DType, shape: tuple[int, .
 
 
 def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None) -> Array:
-    """Differences of neighbours along an axis, n times."""
+    """Differences of neighbours along an axis, n times.
+
+    Raises:
+        ArgumentError: (a `ValueError`) n is negative.
+    """
+    check_arrays("diff", x)
     check_kind("diff", x.dtype, _NUMBERS)
+    if n < 0:
+        raise ArgumentError(f"n: {n}, must not be negative")
     at = axis_of(axis, x.ndim)
     parts = [part for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:

@@ -4,29 +4,36 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from . import dtypes, host
+from ..errors import ArgumentError, ShapeError
+from . import dtypes, host, values
 from .core import Array
-from .elementwise import check_kind, common_device
+from .elementwise.steps import check_arrays, check_kind, common_device
+from .inspection import result_type
 
 __all__ = ["nonzero", "searchsorted"]
 
 
 def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Indices of elements that are not zero, an array for each dimension."""
+    check_arrays("nonzero", x)
     if x.ndim == 0:
         raise ShapeError("x: has no dimensions, so its elements have no indices")
     return host.call(np.nonzero, x, device=x.device, result=dtypes.int64)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
-    """Where elements of x2 belong in the sorted x1."""
-    for x in (x1, x2):
-        check_kind("searchsorted", x.dtype, ("int", "uint", "float"))
-    device = common_device([x1, x2])
-    common = dtypes.promote(x1.dtype, x2.dtype).numpy
+def searchsorted(x1: Array, x2: Any, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+    """Places where elements of x2, an array or a number, belong in the sorted x1."""
+    check_arrays("searchsorted", x1)
+    if x1.ndim != 1:
+        raise ShapeError(f"x1: {x1.ndim} dimensions, sorted numbers have 1")
+    if side not in ("left", "right"):
+        raise ArgumentError(f"side: {side!r}, must be 'left' or 'right'")
+    common = result_type(x1, x2)
+    check_kind("searchsorted", common, ("int", "uint", "float"))
+    device = common_device([x for x in (x1, x2, sorter) if isinstance(x, Array)])
+    looked = x2 if isinstance(x2, Array) else values.scalar(x2, common)
 
     def work(a: Any, v: Any, order: Any) -> Any:
-        return np.searchsorted(a.astype(common), v.astype(common), side, order)  # type: ignore[call-overload]
+        return np.asarray(np.searchsorted(a.astype(common.numpy), np.asarray(v).astype(common.numpy), side, order))  # type: ignore[call-overload]
 
-    return host.call(work, x1, x2, sorter, device=device, result=dtypes.int64)
+    return host.call(work, x1, looked, sorter, device=device, result=dtypes.int64)

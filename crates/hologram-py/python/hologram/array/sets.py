@@ -1,13 +1,16 @@
 """Distinct elements, on the host; each NaN is one of its own."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import dtypes, host
+from . import dtypes, host, values
 from .core import Array
+from .elementwise import astype
+from .elementwise.steps import common_device
+from .inspection import result_type
 
-__all__ = ["unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 class UniqueAll(NamedTuple):
@@ -57,4 +60,14 @@ def unique_inverse(x: Array, /) -> UniqueInverse:
 
 def unique_values(x: Array, /) -> Array:
     """Distinct elements in order."""
-    return host.call(np.unique_values, x, device=x.device, result=x.dtype)
+    return host.call(lambda seen: np.unique(seen, equal_nan=False), x, device=x.device, result=x.dtype)
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
+    """True for each element of x1 that is one of x2's; NaN is none. One of them may be a number."""
+    given = [x for x in (x1, x2) if isinstance(x, Array)]
+    if not given:
+        raise TypeError("isin: needs an array, made by hologram.asarray")
+    dtype, device = result_type(x1, x2), common_device(given)
+    first, second = (astype(x, dtype, copy=False) if isinstance(x, Array) else values.scalar(x, dtype) for x in (x1, x2))
+    return host.call(lambda a, b: np.asarray(np.isin(a, b, invert=invert)), first, second, device=device, result=dtypes.bool)

@@ -7,7 +7,8 @@ import numpy as np
 from .._hologram import sort_rows
 from . import core, dtypes, host
 from .core import Array, into
-from .elementwise import astype, check_kind
+from .elementwise import astype
+from .elementwise.steps import check_kind
 from .layout import axis_of, is_dense
 from .manipulation import moveaxis
 

@@ -11,7 +11,7 @@ const MOST_DEPTH: usize = 4;
 /// Bytes that memory moves at once: columns that are narrower in all are scanned as rows.
 const SECTOR: usize = 32;
 
-/// How the rows of a scan are shared among threads.
+/// Distribution of a scan's rows among threads.
 struct Cut {
     sharing: Sharing,
     depth: usize,

@@ -4,7 +4,7 @@ use crate::host::element::Element;
 use crate::host::expression::extremes::{Highest, Lowest};
 use crate::host::vector::Work;
 
-/// Whether an element is taken instead of one before it.
+/// An order by which an element is taken instead of one before it.
 pub(super) trait Better<T>: Copy + Sync {
     fn better(self, x: T, than: T) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Where the smallest or the largest element is: the first of equal ones, the first NaN if there is one.
+//! Position of the smallest or the largest element: the first of equal ones, the first NaN if there is one.
 
 mod loops;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use crate::host::vector;
 use crate::Ty;
 use loops::{Better, Columns, Find};
 
-/// Which element is looked for.
+/// The element that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extreme {
     /// The smallest one.

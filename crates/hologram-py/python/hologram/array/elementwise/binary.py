@@ -3,15 +3,21 @@
 On the host: complex numbers, integer powers, and what a GPU has no instruction for.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import dtypes
-from ..core import Array, Elementwise, Value, into
+from .. import core, dtypes, values
+from ..core import Array, Elementwise, Value, into, number
 from .conversion import on_host
-from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, operands, record
+from .steps import COMPLEX, FLOATS, INTS, NUMBERS, REALS, OfTwo, Rule, Typed, check_kind, computed_in, operands, record
+
+__all__ = [
+    "add", "atan2", "copysign", "divide", "floor_divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "nextafter",
+    "pow", "remainder", "subtract",
+]  # fmt: skip
 
 
 def binary(name: str, x1: Any, x2: Any, rule: Rule, kinds: Sequence[str], truth: bool = False, floats: bool = False) -> Array:
@@ -38,6 +44,7 @@ def of_two(
     """A function that is one step: of arrays of one type, or of an array and a number of its kind, recorded at once. `swapped`:
     the step is of x2 and x1; the others are `binary`'s."""
     recorded = Elementwise(operation, kinds, truth).binary
+    comparison = operation if operation in ("eq", "ne", "lt", "le") else None
 
     def rule(t: Typed, a: Value, b: Value) -> Value:
         if swapped:
@@ -46,6 +53,8 @@ def of_two(
 
     def function(x1: Any, x2: Any, /, *, out: Array | None = None) -> Array:
         made = recorded(x2, x1) if swapped else recorded(x1, x2)
+        if made is None and comparison:
+            made = _beyond(comparison, *((x2, x1) if swapped else (x1, x2)))
         if made is None:
             made = binary(name, x1, x2, rule, kinds, truth, floats)
         return made if out is None else into(out, made)
@@ -53,6 +62,37 @@ def of_two(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning
     return function
+
+
+def _beyond(comparison: str, left: Any, right: Any) -> Array | None:
+    """A comparison with an integer that the array's type does not have, None with another: each has its answer."""
+    x, given = (left, right) if isinstance(left, Array) else (right, left)
+    n = None if isinstance(given, Array) else values.number(given)
+    if not isinstance(x, Array) or type(n) is not int:
+        return None
+    dtype = dtypes.int64 if x.dtype.kind == "bool" else x.dtype
+    equal = comparison == "ne"
+    if dtype.kind in INTS:
+        if values.fits(n, dtype):
+            return None
+        truth = equal if comparison in ("eq", "ne") else (n > 0) == (x is left)
+        return core.recorded(core.number(truth, "uint8"), x.shape, dtypes.bool, x.device)
+    try:
+        float(n)
+    except OverflowError:
+        if comparison in ("eq", "ne"):
+            return core.recorded(core.number(equal, "uint8"), x.shape, dtypes.bool, x.device)
+        # Between the largest float and infinity.
+        end = number(math.inf if n > 0 else -math.inf, computed_in(dtype).buffer)
+        operation = "lt" if (n > 0) == (x is left) else "le"
+        if dtype.kind != "float":
+            return None
+
+        def rule(t: Typed, value: Value) -> Value:
+            return t.truth(operation, value, end) if x is left else t.truth(operation, end, value)
+
+        return record(rule, [x], dtype, x.shape, x.device, dtypes.bool)
+    return None
 
 
 add = of_two("add", "add", NUMBERS, "x1 + x2; integers wrap.")
@@ -152,9 +192,9 @@ def _power(x1: Any, x2: Any) -> Array:
     inputs, dtype, device, shape = operands("pow", x1, x2)
     check_kind("pow", dtype, NUMBERS)
     if dtype.kind == "float":
-        if not isinstance(x2, Array) and x2 in (1, 2):
-            return record(_POWERS[x2], inputs[:1], dtype, shape, device, dtype)
+        if not isinstance(x2, Array) and inputs[1] in (1, 2):
+            return record(_POWERS[inputs[1]], inputs[:1], dtype, shape, device, dtype)
         return record(lambda t, a, b: t("pow", a, b), inputs, dtype, shape, device, dtype)
-    if dtype.kind in INTS and not isinstance(x2, Array) and x2 == 2:
+    if dtype.kind in INTS and not isinstance(x2, Array) and inputs[1] == 2:
         return record(_POWERS[2], inputs[:1], dtype, shape, device, dtype)
     return on_host(np.power, inputs, dtype, device, shape, dtype)

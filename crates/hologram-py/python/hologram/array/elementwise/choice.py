@@ -5,25 +5,31 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError
-from .. import core, dtypes, host
+from .. import core, dtypes, host, values
 from ..core import Array, Elementwise, Value, into, step
 from ..dtypes import DType
 from ..layout import broadcast_shapes
 from .conversion import astype
-from .steps import REALS, Typed, as_value, check_kind, common_device, operands, record
+from .steps import REALS, Typed, as_value, check_arrays, check_kind, common_device, operands, record
+
+__all__ = ["clip", "where"]
 
 
 def clip(x: Array, /, min: Any = None, max: Any = None, *, out: Array | None = None) -> Array:
-    """max where x is greater, else min where it is less, else x; NaN stays. The type is x's."""
+    """max where x is greater, else min where it is less, else x; NaN stays. The type is x's.
+
+    Bounds of wider integer types are cut to what x's type has, so that no result lies outside of it.
+
+    Raises:
+        OverflowError: x's type does not have a number that is a bound.
+        DTypeError: bounds of floats, and x is of integers.
+    """
+    check_arrays("clip", x)
     check_kind("clip", x.dtype, REALS)
-    bounds = [b for b in (min, max) if b is not None]
+    bounds = [_bound(b, x.dtype) for b in (min, max) if b is not None]
     arrays = [x, *(b for b in bounds if isinstance(b, Array))]
     device = common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
-    for bound in bounds:
-        found = bound.dtype.kind if isinstance(bound, Array) else "float" if isinstance(bound, float) else "int"
-        if found == "float" and x.dtype.kind != "float":
-            raise DTypeError(f"clip: a bound of floats, x is {x.dtype.name}")
 
     def rule(t: Typed, x: Value, *rest: Value) -> Value:
         values = iter(rest)
@@ -36,6 +42,24 @@ def clip(x: Array, /, min: Any = None, max: Any = None, *, out: Array | None = N
     return into(out, record(rule, [x, *bounds], x.dtype, shape, device, x.dtype))
 
 
+def _bound(bound: Any, dtype: DType) -> Any:
+    """A bound as an array or a number of a type."""
+    if not isinstance(bound, Array):
+        if values.number(bound) is None:
+            raise TypeError(f"clip: {type(bound).__name__} is neither an array nor a number")
+        if isinstance(values.number(bound), float) and dtype.kind != "float":
+            raise DTypeError(f"clip: a bound of floats, x is {dtype.name}")
+        return values.scalar(bound, dtype)
+    check_kind("clip", bound.dtype, REALS)
+    if dtype.kind == "float":
+        return bound
+    if bound.dtype.kind == "float":
+        raise DTypeError(f"clip: a bound of floats, x is {dtype.name}")
+    (least, most), (first, last) = values.limits(dtype), values.limits(bound.dtype)
+    low, high = (None if first >= least else least), (None if last <= most else most)
+    return bound if low is high is None else astype(clip(bound, low, high), dtype)
+
+
 _select = Elementwise("select", ("bool", *REALS)).choice
 
 
@@ -44,21 +68,30 @@ def where(condition: Array, x1: Any, x2: Any, /, *, out: Array | None = None) ->
     made = _select(condition, x1, x2)
     if made is not None:
         return into(out, made)
+    check_arrays("where", condition)
     check_kind("where", condition.dtype, ("bool",))
     if isinstance(x1, Array) or isinstance(x2, Array):
         inputs, dtype, device, _ = operands("where", x1, x2)
     else:
-        inputs, device = [x1, x2], condition.device
-        dtype = dtypes.with_scalar(dtypes.scalar_dtype(x1), x2)
-        dtype = dtypes.with_scalar(dtypes.scalar_dtype(x2), x1) if dtype is dtypes.scalar_dtype(x1) else dtype
+        inputs, device = [_number(x1), _number(x2)], condition.device
+        first, second = map(dtypes.scalar_dtype, inputs)
+        dtype = dtypes.with_scalar(first, inputs[1])
+        dtype = dtypes.with_scalar(second, inputs[0]) if dtype is first else dtype
     arrays = [a for a in (condition, x1, x2) if isinstance(a, Array)]
     common_device(arrays)
     shape = broadcast_shapes(*(a.shape for a in arrays))
     if dtype.kind == "complex":
         return into(out, host.call(lambda c, a, b: np.where(c, a, b), condition, *inputs, device=device, result=dtype))
-    values = [_chosen(x, dtype, shape) for x in inputs]
-    chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *values), dtype.buffer, shape)
+    both = [_chosen(x, dtype, shape) for x in inputs]
+    chosen = step("select", dtype.buffer, (core.value_of(condition, shape), *both), dtype.buffer, shape)
     return into(out, core.recorded(chosen, shape, dtype, device))
+
+
+def _number(x: Any) -> Any:
+    found = values.number(x)
+    if found is None:
+        raise TypeError(f"where: {type(x).__name__} is neither an array nor a number")
+    return found
 
 
 def _chosen(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:

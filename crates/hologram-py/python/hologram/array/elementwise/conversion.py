@@ -10,13 +10,16 @@ from .. import core, dtypes, host
 from ..core import Array, into
 from ..devices import Device
 from ..dtypes import DType
-from .steps import converted, same
+from .steps import check_arrays, converted, same
+
+__all__ = ["astype"]
 
 
 def astype(x: Array, dtype: Any, /, *, copy: bool = True, device: Any = None, out: Array | None = None) -> Array:
     """The elements converted: integers wrap, floats are rounded to nearest, floats to integers truncated."""
     if out is not None:
         return into(out, astype(x, dtype, device=device))
+    check_arrays("astype", x)
     to = dtypes.of(dtype)
     if device is not None and x.device != device:
         raise DTypeError(f"astype: the array is on {x.device}; move it with to_device")

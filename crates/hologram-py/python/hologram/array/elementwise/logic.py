@@ -4,6 +4,11 @@ from ..core import Array, Elementwise, into
 from .binary import of_two
 from .steps import INTS, NUMBERS, REALS, check_kind, record
 
+__all__ = [
+    "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal",
+    "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+]  # fmt: skip
+
 _ANY = ("bool", *NUMBERS)
 
 equal = of_two("equal", "eq", _ANY, "Whether x1 == x2; NaN equals nothing.", truth=True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import DTypeError
-from .. import core, dtypes
+from .. import core, dtypes, values
 from ..core import Array, Value, number, step
 from ..devices import Device
 from ..dtypes import DType
@@ -103,21 +103,34 @@ def common_device(arrays: Sequence[Array]) -> Device:
 
 def operands(name: str, *inputs: Any) -> tuple[list[Any], DType, Device, tuple[int, ...]]:
     """Arrays and Python numbers of an operation: with the type they promote to, device and shape."""
-    arrays = [x for x in inputs if isinstance(x, Array)]
+    found = [x if isinstance(x, Array) else _known(name, x) for x in inputs]
+    arrays = [x for x in found if isinstance(x, Array)]
     if not arrays:
         raise TypeError(f"{name}: needs an array, made by hologram.asarray")
     device = common_device(arrays)
     dtype = arrays[0].dtype
     for other in arrays[1:]:
         dtype = dtypes.promote(dtype, other.dtype)
-    for x in inputs:
-        if isinstance(x, Array):
-            continue
-        if not isinstance(x, (bool, int, float, complex)):
-            raise TypeError(f"{name}: {type(x).__name__} is neither an array nor a Python number")
-        dtype = dtypes.with_scalar(dtype, x)
+    for x in found:
+        if not isinstance(x, Array):
+            dtype = dtypes.with_scalar(dtype, x)
     shape = broadcast_shapes(*(x.shape for x in arrays)) if len(arrays) > 1 else arrays[0].shape
-    return list(inputs), dtype, device, shape
+    return found, dtype, device, shape
+
+
+def _known(name: str, x: Any) -> Scalar:
+    """A number of Python's or NumPy's as one of Python's."""
+    found = values.number(x)
+    if found is None:
+        raise TypeError(f"{name}: {type(x).__name__} is neither an array, made by hologram.asarray, nor a number")
+    return found
+
+
+def check_arrays(name: str, *inputs: Any) -> None:
+    """Raises: TypeError: an input is no array."""
+    for x in inputs:
+        if not isinstance(x, Array):
+            raise TypeError(f"{name}: {type(x).__name__} given, an array expected, made by hologram.asarray")
 
 
 def check_kind(name: str, dtype: DType, kinds: Sequence[str]) -> None:
@@ -135,19 +148,7 @@ def as_value(x: Any, dtype: DType, shape: tuple[int, ...]) -> Value:
     """An array or a number as a value of a type."""
     if isinstance(x, Array):
         return converted(core.value_of(x, shape), x.dtype, dtype, shape)
-    if dtype.kind == "float":
-        return number(float(x), dtype.buffer)
-    if dtype.kind == "bool":
-        return number(bool(x), dtype.buffer)
-    return number(fitting(int(x), dtype), dtype.buffer)
-
-
-def fitting(x: int, dtype: DType) -> int:
-    """Raises: OverflowError: a type of integers does not have the number."""
-    bits = dtype.bits - (dtype.kind == "int")
-    if not (-(1 << bits) if dtype.kind == "int" else 0) <= x < 1 << bits:
-        raise OverflowError(f"{x} does not fit in {dtype.name}")
-    return x
+    return number(values.scalar(x, dtype), dtype.buffer)  # type: ignore[arg-type]
 
 
 def record(rule: Rule, inputs: Sequence[Any], dtype: DType, shape: tuple[int, ...], device: Device, result: DType) -> Array:

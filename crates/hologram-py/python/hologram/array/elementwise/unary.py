@@ -13,6 +13,12 @@ from ..dtypes import DType
 from .conversion import on_host
 from .steps import COMPLEX, FLOATS, INTS, NUMBERS, ON_HOST, REALS, OfOne, Rule, Typed, check_kind, operands, record, same
 
+__all__ = [
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "imag",
+    "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "negative", "positive", "real", "reciprocal", "round",
+    "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+]  # fmt: skip
+
 # Steps of each function: what is made of the values.
 
 _UNARY: dict[str, Rule] = {

@@ -1,6 +1,6 @@
-//! Why a file cannot be read.
+//! Errors of reading a file.
 
-/// Why a file cannot be read.
+/// Errors of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// Not a Mach-O file for one 64-bit processor, or one that is cut short or contradicts itself.
@@ -9,7 +9,7 @@ pub enum ImageError {
     /// A load command or name that is not text.
     #[error("a {what} that is no UTF-8 text")]
     Text {
-        /// What it should name.
+        /// Kind of name that is missing.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a Mach-O file says about itself.
+//! Contents of a Mach-O file.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use object::{Endianness, ImportFlags, NameOrOrdinal, Object as _};
 use crate::error::ImageError;
 use crate::signature::{self, Signature};
 
-/// What a file is for.
+/// Purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
     /// A program.
@@ -33,7 +33,7 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// Where the loader looks for a symbol.
+/// Place where the loader looks for a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// In the library of this install name.
@@ -49,16 +49,16 @@ pub enum Source {
 pub struct Import {
     /// Name with the leading underscore of C.
     pub symbol: String,
-    /// Where it must be.
+    /// Place of the symbol.
     pub source: Source,
     /// The file can be loaded without it.
     pub weak: bool,
 }
 
-/// What was read off a file.
+/// Facts that were read off a file.
 #[derive(Clone, Debug)]
 pub struct Image {
-    /// What the file is for.
+    /// Purpose of the file.
     pub kind: ImageKind,
     /// `cputype` of the header; [`Image::ARM64`] on Apple silicon.
     pub processor: u32,

@@ -1,4 +1,4 @@
-//! What a release promises about a file, and where it does not hold.
+//! Promises of a release about a file, and their violations.
 
 use crate::image::{Image, ImageKind, Source};
 use crate::stubs::Stubs;
@@ -30,7 +30,7 @@ const HOMES: [&str; 3] = ["/home/", "/root/", "/Users/"];
 /// Most bytes of a text that a finding shows.
 const SHOWN: usize = 120;
 
-/// What a file must be.
+/// The promised properties of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise<'a> {
     /// The system's libraries.
@@ -45,7 +45,7 @@ pub struct Promise<'a> {
     pub forbidden: &'a [String],
 }
 
-/// Why a Mac would not load a file, or a release should not hold it.
+/// Reasons why a Mac would not load a file, or a release should not hold it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
     /// Code for other processors.
@@ -54,9 +54,9 @@ pub enum Finding {
     /// A file for something else.
     #[error("{found}, wanted {wanted}")]
     Kind {
-        /// What it is.
+        /// Kind of the file.
         found: ImageKind,
-        /// What it should be.
+        /// Kind that is promised.
         wanted: &'static str,
     },
     /// A program that must be at one address.
@@ -80,9 +80,9 @@ pub enum Finding {
     /// Another oldest system.
     #[error("runs on macOS {found} or newer, promised is {wanted}")]
     Minimum {
-        /// What the file says.
+        /// Value in the file.
         found: String,
-        /// What is promised.
+        /// Value that is promised.
         wanted: String,
     },
     /// A library of which nothing is known.
@@ -96,7 +96,7 @@ pub enum Finding {
     LibraryVersion {
         /// The library.
         library: String,
-        /// What the file asks for.
+        /// Version that the file asks for.
         version: String,
     },
     /// A symbol that the library is not known to have.
@@ -138,7 +138,7 @@ pub enum Finding {
     /// Pages that were changed after signing.
     #[error("{count} pages differ from the signature, the first is {first}")]
     Page {
-        /// How many.
+        /// Number of occurrences.
         count: usize,
         /// Number of the first one.
         first: u32,
@@ -148,7 +148,7 @@ pub enum Finding {
     Path {
         /// The text around it.
         found: String,
-        /// Where in the file.
+        /// Offset in the file.
         at: usize,
     },
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::ImageError;
 
-/// What a signature says, and whether it is true.
+/// A code signature, and the result of its verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Name of the program.
@@ -16,9 +16,9 @@ pub struct Signature {
     pub ad_hoc: bool,
     /// Bytes that are signed: all in front of the signature, if it is right.
     pub code_limit: u64,
-    /// Where the signature begins in the file, in bytes.
+    /// Offset of the signature in the file, in bytes.
     pub offset: u64,
-    /// Where it ends; the end of the file, if it is right.
+    /// End of the signature; the end of the file, if it is right.
     pub end: u64,
     /// Pages with a hash.
     pub pages: u32,

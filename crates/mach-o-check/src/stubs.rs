@@ -1,11 +1,11 @@
-//! What the system's libraries export: text stubs as a linker reads them, in version 5 of the format, which is JSON.
+//! Exports of the system's libraries: text stubs as a linker reads them, in version 5 of the format, which is JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// Why stubs cannot be used.
+/// Errors of stubs.
 #[derive(Debug, thiserror::Error)]
 pub enum StubError {
     /// A file or folder that cannot be read.
@@ -13,7 +13,7 @@ pub enum StubError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         source: std::io::Error,
     },
     /// A file that is no stub.
@@ -21,7 +21,7 @@ pub enum StubError {
     Format {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// A folder without stubs.

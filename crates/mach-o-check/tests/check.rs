@@ -40,7 +40,7 @@ fn set_word(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Where a load command begins.
+/// Offset of a load command.
 fn command(bytes: &[u8], wanted: u32) -> usize {
     let mut at = 32;
     for _ in 0..word(bytes, 16) {

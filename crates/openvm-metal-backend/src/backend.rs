@@ -47,12 +47,12 @@ impl<T> Transported<T> {
         Self(Ok(data))
     }
 
-    /// What an attempt gave.
+    /// Result of an attempt.
     pub fn from_result(result: Result<T, MetalProverError>) -> Self {
         Self(result.map_err(Arc::new))
     }
 
-    /// Why they were not brought there.
+    /// Reason why they were not brought there.
     pub(crate) fn failed(error: Arc<MetalProverError>) -> Self {
         Self(Err(error))
     }

@@ -55,7 +55,7 @@ impl<A: Send + 'static> Later<A> {
         }
     }
 
-    /// What it gives. Done here if no helper has begun it.
+    /// Waits for the result. The work is done here if no helper has begun it.
     pub fn join(mut self) -> A {
         let done = self.done.take();
         if let Some(work) = begin(&self.work) {

@@ -7,10 +7,10 @@ use openvm_metal_common::MetalError;
 /// Environment variable that decides where the configuration does not: `auto`, `interpreted`, `generated`.
 pub const CONSTRAINT_KERNELS_VARIABLE: &str = "OPENVM_METAL_CONSTRAINT_KERNELS";
 
-/// How constraints and interactions are evaluated. The proof is the same.
+/// Evaluation of constraints and interactions. The proof is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstraintKernels {
-    /// As the environment says, else: where the device's profile says so (`DeviceProfile::found_kernels`: CUDA devices and processors) by
+    /// The setting of the environment, else: where the device's profile says so (`DeviceProfile::found_kernels`: CUDA devices and processors) by
     /// the kernels that were written for an AIR and are found in the folder, if they are ready and there is enough to
     /// evaluate; the rest is interpreted. Nothing is compiled.
     #[default]
@@ -64,9 +64,9 @@ pub struct MetalProverConfig {
     /// Unless it is `Some(true)`, a proof that would be over the budget, or whose codeword matrix over the device's largest
     /// buffer, keeps as many columns as fit beside what is on the device, and the others never exist together ([`KeptCodewords`](crate::KeptCodewords)).
     pub keep_codewords: Option<bool>,
-    /// Whether constraints are evaluated by kernels that are written for each AIR.
+    /// Use of kernels that are compiled for each AIR.
     pub constraint_kernels: ConstraintKernels,
-    /// Where such kernels are kept, and found if they were compiled elsewhere; `None`: below the folder that
+    /// Folder that keeps such kernels, also ones compiled elsewhere; `None`: below the folder that
     /// `OPENVM_METAL_CACHE` names, else in the user's cache. Code is loaded from it only if no other user can write it
     /// ([`TrustedFolder`](openvm_metal_common::TrustedFolder)).
     pub kernel_folder: Option<PathBuf>,

@@ -19,11 +19,11 @@ pub struct MetalDevice {
     config: Arc<SC>,
     prover: MetalProverConfig,
     stream: Result<CommandStream, Arc<MetalProverError>>,
-    /// Of the one proof that is made with this value, once its input was checked.
+    /// Facts about the one proof that is made with this value, once its input was checked.
     checked_input: Option<CheckedInput>,
 }
 
-/// What is known of a proof before it begins.
+/// Facts about a proof before it begins.
 #[derive(Clone)]
 struct CheckedInput {
     kept: KeptCodewords,
@@ -127,7 +127,7 @@ impl MetalDevice {
         self
     }
 
-    /// What is kept of the codewords, if the input was checked.
+    /// The codewords that are kept, if the input was checked.
     pub(crate) fn checked_input(&self) -> Option<KeptCodewords> {
         self.checked_input.as_ref().map(|input| input.kept)
     }

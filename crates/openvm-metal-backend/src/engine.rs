@@ -53,7 +53,7 @@ impl BabyBearPoseidon2MetalEngine {
         Self { device }
     }
 
-    /// What [`prove`](StarkEngine::prove) checks before it starts: shapes of traces, key and parameters
+    /// Checks that [`prove`](StarkEngine::prove) makes before it starts: shapes of traces, key and parameters
     /// against each other, that the device has every kernel, and the estimated memory against the budget.
     ///
     /// # Errors
@@ -66,7 +66,7 @@ impl BabyBearPoseidon2MetalEngine {
         check_input(&self.device, pk, ctx, None).map(|_| ())
     }
 
-    /// As [`prove`](StarkEngine::prove), with the counters of the proof.
+    /// Does the work of [`prove`](StarkEngine::prove) with the counters of the proof.
     ///
     /// # Errors
     /// As [`prove`](StarkEngine::prove).
@@ -126,7 +126,7 @@ impl BabyBearPoseidon2MetalEngine {
         check_traces(&self.device, pk, ctx)
     }
 
-    /// How far the kernels are that are written for the constraints of a key, and why others will never be: what they
+    /// Status of the kernels that are compiled for the constraints of a key, and the reasons of missing ones: what they
     /// would compute is interpreted. Without any, nothing was to be compiled.
     pub fn constraint_kernels(
         &self,

@@ -10,7 +10,7 @@ use crate::{
     programs::ProgramError,
 };
 
-/// Why a proof was not made. Heights are rows, widths columns, memory bytes.
+/// Errors of a proof. Heights are rows, widths columns, memory bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetalProverError {

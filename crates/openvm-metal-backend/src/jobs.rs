@@ -35,7 +35,7 @@ jobs!(
     StackedTableJob
 );
 
-/// Where the jobs of a dispatch lie in the tables of all dispatches.
+/// Place of a dispatch's jobs in the tables of all dispatches.
 #[derive(Clone, Debug)]
 pub struct DispatchJobs {
     jobs: Range<usize>,
@@ -117,7 +117,7 @@ impl<J: Job> DeviceJobs<J> {
 mod tests {
     use super::*;
 
-    /// As `find_job` of `metal/field/jobs.h`.
+    /// Host form of `find_job` of `metal/field/jobs.h`.
     fn job_of(jobs: &[ConstraintFoldJob], starts: &[u32], group: u32) -> usize {
         let mut j = starts[group as usize / STRETCH] as usize;
         while jobs[j + 1].first_group <= group {

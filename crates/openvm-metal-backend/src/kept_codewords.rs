@@ -11,7 +11,7 @@ const WINDOWS: usize = 8;
 /// Columns of two blocks of the sponge.
 const BLOCKS: usize = 2 * RATE;
 
-/// What a commitment keeps of its codewords. What it does not keep is transformed again when queries are opened.
+/// Codewords that a commitment keeps. The other ones are encoded again when queries are opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeptCodewords {
     /// All.

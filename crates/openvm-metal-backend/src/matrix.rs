@@ -137,7 +137,7 @@ impl<T: DeviceElem> MetalMatrix<T> {
         }
     }
 
-    /// Why the matrix has no cells, if it has none.
+    /// Reason why the matrix has no cells, if it has none.
     pub fn error(&self) -> Option<&Arc<MetalProverError>> {
         self.cells.as_ref().err()
     }

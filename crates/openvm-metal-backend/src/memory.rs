@@ -25,11 +25,11 @@ pub struct MemoryEstimate {
     pub inputs: u64,
     /// The commitment of the common main traces, kept to the end as far as it is kept.
     pub commitment: u64,
-    /// What each phase needs on top, by the name of its stage.
+    /// Additional bytes of each phase, by the name of its stage.
     pub phases: Vec<(&'static str, u64)>,
     /// The buffers that grow with the input and are allocated in one piece.
     pub buffers: Vec<PlannedBuffer>,
-    /// What the commitment keeps of its codewords.
+    /// Codewords that the commitment keeps.
     pub kept: KeptCodewords,
 }
 
@@ -38,7 +38,7 @@ impl MemoryEstimate {
     /// (8 MiB) and rests of large segments that the next large buffer does not fit into.
     pub const POOL_OVERHEAD: u64 = 16 << 20;
 
-    /// What of a pool's budget proofs can be planned with.
+    /// Part of a pool's budget that proofs can be planned with.
     pub(crate) fn plannable(budget: u64) -> u64 {
         budget.saturating_sub(Self::POOL_OVERHEAD)
     }
@@ -87,7 +87,7 @@ impl fmt::Display for MemoryEstimate {
 pub struct PlannedBuffer {
     /// The stage that allocates it.
     pub stage: &'static str,
-    /// What it holds.
+    /// Contents of the buffer.
     pub what: &'static str,
     /// Cells of a column.
     pub rows: u64,
@@ -158,7 +158,7 @@ impl PlannedBuffer {
      {limit}: prove shorter traces (smaller segments), or use a device with larger buffers",
     buffer.what, buffer.rows, buffer.columns, buffer.bytes(), buffer.stage)]
 pub struct BufferLimit {
-    /// What would be allocated.
+    /// Buffer that would be allocated.
     pub buffer: PlannedBuffer,
     /// Bytes of the largest buffer of the device.
     pub limit: u64,

@@ -201,7 +201,7 @@ fn committed_parts(
     ctx.per_trace.iter().flat_map(of_air).collect()
 }
 
-/// Which matrices of each commitment are opened at their rotation too.
+/// Flags of the matrices of each commitment that are opened at their rotation too.
 fn rotations(
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,

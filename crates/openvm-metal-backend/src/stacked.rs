@@ -25,9 +25,9 @@ pub struct StackedRange {
     pub cells: MetalSliceOwned<F>,
 }
 
-/// What the prover keeps of one commitment.
+/// The prover's data of one commitment.
 pub struct StackedPcsDataMetal {
-    /// Where each column of each matrix lies in the stacked matrix.
+    /// Place of each column of each matrix in the stacked matrix.
     pub layout: Arc<StackedLayout>,
     /// The cells of the stacked matrix in order, from 0 to `height * width` without gap or overlap:
     /// large traces by reference, everything else (small traces, traces shorter than `2^l_skip` with
@@ -36,7 +36,7 @@ pub struct StackedPcsDataMetal {
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
     /// `tree.backing()` is the codeword matrix, or those of its columns that are kept.
     pub tree: MerkleTreeMetal<F>,
-    /// What of the codewords the tree has.
+    /// Codewords that the tree has.
     pub kept: KeptCodewords,
     /// The root of the tree.
     pub root: Digest,

@@ -27,7 +27,7 @@ type HostSponge = Sponge<F, HostPoseidon2, WIDTH, RATE>;
 #[derive(Clone)]
 pub struct DuplexSpongeMetal {
     inner: HostSponge,
-    /// Where to grind; without one, the process-wide context of `OPENVM_METAL_DEVICE`.
+    /// Stream for grinding; without one, the process-wide context of `OPENVM_METAL_DEVICE`.
     stream: Option<CommandStream>,
 }
 
@@ -170,7 +170,7 @@ pub(crate) fn sponge_for_device<TS: 'static>(
         .then_some(sponge)
 }
 
-/// What the host sampled after it was shown what the device observed, compared with what the device sampled.
+/// Compares the host's sample, after the device's observations were shown to it, with the device's sample.
 ///
 /// # Errors
 /// [`MetalProverError::TranscriptsDiffer`] if they are not the same: a kernel or the device is wrong.

@@ -1,4 +1,4 @@
-//! What a proof's input must satisfy, checked before any work starts.
+//! Requirements of a proof's input, checked before any work starts.
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,7 @@ fn check_kernels(
     Ok(())
 }
 
-/// As [`check_input`], without the kernels and the memory.
+/// Does the work of [`check_input`] without the kernels and the memory.
 pub(crate) fn check_shapes(
     device: &MetalDevice,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,

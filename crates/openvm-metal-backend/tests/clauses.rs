@@ -72,7 +72,7 @@ fn launches_on_fibers_stay_within_the_required_lengths() {
     check(Device::CpuConformance, 4);
 }
 
-/// What each kernel costs on Apple GPUs is written down: one row for each, and no row for one that is gone.
+/// The page of costs on Apple GPUs has one row for each kernel, and no row for a kernel that is gone.
 #[test]
 fn every_kernel_has_a_row_in_the_documentation() {
     let page = include_str!("../../../docs/apple.md");

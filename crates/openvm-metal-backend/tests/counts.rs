@@ -1,4 +1,4 @@
-//! What a proof asks of the device, phase by phase, as a contract.
+//! Requests of a proof to the device, phase by phase, as a contract.
 //!
 //! Dispatches and waits depend on the device's profile and on nothing else, and each costs a GPU microseconds: a
 //! change of these numbers is a change of speed that no CPU run shows. So they are pinned for the processor and for

@@ -1,4 +1,4 @@
-//! How long a device works without a break, as it is modelled when work is handed over.
+//! Modelled time for which a device works without a break, when work is handed over.
 
 mod common;
 

@@ -146,7 +146,7 @@ mod tests {
         folder
     }
 
-    /// Of threads that want a file at once one makes it, the others find it whole.
+    /// One of several threads that want a file makes it, and the other threads find it whole.
     #[test]
     fn a_file_is_made_once_at_a_time() {
         let (folder, made) = (empty_folder("cache-threads"), AtomicUsize::new(0));

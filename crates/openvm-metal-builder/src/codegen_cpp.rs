@@ -8,7 +8,7 @@ use crate::{
     signature::{Param, ParamKind, BUILTINS},
 };
 
-/// What a translation unit is compiled for.
+/// Target of a translation unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// CPU, one thread at a time.
@@ -66,9 +66,9 @@ pub fn symbol(prefix: &str, name: &str) -> String {
 /// Prefixes of the symbols of a translation unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prefixes<'a> {
-    /// Of what it defines.
+    /// Prefix of its definitions.
     pub own: &'a str,
-    /// Of the scalar tail kernels: its lane kernels call them for the threads that fill no vector. Where it differs from
+    /// Prefix of the scalar tail kernels: its lane kernels call them for the threads that fill no vector. Where it differs from
     /// `own`, the unit defines no tail kernels: those of one instruction set serve all.
     pub tails: &'a str,
 }

@@ -32,7 +32,7 @@ pub struct UnitOutput<'a> {
     pub ptx: Option<String>,
 }
 
-/// What is common to all units.
+/// Values that all units share.
 pub struct LibraryOutput<'a> {
     /// Crate name.
     pub name: &'a str,

@@ -10,7 +10,7 @@ use std::{
 
 use crate::error::BuildError;
 
-/// Which family of options a compiler understands.
+/// Family of options that a compiler understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompilerKind {
     /// clang++: CPU objects, PTX and lint.
@@ -184,7 +184,7 @@ impl Compiler {
     }
 }
 
-/// Whether a run was ended for its processor time, itself or a process that it started. A compiler that handles the signal may crash
+/// True if a run was ended for its processor time, itself or a process that it started. A compiler that handles the signal may crash
 /// in that: clang writes a stack trace first, and now and then that fails. Signals that others send to stop it are none of these.
 fn ran_out(out: &Output, took: Duration, seconds: u32) -> bool {
     #[cfg(unix)]

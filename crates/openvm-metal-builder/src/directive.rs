@@ -30,7 +30,7 @@ pub(crate) fn included(rest: &str) -> Option<&str> {
     body.find(close).map(|end| &body[..end])
 }
 
-/// Whether a block comment is open behind the line.
+/// True if a block comment is open after the line.
 pub(crate) fn ends_in_comment(line: &str, inside: bool) -> bool {
     let mut rest = line;
     if inside {
@@ -68,7 +68,7 @@ pub(crate) fn identifiers(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text has one of the words as an identifier.
+/// True if a text has one of the words as an identifier.
 pub(crate) fn mentions(text: &str, words: &[&str]) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|w| words.contains(&w))

@@ -1,4 +1,4 @@
-//! What can go wrong at build time.
+//! Errors of a build.
 
 use std::{
     fmt,
@@ -14,9 +14,9 @@ pub struct Finding {
     pub line: u32,
     /// Stable name of the rule, listed in `docs/kernels.md`.
     pub rule: &'static str,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// What to do about it.
+    /// Remedy.
     pub remedy: &'static str,
 }
 
@@ -79,7 +79,7 @@ pub enum BuildError {
     Compile {
         /// The kernel file.
         file: PathBuf,
-        /// What was compiled, for example `cpu x86-64-v4 lanes`.
+        /// Target that was compiled, for example `cpu x86-64-v4 lanes`.
         target: String,
         /// The compiler's messages.
         messages: String,
@@ -88,7 +88,7 @@ pub enum BuildError {
     TooLong {
         /// The kernel file.
         file: PathBuf,
-        /// What was compiled.
+        /// Target that was compiled.
         target: String,
         /// Seconds that it was given.
         seconds: u32,
@@ -97,7 +97,7 @@ pub enum BuildError {
     Tool {
         /// The program.
         tool: String,
-        /// What happened.
+        /// Description of the failure.
         message: String,
     },
     /// A wrong value of an environment variable of the builder.

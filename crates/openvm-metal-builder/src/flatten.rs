@@ -224,7 +224,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// Whether the text of a header must stand here. What is included under a condition is not there for certain: it
+    /// True if the text of a header must stand here. A header that is included under a condition may be missing: it
     /// will be put in again, within a guard.
     fn first(&mut self, key: PathBuf, once: bool, name: &str, n: usize, target: &str) -> bool {
         if !once {

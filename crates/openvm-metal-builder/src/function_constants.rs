@@ -37,7 +37,7 @@ pub enum ConstantValue {
 pub type ConstantValues = BTreeMap<u32, ConstantValue>;
 
 impl fmt::Display for ConstantValue {
-    /// As arguments of a constructor in C++.
+    /// Formats the value as arguments of a constructor in C++.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bool(b) => write!(f, "{b}"),

@@ -9,7 +9,7 @@ use crate::{
     signature::{Param, ParamKind},
 };
 
-/// How a kernel runs on the CPU; see `KernelKind` of `openvm-metal-common`.
+/// The way in which a kernel runs on the CPU; see `KernelKind` of `openvm-metal-common`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Loop over threads.
@@ -112,7 +112,7 @@ pub struct Scan {
     pub constants: Vec<FunctionConstant>,
     /// Values of function constants, by index.
     pub values: ConstantValues,
-    /// What stopped the scanner.
+    /// Findings that stopped the scanner.
     pub findings: Vec<Finding>,
 }
 

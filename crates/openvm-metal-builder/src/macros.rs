@@ -9,7 +9,7 @@
 pub struct TargetMacro {
     /// Its name.
     pub name: &'static str,
-    /// What it says or does.
+    /// Meaning of the macro.
     pub what: &'static str,
     /// Value or text on Apple GPUs.
     pub apple: &'static str,
@@ -115,7 +115,7 @@ pub fn target_macro(name: &str) -> Option<&'static TargetMacro> {
     TARGET_MACROS.iter().find(|m| m.name == name)
 }
 
-/// Whether Apple's compiler predefines the macro, so that a file may ask for it.
+/// True if Apple's compiler predefines the macro, so that a file may ask for it.
 pub fn is_predefined(name: &str) -> bool {
     matches!(
         name,
@@ -135,7 +135,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Those of Apple GPUs.
+    /// Macros of Apple GPUs.
     pub const APPLE: Self = Self {
         lane_width: 1,
         host: false,

@@ -1,4 +1,4 @@
-//! What is overloaded or specialised on address spaces: C++ without address spaces sees one thing twice.
+//! Overloads and specialisations on address spaces: C++ without address spaces sees one definition twice.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ fn is_qualifier(word: &str) -> bool {
     )
 }
 
-/// What [`superfluous`] finds out about a function definition.
+/// A function definition as [`superfluous`] sees it.
 struct Definition {
     /// Its tokens.
     range: (usize, usize),
@@ -153,7 +153,7 @@ fn specialisation(t: &Tokens, at: usize) -> Option<((usize, usize), String)> {
     whole.then(|| ((start, end + 1), without_spaces(t, start, close + 1)))
 }
 
-/// What C++ tells apart in tokens `from..to`: `constant` is `const`, the other address spaces are nothing.
+/// Tokens `from..to` as C++ distinguishes them: `constant` is `const`, the other address spaces are nothing.
 fn without_spaces(t: &Tokens, from: usize, to: usize) -> String {
     let mut words: Vec<&str> = Vec::new();
     for n in from..to {

@@ -27,16 +27,16 @@ pub struct Preprocessed {
     pub tokens: Tokens,
     /// Every file that went into it, the main file first.
     pub files: Vec<PathBuf>,
-    /// What the conditions of the file ask for and must not.
+    /// Findings for forbidden conditions of the file.
     pub findings: Vec<Finding>,
 }
 
-/// What to preprocess.
+/// A source to preprocess.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// Whose preprocessor.
     pub compiler: &'a Compiler,
-    /// Where includes are looked up, beside the folder of the including file.
+    /// Folder for includes, besides the folder of the including file.
     pub root: &'a Path,
     /// The file.
     pub file: &'a Path,

@@ -11,7 +11,7 @@ pub struct Layout {
     pub align: u32,
 }
 
-/// What the probe of a unit found.
+/// Sizes that the probe of a unit found.
 #[derive(Clone, Debug, Default)]
 pub struct Sizes {
     /// Layout of the target type of parameter `.1` of entry `.0`.
@@ -20,7 +20,7 @@ pub struct Sizes {
     pub threadgroup: HashMap<usize, u32>,
 }
 
-/// What a comment of assembly begins with: x86, Arm on Apple systems, Arm elsewhere. Clang writes comments
+/// Starts of comments in assembly: x86, Arm on Apple systems, Arm elsewhere. Clang writes comments
 /// of inline assembly anew.
 const COMMENTS: [&str; 3] = ["#", ";", "//"];
 

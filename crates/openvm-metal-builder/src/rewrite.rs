@@ -137,7 +137,7 @@ fn without_attributes(t: &Tokens, from: usize, to: usize) -> String {
     out + &t.join(start, to)
 }
 
-/// Whether the text forbids that products and sums are contracted, from where it says so to its end.
+/// True if the source forbids contraction of products and sums, from the directive to its end.
 pub fn forbids_contraction(t: &Tokens) -> bool {
     let squeezed = |i: usize| t.at(i).split_whitespace().collect::<Vec<_>>().join(" ");
     (0..t.len())
@@ -145,7 +145,7 @@ pub fn forbids_contraction(t: &Tokens) -> bool {
         .any(|i| squeezed(i) == "#pragma METAL fp contract(off)")
 }
 
-/// What stands for a directive in C++, if not itself: Apple's headers are there already, and the shim has the pragmas of
+/// Replacement of a directive in C++, if not itself: Apple's headers are there already, and the shim has the pragmas of
 /// each compiler.
 fn directive(text: &str) -> Option<&'static str> {
     if text.starts_with("#pragma METAL") || text.starts_with("#include") {

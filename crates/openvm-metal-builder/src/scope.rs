@@ -1,4 +1,4 @@
-//! Where a token stands: namespace, type or function body.
+//! Scope of a token: namespace, type or function body.
 
 use std::sync::Arc;
 

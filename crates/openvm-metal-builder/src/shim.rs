@@ -108,7 +108,7 @@ const ON_DEMAND: &[(&str, Uses)] = &[
     }),
 ];
 
-/// Whether a word is a floating-point type or literal; a file without such words computes no floats.
+/// True if a word is a floating-point type or literal; a file without such words computes no floats.
 pub(crate) fn is_floating(word: &str) -> bool {
     let number = word
         .trim_start_matches('.')

@@ -9,7 +9,7 @@ pub const SLICE_BUFFER: u8 = 30;
 /// Name of the added argument, and prefix of the positions as Metal gives them.
 pub(crate) const SLICE_NAME: &str = "msl_slice";
 
-/// What the host passes for a parameter.
+/// Kind of value that the host passes for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     /// `device T*`, `constant T*`, `device T&`; `writes` if not const.

@@ -1,4 +1,4 @@
-//! What Apple's compiler gets: each unit preprocessed once, with Apple's macros.
+//! Source for Apple's compiler: each unit preprocessed once, with Apple's macros.
 //!
 //! Every rule of the lint reads this text, and the other targets are compiled from it. `#line` directives keep Apple's
 //! messages pointing at the original lines.

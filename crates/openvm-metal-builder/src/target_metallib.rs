@@ -17,7 +17,7 @@ pub const VARIABLE: &str = "OPENVM_METAL_BUILD_METALLIB";
 /// Metal 3.0 came with this version of macOS.
 const OLDEST_MACOS: &str = "13.0";
 
-/// Whether libraries are made.
+/// Choice of making libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetallibChoice {
     /// If this is a Mac that has the tools and builds for Macs.
@@ -137,7 +137,7 @@ fn xcrun(args: &[&str]) -> Result<Output, String> {
     command.output().map_err(|error| error.to_string())
 }
 
-/// What was printed, if it failed.
+/// The printed text as an error, if the command failed.
 fn checked(out: Output) -> Result<(), String> {
     if out.status.success() {
         return Ok(());

@@ -11,7 +11,7 @@ use crate::{
     shim::ShimFolders,
 };
 
-/// Whether PTX is wanted: `OPENVM_METAL_BUILD_PTX` = `1` (default) or `0`.
+/// True if PTX is wanted: `OPENVM_METAL_BUILD_PTX` = `1` (default) or `0`.
 pub fn wanted() -> Result<bool, BuildError> {
     match env::var("OPENVM_METAL_BUILD_PTX")
         .unwrap_or_default()
@@ -147,7 +147,7 @@ fn with_registers(mut text: String, scan: &Scan) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether a text names a vector type of three elements, or a matrix with such columns.
+/// True if a source names a vector type of three elements, or a matrix with such columns.
 fn names_threes(text: &str) -> bool {
     let scalars = "bool char uchar short ushort int uint long ulong half float bfloat";
     let named = |word: &str| {

@@ -44,7 +44,7 @@ pub struct SharedKernels {
 pub struct SharedKernel {
     /// Name of the kernel.
     pub name: String,
-    /// How it runs.
+    /// Kind of the kernel.
     pub kind: Kind,
     /// Symbol of the version to use, a `CpuFn` of `openvm-metal-common`.
     pub run: String,
@@ -54,7 +54,7 @@ pub struct SharedKernel {
     pub fiber: Option<String>,
 }
 
-/// What native code fits, as part of a file's name: the instructions that it uses on this machine, and how its kernels are called. A
+/// Identity of native code, as part of a file's name: the instructions that it uses on this machine, and the calling convention of its kernels. A
 /// library that was made for another is not loaded.
 ///
 /// # Errors
@@ -107,7 +107,7 @@ impl Toolchain {
         self
     }
 
-    /// Whether `[[function_constant(index)]]` has a value.
+    /// True if `[[function_constant(index)]]` has a value.
     pub fn has_function_constant(&self, index: u32) -> bool {
         self.constants.contains_key(&index)
     }
@@ -150,7 +150,7 @@ impl Toolchain {
         target_apple::text(self.request(root, file, &folder))
     }
 
-    /// As [`Self::apple_text`] for source text whose includes are looked up in `root`.
+    /// Does the work of [`Self::apple_text`] for source text whose includes are looked up in `root`.
     pub fn apple_text_of(&self, root: &Path, source: &str) -> Result<Preprocessed, BuildError> {
         self.apple_text(root, &self.source_file(source)?)
     }
@@ -285,7 +285,7 @@ impl Toolchain {
         })
     }
 
-    /// As [`Self::compile_cpu_file`] for source text whose includes are looked up in `root`.
+    /// Does the work of [`Self::compile_cpu_file`] for source text whose includes are looked up in `root`.
     pub fn compile_cpu_shared(
         &self,
         root: &Path,
@@ -329,7 +329,7 @@ impl Toolchain {
         target_ptx::text(&self.compiler, &args, &scan, file, &source, &output)
     }
 
-    /// As [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.
+    /// Does the work of [`Self::compile_ptx_file`] for source text whose includes are looked up in `root`.
     pub fn compile_ptx(&self, root: &Path, source: &str) -> Result<String, BuildError> {
         self.compile_ptx_file(root, &self.source_file(source)?)
     }

@@ -1,4 +1,4 @@
-//! What once stood in our kernels and would not have compiled on Apple, or would have vanished there, put back one by one:
+//! Faults that kernels of the past had and Apple's compiler would have refused or removed, put back one by one:
 //! each is found, with the name of its rule and the line.
 
 use std::{
@@ -93,7 +93,7 @@ struct TreeRow {
     rule: &'static str,
     /// Words of the message.
     says: &'static str,
-    /// Where it must be found: a file, and what its line has in it; every such line.
+    /// Place where it must be found: a file, and a part of each such line.
     at: (&'static str, &'static str),
 }
 

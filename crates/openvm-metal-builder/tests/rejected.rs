@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// What stands for one rule: the names of the findings that it makes.
+/// Names of each rule: those of the findings that it makes.
 const RULES: [(&str, &[&str]); 10] = [
     ("flat-parse", &["flat-parse"]),
     ("position-width", &["position-width"]),
@@ -17,7 +17,7 @@ const RULES: [(&str, &[&str]); 10] = [
     ("contraction", &["contraction"]),
 ];
 
-/// What the language does not have: each has its snippets.
+/// Constructs that the language does not have: each has its snippets.
 const BANS: [&str; 13] = [
     "address-space",
     "dynamic-memory",
@@ -35,7 +35,7 @@ const BANS: [&str; 13] = [
 ];
 const EACH: usize = 3;
 
-/// How many files of the corpora each rule rejects.
+/// Number of files of the corpora that each rule rejects.
 fn rejected() -> BTreeMap<String, usize> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut count = BTreeMap::new();

@@ -22,7 +22,7 @@ pub mod kernels {
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 }
 
-/// What the kernel has to give.
+/// Expected output of the kernel.
 pub fn axpy_on_host(x: &[u32], y: &mut [u32], a: u32, modulus: u32) {
     for (x, y) in x.iter().zip(y) {
         *y = ((u64::from(a) * u64::from(*x) + u64::from(*y)) % u64::from(modulus)) as u32;

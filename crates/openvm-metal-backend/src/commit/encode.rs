@@ -82,7 +82,7 @@ pub(crate) fn scratch_columns(
     (columns as usize).clamp(1, width.max(1))
 }
 
-/// As [`encode_columns`], into all of `code`. Without a cache, `lent` is scratch memory of any contents.
+/// Does the work of [`encode_columns`] into all of `code`. Without a cache, `lent` is scratch memory of any contents.
 ///
 /// # Errors
 /// If scratch memory does not fit, or the device fails.

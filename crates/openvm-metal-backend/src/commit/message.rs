@@ -27,7 +27,7 @@ pub(crate) struct CodeShape {
 }
 
 impl CodeShape {
-    /// What messages that are not divided are multiplied by in the end, in Montgomery form.
+    /// Final factor of messages that are not divided, in Montgomery form.
     pub(super) fn division(&self) -> u32 {
         montgomery(F::from_u32(1 << self.l_skip).inverse())
     }

@@ -53,7 +53,7 @@ pub struct CommitParams {
     pub log_blowup: usize,
     /// log2 of the codeword rows in one Merkle leaf.
     pub k_whir: usize,
-    /// What is kept of the codewords.
+    /// The codewords that are kept.
     pub kept: KeptCodewords,
     /// Memory that only makes the commitment quicker is taken while no more bytes than this are live on the device. `None`: the device's
     /// budget, less what its pool may lose, which bounds it in any case.
@@ -115,7 +115,7 @@ pub fn stacked_commit(
     stacked_commit_beside(s, params, traces, || Ok(()))
 }
 
-/// As [`stacked_commit`]; `meanwhile` is done before the root is waited for.
+/// Does the work of [`stacked_commit`]; `meanwhile` is done before the root is waited for.
 pub(crate) fn stacked_commit_beside(
     s: &CommandStream,
     params: CommitParams,

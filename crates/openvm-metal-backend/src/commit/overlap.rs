@@ -54,7 +54,7 @@ mod tests {
     const LOG_ROWS: usize = 18;
     const WIDTH: usize = 64;
 
-    /// Whether a device with such a budget has sponges for 64 columns.
+    /// True if a device with such a budget has sponges for 64 columns.
     fn has_sponges(name: &str, order: Order, budget: u64, memory_budget: Option<u64>) -> bool {
         let profile = DeviceProfile::named(name).expect("a profile");
         let libraries = [&kernels::LIBRARY];

@@ -1,4 +1,4 @@
-//! Which traces a stacked matrix refers to in place, and which it copies.
+//! Traces that a stacked matrix refers to in place, and traces that it copies.
 
 use std::{cmp::Reverse, ops::Range};
 

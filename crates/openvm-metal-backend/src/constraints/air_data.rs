@@ -1,4 +1,4 @@
-//! What is prepared once per AIR when the proving key is brought to the device.
+//! Data prepared once per AIR when the proving key is brought to the device.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl AirDataMetal {
         &self.programs
     }
 
-    /// Where its columns go.
+    /// Layout of its columns.
     pub(super) fn layout(&self) -> &ColumnLayout {
         &self.layout
     }
@@ -65,7 +65,7 @@ impl AirDataMetal {
         &self.kernels
     }
 
-    /// What the sections of each sum's kernels take, by field.
+    /// Memory of the sections of each sum's kernels, by field.
     pub(crate) fn planned_sections(&self) -> impl Iterator<Item = [PlannedSections; 2]> + '_ {
         let kernels = self.kernels.iter().zip(self.programs.rules());
         kernels.map(|(kernels, rules)| kernels.planned(rules))

@@ -39,7 +39,7 @@ impl Interpolation {
     }
 }
 
-/// What one trace contributes: for each of its programs and accumulators the sum that the challenges so far leave, weighted
+/// Contribution of one trace: for each of its programs and accumulators the sum that the challenges so far leave, weighted
 /// with eq over the variables that are left, and in a round this sum as a polynomial in the round's variable.
 pub struct TraceSums {
     claims: Vec<[EF; 2]>,

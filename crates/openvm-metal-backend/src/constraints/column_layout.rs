@@ -1,10 +1,10 @@
-//! Where the columns of an AIR go in the folded arena and among the openings: fixed by its key.
+//! Places of an AIR's columns in the folded arena and among the openings: fixed by its key.
 
 use std::collections::HashMap;
 
 use crate::programs::{AirPrograms, Variable};
 
-/// Where the opening of a column is found.
+/// Place of a column's opening.
 #[derive(Clone, Copy, Debug)]
 pub enum Opening {
     /// Column of the folded arena.

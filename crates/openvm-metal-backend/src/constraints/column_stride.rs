@@ -1,4 +1,4 @@
-//! How far apart the columns of an arena lie.
+//! Distance between the columns of an arena.
 
 use openvm_metal_common::Execution;
 

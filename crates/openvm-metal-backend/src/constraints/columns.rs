@@ -55,12 +55,12 @@ struct ColumnDispatch {
     cosets: u64,
 }
 
-/// What is done to the columns of a pass.
+/// Operation on the columns of a pass.
 #[derive(Clone, Copy)]
 pub enum ColumnKernel<'a> {
     /// To cosets of the skip domain; tables of `metal/constraints/coset.h`.
     Extend(&'a MetalBuffer<F>),
-    /// As they are.
+    /// Copies the columns as they are.
     Gather,
     /// Weighted sums of the rows of each skip domain.
     Fold(&'a MetalBuffer<EF>),

@@ -31,7 +31,7 @@ fn points_of_thread(field: EvalField, execution: Execution) -> u32 {
     }
 }
 
-/// What the programs of a pass need.
+/// Resources of the programs of a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Resources {
     pub registers: u32,
@@ -53,7 +53,7 @@ impl Resources {
 pub struct EvalPass {
     /// With what the program of each needs.
     pub jobs: Vec<(Resources, ConstraintEvalJob)>,
-    /// What kernels of rules evaluate instead.
+    /// Launches of kernels of rules that take the interpreter's place.
     pub rules: Vec<RuleLaunch>,
 }
 

@@ -42,7 +42,7 @@ pub struct LeavesPlan {
 }
 
 impl LeavesPlan {
-    /// As many passes as `scratch_words` makes it.
+    /// Plans as many passes as `scratch_words` requires.
     pub fn new(
         plan: &Plan,
         layout: &StackedLayout,

@@ -21,7 +21,7 @@ use crate::{
     tensor::powers,
 };
 
-/// What GKR leaves for the batch sumcheck.
+/// GKR's results for the batch sumcheck.
 pub struct LogupGkr {
     pub pow_witness: F,
     pub proof: FracSumcheckProof<SC>,
@@ -33,7 +33,7 @@ pub struct LogupGkr {
     pub xi: Vec<EF>,
 }
 
-/// Where the interactions lie among the leaves, and how these are evaluated: planned from the shapes.
+/// Places of the interactions among the leaves, and the evaluation of these: planned from the shapes.
 pub struct LogupPlan {
     layout: StackedLayout,
     n_logup: usize,
@@ -44,7 +44,7 @@ pub struct LogupPlan {
 }
 
 impl LogupPlan {
-    /// Where interaction `i` of trace `t` begins among the stacked ones.
+    /// First row of interaction `i` of trace `t` among the stacked ones.
     pub fn row(&self, t: usize, i: usize) -> usize {
         self.layout.get(t, i).map_or(0, |slice| slice.row_idx)
     }
@@ -94,7 +94,7 @@ impl LogupPlan {
     }
 }
 
-/// What LogUp-GKR goes in with.
+/// Inputs of LogUp-GKR.
 pub struct GkrInputs<'a> {
     pub plan: &'a Plan,
     pub resident: &'a Resident,

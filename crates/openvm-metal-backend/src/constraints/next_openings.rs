@@ -31,7 +31,7 @@ pub struct NextPlan {
 }
 
 impl NextPlan {
-    /// Of all traces: one dispatch for every eight sources, nothing at all if there is no such column.
+    /// Plans the openings of all traces: one dispatch for every eight sources, nothing at all if there is no such column.
     pub fn new(plan: &Plan) -> Self {
         let sizes = plan.traces.iter().filter(|trace| trace.next_set.len() > 0);
         let mut sizes = sizes.map(|trace| trace.n_lift).peekable();

@@ -1,4 +1,4 @@
-//! What every step of the phase shares. All of it follows from shapes and public values, so it is planned before challenges are there.
+//! State that every step of the phase shares. All of it follows from shapes and public values, so it is planned before challenges are there.
 
 use openvm_metal_common::{CommandStream, DeviceProfile, Execution, MetalBuffer};
 
@@ -29,7 +29,7 @@ pub enum ProgramId {
 /// The interpreter's steps (instructions times points) from which on a launch of its own is worth it.
 const WORTH_A_LAUNCH: u64 = 1 << 24;
 
-/// Whether kernels are launched for `count` evaluations of a program of so many instructions at `points` points each, if nobody asks for
+/// True if kernels are launched for `count` evaluations of a program of so many instructions at `points` points each, if nobody asks for
 /// them wherever they can run.
 pub(crate) fn worth_a_launch(instructions: u64, points: u64, count: u64) -> bool {
     instructions * points * count >= WORTH_A_LAUNCH
@@ -40,7 +40,7 @@ pub struct Plan {
     pub input: ConstraintInput,
     pub traces: Vec<TracePlan>,
     tables: Tables,
-    /// Of the points of all traces.
+    /// Layout of the eq tables of all traces' points.
     pub eq: EqLayout,
     /// Powers of lambda before the coefficients of LogUp programs.
     pub lambda_powers: usize,
@@ -53,7 +53,7 @@ pub struct Plan {
     always: bool,
 }
 
-/// What kernels read of the plan's tables.
+/// Tables of the plan that kernels read.
 pub struct Resident {
     pub columns: MetalBuffer<ConstraintColumn>,
     pub interpreter: Interpreter,
@@ -117,7 +117,7 @@ impl Plan {
         self.tables.fold_words
     }
 
-    /// How the device runs its threads.
+    /// The way in which the device executes threads.
     pub fn execution(&self) -> Execution {
         self.profile.execution
     }

@@ -30,13 +30,13 @@ use crate::{
     tensor::powers,
 };
 
-/// What the phase leaves.
+/// Outputs of the phase.
 pub struct ConstraintOutput<A> {
     pub gkr: GkrProof<SC>,
     pub batch: BatchConstraintProof<SC>,
     /// The point at which the columns are opened.
     pub r: Vec<EF>,
-    /// What the caller did meanwhile.
+    /// Result of the caller's work during the phase.
     pub meanwhile: A,
 }
 
@@ -218,7 +218,7 @@ impl Batch<'_> {
     }
 }
 
-/// What the rounds over the hypercube leave.
+/// Outputs of the rounds over the hypercube.
 struct MleOutput<A> {
     polys: Vec<Vec<EF>>,
     openings: ColumnOpenings,

@@ -240,7 +240,7 @@ impl Round0<'_> {
         }
     }
 
-    /// What was added so far is one pass.
+    /// Makes one pass of all that was added so far.
     fn end_pass(&mut self) {
         let evals = std::mem::take(&mut self.evals).evals;
         self.passes.push((std::mem::take(&mut self.columns), evals));

@@ -17,7 +17,7 @@ pub struct RoundPoly {
 }
 
 impl RoundPoly {
-    /// Of traces whose sums have at most this degree.
+    /// Sums of traces whose degree is at most this.
     pub fn new(degree: usize) -> Self {
         Self {
             zerocheck: vec![EF::ZERO; degree + 1],

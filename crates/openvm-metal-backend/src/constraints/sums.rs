@@ -24,7 +24,7 @@ fn most_at_once(sections: u32) -> u32 {
     (MAX_ELEMENTS / sections.max(1).next_power_of_two()).max(MIN_LENGTH)
 }
 
-/// Where the eq tables of all hypercube sizes lie: for each `n`, in natural order over all `n` coordinates, and
+/// Places of the eq tables of all hypercube sizes: for each `n`, in natural order over all `n` coordinates, and
 /// for `j = 1..=n` in bit-reversed order over the coordinates from `j` on.
 #[derive(Default)]
 pub struct EqLayout {
@@ -182,7 +182,7 @@ impl SumPlan {
     }
 }
 
-/// What [`Sums::join`] leaves: a sum for each run.
+/// Result of [`Sums::join`]: a sum for each run.
 pub struct JoinedSums(MetalBuffer<EF>);
 
 /// Sums that were cut into parts, to be joined before they are read.
@@ -197,7 +197,7 @@ pub struct SumRuns {
 pub struct Sums {
     jobs: MetalBuffer<ConstraintSumJob>,
     sums: MetalBuffer<EF>,
-    /// Of each job.
+    /// Elements of each job.
     elements: Vec<u64>,
     slots: Vec<usize>,
     passes: Vec<usize>,
@@ -244,7 +244,7 @@ impl Sums {
         self.sums.slice(self.range(pass))
     }
 
-    /// Where the sums of each of the `slots` slots of a pass begin, and where the last one ends, from the first of the pass on.
+    /// First sum of each of the `slots` slots of a pass, and the end of the last one, counted from the first of the pass on.
     /// Slots from 0 were filled one after the other.
     pub fn firsts(&self, pass: usize, slots: usize) -> Vec<u32> {
         let of_pass = &self.slots[self.range(pass)];

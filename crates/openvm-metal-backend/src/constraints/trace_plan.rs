@@ -63,7 +63,7 @@ pub(super) struct ReadyRules {
 }
 
 impl ReadyRules {
-    /// Those over a field, if they are ready.
+    /// Kernels over a field, if they are ready.
     pub fn over(&self, field: EvalField) -> Option<&[ReadyKernel]> {
         self.kernels[field as usize].as_deref()
     }

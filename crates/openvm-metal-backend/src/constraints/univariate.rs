@@ -161,7 +161,7 @@ impl CosetInterpolation {
     }
 }
 
-/// What [`CosetInterpolation::at_point`] gives: for values of sums that vanish on the skip domain, and for those of others.
+/// Result of [`CosetInterpolation::at_point`]: for values of sums that vanish on the skip domain, and of other sums.
 pub struct AtPoint {
     pub zerocheck: Vec<Vec<EF>>,
     pub logup: Vec<Vec<EF>>,

@@ -21,7 +21,7 @@ use crate::{
     tensor::powers,
 };
 
-/// What the round goes in with besides the sums, made while the device works on these.
+/// Inputs of the round besides the sums, made while the device works on these.
 pub struct UnivariateInputs<'a> {
     plan: &'a Plan,
     with: CosetInterpolation,
@@ -61,7 +61,7 @@ pub struct UnivariateRound {
     /// For each trace of numerator and denominator, then for each trace of its zerocheck.
     mu_powers: Vec<EF>,
     pub r_0: EF,
-    /// What each trace goes into the next round with.
+    /// Sums of each trace before the next round.
     pub sums: Vec<TraceSums>,
 }
 
@@ -129,7 +129,7 @@ impl UnivariateRound {
         round
     }
 
-    /// What weighs zerocheck, numerators (before the norm factor) and denominators of trace `t`.
+    /// Weights of zerocheck, numerators (before the norm factor) and denominators of trace `t`.
     pub fn factors(&self, t: usize, weights: &Weights) -> Factors {
         let num_traces = self.numerators.len();
         let [zerocheck, numerator, denominator] =

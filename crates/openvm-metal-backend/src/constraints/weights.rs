@@ -19,16 +19,16 @@ use crate::{
     tensor::powers,
 };
 
-/// What the weights of interactions are made of, from the shapes.
+/// Plan of the weights of interactions, from the shapes.
 #[derive(Default)]
 pub struct WeightsPlan {
-    /// Of the interactions of all traces.
+    /// Places of the interactions of all traces.
     places: Vec<ConstraintPlace>,
     /// For each coefficient of the LogUp programs of all traces, then for each trace's sum of its denominators' constant terms.
     terms: Vec<ConstraintWeightTerm>,
     /// The first term of each, and the number of all.
     firsts: Vec<u32>,
-    /// What lifting multiplies the counts of each trace by.
+    /// Factor of each trace's counts by lifting.
     norms: Vec<F>,
 }
 
@@ -47,7 +47,7 @@ pub struct SentWeights {
     norms: Vec<F>,
 }
 
-/// What the programs of all traces multiply their results with, and what is done to the sums afterwards.
+/// Factors of the results of all traces' programs, and the operations on the sums afterwards.
 pub struct Weights {
     /// See [`SentWeights::coefficients`].
     pub coefficients: MetalBuffer<EF>,
@@ -58,7 +58,7 @@ pub struct Weights {
 }
 
 impl WeightsPlan {
-    /// Of all traces.
+    /// Plans the weights of all traces.
     pub fn new(plan: &Plan, logup: &LogupPlan) -> Self {
         let l_skip = plan.input.l_skip;
         let programs = |t: usize| plan.input.traces[t].air_data.programs();

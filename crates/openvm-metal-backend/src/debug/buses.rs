@@ -11,7 +11,7 @@ use crate::{error::MetalProverError, prelude::F};
 /// Senders and receivers that an error lists.
 const MAX_LISTED: usize = 8;
 
-/// What was sent of one message.
+/// Balance of one message.
 #[derive(Default)]
 struct Balance {
     sum: F,

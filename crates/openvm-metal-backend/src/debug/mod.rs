@@ -1,4 +1,4 @@
-//! Which row breaks which constraint: traces checked on the host, one row after the other.
+//! Rows that break constraints: traces checked on the host, one row after the other.
 //!
 //! A prover does not notice that a trace violates its constraints; the proof is merely not valid.
 //! [`check_traces`] evaluates the symbolic constraints of the proving key on every row and adds up every

@@ -101,7 +101,7 @@ impl DeviceRounds {
         (&self.eq, self.low_entries)
     }
 
-    /// What `groups` threadgroups left: two sums each.
+    /// Partial sums of `groups` threadgroups: two each.
     pub fn partials(&self, groups: usize) -> MetalSlice<'_, EF> {
         self.partials.slice(..2 * groups)
     }

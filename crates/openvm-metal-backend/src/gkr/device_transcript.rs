@@ -33,7 +33,7 @@ pub(super) struct LayerMessages {
     pub xi: Vec<EF>,
 }
 
-/// Where the parts of the section of a layer with `rounds` rounds begin.
+/// Places of the parts of the section of a layer with `rounds` rounds.
 #[derive(Clone, Copy)]
 struct Section {
     start: usize,

@@ -40,17 +40,17 @@ const _: () = assert!(LEAST_PAIRS >= 2 << LOG_TAIL_ROWS);
 const MOST_HOST_LOG_LAYER: usize = LEAST_PAIRS.ilog2() as usize;
 
 impl Padding {
-    /// Whether nodes of padding of layer `m` are not written: its first two rounds read nodes.
+    /// True if nodes of padding of layer `m` are not written: its first two rounds read nodes.
     pub fn is_left_out(&self, m: usize) -> bool {
         m >= 3 && 1 << (m - 3) >= LEAST_PAIRS
     }
 
-    /// Whether a round of so many pairs of such a layer needs no padding.
+    /// True if a round of `pairs` pairs of such a layer needs no padding.
     pub fn is_skipped(&self, pairs: usize) -> bool {
         pairs >= LEAST_PAIRS
     }
 
-    /// How many of `2^k`, or more, equal shares of a layer come before the padding.
+    /// Number of a layer's equal shares, `2^k` or more, before the padding.
     pub fn real(&self, shares: usize) -> usize {
         (shares >> LOG_PARTS) * self.parts
     }
@@ -123,7 +123,7 @@ impl FracLayer {
         padding.real(len)
     }
 
-    /// What [`Self::pad`] said.
+    /// Result of [`Self::pad`].
     pub(super) fn padding(&self) -> Option<Padding> {
         self.padding
     }

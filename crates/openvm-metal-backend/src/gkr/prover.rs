@@ -42,7 +42,7 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
     proved.map(|(proof, xi, ())| (proof, xi))
 }
 
-/// As [`fractional_sumcheck`]. `meanwhile` encodes what the device does next: when the memory of the layers is free, and on the device's
+/// Does the work of [`fractional_sumcheck`]. `meanwhile` encodes the device's next work: when the memory of the layers is free, and on the device's
 /// transcript before the host's goes through the messages.
 pub(crate) fn fractional_sumcheck_beside<TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,

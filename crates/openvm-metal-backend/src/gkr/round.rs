@@ -11,7 +11,7 @@ use p3_field::{Field, PrimeCharacteristicRing};
 
 use crate::prelude::EF;
 
-/// What a round sums over its pairs.
+/// Sums of a round over its pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundSums {
     /// `H(0)`, or `H(1)` if [`LayerClaim::at_one`].

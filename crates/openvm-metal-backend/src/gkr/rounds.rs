@@ -55,7 +55,7 @@ impl<'a, TS: FiatShamirTranscript<SC>> Rounds<'a, TS> {
         self.xi
     }
 
-    /// Whether the next round needs its sum at 1 in place of 0.
+    /// True if the next round needs its sum at 1 in place of 0.
     pub fn at_one(&self) -> bool {
         LayerClaim::at_one(self.xi[self.polys.len()])
     }

@@ -81,7 +81,7 @@ impl AbsorbedRows {
 }
 
 impl MerkleTreeMetal<F> {
-    /// As [`MerkleTreeMetal::encode`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
+    /// Does the work of [`MerkleTreeMetal::encode`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
     /// those, the others are the last ones of the rows.
     pub(crate) fn resumed(
         s: &CommandStream,

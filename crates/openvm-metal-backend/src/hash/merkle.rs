@@ -113,7 +113,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         Ok((tree, root))
     }
 
-    /// As [`MerkleTreeMetal::new`], without the wait for the root.
+    /// Does the work of [`MerkleTreeMetal::new`] without the wait for the root.
     pub fn encode(
         s: &CommandStream,
         matrix: MetalMatrix<T>,
@@ -138,7 +138,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         self.layers.slice(self.layers.len() - 1..)
     }
 
-    /// As [`MerkleTreeMetal::encode`] with what computes the leaves.
+    /// Does the work of [`MerkleTreeMetal::encode`] with a function for the leaves.
     pub(super) fn encode_with_leaves(
         s: &CommandStream,
         matrix: MetalMatrix<T>,

@@ -132,7 +132,7 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
         }
     }
 
-    /// What was gathered, once all columns were; the tree is not needed any more.
+    /// Gathered rows, once all columns were; the tree is not needed any more.
     ///
     /// # Errors
     /// If columns of the tree are missing.
@@ -170,7 +170,7 @@ pub(crate) struct Gathered<T> {
 }
 
 impl<T: MerkleCell> Gathered<T> {
-    /// What is to be read, as words.
+    /// Slices to be read, as words.
     ///
     /// # Errors
     /// None for types of whole words.
@@ -195,19 +195,19 @@ impl<T: MerkleCell> Gathered<T> {
     }
 }
 
-/// What rows and paths are put together by.
+/// Shape of rows and paths.
 pub(crate) struct OpeningShape {
     queries: usize,
     rows_per_query: usize,
     depth: usize,
-    /// Of the column ranges, in order.
+    /// Widths of the column ranges, in order.
     widths: Vec<usize>,
-    /// Whether there are paths.
+    /// True if there are paths.
     paths: bool,
 }
 
 impl OpeningShape {
-    /// How many of the slices that are read belong to it.
+    /// Number of its slices among those that are read.
     pub fn slices(&self) -> usize {
         self.widths.len() + usize::from(self.paths)
     }

@@ -61,7 +61,7 @@ fn an_opening_without_all_columns_is_an_error() {
     whole.finish().unwrap();
 }
 
-/// What the leaf kernel leaves can be combined, for leaves and trees of any size on every device.
+/// Outputs of the leaf kernel can be combined, for leaves and trees of any size on every device.
 #[test]
 fn digests_below_leaves_are_none_or_more_than_the_leaves() {
     for name in DeviceProfile::names() {

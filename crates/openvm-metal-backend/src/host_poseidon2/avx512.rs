@@ -119,7 +119,7 @@ fn multiple_below(x: __m512i) -> __m512i {
     _mm512_mul_epi32(_mm512_srai_epi64::<16>(quotient), _mm512_set1_epi64(P))
 }
 
-/// What is left of a sum of up to 32 words when its [`multiple_below`] is subtracted.
+/// A sum of up to 32 words less its [`multiple_below`].
 #[inline]
 fn reduced(x: i64) -> i64 {
     x - ((((x >> 26) * QUOTIENT) >> 16) * P)

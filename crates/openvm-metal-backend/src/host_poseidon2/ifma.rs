@@ -29,7 +29,7 @@ const P_INVERSE: i64 = inverse(P);
 const QUOTIENT: i64 = ((1 << 48) + P / 2) / P;
 const INTERNAL_ROUNDS: usize = 13;
 const HALF_ROUNDS: usize = 4;
-/// What makes `sigma` positive, which is above -2.3 p.
+/// Summand that makes `sigma` positive, which is above -2.3 p.
 const OFFSET: i64 = 3 * P;
 
 /// The inverse of an odd number modulo 2^64: each step doubles the bits that are right.

@@ -31,7 +31,7 @@ pub(crate) enum HostPoseidon2 {
     /// On vectors of the processor, with products of 32 bits.
     #[cfg(target_arch = "x86_64")]
     Narrow(avx512::Permuter),
-    /// As Plonky3 does it.
+    /// Plonky3's permutation.
     Scalar(Poseidon2BabyBear<WIDTH>),
 }
 

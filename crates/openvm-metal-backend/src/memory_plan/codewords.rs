@@ -1,4 +1,4 @@
-//! What a commitment keeps of its codewords.
+//! Codewords that a commitment keeps.
 
 use openvm_metal_common::DeviceProfile;
 
@@ -19,7 +19,7 @@ pub(crate) fn plannable(config: &MetalProverConfig, profile: &DeviceProfile) -> 
         .unwrap_or_else(|| MemoryEstimate::plannable(profile.budget))
 }
 
-/// What is kept where all codewords exist at once: all that the device keeps, else as many columns are dropped as the constraint
+/// Codewords that are kept where all exist at once: all that the device keeps, else as many columns are dropped as the constraint
 /// phase needs memory for beside traces and codewords, so that the peak of a proof is that of its commitment.
 pub(crate) fn kept_codewords(
     config: &MetalProverConfig,

@@ -22,7 +22,7 @@ use crate::{
     programs::{SumProgram, Variable},
 };
 
-/// What a sum's program needs memory for.
+/// Sizes of a sum's program that need memory.
 #[derive(Clone, Debug)]
 pub(super) struct SumShape {
     /// Cosets on which it is evaluated in round 0.
@@ -40,14 +40,14 @@ pub(super) struct SumShape {
     pub kernels: [PlannedSections; 2],
 }
 
-/// What the programs of an AIR need memory for.
+/// Sizes of an AIR's programs that need memory.
 #[derive(Clone, Debug)]
 pub(super) struct TracePrograms {
     /// Variables of the hypercube after the skip.
     pub n_lift: usize,
     /// Columns (of this row or the next) and selectors that the programs read.
     pub variables: u64,
-    /// Those that interactions read.
+    /// Variables that interactions read.
     pub logup_variables: u64,
     /// Columns of the folded arena: the variables and all others.
     pub folded_columns: u64,
@@ -114,7 +114,7 @@ pub(super) struct ProofShape {
     /// Cells of the stacked matrices that were committed before the proof, and their number.
     pub committed_cells: u64,
     pub committed_parts: u64,
-    /// What is kept of the commitment's codewords.
+    /// Codewords of the commitment that are kept.
     pub kept: KeptCodewords,
     /// Fractions of the GKR input layer.
     pub fractions: u64,
@@ -249,7 +249,7 @@ impl ProofShape {
         digests_below_leaves(&self.profile, log_rows as u32, (log_code - log_rows) as u32)
     }
 
-    /// What encoding stacked columns takes besides the codewords. Without a cache, windows and what is kept are scratch memory for each other.
+    /// Bytes that encoding stacked columns takes besides the codewords. Without a cache, windows and kept codewords are scratch memory for each other.
     pub fn encode_scratch(&self) -> u64 {
         let column = self.column_bytes();
         let kept = self.kept.columns(self.width());
@@ -267,7 +267,7 @@ impl ProofShape {
         }
     }
 
-    /// What hashing the codewords while they are encoded takes, if it fits beside `others`.
+    /// Bytes that hashing the codewords while they are encoded takes, if it fits beside `others`.
     pub fn overlap(&self, others: u64) -> u64 {
         if let KeptCodewords::Last(_) = self.kept {
             return 0;

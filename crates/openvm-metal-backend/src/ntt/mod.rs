@@ -38,7 +38,7 @@ const LOG_TILE_WORDS: u32 = 4;
 /// Most threads of a threadgroup.
 const THREADS: u32 = 256;
 
-/// Which way to transform.
+/// Direction of a transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NttDirection {
     /// Coefficients to evaluations on the powers of the two-adic generator.

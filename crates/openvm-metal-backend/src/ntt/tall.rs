@@ -122,12 +122,12 @@ impl TallPlan {
         self.stages[1]
     }
 
-    /// How many of `columns` columns are done at once with `scratch` words.
+    /// Number of the `columns` columns that are transformed at once with `scratch` words.
     pub fn at_once(&self, scratch: usize, columns: usize) -> usize {
         (scratch / self.words()).clamp(1, columns.max(1))
     }
 
-    /// Whether threads of a pass read and write whole extension elements.
+    /// True if threads of a pass read and write whole extension elements.
     fn of_elements(&self, pass: usize) -> bool {
         self.log_cells > 0 && self.stages[pass] <= SMALL_STAGES
     }

@@ -30,10 +30,10 @@ pub(crate) struct Contraction {
 
 /// Some of the highest index bits, which one dispatch sums over.
 struct Pass {
-    /// Where their weights begin.
+    /// Place of their weights.
     weights: usize,
     bits: usize,
-    /// Of the tables that are left.
+    /// Length of the tables that are left, as a logarithm.
     log_len: usize,
 }
 
@@ -116,13 +116,13 @@ impl Contraction {
         Ok(())
     }
 
-    /// What is left on the device of one table, which starts at 0, if it was summed there, and the weights that its elements have, on top of
+    /// The rest on the device of one table, which starts at 0, if it was summed there, and the weights that its elements have, on top of
     /// the `2^keep` lowest index bits.
     pub fn left(&self) -> (Option<&MetalBuffer<EF>>, Vec<EF>) {
         (self.summed.as_ref(), tensor::expand(&self.rest, EF::ONE))
     }
 
-    /// What to read back: one slice for each table. `input` is the slice given to [`Self::encode`].
+    /// Slices to read back: one for each table. `input` is the slice given to [`Self::encode`].
     pub fn slices<'a>(&'a self, input: MetalSlice<'a, EF>) -> Vec<MetalSlice<'a, EF>> {
         let source = self
             .summed

@@ -29,7 +29,7 @@ pub struct CommitGatherJob {
     pub target_start: u64,
     /// Cells to write.
     pub len: u64,
-    /// Which source buffer; [`COMMIT_SOURCES`]: none, zeros are written.
+    /// Number of the source buffer; [`COMMIT_SOURCES`]: none, zeros are written.
     pub source: u32,
     /// log2 of the distance between two source cells in the target.
     pub log_stride: u32,

@@ -42,7 +42,7 @@ pub struct ConstraintColumnJob {
     pub cosets: u32,
 }
 
-/// Of the kernels over columns.
+/// Parameters of the kernels over columns.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ConstraintColumnParams {
@@ -74,7 +74,7 @@ pub struct ConstraintEvalJob {
     pub unused: u32,
 }
 
-/// Of the evaluators.
+/// Parameters of the evaluators.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ConstraintEvalParams {
@@ -82,7 +82,7 @@ pub struct ConstraintEvalParams {
     pub spill_slots: u32,
 }
 
-/// Where a kernel of rules reads and writes; see `metal/constraints/rules.h`.
+/// Parameters of a kernel of rules; see `metal/constraints/rules.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct RuleParams {
@@ -138,7 +138,7 @@ pub struct ConstraintEqJob {
     pub reversed: u32,
 }
 
-/// Where an interaction lies among all stacked interactions.
+/// Place of an interaction among all stacked interactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ConstraintPlace {
@@ -167,7 +167,7 @@ pub struct ConstraintFoldJob {
     pub plane_stride: u32,
 }
 
-/// Of the eq tables.
+/// Parameters of the eq tables.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ConstraintEqParams {
@@ -175,7 +175,7 @@ pub struct ConstraintEqParams {
     pub block: u32,
 }
 
-/// Of the fold.
+/// Parameters of the fold.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ConstraintFoldParams {
@@ -183,7 +183,7 @@ pub struct ConstraintFoldParams {
     pub block: u32,
 }
 
-/// What a round over the hypercube knows of a claim.
+/// A claim as a round over the hypercube takes it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct ConstraintClaim {
@@ -194,7 +194,7 @@ pub struct ConstraintClaim {
     pub unused: u32,
 }
 
-/// Of the end of a round.
+/// Parameters of the end of a round.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(16))]
 pub struct ConstraintFinishParams {

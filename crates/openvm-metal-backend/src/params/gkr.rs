@@ -2,7 +2,7 @@
 
 use crate::prelude::EF;
 
-/// Of `gkr_eq_heaps`. Coordinate `t` of the point is `coordinates[first + stride * t]`.
+/// Parameters of `gkr_eq_heaps`. Coordinate `t` of the point is `coordinates[first + stride * t]`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrEqParams {
@@ -22,19 +22,19 @@ pub struct GkrEqParams {
     pub vars: u32,
 }
 
-/// Of `gkr_build_leaves` and `gkr_build_planes`.
+/// Parameters of `gkr_build_leaves` and `gkr_build_planes`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrBuildParams {
     /// Groups of four nodes of the layer that is read.
     pub quads: u64,
-    /// Those that are not padding.
+    /// Number of nodes that are not padding.
     pub real: u64,
-    /// Of the other nodes, `0 / padding`.
+    /// Denominator of the other nodes, `0 / padding`.
     pub padding: EF,
 }
 
-/// Of the kernels that evaluate one round of a layer's sumcheck.
+/// Parameters of the kernels that evaluate one round of a layer's sumcheck.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrRoundParams {
@@ -66,11 +66,11 @@ pub struct GkrRoundParams {
     pub padding: EF,
 }
 
-/// Of `gkr_start_layer`.
+/// Parameters of `gkr_start_layer`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrStartParams {
-    /// Where the section of the layer above begins in the log.
+    /// Place of the section of the layer above in the log.
     pub previous: u32,
     /// Rounds of this layer.
     pub rounds: u32,
@@ -78,7 +78,7 @@ pub struct GkrStartParams {
     pub pad: [u32; 2],
 }
 
-/// Of `gkr_finish_round`.
+/// Parameters of `gkr_finish_round`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrFinishParams {
@@ -88,19 +88,19 @@ pub struct GkrFinishParams {
     pub xi: u32,
     /// Index of the coordinate's inverse in the working memory.
     pub inverse: u32,
-    /// Where the log of the round begins.
+    /// Place of the round's log.
     pub at: u32,
 }
 
-/// Of `gkr_finish_layer`.
+/// Parameters of `gkr_finish_layer`.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(16))]
 pub struct GkrTailParams {
-    /// Where the section of the layer above begins in the log.
+    /// Place of the section of the layer above in the log.
     pub previous: u32,
     /// Rounds of this layer.
     pub rounds: u32,
-    /// Of the columns that come in, as a logarithm.
+    /// Rows of the input columns, as a logarithm.
     pub log_rows: u32,
     /// First entry of the heap of eq tables.
     pub eq: u32,

@@ -28,7 +28,7 @@ pub struct StackedColumnJob {
     pub accumulate: u32,
     /// 1: some column is opened at its rotation too.
     pub rotated: u32,
-    /// Which of the sources the range is.
+    /// Number of the range among the sources.
     pub source: u32,
     pub unused: u32,
 }
@@ -148,7 +148,7 @@ pub struct StackedFinishParams {
     pub unused: [u32; 2],
 }
 
-/// What kernels over [`StackedTableJob`]s have in common.
+/// Parameters that kernels over [`StackedTableJob`]s share.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StackedTableParams {
@@ -228,7 +228,7 @@ pub struct WhirExchangeParams {
     pub sums: u32,
     /// Challenges: 0 or 1.
     pub samples: u32,
-    /// Where the log goes on.
+    /// Place where the log goes on.
     pub at: u32,
 }
 
@@ -236,9 +236,9 @@ pub struct WhirExchangeParams {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirChallengeParams {
-    /// Of the witness.
+    /// Slot of the witness.
     pub slot: u32,
-    /// Where the log goes on.
+    /// Place where the log goes on.
     pub at: u32,
     /// 1: a witness is observed.
     pub work: u32,
@@ -248,7 +248,7 @@ pub struct WhirChallengeParams {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirDrawParams {
-    /// Of the witness.
+    /// Slot of the witness.
     pub slot: u32,
     /// 1: a witness is observed.
     pub work: u32,
@@ -319,7 +319,7 @@ pub struct WhirEvaluateParams {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WhirFoldParams {
-    /// Of the folded tables.
+    /// Length of the folded tables.
     pub len: u32,
     /// Index of the challenge.
     pub r: u32,

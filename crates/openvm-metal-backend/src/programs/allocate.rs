@@ -39,7 +39,7 @@ impl Slots {
     }
 }
 
-/// What a block needs.
+/// Registers and spills of a block.
 #[derive(Debug)]
 pub struct Allocated {
     pub code: Vec<Instruction>,

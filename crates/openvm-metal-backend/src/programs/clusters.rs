@@ -1,4 +1,4 @@
-//! Which roots are computed together: those that share what is worth computing once.
+//! Roots that are computed together: those that share costly nodes.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{
 
 /// Most operations of a cluster of several groups.
 const MAX_OPERATIONS: usize = 256;
-/// How often the operations may be repeated by groups one by one, for clusters to be looked for.
+/// Greatest repetition of operations by separate groups for which clusters are searched.
 const MAX_REPEATED: usize = 16;
 /// A shared value of fewer operations is computed again by each group.
 const WORTH_SHARING: usize = 3;

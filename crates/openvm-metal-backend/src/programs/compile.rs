@@ -29,7 +29,7 @@ const BLOCK_OPERATIONS: usize = 96;
 /// Registers up to which a program of the interpreter runs at full speed.
 pub const FREE_REGISTERS: u32 = 8;
 
-/// What the results of a program are parts of.
+/// Kind of sum that a program's results are parts of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumKind {
     /// Accumulator 0: `sum_k lambda^k C_k`; coefficient `k` is `lambda^k`.
@@ -77,14 +77,14 @@ pub struct AirPrograms {
     pub variables: Vec<Variable>,
     /// For each variable on how many cosets of the skip domain programs read it in round 0.
     pub variable_cosets: Vec<usize>,
-    /// How many variables interactions use.
+    /// Number of variables that interactions use.
     pub logup_variables: usize,
     /// The uniform table.
     pub uniforms: Vec<Uniform>,
     /// Constraints and interaction fields, one program for each range of degrees. Constraints of degree 1 are in none: what is
     /// linear in the columns and vanishes on all rows is the zero polynomial.
     pub sums: Vec<SumProgram>,
-    /// What each coefficient of the LogUp programs is made of.
+    /// Terms of each coefficient of the LogUp programs.
     pub logup_coefficients: Vec<Vec<LogupTerm>>,
     /// Emits each interaction in turn; coefficient `j` is `beta^j`.
     pub leaves: Program,
@@ -108,7 +108,7 @@ impl AirPrograms {
         Self::with_registers(air, vk, MAX_REGISTERS)
     }
 
-    /// As [`new`](Self::new) with fewer registers.
+    /// Does the work of [`new`](Self::new) with fewer registers.
     pub fn with_registers(
         air: &str,
         vk: &StarkVerifyingKey<F, Digest>,
@@ -224,7 +224,7 @@ struct VariableOrder {
     variables: Vec<Variable>,
     /// Cosets on which each is read.
     cosets: Vec<usize>,
-    /// How many interactions read.
+    /// Number of variables that interactions read.
     logup: usize,
 }
 
@@ -307,7 +307,7 @@ fn cut(graph: &Graph, groups: &[Vec<Root>], target: usize) -> Vec<usize> {
     cuts
 }
 
-/// What a program costs at a point: its instructions, slower the fewer points fit into the memory for registers. Up to
+/// Cost of a program at a point: its instructions, slower the fewer points fit into the memory for registers. Up to
 /// [`FREE_REGISTERS`] registers something else limits the threads of a GPU; each eight registers and spills beyond cost
 /// half of the program again.
 fn cost(program: &Program) -> usize {

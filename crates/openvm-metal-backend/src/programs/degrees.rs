@@ -5,7 +5,7 @@ use super::{
     select::{reach, Marks, Root},
 };
 
-/// What a program of its own costs beside its operations: jobs, sums, accumulators.
+/// Cost of a separate program besides its operations: jobs, sums, accumulators.
 const PROGRAM_COST: usize = 8;
 
 /// Groups of roots of one program, with the highest degree among them.

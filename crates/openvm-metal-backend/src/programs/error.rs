@@ -1,6 +1,6 @@
-//! What can be wrong with an AIR's symbolic constraints.
+//! Errors of an AIR's symbolic constraints.
 
-/// Why an AIR's symbolic constraints cannot be compiled.
+/// Errors of compiling an AIR's symbolic constraints.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
     #[error("AIR {air}: a constraint reads the preprocessed trace, which the AIR does not have")]

@@ -7,7 +7,7 @@ pub const MAX_REGISTERS: u32 = 32;
 const INDEX_BITS: u32 = 28;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 
-/// Where an operand is read from.
+/// Place that an operand is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// Register of the current point.
@@ -43,7 +43,7 @@ impl Operand {
     }
 }
 
-/// What an instruction computes from its operands `a`, `b`, `c`. In the forms ending in `U` operand
+/// Operation of an instruction on its operands `a`, `b`, `c`. In the forms ending in `U` operand
 /// `b` is a uniform (4 instead of 16 products in the extension field).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
@@ -97,7 +97,7 @@ impl Operation {
     }
 }
 
-/// What happens to the result of an instruction.
+/// Destination of an instruction's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sink {
     /// Written to a register.

@@ -54,7 +54,7 @@ impl Repeat {
     }
 }
 
-/// What moves between a statement and the same of the next time, by how much.
+/// Steps of operands between a statement and its next repetition.
 #[derive(Clone, Copy, Default)]
 struct Steps {
     values: u32,
@@ -142,7 +142,7 @@ fn repeat(all: &[Statement], first: usize, length: usize) -> Option<Repeat> {
     leaves_only_carried(all, &repeat).then_some(repeat)
 }
 
-/// Which operands move from a statement to the same one of the next time; `None` if it is not the same.
+/// Operands that move from a statement to its next repetition; `None` if it is not the same statement.
 fn moving(a: &Statement, b: &Statement, first_value: u32, steps: &mut Steps) -> Option<[bool; 3]> {
     let step = |known: &mut Option<u32>, from: u32, to: u32| {
         let by = to.checked_sub(from)?;
@@ -194,7 +194,7 @@ fn moved(s: &Statement, moves: &[bool; 3], steps: &Steps, time: u32) -> Statemen
     s
 }
 
-/// Whether later statements read of a loop's values only those in the place of carried ones.
+/// True if later statements read of a loop's values only those in the place of carried ones.
 fn leaves_only_carried(all: &[Statement], repeat: &Repeat) -> bool {
     let of_loop = repeat.first_value..repeat.first_value + repeat.values * repeat.times;
     let last: Vec<u32> = repeat.carried.iter().map(|&v| repeat.last(v)).collect();

@@ -1,4 +1,4 @@
-//! What the programs of an AIR deliver: nodes of its graph with their sinks, in groups that stay together.
+//! Results of an AIR's programs: nodes of its graph with their sinks, in groups that stay together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Roots {
     pub zerocheck: Vec<Vec<Root>>,
     /// One group for each node that is a message field or a count.
     pub logup: Vec<Vec<Root>>,
-    /// What each coefficient of `logup` is made of.
+    /// Terms of each coefficient of `logup`.
     pub logup_coefficients: Vec<Vec<LogupTerm>>,
     /// One group for each interaction.
     pub leaves: Vec<Vec<Root>>,

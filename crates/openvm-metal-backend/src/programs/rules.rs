@@ -14,7 +14,7 @@ use super::{
 };
 use crate::prelude::F;
 
-/// Where a statement of a rule reads an operand.
+/// Place from which a statement of a rule reads an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The value of an earlier statement.
@@ -25,7 +25,7 @@ pub enum Place {
     Uniform(u32),
 }
 
-/// Where the result of a statement goes.
+/// Destination of a statement's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// It is this value.
@@ -54,7 +54,7 @@ pub struct Rule {
     pub words: u32,
     /// First word of the operands of use 0.
     pub first: u32,
-    /// How often the rule is met.
+    /// Number of uses of the rule.
     pub uses: u32,
 }
 
@@ -72,7 +72,7 @@ impl Rule {
         self.statements.iter().map(of).sum()
     }
 
-    /// Of a use at a point whose variables are extension-field elements: products of two such, and of one with a uniform.
+    /// Products of a use at a point whose variables are extension-field elements: those of two such, and of one with a uniform.
     pub fn ext_products(&self) -> [u64; 2] {
         let count = |of: &dyn Fn(&Statement) -> bool| {
             let statements = self.statements.iter();
@@ -86,7 +86,7 @@ impl Rule {
         [count(&full) + count(&sum), count(&by_uniform)]
     }
 
-    /// What a use costs beside one of another rule: statements and loads.
+    /// Relative cost of a use: statements and loads.
     pub fn weight(&self) -> u64 {
         self.statements.len() as u64 + u64::from(self.variables) + 2 * u64::from(self.coefficients)
     }

@@ -1,4 +1,4 @@
-//! Which kernels the checks ran.
+//! Kernels that the checks ran.
 
 use openvm_metal_common::{MetalContext, MetalError};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::kernels::LIBRARY;
 pub struct Coverage {
     /// Kernels of the library.
     pub kernels: usize,
-    /// Those that ran.
+    /// Number of kernels that ran.
     pub run: usize,
     /// The names of the others.
     pub never_run: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! What a check is given and how it fails.
+//! Environment and failures of a check.
 
 use std::fmt::Debug;
 
@@ -16,7 +16,7 @@ pub struct CheckEnv<'a> {
     pub rng: CheckRng,
 }
 
-/// Why a check did not pass.
+/// Failure of a check.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckFailure {
     /// A kernel computed something else than its oracle.

@@ -31,7 +31,7 @@ use openvm_metal_common::CommandStream;
 pub struct Check {
     /// Phase the kernels belong to, the name of their folder.
     pub group: &'static str,
-    /// What is compared.
+    /// Name of the check.
     pub name: &'static str,
     run: fn(&mut CheckEnv) -> Result<(), CheckFailure>,
 }

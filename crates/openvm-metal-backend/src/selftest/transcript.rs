@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Where the kernels' table is.
+/// Header with the kernels' table.
 const HEADER: &str = include_str!("../../metal/hash/spread.h");
 
 /// The table of the kernels follows from Plonky3's constants.

@@ -1,4 +1,4 @@
-//! What all steps of a build share: the compiler, the folders, and how a unit is compiled.
+//! State that all steps of a build share: the compiler, the folders, and the compilation of a unit.
 
 use std::{
     env,
@@ -26,12 +26,12 @@ pub(super) struct Unit {
     pub name: String,
     pub prefix: String,
     pub scan: Scan,
-    /// What Apple's compiler gets, and the rules read.
+    /// Source that Apple's compiler gets and the rules read.
     pub text: Tokens,
     pub files: Vec<PathBuf>,
 }
 
-/// What all steps of a build share.
+/// State that all steps of a build share.
 pub(super) struct Context {
     pub compiler: Compiler,
     pub shim: ShimFolders,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{cache, error::BuildError};
 
-/// Which units have a library now; the flattened sources are there already.
+/// Makes libraries and tells which units have one; the flattened sources are there already.
 pub(super) fn libraries(cx: &Context, units: &[Unit]) -> Result<Vec<bool>, BuildError> {
     let Some(tools) = &cx.apple else {
         return Ok(vec![false; units.len()]);

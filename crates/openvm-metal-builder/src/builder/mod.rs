@@ -1,4 +1,4 @@
-//! What a crate's `build.rs` calls.
+//! The interface for a crate's `build.rs`.
 
 mod compile;
 mod context;

@@ -1,4 +1,4 @@
-//! What of clang's JSON AST the census and the AST rules read.
+//! The parts of clang's JSON AST that the census and the AST rules read.
 
 use std::borrow::Cow;
 

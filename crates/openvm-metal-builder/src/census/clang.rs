@@ -11,15 +11,15 @@ use crate::{
     error::{BuildError, Finding},
 };
 
-/// What clang says about a text.
+/// Clang's view of a source.
 pub struct Parsed {
     /// The syntax tree, as JSON.
     pub json: String,
-    /// What does not parse.
+    /// Findings for parts that do not parse.
     pub findings: Vec<Finding>,
 }
 
-/// As C++14 on a machine with the sizes of Metal's types; a number without suffix is a float.
+/// Options for C++14 on a machine with the sizes of Metal's types; a number without suffix is a float.
 const OPTIONS: &[&str] = &[
     "-x",
     "c++",
@@ -79,7 +79,7 @@ pub fn parse(compiler: &Compiler, text: String, tree: bool) -> Result<Parsed, Bu
     Ok(Parsed { json, findings })
 }
 
-/// What a C++ compiler refuses and Metal has: conversions of vectors, and between `half` and `bfloat`.
+/// True for an error of C++ about a construct that Metal has: conversions of vectors, and between `half` and `bfloat`.
 fn is_metal(message: &str) -> bool {
     let has = |s: &str| message.contains(s);
     has("cast from vector")

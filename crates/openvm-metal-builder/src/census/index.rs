@@ -1,4 +1,4 @@
-//! What names mean: the declarations of a unit and of the library by their addresses in clang.
+//! Meaning of names: the declarations of a unit and of the library by their addresses in clang.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,7 @@ pub struct Record {
     pub fields: Vec<String>,
 }
 
-/// What names mean.
+/// Meaning of names.
 #[derive(Default)]
 pub struct Index {
     /// Functions and types of the library: address to name, with `precise::` or `fast::`.
@@ -160,7 +160,7 @@ impl Index {
     }
 }
 
-/// Whether the class declares `NAME() threadgroup`, which the parsed text may lack: it differs in the address space only.
+/// True if the class declares `NAME() threadgroup`, which the parsed text may lack: it differs in the address space only.
 fn has_threadgroup_constructor(n: &Node<'_>, s: &Source<'_>) -> bool {
     let token = |l: &super::ast::Location| l.behind(s.before).map(|o| s.token(o));
     let (Some(from), Some(to)) = (token(&n.range.begin), token(&n.range.end)) else {

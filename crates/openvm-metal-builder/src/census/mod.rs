@@ -1,4 +1,4 @@
-//! What Apple's compiler accepts, asked on machines without it.
+//! Constructs that Apple's compiler accepts, checked on machines without it.
 //!
 //! A unit is parsed by clang as C++14 with nothing but Apple's library declared (`flat-parse`), the tree is checked for what
 //! Metal does not have (`base-class`, `threadgroup-class`, `std-name`), and each of its constructs, as a normalised key, must be
@@ -39,7 +39,7 @@ use crate::{
     toolchain::Toolchain,
 };
 
-/// What one unit shows.
+/// Constructs of one unit.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
     /// Its constructs, each with the place where it stands first; not all of them if the unit does not parse.
@@ -51,7 +51,7 @@ pub struct Unit {
 /// Stack of the thread that reads a tree: long expressions are deep.
 const STACK: usize = 256 << 20;
 
-/// Whether units can be parsed with this compiler: only clang prints its tree.
+/// True if units can be parsed with this compiler: only clang prints its tree.
 pub fn available(compiler: &Compiler) -> bool {
     compiler.is_clang()
 }
@@ -98,12 +98,12 @@ pub fn unit(compiler: &Compiler, apple: &Tokens) -> Result<Unit, BuildError> {
     })
 }
 
-/// What to check.
+/// A source to check.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A `.metal` file.
     File {
-        /// Where its includes are looked up, beside its own folder.
+        /// Folder for its includes, besides its own folder.
         root: PathBuf,
         /// The file.
         file: PathBuf,
@@ -154,7 +154,7 @@ pub fn check(tools: &Toolchain, inputs: &[Input]) -> Result<Report, BuildError> 
     report(tools, inputs, false)
 }
 
-/// As [`check`], with the keys of units that do not parse wholly: for files that Apple's compiler is known to accept.
+/// Does the work of [`check`] with the keys of units that do not parse wholly: for files that Apple's compiler is known to accept.
 ///
 /// # Errors
 /// As [`check`].

@@ -1,15 +1,15 @@
-//! Which constructs Apple's compiler is known to accept, and how.
+//! Constructs that Apple's compiler is known to accept, with their proofs.
 
 use std::collections::BTreeMap;
 
-/// What proves a key.
+/// A proof for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
     /// Key of the source in [`Proofs::sources`].
     pub source: String,
-    /// Where in the source: a file and line, or a section.
+    /// Place in the source: a file and line, or a section.
     pub place: String,
-    /// What else there is to know.
+    /// Further facts.
     pub note: String,
 }
 
@@ -18,7 +18,7 @@ pub struct Proof {
 pub struct Proofs {
     /// Proof by key.
     pub keys: BTreeMap<String, Proof>,
-    /// What a source is.
+    /// Description of each source.
     pub sources: BTreeMap<String, String>,
 }
 

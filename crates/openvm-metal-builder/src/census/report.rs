@@ -1,4 +1,4 @@
-//! What the census of some units shows, for people and for programs.
+//! Result of a census, for people and for programs.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -16,7 +16,7 @@ pub struct Key {
     pub proof: Option<String>,
     /// Units that have it.
     pub units: usize,
-    /// Where it stands first.
+    /// File where it stands first.
     pub file: String,
     /// Line there.
     pub line: u32,
@@ -31,9 +31,9 @@ pub struct Broken {
     pub line: u32,
     /// Name of the rule.
     pub rule: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// What to do.
+    /// Remedy.
     pub remedy: String,
 }
 
@@ -48,7 +48,7 @@ pub struct Report {
     pub findings: Vec<Broken>,
 }
 
-/// What to do about a key without proof.
+/// Remedy for a key without proof.
 pub const REMEDY: &str = "write it in a form that has a proof, or prove it: find the construct in public Metal code that Apple's compiler accepts, or in \
                           the specification, and add key, source and place to census/proofs.tsv (docs/census.md)";
 
@@ -106,7 +106,7 @@ impl Report {
         self.keys.iter().filter(|k| k.proof.is_some()).count()
     }
 
-    /// As JSON.
+    /// Formats the report as JSON.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }

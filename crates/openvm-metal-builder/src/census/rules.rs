@@ -20,7 +20,7 @@ fn metal_names() -> &'static HashMap<&'static str, &'static str> {
     })
 }
 
-/// What the tree of a unit breaks.
+/// Rules that the tree of a unit breaks.
 pub(super) fn check(root: &Node<'_>, s: &Source<'_>, index: &Index) -> Vec<Finding> {
     let mut c = Check {
         s,
@@ -143,7 +143,7 @@ impl Check<'_> {
         }
     }
 
-    /// Why objects of this type cannot be in threadgroup memory: Apple's compiler makes no constructor for them.
+    /// Reason why objects of this type cannot be in threadgroup memory: Apple's compiler makes no constructor for them.
     fn refused(&self, ty: &str, depth: usize) -> Option<String> {
         let name = self.index.record_name(ty);
         let shape = name

@@ -5,14 +5,14 @@ use crate::{
     overloads, scope,
 };
 
-/// What Apple's compiler and its library declare.
+/// Declarations of Apple's compiler and its library.
 pub const LIBRARY: &str = include_str!("../../census/apple_stdlib.h");
 
 /// The parsed text of a unit, with the way back to its tokens.
 pub struct Source<'a> {
     /// Tokens of the unit.
     pub t: &'a Tokens,
-    /// What clang reads. Behind [`Self::before`] each token stands where it stands in the unit's own text.
+    /// Source that clang reads. After [`Self::before`] each token stands where it stands in the unit's own text.
     pub text: String,
     /// Length of what stands before the unit.
     pub before: usize,

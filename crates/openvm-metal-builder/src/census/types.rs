@@ -2,7 +2,7 @@
 
 use super::index::Index;
 
-/// What clang prints, and Metal's name.
+/// Clang's and Metal's names of number types.
 const NUMBERS: &[(&str, &str)] = &[
     ("_Bool", "bool"),
     ("bool", "bool"),
@@ -26,7 +26,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("void", "void"),
 ];
 
-/// How much of a type a key says.
+/// Detail with which a key names a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Each number by its name.
@@ -160,7 +160,7 @@ impl Index {
         }
     }
 
-    /// What a function returns, from the text of its type.
+    /// Type that a function returns, from the text of its type.
     pub fn returned(&self, ty: &str, detail: Detail) -> String {
         let (open, close) = parameter_list(ty).unwrap_or((ty.len(), ty.len().saturating_sub(1)));
         // `unsigned int (int) __attribute__((ext_vector_type(4)))`

@@ -86,7 +86,7 @@ pub enum Binary {
     Shr,
 }
 
-/// How two numbers compare.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// `<`
@@ -108,7 +108,7 @@ pub enum Order {
 pub struct Relation {
     /// Left side.
     pub left: Expr,
-    /// How they compare.
+    /// The comparison.
     pub order: Order,
     /// Right side.
     pub right: Expr,

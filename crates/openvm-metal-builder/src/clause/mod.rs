@@ -1,4 +1,4 @@
-//! What the clauses of a kernel say.
+//! The clauses of a kernel.
 
 mod expression;
 
@@ -7,7 +7,7 @@ pub use self::expression::{Binary, Expr, Extent, Function, Order, Relation};
 /// The clauses of one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Clauses {
-    /// What a launch costs.
+    /// Cost of a launch.
     pub cost: Option<Cost>,
     /// Least number of elements of buffers, by name.
     pub lengths: Vec<(String, Expr)>,
@@ -17,7 +17,7 @@ pub struct Clauses {
     pub given: Vec<String>,
     /// Most registers of a thread on NVIDIA GPUs.
     pub registers: Option<u32>,
-    /// What callers of the `unsafe` launcher vouch for.
+    /// Conditions that callers of the `unsafe` launcher guarantee.
     pub safety: Option<String>,
 }
 
@@ -33,11 +33,11 @@ impl Clauses {
 pub struct Cost {
     /// Each amount with what it counts.
     pub items: Vec<(Expr, Unit)>,
-    /// What the amounts are for.
+    /// Unit of work that the amounts belong to.
     pub per: Per,
 }
 
-/// What a cost counts.
+/// Unit that a cost counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Products of base-field elements.
@@ -50,7 +50,7 @@ pub enum Unit {
     Byte,
 }
 
-/// What a cost is for.
+/// Unit of work that a cost belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// One thread of the grid.
@@ -64,7 +64,7 @@ pub enum Per {
 /// One condition.
 #[derive(Clone, Debug)]
 pub struct Requirement {
-    /// As it is written.
+    /// The expression as it is written.
     pub text: String,
     /// One of these holds.
     pub one_of: Vec<Relation>,

@@ -39,7 +39,7 @@ pub(crate) fn read(f: &KernelFn) -> (Clauses, Vec<Finding>) {
     (out, findings)
 }
 
-/// What the clauses of a crate's own kernels lack: rule `clause-missing`.
+/// Clauses that a crate's own kernels lack: rule `clause-missing`.
 pub fn missing(scan: &Scan) -> Vec<Finding> {
     let lack = |f: &KernelFn, message: String, remedy| Finding {
         file: f.file.clone(),

@@ -7,14 +7,14 @@ use crate::{
     signature::ParamKind,
 };
 
-/// Why a clause cannot be read.
+/// Errors of reading a clause.
 #[derive(Debug)]
 pub(super) struct ClauseError {
     pub message: String,
     pub remedy: &'static str,
 }
 
-/// As many as a launch of `openvm-metal-common` takes.
+/// Greatest number of given values of a launch in `openvm-metal-common`.
 const MAX_GIVEN: usize = 4;
 
 pub(super) type Parsed<T> = Result<T, ClauseError>;

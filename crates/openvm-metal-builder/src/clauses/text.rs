@@ -57,7 +57,7 @@ pub(super) fn clauses(doc: &str) -> Vec<ClauseText> {
     out
 }
 
-/// What stands before the first period at the end of a word.
+/// Text before the first period at the end of a word.
 fn sentence(text: &str) -> &str {
     let end = text
         .match_indices('.')

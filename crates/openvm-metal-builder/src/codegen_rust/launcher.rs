@@ -14,7 +14,7 @@ use crate::{
 /// Buffers that a launcher takes as one array.
 #[derive(Debug, PartialEq, Eq)]
 struct Array {
-    /// Of the array: `sources` for `source0`, `source1`, ...
+    /// Name of the array: `sources` for `source0`, `source1`, ...
     name: String,
     /// Position of the first.
     first: usize,

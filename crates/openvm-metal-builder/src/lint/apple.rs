@@ -1,4 +1,4 @@
-//! What Apple's compiler alone refuses, or understands otherwise: attributes, words, nesting, literals, pragmas.
+//! Rules for constructs that Apple's compiler alone refuses or treats differently: attributes, words, nesting, literals, pragmas.
 
 use std::collections::HashSet;
 

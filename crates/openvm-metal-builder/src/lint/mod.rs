@@ -1,4 +1,4 @@
-//! What Apple's compiler would reject, and what would run wrongly or slowly on one of the targets.
+//! Rules against constructs that Apple's compiler would reject, or that run wrongly or slowly on one of the targets.
 //!
 //! Token checks need no compiler; the address-space check ([`address_space`]) needs clang. The names of the
 //! rules are stable and listed in `docs/kernels.md`.
@@ -16,7 +16,7 @@ use crate::{
     scope::{self, Scope},
 };
 
-/// What a check looks at.
+/// Input of a rule.
 pub(crate) struct Source<'a> {
     pub t: &'a Tokens,
     pub scopes: Vec<Scope>,

@@ -45,7 +45,7 @@ struct Head {
     /// An explicit instantiation: `template` without parameters.
     explicit: bool,
     attributes: Vec<(String, String)>,
-    /// Where the template's parameters begin and end.
+    /// Range of the template's parameters.
     template: Option<(usize, usize)>,
     /// The parenthesis that opens the parameters, if there is one.
     open: Option<usize>,

@@ -1,4 +1,4 @@
-//! How a kernel runs: whether it meets other threads, and its guard.
+//! Kind of a kernel: with or without barriers, and its guard.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What the text of a module defines, imports and names.
+//! Definitions, imports and names in the source of a module.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Whether a `use` gives this name.
+    /// True if a `use` gives this name.
     pub fn imports(&self, name: &str) -> bool {
         let same = |import: &Import| import.name.as_deref() == Some(name);
         self.imports.iter().any(same)

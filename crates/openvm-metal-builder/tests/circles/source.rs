@@ -77,7 +77,7 @@ impl Crate {
         self.modules.insert(path, module);
     }
 
-    /// Who depends on whom, and by which name.
+    /// Pairs of modules of which the first depends on the second, with the name.
     pub fn dependencies(&self) -> Vec<(&Module, &Module, String)> {
         let mut all = Vec::new();
         for module in self.modules.values() {
@@ -118,7 +118,7 @@ impl Crate {
             .get(&[module.to_vec(), vec![name.to_owned()]].concat())
     }
 
-    /// As [`Crate::resolve`] for a path from a module on. What nothing names is made by a macro there.
+    /// Does the work of [`Crate::resolve`] for a path from a module on. A name without a definition is made by a macro there.
     fn lookup(&self, module: &[String], path: &[String], depth: usize) -> Option<&Module> {
         let module = self.modules.get(module)?;
         match path {
@@ -130,7 +130,7 @@ impl Crate {
         }
     }
 
-    /// What a module's own names say about the beginning of a path.
+    /// Module that a module's own names give for the beginning of a path.
     fn named(&self, module: &Module, path: &[String], depth: usize) -> Option<&Module> {
         // Globs may name each other.
         if depth > 8 {

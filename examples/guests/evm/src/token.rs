@@ -4,7 +4,7 @@ use alloy_primitives::{keccak256, Address, U256};
 
 const SELECTOR: [u8; 4] = [0xa9, 0x05, 0x9c, 0xbb];
 
-/// Where the mapping keeps the balance of `owner`: Keccak-256 of the owner and the mapping's slot, 32 bytes each.
+/// Slot of the balance of `owner`: Keccak-256 of the owner and the mapping's slot, 32 bytes each.
 pub fn slot(owner: Address) -> U256 {
     let mut key = [0; 64];
     key[12..32].copy_from_slice(owner.as_slice());

@@ -1,4 +1,4 @@
-//! Which rules are compiled together.
+//! Batches of rules that are compiled together.
 
 use std::collections::BTreeSet;
 

@@ -46,7 +46,7 @@ impl Compiler {
         Ok(source)
     }
 
-    /// Whether code of this text was kept: PTX, or a library of this processor.
+    /// True if code of this source was kept: PTX, or a library of this processor.
     pub fn has(&self, text: &str) -> bool {
         match self.kind {
             DeviceKind::Metal => false,

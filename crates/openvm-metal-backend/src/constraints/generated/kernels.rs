@@ -27,7 +27,7 @@ impl SumKernels {
         self.0.iter().flatten().flat_map(ProgramKernels::units)
     }
 
-    /// What the kernels' sections take at most, by field.
+    /// Greatest memory of the kernels' sections, by field.
     pub fn planned(&self, rules: &Rules) -> [PlannedSections; 2] {
         let of = |kernels: &Option<ProgramKernels>| {
             let kernels = kernels.as_ref();
@@ -58,7 +58,7 @@ pub struct ReadyKernel {
     /// Points of a thread.
     pub points: u32,
     pub unit: Arc<RuntimeUnit>,
-    /// Of the kernel in the unit.
+    /// Number of the kernel in the unit.
     pub number: usize,
 }
 
@@ -92,7 +92,7 @@ impl ProgramKernels {
         self.kernels.iter().map(ready).collect()
     }
 
-    /// What the kernels' sections take at most.
+    /// Greatest memory of the kernels' sections.
     fn planned(&self, rules: &Rules) -> PlannedSections {
         let uses = |kernel: &PendingKernel| {
             let members = rules.list[kernel.members.clone()].iter();

@@ -75,7 +75,7 @@ impl SectionTables {
     }
 }
 
-/// What a program is evaluated at.
+/// Points at which a program is evaluated.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleEvaluation {
     /// With everything but threads, sections and tables.
@@ -174,7 +174,7 @@ impl RuleEvaluation {
     }
 }
 
-/// What all launches of a proof read beside the arena.
+/// Buffers that all launches of a proof read besides the arena.
 pub struct RuleBuffers<'a> {
     pub coefficients: &'a MetalBuffer<EF>,
     pub uniforms: &'a MetalBuffer<F>,

@@ -43,12 +43,12 @@ pub struct KernelReport {
     /// Units that are ready, and those that are still compiled.
     pub ready: usize,
     pub pending: usize,
-    /// Why others will never be: their rules are interpreted.
+    /// Reasons why other kernels will never be ready: their rules are interpreted.
     pub failed: Vec<String>,
 }
 
 impl KernelReport {
-    /// Of all these units, each counted once.
+    /// Counts all these units, each once.
     pub fn of<'a>(units: impl IntoIterator<Item = &'a Arc<Unit>>) -> Self {
         let (mut report, mut seen) = (Self::default(), Vec::new());
         for unit in units {
@@ -101,7 +101,7 @@ impl Unit {
     }
 }
 
-/// What is not begun yet, how many threads are at it, and the units that somebody holds.
+/// Work that is not begun yet, the number of threads at work, and the units that are held.
 #[derive(Default)]
 struct Pool {
     waiting: VecDeque<Box<dyn FnOnce() + Send>>,

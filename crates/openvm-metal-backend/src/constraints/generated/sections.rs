@@ -35,13 +35,13 @@ pub fn threads(profile: &DeviceProfile, log_threads: u32, jobs: u64) -> u64 {
     jobs << log_threads.max(log_group(profile, log_threads))
 }
 
-/// What the sections of a program's kernels take, as the plan of a proof's memory needs it: uses and points of a thread
+/// Memory of the sections of a program's kernels, for the plan of a proof's memory: uses and points of a thread
 /// for each kernel.
 #[derive(Clone, Debug, Default)]
 pub struct PlannedSections(pub(super) Vec<(u64, u32)>);
 
 impl PlannedSections {
-    /// Of kernels with so many uses, and points of a thread.
+    /// Sections of kernels with these uses and points of a thread.
     #[cfg(test)]
     pub fn of(kernels: &[(u64, u32)]) -> Self {
         Self(kernels.to_vec())

@@ -18,14 +18,14 @@ use crate::{
     programs::AirPrograms,
 };
 
-/// Whether kernels are compiled, or only taken where they were.
+/// Source of kernels: compiled, or taken if they were compiled before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     Compiled,
     Found,
 }
 
-/// Where the kernels of rules come from; `None` if there are to be none.
+/// Source of the kernels of rules; `None` if there are to be none.
 fn origin(
     profile: &DeviceProfile,
     config: &MetalProverConfig,

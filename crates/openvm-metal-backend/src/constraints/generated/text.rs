@@ -11,7 +11,7 @@ use crate::{
     programs::{Operation, Piece, Place, Repeat, Rule, Rules, Statement, Target},
 };
 
-/// What the kernels call, in the order of inclusion.
+/// Headers that the kernels call, in the order of inclusion.
 const HEADERS: [&str; 5] = [
     include_str!("../../../metal/field/baby_bear.h"),
     include_str!("../../../metal/field/fp_ext.h"),
@@ -22,7 +22,7 @@ const HEADERS: [&str; 5] = [
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_HEADERS: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.h"));
 
-/// What stands before a loop that is not unrolled: a macro of the headers, and what it is for Apple's compiler, as a test compares.
+/// Prefix of a loop that is not unrolled: a macro of the headers, and its expansion for Apple's compiler, which a test compares.
 const ROLLED: &str = "MSL_ROLLED";
 const APPLE_ROLLED: &str = r#"_Pragma("clang loop unroll(disable)")"#;
 
@@ -175,7 +175,7 @@ fn result(rule: &Rule, statement: &Statement, value: &str, moved: &str) -> Strin
     }
 }
 
-/// What was loaded already.
+/// Units that were loaded already.
 struct Known {
     variables: Vec<bool>,
     uniforms: Vec<bool>,

@@ -32,7 +32,7 @@ struct Claims {
     about: Vec<ConstraintClaim>,
     /// Their values before the first round.
     values: Vec<EF>,
-    /// Of each: the trace, and which program and accumulator it is of, unless it is a trace's constant terms.
+    /// For each slot: the trace, and its program and accumulator, unless it is a trace's constant terms.
     of: Vec<(usize, Option<[usize; 2]>)>,
 }
 
@@ -194,12 +194,12 @@ impl MleRounds {
     }
 }
 
-/// Where sums that were cut into parts are joined.
+/// Tables by which sums of several parts are joined.
 #[derive(Default)]
 struct Parts {
-    /// Of each such round: the first part of each slot, and their number.
+    /// For each such round: the first part of each slot, and their number.
     table: Vec<u32>,
-    /// Of each round: where its entries begin and the number of its slots, if one of them has several parts.
+    /// For each round: the place of its entries and the number of its slots, if one of them has several parts.
     rounds: Vec<Option<(usize, usize)>>,
     /// Most slots of such a round.
     most: usize,

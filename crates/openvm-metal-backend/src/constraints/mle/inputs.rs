@@ -1,4 +1,4 @@
-//! What the rounds over the hypercube go in with, and what they leave.
+//! Inputs and outputs of the rounds over the hypercube.
 
 use crate::{
     constraints::{
@@ -10,7 +10,7 @@ use crate::{
     prelude::EF,
 };
 
-/// Of the rounds after the univariate one.
+/// Inputs of the rounds after the univariate one.
 pub struct RoundInputs<'a> {
     pub plan: &'a Plan,
     pub resident: &'a Resident,
@@ -18,15 +18,15 @@ pub struct RoundInputs<'a> {
     pub eq: &'a EqTables,
     /// The coordinate of each round's variable.
     pub xi: &'a [EF],
-    /// What each trace goes into the first round with.
+    /// Sums of each trace before the first round.
     pub sums: Vec<TraceSums>,
-    /// What weighs the sums of each trace.
+    /// Weights of the sums of each trace.
     pub factors: Vec<Factors>,
     /// The univariate factors of eq and eq_sharp, for zerocheck and LogUp.
     pub eq_at_r_0: [EF; 2],
 }
 
-/// What the rounds leave.
+/// Outputs of the rounds.
 #[derive(Default)]
 pub struct RoundMessages {
     /// For each round the values of its polynomial at `1, .., degree + 1`.

@@ -61,11 +61,11 @@ pub struct MleRounds {
     partials: MetalBuffer<F>,
     evals: EvalPlan,
     sums: Sums,
-    /// Of each sum, per round and trace.
+    /// Slots of each sum, per round and trace.
     slots: Vec<Vec<Vec<Slots>>>,
     folds: Vec<Fold>,
     fold_jobs: DeviceJobs<ConstraintFoldJob>,
-    /// What is collected when all variables are bound.
+    /// Openings that are collected when all variables are bound.
     openings: MetalBuffer<ConstraintOpening>,
 }
 
@@ -345,7 +345,7 @@ impl MleRounds {
     }
 }
 
-/// What is collected of the arena when all variables are bound, trace after trace.
+/// Openings that are collected from the arena when all variables are bound, trace after trace.
 fn collected(plan: &Plan) -> Vec<ConstraintOpening> {
     let mut collected = Vec::new();
     for (trace, input) in plan.traces.iter().zip(&plan.input.traces) {

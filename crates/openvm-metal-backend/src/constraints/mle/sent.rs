@@ -19,7 +19,7 @@ pub struct SentRounds {
     log: MetalBuffer<EF>,
     /// Elements of the log for each round, of which the last is its challenge.
     section: usize,
-    /// What the host knows.
+    /// Messages that the host knows.
     messages: Option<RoundMessages>,
 }
 
@@ -50,7 +50,7 @@ impl SentRounds {
         }
     }
 
-    /// What the host has to read.
+    /// Slice that the host has to read.
     pub fn unread(&self) -> Option<MetalSlice<'_, EF>> {
         self.messages.is_none().then(|| self.log.slice(..))
     }

@@ -18,7 +18,7 @@ use crate::{params::StackedBlock, prelude::EF};
 pub(super) struct BlockPlan {
     /// Two for each pair, round after round.
     members: Vec<StackedBlock>,
-    /// Those of each round.
+    /// Blocks of each round.
     rounds: Vec<Range<usize>>,
     /// For each pair after the last round its key, rising.
     last: Vec<u64>,
@@ -62,7 +62,7 @@ impl BlockPlan {
         &self.members[self.range(round)]
     }
 
-    /// Where they lie among those of all rounds.
+    /// Range of its blocks among those of all rounds.
     pub fn range(&self, round: usize) -> Range<usize> {
         self.rounds[round - 1].clone()
     }
@@ -85,7 +85,7 @@ impl BlockPlan {
     }
 }
 
-/// What a block holds.
+/// Contents of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cell {
     pub value: EF,
@@ -107,7 +107,7 @@ impl Blocks {
         Self(pairs.map(|p| [cell(&p[..2]), cell(&p[2..])]).collect())
     }
 
-    /// Those of the next round, with these members: pairs are folded by `u`, `bound` are columns that are bound now.
+    /// Blocks of the next round, with these members: pairs are folded by `u`, `bound` are columns that are bound now.
     pub fn next(
         &self,
         members: &[StackedBlock],

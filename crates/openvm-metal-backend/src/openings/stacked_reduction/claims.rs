@@ -1,4 +1,4 @@
-//! Which columns are opened where: columns by height, neighbouring columns, their weights.
+//! Columns and their openings: columns by height, neighbouring columns, their weights.
 
 use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
 use p3_field::PrimeCharacteristicRing;
@@ -8,7 +8,7 @@ use crate::{error::MetalProverError, prelude::EF, stacked::StackedRange, tensor:
 /// One commitment as the stacked reduction sees it.
 #[derive(Clone, Copy)]
 pub struct StackedCommit<'a> {
-    /// Where the columns of each matrix lie.
+    /// Layout of the columns of each matrix.
     pub layout: &'a StackedLayout,
     /// The cells of the stacked matrix.
     pub ranges: &'a [StackedRange],
@@ -150,7 +150,7 @@ impl Claims {
 /// Neighbouring columns of one height in one commitment.
 struct CommittedColumns {
     commit: usize,
-    /// Of the commitment, over all.
+    /// First cell of the commitment, counted over all commitments.
     first_cell: u64,
     /// First cell of the columns in the commitment.
     start: u64,

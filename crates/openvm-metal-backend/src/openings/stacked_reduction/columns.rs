@@ -43,7 +43,7 @@ struct WeightFactors<'a> {
 }
 
 impl RowWeights {
-    /// Of the Lagrange coefficients at `u_0`, `2^l_skip` of them.
+    /// Makes the factors from the Lagrange coefficients at `u_0`, `2^l_skip` of them.
     pub fn new(s: &CommandStream, mut lagrange: Vec<EF>) -> Result<Self, MetalProverError> {
         let l_skip = lagrange.len().ilog2() as usize;
         lagrange.push(EF::ONE);
@@ -122,7 +122,7 @@ pub(super) struct BoundColumns {
 }
 
 impl BoundColumns {
-    /// Those of all heights, by rising number of variables; adds their jobs to `table`.
+    /// Plans the columns of all heights, by rising number of variables; adds their jobs to `table`.
     pub fn plan(
         l_skip: usize,
         claims: &Claims,

@@ -1,11 +1,11 @@
-//! What the sums of a round are multiplied with, and the challenges: the working memory of the rounds.
+//! Factors of the sums of a round, and the challenges: the working memory of the rounds.
 
 use p3_field::PrimeCharacteristicRing;
 
 use super::round0::{FactorsAt, UnivariateFactors};
 use crate::prelude::EF;
 
-/// Where kernels find what they need: `STACKED_EQ`, .. of `metal/openings/params.h`. The challenges `u_1, u_2, ..` stand before.
+/// Places of the values for kernels: `STACKED_EQ`, .. of `metal/openings/params.h`. The challenges `u_1, u_2, ..` stand before.
 const EQ: usize = 32;
 const ROT: usize = 33;
 const STEP: usize = 34;
@@ -47,7 +47,7 @@ impl Factors {
 /// The working memory, as kernels have it.
 pub(super) struct Work {
     memory: Vec<EF>,
-    /// Of all heights with variables left.
+    /// Factors of all heights with variables left.
     pub factors: Factors,
     /// Challenges `u_1, u_2, ..` so far.
     rounds: usize,
@@ -69,7 +69,7 @@ impl Work {
         work
     }
 
-    /// Where the factors of columns with `2^(l_skip + n)` rows are.
+    /// Place of the factors of columns with `2^(l_skip + n)` rows.
     pub fn place(n: isize) -> usize {
         match n {
             0.. => EQ,

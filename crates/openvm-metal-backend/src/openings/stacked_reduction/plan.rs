@@ -1,4 +1,4 @@
-//! Where the tables of all heights lie, and the jobs of every dispatch over them. Both follow from the shapes
+//! Places of the tables of all heights, and the jobs of every dispatch over them. Both follow from the shapes
 //! alone, so the jobs of all rounds are planned and uploaded once.
 
 use openvm_metal_common::{CommandStream, MetalError, MetalSlice, MetalSliceMut};
@@ -263,7 +263,7 @@ impl DevicePlan {
     }
 }
 
-/// Where buffers of these lengths begin that lie one behind the other, and where the last one ends.
+/// Starts of consecutive buffers of these lengths, and the end of the last one.
 fn laid_out(lens: impl Iterator<Item = usize>) -> (Vec<usize>, usize) {
     let mut end = 0;
     let mut offsets = Vec::new();

@@ -1,4 +1,4 @@
-//! What follows from the shapes of the commitments: plans, and the jobs of all dispatches on the device.
+//! Plans that follow from the shapes of the commitments: plans, and the jobs of all dispatches on the device.
 
 use openvm_metal_common::CommandStream;
 
@@ -18,7 +18,7 @@ use crate::{
 /// The plan of a reduction, on the host.
 pub struct ReductionPlan {
     pub(super) n_stack: usize,
-    /// Of the commitments that it is for: the width of each stacked matrix, and the first cell and number of cells of each range.
+    /// Shapes of the commitments that it is for: the width of each stacked matrix, and the first cell and number of cells of each range.
     shapes: Vec<(usize, Vec<(u64, usize)>)>,
     host_log_rows: usize,
     pub(super) claims: Claims,
@@ -38,7 +38,7 @@ pub struct PlannedReduction {
 }
 
 impl ReductionPlan {
-    /// Of stacked matrices of `2^(l_skip + n_stack)` rows. The host finishes heights of at most `2^host_log_rows` rows
+    /// Plans the reduction of stacked matrices of `2^(l_skip + n_stack)` rows. The host finishes heights of at most `2^host_log_rows` rows
     /// ([`host_log_rows`](super::host_log_rows)).
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl ReductionPlan {
     }
 }
 
-/// What the jobs depend on of a commitment, but for the layout of its columns.
+/// Properties of a commitment that the jobs depend on, but for the layout of its columns.
 fn shape(commit: &StackedCommit<'_>) -> (usize, Vec<(u64, usize)>) {
     let ranges = commit.ranges.iter();
     let ranges = ranges.map(|range| (range.start, range.cells.len()));

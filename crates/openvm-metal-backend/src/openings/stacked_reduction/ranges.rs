@@ -18,7 +18,7 @@ const QUAD: usize = 4;
 /// The ranges that hold columns, as [`super::claims::ColumnRange::source`] numbers them.
 pub(super) struct Sources<'a> {
     slices: Vec<MetalSlice<'a, F>>,
-    /// Whether each begins at a multiple of [`QUAD`] cells of its buffer.
+    /// True if each begins at a multiple of [`QUAD`] cells of its buffer.
     pub in_quads: bool,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Those of a dispatch; unused places repeat the first.
+    /// Slices of a dispatch; unused places repeat the first.
     pub fn of(&self, dispatch: &ColumnDispatch) -> [MetalSlice<'a, F>; SOURCES] {
         let first = dispatch.first_source;
         std::array::from_fn(|k| *self.slices.get(first + k).unwrap_or(&self.slices[first]))

@@ -17,7 +17,7 @@ use crate::{
     tensor,
 };
 
-/// What the univariate variable contributes to each height, for given `r_0`.
+/// Factors of the univariate variable for each height, for given `r_0`.
 pub(super) struct UnivariateFactors {
     l_skip: usize,
     r_0: EF,
@@ -28,11 +28,11 @@ pub(super) struct UnivariateFactors {
 
 /// The factors of one height at a point `Z`.
 pub(super) struct FactorsAt {
-    /// Of `g_0 eq`.
+    /// Factor of `g_0 eq`.
     pub eq: EF,
-    /// Of `g_1 eq`.
+    /// Factor of `g_1 eq`.
     pub rot: EF,
-    /// Of `g_1 (eq(x - 1) - eq(x))`.
+    /// Factor of `g_1 (eq(x - 1) - eq(x))`.
     pub step: EF,
 }
 

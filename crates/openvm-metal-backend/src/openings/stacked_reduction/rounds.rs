@@ -16,13 +16,13 @@ use super::{
 };
 use crate::{error::MetalProverError, params::StackedBlock, prelude::EF};
 
-/// What the rounds begin with.
+/// Inputs of the rounds.
 pub(super) struct Begin<'a> {
     /// The powers of lambda, two for each column.
     pub lambdas: &'a [EF],
     /// The same on the device. Behind them lie tables of the univariate round.
     pub lambdas_on_device: MetalBuffer<EF>,
-    /// Those that the univariate round left.
+    /// Tables that the univariate round left.
     pub tables: Tables,
     pub u_0: EF,
 }
@@ -38,7 +38,7 @@ pub(super) struct Rounds<'a> {
     pub work_on_device: MetalBuffer<EF>,
     pub device: Option<DeviceTables>,
     host: HostTables,
-    /// Those of round `blocks_of`, if that is not 0.
+    /// Blocks of round `blocks_of`, if that is not 0.
     pub blocks: Blocks,
     pub blocks_of: usize,
     /// The last challenge.

@@ -26,7 +26,7 @@ use crate::{
 
 /// The tables of all heights with variables left, on the device.
 pub(super) struct DeviceTables {
-    /// Those that the next round folds.
+    /// Tables that the next round folds.
     pub tables: MetalBuffer<EF>,
 }
 

@@ -25,7 +25,7 @@ pub(super) enum Tables {
 /// The first round while the device works.
 pub(super) struct Begun {
     arena: MetalBuffer<EF>,
-    /// What is read of sums over the hypercube, if the device makes them.
+    /// Sums over the hypercube that are read, if the device makes them.
     sums: Option<MetalBuffer<EF>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is opened, and what is sent: both transcripts prove it.
+//! The opening and the messages sent, for both transcripts.
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{proof::WhirProof, WhirConfig};
@@ -26,15 +26,15 @@ pub struct WhirCommit<'a> {
     pub width: usize,
     /// The tree over its codewords.
     pub tree: &'a MerkleTreeMetal<F>,
-    /// What of the codewords the tree has.
+    /// Codewords that the tree has.
     pub kept: KeptCodewords,
 }
 
-/// What is opened, and how.
+/// An opening and its parameters.
 pub(super) struct Opening<'a> {
     pub s: &'a CommandStream,
     pub config: &'a WhirConfig,
-    /// Of the committed matrices.
+    /// Shape of the committed matrices.
     pub shape: CodeShape,
     pub commits: &'a [WhirCommit<'a>],
     /// The point.
@@ -50,7 +50,7 @@ impl Opening<'_> {
     }
 }
 
-/// What the prover has sent, but for openings ([`QueryProofs`]).
+/// Messages that the prover has sent, but for openings ([`QueryProofs`]).
 #[derive(Default)]
 pub(super) struct Sent {
     pub mu_pow_witness: F,

@@ -12,7 +12,7 @@ use crate::{
     prelude::{Digest, EF, F},
 };
 
-/// What the proof says about queries.
+/// The proof's part about queries.
 pub(super) struct QueryProofs {
     /// For each commitment, query and row of the leaf: the row.
     pub initial_rows: Vec<Vec<Vec<Vec<F>>>>,
@@ -71,7 +71,7 @@ impl OpenedQueries {
         Ok(())
     }
 
-    /// What was gathered and not read, as words.
+    /// Slices that were gathered and not read, as words.
     pub fn slices(&self) -> Result<Vec<MetalSlice<'_, F>>, MetalError> {
         let mut slices = Vec::new();
         for gathered in &self.initial {
@@ -108,7 +108,7 @@ impl OpenedQueries {
         Ok(self.join())
     }
 
-    /// What was read, put together.
+    /// Joins the words that were read.
     pub fn join(self) -> QueryProofs {
         let of_commits = self.of_commits.into_iter().map(Later::join);
         let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
@@ -123,7 +123,7 @@ impl OpenedQueries {
     }
 }
 
-/// What the next words are put together by, once they were read, and those words.
+/// Shape of the next words, and those words, once they were read.
 fn of_shape<T: MerkleCell>(
     gathered: Gathered<T>,
     words: &mut impl Iterator<Item = Vec<F>>,

@@ -22,7 +22,7 @@ pub(super) struct DeviceTables {
     pub fold: Option<usize>,
 }
 
-/// What the threadgroups of a round left: two sums each.
+/// Partial sums of a round's threadgroups: two each.
 pub(super) struct Partials {
     pub sums: MetalBuffer<EF>,
     pub groups: usize,

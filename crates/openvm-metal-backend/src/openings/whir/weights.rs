@@ -17,7 +17,7 @@ const LOG_LOW: usize = 9;
 /// Threads of a threadgroup.
 const THREADS: u32 = 256;
 
-/// What a query phase adds to the weights.
+/// Summands that a query phase adds to the weights.
 pub(super) struct WeightUpdate {
     /// Tables in product form, each with its scale.
     pub terms: Vec<(Vec<BitWeight>, EF)>,
@@ -103,9 +103,9 @@ pub(super) fn halves(log_len: usize) -> [usize; 2] {
     [log_low, log_len - log_low]
 }
 
-/// What is added to weights on the device.
+/// Summands of weights on the device.
 pub(super) struct UpdateTables {
-    /// Of the queries, with a factor each.
+    /// Points of the queries, with a factor each.
     pub points: MetalBuffer<F>,
     pub gammas: MetalBuffer<EF>,
     /// Products of a low and a high table, as [`halves`] has them, one after the other.

@@ -1,4 +1,4 @@
-//! Which sums are one program.
+//! Sums that share a program.
 
 use openvm_stark_backend::{
     air_builders::symbolic::{

@@ -16,7 +16,7 @@ use crate::{
     selftest::CheckRng,
 };
 
-/// What a use of a rule reads.
+/// Values that a use of a rule reads.
 struct Use {
     variables: Vec<F>,
     uniforms: Vec<F>,
@@ -36,7 +36,7 @@ impl Use {
         }
     }
 
-    /// What the statements of a rule add to the accumulators.
+    /// Sums that the statements of a rule add to the accumulators.
     fn straight(&self, rule: &Rule) -> [EF; 2] {
         let (variables, uniforms) = (rule.variables, rule.uniforms.len() as u32);
         let operands = (0..variables)

@@ -176,7 +176,7 @@ impl Collector<'_> {
         (from..name).map(|k| t.at(k)).collect()
     }
 
-    /// How a variable begins, by what stands behind its name.
+    /// Form of a variable's initialiser, by the token after its name.
     fn initialised(&self, n: &Node<'_>) -> &'static str {
         let t = self.s.t;
         let mut i = n

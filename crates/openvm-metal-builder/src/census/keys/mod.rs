@@ -11,17 +11,17 @@ use std::collections::BTreeMap;
 
 use super::{ast::Node, index::Index, source::Source, types::Detail};
 
-/// Where a key was seen first: original file and line.
+/// Original file and line where a key was seen first.
 pub type Place = (String, u32);
 
-/// What the walk over a tree collects.
+/// Keys that the walk over a tree collects.
 pub(super) struct Collector<'a> {
     pub s: &'a Source<'a>,
     pub index: &'a Index,
     pub keys: BTreeMap<String, Place>,
 }
 
-/// Where in the tree a node stands.
+/// Surroundings of a node in the tree.
 #[derive(Clone, Copy, Default)]
 struct Inside {
     /// In a template that is not instantiated: types are not known.

@@ -124,7 +124,7 @@ fn leading_attribute(c: &mut Collector<'_>, t: &Tokens, i: usize) {
     }
 }
 
-/// Whether the attribute before this one stands before a declaration too.
+/// True if the attribute before this one stands before a declaration too.
 fn after_leading(t: &Tokens, i: usize) -> bool {
     let open = (0..i.saturating_sub(1))
         .rev()

@@ -20,9 +20,9 @@ use crate::{
     tensor,
 };
 
-/// What the first round leaves.
+/// Outputs of the first round.
 pub(super) struct Folded {
-    /// Of the folded message.
+    /// Coefficients of the folded message.
     pub coefficients: MetalBuffer<EF>,
     /// The factor that the weights of the rest have collected.
     pub scale: MetalBuffer<EF>,

@@ -1,4 +1,4 @@
-//! What the device observes and samples, one message after the other.
+//! Messages that the device observes and samples, one after the other.
 
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalSlice};
 
@@ -17,7 +17,7 @@ use crate::{
 
 /// Threads of a threadgroup.
 const THREADS: usize = 256;
-/// Of one that only goes through the sponge.
+/// Threads of a dispatch that only permutes the sponge.
 const SPONGE_THREADS: u32 = 32;
 /// Threadgroups that evaluate, at most, and coefficients of one at least, if there are so many.
 const MAX_GROUPS: usize = 256;
@@ -43,7 +43,7 @@ pub(super) struct DeviceMessages {
     candidates: fn(usize) -> u32,
 }
 
-/// What a transcript is asked for.
+/// Numbers of elements and words that a transcript provides.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lengths {
     pub log: usize,
@@ -190,7 +190,7 @@ impl DeviceMessages {
         Ok(())
     }
 
-    /// What was observed and sampled.
+    /// Log of all that was observed and sampled.
     pub fn log(&self) -> &MetalBuffer<EF> {
         &self.log
     }

@@ -65,13 +65,13 @@ pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
     Ok(proof)
 }
 
-/// Whether the tables of the first fold by `k` variables are small enough.
+/// True if the tables of the first fold by `k` variables are small enough.
 fn first_fold_fits(l_skip: usize, k: usize) -> bool {
     let log_block = l_skip.max(k);
     log_block <= MOST_LOG_BLOCK && k + log_block <= MOST_LOG_WEIGHTS
 }
 
-/// Whether kernels have room for the work and the queries.
+/// True if kernels have room for the work and the queries.
 fn in_range(config: &WhirConfig) -> bool {
     let work = [
         config.mu_pow_bits,
@@ -145,9 +145,9 @@ fn last_queries(config: &WhirConfig) -> usize {
 /// All but the queries of the last round.
 struct Encoded {
     messages: DeviceMessages,
-    /// Of the last round.
+    /// Coefficients of the last round.
     coefficients: MetalBuffer<EF>,
-    /// What the last queries open, if it is not what was committed, and its leaves, as a logarithm.
+    /// Tree that the last queries open, if it is not the commitment's, and its leaves, as a logarithm.
     tree: Option<MerkleTreeMetal<EF>>,
     log_leaves: usize,
 }
@@ -220,7 +220,7 @@ fn encode(
     Err(internal("no last round"))
 }
 
-/// What sumchecks of so many rounds, so many commitments and the queries of some rounds observe and sample.
+/// Numbers of elements that sumchecks of these rounds, commitments and queries observe and sample.
 fn lengths(
     sumchecks: usize,
     commitments: usize,
@@ -242,7 +242,7 @@ struct Queries {
     indices: MetalBuffer<u32>,
     points: MetalBuffer<F>,
     gammas: MetalBuffer<EF>,
-    /// Where the words of gamma are among those that were drawn.
+    /// Place of the words of gamma among those that were drawn.
     gamma: usize,
 }
 
@@ -277,7 +277,7 @@ impl Queries {
         })
     }
 
-    /// What is added to the `2^log_len` weights: these queries, `gamma` times the powers of the point at `point` of the log, and in the
+    /// Summands of the `2^log_len` weights: these queries, `gamma` times the powers of the point at `point` of the log, and in the
     /// first round the product of `eq` of the rest of `u` and a scale.
     fn update(
         self,

@@ -17,7 +17,7 @@ pub struct DevicesArgs {
     json: bool,
 }
 
-/// What the kernels in this binary were compiled to.
+/// Targets of the kernels in this binary.
 #[derive(Serialize)]
 pub struct BuildReport {
     /// Version of this binary.

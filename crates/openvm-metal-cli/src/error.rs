@@ -1,9 +1,10 @@
-//! What can go wrong in a command, with its exit status and a remedy.
+//! Errors of a command, with its exit status and a remedy.
 
 use std::path::PathBuf;
 
 use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::MetalError;
+use openvm_metal_profile::ProfileError;
 use openvm_metal_sdk::{guest::GuestError, SdkError};
 
 /// Result of a command.
@@ -18,7 +19,7 @@ pub struct Misplaced {
     pub kept: Option<PathBuf>,
 }
 
-/// Why a command ended without success.
+/// Errors of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The runtime or a kernel failed.
@@ -30,9 +31,21 @@ pub enum CliError {
     /// A program could not be executed, proved or verified.
     #[error(transparent)]
     Sdk(#[from] SdkError),
+    /// A guest failed at a known place of its source.
+    #[error("{error}\nat {place}")]
+    At { error: Box<SdkError>, place: String },
+    /// Costs could not be recorded or written.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
     /// A guest could not be made or built.
     #[error(transparent)]
     Guest(#[from] GuestError),
+    /// There is no crate for a host program to depend on.
+    #[error("{}: not the folder of the crate openvm-metal-sdk", .0.display())]
+    NoSdk(PathBuf),
+    /// An executable that is not what the guest's sources make.
+    #[error("{}: not what the guest's sources make: {}", path.display(), reasons.join("; "))]
+    NotReproduced { path: PathBuf, reasons: Vec<String> },
     /// There is no program at this path.
     #[error("{}: no such program (a guest's folder, an ELF, or a .vmexe)", .0.display())]
     NoProgram(PathBuf),
@@ -137,7 +150,9 @@ pub enum CliError {
     #[error(transparent)]
     Hologram(#[from] hologram_backends::BackendError),
     /// The Python package that proves on a cluster is not installed.
-    #[error("--ray: openvm-metal-cluster is not installed")]
+    #[error(
+        "openvm-metal-cluster is not installed, the command of the Python package openvm-metal"
+    )]
     NoClusterCommand,
     /// The command of the Python package failed, and has said why.
     #[error("openvm-metal-cluster ended with status {0}")]
@@ -213,13 +228,15 @@ impl CliError {
     /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
     pub fn is_silent(&self) -> bool {
         match self {
-            Self::Output(error) => error.kind() == std::io::ErrorKind::BrokenPipe,
+            Self::Output(error) | Self::Sdk(SdkError::GuestOutput(error)) => {
+                error.kind() == std::io::ErrorKind::BrokenPipe
+            }
             Self::Cluster(_) => true,
             _ => false,
         }
     }
 
-    /// What the user can do about it.
+    /// Remedy for the user.
     pub fn hint(&self) -> Option<&'static str> {
         if let Some(error) = self.device_error() {
             return match error {
@@ -238,7 +255,11 @@ impl CliError {
                 _ => None,
             };
         }
+        if let Self::At { error, .. } = self {
+            return hint_of_guest(error);
+        }
         match self {
+            Self::Sdk(error) if hint_of_guest(error).is_some() => hint_of_guest(error),
             Self::TooTall { .. } => {
                 Some("a larger --log-stacked (at most 24) or fewer --permutations")
             }
@@ -247,14 +268,23 @@ impl CliError {
                 "a smaller size needs less; `openvm-metal devices` shows the budget, \
                  OPENVM_METAL_MEMORY_BUDGET sets it",
             ),
-            Self::Sdk(SdkError::InputExhausted { given: 0, .. }) => {
-                Some("--input gives the program what it reads: a value in hexadecimal or a file")
-            }
             Self::NoClusterCommand => {
-                Some("pip install 'openvm-metal[ray]' installs it, with Ray (docs/cluster.md)")
+                Some("`pip install './crates/openvm-metal-py[ray]'` in the repository installs it, with Ray (docs/cluster.md)")
             }
             Self::ChecksFailed { .. } => Some("`openvm-metal report` writes the report to post"),
             _ => None,
         }
+    }
+}
+
+fn hint_of_guest(error: &SdkError) -> Option<&'static str> {
+    match error {
+        SdkError::InputExhausted { given: 0, .. } => {
+            Some("--input gives the program what it reads: a value in hexadecimal or a file")
+        }
+        SdkError::GuestExit { .. } | SdkError::GuestFault { .. } | SdkError::GuestPanic { .. } => {
+            Some("`openvm-metal run --debug` shows the instructions and registers before")
+        }
+        _ => None,
     }
 }

@@ -79,20 +79,27 @@ fn may_write(path: &Path) -> io::Result<()> {
 /// A file of a command, and the option that names it.
 pub type Named<'a> = (&'static str, &'a Path);
 
+/// A file that a command reads, and the option that names it, or the words for one that is found.
+pub type Read = (&'static str, PathBuf);
+
 /// Finds out before work whether a command can write its files, and would write over none that it writes or reads itself.
 ///
 /// # Errors
 /// [`CliError::SameFile`], or those of [`probe`].
-pub fn check(written: &[Named<'_>], read: &[Named<'_>]) -> Result<()> {
+pub fn check(written: &[Named<'_>], read: &[Read]) -> Result<()> {
     distinct(written, read)?;
     written.iter().try_for_each(|(_, path)| probe(path))
 }
 
 /// Compares files by what they are and not by their names. Devices and pipes may be named twice.
-fn distinct(written: &[Named<'_>], read: &[Named<'_>]) -> Result<()> {
+///
+/// # Errors
+/// [`CliError::SameFile`].
+pub fn distinct(written: &[Named<'_>], read: &[Read]) -> Result<()> {
+    let read = || read.iter().map(|(name, path)| (*name, path.as_path()));
     for (place, &(name, path)) in written.iter().enumerate() {
-        let others = written[..place].iter().chain(read);
-        for &(other, other_path) in others {
+        let others = written[..place].iter().copied().chain(read());
+        for (other, other_path) in others {
             if is_same(path, other_path) {
                 return Err(CliError::SameFile {
                     names: [other, name],
@@ -228,7 +235,7 @@ mod tests {
         let null = Path::new("/dev/null");
         distinct(&[("--proof", null), ("--vk", null)], &[]).expect("a device");
         let [a, hard, b] = ["a", "hard", "b"].map(path);
-        let refused = distinct(&[("--proof", &b), ("--vk", &a)], &[("--input", &hard)]);
+        let refused = distinct(&[("--proof", &b), ("--vk", &a)], &[("--input", hard)]);
         let refused = refused.expect_err("an input").to_string();
         assert!(
             refused.contains("--input") && refused.contains("--vk"),

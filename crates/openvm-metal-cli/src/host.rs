@@ -1,4 +1,4 @@
-//! What a report says about the machine besides the device.
+//! Facts about the machine besides the device, for reports.
 
 use std::process::Command;
 
@@ -100,7 +100,7 @@ fn sysctl(name: &str) -> Option<String> {
     output("/usr/sbin/sysctl", &["-n", name])
 }
 
-/// What a command prints, if it succeeds.
+/// Output of a command, if it succeeds.
 fn output(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -1,7 +1,10 @@
 //! Ctrl-C: the first one asks the command to stop after the work at hand, the second one ends the
 //! process at once. Commands that leave nothing half done end at the first.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    atomic::{AtomicBool, Ordering},
+    OnceLock,
+};
 
 use crate::{
     error::{CliError, Result},
@@ -10,6 +13,8 @@ use crate::{
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
+/// Command by which the user goes on with interrupted work.
+static REMEDY: OnceLock<String> = OnceLock::new();
 
 /// Installs the handler.
 ///
@@ -18,6 +23,9 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::SeqCst) || AT_ONCE.load(Ordering::SeqCst) {
+            if let Some(remedy) = REMEDY.get() {
+                note(format_args!("\ninterrupted; {remedy}"));
+            }
             std::process::exit(130);
         }
         note("\nstopping after the work at hand; Ctrl-C again stops at once");
@@ -28,6 +36,28 @@ pub fn install() -> Result<()> {
 /// From now on the first Ctrl-C ends the process.
 pub fn at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
+}
+
+/// From now on the first Ctrl-C ends the process and says how the work goes on: by the same command if it keeps its results.
+pub fn at_once_with(keeps_results: bool) {
+    let remedy = match keeps_results {
+        true => format!("to go on: {}", command_line()),
+        false => {
+            "nothing is kept; with --resume FOLDER the same command goes on where it was".into()
+        }
+    };
+    let _ = REMEDY.set(remedy);
+    at_once();
+}
+
+/// The command as a shell takes it.
+fn command_line() -> String {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let quote = |word: String| match shlex::try_quote(&word) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => word,
+    };
+    words.map(quote).collect::<Vec<_>>().join(" ")
 }
 
 /// True once Ctrl-C was pressed.

@@ -1,13 +1,17 @@
 //! `openvm-metal keygen`, `setup` and `commit`: keys and commitments, in cargo-openvm's files.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
-use openvm_metal_sdk::files;
+use openvm_metal_sdk::{files, key_hash, OPENVM_CIRCUIT};
 use serde::Serialize;
 
 use crate::{
-    error::Result,
+    error::{CliError, Result},
+    file::{self, Named},
     interrupt,
     program::{Program, ProgramArgs, SdkArgs},
     table,
@@ -20,7 +24,9 @@ pub struct KeyArgs {
     program: ProgramArgs,
     #[command(flatten)]
     sdk: SdkArgs,
-    /// Where the files go; if absent, target/openvm of a guest's folder, or the folder one is in.
+    /// Folder for the files. If absent: of `keygen` openvm in the target folder of a guest's folder, of `commit`
+    /// openvm/PROFILE there; of `setup` .openvm in your home folder, where cargo-openvm has them, unless the keys are not those
+    /// of OpenVM's default parameters. Of a program that is a file, the folder one is in.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print one JSON object instead of lines.
@@ -29,16 +35,46 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         self.sdk.device()
     }
 
-    fn file(&self, program: &Program, name: &str) -> PathBuf {
+    fn file(&self, name: &str, otherwise: impl FnOnce(&str) -> PathBuf) -> PathBuf {
         match &self.out {
             Some(folder) => folder.join(name),
-            None => program.output(name),
+            None => otherwise(name),
         }
+    }
+
+    /// Makes the folders of files, and finds out whether the files can be written, before keys are made, which takes long.
+    fn probe(&self, written: &[Named<'_>]) -> Result<()> {
+        for (_, file) in written {
+            let folder = file.parent().unwrap_or(Path::new(""));
+            if !folder.as_os_str().is_empty() {
+                fs::create_dir_all(folder).map_err(|source| CliError::Write {
+                    path: folder.display().to_string(),
+                    source,
+                })?;
+            }
+        }
+        file::check(written, &self.program.read_files())
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct KeygenArgs {
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Make the application's keys alone, without agg_prefix.pk.
+    #[arg(long)]
+    app_only: bool,
+}
+
+impl KeygenArgs {
+    /// Device of the command.
+    pub fn device(&mut self) -> &mut DeviceArgs {
+        self.keys.device()
     }
 }
 
@@ -59,23 +95,36 @@ fn print(json: bool, files: Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Runs `openvm-metal keygen`: the application's keys.
+/// Runs `openvm-metal keygen`: the keys that belong to one configuration.
 ///
 /// # Errors
 /// If the configuration has no circuit, or a file cannot be written.
-pub fn keygen(args: &KeyArgs) -> Result<()> {
+pub fn keygen(command: &KeygenArgs) -> Result<()> {
     interrupt::at_once();
+    let args = &command.keys;
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program)?;
     args.sdk.security_bits(&sdk)?;
+    let file = |name| args.file(name, |name| program.key_file(name));
+    let (pk, vk) = (file(files::APP_PK), file(files::APP_VK));
+    let prefix = (!command.app_only).then(|| file(files::AGG_PREFIX_PK));
+    let mut names: Vec<Named<'_>> = vec![(files::APP_PK, pk.as_path()), (files::APP_VK, &vk)];
+    names.extend(prefix.as_deref().map(|file| (files::AGG_PREFIX_PK, file)));
+    args.probe(&names)?;
+    let written: Vec<PathBuf> = [pk.clone(), vk.clone()]
+        .into_iter()
+        .chain(prefix.clone())
+        .collect();
     let key = sdk.app_pk()?;
-    let (pk, vk) = (args.file(&program, "app.pk"), args.file(&program, "app.vk"));
     files::write_app_pk(&pk, &key)?;
     files::write_app_vk(&vk, &key.get_app_vk())?;
-    print(args.json, vec![pk, vk])
+    if let Some(prefix) = &prefix {
+        files::write_agg_prefix_pk(prefix, &sdk.agg_pk()?.prefix)?;
+    }
+    print(args.json, written)
 }
 
-/// Runs `openvm-metal setup`: the aggregation keys above the application's.
+/// Runs `openvm-metal setup`: the keys of the circuit in which every aggregated proof ends.
 ///
 /// # Errors
 /// If the parameters do not go together, or a file cannot be written.
@@ -84,10 +133,40 @@ pub fn setup(args: &KeyArgs) -> Result<()> {
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program)?;
     args.sdk.security_bits(&sdk)?;
-    let (pk, vk) = (args.file(&program, "agg.pk"), args.file(&program, "agg.vk"));
-    files::write_agg_pk(&pk, &sdk.agg_pk()?)?;
-    files::write_agg_vk(&vk, &*sdk.agg_vk()?)?;
-    print(args.json, vec![pk, vk])
+    // The user's folder is cargo-openvm's: keys of other parameters would make its proofs worthless.
+    let places = |is_default: bool| {
+        let file = |name, home: Option<PathBuf>| {
+            args.file(name, |name| {
+                home.filter(|_| is_default)
+                    .unwrap_or_else(|| program.key_file(name))
+            })
+        };
+        [
+            file(
+                files::INTERNAL_RECURSIVE_PK,
+                files::internal_recursive_pk_path(),
+            ),
+            file(
+                files::INTERNAL_RECURSIVE_VK,
+                files::internal_recursive_vk_path(),
+            ),
+        ]
+    };
+    // The parameters of keys that are given are known once these are read, which takes no time.
+    if args.out.is_some() || !args.sdk.has_agg_keys() {
+        let [pk, vk] = places(!args.sdk.is_toy());
+        args.probe(&[
+            (files::INTERNAL_RECURSIVE_PK, &pk),
+            (files::INTERNAL_RECURSIVE_VK, &vk),
+        ])?;
+    }
+    let key = sdk.agg_pk()?.internal_recursive;
+    let vk = sdk.agg_vk()?;
+    let is_default = key_hash(&vk).to_string() == OPENVM_CIRCUIT.vk_pre_hash;
+    let [pk_file, vk_file] = places(is_default);
+    files::write_internal_recursive_pk(&pk_file, &key)?;
+    files::write_agg_vk(&vk_file, &vk)?;
+    print(args.json, vec![pk_file, vk_file])
 }
 
 #[derive(Serialize)]
@@ -109,14 +188,24 @@ pub fn commit(args: &KeyArgs) -> Result<()> {
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program)?;
     let exe = sdk.executable(program.source())?;
+    let file = |end| {
+        args.file(&format!("{}.{end}", program.name), |name| {
+            program.output(name)
+        })
+    };
+    let (commit, baseline_file) = (file("commit.json"), file("baseline.json"));
+    args.probe(&[
+        ("the commitments", commit.as_path()),
+        ("the baseline", &baseline_file),
+    ])?;
     let commits = sdk.app_commit(exe.clone())?;
     let baseline = sdk.baseline(exe)?;
     let report = CommitReport {
         app_exe_commit: commits.app_exe_commit.to_string(),
         app_vm_commit: commits.app_vm_commit.to_string(),
         security_bits: sdk.security_bits()?,
-        commit: args.file(&program, &format!("{}.commit.json", program.name)),
-        baseline: args.file(&program, &format!("{}.baseline.json", program.name)),
+        commit,
+        baseline: baseline_file,
     };
     files::write_commit_with_security(&report.commit, &commits, report.security_bits)?;
     files::write_baseline_with_security(&report.baseline, &baseline, report.security_bits)?;

@@ -4,6 +4,8 @@
 
 mod bench;
 mod circuit;
+mod costs;
+mod debug;
 mod devices;
 mod error;
 mod file;
@@ -19,12 +21,14 @@ mod panics;
 mod program;
 mod progress;
 mod prove;
+mod public_values;
 mod report;
 mod run;
 mod selftest;
 mod table;
 mod target_device;
 mod trust;
+mod usage;
 mod verify;
 
 use std::io::IsTerminal;
@@ -64,13 +68,16 @@ struct Cli {
 enum Command {
     /// Make the package of a new guest.
     Init(guest::InitArgs),
-    /// Build a guest: its ELF, and the executable for the virtual machine.
+    /// Build a guest: its ELF, and the executable for the virtual machine. Of a program that is an ELF, NAME.vmexe goes to the working
+    /// directory.
     Build(guest::GuestArgs),
-    /// Execute a program without proving it.
+    /// Execute a program without proving it; show what it costs, or where it fails.
+    #[command(mut_arg("profile", |arg| arg.long("cargo-profile")))]
     Run(run::RunArgs),
-    /// Make the keys of a program's configuration.
-    Keygen(keys::KeyArgs),
-    /// Make the aggregation keys above those of `keygen`.
+    /// Make the keys of a program's configuration: app.pk, app.vk and agg_prefix.pk.
+    #[command(mut_args(hide_given_keys))]
+    Keygen(keys::KeygenArgs),
+    /// Make the keys in which every aggregated proof ends: internal_recursive.pk and internal_recursive.vk.
     Setup(keys::KeyArgs),
     /// The commitments to a program and to its virtual machine.
     Commit(keys::KeyArgs),
@@ -106,7 +113,8 @@ impl Command {
     fn device(&mut self) -> Option<&mut DeviceArgs> {
         match self {
             Self::Run(args) => Some(args.device()),
-            Self::Keygen(args) | Self::Setup(args) | Self::Commit(args) => Some(args.device()),
+            Self::Keygen(args) => Some(args.device()),
+            Self::Setup(args) | Self::Commit(args) => Some(args.device()),
             Self::Prove(command) => Some(command.device()),
             Self::Circuit(args) => Some(args.device()),
             Self::Selftest(args) => Some(args.device()),
@@ -120,6 +128,15 @@ impl Command {
             | Self::ReportSection(_)
             | Self::Kernels(_) => None,
         }
+    }
+}
+
+/// Hides the options for keys of a command that makes them.
+fn hide_given_keys(arg: clap::Arg) -> clap::Arg {
+    let is_key = ["app_pk", "agg_pk", "agg_prefix_pk"].contains(&arg.get_id().as_str());
+    match is_key {
+        true => arg.hide(true),
+        false => arg,
     }
 }
 
@@ -138,7 +155,7 @@ fn main() -> ExitCode {
 }
 
 fn start() -> ExitCode {
-    let cli = Cli::parse();
+    let cli: Cli = usage::parse();
     init_logging(cli.verbose);
     match interrupt::install().and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -176,7 +193,11 @@ fn run(mut cli: Cli) -> Result<()> {
 
 /// Log lines go to standard error, so that standard output stays a table or JSON.
 fn init_logging(verbose: bool) {
-    let default = if verbose { "info" } else { "warn" };
+    // OpenVM's metering warns of each short segment with twenty lines; progress says it once.
+    let default = match verbose {
+        true => "info",
+        false => "warn,openvm_circuit::arch::execution_mode::metered=error",
+    };
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     let lines = tracing_subscriber::fmt::layer()

@@ -16,9 +16,6 @@ pub fn install() {
             // Threads may wait for one that could not begin, so that an error of it might never be said.
             memory::end(format_args!("the system refuses memory or a thread"));
         }
-        if let Some(reason) = message.strip_prefix("failed printing to stdout: ") {
-            end_of_output(reason);
-        }
         if !openvm_metal_sdk::is_guarded() {
             say_bug(
                 info.location().map(|location| location as &dyn Display),
@@ -34,15 +31,6 @@ fn message<'a>(info: &'a PanicHookInfo<'_>) -> &'a str {
     let text = payload.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| payload.downcast_ref::<&str>().copied())
         .unwrap_or("a panic without a message")
-}
-
-/// Ends a process whose guest prints to a standard output that takes no more, as other commands end then.
-fn end_of_output(reason: &str) -> ! {
-    // A closed pipe is how `| head` ends a program.
-    if !reason.contains("Broken pipe") {
-        note(format_args!("error: cannot write: {reason}"));
-    }
-    std::process::exit(1)
 }
 
 fn say_bug(place: Option<&dyn Display>, message: &str) {

@@ -1,4 +1,4 @@
-//! Which phase a proof is in, on standard error while it is made.
+//! Current phase of a proof, on standard error while it is made.
 //!
 //! The phases are the tracing spans that the prover opens; a layer of the subscriber follows them.
 

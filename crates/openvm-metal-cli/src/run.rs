@@ -1,21 +1,29 @@
 //! `openvm-metal run`: executes a program without proving it.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, ValueEnum};
 use openvm_circuit::arch::execution_mode::Segment;
-use openvm_metal_sdk::MetalSdk;
+use openvm_metal_profile::{Executable, Recording};
+use openvm_metal_sdk::{replay, MetalSdk};
+use openvm_sdk::StdIn;
 use serde::Serialize;
 
 use crate::{
+    costs::CostArgs,
+    debug::{self, StopReport},
     error::Result,
     hex, interrupt,
-    program::{ExecutionArgs, InputArgs, PrintedToStderr, Program, ProgramArgs, SdkArgs},
+    program::{ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs},
+    public_values::OutputType,
     table,
     target_device::DeviceArgs,
 };
 
-/// What is found out besides the output.
+/// Information to gather besides the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
     /// Nothing: the fastest.
@@ -32,20 +40,31 @@ pub struct RunArgs {
     program: ProgramArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// What is found out besides the output.
+    /// Information to gather besides the output.
     #[arg(long, value_enum, default_value = "pure")]
     mode: Mode,
+    /// Form in which public values are shown.
+    #[arg(long, value_enum, default_value = "hex")]
+    output_type: OutputType,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
     sdk: SdkArgs,
+    /// The ELF of a .vmexe, for names and lines; if absent, one of NAME.elf and NAME beside it, or in the guest's target folder.
+    #[arg(long, value_name = "FILE")]
+    elf: Option<PathBuf>,
+    #[command(flatten)]
+    costs: CostArgs,
+    /// Go to the instruction that ends the guest and show it with its function and line, the registers, and the instructions before.
+    #[arg(long, conflicts_with_all = ["mode", "costs", "flamegraph", "pprof"])]
+    debug: bool,
     /// Print one JSON object instead of lines; what the guest prints goes to standard error.
     #[arg(long)]
     json: bool,
 }
 
 impl RunArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         self.sdk.device()
     }
@@ -54,11 +73,14 @@ impl RunArgs {
 #[derive(Serialize)]
 struct RunReport {
     program: String,
+    /// In hexadecimal.
     public_values: String,
+    /// In the form that was asked for.
+    output: serde_json::Value,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<u64>,
-    /// Of all traces, rows padded to powers of two.
+    /// Cells of all traces, rows padded to powers of two.
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,43 +104,90 @@ struct SegmentReport {
 /// What goes wrong in the program.
 pub fn run(args: &RunArgs) -> Result<()> {
     interrupt::at_once();
+    let program = args.program.read_files().into_iter();
+    let elf = args.elf.clone().map(|file| ("--elf", file));
+    let read = program.chain(args.input.read_file()).chain(elf);
+    let model = args.costs.prepare(read.chain(args.sdk.read_files()))?;
     let input = args.input.stdin()?;
     let program = Program::load(&args.program)?;
     let sdk = args.sdk.sdk(&program)?;
-    let options = args.execution.options();
+    let output = Printed::plain(args.json);
     let exe = sdk.executable(program.source())?;
-    let printed = PrintedToStderr::if_json(args.json)?;
-    let start = Instant::now();
-    let (public_values, segments) = match args.mode {
-        Mode::Pure => (sdk.execute(exe, input, &options)?, vec![]),
+    if args.debug {
+        return debug(args, &program, &sdk, &exe, input, output);
+    }
+    let options = args.execution.options().with_output(&output);
+    let at_place = |error| program.at_place(error);
+    let (public_values, time, segments) = match args.mode {
+        _ if args.costs.is_given() => {
+            let elf = program.symbols_elf(args.elf.as_deref())?;
+            elf.as_deref().map_or(Ok(()), |elf| args.costs.spare(elf))?;
+            let symbols = program.symbols(elf.as_deref(), true)?;
+            let run = Recording::of(&sdk, &exe, input, &options, &symbols).map_err(at_place)?;
+            args.costs.write(&run, &symbols, &model)?;
+            let segments = segment_reports(&sdk, &run.segments)?;
+            (run.public_values, run.time, segments)
+        }
+        Mode::Pure => {
+            let start = Instant::now();
+            let values = sdk.execute(exe, input, &options).map_err(at_place)?;
+            (values, start.elapsed(), vec![])
+        }
         Mode::Meter | Mode::Segment => {
-            let (values, segments) = sdk.execute_metered(exe, input, &options)?;
-            (values, segment_reports(&sdk, &segments)?)
+            let run = sdk
+                .execute_metered(exe, input, &options)
+                .map_err(at_place)?;
+            let segments = segment_reports(&sdk, &run.segments)?;
+            (run.public_values, run.time, segments)
         }
     };
-    drop(printed);
-    let sum = |part: fn(&SegmentReport) -> u64| {
-        (args.mode != Mode::Pure).then(|| segments.iter().map(part).sum())
-    };
+    drop(output);
+    let is_metered = args.mode != Mode::Pure || args.costs.is_given();
+    let sum = |part: fn(&SegmentReport) -> u64| is_metered.then(|| segments.iter().map(part).sum());
     let mut report = RunReport {
         program: program.name,
+        output: args.output_type.of(&public_values),
         public_values: hex::encode(&public_values),
-        seconds: start.elapsed().as_secs_f64(),
+        seconds: time.as_secs_f64(),
         instructions: sum(|segment| segment.instructions),
         cells: sum(|segment| segment.cells),
         segments,
     };
-    if args.mode == Mode::Meter && args.json {
+    if args.mode != Mode::Segment && args.json {
         report.segments.clear();
     }
     if args.json {
         return table::json(&report);
     }
-    report.print(args.mode)
+    report.print(args.mode, &args.output_type.line(&public_values))
+}
+
+/// Shows the guest at the instruction that ends it.
+fn debug(
+    args: &RunArgs,
+    program: &Program,
+    sdk: &MetalSdk,
+    exe: &Executable,
+    input: StdIn,
+    output: Printed,
+) -> Result<()> {
+    let elf = program.symbols_elf(args.elf.as_deref())?;
+    let symbols = program.symbols(elf.as_deref(), true)?;
+    let config = &sdk.app_config().app_vm_config;
+    let bound = args.execution.max_instructions();
+    let stop = replay(config, exe, input, bound, debug::KEEP, &output)?;
+    // A line that the guest left open ends before the report.
+    drop(output);
+    StopReport::new(&stop, exe, &symbols).print(args.json)?;
+    match stop.error {
+        Some(error) => Err(program.at_place(error)),
+        None if args.json => Ok(()),
+        None => table::line(format!("{} ended with exit code 0", program.name)),
+    }
 }
 
 impl RunReport {
-    fn print(&self, mode: Mode) -> Result<()> {
+    fn print(&self, mode: Mode, output: &str) -> Result<()> {
         if mode == Mode::Segment {
             let mut rows = table::table(
                 &[
@@ -133,21 +202,24 @@ impl RunReport {
             for (index, segment) in self.segments.iter().enumerate() {
                 rows.add_row([
                     index.to_string(),
-                    segment.start.to_string(),
-                    segment.instructions.to_string(),
-                    segment.cells.to_string(),
-                    segment.rows.to_string(),
+                    table::count(segment.start),
+                    table::count(segment.instructions),
+                    table::count(segment.cells),
+                    table::count(segment.rows.into()),
                 ]);
             }
             table::line(rows)?;
         }
         if let (Some(instructions), Some(cells)) = (self.instructions, self.cells) {
             table::line(format!(
-                "{instructions} instructions in {} segments, {cells} cells of traces",
-                self.segments.len()
+                "{} instructions in {} {}, {} cells of traces",
+                table::count(instructions),
+                self.segments.len(),
+                table::plural(self.segments.len() as u64, "segment"),
+                table::count(cells)
             ))?;
         }
-        table::line(format!("public values {}", self.public_values))?;
+        table::line(format!("public values {output}"))?;
         let time = table::duration(Duration::from_secs_f64(self.seconds));
         table::line(format!(
             "{} ended with exit code 0 after {time}",

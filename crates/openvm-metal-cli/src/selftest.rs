@@ -35,13 +35,13 @@ pub struct SelftestArgs {
 }
 
 impl SelftestArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
     }
 }
 
-/// What a check does.
+/// A check.
 pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
 
 /// A check of the device or of the prover's kernels.

@@ -2,21 +2,29 @@
 
 use std::io::Write;
 
-use comfy_table::{presets, Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{presets, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::Result;
 
+/// Columns of a terminal below which cells are not folded: there would be a few letters on each line.
+const NARROW: u16 = 60;
+
 /// A table with a header; the columns named in `right` are aligned right.
 pub fn table(header: &[&str], right: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_content_arrangement(ContentArrangement::Dynamic);
+    // A terminal may say that it has no columns, as one that is being set up does.
+    table.set_content_arrangement(match table.width() {
+        Some(width) if width < NARROW => ContentArrangement::Disabled,
+        _ => ContentArrangement::Dynamic,
+    });
     table.set_header(header.iter().map(Cell::new));
     for &column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
+            column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
     table
@@ -86,6 +94,37 @@ pub fn duration(d: std::time::Duration) -> String {
     }
 }
 
+/// A duration in whole seconds, for people who wait.
+pub fn rough(d: std::time::Duration) -> String {
+    let s = d.as_secs_f64().ceil() as u64;
+    match (s / 3600, s / 60 % 60, s % 60) {
+        (0, 0, s) => format!("{s} s"),
+        (0, min, s) => format!("{min} min {s} s"),
+        (h, min, _) => format!("{h} h {min} min"),
+    }
+}
+
+/// A number with a comma between thousands.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A noun for so many things.
+pub fn plural(n: u64, noun: &str) -> String {
+    match n {
+        1 => noun.to_owned(),
+        _ => format!("{noun}s"),
+    }
+}
+
 /// A rate with a decimal unit, `per_second` things a second.
 pub fn rate(per_second: f64) -> String {
     let (scale, unit) = match per_second {
@@ -110,5 +149,17 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
         assert_eq!(duration(std::time::Duration::from_micros(1500)), "1.50 ms");
         assert_eq!(rate(2.5e9), "2.50 G");
+        let numbers = [0, 999, 1000, 45_701_000, u64::MAX].map(count);
+        let texts = [
+            "0",
+            "999",
+            "1,000",
+            "45,701,000",
+            "18,446,744,073,709,551,615",
+        ];
+        assert_eq!(numbers, texts);
+        let times = [0.0, 0.2, 59.0, 125.0, 3780.0].map(std::time::Duration::from_secs_f64);
+        let texts = ["0 s", "1 s", "59 s", "2 min 5 s", "1 h 3 min"];
+        assert_eq!(times.map(rough), texts);
     }
 }

@@ -15,7 +15,9 @@ use serde::Serialize;
 use crate::{
     circuit::verify::{self as circuit, VerifyCircuitArgs},
     error::{CliError, Result},
-    hex, interrupt, table,
+    hex, interrupt,
+    prove::refuse_dev,
+    table,
     trust::TrustArgs,
 };
 
@@ -103,8 +105,8 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
     interrupt::at_once();
     match command {
         VerifyCommand::Circuit(args) => circuit::run(args),
-        VerifyCommand::App(args) => args.run(),
-        VerifyCommand::Stark(args) => args.run(),
+        VerifyCommand::App(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
+        VerifyCommand::Stark(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
     }
 }
 

@@ -160,7 +160,7 @@ fn modules_of_the_current_folder_are_not_run() {
     );
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        output.status.success() || said.contains("pip install 'openvm-metal[ray]'"),
+        output.status.success() || said.contains("pip install './crates/openvm-metal-py[ray]'"),
         "{said}"
     );
 }
@@ -172,7 +172,10 @@ fn its_absence_names_what_installs_it() {
         let output = run(&commands.0, &[]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("pip install 'openvm-metal[ray]'"), "{said}");
+        assert!(
+            said.contains("pip install './crates/openvm-metal-py[ray]'"),
+            "{said}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the run time itself costs on a device: dispatches, waits, copies, allocations.
+//! Costs of the run time itself on a device: dispatches, waits, copies, allocations.
 //!
 //! `OPENVM_METAL_DEVICE=cpu cargo run --release -p openvm-metal-common --example measure`
 

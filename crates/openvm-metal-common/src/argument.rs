@@ -1,4 +1,4 @@
-//! What a kernel can be given: buffers and slices.
+//! Arguments of a kernel: buffers and slices.
 
 use std::sync::Arc;
 

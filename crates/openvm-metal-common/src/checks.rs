@@ -9,7 +9,7 @@ use crate::copy::{MemCopyD2D, MemCopyH2D};
 use crate::error::MetalError;
 use crate::stream::CommandStream;
 
-/// Why a [`DeviceCheck`] did not pass.
+/// Failure of a [`DeviceCheck`].
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceCheckFailure {
     /// The device refused or failed.
@@ -25,7 +25,7 @@ type Outcome = Result<(), DeviceCheckFailure>;
 /// A named check of what every device must do.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceCheck {
-    /// What is checked.
+    /// Name of the check.
     pub name: &'static str,
     run: fn(&CommandStream, &mut Random) -> Outcome,
 }

@@ -121,7 +121,7 @@ impl Field for u64 {
 /// Left side, order, right side.
 pub type Comparison = (Amount, fn(Ordering) -> bool, Amount);
 
-/// What a `Cost:` clause counts.
+/// The unit that a `Cost:` clause counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     /// Every thread of the grid.
@@ -144,7 +144,7 @@ pub(crate) struct Unmet {
 pub struct Clauses<'a> {
     shape: &'a Shape,
     values: &'a Values<'a>,
-    /// What only the caller knows, by `Given:` clause.
+    /// Values that only the caller knows, by `Given:` clause.
     given: &'a [u64],
     pub(crate) cost: Option<Cost>,
     /// Least number of elements of each buffer.
@@ -175,7 +175,7 @@ impl<'a> Clauses<'a> {
         launch
     }
 
-    /// As [`Clauses::of`], and remembers which fields were read.
+    /// Does the work of [`Clauses::of`] and remembers which fields were read.
     pub(crate) fn recorded(
         clauses: ClauseFn,
         shape: &'a Shape,

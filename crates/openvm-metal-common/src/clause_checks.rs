@@ -19,12 +19,12 @@ use crate::stream::CommandStream;
 const GUARD: usize = 64 << 10;
 /// Most bytes of all buffers of a launch.
 const MOST: u64 = 1 << 20;
-/// How often a launch is repeated whose results differ.
+/// Repetitions of a launch whose results differ.
 const REPEATS: usize = 8;
 /// Random parameters that are tried for a launch.
 const TRIES: usize = 2000;
 
-/// Which kernels were launched.
+/// The kernels that were launched, and their findings.
 #[derive(Clone, Debug, Default)]
 pub struct ClauseReport {
     /// Kernels with launches that their clauses allow.
@@ -142,7 +142,7 @@ impl Launch {
         })
     }
 
-    /// Where each buffer lies in an arena with guard zones, and the arena's bytes.
+    /// The range of each buffer in an arena with guard zones, and the arena's bytes.
     fn places(&self) -> (Vec<Range<usize>>, usize) {
         let mut at = GUARD;
         let mut places = Vec::with_capacity(self.buffers.len());
@@ -177,7 +177,7 @@ impl Launch {
         self.too_short(stream, &places, bytes)
     }
 
-    /// What the buffers hold after a launch with guard zones of `host`, each byte changed by `flip`. Nothing but
+    /// Contents of the buffers after a launch with guard zones of `host`, each byte changed by `flip`. Nothing but
     /// the buffers is written.
     fn results(
         &self,

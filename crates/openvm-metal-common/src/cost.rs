@@ -1,11 +1,11 @@
-//! What a dispatch asks of the device, so that its time is known before it runs.
+//! Cost of a dispatch on the device, so that its time is known before it runs.
 
 use serde::Serialize;
 
 /// Products assumed of each thread of a kernel that states no cost.
 const ASSUMED_PRODUCTS: u64 = 64;
 
-/// What all threads of a dispatch do together.
+/// Work of all threads of a dispatch together.
 ///
 /// Generated launchers give it to [`KernelCall::cost`](crate::KernelCall::cost) from the cost clause beside the
 /// kernel. The stream makes slices and submissions by it; results never depend on it.
@@ -31,7 +31,7 @@ impl Cost {
         Self { products: 0, bytes }
     }
 
-    /// What is assumed of a kernel that states no cost: a little work by each thread, and every bound byte
+    /// The cost assumed for a kernel that states no cost: a little work by each thread, and every bound byte
     /// used once.
     pub(crate) fn assumed(threads: u64, bound_bytes: u64) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! What was asked of the device, per stage: the performance contract, which depends on the device's profile alone.
+//! Requests to the device, per stage: the performance contract, which depends on the device's profile alone.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::device_kind::DeviceKind;
 /// Work of one kind that the host did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostWork {
-    /// How often.
+    /// Number of times.
     pub times: u64,
     /// Elements worked on, all times together.
     pub elements: u64,
@@ -63,9 +63,9 @@ pub struct StageCounters {
     pub bytes_filled: u64,
     /// Most bytes live in the context while the stage was open, nested stages included.
     pub peak_bytes: u64,
-    /// What the host did by decision, below a size gate: a round trip would cost more than the work.
+    /// Work that the host did by decision, below a size gate: a round trip would cost more than the work.
     pub host_work: BTreeMap<&'static str, HostWork>,
-    /// What the host did because the device could not: empty unless something failed.
+    /// Work that the host did because the device could not: empty unless something failed.
     pub host_fallbacks: BTreeMap<&'static str, HostWork>,
     /// Time between entering and leaving, nested stages included, in nanoseconds.
     pub wall_ns: u64,
@@ -145,7 +145,7 @@ impl StreamCounters {
         self.inclusive("")
     }
 
-    /// As one JSON object.
+    /// Formats the counters as one JSON object.
     pub fn to_json(&self) -> String {
         // Strings and integers only: this cannot fail.
         serde_json::to_string(self).unwrap_or_default()

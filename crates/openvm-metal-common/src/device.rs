@@ -1,4 +1,4 @@
-//! Which device to use, and what is known about it.
+//! Choice of a device, and the facts known about it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -96,7 +96,7 @@ impl Serialize for Device {
     }
 }
 
-/// What the device of a context is. Decisions depend on its profile alone.
+/// Facts about the device of a context. Decisions depend on its profile alone.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceInfo {
     /// Marketing name, for example "Apple M4 Max" or "NVIDIA H100 80GB HBM3".

@@ -9,7 +9,7 @@ use crate::memory::rounded;
 /// Threads in flight on an Apple core while they need at most 104 half-registers.
 pub(crate) const APPLE_THREADS_PER_CORE: u32 = 1024;
 
-/// How a device works through the threads of a dispatch.
+/// The way in which a device executes the threads of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Execution {
@@ -30,7 +30,7 @@ pub enum Execution {
 pub struct DeviceProfile {
     /// `m1-8gb` and others of [`DeviceProfile::names`], or `metal`, `cuda`, `cpu` for the device at hand.
     pub name: &'static str,
-    /// How dispatches are worked through.
+    /// The way in which dispatches are executed.
     pub execution: Execution,
     /// GPU cores, multiprocessors or processor threads.
     pub cores: u32,
@@ -45,9 +45,10 @@ pub struct DeviceProfile {
     pub max_threadgroup_memory: u32,
     /// Memory that the device addresses.
     pub memory: u64,
-    /// What it can use at once without degrading (Apple: `recommendedMaxWorkingSetSize`).
+    /// Bytes that it can use at once without degrading (Apple: `recommendedMaxWorkingSetSize`).
     pub working_set: u64,
-    /// What this context allows itself: the working set unless `OPENVM_METAL_MEMORY_BUDGET` says otherwise.
+    /// Bytes that this context allows itself: the working set, and of a processor no more than three quarters of what is free when it is opened,
+    /// unless `OPENVM_METAL_MEMORY_BUDGET` says otherwise.
     pub budget: u64,
     /// Largest single allocation (Apple: `maxBufferLength`).
     pub max_buffer: u64,
@@ -93,12 +94,12 @@ impl DeviceProfile {
         u64::from(self.cores.max(1)) * u64::from(self.threads_per_core.max(1))
     }
 
-    /// Whether a buffer of so many bytes, rounded as the pool does, can be allocated in one piece.
+    /// True if a buffer of `bytes` bytes, rounded as the pool rounds, can be allocated in one piece.
     pub fn has_buffer(&self, bytes: u64) -> bool {
         bytes <= self.max_buffer && rounded(bytes) <= self.max_buffer
     }
 
-    /// What a device with this profile is on the CPU: the kernels' own vectors and SIMD width, and no more threads and
+    /// The profile of such a device on the CPU: the kernels' own vectors and SIMD width, and no more threads and
     /// memory in a threadgroup than the processor's kernels take, which is `threadgroup_memory`.
     pub(crate) fn on_cpu(self, cpu: &Self, threadgroup_memory: u32) -> Self {
         Self {

@@ -18,7 +18,7 @@ pub fn host_memory() -> u64 {
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceReport {
     pub kind: DeviceKind,
-    /// What to ask for to get this device.
+    /// The request that opens this device.
     pub device: Device,
     /// Present if the device can be used.
     pub info: Option<DeviceInfo>,
@@ -33,7 +33,7 @@ pub fn devices() -> Vec<DeviceReport> {
     devices_for(&[])
 }
 
-/// As [`devices`]; the detail of a Metal device tells whether the kernels of these libraries would come from
+/// Does the work of [`devices`]; the detail of a Metal device tells whether the kernels of these libraries would come from
 /// the program or be compiled from source.
 pub fn devices_for(libraries: &[&'static KernelLibrary]) -> Vec<DeviceReport> {
     // Without a GPU the first is asked for all the same: it tells why there is none.

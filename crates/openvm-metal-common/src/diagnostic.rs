@@ -5,9 +5,9 @@ use serde::Serialize;
 /// Something about an open device and what it has done, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// What it is about.
+    /// Subject of the entry.
     pub name: &'static str,
-    /// What was found.
+    /// Text of the entry.
     pub value: String,
 }
 

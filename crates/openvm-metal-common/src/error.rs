@@ -23,7 +23,7 @@ impl fmt::Display for RecentKernels {
     }
 }
 
-/// Why a request was refused or a submission failed.
+/// Errors of requests and submissions.
 ///
 /// Every variant names the request (kernel, argument, buffer, stage) and the sizes involved.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -1,11 +1,11 @@
-//! How many threads run a kernel.
+//! Number of threads of a launch.
 
 use crate::error::{MetalError, Result};
 
 /// Threads in a threadgroup unless the caller says otherwise.
 const DEFAULT_THREADS_PER_GROUP: u32 = 256;
 
-/// How many threads run a kernel, and in which threadgroups.
+/// Number of threads of a launch, and their threadgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     extent: GridExtent,

@@ -49,16 +49,16 @@ pub struct KernelUnit {
     pub kernels: &'static [KernelSpec],
 }
 
-/// How the CPU executes a kernel.
+/// The CPU's way of executing a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelKind {
     /// No barrier, no SIMD-group operation: a loop over threads.
     Flat,
-    /// As `Flat`, with a version that advances one vector of threads at a time.
+    /// `Flat` with a version that advances one vector of threads at a time.
     FlatLane,
     /// Uses barriers or SIMD-group operations.
     Barrier,
-    /// As `Barrier`, with a version in which a threadgroup is one vector.
+    /// `Barrier` with a version in which a threadgroup is one vector.
     BarrierLane,
 }
 
@@ -82,7 +82,7 @@ pub struct KernelSpec {
     pub library: &'static str,
     /// Buffers, values and threadgroup memory in the order of the declaration.
     pub args: &'static [ArgSpec],
-    /// How the CPU runs it.
+    /// The CPU's way of executing it.
     pub kind: KernelKind,
     /// `[[max_total_threads_per_threadgroup(n)]]`, 1024 without the attribute.
     pub max_threads: u32,
@@ -145,7 +145,7 @@ pub struct ArgSpec {
     pub name: &'static str,
     /// `n` of `[[buffer(n)]]` or `[[threadgroup(n)]]`.
     pub index: u8,
-    /// What it is.
+    /// Kind of the argument.
     pub kind: ArgKind,
 }
 
@@ -314,7 +314,7 @@ pub struct CpuThread {
     pub index: u32,
 }
 
-/// What fibers call; implemented by the CPU driver with the current threadgroup in a thread-local.
+/// Functions that fibers call; implemented by the CPU driver with the current threadgroup in a thread-local.
 ///
 /// `line` is the source line of the call. Threads that wait at different lines, or a thread that
 /// returns while others wait, are a divergent barrier.

@@ -28,7 +28,7 @@ pub struct KernelCall<'a> {
     kernel: &'static KernelSpec,
     grid: Grid,
     buffers: [Option<Span>; MAX_BUFFERS],
-    /// How each buffer was lent.
+    /// Access with which each buffer was lent.
     access: [Access; MAX_BUFFERS],
     values: Values<'a>,
     threadgroup: [Option<ThreadgroupLen>; MAX_THREADGROUP_ARGS],
@@ -40,7 +40,7 @@ pub struct KernelCall<'a> {
     mistake: Option<MetalError>,
 }
 
-/// How a buffer is lent to a call.
+/// Access with which a buffer is lent to a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     /// Others may read it meanwhile.
@@ -203,7 +203,7 @@ impl<'a> KernelCall<'a> {
         unsafe { self.dispatch_unchecked() }
     }
 
-    /// As [`KernelCall::dispatch`], for kernels that can reach memory beyond what their clauses say.
+    /// Does the work of [`KernelCall::dispatch`] for kernels that can reach memory beyond what their clauses say.
     ///
     /// # Safety
     /// With these arguments and this grid the kernel touches nothing but the elements of its buffers.
@@ -272,7 +272,7 @@ impl<'a> KernelCall<'a> {
         MetalError::argument_mismatch(self.kernel.name, argument, expected, actual)
     }
 
-    /// What the clauses require holds; returns the cost that they state. All arguments are set.
+    /// Checks the requirements of the clauses; returns the cost that they state. All arguments are set.
     fn check_clauses(&self, shape: &Shape) -> Result<Option<Cost>> {
         let Some(clauses) = self.kernel.clauses else {
             return Ok(None);

@@ -17,6 +17,8 @@ mod checks;
 pub mod clause;
 mod clause_checks;
 mod context;
+#[cfg(any(target_os = "linux", test))]
+mod control_groups;
 mod copy;
 mod cost;
 mod counters;
@@ -29,6 +31,7 @@ mod driver;
 mod elem;
 mod error;
 mod fault;
+mod free_memory;
 mod grid;
 mod host_view;
 pub mod kernel;
@@ -69,6 +72,7 @@ pub use elem::DeviceElem;
 pub use error::{MetalError, RecentKernels, Result};
 #[doc(hidden)]
 pub use fault::InjectedFault;
+pub use free_memory::free_memory;
 pub use grid::{Extent, Grid};
 pub use host_view::HostView;
 pub use launch::{KernelCall, ThreadgroupLen};

@@ -1,4 +1,4 @@
-//! How many arguments a kernel may have.
+//! Limits of a kernel's arguments.
 
 /// Number of buffer slots of a kernel, `[[buffer(0)]]` to `[[buffer(30)]]`, as on Apple GPUs.
 pub const MAX_BUFFERS: usize = 31;

@@ -160,7 +160,7 @@ impl DeviceProfile {
         }
     }
 
-    /// What programs compiled ahead of time for a kind of device, without one at hand, count on: the smallest
+    /// Profile that programs assume which are compiled ahead of time for a kind of device: the smallest
     /// Apple GPU, the NVIDIA GPU that is measured, this processor.
     pub fn typical(kind: DeviceKind) -> Self {
         match kind {

@@ -74,7 +74,7 @@ impl ProfileTable {
         }
     }
 
-    /// As one JSON object.
+    /// Formats the table as one JSON object.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -120,7 +120,7 @@ impl fmt::Display for ProfileTable {
     }
 }
 
-/// Where measurements are gathered.
+/// Collection of measurements.
 pub(crate) struct Profile {
     enabled: AtomicBool,
     state: Mutex<State>,

@@ -1,4 +1,4 @@
-//! What a device made of the kernels that its context was given: a row for each unit and each kernel.
+//! Results of preparing a context's kernels: a row for each unit and each kernel.
 
 use std::fmt;
 
@@ -11,13 +11,13 @@ use crate::device_kind::DeviceKind;
 pub struct KernelReport {
     /// The device that prepared them.
     pub device: DeviceKind,
-    /// How long that took, and what earlier starts had left.
+    /// Time of the start, and the caches that it found.
     pub start: StartReport,
     /// In the order of the libraries.
     pub units: Vec<UnitReport>,
 }
 
-/// What preparing the kernels took.
+/// Cost of preparing the kernels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StartReport {
     /// Wall time for all units, saving included.
@@ -37,11 +37,11 @@ pub struct CacheReport {
     pub saved: usize,
     /// Time spent on saving, all threads together.
     pub saving_milliseconds: u64,
-    /// Why there is no folder, and what was wrong with its contents.
+    /// Reason why there is no folder, and faults of its contents.
     pub notes: Vec<String>,
 }
 
-/// Where the code of a unit came from.
+/// Origin of a unit's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CodeSource {
@@ -62,15 +62,15 @@ pub struct UnitReport {
     pub library: &'static str,
     /// Its own name, such as `hash/merkle`.
     pub unit: &'static str,
-    /// What the device was given.
+    /// Form of the code that the device was given.
     pub code: CodeSource,
     /// Machine code of an earlier start was taken for all its kernels.
     pub cached: bool,
     /// Time to prepare it; units are prepared several at a time.
     pub milliseconds: f64,
-    /// What the compiler said although it took the unit.
+    /// Messages of a compiler that accepted the unit.
     pub warnings: Option<String>,
-    /// Why none of its kernels can run.
+    /// Reason why none of its kernels can run.
     pub error: Option<String>,
     /// In the order of the file.
     pub kernels: Vec<KernelState>,
@@ -85,13 +85,13 @@ pub struct KernelState {
     pub declared_threads: u32,
     /// Bytes of the threadgroup arrays in its body as written.
     pub declared_threadgroup_bytes: u32,
-    /// What the device allows and uses, if the kernel can run.
+    /// Limits and use of resources, if the kernel can run.
     pub limits: Option<KernelLimits>,
-    /// Why it cannot run; that of the unit if that was refused.
+    /// Reason why it cannot run; that of the unit if that was refused.
     pub error: Option<String>,
 }
 
-/// What the device's compiler made of a kernel.
+/// Resources of a compiled kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KernelLimits {
     /// Most threads of a threadgroup; fewer than declared if registers are short.

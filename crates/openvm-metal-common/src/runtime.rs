@@ -36,7 +36,7 @@ pub struct RuntimeSource {
     /// Shared library of native code for this processor: a file that only this user or root can replace, see
     /// [`trusted_folder`](crate::trusted_folder).
     pub cpu: Option<PathBuf>,
-    /// What is for the context's device takes the place of a slice, see
+    /// True if the kernel takes a slice, see
     /// [`KernelSpec::slices`](crate::kernel::KernelSpec::slices), so that long dispatches can be cut.
     pub slices: bool,
     /// Its kernels.
@@ -50,7 +50,7 @@ pub struct RuntimeKernel {
     pub name: String,
     /// Arguments in the order of the declaration.
     pub args: Vec<RuntimeArg>,
-    /// Whether it uses barriers.
+    /// True if it uses barriers.
     pub barriers: bool,
     /// Most threads in a threadgroup.
     pub max_threads: u32,
@@ -76,7 +76,7 @@ pub struct RuntimeArg {
     pub name: String,
     /// `n` of `[[buffer(n)]]` or `[[threadgroup(n)]]`.
     pub index: u8,
-    /// What it is; sizes in bytes.
+    /// Kind of the argument; sizes in bytes.
     pub kind: ArgKind,
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-/// Why code is not loaded from a folder or file.
+/// Reason why code is not loaded from a folder or file.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UntrustedPath {
@@ -73,7 +73,7 @@ type Result<T, E = UntrustedPath> = std::result::Result<T, E>;
 /// Environment variable: the folder of the caches of compiled kernels, or `0` for none.
 pub const CACHE_VARIABLE: &str = "OPENVM_METAL_CACHE";
 
-/// Why there is no cache on disk.
+/// Reason why there is no cache on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoCache {
     /// The variable says so.

@@ -1,4 +1,4 @@
-//! What every device must do alike: runs on the one in `OPENVM_METAL_DEVICE`.
+//! Behaviour that all devices share: runs on the one in `OPENVM_METAL_DEVICE`.
 
 mod support;
 

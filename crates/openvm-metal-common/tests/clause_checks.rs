@@ -59,7 +59,7 @@ fn lengths(c: &mut Clauses<'_>, of_in: fn(Amount) -> Amount, of_out: fn(Amount) 
     c.require("p.n <= threads", &[(n, std::cmp::Ordering::is_le, threads)]);
 }
 
-/// What a kernel does in its first thread: the other threads have nothing to do.
+/// Runs `act` in a kernel's first thread: the other threads have nothing to do.
 ///
 /// # Safety
 /// `launch` is the driver's for a kernel of this file.

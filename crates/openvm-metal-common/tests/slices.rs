@@ -12,7 +12,7 @@ use support::{add, context, reverse, AddParams, KERNELS};
 
 const N: usize = 100_003;
 
-/// As [`add`], stating that each thread costs so many products.
+/// A copy of [`add`] that states that each thread costs so many products.
 fn add_slowly(
     ctx: &MetalContext,
     grid: Grid,

@@ -66,7 +66,7 @@ def direct(subject, folder):
     """Does all tasks in this process. Prints the seconds of the second job, as with Ray."""
     import openvm_metal as om
 
-    keys = om.Keys.load(f"{folder}/app.pk", f"{folder}/agg.pk")
+    keys = om.Keys.load(f"{folder}/app.pk", f"{folder}/internal_recursive.pk")
     prover = om.Prover(subject.program, keys, subject.device, **subject.settings)
     plan = prover.plan(subject.input)
     prover.warm_up()

@@ -5,7 +5,7 @@ use openvm_metal_sdk::{decode_proof, SdkError};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
 
-/// What the guest revealed, with its path.
+/// The guest's public values, with their path.
 pub type Values = UserPublicValuesProof<CHUNK, F>;
 
 fn bad(what: &'static str) -> impl Fn(std::io::Error) -> SdkError {

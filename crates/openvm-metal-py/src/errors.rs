@@ -36,12 +36,11 @@ fn make<'py>(py: Python<'py>, class: &str, message: String) -> PyResult<Bound<'p
 pub fn raise(error: &SdkError) -> PyErr {
     Python::attach(|py| {
         let raised = make(py, class_of(error), error.to_string()).and_then(|value| {
-            match error {
-                SdkError::GuestExit(code) => value.setattr("exit_code", code)?,
-                SdkError::GuestPanic { pc } | SdkError::InputExhausted { pc, .. } => {
-                    value.setattr("pc", pc)?;
-                }
-                _ => {}
+            if let SdkError::GuestExit { code, .. } = error {
+                value.setattr("exit_code", code)?;
+            }
+            if let (Some(pc), "GuestError" | "InputError") = (error.pc(), class_of(error)) {
+                value.setattr("pc", pc)?;
             }
             Ok(value)
         });
@@ -58,9 +57,9 @@ fn class_of(error: &SdkError) -> &'static str {
             "ProgramError"
         }
         SdkError::InputExhausted { .. } => "InputError",
-        SdkError::GuestExit(_)
+        SdkError::GuestExit { .. }
         | SdkError::GuestPanic { .. }
-        | SdkError::GuestMemory(_)
+        | SdkError::GuestFault { .. }
         | SdkError::Execution { .. } => "GuestError",
         SdkError::InstructionBound { .. } => "InstructionBoundError",
         SdkError::Engine { source, .. } => class_of_engine(source),

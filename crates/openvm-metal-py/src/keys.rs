@@ -32,14 +32,19 @@ impl PyKeys {
 #[pymethods]
 impl PyKeys {
     #[staticmethod]
-    #[pyo3(signature = (app_pk, agg_pk = None))]
-    fn load(py: Python<'_>, app_pk: PathBuf, agg_pk: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (app_pk, agg_pk = None, agg_prefix_pk = None))]
+    fn load(
+        py: Python<'_>,
+        app_pk: PathBuf,
+        agg_pk: Option<PathBuf>,
+        agg_prefix_pk: Option<PathBuf>,
+    ) -> PyResult<Self> {
         work::run(py, move |_| {
+            let found = files::find_agg_keys(&app_pk, agg_pk, agg_prefix_pk)?;
+            let read = |found: files::AggKeyFiles| found.read().map(Arc::new);
             Ok(Self {
                 app: Arc::new(files::read_app_pk(&app_pk)?),
-                aggregation: agg_pk
-                    .map(|path| files::read_agg_pk(&path).map(Arc::new))
-                    .transpose()?,
+                aggregation: found.map(read).transpose()?,
             })
         })
     }
@@ -47,13 +52,19 @@ impl PyKeys {
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<Vec<PathBuf>> {
         work::run(py, |_| {
             let file = |name: &str| folder.join(name);
-            let mut written = vec![file("app.pk"), file("app.vk")];
+            let mut written = vec![file(files::APP_PK), file(files::APP_VK)];
             files::write_app_pk(&written[0], &self.app)?;
             files::write_app_vk(&written[1], &self.app.get_app_vk())?;
             if let Some(key) = &self.aggregation {
-                files::write_agg_pk(&file("agg.pk"), key)?;
-                files::write_agg_vk(&file("agg.vk"), &key.internal_recursive.get_vk())?;
-                written.extend([file("agg.pk"), file("agg.vk")]);
+                let prefix = file(files::AGG_PREFIX_PK);
+                let (pk, vk) = (
+                    file(files::INTERNAL_RECURSIVE_PK),
+                    file(files::INTERNAL_RECURSIVE_VK),
+                );
+                files::write_agg_prefix_pk(&prefix, &key.prefix)?;
+                files::write_internal_recursive_pk(&pk, &key.internal_recursive)?;
+                files::write_agg_vk(&vk, &key.internal_recursive.get_vk())?;
+                written.extend([prefix, pk, vk]);
             }
             Ok(written)
         })

@@ -4,6 +4,7 @@
 mod codec;
 mod errors;
 mod folder;
+mod input;
 mod keys;
 mod plan;
 mod program;
@@ -23,6 +24,8 @@ static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
 mod _openvm_metal {
     #[pymodule_export]
     use super::folder::PyJobFolder;
+    #[pymodule_export]
+    use super::input::values_from_json;
     #[pymodule_export]
     use super::keys::PyKeys;
     #[pymodule_export]

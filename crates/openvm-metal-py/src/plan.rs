@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::{exception, OrRaise};
 
-/// Where an execution is cut, and what has to be proved of it.
+/// Segments of an execution, and the proofs to make.
 #[pyclass(name = "Plan", module = "openvm_metal", frozen)]
 pub struct PyPlan(pub Arc<Plan>);
 

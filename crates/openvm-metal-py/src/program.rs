@@ -3,8 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_metal_sdk::{decode_elf, digest, executable, files, SdkError};
-use openvm_sdk::{config::AppConfig, types::ExecutableFormat, StdIn};
+use openvm_metal_sdk::{
+    decode_elf, digest, executable_with, files, ignored_traps, SdkError, Traps,
+};
+use openvm_sdk::{types::ExecutableFormat, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
 use pyo3::prelude::*;
@@ -49,20 +51,31 @@ impl PyProgram {
         let Some(text) = config else {
             return Ok(SdkVmConfig::riscv32());
         };
-        let config: AppConfig<SdkVmConfig> = toml::from_str(text)
-            .map_err(|error| SdkError::Config(format!("openvm.toml: {error}")))?;
-        Ok(config.app_vm_config)
+        Ok(files::config_from_text(text)?.config.app_vm_config)
     }
 
-    fn new(bytes: &[u8], config: Option<String>, name: String) -> Result<Self, SdkError> {
+    fn new(
+        bytes: &[u8],
+        config: Option<String>,
+        name: String,
+        as_cargo_openvm: bool,
+    ) -> Result<Self, SdkError> {
         let vm_config = Self::vm_config(config.as_deref())?;
         let source = if bytes.starts_with(ELF) {
             ExecutableFormat::Elf(decode_elf(bytes)?)
+        } else if as_cargo_openvm {
+            return Err(SdkError::Config(
+                "as_cargo_openvm says how an executable is made of an ELF, and the program is an executable".into(),
+            ));
         } else {
             ExecutableFormat::VmExe(files::exe_from_bytes(bytes)?)
         };
+        let traps = match as_cargo_openvm {
+            true => Traps::AsCargoOpenvm,
+            false => Traps::End,
+        };
         Ok(Self {
-            exe: executable(&vm_config, source)?,
+            exe: executable_with(&vm_config, source, traps)?,
             config,
             name,
         })
@@ -81,8 +94,13 @@ type Pickled<'py, 'a> = (
 #[pymethods]
 impl PyProgram {
     #[new]
-    #[pyo3(signature = (path, config = None))]
-    fn load(py: Python<'_>, path: PathBuf, config: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (path, config = None, *, as_cargo_openvm = false))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        config: Option<PathBuf>,
+        as_cargo_openvm: bool,
+    ) -> PyResult<Self> {
         let bytes = files::read_bounded(&path, "a program", MAX_PROGRAM).or_raise()?;
         let beside = path.with_file_name("openvm.toml");
         let config = config.or_else(|| beside.exists().then_some(beside));
@@ -90,19 +108,22 @@ impl PyProgram {
         let config = config.or_raise()?;
         let name = path.file_stem().unwrap_or_default();
         let name = name.to_string_lossy().into_owned();
-        work::run(py, move |_| Self::new(&bytes, config, name))
+        work::run(py, move |_| {
+            Self::new(&bytes, config, name, as_cargo_openvm)
+        })
     }
 
     #[staticmethod]
-    #[pyo3(signature = (data, config = None, name = "program"))]
+    #[pyo3(signature = (data, config = None, name = "program", *, as_cargo_openvm = false))]
     fn from_bytes(
         py: Python<'_>,
         data: PyBackedBytes,
         config: Option<String>,
         name: &str,
+        as_cargo_openvm: bool,
     ) -> PyResult<Self> {
         let name = name.to_owned();
-        work::run(py, move |_| Self::new(&data, config, name))
+        work::run(py, move |_| Self::new(&data, config, name, as_cargo_openvm))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -131,6 +152,11 @@ impl PyProgram {
     #[getter]
     fn instructions(&self) -> usize {
         self.exe.program.num_defined_instructions()
+    }
+
+    #[getter]
+    fn ignored_traps(&self) -> usize {
+        ignored_traps(&self.exe)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, '_>> {

@@ -79,6 +79,17 @@ fn describe<'py>(
             fields.set_item("instructions", instructions)?;
             "executed"
         }
+        Event::InputUnread(unread) => {
+            fields.set_item("given", unread.given)?;
+            fields.set_item("values", unread.values)?;
+            fields.set_item("bytes", unread.bytes)?;
+            fields.set_item("rest", unread.rest)?;
+            "input_unread"
+        }
+        Event::NodesCounted { nodes } => {
+            fields.set_item("nodes", nodes)?;
+            "nodes_counted"
+        }
         Event::SetAside { file, to, reason } => {
             fields.set_item("file", file)?;
             fields.set_item("to", to)?;

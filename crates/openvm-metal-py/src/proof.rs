@@ -18,7 +18,7 @@ use crate::work;
 #[pyclass(name = "Proof", module = "openvm_metal", frozen)]
 pub struct PyProof(pub VmStarkProof);
 
-/// What verifies the proofs of a program.
+/// Verifying key of a program's proofs.
 #[pyclass(name = "VerifyingKey", module = "openvm_metal", frozen)]
 pub struct PyVerifyingKey(pub Arc<VmStarkVerifyingKey>);
 

@@ -1,6 +1,9 @@
 //! `openvm_metal.Prover`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
@@ -159,9 +162,10 @@ impl PyProver {
     }
 
     #[getter]
-    fn device(&self) -> String {
-        let names = self.sdk.devices().iter().map(Device::to_string);
-        names.collect::<Vec<_>>().join(",")
+    fn device(&self, py: Python<'_>) -> PyResult<String> {
+        let devices = work::run(py, |_| self.sdk.devices())?;
+        let names = devices.iter().map(Device::to_string);
+        Ok(names.collect::<Vec<_>>().join(","))
     }
 
     #[getter]
@@ -220,7 +224,9 @@ impl PyProver {
         let function = progress.as_ref();
         let plan = work::run(py, |stop| {
             let watcher = Watcher { function, stop };
-            let options = options(max_instructions, &watcher, stop);
+            // A cluster's command prints its events on standard output.
+            let output = Mutex::new(std::io::stderr());
+            let options = options(max_instructions, &watcher, stop).with_output(&output);
             self.sdk.plan(exe, input, &options)
         })?;
         Ok(PyPlan(Arc::new(plan)))

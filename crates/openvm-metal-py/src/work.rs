@@ -96,7 +96,7 @@ pub fn run<T: Send>(
     }
 }
 
-/// How work is stopped.
+/// Signal that stops work.
 #[derive(Default)]
 pub struct Stop {
     /// Set when the work is to end.

@@ -23,7 +23,7 @@ pub struct PySegmentWorker {
 /// A call of `prove` that has not returned.
 struct Call {
     segment: usize,
-    /// What its caller names it by.
+    /// Name that its caller gave it.
     name: Option<u64>,
     stop: Arc<AtomicBool>,
 }

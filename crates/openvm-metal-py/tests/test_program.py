@@ -41,6 +41,20 @@ def test_bad_programs_say_so(tmp_path):
         om.Program.from_bytes(guests.sums(3), "[app_vm_config")
 
 
+def test_traps_end_a_guest_unless_cargo_openvm_is_followed():
+    words = [0x00100593, 0xC0001073, 0x0005A00B, 0x0000000B]  # li a1, 1; unimp; reveal a1; end
+    elf = guests.elf(words)
+    with pytest.raises(errors.GuestError) as caught:
+        om.execute(om.Program.from_bytes(elf, guests.CONFIG))
+    assert (caught.value.exit_code, caught.value.pc) == (2, guests.TEXT + 4)
+    ignoring = om.Program.from_bytes(elf, guests.CONFIG, as_cargo_openvm=True)
+    assert ignoring.ignored_traps == 1
+    assert om.execute(ignoring)[0] == 1
+    # An executable has its rule.
+    with pytest.raises(errors.ConfigError):
+        om.Program.from_bytes(ignoring.to_bytes(), guests.CONFIG, as_cargo_openvm=True)
+
+
 def test_execution_reveals_and_fails_as_the_guest_does(prover):
     revealed = prover.execute(INPUT)
     assert int.from_bytes(revealed[:4], "little") == ROUNDS * (ROUNDS + 1) // 2
@@ -54,6 +68,7 @@ def test_execution_reveals_and_fails_as_the_guest_does(prover):
     with pytest.raises(errors.GuestError) as caught:
         om.execute(om.Program.from_bytes(guests.exits(7), guests.CONFIG))
     assert caught.value.exit_code == 7
+    assert caught.value.pc is not None
     assert isinstance(pickle.loads(pickle.dumps(caught.value)), errors.GuestError)
 
 
@@ -62,6 +77,10 @@ def test_inputs_have_cargo_openvms_form(tmp_path):
     file = tmp_path / "input.json"
     file.write_text('{"input": ["01", "0x0201000000"]}')
     assert om.read_input(file) == [b"", b"\x01\0\0\0"]
+    typed = '{"input": [{"u64": 5}, {"text": "ab"}, {"(u8, bool)": [1, true]}]}'
+    file.write_text(typed)
+    values = [b"\x05" + bytes(7), b"ab", b"\x01\0\0\0\x01\0\0\0"]
+    assert om.read_input(file) == om.read_input(typed) == values
     data = tmp_path / "data.bin"
     data.write_bytes(b"abc")
     assert om.read_input(data) == [b"abc"]

@@ -147,8 +147,10 @@ def test_a_job_folder_is_also_for_one_process(tmp_path, prover, whole):
 
 def test_keys_go_through_files_and_bytes(tmp_path, program, keys, whole):
     files = keys.save(tmp_path)
-    assert sorted(os.path.basename(file) for file in files) == ["agg.pk", "agg.vk", "app.pk", "app.vk"]
-    loaded = om.Keys.load(tmp_path / "app.pk", tmp_path / "agg.pk")
+    assert sorted(os.path.basename(file) for file in files) == [
+        "agg_prefix.pk", "app.pk", "app.vk", "internal_recursive.pk", "internal_recursive.vk",
+    ]
+    loaded = om.Keys.load(tmp_path / "app.pk", tmp_path / "internal_recursive.pk")
     assert loaded.to_bytes() == om.Keys.from_bytes(*keys.to_bytes()).to_bytes() == keys.to_bytes()
     proof, _ = om.Prover(program, loaded, "cpu", **SETTINGS).prove(INPUT)
     whole.equals(proof)

@@ -22,7 +22,7 @@ import openvm_metal as om
 from openvm_metal.ray import JsonLines, Pool
 address, folder, keys = sys.argv[1:]
 program = om.Program.from_bytes(guests.sums(conftest.ROUNDS), guests.CONFIG, "sums")
-loaded = om.Keys.load(keys + "/app.pk", keys + "/agg.pk")
+loaded = om.Keys.load(keys + "/app.pk", keys + "/internal_recursive.pk")
 with Pool(program, address, keys=loaded, worker=faulty.Paused, devices="cpu:1", **conftest.SETTINGS, events=JsonLines()) as pool:
     pool.prove(conftest.INPUT, job_folder=folder)
 """
@@ -88,7 +88,7 @@ import openvm_metal as om
 from openvm_metal.ray import Pool
 address, folder, keys = sys.argv[1:]
 program = om.Program.from_bytes(guests.sums(conftest.ROUNDS), guests.CONFIG, "sums")
-loaded = om.Keys.load(keys + "/app.pk", keys + "/agg.pk")
+loaded = om.Keys.load(keys + "/app.pk", keys + "/internal_recursive.pk")
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 def room(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -28,7 +28,7 @@ use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_ST
 use p3_baby_bear::BabyBear as F;
 use usage::Phases;
 
-/// What is proved.
+/// A program and input to prove.
 struct Job {
     config: SdkVmConfig,
     source: ExecutableFormat,

@@ -14,11 +14,16 @@ use openvm_stark_backend::SystemParams;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
 
 use crate::{
-    engine::SdkEngine, error::SdkError, memory_config, moduli, row_order::RowOrder,
+    engine::SdkEngine,
+    error::SdkError,
+    executable::Traps,
+    files::{config_from_text, ConfigText},
+    memory_config, moduli,
+    row_order::RowOrder,
     verifying_key::MIN_SECURITY_BITS,
 };
 
-/// Where the aggregation keys come from.
+/// Source of the aggregation keys.
 pub(crate) enum AggSource {
     Params(Box<AggregationSystemParams>),
     Key(Arc<AggProvingKey>),
@@ -35,6 +40,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     pub fit_segments: bool,
     pub order: RowOrder,
     pub min_security_bits: f64,
+    pub traps: Traps,
 }
 
 /// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
@@ -50,6 +56,7 @@ pub struct SdkBuilder<E: SdkEngine> {
     segment_max_memory: Option<usize>,
     order: RowOrder,
     min_security_bits: f64,
+    traps: Traps,
 }
 
 impl<E: SdkEngine> SdkBuilder<E> {
@@ -65,6 +72,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             segment_max_memory: None,
             order: RowOrder::default(),
             min_security_bits: MIN_SECURITY_BITS,
+            traps: Traps::default(),
         }
     }
 
@@ -89,6 +97,12 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
+    /// Sets the rule for the traps of ELFs: [`Traps::AsCargoOpenvm`] for the commitments of `cargo openvm`.
+    pub fn traps(mut self, traps: Traps) -> Self {
+        self.traps = traps;
+        self
+    }
+
     /// The extensions of the virtual machine.
     pub fn vm_config(mut self, config: SdkVmConfig) -> Self {
         self.vm_config = Some(config);
@@ -105,15 +119,17 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// Extensions and, if it has them, parameters from the text of an `openvm.toml`.
     ///
     /// # Errors
-    /// If it does not parse.
+    /// See [`config_from_text`].
     pub fn toml(self, text: &str) -> Result<Self, SdkError> {
-        let bad = |error: toml::de::Error| SdkError::Config(format!("openvm.toml: {error}"));
-        let config: AppConfig<SdkVmConfig> = toml::from_str(text).map_err(bad)?;
-        let table: toml::Table = toml::from_str(text).map_err(bad)?;
+        Ok(self.config_text(config_from_text(text)?))
+    }
+
+    /// Extensions and, if the text has them, parameters.
+    pub fn config_text(self, text: ConfigText) -> Self {
         // A text without them leaves them to the key, or to the defaults.
-        match table.contains_key("system_params") {
-            true => Ok(self.app_config(config)),
-            false => Ok(self.vm_config(config.app_vm_config)),
+        match text.has_params {
+            true => self.app_config(text.config),
+            false => self.vm_config(text.config.app_vm_config),
         }
     }
 
@@ -141,7 +157,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
-    /// How many proofs a node verifies.
+    /// Sets the number of proofs that a node verifies.
     pub fn agg_tree_config(mut self, tree: AggregationTreeConfig) -> Self {
         self.tree = tree;
         self
@@ -230,6 +246,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             fit_segments: self.segment_max_memory.is_none(),
             order: self.order,
             min_security_bits: self.min_security_bits,
+            traps: self.traps,
         })
     }
 }

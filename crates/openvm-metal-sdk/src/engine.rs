@@ -99,7 +99,12 @@ pub trait SdkEngine:
     /// A device's name in messages; `auto` has the name of the kind that was opened.
     fn label(device: &Self::Device, context: &Self::Context) -> String;
 
-    /// Why these devices cannot prove together, if they cannot.
+    /// The device that was opened: another than the named one where that leaves a choice.
+    fn chosen(device: &Self::Device, _context: &Self::Context) -> Self::Device {
+        device.clone()
+    }
+
+    /// Reason why these devices cannot prove together, if they cannot.
     fn refusal(_devices: &[Self::Device]) -> Option<String> {
         None
     }
@@ -186,6 +191,16 @@ impl SdkEngine for MetalEngine {
         match device {
             Device::Auto => context.info().kind.name().to_owned(),
             named => named.to_string(),
+        }
+    }
+
+    fn chosen(device: &Device, context: &MetalContext) -> Device {
+        let info = context.info();
+        match (device, info.kind) {
+            (Device::Auto, DeviceKind::Metal) => Device::Metal,
+            (Device::Auto, DeviceKind::Cuda) => Device::Cuda(0),
+            (Device::Auto, DeviceKind::Cpu) => Device::Cpu,
+            (named, _) => *named,
         }
     }
 

@@ -1,19 +1,20 @@
 //! `SdkError`: everything that can stop a program from being executed, proved or verified.
 
-use std::{
-    any::Any,
-    fmt,
-    panic::{catch_unwind, AssertUnwindSafe},
-    path::PathBuf,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{error::Error, fmt, path::PathBuf};
 
 use openvm_circuit::arch::{ExecutionError, GenerationError, VirtualMachineError};
-use openvm_verify_stark_host::error::VerifyStarkError;
+pub(crate) use openvm_metal_verify::panic_message;
+use openvm_metal_verify::VerifyError;
+pub use openvm_metal_verify::{catch_panic, is_guarded, is_lack_of_memory};
 
-use crate::engine::EngineError;
+use crate::{
+    constraint_check::BrokenConstraint,
+    engine::EngineError,
+    executable::TRAP,
+    fault::{Exit, Fault},
+};
 
-/// What was being done.
+/// The stage of a job in which an error arose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stage {
@@ -39,7 +40,7 @@ pub enum Stage {
     ProveSegment(usize),
     /// Proving node `node` of an aggregation layer.
     Aggregate { layer: String, node: usize },
-    /// What the threads of a proof do beside the other stages.
+    /// Work of a proof's threads besides the other stages.
     Pipeline,
     /// Verifying.
     Verify,
@@ -65,7 +66,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Why a program was not executed, proved or verified. Sizes are in bytes, counts in instructions.
+/// Errors of executing, proving or verifying a program. Sizes are in bytes, counts in instructions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SdkError {
@@ -96,29 +97,27 @@ pub enum SdkError {
          build guests for riscv32im)"
     )]
     Elf(String),
-    /// An instruction that no extension of the configuration knows.
+    /// A word of the code that is no instruction of the configuration.
     #[error(
-        "instruction {word:#010x} at byte {offset:#x} of the code is not known to the configuration{}",
+        "the word {word:#010x} at pc {pc:#010x} {reason}{}",
         extension.as_ref().map_or_else(String::new, |name| format!(
             ": it belongs to the extension `{name}`, add [app_vm_config.{name}] to openvm.toml"
         ))
     )]
     UnknownInstruction {
-        /// From the start of the executable segments.
-        offset: u32,
+        pc: u32,
         word: u32,
         /// The extension that knows the instruction, as `openvm.toml` names it.
         extension: Option<&'static str>,
+        /// Description of the fault; follows "the word".
+        reason: &'static str,
     },
     /// An executable that does not fit the configuration.
     #[error("the executable does not fit the configuration: {0}")]
     Executable(String),
-    /// The guest ended with an exit code other than 0.
-    #[error(
-        "the guest ended with exit code {0}: it panicked or called exit; \
-         what it printed before says why"
-    )]
-    GuestExit(u32),
+    /// The guest ended with an exit code other than 0, by the instruction at `pc`.
+    #[error("the guest ended with exit code {code} at pc {pc:#010x}: {}", reason_of_exit(*code))]
+    GuestExit { code: u32, pc: u32 },
     /// The guest panicked.
     #[error("the guest panicked at pc {pc:#010x}")]
     GuestPanic { pc: u32 },
@@ -128,9 +127,16 @@ pub enum SdkError {
          each read of the guest takes one"
     )]
     InputExhausted { pc: u32, given: usize },
-    /// The guest used memory outside its address space.
-    #[error("the guest accesses memory outside its address space: {0}")]
-    GuestMemory(String),
+    /// The guest has an instruction at `pc` that cannot be executed with its operands, nor proved.
+    #[error("the guest failed at pc {pc:#010x}: it {fault}")]
+    GuestFault {
+        pc: u32,
+        #[source]
+        fault: Fault,
+    },
+    /// The receiver of what the guest prints refused it.
+    #[error("what the guest prints cannot be written: {0}")]
+    GuestOutput(#[source] std::io::Error),
     /// The guest did not end within the bound.
     #[error("the guest did not end within {bound} instructions (after {executed}): raise the bound if it should")]
     InstructionBound { executed: u64, bound: u64 },
@@ -167,6 +173,9 @@ pub enum SdkError {
         #[source]
         source: GenerationError,
     },
+    /// Traces that break a constraint of the circuit.
+    #[error("the traces break the constraints: {0}")]
+    BrokenConstraint(#[source] Box<BrokenConstraint>),
     /// The virtual machine could not be built for the configuration.
     #[error("{stage}: {source}")]
     Machine {
@@ -239,12 +248,12 @@ pub enum SdkError {
     /// A plan that cannot be read, is of another job, or has no such task.
     #[error("the plan does not fit: {0}")]
     Plan(String),
-    /// What is not the proof of a task.
+    /// A proof that is not the proof of a task.
     #[error("what was made for {task} is not accepted: {reason}")]
     WrongProof { task: String, reason: String },
     /// A proof that does not verify, or is not of this program.
     #[error("the proof is not accepted: {0}")]
-    Rejected(#[source] Box<VerifyStarkError>),
+    Rejected(#[source] Box<dyn Error + Send + Sync>),
     /// An application proof that does not verify, or is not of this program.
     #[error("the application proof is not accepted: {0}")]
     AppRejected(String),
@@ -304,54 +313,87 @@ impl SdkError {
 
     /// The user's terms for what went wrong in a guest that was given `inputs` inputs.
     pub(crate) fn execution(stage: Stage, error: ExecutionError, inputs: usize) -> Self {
+        let fault = |pc, fault| Self::GuestFault { pc, fault };
         match error {
-            ExecutionError::FailedWithExitCode(code) => Self::GuestExit(code),
             ExecutionError::Fail { pc, msg } if msg.contains("DebugPanic") => {
                 Self::GuestPanic { pc }
             }
+            ExecutionError::Fail { pc, msg } => fault(pc, Fault::Operands { reason: msg.into() }),
             ExecutionError::HintOutOfBounds { pc } => Self::InputExhausted { pc, given: inputs },
-            ExecutionError::Phantom { pc, ref inner, .. }
-                if inner.to_string().contains("EndOfInputStream") =>
-            {
-                Self::InputExhausted { pc, given: inputs }
+            ExecutionError::HintBufferZeroWords { pc } => fault(pc, Fault::hint_words(0)),
+            ExecutionError::HintBufferTooLarge { pc, num_words, .. } => {
+                fault(pc, Fault::hint_words(num_words))
             }
+            ExecutionError::PcOutOfBounds(pc) | ExecutionError::Unreachable(pc) => {
+                fault(pc, Fault::NoInstruction)
+            }
+            ExecutionError::Phantom { pc, inner, .. } => Self::phantom(pc, inner, inputs),
             source => Self::Execution { stage, source },
+        }
+    }
+
+    /// The error of a phantom instruction, or of a check in front of any other.
+    fn phantom(pc: u32, inner: eyre::Report, inputs: usize) -> Self {
+        let inner = match inner.downcast::<Fault>() {
+            Ok(fault) => return Self::GuestFault { pc, fault },
+            Err(inner) => inner,
+        };
+        let inner = match inner.downcast::<Exit>() {
+            Ok(Exit(code)) => return Self::GuestExit { code, pc },
+            Err(inner) => inner,
+        };
+        let inner = match inner.downcast::<std::io::Error>() {
+            Ok(error) => return Self::GuestOutput(error),
+            Err(inner) => inner,
+        };
+        let reason = inner.to_string();
+        match reason.contains("EndOfInputStream") {
+            true => Self::InputExhausted { pc, given: inputs },
+            false => Self::GuestFault {
+                pc,
+                fault: Fault::Operands { reason },
+            },
+        }
+    }
+
+    /// The address of the guest's instruction that failed or ended it, if it is the guest's error.
+    pub fn pc(&self) -> Option<u32> {
+        match self {
+            Self::GuestExit { pc, .. }
+            | Self::GuestPanic { pc }
+            | Self::GuestFault { pc, .. }
+            | Self::InputExhausted { pc, .. }
+            | Self::UnknownInstruction { pc, .. } => Some(*pc),
+            _ => None,
         }
     }
 }
 
-/// The guarded calls of this process that have begun and not ended.
-static GUARDED: AtomicUsize = AtomicUsize::new(0);
-
-/// True while this process is in calls whose panics become errors. A panic's thread does not tell: such a call may be in
-/// others', too. A program's panic hook need not print then what the error will say.
-pub fn is_guarded() -> bool {
-    GUARDED.load(Ordering::SeqCst) > 0
+/// The usual reason of an exit code other than 0, and what to do.
+fn reason_of_exit(code: u32) -> &'static str {
+    match code {
+        TRAP => {
+            "it called abort, reached code that it takes for unreachable, or has an instruction for an operating system or \
+             a debugger there (ecall: there are no system calls; ebreak; CSRs)"
+        }
+        _ => "it panicked or called exit; what it printed before says why",
+    }
 }
 
-/// True if the text of a panic says that the system refused memory, or a thread, whose stack is memory.
-pub fn is_lack_of_memory(panic: &str) -> bool {
-    let texts = [
-        "Cannot allocate memory",
-        "kind: OutOfMemory",
-        "failed to spawn thread",
-        "global thread pool has not been initialized",
-    ];
-    texts.iter().any(|text| panic.contains(text))
-}
-
-/// Runs a function of a library that panics on bad input, and makes an error of a panic: its message, which
-/// is for logs and not for users. [`is_guarded`] is true meanwhile.
-///
-/// What `f` was working on must not be used again if it panicked; callers drop it.
-///
-/// # Errors
-/// The message of the panic.
-pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
-    GUARDED.fetch_add(1, Ordering::SeqCst);
-    let result = catch_unwind(AssertUnwindSafe(f));
-    GUARDED.fetch_sub(1, Ordering::SeqCst);
-    result.map_err(panic_message)
+impl From<VerifyError> for SdkError {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::Bytes { what, reason } => Self::Bytes { what, reason },
+            VerifyError::Key { what, reason } => Self::Key { what, reason },
+            VerifyError::Insecure { what, bits, min } => Self::Insecure { what, bits, min },
+            VerifyError::Rejected(reason) => Self::Rejected(Box::new(reason)),
+            VerifyError::Unverifiable { message } => Self::Unverifiable { message },
+            VerifyError::OutOfMemory => Self::OutOfMemory {
+                stage: Stage::Verify,
+            },
+            other => Self::Rejected(Box::new(other)),
+        }
+    }
 }
 
 /// Runs a function of OpenVM's libraries, some of which panic on bad input, and makes an error of a panic.
@@ -359,12 +401,7 @@ pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
 /// What `f` was working on must not be used again if it panicked; callers drop it.
 pub(crate) fn guard<T>(stage: Stage, f: impl FnOnce() -> T) -> Result<T, SdkError> {
     catch_panic(f).map_err(|message| {
-        let in_guest = matches!(stage, Stage::Execute | Stage::Preflight(_));
-        // What the interpreter says of an address that is too large, with and without debug assertions.
-        let memory = ["out of bounds", "POINTER_MAX_BITS"];
-        if in_guest && memory.iter().any(|text| message.contains(text)) {
-            SdkError::GuestMemory(message)
-        } else if is_lack_of_memory(&message) {
+        if is_lack_of_memory(&message) {
             SdkError::OutOfMemory { stage }
         } else if stage == Stage::Verify {
             SdkError::Unverifiable { message }
@@ -376,14 +413,4 @@ pub(crate) fn guard<T>(stage: Stage, f: impl FnOnce() -> T) -> Result<T, SdkErro
             }
         }
     })
-}
-
-fn panic_message(payload: Box<dyn Any + Send>) -> String {
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().map_or_else(
-            || "a panic without a message".to_owned(),
-            |&text| text.to_owned(),
-        ),
-    }
 }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use openvm_circuit::arch::{
     instructions::{
         exe::VmExe,
-        program::{DEFAULT_PC_STEP, MAX_ALLOWED_PC},
+        program::{Program, DEFAULT_PC_STEP, MAX_ALLOWED_PC},
+        riscv::RV32_MEMORY_AS,
         LocalOpcode, SystemOpcode,
     },
     VmExecutionConfig,
 };
 use openvm_sdk::types::ExecutableFormat;
 use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
-use openvm_stark_backend::p3_field::PrimeField32;
+use openvm_stark_backend::p3_field::{PrimeCharacteristicRing, PrimeField32};
 use openvm_transpiler::{
     elf::Elf,
     transpiler::{Transpiler, TranspilerError},
@@ -29,22 +30,66 @@ use crate::{
 /// SHA-256 of everything of an executable that a proof depends on.
 pub type ExeDigest = [u8; 32];
 
+/// Rule for the words of an ELF that are traps: `unimp`, which `abort`, `std::process::exit` and unreachable code compile
+/// to, `ecall`, `ebreak`, and instructions for control and status registers (CSRs).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Traps {
+    /// Every such word ends the guest with exit code 2; words that RV32IM reserves are refused.
+    #[default]
+    End,
+    /// The rule of OpenVM's transpiler, so that commitments are those of `cargo openvm`: it ignores `unimp` and other words
+    /// `csrrw x0, CSR, x0`, after which the guest goes on with the next function. [`ignored_traps`] counts them.
+    AsCargoOpenvm,
+}
+
+/// Exit code of a trap, as OpenVM's transpiler has it for instructions that it does not support.
+pub(crate) const TRAP: u32 = 2;
+
+/// Word of the instruction that ends a guest with exit code [`TRAP`].
+const END_WITH_TRAP: u32 = TRAP << 20 | TERMINATE;
+
+/// Bits of a word that are its opcode, and opcodes of RISC-V and of OpenVM.
+const OPCODE: u32 = 0x7f;
+const SHIFT_AND_OTHER_IMMEDIATES: u32 = 0x13;
+const SYSTEM: u32 = 0x73;
+const JALR: u32 = 0x67;
+const JAL: u32 = 0x6f;
+const TERMINATE: u32 = 0x0b;
+
+/// Bits of the register that an instruction writes.
+const RD: u32 = 0x1f << 7;
+
+/// `jal x0, -1048576`: the least offset.
+const JAL_BY_MINUS_1_MIB: u32 = 1 << 31 | JAL;
+
 /// The executable of an ELF under a configuration, or an executable as it is, checked against the
-/// configuration.
+/// configuration. Traps end the guest.
 ///
 /// # Errors
-/// [`SdkError::UnknownInstruction`] for an instruction of an extension that the configuration lacks;
+/// [`SdkError::UnknownInstruction`] for a word that is no instruction, or one of an extension that the configuration lacks;
 /// [`SdkError::Executable`] for an executable that cannot run under it.
 pub fn executable(
     config: &SdkVmConfig,
     source: impl Into<ExecutableFormat>,
+) -> Result<Arc<VmExe<F>>, SdkError> {
+    executable_with(config, source, Traps::End)
+}
+
+/// [`executable`] with a rule for traps. An executable that is given has its own.
+///
+/// # Errors
+/// See [`executable`].
+pub fn executable_with(
+    config: &SdkVmConfig,
+    source: impl Into<ExecutableFormat>,
+    traps: Traps,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
     moduli::check(config)?;
     memory_config::check(&config.system.config)?;
     // OpenVM's conversion from bytes panics if they are no ELF.
     let source = guard(Stage::Transpile, || source.into())?;
     let exe = match source {
-        ExecutableFormat::Elf(elf) => Arc::new(transpile(config, elf)?),
+        ExecutableFormat::Elf(elf) => Arc::new(transpile(config, elf, traps)?),
         ExecutableFormat::VmExe(exe) => Arc::new(exe),
         ExecutableFormat::SharedVmExe(exe) => exe,
     };
@@ -52,31 +97,109 @@ pub fn executable(
     Ok(exe)
 }
 
-fn transpile(config: &SdkVmConfig, elf: Elf) -> Result<VmExe<F>, SdkError> {
-    let words = elf.instructions.clone();
-    let result = guard(Stage::Transpile, || {
-        VmExe::from_elf(elf, config.transpiler())
-    });
-    match result {
-        Ok(Ok(exe)) => Ok(exe),
-        Ok(Err(TranspilerError::ParseError(_))) | Err(_) => Err(first_unknown(config, &words)
-            .unwrap_or_else(|| SdkError::Executable("its code cannot be transpiled".into()))),
-        Ok(Err(other)) => Err(SdkError::Executable(other.to_string())),
-    }
+/// Number of traps that an executable ignores: words `csrrw x0, CSR, x0` in memory, `unimp` among them, at which its program
+/// does nothing.
+pub fn ignored_traps(exe: &VmExe<F>) -> usize {
+    let nop = SystemOpcode::PHANTOM.global_opcode();
+    let slots = exe.program.instructions_and_debug_infos.iter();
+    let at = |index: usize| exe.program.pc_base + index as u32 * DEFAULT_PC_STEP;
+    slots
+        .enumerate()
+        .filter(|(_, slot)| {
+            let instruction = slot.as_ref().map(|(instruction, _)| instruction);
+            instruction.is_some_and(|i| i.opcode == nop && i.c == F::ZERO)
+        })
+        .filter(|&(index, _)| is_ignored_trap(word_in_memory(exe, at(index))))
+        .count()
 }
 
-/// The first word that the configuration does not know, or that its transpilers panic on.
-fn first_unknown(config: &SdkVmConfig, words: &[u32]) -> Option<SdkError> {
+/// Number of traps of an ELF that [`Traps::AsCargoOpenvm`] ignores.
+pub fn ignored_traps_of_elf(elf: &Elf) -> usize {
+    let words = elf.instructions.iter();
+    words.filter(|&&word| is_ignored_trap(word)).count()
+}
+
+fn word_in_memory(exe: &VmExe<F>, address: u32) -> u32 {
+    let byte = |at: u32| exe.init_memory.get(&(RV32_MEMORY_AS, at)).copied();
+    let bytes = [0, 1, 2, 3].map(|i| byte(address.wrapping_add(i)).unwrap_or(0));
+    u32::from_le_bytes(bytes)
+}
+
+/// `csrrw x0, CSR, x0`: OpenVM's transpiler takes it for a write to a register that does not matter.
+fn is_ignored_trap(word: u32) -> bool {
+    word & 0x000f_ffff == 1 << 12 | SYSTEM
+}
+
+fn transpile(config: &SdkVmConfig, mut elf: Elf, traps: Traps) -> Result<VmExe<F>, SdkError> {
+    let words = std::mem::take(&mut elf.instructions);
     let transpiler = config.transpiler();
-    let index = words
-        .iter()
-        .position(|&word| !is_known(&transpiler, word))?;
-    let word = words[index];
-    Some(SdkError::UnknownInstruction {
-        offset: index as u32 * DEFAULT_PC_STEP,
-        word,
-        extension: extension_of(word),
-    })
+    let refused = |error: TranspilerError| SdkError::Executable(error.to_string());
+    // The memory and the place of the code.
+    let mut exe = guard(Stage::Transpile, || {
+        VmExe::from_elf(elf, transpiler.clone())
+    })?
+    .map_err(refused)?;
+    let start = exe.program.pc_base;
+    let unknown = |index: usize, extension, reason| SdkError::UnknownInstruction {
+        pc: start + index as u32 * DEFAULT_PC_STEP,
+        word: words[index],
+        extension,
+        reason,
+    };
+    let mut ended = words.clone();
+    for (index, word) in ended.iter_mut().enumerate() {
+        if let Some(reason) = refusal(*word, traps) {
+            return Err(unknown(index, None, reason));
+        }
+        // Of words that it does not ignore, OpenVM's transpiler makes the same, and prints a line for each.
+        let ignored = traps == Traps::AsCargoOpenvm && is_ignored_trap(*word);
+        if *word & OPCODE == SYSTEM && !ignored {
+            *word = END_WITH_TRAP;
+        }
+    }
+    let instructions = match catch_panic(|| transpiler.transpile(&ended)) {
+        Ok(Ok(instructions)) => instructions,
+        Ok(Err(TranspilerError::ParseError(_))) | Err(_) => {
+            let first = ended.iter().position(|&word| !is_known(&transpiler, word));
+            let reason = |word: u32| match word & 3 {
+                3 => "is not known to the configuration",
+                _ => {
+                    "is no 32-bit instruction: code has to be of riscv32im, not of riscv32imc, \
+                     without data in it"
+                }
+            };
+            return Err(first.map_or_else(
+                || SdkError::Executable("its code cannot be transpiled".into()),
+                |index| unknown(index, extension_of(words[index]), reason(words[index])),
+            ));
+        }
+        Ok(Err(other)) => return Err(refused(other)),
+    };
+    exe.program = Program::new_without_debug_infos_with_option(&instructions, start);
+    Ok(exe)
+}
+
+/// Reason why a word is refused that OpenVM's transpiler takes for another one, or panics on.
+fn refusal(word: u32, traps: Traps) -> Option<&'static str> {
+    let (opcode, funct3, funct7) = (word & OPCODE, word >> 12 & 7, word >> 25);
+    match (opcode, funct3) {
+        (TERMINATE, 0) if word >> 20 > 255 => {
+            Some("ends the guest with an exit code that is not from 0 to 255")
+        }
+        // OpenVM's executor panics on it.
+        (JAL, _) if word & !RD == JAL_BY_MINUS_1_MIB => {
+            Some("jumps back by 1 MiB exactly, which OpenVM's circuit does not do")
+        }
+        _ if traps == Traps::AsCargoOpenvm => None,
+        (SHIFT_AND_OTHER_IMMEDIATES, 1) if funct7 != 0 => {
+            Some("shifts by more bits than a register has, or is reserved: RV32I has no such instruction")
+        }
+        (SHIFT_AND_OTHER_IMMEDIATES, 5) if funct7 & 0x5f != 0 => {
+            Some("shifts by more bits than a register has, or is reserved: RV32I has no such instruction")
+        }
+        (JALR, 1..) => Some("is reserved: RV32I has no such instruction"),
+        _ => None,
+    }
 }
 
 fn is_known(transpiler: &Transpiler<F>, word: u32) -> bool {
@@ -85,6 +208,9 @@ fn is_known(transpiler: &Transpiler<F>, word: u32) -> bool {
 
 /// The extension whose transpiler knows an instruction, by its name in `openvm.toml`.
 fn extension_of(word: u32) -> Option<&'static str> {
+    if word & OPCODE == SYSTEM {
+        return Some("rv32i");
+    }
     let standard = SdkVmConfig::standard();
     let none = || SdkVmConfig::builder().system(Default::default());
     let one = [
@@ -118,10 +244,22 @@ fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
             "its code ends at {end:#x}, program counters end at {MAX_ALLOWED_PC:#x}"
         ));
     }
+    if !program.pc_base.is_multiple_of(DEFAULT_PC_STEP) {
+        return bad(format!(
+            "its code begins at {:#x}, which is no multiple of 4",
+            program.pc_base
+        ));
+    }
     if exe.pc_start < program.pc_base || u64::from(exe.pc_start) >= end {
         return bad(format!(
             "it starts at {:#x}, outside its code from {:#x} to {end:#x}",
             exe.pc_start, program.pc_base
+        ));
+    }
+    if !exe.pc_start.is_multiple_of(DEFAULT_PC_STEP) {
+        return bad(format!(
+            "it starts at {:#x}, which is no multiple of 4",
+            exe.pc_start
         ));
     }
 

@@ -23,7 +23,7 @@ pub fn methods() -> [*const (); 22] {
         SdkBuilder::<MetalEngine>::build as *const (),
         MetalSdk::builder as *const (),
         MetalSdk::app_prover_of as *const (),
-        MetalSdk::prove_from as *const (),
+        MetalSdk::prove_exe as *const (),
         MetalSdk::app_pk as *const (),
         MetalSdk::app_vk as *const (),
         MetalSdk::agg_pk as *const (),

@@ -13,36 +13,58 @@
 //! * [`HugePages`]: the allocator that a program should take which proves long executions.
 //! * [`guest`]: guests' packages, made and built on a stable toolchain.
 //! * [`parameters`]: small parameters without security, to try things out.
+//! * [`Metering`]: the state of a metered execution, for interpreters of others, as the profiler's.
+//! * [`AppProver::check_constraints`]: every constraint on every row, without a proof.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
 //!
 //! Everything is generic in the [`SdkEngine`]: OpenVM's CPU and reference engines run the same driver and are what
 //! proofs are compared with.
 
+// Types of other crates in the interface of this one.
+pub use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
+pub use openvm_metal_common::Device;
+pub use openvm_sdk::{
+    config::AppConfig,
+    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    types::{AppExecutionCommit, ExecutableFormat},
+    StdIn,
+};
+pub use openvm_sdk_config::SdkVmConfig;
+pub use openvm_transpiler::elf::Elf;
+pub use openvm_verify_stark_host::{
+    vk::{VerificationBaseline, VmStarkVerifyingKey},
+    VmStarkProof,
+};
+
 mod aggregation;
 mod app;
 mod builder;
-#[cfg(any(target_os = "linux", test))]
-mod control_groups;
+mod constraint_check;
 pub mod devices;
 mod encoding;
 pub mod engine;
 mod error;
 mod executable;
+mod fault;
 pub mod files;
 pub mod guest;
 mod guest_elf;
+mod guest_output;
 mod host_memory;
 mod huge_pages;
 #[cfg(not(test))]
 #[doc(hidden)]
 pub mod instances;
 mod memory_config;
+mod metering;
 mod moduli;
 mod options;
+mod parallel_verification;
 pub mod parameters;
 mod poseidon2;
 mod prelude;
 mod progress;
+mod replay;
 mod report;
 mod row_order;
 mod sdk;
@@ -50,27 +72,39 @@ mod slot;
 mod span;
 pub mod system;
 pub mod tasks;
+mod typed_input;
+mod unread;
 mod verification;
 mod verifying_key;
 mod vm;
 mod whole_file;
 
 pub use aggregation::{aggregate, Aggregated, AggregationKeys};
-pub use app::{AppKey, AppProver, CommittedExe, MeteredRun};
+pub use app::{
+    resumed_segment_max_memory, AppKey, AppProver, CheckedRun, CommittedExe, MeteredRun,
+};
 pub use builder::SdkBuilder;
+pub use constraint_check::{BrokenConstraint, Column};
 pub use devices::DeviceList;
 pub use encoding::{decode_proof, decode_stark_proof};
 pub use engine::SdkEngine;
 pub use error::{catch_panic, is_guarded, is_lack_of_memory, SdkError, Stage};
-pub use executable::{digest, executable, ExeDigest};
+pub use executable::{
+    digest, executable, executable_with, ignored_traps, ignored_traps_of_elf, ExeDigest, Traps,
+};
+pub use fault::{Access, Fault};
 pub use guest_elf::decode_elf;
+pub use guest_output::{GuestOutput, Stdout};
 pub use host_memory::default_host_memory;
 pub use huge_pages::HugePages;
+pub use metering::{Air, Executor, Metering};
 pub use options::{ProveOptions, DEFAULT_MAX_INSTRUCTIONS};
 pub use progress::{Event, Progress};
+pub use replay::{replay, Stop};
 pub use report::{DeviceReport, Report};
 pub use row_order::RowOrder;
 pub use sdk::{MetalSdk, Proved, Sdk};
+pub use unread::Unread;
 pub use verification::{app_vm_commit, public_values, verify, verify_app, Verified};
 pub use verifying_key::{
     check_key, is_openvm_circuit, key_hash, security_bits, MIN_SECURITY_BITS, OPENVM_CIRCUIT,

@@ -8,12 +8,16 @@ use std::{
     thread,
 };
 
-use crate::{error::SdkError, progress::Progress};
+use crate::{
+    error::SdkError,
+    guest_output::{GuestOutput, Stdout},
+    progress::Progress,
+};
 
 /// Bound on instructions unless another is given: about 20 minutes of execution.
 pub const DEFAULT_MAX_INSTRUCTIONS: u64 = 1 << 36;
 
-/// Of so many cores a share records and traces segments, a machine on each, unless their number is given: recording takes one
+/// Share of cores that record and trace segments, a machine on each, unless their number is given: recording takes one
 /// core, and so do most traces. The rest proves, aggregates and fills wide traces.
 const MACHINES_OF_CORES: (usize, usize) = (5, 8);
 
@@ -24,7 +28,7 @@ const MACHINES_PER_DEVICE: usize = 10;
 /// given: one is next.
 const NEXT: usize = 1;
 
-/// How a program is executed and proved.
+/// Options of executing and proving a program.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ProveOptions<'a> {
@@ -33,6 +37,8 @@ pub struct ProveOptions<'a> {
     pub max_instructions: u64,
     /// Is told what happens.
     pub progress: &'a dyn Progress,
+    /// Receives what the guest prints, once for each execution or proof; [`Stdout`] unless it is set, `&()` drops it.
+    pub output: &'a dyn GuestOutput,
     /// Most segments for each device that are recorded, traced or proved at the same time; at least 1. Host and
     /// devices together hold the records or traces of that many. With 1, and one device, everything is done on the
     /// calling thread, one after another. If absent: those that the device's machines are at, those that it proves at
@@ -57,6 +63,7 @@ impl Default for ProveOptions<'_> {
         Self {
             max_instructions: DEFAULT_MAX_INSTRUCTIONS,
             progress: &(),
+            output: &Stdout,
             in_flight: None,
             host_memory: None,
             machines: None,
@@ -79,7 +86,13 @@ impl fmt::Debug for ProveOptions<'_> {
 }
 
 impl<'a> ProveOptions<'a> {
-    /// Other observer.
+    /// Sets the receiver of what the guest prints.
+    pub fn with_output(mut self, output: &'a dyn GuestOutput) -> Self {
+        self.output = output;
+        self
+    }
+
+    /// Sets the progress observer.
     pub fn with_progress(mut self, progress: &'a dyn Progress) -> Self {
         self.progress = progress;
         self

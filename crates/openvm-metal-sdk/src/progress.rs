@@ -1,6 +1,8 @@
-//! What happens while a program is proved, for those who watch.
+//! Events of a proof, for observers.
 
 use std::path::Path;
+
+use crate::unread::Unread;
 
 /// Receives events. Several threads call, in the order in which steps end: it differs from run to run, the proof does
 /// not.
@@ -22,6 +24,10 @@ pub enum Event<'a> {
     SegmentExecuted { segment: usize, instructions: u64 },
     /// The program ended.
     Executed { segments: usize, instructions: u64 },
+    /// The execution's aggregation has this many nodes, of all layers.
+    NodesCounted { nodes: usize },
+    /// The program ended and had not read all of its input.
+    InputUnread(Unread),
     /// The traces of a segment are on the device.
     SegmentTraced { segment: usize, instructions: u64 },
     /// The proof of a segment was found in the resume folder.

@@ -1,14 +1,15 @@
-//! Where the time and the memory of a proof went.
+//! Time and memory of a proof.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use openvm_stark_backend::{codec::Encode, proof::Proof};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::prelude::SC;
 
-/// What proving a program took. Times of stages that run beside each other overlap: they add up to more than
-/// `total`.
+/// Times and sizes of a proof. [`keys`](Self::keys), [`program`](Self::program), [`app`](Self::app), [`tree`](Self::tree) and
+/// [`verify`](Self::verify) follow one another and add up to [`total`](Self::total). The other times are work in them, of all threads:
+/// they overlap, and add up to more. JSON has seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -16,33 +17,57 @@ pub struct Report {
     pub instructions: u64,
     /// Number of segments, those resumed included.
     pub segments: usize,
+    /// Cells of the main traces of all segments, padded, as metering bounds them.
+    pub cells: u64,
     /// Number of segments whose proofs were found in the resume folder.
     pub resumed: usize,
+    /// Making keys and bringing them to the devices, as far as they were not there.
+    #[serde(serialize_with = "seconds")]
+    pub keys: Duration,
+    /// Committing the program, if it was not.
+    #[serde(serialize_with = "seconds")]
+    pub program: Duration,
+    /// From the execution's start to the proof of the last segment. Nodes are proved beside it.
+    #[serde(serialize_with = "seconds")]
+    pub app: Duration,
+    /// From the proof of the last segment to that of the last node.
+    #[serde(serialize_with = "seconds")]
+    pub tree: Duration,
     /// Metered execution.
+    #[serde(serialize_with = "seconds")]
     pub execution: Duration,
     /// Taking over the memory image that a segment starts with.
+    #[serde(serialize_with = "seconds")]
     pub memory_image: Duration,
     /// Executing segments again without records, by machines that other segments were given to.
+    #[serde(serialize_with = "seconds")]
     pub skipped: Duration,
     /// Executing segments again, with records.
+    #[serde(serialize_with = "seconds")]
     pub preflight: Duration,
     /// Making traces, without uploading them.
+    #[serde(serialize_with = "seconds")]
     pub traces: Duration,
     /// Bringing traces to the device.
+    #[serde(serialize_with = "seconds")]
     pub upload: Duration,
     /// Bytes of traces brought to the device.
     pub uploaded: u64,
     /// Proofs of segments.
+    #[serde(serialize_with = "seconds")]
     pub prove: Duration,
-    /// Aggregation: its traces and its proofs.
+    /// Nodes of the aggregation: their traces and their proofs.
+    #[serde(serialize_with = "seconds")]
     pub aggregate: Duration,
     /// Verifying the aggregated proof.
+    #[serde(serialize_with = "seconds")]
     pub verify: Duration,
     /// From the start to the end.
+    #[serde(serialize_with = "seconds")]
     pub total: Duration,
     /// The devices that were opened, each by its kind and name, if the engine names them; separated by commas.
     pub device: Option<String>,
-    /// What each device did, in the order in which they were named.
+    /// Reports of the devices, in the order in which they were named.
     pub devices: Vec<DeviceReport>,
     /// Most bytes of device memory that were live at once in this process, if the engine counts them.
     pub device_memory_peak: Option<u64>,
@@ -51,7 +76,7 @@ pub struct Report {
     pub host_traces_peak: u64,
     /// Bytes of all segment proofs.
     pub app_proof_bytes: u64,
-    /// Bytes of the aggregated proof.
+    /// Bytes of the aggregated proof as OpenVM encodes it. The file of an aggregated proof has them in hexadecimal.
     pub proof_bytes: u64,
     /// Bits of security of the weakest circuit of the proof: the application's, and for an aggregated
     /// proof those above it. Below [`MIN_SECURITY_BITS`](crate::MIN_SECURITY_BITS) such proofs can be
@@ -59,11 +84,36 @@ pub struct Report {
     pub security_bits: f64,
 }
 
-/// What one device did.
+/// A time in JSON.
+fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(time.as_secs_f64())
+}
+
+/// Divides the time of a job into stages that follow one another.
+pub(crate) struct Laps {
+    last: Instant,
+}
+
+impl Laps {
+    /// The first stage began then.
+    pub fn since(start: Instant) -> Self {
+        Self { last: start }
+    }
+
+    /// The time of the stage that ends now.
+    pub fn end(&mut self) -> Duration {
+        let now = Instant::now();
+        let time = now.duration_since(self.last);
+        self.last = now;
+        time
+    }
+}
+
+/// Report of one device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DeviceReport {
-    /// As messages name it: `cuda:1`, or `cpu #2` for the second of two.
+    /// Name in messages: `cuda:1`, or `cpu #2` for the second of two.
     pub name: String,
     /// Number of segments that it proved.
     pub segments: usize,
@@ -72,6 +122,7 @@ pub struct DeviceReport {
     /// Number of proofs that it made and OpenVM's verifier did not accept.
     pub refused: usize,
     /// Time in which it made proofs of this job. What passes while several are made is divided among them.
+    #[serde(serialize_with = "seconds")]
     pub busy: Duration,
     /// The rest of the job's time as a share of it, from 0 to 1.
     pub idle: f64,
@@ -112,6 +163,14 @@ impl DeviceReport {
 }
 
 impl Report {
+    /// Ends a job that took `total`.
+    pub(crate) fn end(&mut self, total: Duration) {
+        self.total = total;
+        for device in &mut self.devices {
+            device.end(total);
+        }
+    }
+
     /// Adds what another thread spent.
     pub(crate) fn add(&mut self, other: &Self) {
         self.resumed += other.resumed;

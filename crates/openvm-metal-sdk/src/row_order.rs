@@ -10,7 +10,7 @@ pub enum RowOrder {
     /// threads, machines and devices.
     #[default]
     Sorted,
-    /// As OpenVM's libraries make them. Proofs of segments then are those of the stock SDK where its traces are
+    /// The order in which OpenVM's libraries make them. Proofs of segments then are those of the stock SDK where its traces are
     /// deterministic: on one thread.
     AsMade,
 }

@@ -12,7 +12,7 @@ impl<T> Slot<T> {
         Self(Mutex::new(value.map(Arc::new)))
     }
 
-    /// What is there, or what `make` gives, which is then kept. Others wait while it is made.
+    /// Gives the value, or makes it by `make` and keeps it. Other threads wait meanwhile.
     pub fn get_or_try(
         &self,
         make: impl FnOnce() -> Result<T, SdkError>,

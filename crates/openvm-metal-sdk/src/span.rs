@@ -14,7 +14,7 @@ use openvm_verify_stark_host::pvs::{VmPvs, VM_PVS_AIR_ID};
 
 use crate::prelude::{Digest, F, SC};
 
-/// Why a proof has no span.
+/// Errors of reading a span.
 pub(crate) const LACKS: &str = "it lacks public values of its circuit";
 
 /// From where to where of which program: what a proof of a segment or of a node makes public.
@@ -30,7 +30,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Of a segment's proof. Nothing if the proof lacks a part of it.
+    /// Span of a segment's proof; `None` if the proof lacks a part of it.
     pub(crate) fn of_segment(proof: &Proof<SC>) -> Option<Self> {
         let values = |air: usize| proof.public_values.get(air).map(Vec::as_slice);
         let program = proof.trace_vdata.get(PROGRAM_AIR_ID)?.as_ref()?;
@@ -54,7 +54,7 @@ impl Span {
         })
     }
 
-    /// Of a node's proof. Nothing if the proof lacks a part of it.
+    /// Span of a node's proof; `None` if the proof lacks a part of it.
     pub(crate) fn of_node(proof: &Proof<SC>) -> Option<Self> {
         let values = proof.public_values.get(VM_PVS_AIR_ID)?;
         if values.len() != size_of::<VmPvs<u8>>() {

@@ -1,25 +1,24 @@
-//! Verification by OpenVM's own verifier, which needs keys and commitments and no device, and the
-//! checks of keys that OpenVM's verifier leaves to its caller.
+//! Verification, which needs keys and commitments and no device: of aggregated proofs by `openvm-metal-verify`, of segments by
+//! OpenVM's SDK after the checks of keys that it leaves to its caller.
 
 use openvm_circuit::{arch::ContinuationVmProof, system::memory::dimensions::MemoryDimensions};
 use openvm_continuations::CommitBytes;
-use openvm_recursion_circuit::utils::poseidon2_hash_slice;
-use openvm_sdk::{keygen::AppVerifyingKey, prover::verify_app_proof};
-use openvm_stark_backend::{
-    keygen::types::MultiStarkVerifyingKey, p3_field::PrimeField32, proof::Proof, StarkEngine,
-};
+use openvm_metal_verify::{bytes, DeferralPaths, PublicValuesProof, StarkProof};
+use openvm_sdk::keygen::AppVerifyingKey;
+use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::{
-    verify_vm_stark_proof_decoded,
+    deferral::DeferralMerkleProofs,
+    verify_vm_stark_proof_decoded, verify_vm_stark_proof_pvs,
     vk::{VerificationBaseline, VmStarkVerifyingKey},
     VmStarkProof,
 };
 use serde::Serialize;
 
 use crate::{
-    engine::CpuEngine,
     error::{guard, SdkError, Stage},
+    parallel_verification::verify_app_proof,
     prelude::{Digest, F, SC},
-    verifying_key::{check_against_baseline, check_key},
+    verifying_key::{baseline_to_verify, check_against_baseline, check_key},
 };
 
 /// The statement of a proof that was verified: an execution of the program `app_exe_commit` on the
@@ -47,7 +46,7 @@ fn hexadecimal<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::O
     serializer.serialize_str(&format!("0x{digits}"))
 }
 
-/// Verifies an aggregated proof with OpenVM's own verifier. The key's contents are compared with its
+/// Verifies an aggregated proof with OpenVM's own STARK verifier. The key's contents are compared with its
 /// hash, and the hash with that of the baseline, so a baseline that the caller made is all that has
 /// to be trusted.
 ///
@@ -62,20 +61,50 @@ pub fn verify(
     proof: &VmStarkProof,
     min_security_bits: f64,
 ) -> Result<Verified, SdkError> {
-    let what = "the aggregation verifying key";
-    check_against_baseline(
-        what,
+    let (security_bits, public_values) = openvm_metal_verify::verify(
         agg_vk,
-        &baseline.internal_recursive_vk_commit.vk_pre_hash,
+        &baseline_to_verify(baseline),
+        &proof_to_verify(proof),
+        min_security_bits,
     )?;
-    let security_bits = check_key(what, agg_vk, min_security_bits)?;
-    check_proof(agg_vk, baseline, proof)?;
+    // OpenVM's own comparison of the statement, which has to agree.
+    let vk = stark_vk(agg_vk, baseline);
+    guard(Stage::Verify, || verify_vm_stark_proof_pvs(&vk, proof))?
+        .map_err(|error| SdkError::Rejected(Box::new(error)))?;
     Ok(Verified {
         app_exe_commit: baseline.app_exe_commit.into(),
         app_vm_commit: Some(app_vm_commit(baseline)),
-        public_values: public_values(proof)?,
+        public_values,
         security_bits,
     })
+}
+
+/// A proof of OpenVM's type as `openvm-metal-verify` takes it.
+fn proof_to_verify(proof: &VmStarkProof) -> StarkProof {
+    let values = &proof.user_pvs_proof;
+    let deferral_paths = |paths: &DeferralMerkleProofs<F>| DeferralPaths {
+        initial_merkle_proof: paths.initial_merkle_proof.clone(),
+        final_merkle_proof: paths.final_merkle_proof.clone(),
+    };
+    StarkProof {
+        inner: proof.inner.clone(),
+        user_pvs_proof: PublicValuesProof {
+            proof: values.proof.clone(),
+            public_values: values.public_values.clone(),
+            public_values_commit: values.public_values_commit,
+        },
+        deferral_merkle_proofs: proof.deferral_merkle_proofs.as_ref().map(deferral_paths),
+    }
+}
+
+fn stark_vk(
+    agg_vk: &MultiStarkVerifyingKey<SC>,
+    baseline: &VerificationBaseline,
+) -> VmStarkVerifyingKey {
+    VmStarkVerifyingKey {
+        mvk: agg_vk.clone(),
+        baseline: baseline.clone(),
+    }
 }
 
 /// Verifies an aggregated proof with a key and a baseline that this process made.
@@ -87,24 +116,9 @@ pub(crate) fn check_proof(
     baseline: &VerificationBaseline,
     proof: &VmStarkProof,
 ) -> Result<(), SdkError> {
-    let vk = VmStarkVerifyingKey {
-        mvk: agg_vk.clone(),
-        baseline: baseline.clone(),
-    };
+    let vk = stark_vk(agg_vk, baseline);
     guard(Stage::Verify, || verify_vm_stark_proof_decoded(&vk, proof))?
         .map_err(|error| SdkError::Rejected(Box::new(error)))
-}
-
-/// Verifies a proof with OpenVM's verifier under a key that this process made. Its public values are not looked at.
-///
-/// # Errors
-/// The verifier's reason, in words.
-pub(crate) fn accepts(vk: &MultiStarkVerifyingKey<SC>, proof: &Proof<SC>) -> Result<(), String> {
-    guard(Stage::Verify, || {
-        CpuEngine::new(vk.inner.params.clone()).verify(vk, proof)
-    })
-    .map_err(|error| error.to_string())?
-    .map_err(|error| error.to_string())
 }
 
 /// Verifies the proofs of all segments with OpenVM's own verifier. The key's contents are compared
@@ -140,7 +154,7 @@ pub fn verify_app(
         }
     }
     let security_bits = check_key(what, &vk.vk, min_security_bits)?;
-    let commit = guard(Stage::Verify, || verify_app_proof::<CpuEngine>(vk, proof))?
+    let commit = guard(Stage::Verify, || verify_app_proof(vk, proof))?
         .map_err(|error| SdkError::AppRejected(error.to_string()))?;
     let of_baseline = baseline.map(|baseline| baseline.app_exe_commit);
     for expected in [expected_exe_commit, of_baseline].into_iter().flatten() {
@@ -163,16 +177,7 @@ pub fn verify_app(
 /// The commitment to the virtual machine of a baseline: a hash of the commitments to the verifying
 /// keys of the application, the leaves and the internal-for-leaf nodes, as OpenVM's SDK computes it.
 pub fn app_vm_commit(baseline: &VerificationBaseline) -> CommitBytes {
-    let commits = [
-        &baseline.app_vk_commit,
-        &baseline.leaf_vk_commit,
-        &baseline.internal_for_leaf_vk_commit,
-    ];
-    let parts: Vec<F> = commits
-        .iter()
-        .flat_map(|commit| commit.cached_commit.into_iter().chain(commit.vk_pre_hash))
-        .collect();
-    poseidon2_hash_slice(&parts).0.into()
+    baseline_to_verify(baseline).app_vm_commit().digest().into()
 }
 
 /// The bytes that the guest revealed.
@@ -180,31 +185,5 @@ pub fn app_vm_commit(baseline: &VerificationBaseline) -> CommitBytes {
 /// # Errors
 /// [`SdkError::Bytes`] if a public value is no byte.
 pub fn public_values(proof: &VmStarkProof) -> Result<Vec<u8>, SdkError> {
-    bytes(&proof.user_pvs_proof.public_values)
-}
-
-fn bytes(values: &[F]) -> Result<Vec<u8>, SdkError> {
-    let byte = |x: &F| u8::try_from(x.as_canonical_u32());
-    let bytes: Result<_, _> = values.iter().map(byte).collect();
-    bytes.map_err(|_| SdkError::Bytes {
-        what: "the guest's public values",
-        reason: "one of them is above 255".into(),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use openvm_stark_backend::p3_field::PrimeCharacteristicRing;
-
-    use super::*;
-
-    #[test]
-    fn a_public_value_that_is_no_byte_is_an_error() {
-        let values = [0, 255].map(F::from_u32);
-        assert_eq!(bytes(&values).expect("bytes"), [0, 255]);
-        for above in [256, 511, F::ORDER_U32 - 1] {
-            let error = bytes(&[F::from_u32(above)]).expect_err("no byte");
-            assert!(error.to_string().contains("above 255"), "{error}");
-        }
-    }
+    Ok(bytes(&proof.user_pvs_proof.public_values)?)
 }

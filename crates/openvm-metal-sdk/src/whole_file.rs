@@ -49,7 +49,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Whether an error says that the folder takes no new file. Its files may be writable still.
+/// True if an error says that the folder takes no new file. Its files may be writable still.
 fn may_be_written_directly(error: ErrorKind) -> bool {
     matches!(
         error,
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(folder.names(), ["file", "link", "null"]);
     }
 
-    /// Of a long path the file can be opened, but another file beside it cannot be made: as on a disk without room for another.
+    /// A file with a long path can be opened, but another file beside it cannot be made, as on a full disk.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_stays_if_its_other_name_cannot_be_made() {

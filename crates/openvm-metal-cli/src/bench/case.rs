@@ -18,13 +18,13 @@ pub const BASE_BYTES: f64 = 4.0;
 pub struct Work {
     /// Things done, for the rate.
     pub items: f64,
-    /// What the things are.
+    /// Unit of the count.
     pub unit: &'static str,
     /// Products and bytes.
     pub least: Least,
 }
 
-/// Where the least work is known from.
+/// Source of the least work.
 #[derive(Clone, Copy, Debug)]
 pub enum Least {
     /// The cost clauses of the kernels that run, each of which does nothing twice.
@@ -45,7 +45,7 @@ pub type Launch = Box<dyn FnMut(&CommandStream) -> Result<(), MetalError>>;
 pub struct Prepared {
     /// Size, for the table.
     pub size: String,
-    /// What it does.
+    /// Work of the case.
     pub work: Work,
     /// Does it once.
     pub launch: Launch,
@@ -56,9 +56,9 @@ pub struct Prepared {
 pub struct Case {
     /// Phase.
     pub group: &'static str,
-    /// What is measured.
+    /// Name of the case.
     pub name: &'static str,
-    /// Whether proofs do it, in about this shape; the others are for callers of the library.
+    /// True if proofs do it, in about this shape; the others are for callers of the library.
     pub in_proofs: bool,
     /// Prepares about `2^log_size` elements.
     pub prepare: fn(&CommandStream, usize) -> Result<Prepared, MetalError>,

@@ -16,16 +16,16 @@ const LEAST_MS: f64 = 0.5;
 /// Options of `bench compare`.
 #[derive(Args, Debug)]
 pub struct CompareArgs {
-    /// What is compared, as `bench keccakf --json` and the like print it.
+    /// Results to compare, as `bench keccakf --json` and the like print it.
     a: PathBuf,
-    /// What it is compared with.
+    /// Results to compare with.
     b: PathBuf,
     /// Compare spans that both engines name alike, too.
     #[arg(long)]
     spans: bool,
 }
 
-/// Whether two times differ by more than they vary.
+/// Verdict on two times: do they differ by more than they vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Faster,

@@ -32,18 +32,18 @@ pub struct KernelsArgs {
 }
 
 impl KernelsArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
     }
 }
 
-/// What was measured of a kernel.
+/// Measurement of a kernel.
 #[derive(Serialize, Deserialize)]
 pub struct Row {
     /// Phase and name.
     pub kernel: String,
-    /// Whether proofs do it.
+    /// True if proofs do it.
     #[serde(default)]
     pub in_proofs: bool,
     /// Size of its input.
@@ -52,7 +52,7 @@ pub struct Row {
     pub seconds: f64,
     /// Things per second, see `unit`.
     pub rate: f64,
-    /// What the things are.
+    /// Unit of the count.
     pub unit: String,
     /// By the cost clauses.
     pub bytes_per_second: f64,
@@ -62,12 +62,12 @@ pub struct Row {
     pub percent_of_floor: f64,
     /// The peak that makes the floor: `memory` or `arithmetic`.
     pub bound: String,
-    /// Why there is no figure; then all figures are zero.
+    /// Reason why there is no figure; then all figures are zero.
     error: Option<String>,
 }
 
 impl Row {
-    /// What tables say of whether proofs do it.
+    /// Mark in tables for cases that proofs do.
     pub fn mark(&self) -> &'static str {
         match self.in_proofs {
             true => "yes",
@@ -85,10 +85,10 @@ struct Report<'a> {
     kernels: Vec<Row>,
 }
 
-/// What `bench report` reads of it.
+/// Results as `bench report` reads them.
 #[derive(Deserialize)]
 pub struct KernelResults {
-    /// Where it was measured.
+    /// Device of the measurement.
     pub device: DeviceName,
     /// Measured peaks.
     pub roof: Roof,
@@ -99,7 +99,7 @@ pub struct KernelResults {
 /// The name of a device in a report.
 #[derive(Deserialize)]
 pub struct DeviceName {
-    /// As the driver tells it.
+    /// Name that the driver gives.
     pub name: String,
 }
 

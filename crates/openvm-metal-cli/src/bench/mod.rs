@@ -21,7 +21,7 @@ use clap::Subcommand;
 
 use crate::{circuit::catalogue::CircuitName, error::Result, target_device::DeviceArgs};
 
-/// What to measure.
+/// Benchmarks.
 #[derive(Subcommand)]
 pub enum BenchCommand {
     /// The rate of each kernel beside its floor: what the device's measured peaks allow.
@@ -39,7 +39,7 @@ pub enum BenchCommand {
 }
 
 impl BenchCommand {
-    /// Where the command runs; none if it reads files only.
+    /// Device of the command; none if it reads files only.
     pub fn device(&mut self) -> Option<&mut DeviceArgs> {
         match self {
             Self::Kernels(args) => Some(args.device()),

@@ -40,7 +40,7 @@ use crate::{
     target_device::DeviceArgs,
 };
 
-/// Which prover.
+/// Name of a prover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineName {
     /// This project's.
@@ -88,7 +88,7 @@ pub struct CircuitArgs {
 }
 
 impl CircuitArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
     }
@@ -96,11 +96,11 @@ impl CircuitArgs {
 
 /// One proof.
 pub struct Run {
-    /// How long it took.
+    /// Time of the proof.
     pub time: Duration,
     /// The proof.
     pub proof: Proof<SC>,
-    /// Of our engine only.
+    /// Counters of our engine only.
     pub counters: Option<StreamCounters>,
 }
 

@@ -1,4 +1,4 @@
-//! What a run of proofs took, as a table or JSON.
+//! Times of a run of proofs, as a table or JSON.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{CircuitArgs, Run, SC};
 use crate::{error::Result, table};
 
-/// Times in milliseconds.
+/// A run of proofs. Times in seconds.
 #[derive(Serialize)]
 pub(super) struct Report {
     circuit: String,
@@ -24,13 +24,13 @@ pub(super) struct Report {
     vk_hash: String,
     security_bits: f64,
     valid: bool,
-    first_ms: f64,
+    first_seconds: f64,
     /// Median without the first proof (of the first if it is the only one).
-    median_ms: f64,
-    runs_ms: Vec<f64>,
+    median_seconds: f64,
+    runs_seconds: Vec<f64>,
     /// Kernels written for the circuit's constraints, after the last proof; absent for the published engines.
     constraint_kernels: Option<KernelReport>,
-    /// Of the last proof; absent for the published engines.
+    /// Counters of the last proof; absent for the published engines.
     counters: Option<StreamCounters>,
     /// Device time by stage and kernel of all proofs, if OPENVM_METAL_PROFILE is 1.
     profile: Option<ProfileTable>,
@@ -45,9 +45,9 @@ impl Report {
         vk: &MultiStarkVerifyingKey<SC>,
         runs: &[Run],
     ) -> Result<Self> {
-        let ms = |run: &Run| run.time.as_secs_f64() * 1e3;
-        let runs_ms: Vec<f64> = runs.iter().map(ms).collect();
-        let mut warm = runs_ms[usize::from(runs.len() > 1)..].to_vec();
+        let seconds = |run: &Run| run.time.as_secs_f64();
+        let runs_seconds: Vec<f64> = runs.iter().map(seconds).collect();
+        let mut warm = runs_seconds[usize::from(runs.len() > 1)..].to_vec();
         warm.sort_by(f64::total_cmp);
         let last = runs.last();
         let proof_bytes = match last {
@@ -64,9 +64,9 @@ impl Report {
             vk_hash: key_hash(vk).to_string(),
             security_bits: security_bits(vk),
             valid: true,
-            first_ms: runs_ms.first().copied().unwrap_or_default(),
-            median_ms: warm.get(warm.len() / 2).copied().unwrap_or_default(),
-            runs_ms,
+            first_seconds: runs_seconds.first().copied().unwrap_or_default(),
+            median_seconds: warm.get(warm.len() / 2).copied().unwrap_or_default(),
+            runs_seconds,
             constraint_kernels,
             counters: last.and_then(|run| run.counters.clone()),
             profile,
@@ -89,15 +89,15 @@ impl Report {
         if let Some(profile) = &self.profile {
             table::line(profile)?;
         }
-        let time = |ms: f64| table::duration(Duration::from_secs_f64(ms / 1e3));
+        let time = |seconds| table::duration(Duration::from_secs_f64(seconds));
         table::line(format!(
             "{} proved by engine {} on {}",
             self.circuit, self.engine, self.device
         ))?;
         table::line(format!(
             "first {}, median {}, proof of {}: valid",
-            time(self.first_ms),
-            time(self.median_ms),
+            time(self.first_seconds),
+            time(self.median_seconds),
             table::bytes(self.proof_bytes as u64)
         ))?;
         table::line(format!(

@@ -6,6 +6,7 @@ use clap::Args;
 use openvm_metal_sdk::{catch_panic, check_key, files, key_hash};
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge};
+use serde::Serialize;
 
 use crate::{
     error::{CliError, Result},
@@ -24,6 +25,17 @@ pub struct VerifyCircuitArgs {
     vk_hash: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A verified proof.
+#[derive(Serialize)]
+struct Report {
+    valid: bool,
+    vk_hash: String,
+    security_bits: f64,
 }
 
 /// Runs the command.
@@ -59,6 +71,11 @@ pub fn run(args: &VerifyCircuitArgs) -> Result<()> {
     let engine = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(vk.inner.params.clone());
     // The verifier trusts its key, and may panic on a malicious one.
     match catch_panic(|| engine.verify(&vk, &proof)) {
+        Ok(Ok(())) if args.json => table::json(&Report {
+            valid: true,
+            vk_hash: found,
+            security_bits: bits,
+        }),
         Ok(Ok(())) => table::line(format!(
             "the proof is valid\nkey       {found}\nsecurity  {bits:.1} bits"
         )),

@@ -1,4 +1,4 @@
-//! How guests' folders are built.
+//! Options of building guests' folders.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use openvm_metal_sdk::guest::{self, BuildOptions, Built, Notice};
 
 use crate::{error::Result, table::note};
 
-/// Where the options below are listed.
+/// Help heading of the options below.
 const BUILDING: &str = "Building a guest";
 
-/// How guests' folders are built.
-#[derive(Args, Debug, Default)]
+/// Options of building guests' folders.
+#[derive(Args, Clone, Debug, Default)]
 pub struct CargoArgs {
     /// The toolchain, by rustup's name; if absent, OPENVM_RUST_TOOLCHAIN, or stable.
     #[arg(long, help_heading = BUILDING, value_name = "NAME")]
@@ -25,12 +25,15 @@ pub struct CargoArgs {
     /// The program, if the package has several.
     #[arg(long, help_heading = BUILDING, value_name = "NAME")]
     bin: Option<String>,
-    /// Where cargo builds; the package's own target folder if absent.
+    /// Folder for cargo's output; the package's own target folder if absent.
     #[arg(long, help_heading = BUILDING, value_name = "FOLDER")]
     target_dir: Option<PathBuf>,
     /// Refuse if Cargo.lock would change.
     #[arg(long, help_heading = BUILDING)]
     locked: bool,
+    /// More arguments for `cargo build`, behind `--`: as `-- --offline`, `-- --all-features` or `-- --verbose`.
+    #[arg(last = true, help_heading = BUILDING, value_name = "CARGO ARGS")]
+    cargo_args: Vec<String>,
 }
 
 impl CargoArgs {
@@ -41,6 +44,21 @@ impl CargoArgs {
             || !self.features.is_empty()
             || self.target_dir.is_some()
             || self.locked
+            || !self.cargo_args.is_empty()
+    }
+
+    /// The same build in another target folder, with the versions of `Cargo.lock`.
+    pub fn again_in(&self, target_dir: &Path) -> Self {
+        Self {
+            target_dir: Some(target_dir.to_owned()),
+            locked: true,
+            ..self.clone()
+        }
+    }
+
+    /// Cargo's profile.
+    pub fn profile(&self) -> &str {
+        self.profile.as_deref().unwrap_or("release")
     }
 
     /// Builds the guest in `folder`, saying on standard error what is installed.
@@ -55,6 +73,7 @@ impl CargoArgs {
             program: self.bin.clone(),
             target_dir: self.target_dir.clone(),
             locked: self.locked,
+            cargo_args: self.cargo_args.clone(),
         };
         Ok(guest::build(folder, &options, &|notice| match notice {
             Notice::InstallToolchain(name) => {
@@ -66,6 +85,19 @@ impl CargoArgs {
             Notice::Build { program, toolchain } => {
                 note(format_args!(
                     "building the guest {program} with the toolchain {toolchain}"
+                ));
+            }
+            Notice::Flags { from, flags } => {
+                note(format_args!("rustc gets {} ({from})", flags.join(" ")));
+            }
+            Notice::LeftOut(variable) => {
+                note(format_args!(
+                    "{variable} is not used for guests: use --target-dir"
+                ));
+            }
+            Notice::Outside(package) => {
+                note(format_args!(
+                    "warning: {package} lies outside of the guest's workspace: the bytes of the executable depend on its path"
                 ));
             }
             _ => {}

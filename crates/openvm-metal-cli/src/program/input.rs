@@ -8,28 +8,29 @@ use openvm_sdk::StdIn;
 
 use crate::{
     error::{CliError, Result},
-    file::Named,
+    file::Read,
 };
 
-/// What the program reads.
+/// Input of the program.
 #[derive(Args, Debug)]
 pub struct InputArgs {
-    /// What the program reads: one value in hexadecimal, or a JSON file with a list of values under "input"; a value
-    /// is 01 and bytes, or 02 and little-endian words of 4 bytes. Or any other file, whose bytes are the value.
-    #[arg(long, value_name = "HEX|FILE")]
+    /// Input of the program: one value in hexadecimal, 01 and bytes, or 02 and little-endian words of 4 bytes; or JSON, in a file
+    /// *.json or here, with a list of values under "input": {"input": ["0x0105", {"u64": 5}, {"Vec<String>": ["a"]}, {"bytes": "0x05"}]},
+    /// where an object is a type of Rust and its value, as `io::read` takes it. Or any other file, whose bytes are the one value.
+    #[arg(long, value_name = "HEX|JSON|FILE")]
     input: Option<String>,
 }
 
 impl InputArgs {
-    /// What was given.
+    /// The given text.
     pub fn text(&self) -> Option<&str> {
         self.input.as_deref()
     }
 
     /// The file of the values, if they are in one.
-    pub fn read_file(&self) -> Option<Named<'_>> {
+    pub fn read_file(&self) -> Option<Read> {
         let path = Path::new(self.input.as_ref()?);
-        path.exists().then_some(("--input", path))
+        path.exists().then(|| ("--input", path.to_owned()))
     }
 
     /// The values, in the order in which the program reads them.
@@ -42,16 +43,31 @@ impl InputArgs {
         };
         let path = Path::new(text);
         if path.exists() {
-            return files::read_input(path).map_err(|error| match error {
-                SdkError::Bytes { reason, .. } => CliError::Input(reason),
-                other => other.into(),
-            });
+            return files::read_input(path).map_err(of_input);
+        }
+        if text.trim_start().starts_with('{') {
+            return files::input_from_json(text.as_bytes()).map_err(of_input);
         }
         let value = files::value_from_hex(text).map_err(|reason| {
-            CliError::Input(format!("{text}: no such file, and as a value: {reason}"))
+            let is_value = !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_hexdigit() || byte == b'x');
+            CliError::Input(match is_value {
+                true => format!("{text}: {reason}"),
+                false => format!("{text}: no such file"),
+            })
         })?;
         let mut stdin = StdIn::default();
         stdin.write_bytes(&value);
         Ok(stdin)
+    }
+}
+
+/// The error of an input that is not of the form.
+fn of_input(error: SdkError) -> CliError {
+    match error {
+        SdkError::Bytes { reason, .. } => CliError::Input(reason),
+        other => other.into(),
     }
 }

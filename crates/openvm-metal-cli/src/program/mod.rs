@@ -1,9 +1,11 @@
 //! The program of a command: a guest's folder, an ELF or a `.vmexe`, and the configuration it runs under.
 
 mod cargo;
+mod config;
 mod input;
 mod printed;
 mod sdk;
+mod symbols;
 
 use std::{
     ffi::OsStr,
@@ -13,38 +15,47 @@ use std::{
 
 use clap::Args;
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_metal_sdk::{executable, files, guest::CONFIG_FILE};
-use openvm_sdk::{config::AppConfig, types::ExecutableFormat, F};
+use openvm_metal_sdk::{
+    executable_with, files, guest::Built, ignored_traps, ignored_traps_of_elf, Traps,
+};
+use openvm_sdk::{types::ExecutableFormat, F};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_transpiler::elf::Elf;
 
-use self::cargo::CargoArgs;
+use self::{cargo::CargoArgs, config::Config};
 pub use self::{
+    config::stored_config,
     input::InputArgs,
-    printed::PrintedToStderr,
+    printed::Printed,
     sdk::{byte_count, ExecutionArgs, SdkArgs},
 };
 use crate::{
     error::{CliError, Result},
-    file::Named,
+    file::Read,
     table::note,
 };
 
-/// Which program.
-#[derive(Args, Debug)]
+/// The program.
+#[derive(Args, Clone, Debug)]
 pub struct ProgramArgs {
     /// A guest's folder, which is built first; or an ELF; or a .vmexe.
     #[arg(default_value = ".")]
     program: PathBuf,
-    /// The configuration: extensions and their settings; if absent, openvm.toml beside the program.
+    /// The configuration: extensions and their settings. If absent, openvm.toml in the guest's folder. For a program that is a
+    /// file, the first of NAME.openvm.toml, which `build` writes, and openvm.toml beside it, and openvm.toml of the cargo
+    /// package that it lies in.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Make the executable of an ELF by cargo-openvm's rule, for its commitment: `unimp`, which abort and unreachable code
+    /// compile to, does nothing there, and the guest goes on with the next function. If absent, it ends the guest with exit code 2.
+    #[arg(long)]
+    as_cargo_openvm: bool,
     #[command(flatten)]
     cargo: CargoArgs,
 }
 
 impl ProgramArgs {
-    /// Where the program is.
+    /// Path of the program.
     ///
     /// # Errors
     /// If there is none, or it is a file and options say how to build it.
@@ -55,17 +66,35 @@ impl ProgramArgs {
         }
         if !path.is_dir() && self.cargo.is_given() {
             return Err(CliError::Usage(
-                "--toolchain, --profile, --features, --bin, --target-dir and --locked say how a guest's folder is built, and the \
-                 program is a file",
+                "--toolchain, --profile (of `run`: --cargo-profile), --features, --bin, --target-dir, --locked and arguments behind `--` say how a guest's folder \
+                 is built, and the program is a file",
             ));
         }
         Ok(path)
     }
 
-    /// The files of the command line that are read.
-    pub fn read_files(&self) -> impl Iterator<Item = Named<'_>> {
-        let config = self.config.as_deref().map(|file| ("--config", file));
-        std::iter::once(("the program", self.program.as_path())).chain(config)
+    /// True if executables are made by cargo-openvm's rule.
+    pub fn is_as_cargo_openvm(&self) -> bool {
+        self.as_cargo_openvm
+    }
+
+    /// The same guest, built in another target folder with the versions of `Cargo.lock`.
+    pub fn again_in(&self, target_dir: &Path) -> Self {
+        Self {
+            cargo: self.cargo.again_in(target_dir),
+            ..self.clone()
+        }
+    }
+
+    /// The program and its configuration, which is named or found.
+    pub fn read_files(&self) -> Vec<Read> {
+        let config = match &self.config {
+            Some(file) => Some(("--config", file.clone())),
+            None => config::find(&self.program).map(|file| ("the configuration", file)),
+        };
+        let mut files = vec![("the program", self.program.clone())];
+        files.extend(config);
+        files
     }
 
     /// The file of the program, which is built if it is a guest's folder, and that of its configuration, if there is one.
@@ -74,11 +103,7 @@ impl ProgramArgs {
     /// If there is no program, or it cannot be built.
     pub fn files(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let path = self.path()?;
-        let beside = config_beside(path);
-        let config = self
-            .config
-            .clone()
-            .or_else(|| beside.exists().then_some(beside));
+        let config = self.config.clone().or_else(|| config::find(path));
         let file = if path.is_dir() {
             self.cargo.build(path)?.elf
         } else {
@@ -88,24 +113,23 @@ impl ProgramArgs {
     }
 }
 
-/// Where a program's configuration is if no other is named.
-fn config_beside(program: &Path) -> PathBuf {
-    match (program.is_dir(), program.parent()) {
-        (true, _) => program.join(CONFIG_FILE),
-        (false, Some(parent)) => parent.join(CONFIG_FILE),
-        (false, None) => CONFIG_FILE.into(),
-    }
-}
-
 /// A program that was found, and built if it is a guest's folder.
 pub struct Program {
     pub name: String,
+    /// The guest's folder or the file.
+    path: PathBuf,
     /// The ELF's file, if there is one.
     pub elf: Option<PathBuf>,
+    /// The build, if the program is a guest's folder.
+    pub built: Option<Built>,
     /// Extensions and parameters; nothing if there is no `openvm.toml`.
-    pub toml: Option<String>,
+    pub config: Option<Config>,
+    /// Rule for the traps of an ELF.
+    pub traps: Traps,
     source: Source,
-    /// Where keys and executables go.
+    /// The folder of keys.
+    key_folder: PathBuf,
+    /// The folder of executables and commitments.
     folder: PathBuf,
 }
 
@@ -120,16 +144,57 @@ impl Program {
     /// # Errors
     /// If it cannot be built or read, or is neither an ELF nor an executable.
     pub fn load(args: &ProgramArgs) -> Result<Self> {
+        let program = Self::find(args)?;
+        program.tell_of_traps(args)?;
+        Ok(program)
+    }
+
+    /// Says how many traps the program ignores.
+    fn tell_of_traps(&self, args: &ProgramArgs) -> Result<()> {
+        const GOES_ON: &str = "a guest that aborts there goes on with the next function";
+        let name = &self.name;
+        match &self.source {
+            Source::Elf(elf) => match (self.traps, ignored_traps_of_elf(elf)) {
+                (Traps::End, _) | (_, 0) => {}
+                (_, n) => note(format_args!(
+                    "{name}: --as-cargo-openvm: traps (unimp) of the ELF that do nothing: {n}; {GOES_ON}"
+                )),
+            },
+            Source::Exe(_) if args.as_cargo_openvm => {
+                return Err(CliError::Usage(
+                    "--as-cargo-openvm says how an executable is made of an ELF, and the program is an executable",
+                ))
+            }
+            Source::Exe(exe) => match ignored_traps(exe) {
+                0 => {}
+                n => note(format_args!(
+                    "warning: {name}.vmexe: traps (unimp) of its code that do nothing: {n}; {GOES_ON}; to have them end the guest, make the \
+                     executable of its ELF (openvm-metal build)"
+                )),
+            },
+        }
+        Ok(())
+    }
+
+    fn find(args: &ProgramArgs) -> Result<Self> {
         let path = args.path()?;
-        let toml = config_text(args.config.as_deref(), &config_beside(path))?;
+        let config = Config::of(path, args.config.as_deref())?;
+        let traps = match args.as_cargo_openvm {
+            true => Traps::AsCargoOpenvm,
+            false => Traps::End,
+        };
         if path.is_dir() {
             let built = args.cargo.build(path)?;
             return Ok(Self {
                 source: Source::Elf(files::read_elf(&built.elf)?),
-                folder: built.target_dir.join("openvm"),
-                name: built.program,
-                elf: Some(built.elf),
-                toml,
+                folder: built.target_dir.join("openvm").join(args.cargo.profile()),
+                key_folder: built.target_dir.join("openvm"),
+                path: path.to_owned(),
+                name: built.program.clone(),
+                elf: Some(built.elf.clone()),
+                built: Some(built),
+                config,
+                traps,
             });
         }
         let name = path
@@ -142,17 +207,26 @@ impl Program {
         } else {
             (Source::Elf(files::read_elf(path)?), Some(path.to_owned()))
         };
-        let folder = PathBuf::new();
         Ok(Self {
             name,
+            path: path.to_owned(),
             elf,
-            toml,
+            built: None,
+            config,
+            traps,
             source,
-            folder,
+            key_folder: PathBuf::new(),
+            folder: PathBuf::new(),
         })
     }
 
-    /// What executes.
+    /// The ELF with the program's symbols, if there is one: the file itself may have them.
+    pub fn symbols_file(&self) -> Option<&Path> {
+        let built = self.built.as_ref().map(|built| &*built.symbols);
+        built.or(self.elf.as_deref())
+    }
+
+    /// Executable of the program.
     pub fn source(&self) -> ExecutableFormat {
         match &self.source {
             Source::Elf(elf) => ExecutableFormat::Elf(elf.clone()),
@@ -165,36 +239,51 @@ impl Program {
     /// # Errors
     /// If the configuration does not parse, or lacks an extension.
     pub fn executable(&self) -> Result<Arc<VmExe<F>>> {
-        Ok(executable(&self.config()?, self.source())?)
+        Ok(executable_with(
+            &self.vm_config(),
+            self.source(),
+            self.traps,
+        )?)
     }
 
-    fn config(&self) -> Result<SdkVmConfig> {
-        let Some(text) = &self.toml else {
-            return Ok(SdkVmConfig::riscv32());
-        };
-        let config: AppConfig<SdkVmConfig> =
-            toml::from_str(text).map_err(|error| CliError::Config(error.to_string()))?;
-        Ok(config.app_vm_config)
+    /// The program's extensions.
+    pub fn vm_config(&self) -> SdkVmConfig {
+        let riscv = SdkVmConfig::riscv32;
+        self.config
+            .as_ref()
+            .map_or_else(riscv, |config| config.parsed.config.app_vm_config.clone())
     }
 
-    /// A file among the program's keys and executables: in the guest's target folder, or here.
+    /// A file among the program's executables and commitments: `openvm/PROFILE` in the guest's target folder, or here.
     pub fn output(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
-}
 
-/// The text of the configuration; without one, RV32IM with input and output, which is said.
-fn config_text(given: Option<&Path>, beside: &Path) -> Result<Option<String>> {
-    let path = match given {
-        Some(path) => path,
-        None if beside.exists() => beside,
-        None => {
-            note(format_args!(
-                "{}: not there, the program gets RV32IM with input and output",
-                beside.display()
-            ));
-            return Ok(None);
+    /// Makes the folder of the program's executables and commitments if it is missing.
+    ///
+    /// # Errors
+    /// [`CliError::Write`].
+    pub fn make_folder(&self) -> Result<()> {
+        if self.folder.as_os_str().is_empty() {
+            return Ok(());
         }
-    };
-    Ok(Some(files::read_config(path)?))
+        std::fs::create_dir_all(&self.folder).map_err(|source| CliError::Write {
+            path: self.folder.display().to_string(),
+            source,
+        })
+    }
+
+    /// A file of commitments: with the executables of a guest's folder; else beside the proof, or here if that goes to a device.
+    pub fn output_beside(&self, proof: &Path, name: &str) -> PathBuf {
+        let is_device = proof.exists() && !proof.is_file();
+        match (self.folder.as_os_str().is_empty(), is_device) {
+            (true, false) => proof.with_file_name(name),
+            _ => self.output(name),
+        }
+    }
+
+    /// A file among the keys: `openvm` in the guest's target folder, or here.
+    pub fn key_file(&self, name: &str) -> PathBuf {
+        self.key_folder.join(name)
+    }
 }

@@ -1,6 +1,9 @@
 //! Options of commands that execute or prove: device, keys, bounds.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use openvm_metal_common::Device;
@@ -8,19 +11,20 @@ use openvm_metal_sdk::{
     engine::MetalEngine,
     files,
     parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
-    DeviceList, MetalSdk, ProveOptions, SdkBuilder, DEFAULT_MAX_INSTRUCTIONS,
+    resumed_segment_max_memory, DeviceList, Event, MetalSdk, Progress, ProveOptions, SdkBuilder,
+    DEFAULT_MAX_INSTRUCTIONS,
 };
 use openvm_sdk_config::SdkVmConfig;
 
-use super::Program;
+use super::{config::Config, Program};
 use crate::{
     error::{CliError, Result},
-    file::Named,
+    file::{Named, Read},
     table::note,
     target_device::DeviceArgs,
 };
 
-/// How long a program may run.
+/// Bounds of an execution.
 #[derive(Args, Debug)]
 pub struct ExecutionArgs {
     /// A program that executes more instructions than this is stopped.
@@ -34,14 +38,27 @@ impl ExecutionArgs {
         self.max_instructions
     }
 
-    /// For the SDK.
+    /// For the SDK. Input that is not read is warned of.
     pub fn options(&self) -> ProveOptions<'static> {
-        ProveOptions::default().with_max_instructions(self.max_instructions)
+        ProveOptions::default()
+            .with_max_instructions(self.max_instructions)
+            .with_progress(&Warnings)
+    }
+}
+
+/// Says what the user of a program should know.
+struct Warnings;
+
+impl Progress for Warnings {
+    fn event(&self, event: Event<'_>) {
+        if let Event::InputUnread(unread) = event {
+            note(format_args!("warning: {unread}"));
+        }
     }
 }
 
 /// The SDK's device, keys and parameters.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct SdkArgs {
     #[command(flatten)]
     device: DeviceArgs,
@@ -52,11 +69,16 @@ pub struct SdkArgs {
     /// The application's proving key, as `keygen` writes it; made if absent.
     #[arg(long, value_name = "FILE")]
     app_pk: Option<PathBuf>,
-    /// The aggregation keys, as `setup` writes them; made if absent.
+    /// The internal-recursive proving key, as `setup` and `cargo openvm setup` write it; with --agg-prefix-pk
+    /// ~/.openvm/internal_recursive.pk if absent. Without both aggregation keys are made.
     #[arg(long, value_name = "FILE", requires = "app_pk")]
     agg_pk: Option<PathBuf>,
+    /// The aggregation prefix proving key, as `keygen` and `cargo openvm keygen` write it; with --agg-pk agg_prefix.pk
+    /// beside --app-pk if absent.
+    #[arg(long, value_name = "FILE", requires = "app_pk")]
+    agg_prefix_pk: Option<PathBuf>,
     /// Small parameters WITHOUT SECURITY: quick proofs to try things out with. Implies --allow-insecure.
-    #[arg(long, conflicts_with_all = ["app_pk", "agg_pk"])]
+    #[arg(long, conflicts_with_all = ["app_pk", "agg_pk", "agg_prefix_pk"])]
     toy: bool,
     /// Take parameters of less than 80 bits of security, as openvm.toml or a key may have them: proofs
     /// with such parameters can be forged.
@@ -65,6 +87,21 @@ pub struct SdkArgs {
 }
 
 impl SdkArgs {
+    /// The same with small parameters.
+    pub fn into_toy(self) -> Self {
+        Self { toy: true, ..self }
+    }
+
+    /// True if the parameters are small.
+    pub fn is_toy(&self) -> bool {
+        self.toy
+    }
+
+    /// True if aggregation keys are given.
+    pub fn has_agg_keys(&self) -> bool {
+        self.agg_pk.is_some() || self.agg_prefix_pk.is_some()
+    }
+
     /// The same options for `openvm-metal-cluster prove`.
     ///
     /// # Errors
@@ -80,11 +117,8 @@ impl SdkArgs {
             options.push(name.into());
             options.push(value);
         };
-        let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
-        for (name, file) in files {
-            if let Some(file) = file {
-                add(name, file.into());
-            }
+        for (name, file) in self.named_files() {
+            add(name, file.into());
         }
         if let Some(bytes) = self.segment_max_memory {
             add("--segment-max-memory", bytes.to_string().into());
@@ -100,14 +134,39 @@ impl SdkArgs {
         Ok(options)
     }
 
-    /// The keys that are read.
-    pub fn read_files(&self) -> impl Iterator<Item = Named<'_>> {
-        let files = [("--app-pk", &self.app_pk), ("--agg-pk", &self.agg_pk)];
+    /// The keys that are read: those that are named, and those that are found beside them.
+    pub fn read_files(&self) -> Vec<Read> {
+        let named = self.named_files();
+        let mut files: Vec<Read> = named.map(|(name, file)| (name, file.to_owned())).collect();
+        let found = self.app_pk.as_ref().and_then(|app_pk| {
+            // The reason why there are none is said when they are read.
+            files::find_agg_keys(app_pk, self.agg_pk.clone(), self.agg_prefix_pk.clone()).ok()?
+        });
+        if let Some(found) = found {
+            for (name, file) in [
+                ("the internal-recursive key", found.internal_recursive),
+                ("the aggregation prefix key", found.prefix),
+            ] {
+                if !files.iter().any(|(_, known)| *known == file) {
+                    files.push((name, file));
+                }
+            }
+        }
+        files
+    }
+
+    /// The keys of the command line.
+    fn named_files(&self) -> impl Iterator<Item = Named<'_>> {
+        let files = [
+            ("--app-pk", &self.app_pk),
+            ("--agg-pk", &self.agg_pk),
+            ("--agg-prefix-pk", &self.agg_prefix_pk),
+        ];
         let given = |(name, file)| Option::as_deref(file).map(|file| (name, file));
         files.into_iter().filter_map(given)
     }
 
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
     }
@@ -131,28 +190,38 @@ impl SdkArgs {
         Ok(self.builder(program, device)?.build()?)
     }
 
-    /// The SDK for a program on these devices, or on the one device if no list is given.
+    /// The SDK for a program on these devices, or on the one device if no list is given. Segments are cut as those of the
+    /// resume folder, if it has some.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
-    pub fn sdk_on(&self, program: &Program, devices: Option<&DeviceList>) -> Result<MetalSdk> {
-        let Some(list) = devices else {
-            return self.sdk(program);
+    pub fn sdk_on(
+        &self,
+        program: &Program,
+        devices: Option<&DeviceList>,
+        resume: Option<&Path>,
+    ) -> Result<MetalSdk> {
+        let devices = match devices {
+            Some(list) => list.resolve(|missing| note(missing)),
+            None => vec![self.device.device()?],
         };
-        let devices = list.resolve(|missing| note(missing));
-        let builder = self.builder(program, devices[0])?;
-        Ok(builder.devices(devices).build()?)
+        let mut builder = self.builder(program, devices[0])?.devices(devices);
+        let resumed = resume.and_then(resumed_segment_max_memory);
+        if let Some(bytes) = resumed.filter(|_| self.segment_max_memory.is_none()) {
+            builder = builder.segment_max_memory(bytes);
+        }
+        Ok(builder.build()?)
     }
 
     fn builder(&self, program: &Program, device: Device) -> Result<SdkBuilder<MetalEngine>> {
-        let mut builder = MetalSdk::builder(device);
+        let mut builder = MetalSdk::builder(device).traps(program.traps);
         if self.toy || self.allow_insecure {
             builder = builder.min_security_bits(0.0);
         }
-        builder = match &program.toml {
-            Some(text) => {
-                warn_of_parameters(text);
-                builder.toml(text)?
+        builder = match &program.config {
+            Some(config) => {
+                warn_of_parameters(config);
+                builder.config_text(config.parsed.clone())
             }
             None => builder.vm_config(SdkVmConfig::riscv32()),
         };
@@ -163,9 +232,10 @@ impl SdkArgs {
         }
         if let Some(path) = &self.app_pk {
             builder = builder.app_pk(files::read_app_pk(path)?);
-        }
-        if let Some(path) = &self.agg_pk {
-            builder = builder.agg_pk(files::read_agg_pk(path)?);
+            let (agg_pk, prefix) = (self.agg_pk.clone(), self.agg_prefix_pk.clone());
+            if let Some(found) = files::find_agg_keys(path, agg_pk, prefix)? {
+                builder = builder.agg_pk(found.read()?);
+            }
         }
         if let Some(bytes) = self.segment_max_memory {
             builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -175,13 +245,13 @@ impl SdkArgs {
 }
 
 /// Says that a configuration brings its own proof parameters: it may be a stranger's.
-fn warn_of_parameters(config: &str) {
-    let table: Result<toml::Table, _> = toml::from_str(config);
-    if table.is_ok_and(|table| table.contains_key("system_params")) {
-        note(
-            "warning: openvm.toml has [system_params], which replace OpenVM's parameters of 100 bits; \
-             the bits of security of these are in the report"
-        );
+fn warn_of_parameters(config: &Config) {
+    if config.parsed.has_params {
+        note(format_args!(
+            "warning: {} has [system_params], which replace OpenVM's parameters of 100 bits; \
+             the bits of security of these are in the report",
+            config.path.display()
+        ));
     }
 }
 

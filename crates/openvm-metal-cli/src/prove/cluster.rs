@@ -9,7 +9,10 @@ use std::{
 use clap::Args;
 
 use super::ProofArgs;
-use crate::error::{CliError, Result};
+use crate::{
+    error::{CliError, Result},
+    table,
+};
 
 const COMMAND: &str = "openvm-metal-cluster";
 /// Keeps Python from taking modules from the current folder, which may be a stranger's. It is known since Python 3.11, which
@@ -19,7 +22,7 @@ const MODULE: &str = "openvm_metal.ray";
 
 #[derive(Args, Debug)]
 pub struct ClusterArgs {
-    /// What the package's command is given: `prove`, `simulate` and their options, or --help.
+    /// Arguments for the package's command: `prove`, `simulate` and their options, or --help.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -33,8 +36,24 @@ pub struct ClusterArgs {
 /// # Errors
 /// [`CliError::NoClusterCommand`] if the package is not installed; what the command ended with.
 pub fn run(args: &ClusterArgs) -> Result<()> {
-    start(&args.arguments)
+    let is_help = |argument: &OsString| argument == "--help" || argument == "-h";
+    match start(&args.arguments) {
+        Err(error @ CliError::NoClusterCommand) if args.arguments.iter().any(is_help) => {
+            table::line(HELP)?;
+            table::line(format_args!("\n{error}"))?;
+            table::line(error.hint().unwrap_or_default())
+        }
+        result => result,
+    }
 }
+
+/// Help where the command that has more is not installed.
+const HELP: &str = "Prove on many machines with Ray, or simulate it.
+
+Usage: openvm-metal cluster prove PROGRAM --address HOST:PORT [OPTIONS]
+       openvm-metal cluster simulate [OPTIONS]
+
+`openvm-metal prove stark PROGRAM --ray HOST:PORT` is the first of them.";
 
 /// Proves on a cluster.
 ///
@@ -105,6 +124,9 @@ fn options(args: &ProofArgs, address: &str) -> Result<Vec<OsString>> {
         }
     }
     options.extend(sdk);
+    if args.program.is_as_cargo_openvm() {
+        options.push("--as-cargo-openvm".into());
+    }
     if args.json {
         options.push("--json".into());
     }

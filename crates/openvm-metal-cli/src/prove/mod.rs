@@ -1,26 +1,31 @@
 //! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`) or by one proof (`stark`).
 
 mod cluster;
+mod dev;
 mod progress;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use openvm_metal_sdk::{files, DeviceList, MetalSdk, ProveOptions, MIN_SECURITY_BITS};
+use openvm_metal_sdk::{
+    app_vm_commit, files, DeviceList, MetalSdk, ProveOptions, MIN_SECURITY_BITS,
+};
+use openvm_sdk::{types::AppExecutionCommit, StdIn};
 use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
 
-pub use self::cluster::{run as cluster, ClusterArgs};
+pub use self::{
+    cluster::{run as cluster, ClusterArgs},
+    dev::refuse as refuse_dev,
+};
 use self::{progress::Bar, report::ProofReport};
 use crate::{
-    error::Result,
+    error::{CliError, Result},
     file, hex,
     host::peak_memory,
     interrupt,
     outputs::Outputs,
-    program::{
-        byte_count, ExecutionArgs, InputArgs, PrintedToStderr, Program, ProgramArgs, SdkArgs,
-    },
+    program::{byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs},
     target_device::DeviceArgs,
 };
 
@@ -43,7 +48,7 @@ pub struct StarkArgs {
 }
 
 impl ProveCommand {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         match self {
             Self::App(args) => args.sdk.device(),
@@ -81,7 +86,7 @@ pub struct ProofArgs {
     /// heights and widths; if absent, three quarters of what is free. With --ray: of each node's memory.
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     host_memory: Option<u64>,
-    /// How many machines record segments and make their traces; if absent, five for every eight cores, but at
+    /// Number of machines that record segments and make their traces; if absent, five for every eight cores, but at
     /// most ten for each device.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     machines: Option<u16>,
@@ -89,6 +94,14 @@ pub struct ProofArgs {
     execution: ExecutionArgs,
     #[command(flatten)]
     sdk: SdkArgs,
+    /// Check every constraint of the circuit on the traces of every segment before proving, and name AIR, row and columns of the first
+    /// that fails.
+    #[arg(long)]
+    check: bool,
+    /// Execute and check as --check does, and prove nothing: writes NAME.dev.json, or the file of --proof, which no verifier takes. With
+    /// the parameters of --toy, which decide no constraint.
+    #[arg(long, conflicts_with_all = ["check", "app_pk", "agg_pk", "agg_prefix_pk", "resume", "vk"])]
+    dev: bool,
     /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
@@ -96,8 +109,14 @@ pub struct ProofArgs {
 
 impl ProofArgs {
     /// For the SDK.
-    fn options<'a>(&'a self, bar: &'a Bar) -> ProveOptions<'a> {
-        let mut options = self.execution.options().with_progress(bar);
+    fn options<'a>(&'a self, bar: &'a Bar, output: &'a Printed) -> ProveOptions<'a> {
+        self.silent_options().with_progress(bar).with_output(output)
+    }
+
+    /// The same for an execution of which nothing is said.
+    fn silent_options(&self) -> ProveOptions<'_> {
+        let options = self.execution.options();
+        let mut options = options.with_progress(&()).with_output(&());
         if let Some(segments) = self.in_flight {
             options = options.with_in_flight(segments.into());
         }
@@ -113,8 +132,21 @@ impl ProofArgs {
         }
     }
 
-    /// The files of the proof and of what verifies it.
-    fn files(&self, name: &str, kind: &str, bits: f64) -> Result<(PathBuf, PathBuf)> {
+    /// Checks the constraints before the proof, whose execution is the one that is reported.
+    fn check_first(
+        &self,
+        program: &Program,
+        sdk: &MetalSdk,
+        input: StdIn,
+        bar: &Bar,
+    ) -> Result<()> {
+        bar.phase("checking constraints");
+        dev::check(program, sdk, input, &self.silent_options()).map(drop)
+    }
+
+    /// The files of the proof and of what verifies it, which can be written.
+    fn files(&self, program: &Program, kind: &str, bits: f64) -> Result<ProofFiles> {
+        let name = &program.name;
         // A proof that can be forged says so wherever its file goes.
         let mark = match bits < MIN_SECURITY_BITS {
             true => "insecure.",
@@ -126,11 +158,36 @@ impl ProofArgs {
                 .unwrap_or_else(|| format!("{name}.{mark}{kind}.{end}").into())
         };
         let (proof, vk) = (or(&self.proof, "proof"), or(&self.vk, "vk"));
-        let read = self.program.read_files().chain(self.input.read_file());
-        let read: Vec<_> = read.chain(self.sdk.read_files()).collect();
-        file::check(&[("--proof", &proof), ("--vk", &vk)], &read)?;
-        Ok((proof, vk))
+        let mut read = self.program.read_files();
+        read.extend(self.input.read_file());
+        read.extend(self.sdk.read_files());
+        read.extend(program.elf.clone().map(|file| ("the program's ELF", file)));
+        let beside = |end| program.output_beside(&proof, &format!("{name}.{mark}{end}"));
+        let files = ProofFiles {
+            commit: beside("commit.json"),
+            baseline: beside("baseline.json"),
+            proof,
+            vk,
+        };
+        let mut written = vec![("--proof", files.proof.as_path()), ("--vk", &files.vk)];
+        if kind == "stark" {
+            program.make_folder()?;
+            written.extend([
+                ("the commitments", files.commit.as_path()),
+                ("the baseline", &files.baseline),
+            ]);
+        }
+        file::check(&written, &read)?;
+        Ok(files)
     }
+}
+
+/// The files of a proof. Commitments and baseline are written with an aggregated proof, whose keys they name.
+struct ProofFiles {
+    proof: PathBuf,
+    vk: PathBuf,
+    commit: PathBuf,
+    baseline: PathBuf,
 }
 
 /// Runs the command.
@@ -144,51 +201,95 @@ pub fn run(command: &ProveCommand) -> Result<()> {
     }) = command
     {
         // The other command gets Ctrl-C too, and has something to end.
+        if proof.check || proof.dev {
+            return Err(CliError::Usage(
+                "--check and --dev work on this machine, without --ray",
+            ));
+        }
         return cluster::prove(proof, address);
     }
-    interrupt::at_once();
+    let (ProveCommand::App(args) | ProveCommand::Stark(StarkArgs { proof: args, .. })) = command;
+    interrupt::at_once_with(args.resume.is_some());
     match command {
+        _ if args.dev => check_alone(args),
         ProveCommand::App(args) => app(args),
         ProveCommand::Stark(args) => stark(&args.proof),
     }
 }
 
+/// The size of a file that was written; 0 if it is gone already.
+fn file_bytes(path: &Path) -> u64 {
+    path.metadata().map_or(0, |data| data.len())
+}
+
 fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk_on(&program, args.devices.as_ref())?;
+    let sdk = args
+        .sdk
+        .sdk_on(&program, args.devices.as_ref(), args.resume.as_deref())?;
     Ok((program, sdk))
+}
+
+/// Executes and checks, and proves nothing.
+fn check_alone(args: &ProofArgs) -> Result<()> {
+    let input = args.input.stdin()?;
+    let program = Program::load(&args.program)?;
+    let file = args.proof.clone();
+    let file = file.unwrap_or_else(|| format!("{}.dev.json", program.name).into());
+    let mut read = args.program.read_files();
+    read.extend(args.input.read_file());
+    read.extend(program.elf.clone().map(|file| ("the program's ELF", file)));
+    file::check(&[("--proof", &file)], &read)?;
+    let toy = args.sdk.clone().into_toy();
+    let sdk = toy.sdk_on(&program, args.devices.as_ref(), None)?;
+    let bar = Bar::new(sdk.devices()?.len());
+    let output = Printed::above(bar.line());
+    bar.phase("checking constraints");
+    let run = dev::check(&program, &sdk, input, &args.options(&bar, &output))?;
+    drop(output);
+    bar.finish();
+    dev::write(&program, &run, &file, args.json)
 }
 
 fn app(args: &ProofArgs) -> Result<()> {
     let input = args.input.stdin()?;
     let (program, sdk) = prepare(args)?;
     let bits = args.sdk.security_bits(&sdk)?;
-    let (proof_file, vk_file) = args.files(&program.name, "app", bits)?;
+    let paths = args.files(&program, "app", bits)?;
     let exe = sdk.executable(program.source())?;
 
-    let printed = PrintedToStderr::if_json(args.json)?;
-    let bar = Bar::new(args.json, sdk.devices().len());
+    let bar = Bar::new(sdk.devices()?.len());
+    let output = Printed::above(bar.line());
+    let options = args.options(&bar, &output);
+    let at_place = |error| program.at_place(error);
+    if args.check {
+        args.check_first(&program, &sdk, input.clone(), &bar)?;
+    }
     bar.phase("keys and program");
-    let prover = sdk.app_prover(exe.clone())?;
-    let (proof, mut report) = prover.prove(input, &args.options(&bar))?;
+    let proved = sdk.prove_app(exe.clone(), input, &options);
+    let (proof, mut report) = proved.map_err(at_place)?;
     bar.phase("verifying");
     let clock = std::time::Instant::now();
     let verified = sdk.verify_app(exe, &proof)?;
     report.verify = clock.elapsed();
+    report.total += report.verify;
     report.security_bits = verified.security_bits;
+    drop(output);
     bar.finish();
-    drop(printed);
 
     let mut outputs = Outputs::default();
-    let proof = outputs.write(&proof_file, |path| files::write_app_proof(path, &proof))?;
+    let proof = outputs.write(&paths.proof, |path| files::write_app_proof(path, &proof))?;
     let key = sdk.app_vk()?;
-    let vk = outputs.write(&vk_file, |path| files::write_app_vk(path, &key))?;
+    let vk = outputs.write(&paths.vk, |path| files::write_app_vk(path, &key))?;
     let printed = ProofReport {
         kind: "app",
         program: program.name,
         public_values: hex::encode(&verified.public_values),
+        proof_file_bytes: file_bytes(&proof),
         proof,
         vk,
+        commit: None,
+        baseline: None,
         host_memory_peak: peak_memory(),
         report,
     }
@@ -201,31 +302,51 @@ fn stark(args: &ProofArgs) -> Result<()> {
     let input = args.input.stdin()?;
     let (program, sdk) = prepare(args)?;
     let bits = args.sdk.security_bits(&sdk)?;
-    let (proof_file, vk_file) = args.files(&program.name, "stark", bits)?;
+    let paths = args.files(&program, "stark", bits)?;
     let exe = sdk.executable(program.source())?;
 
-    let printed = PrintedToStderr::if_json(args.json)?;
-    let bar = Bar::new(args.json, sdk.devices().len());
+    let bar = Bar::new(sdk.devices()?.len());
+    let output = Printed::above(bar.line());
+    let at_place = |error| program.at_place(error);
+    if args.check {
+        args.check_first(&program, &sdk, input.clone(), &bar)?;
+    }
     bar.phase("keys and program");
-    let proved = sdk.prove(exe, input, &args.options(&bar))?;
+    let proved = sdk
+        .prove(exe, input, &args.options(&bar, &output))
+        .map_err(at_place)?;
+    drop(output);
     bar.finish();
-    drop(printed);
 
     let mut outputs = Outputs::default();
-    let proof = outputs.write(&proof_file, |path| {
+    let proof = outputs.write(&paths.proof, |path| {
         files::write_proof_with_security(path, &proved.proof, proved.report.security_bits)
+    })?;
+    let bits = proved.report.security_bits;
+    let commits = AppExecutionCommit {
+        app_exe_commit: proved.baseline.app_exe_commit.into(),
+        app_vm_commit: app_vm_commit(&proved.baseline),
+    };
+    let commit = outputs.write(&paths.commit, |path| {
+        files::write_commit_with_security(path, &commits, bits)
+    })?;
+    let baseline = outputs.write(&paths.baseline, |path| {
+        files::write_baseline_with_security(path, &proved.baseline, bits)
     })?;
     let key = VmStarkVerifyingKey {
         mvk: (*sdk.agg_vk()?).clone(),
         baseline: proved.baseline,
     };
-    let vk = outputs.write(&vk_file, |path| files::write_stark_vk(path, &key))?;
+    let vk = outputs.write(&paths.vk, |path| files::write_stark_vk(path, &key))?;
     let printed = ProofReport {
         kind: "stark",
         program: program.name,
         public_values: hex::encode(&proved.public_values),
+        proof_file_bytes: file_bytes(&proof),
         proof,
         vk,
+        commit: Some(commit),
+        baseline: Some(baseline),
         host_memory_peak: peak_memory(),
         report: proved.report,
     }

@@ -1,11 +1,12 @@
-//! How far a proof is: a line on a terminal, and a line for each thing done.
+//! Progress of a proof: a line on a terminal, and a line for each thing done.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use openvm_metal_sdk::{Event, Progress};
 
 use crate::table;
@@ -16,12 +17,15 @@ const SHORT_SEGMENT: u64 = 2000;
 /// Shows the SDK's events on standard error.
 pub struct Bar {
     line: ProgressBar,
-    quiet: bool,
-    /// Whether lines name the device.
+    /// True if lines name the device.
     names_devices: bool,
     state: Mutex<State>,
+    /// When the work that is named will end, as it is estimated.
+    end: Arc<Mutex<Option<Instant>>>,
 }
 
+/// Work done so far.
+#[derive(Default)]
 struct State {
     /// When the first segment was cut: its proof begins while later ones are executed.
     proving: Option<Instant>,
@@ -30,8 +34,30 @@ struct State {
     /// All segments are cut.
     ended: bool,
     executed: u64,
+    /// Instructions that were proved here.
     proved: u64,
-    done: usize,
+    /// Segments that were proved here, and those that were found.
+    made: usize,
+    found: usize,
+    /// Segments whose traces are on a device. Devices prove them in this order.
+    traced: BTreeSet<usize>,
+    /// Nodes of the aggregation, and those that are there.
+    nodes: usize,
+    nodes_done: usize,
+    /// The last segment's proof, and the nodes that were there then.
+    aggregating: Option<(Instant, usize)>,
+    /// Rate of proofs and expected end of the current work, as of the last segment or node.
+    rate: String,
+    end: Option<Instant>,
+}
+
+/// Things that are said about an event.
+#[derive(Default)]
+struct Said {
+    /// Lines that stay.
+    done: Vec<String>,
+    /// Current work.
+    now: Option<String>,
 }
 
 impl State {
@@ -39,123 +65,119 @@ impl State {
         let more = if self.ended { "" } else { " or more" };
         format!("segment {} of {}{more}", segment + 1, self.segments)
     }
-}
 
-impl Bar {
-    /// Of a proof on so many devices. Shows nothing if `quiet`; no line, only what is done, if standard error is no
-    /// terminal.
-    pub fn new(quiet: bool, devices: usize) -> Self {
-        let line = match quiet {
-            true => ProgressBar::hidden(),
-            false => ProgressBar::new_spinner(),
+    fn segments_done(&self) -> usize {
+        self.made + self.found
+    }
+
+    fn are_all_proved(&self) -> bool {
+        self.ended && self.segments_done() >= self.segments
+    }
+
+    /// The rate of proofs.
+    fn speed(&self, now: Instant) -> String {
+        let since = self.proving.map(|start| now.duration_since(start));
+        speed(self.proved, since.unwrap_or_default())
+    }
+
+    /// Current work: the segment that a device proves, or the node.
+    fn now(&self) -> String {
+        if self.are_all_proved() {
+            return match self.nodes {
+                0 => "all segments are proved".to_owned(),
+                nodes if self.nodes_done >= nodes => "verifying".to_owned(),
+                nodes => format!("aggregating: node {} of {nodes}", self.nodes_done + 1),
+            };
+        }
+        let rate = &self.rate;
+        match self.traced.first() {
+            Some(&segment) => format!("{}: proving{rate}", self.name(segment)),
+            None => format!(
+                "{} of {} segments proved{rate}",
+                self.segments_done(),
+                self.segments
+            ),
+        }
+    }
+
+    /// The time that what is done now still takes: the other segments if a device proves them, or the other nodes. Unknown before
+    /// the first of them.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let mean = |since: Instant, done: usize| {
+            let done = u32::try_from(done).ok().filter(|&done| done > 0)?;
+            Some(now.duration_since(since) / done)
         };
-        if let Ok(style) = ProgressStyle::with_template("{elapsed} {msg}") {
-            line.set_style(style);
-        }
-        if !line.is_hidden() {
-            line.enable_steady_tick(Duration::from_millis(500));
-        }
-        let state = State {
-            proving: None,
-            segments: 0,
-            ended: false,
-            executed: 0,
-            proved: 0,
-            done: 0,
+        let (mean, left) = match self.aggregating {
+            Some((since, before)) => (
+                mean(since, self.nodes_done - before)?,
+                self.nodes - self.nodes_done,
+            ),
+            None if self.ended => (
+                mean(self.proving?, self.made)?,
+                self.segments.saturating_sub(self.segments_done()),
+            ),
+            None => return None,
         };
-        Self {
-            line,
-            quiet,
-            names_devices: devices > 1,
-            state: Mutex::new(state),
-        }
+        Some(mean * u32::try_from(left).ok()?)
     }
 
-    /// What is being done now.
-    pub fn phase(&self, text: &str) {
-        self.line.set_message(text.to_owned());
-    }
-
-    /// Removes the line.
-    pub fn finish(&self) {
-        self.line.finish_and_clear();
-    }
-
-    /// The end of a line about something that was done on a device.
-    fn on(&self, device: &str) -> String {
-        match self.names_devices {
-            true => format!(" on {device}"),
-            false => String::new(),
-        }
-    }
-
-    fn refused(&self, what: &str, device: &str, reason: &str, excluded: bool) {
-        self.done(&format!(
-            "{what}: made wrong by {device} ({reason}): it is made again{}",
-            match excluded {
-                true => format!(", and {device} is used no more"),
-                false => String::new(),
-            }
-        ));
-    }
-
-    fn done(&self, text: &str) {
-        if self.line.is_hidden() && !self.quiet {
-            table::note(text);
-        } else {
-            self.line.println(text);
-        }
-    }
-}
-
-impl Progress for Bar {
-    fn event(&self, event: Event<'_>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Takes an event that happened `now`. `on` is the end of a line about a device.
+    fn take(&mut self, event: Event<'_>, now: Instant, on: impl Fn(&str) -> String) -> Said {
+        let mut said = Said::default();
+        let before = self.segments_done() + self.nodes_done;
         match event {
             Event::SegmentExecuted {
                 segment,
                 instructions,
             } => {
-                state.executed += instructions;
-                state.segments = segment + 1;
-                state.proving.get_or_insert_with(Instant::now);
-                self.phase(&format!(
-                    "executing: {} segments, {} instructions",
-                    segment + 1,
-                    state.executed
-                ));
+                self.executed += instructions;
+                self.segments = segment + 1;
+                self.proving.get_or_insert(now);
+                if self.traced.is_empty() {
+                    said.now = Some(format!(
+                        "executing: {} segments, {} instructions",
+                        segment + 1,
+                        table::count(self.executed)
+                    ));
+                    return said;
+                }
             }
             Event::Executed {
                 segments,
                 instructions,
             } => {
-                state.segments = segments;
-                state.ended = true;
-                state.proving.get_or_insert_with(Instant::now);
-                self.done(&format!(
-                    "executed {instructions} instructions in {segments} segments"
+                self.segments = segments;
+                self.ended = true;
+                self.proving.get_or_insert(now);
+                said.done.push(format!(
+                    "executed {} instructions in {segments} {}",
+                    table::count(instructions),
+                    table::plural(segments as u64, "segment")
                 ));
                 if segments > 1 && instructions / (segments as u64) < SHORT_SEGMENT {
-                    self.done(
+                    said.done.push(
                         "segments are short: --segment-max-memory allows hardly more than the tables that each has; \
-                         with more of it there are fewer",
+                         with more of it there are fewer"
+                            .into(),
                     );
                 }
             }
+            Event::NodesCounted { nodes } => self.nodes = nodes,
             Event::SegmentTraced { segment, .. } => {
-                self.phase(&format!("{}: proving", state.name(segment)));
+                self.traced.insert(segment);
             }
             Event::SegmentResumed {
                 segment,
                 instructions,
             } => {
-                state.done += 1;
-                self.done(&format!(
-                    "{}: {instructions} instructions, proved before",
-                    state.name(segment)
+                self.found += 1;
+                said.done.push(format!(
+                    "{}: {} instructions, proved before",
+                    self.name(segment),
+                    table::count(instructions)
                 ));
             }
-            Event::SetAside { file, to, reason } => self.done(&format!(
+            Event::SetAside { file, to, reason } => said.done.push(format!(
                 "{} {reason}: it is {} now, and it is made again",
                 file.display(),
                 to.display()
@@ -165,7 +187,11 @@ impl Progress for Bar {
                 device,
                 reason,
                 excluded,
-            } => self.refused(&state.name(segment), device, reason, excluded),
+            } => {
+                self.traced.remove(&segment);
+                said.done
+                    .push(refused(&self.name(segment), device, reason, excluded));
+            }
             Event::NodeRefused {
                 layer,
                 node,
@@ -174,49 +200,154 @@ impl Progress for Bar {
                 excluded,
             } => {
                 let name = format!("aggregation layer {layer}: node {}", node + 1);
-                self.refused(&name, device, reason, excluded);
+                said.done.push(refused(&name, device, reason, excluded));
             }
             Event::SegmentProved {
                 segment,
                 instructions,
                 device,
             } => {
-                state.done += 1;
-                state.proved += instructions;
-                let since = state
-                    .proving
-                    .map(|start| start.elapsed())
-                    .unwrap_or_default();
-                let so_far = speed(state.proved, since);
-                self.done(&format!(
-                    "{}: {instructions} instructions proved{} ({so_far} so far)",
-                    state.name(segment),
-                    self.on(device)
-                ));
-                self.phase(&format!(
-                    "{} of {} segments proved, {so_far}",
-                    state.done, state.segments
+                self.traced.remove(&segment);
+                self.made += 1;
+                self.proved += instructions;
+                said.done.push(format!(
+                    "{}: {} instructions proved{} ({} so far)",
+                    self.name(segment),
+                    table::count(instructions),
+                    on(device),
+                    self.speed(now)
                 ));
             }
-            Event::NodeResumed { layer, node, .. } => self.done(&format!(
-                "aggregation layer {layer}: node {}, proved before",
-                node + 1
-            )),
+            Event::NodeResumed { layer, node, .. } => {
+                self.nodes_done += 1;
+                said.done.push(format!(
+                    "aggregation layer {layer}: node {}, proved before{}",
+                    node + 1,
+                    self.of_nodes()
+                ));
+            }
             Event::NodeProved {
                 layer,
                 node,
                 device,
                 ..
             } => {
-                self.done(&format!(
-                    "aggregation layer {layer}: node {} proved{}",
+                self.nodes_done += 1;
+                said.done.push(format!(
+                    "aggregation layer {layer}: node {} proved{}{}",
                     node + 1,
-                    self.on(device)
+                    on(device),
+                    self.of_nodes()
                 ));
-                self.phase("aggregating");
             }
-            Event::Verified => self.done("accepted by OpenVM's verifier"),
-            _ => {}
+            Event::InputUnread(unread) => said.done.push(format!("warning: {unread}")),
+            Event::Verified => said.done.push("accepted by OpenVM's verifier".into()),
+            _ => return said,
+        }
+        if self.are_all_proved() {
+            let done = self.nodes_done;
+            self.aggregating.get_or_insert((now, done));
+        }
+        if self.segments_done() + self.nodes_done > before {
+            self.end = self.left(now).map(|left| now + left);
+            if self.made > 0 {
+                self.rate = format!(", {} so far", self.speed(now));
+            }
+        }
+        said.now = Some(self.now());
+        said
+    }
+
+    fn of_nodes(&self) -> String {
+        match self.nodes {
+            0 => String::new(),
+            nodes => format!(" ({} of {nodes} nodes)", self.nodes_done),
+        }
+    }
+}
+
+fn refused(what: &str, device: &str, reason: &str, excluded: bool) -> String {
+    format!(
+        "{what}: made wrong by {device} ({reason}): it is made again{}",
+        match excluded {
+            true => format!(", and {device} is used no more"),
+            false => String::new(),
+        }
+    )
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Bar {
+    /// A bar for a proof on so many devices. There is no line, only what is done, if standard error is no terminal.
+    pub fn new(devices: usize) -> Self {
+        let line = ProgressBar::new_spinner();
+        let end = Arc::new(Mutex::new(None));
+        let shown = end.clone();
+        let time = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = to.write_str(&table::rough(state.elapsed()));
+            let end: Option<Instant> = *lock(&shown);
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if let Some(left) = left.filter(|left| !left.is_zero()) {
+                let _ = write!(to, ", about {} left", table::rough(left));
+            }
+        };
+        if let Ok(style) = ProgressStyle::with_template("[{time}] {wide_msg}") {
+            line.set_style(style.with_key("time", time));
+        }
+        if !line.is_hidden() {
+            line.enable_steady_tick(Duration::from_millis(500));
+        }
+        Self {
+            line,
+            names_devices: devices > 1,
+            state: Mutex::default(),
+            end,
+        }
+    }
+
+    /// The line on the terminal.
+    pub fn line(&self) -> &ProgressBar {
+        &self.line
+    }
+
+    /// Names what is done now.
+    pub fn phase(&self, text: &str) {
+        self.line.set_message(text.to_owned());
+    }
+
+    /// Removes the line.
+    pub fn finish(&self) {
+        self.line.finish_and_clear();
+    }
+
+    fn done(&self, text: &str) {
+        if self.line.is_hidden() {
+            table::note(text);
+        } else {
+            self.line.println(text);
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn event(&self, event: Event<'_>) {
+        let on = |device: &str| match self.names_devices {
+            true => format!(" on {device}"),
+            false => String::new(),
+        };
+        let now = Instant::now();
+        // Lines of several threads stay in the order of their events.
+        let mut state = lock(&self.state);
+        let said = state.take(event, now, on);
+        *lock(&self.end) = state.end;
+        for line in said.done {
+            self.done(&line);
+        }
+        if let Some(text) = said.now {
+            self.phase(&text);
         }
     }
 }
@@ -228,4 +359,90 @@ pub fn speed(instructions: u64, time: Duration) -> String {
         "{}instructions/s",
         table::rate(instructions as f64 / seconds)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches a line that names the segment traced last in place of the one that is proved, nodes without their number, and
+    /// estimates that count what was found as made.
+    #[test]
+    fn the_line_names_the_segment_and_the_node_that_are_proved() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut state = State::default();
+        let mut take = |seconds, event| {
+            let said = state.take(event, at(seconds), |_| String::new());
+            let left = state
+                .end
+                .map(|end| end.duration_since(at(seconds)).as_secs());
+            (said.now.unwrap_or_default(), said.done.join("\n"), left)
+        };
+        let instructions = 1000;
+        for segment in 0..3 {
+            let executed = Event::SegmentExecuted {
+                segment,
+                instructions,
+            };
+            let (now, ..) = take(0, executed);
+            assert!(now.starts_with("executing"), "{now}");
+        }
+        let device = "cpu";
+        for segment in [1, 2] {
+            take(
+                0,
+                Event::SegmentTraced {
+                    segment,
+                    instructions,
+                },
+            );
+        }
+        let (now, _, left) = take(
+            1,
+            Event::SegmentResumed {
+                segment: 0,
+                instructions,
+            },
+        );
+        assert_eq!(now, "segment 2 of 3 or more: proving");
+        assert_eq!(left, None);
+        take(
+            1,
+            Event::Executed {
+                segments: 3,
+                instructions: 3000,
+            },
+        );
+        take(1, Event::NodesCounted { nodes: 5 });
+        let proved = |segment| Event::SegmentProved {
+            segment,
+            instructions,
+            device,
+        };
+        let (now, done, left) = take(10, proved(1));
+        assert!(now.starts_with("segment 3 of 3: proving, 100.00 "), "{now}");
+        assert!(
+            done.starts_with("segment 2 of 3: 1,000 instructions proved ("),
+            "{done}"
+        );
+        assert_eq!(
+            left,
+            Some(10),
+            "one of three was made here in ten seconds, one is left"
+        );
+        let node = |node| Event::NodeProved {
+            layer: "leaf",
+            node,
+            nodes: None,
+            device,
+        };
+        take(12, node(0));
+        let (now, _, left) = take(20, proved(2));
+        assert_eq!((now.as_str(), left), ("aggregating: node 2 of 5", None));
+        let (now, done, left) = take(24, node(1));
+        assert_eq!(now, "aggregating: node 3 of 5");
+        assert_eq!(done, "aggregation layer leaf: node 2 proved (2 of 5 nodes)");
+        assert_eq!(left, Some(12));
+    }
 }

@@ -1,4 +1,4 @@
-//! What a proof took, as a table or JSON.
+//! Time and memory of a proof, as a table or JSON.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -8,6 +8,9 @@ use serde::Serialize;
 use super::progress::speed;
 use crate::{error::Result, table};
 
+/// Name and time of work within a stage.
+type Work = (&'static str, Duration);
+
 /// A proof that was accepted by OpenVM's verifier.
 #[derive(Serialize)]
 pub struct ProofReport {
@@ -16,6 +19,14 @@ pub struct ProofReport {
     pub public_values: String,
     pub proof: PathBuf,
     pub vk: PathBuf,
+    /// Bytes of the proof's file.
+    pub proof_file_bytes: u64,
+    /// The commitments to the program and its virtual machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<PathBuf>,
+    /// The same for OpenVM's verifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<PathBuf>,
     /// Most bytes of this process's memory, if the system tells.
     pub host_memory_peak: Option<u64>,
     #[serde(flatten)]
@@ -40,21 +51,36 @@ impl ProofReport {
             return table::json(self);
         }
         let report = &self.report;
-        let mut rows = table::table(&["stage", "time"], &[1]);
-        let stages: [(&str, Duration); 10] = [
-            ("execution", report.execution),
-            ("to segments", report.skipped),
-            ("memory image", report.memory_image),
-            ("preflight", report.preflight),
-            ("traces", report.traces),
-            ("upload", report.upload),
-            ("prove", report.prove),
-            ("aggregate", report.aggregate),
-            ("verify", report.verify),
-            ("total", report.total),
+        let mut rows = table::table(&["stage", "time", "work in it"], &[1, 2]);
+        // Stages follow one another; the work in them overlaps.
+        let stages: [(&str, Duration, &[Work]); 6] = [
+            ("keys", report.keys, &[]),
+            ("program", report.program, &[]),
+            (
+                "segments",
+                report.app,
+                &[
+                    ("execution", report.execution),
+                    ("to segments", report.skipped),
+                    ("memory image", report.memory_image),
+                    ("preflight", report.preflight),
+                    ("traces", report.traces),
+                    ("upload", report.upload),
+                    ("prove", report.prove),
+                ],
+            ),
+            ("aggregation", report.tree, &[("nodes", report.aggregate)]),
+            ("verification", report.verify, &[]),
+            ("total", report.total, &[]),
         ];
-        for (name, time) in stages {
-            rows.add_row([name.to_owned(), table::duration(time)]);
+        for (name, time, work) in stages {
+            if name == "aggregation" && self.kind == "app" {
+                continue;
+            }
+            rows.add_row([name.to_owned(), table::duration(time), String::new()]);
+            for (name, time) in work {
+                rows.add_row([format!("  {name}"), String::new(), table::duration(*time)]);
+            }
         }
         table::line(rows)?;
         let header = ["device", "segments", "nodes", "proofs", "idle"];
@@ -70,9 +96,10 @@ impl ProofReport {
         }
         table::line(rows)?;
         table::line(format!(
-            "{} instructions in {} segments{}, {} with everything",
-            report.instructions,
+            "{} instructions in {} {}{}, {} with everything",
+            table::count(report.instructions),
             report.segments,
+            table::plural(report.segments as u64, "segment"),
             match report.resumed {
                 0 => String::new(),
                 n => format!(" ({n} proved before)"),
@@ -93,15 +120,18 @@ impl ProofReport {
             true => format!("security {bits:.1} bits: WITHOUT SECURITY, such proofs can be forged"),
             false => format!("security {bits:.1} bits"),
         })?;
-        let size = match self.kind {
-            "app" => report.app_proof_bytes,
-            _ => report.proof_bytes,
-        };
+        if let (Some(commit), Some(baseline)) = (&self.commit, &self.baseline) {
+            table::line(format!(
+                "{}: commitments\n{}: baseline",
+                commit.display(),
+                baseline.display()
+            ))?;
+        }
         table::line(format!(
             "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it\n\
              next: openvm-metal verify {} {} --vk {}{}",
             self.proof.display(),
-            table::bytes(size),
+            table::bytes(self.proof_file_bytes),
             report.device.as_deref().unwrap_or("an unnamed device"),
             self.vk.display(),
             self.kind,

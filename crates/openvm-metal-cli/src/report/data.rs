@@ -28,7 +28,7 @@ pub struct Report {
     pub sections: Vec<SectionReport>,
 }
 
-/// How a section stands.
+/// Status of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -49,21 +49,21 @@ pub enum Status {
 pub struct SectionReport {
     /// Short name, as `--only` takes it.
     pub name: &'static str,
-    /// What it is about.
+    /// Title of the section.
     pub title: &'static str,
-    /// How it stands.
+    /// Status of the section.
     pub status: Status,
-    /// Why it was stopped, if it was.
+    /// Reason why it was stopped, if it was.
     pub error: Option<String>,
-    /// How long it took.
+    /// Seconds that it took.
     pub seconds: f64,
     /// Processes that were started after the first: each for items that the one before could not do any more.
     pub restarts: usize,
-    /// What was found out.
+    /// Facts of the section.
     pub facts: Vec<Fact>,
     /// The same for programs.
     pub data: BTreeMap<String, Value>,
-    /// What was tried.
+    /// Items of the section.
     pub items: Vec<Item>,
     /// The last lines of its messages.
     pub log: Vec<String>,
@@ -72,9 +72,9 @@ pub struct SectionReport {
 /// Something that was found out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// What it is about.
+    /// Name of the fact.
     pub name: String,
-    /// What was found.
+    /// Value of the fact.
     pub value: String,
 }
 
@@ -83,11 +83,11 @@ pub struct Fact {
 pub struct Item {
     /// Its name.
     pub name: String,
-    /// How it ended; absent while it runs.
+    /// Outcome of the item; absent while it runs.
     pub outcome: Option<Outcome>,
-    /// What there is to say about it.
+    /// Details of the item.
     pub detail: String,
-    /// How long it took.
+    /// Seconds that it took.
     pub seconds: f64,
 }
 

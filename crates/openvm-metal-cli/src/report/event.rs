@@ -1,11 +1,11 @@
-//! What the process of a section tells the one that writes the report: one JSON object a line on its standard output.
+//! Messages from a section's process to the report's process: one JSON object a line on its standard output.
 
 use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How an item ended.
+/// Outcome of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -45,16 +45,16 @@ impl Outcome {
 pub enum Event {
     /// Something that was found out.
     Fact {
-        /// What it is about.
+        /// Name of the fact.
         name: String,
-        /// What was found.
+        /// Value of the fact.
         value: String,
     },
     /// The same for programs: in the JSON file only.
     Data {
-        /// What it is about.
+        /// Name of the fact.
         name: String,
-        /// What was found.
+        /// Value of the fact.
         value: Value,
     },
     /// An item begins.
@@ -64,16 +64,16 @@ pub enum Event {
     },
     /// It ended.
     End {
-        /// How.
+        /// Outcome of the item.
         outcome: Outcome,
-        /// What there is to say about it.
+        /// Details of the item.
         detail: String,
-        /// How long it took.
+        /// Seconds that it took.
         seconds: f64,
     },
     /// The section cannot go on.
     Stopped {
-        /// Why.
+        /// Reason.
         error: String,
     },
     /// The section is complete.

@@ -10,7 +10,7 @@ use super::markdown;
 use crate::error::{CliError, Result};
 use crate::file;
 
-/// Where a report goes.
+/// Files of a report.
 pub struct Files {
     markdown: PathBuf,
     json: PathBuf,

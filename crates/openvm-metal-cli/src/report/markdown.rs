@@ -36,7 +36,7 @@ pub fn verdict(report: &Report) -> String {
     format!("{state}{end}: {machine}device {}", report.device)
 }
 
-/// What to do with it.
+/// Next step for the user.
 pub fn next_step(report: &Report, markdown: &str, json: &str) -> String {
     let chip = report.fact("chip").unwrap_or("my machine");
     let system = report.fact("system").unwrap_or("its system");

@@ -56,7 +56,7 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.device
     }

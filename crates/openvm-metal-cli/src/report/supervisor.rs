@@ -21,7 +21,7 @@ const LOG_WIDTH: usize = 2000;
 const TICK: Duration = Duration::from_millis(50);
 /// Changes within this time are told together.
 const PAUSE: Duration = Duration::from_secs(2);
-/// How long a process that was ended may take to be gone; one that hangs in a driver is left behind.
+/// Time for an ended process to be gone; one that hangs in a driver is left behind.
 const LINGER: Duration = Duration::from_secs(10);
 
 /// Limits of a section.
@@ -40,7 +40,7 @@ enum Message {
     Closed,
 }
 
-/// Why one process ended.
+/// End of one process.
 enum End {
     /// The section is complete.
     Done,

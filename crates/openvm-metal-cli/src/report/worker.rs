@@ -12,7 +12,7 @@ use crate::selftest::panic_text;
 /// Exit status of a worker that cannot go on after an item, but another one could.
 pub const RESTART: i32 = 75;
 
-/// Why an item did not pass.
+/// Failure of an item.
 pub enum Problem {
     /// It is wrong, or the device refused it.
     Failed(String),

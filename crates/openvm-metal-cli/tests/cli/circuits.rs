@@ -34,8 +34,8 @@ fn prove_as_json() {
     assert_eq!(report["circuit"], "keccakf");
     assert_eq!(report["engine"], "metal");
     assert_eq!(report["valid"], true);
-    assert_eq!(report["runs_ms"].as_array().map(Vec::len), Some(2));
-    assert!(report["median_ms"].as_f64() > Some(0.0));
+    assert_eq!(report["runs_seconds"].as_array().map(Vec::len), Some(2));
+    assert!(report["median_seconds"].as_f64() > Some(0.0));
     let stages = report["counters"]["stages"].as_array().expect("stages");
     for name in [
         "stacked_commit",

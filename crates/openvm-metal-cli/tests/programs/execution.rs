@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::fs;
 
-use crate::support::{elf, fails, guest, json, Folder};
+use crate::support::{elf, fails, guest, json, run, succeeds, text, Folder};
 
 #[test]
 fn runs_in_every_mode() {
@@ -114,7 +114,7 @@ fn programs_that_are_none() {
             "--config",
             &folder.file("openvm.toml"),
         ],
-        1,
+        2,
         "configuration",
     );
     fs::create_dir_all(folder.file("empty")).expect("a folder");
@@ -164,4 +164,116 @@ fn inputs_that_are_none() {
         2,
         "same file",
     );
+}
+
+/// The configuration that `build` stored with an executable is taken, and one beside it; without one the files that were looked at
+/// are named. Errors name the configuration's own file, and no result is written over it.
+#[test]
+fn configurations_are_found_and_named() {
+    let folder = Folder::new("configurations");
+    let program = folder.file("sha256.elf");
+    fs::copy(elf("sha256"), &program).expect("a copy");
+    let input = guest("sha256", "input.json");
+    let run_it = ["run", &program, "--input", &input];
+    for place in ["sha256.openvm.toml", "openvm.toml"] {
+        let place = folder.file(place);
+        fails(&run_it, 1, "extension `sha2`");
+        fails(&run_it, 1, &place);
+        fs::copy(guest("sha256", "openvm.toml"), &place).expect("a copy");
+        succeeds(&run_it);
+        let over = [&run_it[..], &["--profile", &place]].concat();
+        fails(
+            &over,
+            2,
+            "the configuration and --profile are the same file",
+        );
+        fs::remove_file(&place).expect("removed");
+    }
+    let riscv = "[app_vm_config.rv32i]\n[app_vm_config.rv32m]\n[app_vm_config.io]\n";
+    let config = folder.file("other.toml");
+    let (fibonacci, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
+    let run_it = [
+        "run", &fibonacci, "--input", &input, "--config", &config, "--json",
+    ];
+    let write = |more: &str| fs::write(&config, format!("{riscv}{more}")).expect("a file");
+    write("[app_vm_config.system.config]\nnum_public_values = 64\n");
+    let values = json(&run_it)["public_values"].as_str().map(str::len);
+    assert_eq!(values, Some("0x".len() + 2 * 64));
+    for (more, message) in [
+        (
+            "[app_vm_config.system.config]\nnum_public_values = 96\n",
+            "num_public_values is 96",
+        ),
+        (
+            "[app_vm_config.keccack]\n",
+            "app_vm_config.keccack is not known",
+        ),
+        (
+            "[app_vm_config.modular]\nsupported_moduli = [\"4\"]\n",
+            "modular.supported_moduli: 4 is no odd prime",
+        ),
+    ] {
+        write(more);
+        fails(&run_it, 2, &format!("{config}: {message}"));
+    }
+}
+
+/// A bound means the same in each mode and in a proof: all instructions count, the one that ends the program too.
+#[test]
+fn bounds_of_instructions() {
+    let (elf, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
+    let program = [&elf, "--input", &input, "--toy", "--device", "cpu"];
+    let meter = [&["run", "--json", "--mode", "meter"], &program[..]].concat();
+    let all = json(&meter)["instructions"].as_u64().expect("a number");
+    for (bound, ends) in [(1, false), (all - 1, false), (all, true), (all + 1, true)] {
+        let bound = bound.to_string();
+        for command in [
+            &["run", "--mode", "pure"][..],
+            &["run", "--mode", "meter"],
+            &["prove", "app"],
+        ] {
+            let bound = ["--max-instructions", &bound];
+            let args = [command, &program[..], &bound[..]].concat();
+            match ends {
+                false => fails(&args, 1, "did not end within"),
+                true if command[0] == "run" => drop(succeeds(&args)),
+                true => {}
+            }
+        }
+    }
+}
+
+/// Input that a program does not read is reported: it was given the wrong input, most likely.
+#[test]
+fn input_that_is_not_read() {
+    let folder = Folder::new("unread");
+    let program = elf("fibonacci");
+    let input = folder.file("input.json");
+    for (values, warning) in [
+        (r#"["0x01e803000000000000"]"#, None),
+        (
+            r#"["0x01e80300000000000001"]"#,
+            Some("did not read the last 1 byte of value 0"),
+        ),
+        (
+            r#"["0x01e803000000000000", "0x0101", "0x01"]"#,
+            Some("did not ask for the last 2 of the 3 values of its input (1 byte)"),
+        ),
+    ] {
+        fs::write(&input, format!(r#"{{"input": {values}}}"#)).expect("a file");
+        for mode in ["pure", "meter"] {
+            let args = [
+                "run", &program, "--input", &input, "--mode", mode, "--toy", "--json",
+            ];
+            let output = run(&args);
+            let said = text(&output.stderr);
+            assert!(output.status.success(), "{said}");
+            assert_eq!(
+                said.contains("warning"),
+                warning.is_some(),
+                "{mode}: {said}"
+            );
+            assert!(said.contains(warning.unwrap_or_default()), "{mode}: {said}");
+        }
+    }
 }

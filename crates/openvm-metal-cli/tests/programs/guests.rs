@@ -1,8 +1,7 @@
 //! Guests: made, built, written as executables.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use crate::support::{command, elf, fails, guest, json, succeeds, text, Folder};
 
@@ -50,9 +49,12 @@ fn new_guests() {
     for file in [
         "Cargo.toml",
         "openvm.toml",
+        "src/lib.rs",
         "src/main.rs",
         "input.json",
         ".gitignore",
+        "host/Cargo.toml",
+        "host/src/main.rs",
     ] {
         assert!(Path::new(&guest).join(file).is_file(), "{file}");
     }
@@ -67,35 +69,22 @@ fn new_guests() {
     assert!(here.expect("the binary runs").status.success());
     let manifest = fs::read_to_string(folder.file("here/Cargo.toml")).expect("a file");
     assert!(manifest.contains("name = \"here\""), "{manifest}");
-    fails(
-        &["init", &folder.file("9lives")],
-        1,
-        "is no name for a package",
-    );
-}
-
-/// Whether the toolchain that guests are built with is there with the standard library's sources, so that a test installs nothing.
-fn can_build() -> bool {
-    let toolchain = std::env::var("OPENVM_RUST_TOOLCHAIN").unwrap_or_else(|_| "stable".into());
-    let sysroot = Command::new("rustup")
-        .args(["run", &toolchain, "rustc", "--print", "sysroot"])
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .output();
-    sysroot.is_ok_and(|output| {
-        let sysroot = PathBuf::from(text(&output.stdout).trim());
-        output.status.success()
-            && sysroot
-                .join("lib/rustlib/src/rust/library/Cargo.lock")
-                .is_file()
-    })
+    // Names that cargo or the build of a guest refuses, before anything is made.
+    for name in ["9lives", "build", "test", "core", "fn", "openvm", "é"] {
+        let folder = folder.file(name);
+        fails(&["init", &folder], 1, "cannot be the name of a package");
+        assert!(!Path::new(&folder).exists(), "{name}");
+    }
+    let alone = folder.file("alone");
+    succeeds(&["init", &alone, "--guest-only"]);
+    assert!(!Path::new(&alone).join("host").exists());
+    let sdk = folder.file("none");
+    let args = ["init", &folder.file("other"), "--sdk", &sdk];
+    fails(&args, 1, "not the folder of the crate openvm-metal-sdk");
 }
 
 #[test]
 fn a_new_guest_builds_and_runs() {
-    if !can_build() {
-        eprintln!("left out: `rustup component add rust-src` makes the toolchain build guests");
-        return;
-    }
     let folder = Folder::new("built");
     let guest = folder.file("squares");
     succeeds(&["init", &guest]);
@@ -103,38 +92,193 @@ fn a_new_guest_builds_and_runs() {
     assert_eq!(built["program"], "squares");
     assert!(built["instructions"].as_u64() > Some(1000), "{built}");
     let vmexe = built["vmexe"].as_str().expect("a path");
-    assert_eq!(
-        Path::new(vmexe).parent(),
-        Some(Path::new(&guest).join("target/openvm").as_path())
-    );
+    let outputs = Path::new(&guest).join("target/openvm/release");
+    assert_eq!(Path::new(vmexe).parent(), Some(outputs.as_path()));
+    // The ELF that is proved has no symbols; another has them, and is the same code.
+    let elves = ["elf", "symbols"]
+        .map(|name| fs::read(built[name].as_str().expect("a path")).expect("an ELF"));
+    let lines = |bytes: &[u8]| bytes.windows(11).any(|part| part == b".debug_line");
+    assert_eq!(elves.each_ref().map(|elf| lines(elf)), [false, true]);
+    let stripped = openvm_metal_sdk::guest::without_symbols(&elves[1]).expect("an ELF");
+    assert!(stripped == elves[0]);
+    let record = fs::read_to_string(outputs.join("squares.build.json")).expect("a record");
+    assert!(record.contains("rustc "), "{record}");
 
     // 338,350, the sum of the first 100 squares, from the folder, the ELF and the executable.
     let input = format!("{guest}/input.json");
     let elf = built["elf"].as_str().expect("a path");
-    let config = format!("{guest}/openvm.toml");
     for program in [&guest[..], elf, vmexe] {
         // Beside the public values there is what the guest prints.
-        let said = succeeds(&["run", program, "--config", &config, "--input", &input]);
+        let said = succeeds(&["run", program, "--input", &input]);
         for text in ["squares is 338350", "public values 0xae29050000000000"] {
             assert!(said.contains(text), "{program}: {said}");
         }
         // Not where its output is to be parsed.
-        let args = [
-            "run", program, "--config", &config, "--input", &input, "--json",
-        ];
+        let args = ["run", program, "--input", &input, "--json"];
         assert_eq!(
             json(&args)["public_values"].as_str().map(|v| &v[..10]),
             Some("0xae290500")
         );
     }
 
-    // What does not compile is cargo's to explain; the command says which guest.
+    // Other guests in the same target folder: the standard library is compiled no more.
+    let target = format!("{guest}/target");
+    let build = |guest: &str, envs: &[(&str, &str)]| {
+        let args = ["build", guest, "--target-dir", &target, "--json"];
+        let output = command(&args)
+            .envs(envs.iter().copied())
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(
+            !text(&output.stderr).contains("Compiling core"),
+            "{}",
+            text(&output.stderr)
+        );
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (
+            report["vmexe"].as_str().expect("a path").to_owned(),
+            text(&output.stderr),
+        )
+    };
+    let write = |guest: &str, main: &str| {
+        succeeds(&["init", guest, "--guest-only"]);
+        fs::write(format!("{guest}/src/main.rs"), main).expect("a file");
+    };
+    // One that does not name the crate with the entry point.
+    let hello = folder.file("hello");
+    write(&hello, "fn main() { println!(\"Hello, world!\"); }");
+    let (vmexe, _) = build(&hello, &[]);
+    assert!(succeeds(&["run", &vmexe]).contains("Hello, world!"));
+    // Flags of cargo's configuration and of the environment.
+    let flagged = folder.file("flagged");
+    let main = "fn main() { openvm::io::reveal_u32(if cfg!(tuned) { 111 } else { 222 }, 0); }";
+    write(&flagged, main);
+    let reveals = |vmexe: &str, text: &str| {
+        let said = succeeds(&["run", vmexe]);
+        assert!(said.contains(&format!("public values {text}")), "{said}");
+    };
+    reveals(&build(&flagged, &[]).0, "0xde000000");
+    // Another folder's package of the same name is another, though no file of it is newer.
+    let other = folder.file("other/flagged");
+    fs::create_dir_all(folder.file("other")).expect("a folder");
+    write(&other, &main.replace("222", "333"));
+    reveals(&build(&other, &[]).0, "0x4d010000");
+    reveals(&build(&flagged, &[]).0, "0xde000000");
+
+    // Code that does not compile is cargo's to explain; the command says which guest.
     fs::write(format!("{guest}/src/main.rs"), "fn main() { no }").expect("a file");
     fails(
         &["run", &guest, "--input", &input],
         1,
         "cargo could not build the guest",
     );
+    // Without the crate that has the entry point there is a hint.
+    let manifest = fs::read_to_string(format!("{hello}/Cargo.toml")).expect("a file");
+    let manifest: String = manifest
+        .lines()
+        .filter(|line| !line.starts_with("openvm ="))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::write(format!("{hello}/Cargo.toml"), manifest).expect("a file");
+    let args = ["build", &hello, "--target-dir", &target];
+    fails(
+        &args,
+        1,
+        "It has no entry point, which is in the crate openvm",
+    );
+}
+
+/// Flags reach the guest; they compile the standard library again.
+#[test]
+#[ignore = "compiles the standard library three times, in minutes: cargo test -p openvm-metal-cli --test programs -- --ignored guests"]
+fn flags_reach_guests() {
+    let folder = Folder::new("flags");
+    let guest = folder.file("flagged");
+    succeeds(&["init", &guest, "--guest-only"]);
+    let main = "fn main() { openvm::io::reveal_u32(if cfg!(tuned) { 111 } else { 222 }, 0); }";
+    fs::write(format!("{guest}/src/main.rs"), main).expect("a file");
+    let run = |envs: &[(&str, &str)]| {
+        let output = command(&["run", &guest])
+            .envs(envs.iter().copied())
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (values, said) = run(&[("RUSTFLAGS", "--cfg tuned")]);
+    assert!(values.contains("0x6f000000"), "{values}");
+    assert!(
+        said.contains("rustc gets --cfg tuned (RUSTFLAGS)"),
+        "{said}"
+    );
+    fs::create_dir(format!("{guest}/.cargo")).expect("a folder");
+    let config = "[target.riscv32im-risc0-zkvm-elf]\nrustflags = [\"--cfg\", \"tuned\"]\n";
+    fs::write(format!("{guest}/.cargo/config.toml"), config).expect("a file");
+    assert!(run(&[]).0.contains("0x6f000000"));
+    // As cargo has it: the variable takes the place of the file.
+    assert!(run(&[("RUSTFLAGS", "")]).0.contains("0xde000000"));
+}
+
+/// Folder, target folder, cargo's folder, home, time and permissions of new files change no byte.
+#[test]
+#[ignore = "compiles the standard library four times, in minutes: cargo test -p openvm-metal-cli --test programs -- --ignored guests"]
+fn builds_are_reproducible() {
+    let folder = Folder::new("reproducible");
+    let build = |place: &str, envs: &[(&str, String)], more: &[&str]| {
+        let guest = folder.file(place);
+        fs::create_dir_all(Path::new(&guest).parent().expect("a folder")).expect("a folder");
+        succeeds(&["init", &guest, "--guest-only"]);
+        let lock = folder.file("a/squares/Cargo.lock");
+        if Path::new(&lock).exists() {
+            fs::copy(lock, format!("{guest}/Cargo.lock")).expect("a copy");
+        }
+        let mut args = vec!["build", &guest, "--json"];
+        args.extend(more);
+        let output = command(&args)
+            .envs(envs.iter().map(|(name, value)| (*name, value)))
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        ["elf", "symbols", "vmexe"].map(|name| {
+            let path = report[name].as_str().expect("a path").to_owned();
+            (fs::read(&path).expect("a file"), path)
+        })
+    };
+    let first = build("a/squares", &[], &[]);
+    let target = folder.file("elsewhere/target");
+    let home = folder.file("home");
+    let envs = [
+        ("CARGO_HOME", folder.file("another-cargo-home")),
+        ("RUSTUP_HOME", rustup_home()),
+        ("HOME", home),
+        ("TZ", "Asia/Tokyo".to_owned()),
+    ];
+    let second = build("b/deeper/squares", &envs, &["--target-dir", &target]);
+    for ((ours, path), (theirs, other)) in first.iter().zip(&second) {
+        assert!(ours == theirs, "{path} and {other} differ");
+    }
+
+    let guest = folder.file("a/squares");
+    let (_, vmexe) = &second[2];
+    let said = succeeds(&["build", &guest, "--check", vmexe]);
+    assert!(said.contains("what the sources of squares make"), "{said}");
+    let lib = format!("{guest}/src/lib.rs");
+    let changed = fs::read_to_string(&lib)
+        .expect("a file")
+        .replace("i * i", "i * i * i");
+    fs::write(&lib, changed).expect("a file");
+    fails(
+        &["build", &guest, "--check", vmexe],
+        1,
+        "the sources, openvm.toml or a profile in .cargo/config.toml differ",
+    );
+}
+
+fn rustup_home() -> String {
+    let home = std::env::var("HOME").expect("a home");
+    std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{home}/.rustup"))
 }
 
 #[test]
@@ -154,5 +298,5 @@ fn guests_that_cannot_be_built() {
     .expect("a file");
     fails(&["build", &none.file("")], 1, "not a guest");
     fs::write(none.file("openvm.toml"), "[app_vm_config]\nrv32i = 3\n").expect("a file");
-    fails(&["build", &none.file("")], 1, "openvm.toml");
+    fails(&["build", &none.file("")], 2, "openvm.toml");
 }

@@ -1,7 +1,12 @@
 //! Programs through the command: run, keys, proofs, files, and what users get wrong.
 
+mod costs;
 mod execution;
 mod guests;
 mod proofs;
+#[path = "../../../openvm-metal-sdk/tests/riscv/mod.rs"]
+mod riscv;
 mod support;
+mod terminal;
+mod traps;
 mod trust;

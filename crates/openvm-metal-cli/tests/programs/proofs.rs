@@ -137,7 +137,24 @@ fn aggregated_proofs_and_their_files() {
             command, &program, "--toy", "--device", "cpu", "--out", &keys,
         ]);
     }
-    let [app_pk, agg_pk, agg_vk] = ["app.pk", "agg.pk", "agg.vk"].map(|f| format!("{keys}/{f}"));
+    let names = ["app.pk", "internal_recursive.pk", "internal_recursive.vk"];
+    let [app_pk, agg_pk, agg_vk] = names.map(|f| format!("{keys}/{f}"));
+    // cargo-openvm's names, and the prefix is found beside the application's key.
+    let mut written: Vec<_> = fs::read_dir(&keys)
+        .expect("a folder")
+        .map(|file| file.expect("a file").file_name())
+        .collect();
+    written.sort();
+    assert_eq!(
+        written,
+        [
+            "agg_prefix.pk",
+            "app.pk",
+            "app.vk",
+            "internal_recursive.pk",
+            "internal_recursive.vk"
+        ]
+    );
     let output = run(&[
         "prove",
         "stark",
@@ -163,7 +180,7 @@ fn aggregated_proofs_and_their_files() {
         "preflight",
         "traces",
         "upload",
-        "aggregate",
+        "aggregation",
         "accepted by OpenVM's verifier",
     ] {
         assert!(said.contains(part), "{part} is not in {said}");
@@ -186,6 +203,22 @@ fn aggregated_proofs_and_their_files() {
         "{said}"
     );
 
+    // With what the proof's command wrote beside it.
+    let [written_commit, written_baseline] =
+        ["commit", "baseline"].map(|kind| folder.file(&format!("sha256.insecure.{kind}.json")));
+    succeeds(&[
+        "verify",
+        "stark",
+        &proof,
+        "--agg-vk",
+        &agg_vk,
+        "--baseline",
+        &written_baseline,
+        "--commit",
+        &written_commit,
+        "--allow-insecure",
+    ]);
+
     // With cargo-openvm's files, of this program and of another.
     succeeds(&[
         "commit",
@@ -201,6 +234,10 @@ fn aggregated_proofs_and_their_files() {
         "--allow-insecure",
     ]);
     let baseline = format!("{keys}/sha256.baseline.json");
+    for (one, other) in [(&written_baseline, "baseline"), (&written_commit, "commit")] {
+        let other = fs::read(format!("{keys}/sha256.{other}.json")).expect("a file");
+        assert!(fs::read(one).expect("a file") == other, "{one}");
+    }
     let by_files = [
         "verify",
         "stark",

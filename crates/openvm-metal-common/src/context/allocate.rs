@@ -1,4 +1,4 @@
-//! How a context serves an allocation: from the pool, else from the device, else after a wait.
+//! Allocation by a context: from the pool, else from the device, else after a wait.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::stage::current_stage;
 
 /// No device comes near this many bytes; beyond, rounding could overflow.
 const ABSURD: u64 = 1 << 60;
-/// How often a request fetches memory that another thread then takes.
+/// Attempts of a request whose memory another thread takes first.
 const ATTEMPTS: usize = 64;
 
 impl Inner {

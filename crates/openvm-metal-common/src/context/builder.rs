@@ -1,4 +1,4 @@
-//! What a context is opened with.
+//! Options of a context.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,7 +13,7 @@ use crate::lock;
 use crate::memory::budget_from_env;
 use crate::order::Order;
 
-/// What a context is opened with; made by [`MetalContext::builder`]. What is not given is taken from the
+/// Options of a context; made by [`MetalContext::builder`]. An option that is not given is taken from the
 /// environment, else from the device.
 #[derive(Clone, Debug)]
 #[must_use = "nothing is opened before `open`"]
@@ -107,7 +107,7 @@ impl MetalContext {
         Self::builder(device).libraries(libraries).open()
     }
 
-    /// As [`MetalContext::new`] with a memory budget in bytes instead of the device's own.
+    /// Does the work of [`MetalContext::new`] with a memory budget in bytes instead of the device's own.
     pub fn with_budget(
         device: Device,
         libraries: &[&'static KernelLibrary],
@@ -119,7 +119,7 @@ impl MetalContext {
             .open()
     }
 
-    /// As [`MetalContext::new`] with an order of operations instead of that of `OPENVM_METAL_ORDER`.
+    /// Does the work of [`MetalContext::new`] with an order of operations instead of that of `OPENVM_METAL_ORDER`.
     ///
     /// # Errors
     /// As of [`MetalContext::new`]; [`MetalError::InvalidSetting`](crate::MetalError::InvalidSetting) for an order that the device has not.
@@ -134,7 +134,7 @@ impl MetalContext {
             .open()
     }
 
-    /// What to open a device with.
+    /// Options for opening a device.
     pub fn builder<'a>(device: Device) -> ContextBuilder<'a> {
         ContextBuilder::new(device)
     }
@@ -145,7 +145,7 @@ impl MetalContext {
         Self::shared_on(Device::from_env()?, libraries)
     }
 
-    /// As [`MetalContext::shared`] for a given device.
+    /// Does the work of [`MetalContext::shared`] for a given device.
     pub fn shared_on(device: Device, libraries: &[&'static KernelLibrary]) -> Result<Self> {
         type Key = (Device, Vec<*const KernelLibrary>);
         struct Contexts(HashMap<Key, MetalContext>);

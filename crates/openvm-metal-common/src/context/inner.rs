@@ -1,4 +1,4 @@
-//! What all handles of a context share.
+//! State that all handles of a context share.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock};

@@ -39,7 +39,7 @@ impl MetalContext {
         self.inner.driver.info()
     }
 
-    /// What decisions about the device depend on.
+    /// The profile that all decisions about the device depend on.
     pub fn device_profile(&self) -> &DeviceProfile {
         &self.info().profile
     }
@@ -54,7 +54,7 @@ impl MetalContext {
         self.inner.release_unused();
     }
 
-    /// As [`MetalContext::trim`], when the next large buffer is made that the host writes, so that it lies in no piece of a segment that was another
+    /// Does the work of [`MetalContext::trim`] when the next large buffer is made that the host writes, so that it lies in no piece of a segment that was another
     /// buffer's. A free block as large as the buffer, or at most an eighth larger, is used and not given back.
     pub fn trim_before_upload(&self) {
         self.inner.trims.store(true, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl MetalContext {
         Ok(self.inner.profile.table(self.info()))
     }
 
-    /// What a report about this device should contain beside [`MetalContext::info`]: on Metal where the
+    /// Entries for a report about this device, besides [`MetalContext::info`]: on Metal where the
     /// kernels came from, what the compiler made of them, and the longest submission.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let memory = self.memory();
@@ -117,7 +117,7 @@ impl MetalContext {
         self.inner.order
     }
 
-    /// What was handed to the device so far, with the times that were expected of it.
+    /// Work that was handed to the device so far, with the times that were expected of it.
     pub fn submissions(&self) -> SubmissionStats {
         lock(&self.inner.planner).stats().clone()
     }
@@ -128,13 +128,13 @@ impl MetalContext {
         lock(&self.inner.planner).set_longest(longest);
     }
 
-    /// What became of every unit and kernel of the libraries: where its code came from, warnings, errors, the
+    /// Result for every unit and kernel of the libraries: where its code came from, warnings, errors, the
     /// threads that the device allows, and how long the start took. Waits for what the device still compiles.
     pub fn kernel_report(&self) -> &KernelReport {
         self.inner.driver.report()
     }
 
-    /// What the device allows a kernel: it may have fewer threads than it declares.
+    /// The device's limits for a kernel: it may have fewer threads than it declares.
     ///
     /// # Errors
     /// [`MetalError::KernelMissing`](crate::MetalError::KernelMissing) if it cannot run, with the compiler's words.

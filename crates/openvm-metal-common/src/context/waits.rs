@@ -1,4 +1,4 @@
-//! How long waits for the device may take.
+//! Time limits of waits for the device.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::lock;
 /// The usual longest wait, and what is added to it for work that is known to take long.
 pub(super) struct WaitLimit {
     usual: Mutex<Duration>,
-    /// Of those that are there the longest counts.
+    /// Limits that are in force; the longest counts.
     longer: Mutex<Vec<Duration>>,
 }
 

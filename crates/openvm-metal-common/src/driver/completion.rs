@@ -1,4 +1,4 @@
-//! What is known about submissions to Metal: which have finished, which failed, how long they took.
+//! Results of submissions to Metal: finished, failed, and their times.
 //! Nothing here needs Metal, so it is tested on every system.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -17,7 +17,7 @@ const LONG: u64 = 100_000_000;
 /// Shorter submissions are not remembered for the planner.
 const TELLING: u64 = 100_000;
 
-/// What was submitted as one command buffer.
+/// Work that was submitted as one command buffer.
 pub(crate) struct Submission {
     /// From 1, in the order in which they run.
     pub number: u64,
@@ -32,7 +32,7 @@ impl Submission {
     }
 }
 
-/// What the completion handlers report. Waiting threads are parked: spinning would take power, and
+/// Reports of the completion handlers. Waiting threads are parked: spinning would take power, and
 /// so clock, from the GPU.
 #[derive(Default)]
 pub(crate) struct Completion {
@@ -51,11 +51,11 @@ struct State {
     /// GPU nanoseconds by submission.
     times: BTreeMap<u64, u64>,
     tagged: VecDeque<(Tag, u64)>,
-    /// What the planner has not fetched yet.
+    /// Measurements that the planner has not fetched yet.
     measured: VecDeque<(Vec<Work>, u64)>,
     /// GPU nanoseconds of the longest, and what it held.
     longest: (u64, String),
-    /// How many took longer than [`LONG`].
+    /// Number of submissions that took longer than [`LONG`].
     long: u64,
     total: u64,
 }
@@ -137,7 +137,7 @@ impl Completion {
         lock(&self.state).tagged.drain(..).collect()
     }
 
-    /// What long enough submissions held, and their GPU times; forgotten afterwards.
+    /// Contents and GPU times of submissions that were long enough; forgotten afterwards.
     pub fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
         lock(&self.state).measured.drain(..).collect()
     }

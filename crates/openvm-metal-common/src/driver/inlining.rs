@@ -8,11 +8,11 @@ use crate::error::{MetalError, Result};
 /// Environment variable: `1` compiles every unit from its source with large functions apart.
 pub(crate) const NOINLINE_VARIABLE: &str = "OPENVM_METAL_NOINLINE";
 
-/// What `MSL_LARGE` of `lanes.h` stands for, and what it becomes.
+/// Expansion of `MSL_LARGE` of `lanes.h`, and its replacement.
 const INLINED: &str = "__attribute__((always_inline))";
 const APART: &str = "__attribute__((noinline))";
 
-/// What a value of [`NOINLINE_VARIABLE`] asks for.
+/// Meaning of a value of [`NOINLINE_VARIABLE`].
 pub(crate) fn large_apart(value: Option<&str>) -> Result<bool> {
     match value.unwrap_or_default() {
         "" | "0" => Ok(false),

@@ -22,9 +22,9 @@ pub(crate) struct Dispatch<'a> {
     pub kernel: &'static KernelSpec,
     /// The whole grid.
     pub shape: Shape,
-    /// What of it is to run now.
+    /// The part of the dispatch to run now.
     pub slice: Slice,
-    /// What is expected of the slice.
+    /// Work that is expected of the slice.
     pub work: Work,
     /// By `[[buffer(n)]]` index.
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
@@ -32,7 +32,7 @@ pub(crate) struct Dispatch<'a> {
     pub values: &'a Values<'a>,
     /// Bytes by `[[threadgroup(n)]]` index.
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
-    /// What the kernel reads and writes beside its buffers.
+    /// Memory that the kernel reads and writes besides its buffers.
     pub reached: &'a [Span],
 }
 
@@ -53,12 +53,12 @@ impl Dispatch<'_> {
     }
 }
 
-/// What a driver reports; the context adds stage and kernels.
+/// Faults that a driver reports; the context adds stage and kernels.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
     /// The device is gone for good.
     Lost(String),
-    /// What was submitted did not complete correctly.
+    /// A submission did not complete correctly.
     Failed(String),
     /// The bounded wait ran out.
     Timeout(Duration),
@@ -132,7 +132,7 @@ pub(crate) trait Driver: Send + Sync {
         Ok(shape)
     }
 
-    /// Whether the kernel can run in slices: whether its positions count from the start of the whole grid.
+    /// True if the kernel can run in slices: its positions count from the start of the whole grid.
     fn can_cut(&self, kernel: &'static KernelSpec) -> bool;
 
     fn dispatch(&self, dispatch: &Dispatch, tag: Tag) -> DriverResult;
@@ -181,13 +181,13 @@ pub(crate) trait Driver: Send + Sync {
     /// Device times of tagged operations that have finished, in nanoseconds, and forgets them.
     fn take_timings(&self) -> Vec<(Tag, u64)>;
 
-    /// What submissions that have ended held, and the nanoseconds that they took; forgets them. Empty where
+    /// Contents and nanoseconds of submissions that have ended; forgets them. Empty where
     /// a dispatch ends before the call does.
     fn take_measured(&self) -> Vec<(Vec<Work>, u64)> {
         Vec::new()
     }
 
-    /// What became of the kernels of the libraries; waits for those that are still compiled.
+    /// Results of the libraries' kernels; waits for those that are still compiled.
     fn report(&self) -> &KernelReport;
 
     /// Nothing is still compiled.
@@ -195,16 +195,16 @@ pub(crate) trait Driver: Send + Sync {
         true
     }
 
-    /// What the device allows a kernel, of a library or loaded.
+    /// The device's limits for a kernel, of a library or loaded.
     fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits>;
 
-    /// What only this device shows, for reports.
+    /// Entries that only this device has, for reports.
     fn diagnostics(&self) -> Vec<Diagnostic> {
         Vec::new()
     }
 }
 
-/// What a driver needs to open.
+/// Options for opening a driver.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenOptions<'a> {
     pub libraries: &'a [&'static KernelLibrary],

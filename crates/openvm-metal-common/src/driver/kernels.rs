@@ -1,4 +1,4 @@
-//! What a driver prepared for each kernel, and why others are missing.
+//! A driver's kernels: prepared, or missing with a reason.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,7 +14,7 @@ const EXCERPT: usize = 1500;
 /// A kernel that was prepared, or why it was not.
 pub(crate) type Prepared<P> = std::result::Result<(P, KernelLimits), String>;
 
-/// What became of a unit.
+/// Result of preparing a unit.
 pub(crate) struct PreparedUnit<P> {
     pub code: CodeSource,
     pub cached: bool,
@@ -132,7 +132,7 @@ impl<P: Clone> Kernels<P> {
         }
     }
 
-    /// What was prepared for a kernel.
+    /// The prepared form of a kernel.
     ///
     /// # Errors
     /// [`MetalError::KernelMissing`] with the compiler's words, or because its library is not known.
@@ -146,7 +146,7 @@ impl<P: Clone> Kernels<P> {
         })
     }
 
-    /// What was prepared for a kernel, or why nothing was, if it is known.
+    /// The prepared form of a kernel, or the reason why there is none, if it is known.
     pub fn find(&self, kernel: &KernelSpec) -> Option<Result<P>> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         let address = std::ptr::from_ref(kernel) as usize;

@@ -1,4 +1,4 @@
-//! Which driver a request for a device opens.
+//! The driver that a request for a device opens.
 
 use super::interface::{Driver, OpenOptions};
 use super::{cpu, shuffled};
@@ -57,7 +57,7 @@ fn open_first(options: OpenOptions) -> Result<Box<dyn Driver>> {
     open(Device::Cpu, options)
 }
 
-/// What is known about a device, without preparing kernels. Metal tells where it would take those of the
+/// Facts about a device, without preparing kernels. Metal tells where it would take those of the
 /// libraries from.
 pub(crate) fn probe(
     device: Device,

@@ -1,4 +1,4 @@
-//! Whether kernels come from the Metal libraries in the program or from their source. Nothing here needs Metal,
+//! Origin of kernels: from the Metal libraries in the program or from their source. Nothing here needs Metal,
 //! so it is tested on every system.
 
 use std::fmt;
@@ -9,7 +9,7 @@ use crate::kernel::KernelUnit;
 /// Environment variable: `0` compiles every unit from its source although the program holds compiled ones.
 pub(crate) const METALLIB_VARIABLE: &str = "OPENVM_METAL_METALLIB";
 
-/// What a value of [`METALLIB_VARIABLE`] asks for.
+/// Meaning of a value of [`METALLIB_VARIABLE`].
 pub(crate) fn metallibs_wanted(value: Option<&str>) -> Result<bool> {
     match value.unwrap_or_default() {
         "" | "1" => Ok(true),
@@ -22,7 +22,7 @@ pub(crate) fn metallibs_wanted(value: Option<&str>) -> Result<bool> {
     }
 }
 
-/// Where the code of the kernels came from.
+/// Origin of the kernels' code.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origin {
     /// Units from the libraries in the program.
@@ -33,7 +33,7 @@ pub(crate) struct Origin {
     refused: Option<String>,
 }
 
-/// What became of a unit's compiled library.
+/// Result of a unit's compiled library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// It is in use.
@@ -73,7 +73,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a unit's library gives, else `otherwise`. A library that is refused is reported, but no error: it may
+/// Result of a unit's library, else of `otherwise`. A library that is refused is reported, but no error: it may
 /// be of a newer compiler than the system.
 pub(crate) fn choose<T, E: fmt::Display>(
     unit: &'static KernelUnit,
@@ -107,7 +107,7 @@ mod tests {
         }))
     }
 
-    /// What is chosen where the system takes libraries that begin with 7.
+    /// The choice where the system takes libraries that begin with 7.
     fn chosen(metallib: Option<&'static [u8]>, wanted: bool) -> (&'static str, Source) {
         let load = |bytes: &[u8]| match bytes {
             [7, ..] => Ok("library"),

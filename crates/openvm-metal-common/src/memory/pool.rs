@@ -6,7 +6,7 @@ use super::size::ALIGNMENT;
 use super::span::{Segment, Span};
 use super::{is_small, MemoryStats, PeakTracker};
 
-/// How many too-recently-used free blocks a host-written request looks past.
+/// Number of too recently used free blocks that a host-written request skips.
 const RECENT_SEARCH: usize = 64;
 
 /// A live block.
@@ -74,7 +74,7 @@ impl Pool {
         self.take_at_most(rounded, u64::MAX, finished_by)
     }
 
-    /// As [`Pool::take`], from free blocks of at most `most` bytes.
+    /// Does the work of [`Pool::take`] from free blocks of at most `most` bytes.
     pub fn take_at_most(
         &mut self,
         rounded: u64,

@@ -1,4 +1,4 @@
-//! How requests are rounded and how much a pool takes from the device at a time.
+//! Rounding of requests, and sizes of segments that a pool takes from the device.
 
 /// Every allocation starts at a multiple of this.
 pub(crate) const ALIGNMENT: u64 = 256;

@@ -1,4 +1,4 @@
-//! What a pool reports about itself.
+//! Statistics of a pool.
 
 use serde::Serialize;
 

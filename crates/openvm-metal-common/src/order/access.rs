@@ -1,4 +1,4 @@
-//! What an operation does with memory.
+//! Memory accesses of an operation.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ impl Access {
         Self::of(span, true)
     }
 
-    /// Of a range of memory.
+    /// The access to a range of memory.
     pub fn of(span: &Span, writes: bool) -> Self {
         let start = span.address();
         Self {

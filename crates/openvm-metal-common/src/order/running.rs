@@ -2,7 +2,7 @@
 
 use super::Access;
 
-/// What the operations since the last barrier use.
+/// Memory that the operations since the last barrier use.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     uses: Vec<Access>,

@@ -1,4 +1,4 @@
-//! What is handed to the device at a time: slices of dispatches, and submissions of several operations.
+//! Work that is handed to the device at a time: slices of dispatches, and submissions of several operations.
 //!
 //! Nothing here depends on a device: the CPU device plans as the GPU whose profile it is given.
 
@@ -43,7 +43,7 @@ impl Work {
     }
 }
 
-/// What to do with the next slice.
+/// Instructions for the next slice.
 pub(crate) struct Step {
     pub slice: Slice,
     pub work: Work,

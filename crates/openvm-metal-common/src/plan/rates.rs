@@ -1,4 +1,4 @@
-//! How long work takes: the device's modelled rates, corrected by what submissions took.
+//! Estimated times of work: the device's modelled rates, corrected by what submissions took.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::kernel::KernelSpec;
 const DISPATCH_NS: f64 = 2_000.0;
 /// Submissions that took less tell more about the wait than about the work.
 const LEAST_TELLING_NS: f64 = 200_000.0;
-/// How much of a finding that work is quicker than thought is believed at a time; that it is slower is
+/// Share of a finding that is believed at a time if work is quicker than estimated; slower work is
 /// believed at once.
 const PATIENCE: f64 = 0.25;
 /// Kernels below this part of a submission learn nothing from it.
@@ -18,7 +18,7 @@ const LEAST_SHARE: f64 = 0.125;
 /// Factors stay in this range. Kernels whose threads can end early look quick until they do not.
 const FACTORS: (f64, f64) = (0.25, 1e6);
 
-/// What a kernel is known by: the addresses of its name and of its unit's, which live for ever.
+/// Identity of a kernel: the addresses of its name and of its unit's, which live for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey(usize, usize);
 
@@ -66,7 +66,7 @@ impl Rates {
         self.device.time(cost)
     }
 
-    /// What modelled times of a kernel are multiplied by; `None` if none of its submissions has ended yet.
+    /// Factor of a kernel's modelled times; `None` if none of its submissions has ended yet.
     pub fn factor(&self, kernel: Option<KernelKey>) -> Option<f64> {
         match kernel {
             Some(kernel) if self.learns => self.factors.get(&kernel).copied(),

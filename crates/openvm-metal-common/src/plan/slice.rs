@@ -51,7 +51,7 @@ impl Slice {
         })
     }
 
-    /// What kernels made by the builder take as their slice: the first threadgroup, the first thread, the
+    /// The slice as kernels of the builder take it: the first threadgroup, the first thread, the
     /// threadgroups and the threads of the grid.
     #[cfg(any(test, target_vendor = "apple"))]
     pub fn words(&self, shape: &Shape) -> [u32; 12] {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::in_words;
 
-/// What a context handed to its device so far. Times are those that were expected when it was planned; they
+/// Work that a context handed to its device so far. Times are the expected ones of the plan; they
 /// depend on the device, and so does how often a dispatch is cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SubmissionStats {
@@ -16,7 +16,7 @@ pub struct SubmissionStats {
     pub slices: u64,
     /// Expected time of the longest submission in nanoseconds.
     pub longest_ns: u64,
-    /// What it held.
+    /// Contents of the longest submission.
     pub longest_held: String,
     /// Expected time of all submissions in nanoseconds.
     pub total_ns: u64,

@@ -104,7 +104,7 @@ impl CommandStream {
         work.count(elements as u64);
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> StreamCounters {
         let inner = &self.context.inner;
         let mut stages = lock(&self.ledger).counted();

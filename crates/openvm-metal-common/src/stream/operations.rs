@@ -18,7 +18,7 @@ use crate::memory::Span;
 use crate::plan::{Cutter, KernelKey, Slice, Work};
 use crate::signal::Signal;
 
-/// What an operation is in the profile, and what is expected of it.
+/// An operation for the profile, with its expected cost.
 struct Operation {
     threads: u64,
     bytes: u64,
@@ -43,14 +43,14 @@ impl Operation {
 pub(crate) struct Call<'a> {
     pub kernel: &'static KernelSpec,
     pub shape: Shape,
-    /// What all threads do.
+    /// Work of all threads.
     pub cost: Cost,
     pub buffers: &'a [Option<Span>; MAX_BUFFERS],
     pub values: &'a Values<'a>,
     pub threadgroup_bytes: &'a [u32; MAX_THREADGROUP_ARGS],
     /// Ends it between slices.
     pub stop: Option<&'a Signal>,
-    /// What it reads and writes beside its buffers.
+    /// Memory that it reads and writes besides its buffers.
     pub reached: &'a [Span],
 }
 
@@ -62,7 +62,7 @@ impl CommandStream {
         Err(MetalError::WrongContext { what })
     }
 
-    /// As [`CommandStream::wait`], and counts bytes that the host reads in place.
+    /// Does the work of [`CommandStream::wait`] and counts bytes that the host reads in place.
     pub(crate) fn wait_to_read(&self, bytes: u64) -> Result<()> {
         let inner = &self.context.inner;
         let limit = inner.wait_limit();

@@ -54,7 +54,7 @@ impl Ledger {
         }
     }
 
-    /// Of the innermost open stage.
+    /// Counters of the innermost open stage.
     pub fn current(&mut self) -> &mut StageCounters {
         let top = self.open.last().copied().unwrap_or(0);
         &mut self.stages[top]

@@ -18,7 +18,7 @@ pub fn context(device: Device) -> MetalContext {
     MetalContext::new(device, &[&LIBRARY]).expect("the CPU is always there")
 }
 
-/// What is added to how many elements.
+/// The summand and the number of elements.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct AddParams {

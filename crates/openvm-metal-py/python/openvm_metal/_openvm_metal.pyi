@@ -14,11 +14,13 @@ _Task = tuple[int, int]
 class Program:
     """A program for the virtual machine, and the machine's configuration. Can be pickled."""
 
-    def __new__(cls, path: _Path, config: _Path | None = None) -> Self:
+    def __new__(cls, path: _Path, config: _Path | None = None, *, as_cargo_openvm: bool = False) -> Self:
         """An ELF or a `.vmexe`.
 
         Args:
             config: an `openvm.toml`; if absent, the one beside the program, or RV32IM with input and output.
+            as_cargo_openvm: the executable of an ELF is made by cargo-openvm's rule, for its commitment: `unimp`, which abort and unreachable
+                code compile to, does nothing there. If false, it ends the guest with exit code 2.
 
         Raises:
             FileError: a file cannot be read.
@@ -26,7 +28,7 @@ class Program:
             ConfigError: the configuration does not parse.
         """
     @staticmethod
-    def from_bytes(data: bytes, config: str | None = None, name: str = "program") -> Program:
+    def from_bytes(data: bytes, config: str | None = None, name: str = "program", *, as_cargo_openvm: bool = False) -> Program:
         """The bytes of an ELF or a `.vmexe`, and the text of an `openvm.toml`."""
     def to_bytes(self) -> bytes:
         """The `.vmexe`."""
@@ -42,25 +44,31 @@ class Program:
     @property
     def instructions(self) -> int:
         """Number of instructions in the program."""
+    @property
+    def ignored_traps(self) -> int:
+        """Number of traps (`unimp`) in the code at which the program does nothing, as executables of cargo-openvm do."""
 
 @final
 class Keys:
     """The proving keys of a configuration: of the application, and of the aggregation above it. Files are cargo-openvm's."""
 
     @staticmethod
-    def load(app_pk: _Path, agg_pk: _Path | None = None) -> Keys:
+    def load(app_pk: _Path, agg_pk: _Path | None = None, agg_prefix_pk: _Path | None = None) -> Keys:
         """Reads keys from files, which are mapped into memory while they are decoded.
+
+        `agg_pk` is an `internal_recursive.pk`; with `agg_prefix_pk` the one in `~/.openvm` if it is absent.
+        `agg_prefix_pk` is an `agg_prefix.pk`; with `agg_pk` the one beside `app_pk` if it is absent.
 
         Raises:
             FileError: there is none, or it is damaged.
         """
     def save(self, folder: _Path) -> list[Path]:
-        """Writes `app.pk`, `app.vk`, `agg.pk` and `agg.vk`; returns their paths."""
+        """Writes `app.pk`, `app.vk`, `agg_prefix.pk`, `internal_recursive.pk` and `internal_recursive.vk`; returns their paths."""
     @staticmethod
     def from_bytes(app_pk: bytes, agg_pk: bytes | None = None) -> Keys:
         """What `to_bytes` gave."""
     def to_bytes(self) -> tuple[bytes, bytes | None]:
-        """The bytes of `app.pk` and of `agg.pk`."""
+        """The bytes of the application key and of the aggregation keys, for `from_bytes`."""
     @property
     def has_aggregation(self) -> bool:
         """Whether the aggregation keys are there."""
@@ -360,3 +368,5 @@ class JobFolder:
             JobFolderError: it cannot be renamed.
             PlanError: the plan has no such task.
         """
+
+def values_from_json(data: bytes) -> list[bytes]: ...

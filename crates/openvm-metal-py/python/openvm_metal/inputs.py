@@ -1,9 +1,9 @@
 """Inputs in cargo-openvm's form."""
 
-import json
 import os
 from pathlib import Path
 
+from ._openvm_metal import values_from_json
 from .errors import FileError, InputError
 
 # The guest's whole memory.
@@ -43,8 +43,9 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def read_input(source: str | os.PathLike[str]) -> list[bytes]:
-    """The values that a program reads, as `openvm-metal --input` takes them: one value in hexadecimal, a file `*.json` with
-    `{"input": [VALUES]}`, or any other file, whose bytes are the value. A value is `01` and bytes, or `02` and little-endian words.
+    """The values that a program reads, as `openvm-metal --input` takes them: one value in hexadecimal, JSON
+    `{"input": [VALUES]}` (a file `*.json`, or its text), or any other file, whose bytes are the value. In hexadecimal a value is `01` and
+    bytes, or `02` and little-endian words; in JSON it may also have a type of Rust: `{"u64": 5}`, `{"Vec<String>": ["a"]}`.
 
     Raises:
         InputError: it is none of these.
@@ -56,6 +57,12 @@ def read_input(source: str | os.PathLike[str]) -> list[bytes]:
     except OSError:  # A long value is no file's name.
         exists = False
     if not exists:
+        text = os.fspath(source)
+        if text.lstrip().startswith("{"):
+            try:
+                return values_from_json(text.encode())
+            except ValueError as error:
+                raise InputError(str(error)) from None
         try:
             return [_value(os.fspath(source))]
         except InputError as error:
@@ -65,9 +72,6 @@ def read_input(source: str | os.PathLike[str]) -> list[bytes]:
     if not is_json:
         return [data]
     try:
-        values = json.loads(data)["input"]
-        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f'{path}: expected is {{"input": [VALUES]}}') from None
-    return [_value(text) for text in values]
+        return values_from_json(data)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None

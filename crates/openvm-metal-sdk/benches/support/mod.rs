@@ -1,4 +1,4 @@
-//! What programs that measure proofs start from.
+//! Common start of programs that measure proofs.
 
 use std::{error::Error, fs, sync::Arc};
 
@@ -7,7 +7,7 @@ use openvm_metal_sdk::{decode_elf, DeviceList, MetalSdk};
 use openvm_sdk::{StdIn, F};
 use openvm_sdk_config::SdkVmConfig;
 
-/// As the command has it.
+/// The command's allocator.
 #[global_allocator]
 static ALLOCATOR: openvm_metal_sdk::HugePages = openvm_metal_sdk::HugePages;
 

@@ -1,4 +1,4 @@
-//! What a process has used so far.
+//! Resources that a process has used so far.
 
 /// Processor seconds of this process, and the most memory that it held, in MiB.
 fn usage() -> (f64, i64) {

@@ -11,9 +11,9 @@ use openvm_verify_stark_host::{
 };
 
 use crate::{
+    parallel_verification::accepts,
     prelude::{F, SC},
     span::{Span, LACKS},
-    verification::accepts,
 };
 
 /// Verifies proofs of one node with OpenVM's verifier, on the host.

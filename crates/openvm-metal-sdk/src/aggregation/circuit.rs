@@ -27,7 +27,7 @@ use crate::{
     row_order::RowOrder,
 };
 
-/// Which proofs a node verifies.
+/// Kind of the proofs that a node verifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Below {
     /// Proofs of segments.
@@ -38,7 +38,7 @@ pub(super) enum Below {
     Own,
 }
 
-/// Where the key of a layer comes from.
+/// Source of a layer's key.
 pub(super) enum KeySource {
     Params(SystemParams),
     /// Made before, for these circuits or for others: their key is made once more and compared.
@@ -61,7 +61,7 @@ impl KeySource {
 pub(super) struct NodeCircuit<const N: usize> {
     tracegen: InnerTraceGenImpl,
     verifier: Verifier,
-    /// Of the AIRs, in their order.
+    /// Names of the AIRs, in their order.
     names: Vec<String>,
     order: RowOrder,
     pub key: Arc<MultiStarkProvingKey<SC>>,

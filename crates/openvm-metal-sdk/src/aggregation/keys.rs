@@ -67,7 +67,7 @@ impl<E: SdkEngine> AggregationKeys<E> {
         Self::new(station, app_vk, sources, order)
     }
 
-    /// What the device can do at the same time. No room for traces of segments is counted: whoever proves those has a key
+    /// Work that fits on the device at the same time. No room for traces of segments is counted: whoever proves those has a key
     /// of their own.
     pub(crate) fn capacity(&self) -> Capacity {
         Capacity::of(&self.station, &self.leaf.engine, 0)
@@ -153,7 +153,7 @@ impl<E: SdkEngine> AggregationKeys<E> {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// What verifies an aggregated proof.
+    /// Verifying key of an aggregated proof.
     pub fn verifying_key(&self) -> &Arc<MultiStarkVerifyingKey<SC>> {
         &self.internal_recursive.circuit.vk
     }

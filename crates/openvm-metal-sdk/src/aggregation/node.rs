@@ -22,7 +22,7 @@ pub(crate) struct ProvedNode {
     pub proof: Proof<SC>,
     /// Time for traces and proof, without the wait for a device.
     pub time: Duration,
-    /// Where it was proved.
+    /// Device that proved it.
     pub device: usize,
 }
 
@@ -103,7 +103,7 @@ impl<'a, E: SdkEngine> Job<'a, E> {
 }
 
 impl<E: SdkEngine> AggregationKeys<E> {
-    /// What verifies a node of `level`, from 1 on.
+    /// Verifying key of a node of `level`, from 1 on.
     pub(crate) fn node_vk(&self, level: usize) -> &MultiStarkVerifyingKey<SC> {
         match level {
             1 => &self.leaf.circuit.vk,

@@ -12,7 +12,7 @@ use openvm_sdk::config::AggregationTreeConfig;
 /// The first level whose nodes are internal-recursive.
 pub(crate) const RECURSIVE: usize = 3;
 
-/// How many proofs a node verifies: a leaf, an internal node.
+/// Number of proofs that a node verifies: a leaf, an internal node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
     children: [usize; 2],
@@ -46,7 +46,7 @@ impl Shape {
         index * most..((index + 1) * most).min(total)
     }
 
-    /// How many proofs each level has, from the segments to the wrapping node. Nothing if there are no segments.
+    /// Number of proofs of each level, from the segments to the wrapping node. Nothing if there are no segments.
     pub fn levels(&self, segments: usize) -> Vec<usize> {
         let mut levels = Vec::new();
         let mut total = segments;
@@ -63,7 +63,7 @@ impl Shape {
     }
 }
 
-/// What users see of a level.
+/// Name of a level for users.
 pub(crate) fn layer_name(level: usize) -> String {
     match level {
         0 => "segments".into(),

@@ -65,7 +65,7 @@ pub(crate) struct Tree<'a, E: SdkEngine> {
     shape: Shape,
     options: &'a ProveOptions<'a>,
     fleet: &'a Fleet<'a>,
-    /// Where proofs are stored and found.
+    /// Folder of stored proofs.
     folder: Option<NodeFolder>,
     /// Against which nodes are verified one by one.
     baseline: Option<&'a VerificationBaseline>,
@@ -73,7 +73,7 @@ pub(crate) struct Tree<'a, E: SdkEngine> {
     changed: Condvar,
 }
 
-/// How far the tree is. `P` is a proof.
+/// Progress of the tree. `P` is a proof.
 struct State<P> {
     levels: Vec<Level<P>>,
     /// The last proof and the number of internal-recursive levels.
@@ -85,7 +85,7 @@ struct State<P> {
 /// The proofs of a level that nodes of the next one have not taken yet.
 struct Level<P> {
     proofs: BTreeMap<usize, P>,
-    /// How many the level has in all, once that is known.
+    /// Number of proofs of the level, once that is known.
     total: Option<usize>,
     /// Nodes of the next level below this number were begun, and so were those in `taken`.
     next: usize,
@@ -143,6 +143,8 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     /// Says how many segments there are.
     pub fn close(&self, segments: usize) {
         self.lock().close(segments, &self.shape);
+        let nodes = self.shape.levels(segments).iter().skip(1).sum();
+        self.options.progress.event(Event::NodesCounted { nodes });
         self.changed.notify_all();
     }
 

@@ -9,10 +9,10 @@ use super::{AppKey, CommittedExe};
 use crate::{
     engine::SdkEngine,
     error::SdkError,
+    parallel_verification::accepts,
     prelude::{Digest, SC},
     span::{Span, LACKS},
     system::initial_memory_root,
-    verification::accepts,
 };
 
 /// Verifies proofs of segments of one program with OpenVM's verifier, on the host.

@@ -6,13 +6,12 @@ use openvm_circuit::{
     arch::execution_mode::Segment,
     system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
 };
-use openvm_sdk::StdIn;
 use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 
 use super::{
     check::SegmentCheck,
     kept::Kept,
-    machine::{Machine, MeteredRun},
+    machine::Machine,
     resume::{segment_file, ResumeFolder},
     AppKey, CommittedExe,
 };
@@ -26,7 +25,7 @@ use crate::{
     span::Span,
 };
 
-/// What an execution was proved by.
+/// Proofs of an execution's segments.
 pub(super) struct Segments {
     pub proofs: Vec<Proof<SC>>,
     pub user_public_values: UserPublicValuesProof<CHUNK, F>,
@@ -58,31 +57,6 @@ impl<E: SdkEngine> Job<'_, E> {
     /// A machine whose traces go to the first device.
     pub fn machine(&self) -> Result<Machine<E>, SdkError> {
         Machine::new(&self.keys[0], self.exes[0].clone())
-    }
-
-    /// Cuts the execution into segments and reports each as an event.
-    pub fn execute_metered(
-        &self,
-        machine: &Machine<E>,
-        input: StdIn,
-        mut on_segment: impl FnMut(&Segment) -> Result<(), SdkError>,
-    ) -> Result<MeteredRun, SdkError> {
-        let options = self.options;
-        let mut index = 0;
-        let run = machine.execute_metered(input, options.max_instructions, |segment| {
-            options.check_cancelled()?;
-            options.progress.event(Event::SegmentExecuted {
-                segment: index,
-                instructions: segment.num_insns,
-            });
-            index += 1;
-            on_segment(segment)
-        })?;
-        options.progress.event(Event::Executed {
-            segments: run.segments.len(),
-            instructions: run.instructions(),
-        });
-        Ok(run)
     }
 
     /// The proof of a segment from the resume folder, which verifies. A file that holds none is set aside.

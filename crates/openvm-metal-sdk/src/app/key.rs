@@ -30,7 +30,7 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) order: RowOrder,
 }
 
-/// Where segments are cut follows from what is free on a device in steps of so many bytes: a little more or less, as between two
+/// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
 /// starts, gives the same segments, proofs and job.
 const STEP: usize = 256 << 20;
 
@@ -84,7 +84,7 @@ impl<E: SdkEngine> AppKey<E> {
         self.station.name()
     }
 
-    /// What the device can do at the same time.
+    /// Work that fits on the device at the same time.
     pub(crate) fn capacity(&self) -> Capacity {
         let segment = self.config.system.config.segmentation_max_memory as u64;
         Capacity::of(&self.station, &self.engine, segment)
@@ -92,6 +92,11 @@ impl<E: SdkEngine> AppKey<E> {
 
     /// Bytes of the traces of a segment, at most.
     pub(crate) fn trace_bytes(&self, segment: &Segment) -> u64 {
+        self.cells(segment) * 4
+    }
+
+    /// Cells of the traces of a segment, at most.
+    pub(crate) fn cells(&self, segment: &Segment) -> u64 {
         let airs = &self.device_key.per_air;
         let cells = segment
             .trace_heights
@@ -105,7 +110,7 @@ impl<E: SdkEngine> AppKey<E> {
                 };
                 rows * air.vk.params.width.main_width() as u64
             });
-        cells.sum::<u64>() * 4
+        cells.sum()
     }
 
     /// Bytes that the host holds of a segment, at most: its records, and the traces that are made in their place.

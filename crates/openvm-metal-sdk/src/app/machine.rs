@@ -7,10 +7,9 @@ use std::{
 
 use openvm_circuit::{
     arch::{
-        execution_mode::Segment, hasher::poseidon2::vm_poseidon2_hasher,
+        execution_mode::Segment, hasher::poseidon2::vm_poseidon2_hasher, instructions::exe::VmExe,
         interpreter_preflight::PreflightInterpretedInstance, MatrixRecordArena,
-        PreflightExecutionOutput, Streams, VirtualMachine, VirtualMachineError, VmExecState,
-        VmState,
+        PreflightExecutionOutput, Streams, VirtualMachine, VmExecState, VmState,
     },
     system::{
         memory::{
@@ -22,7 +21,6 @@ use openvm_circuit::{
     },
 };
 use openvm_sdk::StdIn;
-use openvm_sdk_config::SdkVmConfigExecutor;
 use openvm_stark_backend::prover::ProvingContext;
 
 use super::{
@@ -32,18 +30,24 @@ use super::{
 use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
+    guest_output::printing,
+    options::ProveOptions,
     prelude::F,
+    progress::Event,
     report::Report,
     system::MemoryTree,
-    vm::{MetalVmBuilder, Uploader},
+    unread::Given,
+    vm::{CheckedExecutor, GuestConfig, GuestVmBuilder, MetalVmBuilder, Uploader},
 };
 
-/// How a program is cut into segments, and what it made public.
+/// Segments of an execution, and its public values.
 pub struct MeteredRun {
     /// In order. Trace heights are upper bounds.
     pub segments: Vec<Segment>,
-    /// What the guest revealed, as bytes.
+    /// Bytes that the guest revealed.
     pub public_values: Vec<u8>,
+    /// Time of the execution alone.
+    pub time: Duration,
     /// The memory at the end.
     pub(crate) memory: GuestMemory,
 }
@@ -55,7 +59,111 @@ impl MeteredRun {
     }
 }
 
-/// What a segment did, in the form that traces are made from.
+type Vm<E> = VirtualMachine<E, GuestVmBuilder<E>>;
+
+/// The virtual machine of a key for a program, which is not loaded, and the counter of its uploads.
+pub(crate) fn virtual_machine<E: SdkEngine>(
+    key: &AppKey<E>,
+    exe: &VmExe<F>,
+) -> Result<(Vm<E>, Uploader<E>), SdkError> {
+    let engine = key.another_engine()?;
+    let builder = MetalVmBuilder::new(&engine).with_row_order(key.order);
+    let uploader = builder.uploader().clone();
+    let vm = guard(Stage::BuildMachine, || {
+        VirtualMachine::new(
+            engine,
+            GuestVmBuilder(builder),
+            GuestConfig::new(key.config.clone(), &exe.program),
+            key.device_key(),
+        )
+    })?
+    .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?;
+    Ok((vm, uploader))
+}
+
+/// Runs a program from the start and decides where it is cut. That takes widths and heights of traces, and no
+/// commitment to the program.
+pub(crate) fn meter<E: SdkEngine>(
+    key: &AppKey<E>,
+    exe: &VmExe<F>,
+    input: StdIn,
+    options: &ProveOptions<'_>,
+) -> Result<MeteredRun, SdkError> {
+    let (vm, _) = virtual_machine(key, exe)?;
+    execute_metered(&vm, exe, input, options, |_| Ok(()))
+}
+
+/// Runs a program from the start and decides where it is cut; reports each segment as an event and gives it to
+/// `on_segment`, which stops the run by an error. The bound on instructions is compared at the end of each segment.
+fn execute_metered<E: SdkEngine>(
+    vm: &Vm<E>,
+    exe: &VmExe<F>,
+    input: StdIn,
+    options: &ProveOptions<'_>,
+    mut on_segment: impl FnMut(&Segment) -> Result<(), SdkError>,
+) -> Result<MeteredRun, SdkError> {
+    let inputs = input.buffer.len();
+    let given = Given::new(&input);
+    let bound = options.max_instructions;
+    let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
+    let execution = || {
+        let ctx = vm.build_metered_ctx(exe).with_suspend_on_segment(true);
+        let interpreter = vm
+            .metered_interpreter(exe)
+            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
+        let clock = Instant::now();
+        let mut run = VmExecState::new(interpreter.create_initial_vm_state(input), ctx);
+        let mut told = 0;
+        loop {
+            run = interpreter
+                .execute_metered_until_suspend(run)
+                .map_err(failed)?;
+            let segments = run.ctx.segments();
+            let executed: u64 = segments.iter().map(|s| s.num_insns).sum();
+            if executed > bound {
+                return Err(SdkError::InstructionBound { executed, bound });
+            }
+            match run.exit_code {
+                Ok(Some(code)) if code != 0 => {
+                    let pc = run.vm_state.pc();
+                    return Err(SdkError::GuestExit { code, pc });
+                }
+                Err(error) => return Err(failed(error)),
+                Ok(_) => {}
+            }
+            for (index, segment) in segments.iter().enumerate().skip(told) {
+                options.check_cancelled()?;
+                options.progress.event(Event::SegmentExecuted {
+                    segment: index,
+                    instructions: segment.num_insns,
+                });
+                on_segment(segment)?;
+            }
+            told = segments.len();
+            if let Ok(Some(_)) = run.exit_code {
+                break;
+            }
+        }
+        if let Some(unread) = given.unread(&run.vm_state.streams) {
+            options.progress.event(Event::InputUnread(unread));
+        }
+        let count = vm.config().system.config.num_public_values;
+        Ok(MeteredRun {
+            public_values: extract_public_values(count, &run.vm_state.memory.memory),
+            segments: run.ctx.into_segments(),
+            time: clock.elapsed(),
+            memory: run.vm_state.memory,
+        })
+    };
+    let run = guard(Stage::Execute, || printing(options.output, execution))??;
+    options.progress.event(Event::Executed {
+        segments: run.segments.len(),
+        instructions: run.instructions(),
+    });
+    Ok(run)
+}
+
+/// Records of a segment, from which traces are made.
 pub(crate) struct Recorded {
     pub index: usize,
     /// Instructions before the segment's end.
@@ -70,8 +178,8 @@ pub(crate) struct Recorded {
 /// share the work on one execution: each goes to the segments that it takes. After an error its chips may hold half of
 /// a segment: it must be dropped.
 pub(crate) struct Machine<E: SdkEngine> {
-    vm: VirtualMachine<E, MetalVmBuilder<E>>,
-    interpreter: PreflightInterpretedInstance<F, SdkVmConfigExecutor<F>>,
+    vm: Vm<E>,
+    interpreter: PreflightInterpretedInstance<F, CheckedExecutor>,
     exe: Arc<CommittedExe<E>>,
     state: Option<VmState<F, GuestMemory>>,
     /// Instructions that were executed.
@@ -84,7 +192,7 @@ pub(crate) struct Machine<E: SdkEngine> {
     times: MachineTimes,
 }
 
-/// Where a machine's time went.
+/// Times of a machine by stage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MachineTimes {
     pub memory_image: Duration,
@@ -98,17 +206,12 @@ pub(crate) struct MachineTimes {
 impl<E: SdkEngine> Machine<E> {
     /// A machine that has not run anything yet, whose traces go to the key's device.
     pub fn new(key: &AppKey<E>, exe: Arc<CommittedExe<E>>) -> Result<Self, SdkError> {
-        let engine = key.another_engine()?;
-        let builder = MetalVmBuilder::new(&engine).with_row_order(key.order);
-        let uploader = builder.uploader().clone();
-        let (vm, interpreter) = guard(Stage::BuildMachine, || {
-            let mut vm =
-                VirtualMachine::new(engine, builder, key.config.clone(), key.device_key())?;
+        let (mut vm, uploader) = virtual_machine(key, &exe.exe)?;
+        let interpreter = guard(Stage::BuildMachine, || {
             vm.load_program(exe.trace.clone());
-            let interpreter = vm.preflight_interpreter(&exe.exe)?;
-            Ok((vm, interpreter))
+            vm.preflight_interpreter(&exe.exe)
         })?
-        .map_err(|error: VirtualMachineError| SdkError::machine(Stage::BuildMachine, error, 0))?;
+        .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?;
         Ok(Self {
             vm,
             interpreter,
@@ -128,52 +231,14 @@ impl<E: SdkEngine> Machine<E> {
         self.vm.load_program(exe.trace.clone());
     }
 
-    /// Runs the program from the start and decides where it is cut. The bound is checked after every
-    /// segment, whose end is told to `on_segment`; that stops the run by an error.
+    /// Runs the program from the start and decides where it is cut; see [`execute_metered`].
     pub fn execute_metered(
         &self,
         input: StdIn,
-        bound: u64,
-        mut on_segment: impl FnMut(&Segment) -> Result<(), SdkError>,
+        options: &ProveOptions<'_>,
+        on_segment: impl FnMut(&Segment) -> Result<(), SdkError>,
     ) -> Result<MeteredRun, SdkError> {
-        let inputs = input.buffer.len();
-        let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-        guard(Stage::Execute, || {
-            let exe = &self.exe.exe;
-            let ctx = self.vm.build_metered_ctx(exe).with_suspend_on_segment(true);
-            let interpreter = self
-                .vm
-                .metered_interpreter(exe)
-                .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-            let mut run = VmExecState::new(interpreter.create_initial_vm_state(input), ctx);
-            let mut told = 0;
-            loop {
-                run = interpreter
-                    .execute_metered_until_suspend(run)
-                    .map_err(failed)?;
-                let segments = run.ctx.segments();
-                let executed: u64 = segments.iter().map(|s| s.num_insns).sum();
-                if executed > bound {
-                    return Err(SdkError::InstructionBound { executed, bound });
-                }
-                match run.exit_code {
-                    Ok(Some(code)) if code != 0 => return Err(SdkError::GuestExit(code)),
-                    Err(error) => return Err(failed(error)),
-                    Ok(_) => {}
-                }
-                segments[told..].iter().try_for_each(&mut on_segment)?;
-                told = segments.len();
-                if let Ok(Some(_)) = run.exit_code {
-                    break;
-                }
-            }
-            let count = self.vm.config().system.config.num_public_values;
-            Ok(MeteredRun {
-                public_values: extract_public_values(count, &run.vm_state.memory.memory),
-                segments: run.ctx.into_segments(),
-                memory: run.vm_state.memory,
-            })
-        })?
+        execute_metered(&self.vm, &self.exe.exe, input, options, on_segment)
     }
 
     /// Starts an execution: the next segment is the first one.
@@ -310,7 +375,7 @@ impl<E: SdkEngine> Machine<E> {
         Ok(ctx)
     }
 
-    /// What the guest revealed, with its path in the memory in which the execution ended.
+    /// The guest's public values, with their path in the memory in which the execution ended.
     pub fn user_public_values(&self) -> UserPublicValuesProof<CHUNK, F> {
         self.public_values_in(self.memory())
     }

@@ -3,6 +3,7 @@
 mod chain;
 mod check;
 mod collect;
+mod constraints;
 mod job;
 mod kept;
 mod key;
@@ -17,13 +18,15 @@ mod sequence;
 mod sink;
 
 pub(crate) use check::SegmentCheck;
+pub use constraints::CheckedRun;
 pub(crate) use kept::Kept;
 pub(crate) use key::transport_key;
 pub use key::AppKey;
-pub(crate) use machine::Machine;
 pub use machine::MeteredRun;
+pub(crate) use machine::{meter, virtual_machine, Machine};
 pub use program::CommittedExe;
 pub use prover::AppProver;
+pub use resume::resumed_segment_max_memory;
 pub(crate) use resume::{hex, job_id, segment_file, segment_id, Id, ResumeFolder};
 pub(crate) use runner::{execute, executor, runner, Runner};
 pub(crate) use sink::ProofSink;

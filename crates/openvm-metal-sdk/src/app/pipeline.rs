@@ -62,7 +62,7 @@ struct Proved {
     proof: Proof<SC>,
 }
 
-/// What the threads of a job share.
+/// State that the threads of a job share.
 struct Line<'a, E: SdkEngine> {
     job: &'a Job<'a, E>,
     plan: Plan,
@@ -80,7 +80,7 @@ pub(super) fn run<E: SdkEngine>(
     report: &mut Report,
     threads: Threads,
 ) -> Result<Segments, SdkError> {
-    let executor = executor(&job.keys[0].config)?;
+    let executor = executor(&job.keys[0].config, &job.exes[0].exe)?;
     let runner = runner(&executor, &job.exes[0].exe)?;
     let line = Line {
         job,
@@ -143,6 +143,8 @@ pub(super) fn run<E: SdkEngine>(
     }
     report.execution = metered.time;
     report.instructions = metered.run.instructions();
+    let cells = metered.run.segments.iter().map(|s| job.keys[0].cells(s));
+    report.cells = cells.sum();
     report.segments = segments.len();
     report.host_traces_peak = report.host_traces_peak.max(line.plan.most_held());
     report.add(
@@ -157,7 +159,7 @@ pub(super) fn run<E: SdkEngine>(
     })
 }
 
-/// What the metering thread found out.
+/// Results of the metering thread.
 struct Metered {
     run: MeteredRun,
     time: Duration,
@@ -183,7 +185,7 @@ impl<E: SdkEngine> Line<'_, E> {
         let clock = Instant::now();
         let mut taken = true;
         let mut index = 0;
-        let run = self.job.execute_metered(&machine, input, |segment| {
+        let run = machine.execute_metered(input, self.job.options, |segment| {
             let bytes = self.job.host_bytes(index, segment)?;
             index += 1;
             taken = self.plan.add(segment.clone(), bytes);

@@ -8,7 +8,7 @@ use std::{
 
 use openvm_circuit::arch::execution_mode::Segment;
 
-/// What may be under way at the same time.
+/// Bounds of concurrent work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// Most segments that are taken and not proved.

@@ -8,7 +8,7 @@ use openvm_sdk::StdIn;
 use super::{
     check::SegmentCheck,
     job::{Job, Segments},
-    machine::MeteredRun,
+    machine::{meter, MeteredRun},
     pipeline,
     resume::ResumeFolder,
     sequence,
@@ -83,9 +83,7 @@ impl<E: SdkEngine> AppProver<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<MeteredRun, SdkError> {
-        let fleet = self.fleet();
-        let job = self.job(&fleet, options);
-        job.execute_metered(&job.machine()?, input, |_| Ok(()))
+        meter(&self.keys[0], &self.exes[0].exe, input, options)
     }
 
     /// Proves an execution: one proof for each segment, and what the guest revealed.
@@ -101,6 +99,7 @@ impl<E: SdkEngine> AppProver<E> {
         let fleet = self.fleet();
         let (proof, mut report) = self.prove_into(input, options, &fleet, &())?;
         self.finish(&mut report, &fleet, start);
+        report.app = report.total;
         Ok((proof, report))
     }
 

@@ -30,6 +30,8 @@ use crate::{
 /// SHA-256 of everything that determines a job, or a part of it.
 pub(crate) type Id = [u8; 32];
 
+const JOB: &str = "job.txt";
+
 /// The first line of `job.txt`; behind it stand the job's identity and the bytes by which segments are cut.
 const FORMAT: &str = "openvm-metal segment proofs 2";
 
@@ -70,7 +72,7 @@ impl ResumeFolder {
             path: path.to_owned(),
             job,
         };
-        let file = path.join("job.txt");
+        let file = path.join(JOB);
         let name = format!("{FORMAT}\n{}\n{segment_max_memory}\n", hex(&job));
         match whole_file::read(&file, JOB_BYTES) {
             // Only a folder of this job is cleaned.
@@ -120,7 +122,7 @@ impl ResumeFolder {
         }))
     }
 
-    /// What was stored under a file's name, with the identity that it was stored for.
+    /// Bytes that were stored under a file's name, with the identity that it was stored for.
     ///
     /// # Errors
     /// As [`load`](Self::load).
@@ -226,7 +228,17 @@ fn split(bytes: &[u8]) -> Option<(Id, Id, &[u8])> {
     Some((*id, *sum, proof))
 }
 
-/// Why a folder with this `job.txt` is none of a job whose segments are cut by so many bytes.
+/// The bytes by which the segments are cut whose proofs a folder holds, if it is a resume folder: a job with the same bytes goes on, also
+/// where free memory would cut them elsewhere.
+pub fn resumed_segment_max_memory(path: &Path) -> Option<usize> {
+    let text = whole_file::read(&path.join(JOB), JOB_BYTES).ok()?;
+    let text = String::from_utf8(text).ok()?;
+    let mut lines = text.lines();
+    let (format, cut) = (lines.next(), lines.nth(1));
+    cut.filter(|_| format == Some(FORMAT))?.parse().ok()
+}
+
+/// Reason why a folder with this `job.txt` is none of a job whose segments are cut by so many bytes.
 fn foreign(text: &str, segment_max_memory: usize) -> String {
     let mut lines = text.lines();
     let (format, cut) = (lines.next(), lines.nth(1));

@@ -13,20 +13,26 @@ use openvm_sdk_config::SdkVmConfig;
 use crate::{
     error::{guard, SdkError, Stage},
     executable::is_end,
+    guest_output::printing,
     options::ProveOptions,
     prelude::F,
+    progress::Event,
+    unread::Given,
+    vm::{exits, GuestConfig},
 };
 
 /// Runs programs of one configuration.
-pub(crate) type Executor = VmExecutor<F, SdkVmConfig>;
+pub(crate) type Executor = VmExecutor<F, GuestConfig>;
 
 /// Runs one program. Machines share it.
 pub(crate) type Runner<'a> = InterpretedInstance<'a, F, ExecutionCtx>;
 
-/// The executor of a configuration.
-pub(crate) fn executor(config: &SdkVmConfig) -> Result<Executor, SdkError> {
-    guard(Stage::BuildMachine, || VmExecutor::new(config.clone()))?
-        .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))
+/// The executor of a configuration for a program.
+pub(crate) fn executor(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<Executor, SdkError> {
+    guard(Stage::BuildMachine, || {
+        VmExecutor::new(GuestConfig::new(config.clone(), &exe.program))
+    })?
+    .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))
 }
 
 /// A program, decoded once.
@@ -55,25 +61,31 @@ pub(crate) fn execute(
     options: &ProveOptions<'_>,
 ) -> Result<Vec<u8>, SdkError> {
     let inputs = input.buffer.len();
+    let given = Given::new(&input);
     let bound = options.max_instructions;
     let failed = |error| SdkError::execution(Stage::Execute, error, inputs);
-    let state = guard(Stage::Execute, || {
-        let executor = VmExecutor::new(config.clone())
-            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-        let instance = executor
-            .instance(exe)
-            .map_err(|error| SdkError::machine(Stage::Execute, error, inputs))?;
-        let state = instance.execute(input, Some(bound)).map_err(failed)?;
-        if !is_end(exe, state.pc()) {
+    let executor = executor(config, exe)?;
+    // Where it ends is asked of it.
+    let instance = runner(&executor, &exits(exe))?;
+    let execution = || {
+        let system = &config.system.config;
+        let state = VmState::initial(system, &exe.init_memory, exe.pc_start, input);
+        // The instruction that ends the program counts.
+        let before = bound.saturating_sub(1);
+        let state = run_on(&instance, state, Some(before)).map_err(failed)?;
+        if bound == 0 || !is_end(exe, state.pc()) {
             return Err(SdkError::InstructionBound {
                 executed: bound,
                 bound,
             });
         }
-        // Either the program ended here, or the next instruction ends it. The last one is run again for its exit
-        // code.
+        // The program ended here, or the next instruction ends it: for the exit code, it is run again or now.
         run_on(&instance, state, None).map_err(failed)
-    })??;
+    };
+    let state = guard(Stage::Execute, || printing(options.output, execution))??;
+    if let Some(unread) = given.unread(&state.streams) {
+        options.progress.event(Event::InputUnread(unread));
+    }
     Ok(extract_public_values(
         config.system.config.num_public_values,
         &state.memory.memory,

@@ -24,9 +24,10 @@ pub(super) fn run<E: SdkEngine>(
 ) -> Result<Segments, SdkError> {
     let machine = job.machine()?;
     let clock = Instant::now();
-    let run = job.execute_metered(&machine, input.clone(), |_| Ok(()))?;
+    let run = machine.execute_metered(input.clone(), job.options, |_| Ok(()))?;
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
+    report.cells = run.segments.iter().map(|s| job.keys[0].cells(s)).sum();
     report.segments = run.segments.len();
     // Before the first proof: all are made here.
     for (index, segment) in run.segments.iter().enumerate() {
@@ -41,7 +42,7 @@ pub(super) fn run<E: SdkEngine>(
             None => collector.missing(index, None),
         }
     }
-    let executor = executor(&job.keys[0].config)?;
+    let executor = executor(&job.keys[0].config, &job.exes[0].exe)?;
     let runner = runner(&executor, &job.exes[0].exe)?;
     make_missing(
         job,

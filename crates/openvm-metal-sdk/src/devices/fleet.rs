@@ -32,7 +32,7 @@ pub(crate) struct Fleet<'a> {
     fault: Mutex<Option<Fault>>,
 }
 
-/// Why OpenVM's verifier did not accept what a device made.
+/// Reason why OpenVM's verifier did not accept a device's proof.
 #[derive(Clone)]
 struct Fault {
     stage: Stage,
@@ -190,7 +190,7 @@ impl<'a> Fleet<'a> {
         Ok((proof, time))
     }
 
-    /// What each device did, in a job that took `total`.
+    /// Reports of all devices, in a job that took `total`.
     pub fn report(&self, total: Duration) -> Vec<DeviceReport> {
         let mut done = self.done().clone();
         for device in &mut done {

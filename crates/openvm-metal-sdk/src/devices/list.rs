@@ -51,7 +51,7 @@ fn of_reports(reports: &[DeviceReport], say: impl FnOnce(&str)) -> Vec<Device> {
     vec![Device::Cpu]
 }
 
-/// Why a text is no list of devices.
+/// Errors of a list of devices.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceListError {

@@ -8,7 +8,7 @@ use std::{
 use super::{Station, Work};
 use crate::engine::SdkEngine;
 
-/// What a device can do at the same time.
+/// Work that fits on a device at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
     /// Proofs that it makes at once, at least 1.
@@ -20,7 +20,7 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// Of the device of a station and an engine, with segments whose proofs need so many bytes.
+    /// Capacity of the device of a station and an engine, with segments whose proofs need so many bytes.
     pub fn of<E: SdkEngine>(station: &Station<E>, engine: &E, segment: u64) -> Self {
         Self {
             proofs: station.proofs_at_once(),

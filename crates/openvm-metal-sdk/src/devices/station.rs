@@ -60,6 +60,11 @@ impl<E: SdkEngine> Station<E> {
         Ok(stations)
     }
 
+    /// The opened context.
+    pub(crate) fn context(&self) -> &E::Context {
+        &self.context
+    }
+
     fn connect(device: &E::Device, copy: usize) -> Result<Self, SdkError> {
         let context = E::connect(device, copy).map_err(SdkError::engine(Stage::OpenDevice))?;
         Ok(Self {

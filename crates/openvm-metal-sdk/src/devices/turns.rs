@@ -35,7 +35,7 @@ impl Work {
     }
 }
 
-/// What is reserved on each device of an SDK, and whose turn it is. Shared by all jobs of the SDK.
+/// Reservations on each device of an SDK, and the order of waiting work. Shared by all jobs of the SDK.
 pub(crate) struct Turns {
     devices: Mutex<Vec<Load>>,
     changed: Condvar,
@@ -108,7 +108,7 @@ pub(crate) struct Reservation<'a> {
     step: Step,
 }
 
-/// How far reserved work is.
+/// Progress of reserved work.
 enum Step {
     /// Its traces are counted.
     Waiting,
@@ -117,7 +117,7 @@ enum Step {
     Ended,
 }
 
-/// What a reservation was used for.
+/// Result of the work of a reservation.
 pub(crate) struct Made<T> {
     pub proof: T,
     /// From its beginning to its end.

@@ -5,9 +5,10 @@ use std::path::Path;
 use openvm_sdk::StdIn;
 use openvm_transpiler::openvm_platform::memory::MEM_SIZE;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::read_bounded;
-use crate::error::SdkError;
+use crate::{error::SdkError, typed_input};
 
 /// Most bytes of a value: the guest's whole memory.
 const MAX_VALUE: u64 = MEM_SIZE as u64;
@@ -20,11 +21,15 @@ const WHAT: &str = "a program's input";
 /// The file's contents.
 #[derive(Deserialize)]
 struct InputFile {
-    input: Vec<String>,
+    input: Vec<Value>,
 }
 
-/// Reads what a program reads: a JSON file with a list of values under "input", in the form of
-/// [`value_from_hex`]; or any other file, whose bytes are the one value.
+/// Reads what a program reads: a JSON file with a list of values under "input", or any other file, whose bytes are the one value.
+///
+/// A value of the list is a string in the form of [`value_from_hex`]; or an object of one type, in the notation of Rust, and its value,
+/// which `io::read` of that type takes: `{"u64": 1000}`, `{"Vec<(String, u32)>": [["a", 1]]}`,
+/// `{"struct { name: String, key: [u8; 4] }": {"name": "a", "key": "0x01020304"}}`; or `{"bytes": "0x0102"}` and `{"text": "..."}`, which
+/// `io::read_vec` takes.
 ///
 /// # Errors
 /// [`SdkError::File`] if there is none, or it is larger than the guest's memory; [`SdkError::Bytes`] if it is not
@@ -54,9 +59,9 @@ fn stdin_from_json(bytes: &[u8]) -> Result<StdIn, String> {
     let file: InputFile = super::json(bytes)
         .map_err(|error| format!("{error} (expected is {{\"input\": [VALUES]}})"))?;
     let mut stdin = StdIn::default();
-    for (index, text) in file.input.iter().enumerate() {
-        let value = value_from_hex(text).map_err(|reason| format!("value {index}: {reason}"))?;
-        stdin.write_bytes(&value);
+    for (index, value) in file.input.iter().enumerate() {
+        typed_input::add(&mut stdin, value, value_from_hex)
+            .map_err(|reason| format!("value {index}: {reason}"))?;
     }
     Ok(stdin)
 }

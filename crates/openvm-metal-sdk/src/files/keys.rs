@@ -1,6 +1,11 @@
-//! Keys: their contents are compared with the hash that they name.
+//! Keys: reading compares their contents with the hash that they name.
+//!
+//! `verify` and `verify_app` compare again. They take keys that were made elsewhere, and not every reader verifies
+//! with them.
 
-use openvm_sdk::keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey};
+use std::sync::Arc;
+
+use openvm_sdk::keygen::{AggPrefixProvingKey, AggProvingKey, AppProvingKey, AppVerifyingKey};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey};
 use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
@@ -35,11 +40,28 @@ pub(super) fn app_vk(bytes: &[u8]) -> Result<AppVerifyingKey, String> {
     Ok(key)
 }
 
+/// Both parts of the aggregation keys in one file, as openvm-sdk's `AggProvingKey` serializes them.
 pub(super) fn agg_pk(bytes: &[u8]) -> Result<AggProvingKey, String> {
     let key: AggProvingKey = bitcode(bytes)?;
-    check_proving(&key.prefix.leaf)?;
-    check_proving(&key.prefix.internal_for_leaf)?;
+    check_prefix(&key.prefix)?;
     check_proving(&key.internal_recursive)?;
+    Ok(key)
+}
+
+pub(super) fn agg_prefix_pk(bytes: &[u8]) -> Result<AggPrefixProvingKey, String> {
+    let key: AggPrefixProvingKey = bitcode(bytes)?;
+    check_prefix(&key)?;
+    Ok(key)
+}
+
+fn check_prefix(key: &AggPrefixProvingKey) -> Result<(), String> {
+    check_proving(&key.leaf)?;
+    check_proving(&key.internal_for_leaf)
+}
+
+pub(super) fn internal_recursive_pk(bytes: &[u8]) -> Result<Arc<MultiStarkProvingKey<SC>>, String> {
+    let key: Arc<MultiStarkProvingKey<SC>> = bitcode(bytes)?;
+    check_proving(&key)?;
     Ok(key)
 }
 

@@ -9,20 +9,25 @@
 
 mod bounded;
 mod circuit;
+mod config;
 mod exe;
+mod folders;
 mod input;
 mod keys;
 mod proof;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{
-    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    keygen::{AggPrefixProvingKey, AggProvingKey, AppProvingKey, AppVerifyingKey},
     types::{AppExecutionCommit, VerificationBaselineJson},
 };
 use openvm_sdk_config::SdkVmConfig;
-use openvm_stark_backend::{keygen::types::MultiStarkVerifyingKey, proof::Proof};
+use openvm_stark_backend::{
+    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    proof::Proof,
+};
 use openvm_transpiler::elf::Elf;
 use openvm_verify_stark_host::{
     vk::{VerificationBaseline, VmStarkVerifyingKey},
@@ -39,6 +44,11 @@ use crate::{
 
 pub use self::{
     bounded::read_bounded,
+    config::{config_from_text, ConfigText},
+    folders::{
+        find_agg_keys, internal_recursive_pk_path, internal_recursive_vk_path, AggKeyFiles,
+        AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK,
+    },
     input::{input_from_json, read_input, value_from_hex},
 };
 pub use crate::whole_file::write as write_whole;
@@ -195,6 +205,16 @@ file!(
     read_agg_pk, agg_pk_from_bytes, write_agg_pk, AggProvingKey,
     "an aggregation proving key", at most 256 * MIB,
     keys::agg_pk, to_bitcode, "`openvm-metal setup` makes one"
+);
+file!(
+    read_agg_prefix_pk, agg_prefix_pk_from_bytes, write_agg_prefix_pk, AggPrefixProvingKey,
+    "an aggregation prefix proving key", at most 256 * MIB,
+    keys::agg_prefix_pk, to_bitcode, "`openvm-metal keygen` makes one"
+);
+file!(
+    read_internal_recursive_pk, internal_recursive_pk_from_bytes, write_internal_recursive_pk,
+    Arc<MultiStarkProvingKey<SC>>, "an internal-recursive proving key", at most 256 * MIB,
+    keys::internal_recursive_pk, to_bitcode, "`openvm-metal setup` makes one"
 );
 file!(
     read_agg_vk, agg_vk_from_bytes, write_agg_vk, MultiStarkVerifyingKey<SC>,

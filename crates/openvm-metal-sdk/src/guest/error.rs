@@ -1,8 +1,10 @@
-//! Why a guest was not made or built.
+//! Errors of making and building a guest.
 
 use std::{io, path::PathBuf};
 
-/// Why a guest was not made or built.
+use super::hint::Hint;
+
+/// Errors of making and building a guest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuestError {
@@ -22,15 +24,25 @@ pub enum GuestError {
     /// An `openvm.toml` that does not parse.
     #[error("{}: {reason}", path.display())]
     Config { path: PathBuf, reason: String },
-    /// The compiler refused the guest; what it printed says why.
-    #[error("{}: cargo could not build the guest ({status})", path.display())]
-    Cargo { path: PathBuf, status: String },
+    /// Flags of the compiler that cannot be found out.
+    #[error("flags for the guest's compiler: {0}")]
+    Flags(String),
+    /// cargo refused the guest; what it printed says why.
+    #[error("{}: cargo could not build the guest ({status}){}", path.display(), hint.as_ref().map(|hint| format!(". {hint}")).unwrap_or_default())]
+    Cargo {
+        path: PathBuf,
+        status: String,
+        hint: Option<Hint>,
+    },
+    /// An ELF of cargo's whose symbols cannot be taken away.
+    #[error("{}: not an ELF as guests' linker makes it: {reason}", path.display())]
+    Elf { path: PathBuf, reason: String },
     /// Several programs, and none was chosen.
-    #[error("{}: the package has several programs: {}. Choose one", path.display(), names.join(", "))]
+    #[error("{}: the package has several programs: {}. Choose one (--bin NAME)", path.display(), names.join(", "))]
     SeveralPrograms { path: PathBuf, names: Vec<String> },
-    /// A name that cargo does not allow for a package.
-    #[error("`{0}` is no name for a package: letters, digits, `-` and `_`, a letter first")]
-    Name(String),
+    /// A name that cargo or the build does not allow for a package.
+    #[error("`{name}` cannot be the name of a package: {reason}")]
+    Name { name: String, reason: &'static str },
     /// There is something already.
     #[error("{}: exists already", .0.display())]
     Exists(PathBuf),

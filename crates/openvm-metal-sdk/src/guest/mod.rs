@@ -8,12 +8,18 @@
 mod build;
 mod error;
 mod flags;
+mod hint;
 mod init;
 mod package;
+mod record;
+mod strip;
 mod toolchain;
 
-pub use build::{build, BuildOptions, Built, Notice};
+pub use build::{build, BuildOptions, Built, Notice, OUTPUT_FOLDER};
 pub use error::GuestError;
+pub use hint::Hint;
 pub use init::init;
 pub use package::{config_of, CONFIG_FILE};
+pub use record::BuildRecord;
+pub use strip::without_symbols;
 pub use toolchain::{DEFAULT_TOOLCHAIN, TOOLCHAIN_VARIABLE};

@@ -1,7 +1,6 @@
-//! What cargo knows of a guest's folder, and the folder's configuration.
+//! Cargo's metadata of a guest's folder, and the folder's configuration.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -10,6 +9,7 @@ use openvm_sdk_config::SdkVmConfig;
 use serde::Deserialize;
 
 use super::{error::GuestError, toolchain::Toolchain};
+use crate::{error::SdkError, files};
 
 /// The file of a guest that names its extensions.
 pub const CONFIG_FILE: &str = "openvm.toml";
@@ -24,6 +24,8 @@ pub struct Metadata {
 
 #[derive(Deserialize)]
 struct Package {
+    name: String,
+    id: String,
     manifest_path: PathBuf,
     targets: Vec<Target>,
 }
@@ -32,6 +34,13 @@ struct Package {
 struct Target {
     name: String,
     kind: Vec<String>,
+}
+
+impl Package {
+    fn folder(&self) -> String {
+        let folder = self.manifest_path.parent().unwrap_or(&self.manifest_path);
+        folder.display().to_string()
+    }
 }
 
 impl Metadata {
@@ -47,6 +56,8 @@ impl Metadata {
                 "--manifest-path",
             ])
             .arg(folder.join("Cargo.toml"))
+            // Files of cargo's configuration are looked for from here upwards.
+            .current_dir(folder)
             .stderr(Stdio::piped())
             .output()
             .map_err(GuestError::NoRustup)?;
@@ -63,6 +74,13 @@ impl Metadata {
         serde_json::from_slice(&output.stdout).map_err(|error| refuse(error.to_string()))
     }
 
+    /// Names and identifiers of the workspace's packages.
+    pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.packages
+            .iter()
+            .map(|package| (&package.name[..], &package.id[..]))
+    }
+
     /// The name of the program to build: the only one of the package, or `chosen`.
     pub fn program(&self, folder: &Path, chosen: Option<&str>) -> Result<String, GuestError> {
         let manifest = folder.join("Cargo.toml");
@@ -71,7 +89,14 @@ impl Metadata {
             reason: reason.to_owned(),
         };
         let package = self.packages.iter().find(|p| p.manifest_path == manifest);
-        let package = package.ok_or_else(|| refuse("its Cargo.toml has no package"))?;
+        let Some(package) = package else {
+            let mut guests: Vec<String> = self.packages.iter().map(Package::folder).collect();
+            guests.sort();
+            return Err(refuse(&format!(
+                "it is a workspace, name the folder of one of its guests: {}",
+                guests.join(", ")
+            )));
+        };
         let programs = package
             .targets
             .iter()
@@ -104,9 +129,16 @@ pub fn config_of(folder: &Path) -> Result<SdkVmConfig, GuestError> {
     if !path.exists() {
         return Ok(SdkVmConfig::riscv32());
     }
-    let text = fs::read_to_string(&path).map_err(GuestError::io(&path))?;
-    SdkVmConfig::from_toml(&text).map_err(|error| GuestError::Config {
-        path,
-        reason: error.to_string(),
-    })
+    let text = files::read_config(&path);
+    let parsed = text.and_then(|text| files::config_from_text(&text));
+    match parsed {
+        Ok(parsed) => Ok(parsed.config.app_vm_config),
+        Err(error) => Err(GuestError::Config {
+            path,
+            reason: match error {
+                SdkError::Config(reason) | SdkError::File { reason, .. } => reason,
+                other => other.to_string(),
+            },
+        }),
+    }
 }

@@ -59,13 +59,35 @@ impl Toolchain {
 
     /// The toolchain's cargo, without the caller's cargo and rustup variables.
     pub fn cargo(&self) -> Command {
+        let mut command = self.tool("cargo");
+        // The machine's `rustc` may be another's, or none.
+        command.env("RUSTC", self.sysroot.join("bin/rustc"));
+        command
+    }
+
+    /// The toolchain's compiler.
+    pub fn rustc(&self) -> Command {
+        self.tool("rustc")
+    }
+
+    /// The compiler's name, version and commit.
+    ///
+    /// # Errors
+    /// If it does not run.
+    pub fn version(&self) -> Result<String, GuestError> {
+        let output = self.rustc().arg("-V").output();
+        let output = output.map_err(GuestError::NoRustup)?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    fn tool(&self, name: &str) -> Command {
         let mut command = clean("rustup");
-        command.args(["run", self.name(), "cargo"]);
+        command.args(["run", self.name(), name]);
         command
     }
 }
 
-/// Where the standard library's sources are, if they are there.
+/// True if the standard library's sources are there.
 fn has_sources(sysroot: &Path) -> bool {
     sysroot
         .join("lib/rustlib/src/rust/library/Cargo.lock")
@@ -100,21 +122,33 @@ fn rustup(toolchain: &str, arguments: &[&str]) -> Result<(), GuestError> {
     })
 }
 
+/// The user's settings of cargo that reach a guest: the network's, registries', and profiles'.
+const PASSED: [&str; 8] = [
+    "CARGO_HOME",
+    "CARGO_TERM_COLOR",
+    "CARGO_BUILD_JOBS",
+    "CARGO_HTTP_",
+    "CARGO_NET_",
+    "CARGO_PROFILE_",
+    "CARGO_REGISTRIES_",
+    "CARGO_REGISTRY_",
+];
+
 /// A command without the variables by which a cargo that runs us would choose toolchain, flags or target.
 fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        let chooses =
-            text.starts_with("CARGO") && text != "CARGO_HOME" && text != "CARGO_TERM_COLOR"
-                || matches!(
-                    &*text,
-                    "RUSTUP_TOOLCHAIN"
-                        | "RUSTC"
-                        | "RUSTFLAGS"
-                        | "RUSTC_WRAPPER"
-                        | "RUSTC_WORKSPACE_WRAPPER"
-                );
+        let is_passed = PASSED.iter().any(|passed| text.starts_with(passed));
+        let chooses = text.starts_with("CARGO") && !is_passed
+            || matches!(
+                &*text,
+                "RUSTUP_TOOLCHAIN"
+                    | "RUSTC"
+                    | "RUSTFLAGS"
+                    | "RUSTC_WRAPPER"
+                    | "RUSTC_WORKSPACE_WRAPPER"
+            );
         if chooses {
             command.env_remove(&name);
         }

@@ -20,7 +20,7 @@ pub(crate) use openvm_metal_backend::prelude::WIDTH;
 
 use crate::prelude::{Digest, F};
 
-/// What the permutation maps.
+/// State of the permutation.
 pub(crate) type State = [F; WIDTH];
 
 /// Columns of a permutation in the AIR with one register for each S-box: `p3_poseidon2_air::Poseidon2Cols`.
@@ -149,7 +149,7 @@ mod tests {
             .collect()
     }
 
-    /// What does the work: by name, for states and for rows.
+    /// An implementation: by name, for states and for rows.
     type Kind = (
         &'static str,
         fn(&mut [State]),

@@ -79,7 +79,7 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(bits)
     }
 
-    /// What verifies application proofs.
+    /// Verifying key of application proofs.
     ///
     /// # Errors
     /// See [`app_pk`](Self::app_pk).
@@ -155,7 +155,7 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.aggregation_keys()?.proving_key())
     }
 
-    /// What verifies aggregated proofs.
+    /// Verifying key of aggregated proofs.
     ///
     /// # Errors
     /// See [`aggregation_keys`](Self::aggregation_keys).
@@ -178,7 +178,7 @@ impl<E: SdkEngine> Sdk<E> {
         })
     }
 
-    /// What a verifier must know of the program and the circuits, whatever the input.
+    /// Commitments of the program and the circuits for verifiers, whatever the input.
     ///
     /// # Errors
     /// Those of keys and of committing the program.

@@ -5,9 +5,7 @@ mod proving;
 
 use std::sync::{Arc, Mutex};
 
-use openvm_circuit::arch::{
-    execution_mode::Segment, instructions::exe::VmExe, ContinuationVmProof,
-};
+use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{
     config::{AggregationTreeConfig, AppConfig},
     keygen::AppProvingKey,
@@ -19,12 +17,12 @@ use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
     aggregation::AggregationKeys,
-    app::{execute, AppKey, CommittedExe},
+    app::{execute, meter, AppKey, CommittedExe, MeteredRun},
     builder::{AggSource, SdkBuilder},
     devices::{Station, Turns},
     engine::{MetalEngine, SdkEngine},
     error::SdkError,
-    executable::executable,
+    executable::{executable_with, Traps},
     options::ProveOptions,
     prelude::{F, SC},
     report::Report,
@@ -51,12 +49,14 @@ pub struct Sdk<E: SdkEngine> {
     order: RowOrder,
     /// Keys of fewer bits of security are refused.
     min_security_bits: f64,
+    /// Rule for the traps of ELFs.
+    traps: Traps,
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
-    /// Which device makes which proof when, of all jobs.
+    /// Scheduler of the devices for the proofs of all jobs.
     turns: Arc<Turns>,
     /// Committed programs, each on every device; the most recently used is last.
     programs: Mutex<Vec<Vec<Arc<CommittedExe<E>>>>>,
@@ -66,7 +66,7 @@ pub struct Sdk<E: SdkEngine> {
 pub struct Proved {
     pub proof: VmStarkProof,
     pub baseline: VerificationBaseline,
-    /// What the guest revealed, as bytes.
+    /// Bytes that the guest revealed.
     pub public_values: Vec<u8>,
     pub report: Report,
 }
@@ -88,6 +88,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             fit_segments: settings.fit_segments,
             order: settings.order,
             min_security_bits: settings.min_security_bits,
+            traps: settings.traps,
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
             app_keys: Slot::new(None),
@@ -128,17 +129,24 @@ impl<E: SdkEngine> Sdk<E> {
         &self.app_config
     }
 
-    /// The devices that proofs are made on, as they were named.
-    pub fn devices(&self) -> &[E::Device] {
-        &self.devices
+    /// The devices that proofs are made on, opened at the first call: `auto` is the device that was chosen.
+    ///
+    /// # Errors
+    /// If one cannot be used.
+    pub fn devices(&self) -> Result<Vec<E::Device>, SdkError> {
+        let stations = self.stations()?;
+        let named = self.devices.iter().zip(stations.iter());
+        Ok(named
+            .map(|(device, station)| E::chosen(device, station.context()))
+            .collect())
     }
 
-    /// How many proofs a node verifies.
+    /// Number of proofs that a node verifies.
     pub(crate) fn tree(&self) -> &AggregationTreeConfig {
         &self.tree
     }
 
-    /// Which device proves what when.
+    /// Scheduler of the devices.
     pub(crate) fn turns(&self) -> &Turns {
         &self.turns
     }
@@ -146,12 +154,12 @@ impl<E: SdkEngine> Sdk<E> {
     /// The executable of an ELF, or an executable as it is, checked against the configuration.
     ///
     /// # Errors
-    /// See [`executable`].
+    /// See [`executable`](crate::executable()).
     pub fn executable(
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<Arc<VmExe<F>>, SdkError> {
-        executable(&self.app_config.app_vm_config, source)
+        executable_with(&self.app_config.app_vm_config, source, self.traps)
     }
 
     /// Runs a program without proving it. Returns what it revealed, as bytes.
@@ -168,7 +176,8 @@ impl<E: SdkEngine> Sdk<E> {
         execute(&self.app_config.app_vm_config, &exe, input, options)
     }
 
-    /// Runs a program and decides where it is cut into segments. Returns what it revealed, and the segments.
+    /// Runs a program and decides where it is cut into segments, as a proof on these devices would be. The program is
+    /// not committed.
     ///
     /// # Errors
     /// What goes wrong in the guest, or the bound on instructions.
@@ -177,9 +186,9 @@ impl<E: SdkEngine> Sdk<E> {
         source: impl Into<ExecutableFormat>,
         input: StdIn,
         options: &ProveOptions<'_>,
-    ) -> Result<(Vec<u8>, Vec<Segment>), SdkError> {
-        let run = self.app_prover(source)?.execute_metered(input, options)?;
-        Ok((run.public_values, run.segments))
+    ) -> Result<MeteredRun, SdkError> {
+        let exe = self.executable(source)?;
+        meter(&self.app_keys()?[0], &exe, input, options)
     }
 
     /// Verifies an aggregated proof of this SDK's circuits against the commitments of a program, with

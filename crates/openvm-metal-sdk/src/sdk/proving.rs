@@ -17,7 +17,7 @@ use crate::{
     options::ProveOptions,
     prelude::{F, SC},
     progress::Event,
-    report::Report,
+    report::{Laps, Report},
     slot::lock,
     verification::{check_proof, public_values},
 };
@@ -75,8 +75,18 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        let (proof, mut report) = self.app_prover(source)?.prove(input, options)?;
+        let exe = self.executable(source)?;
+        let start = Instant::now();
+        let mut laps = Laps::since(start);
+        self.app_keys()?;
+        let keys = laps.end();
+        let prover = self.app_prover_of(exe)?;
+        let program = laps.end();
+        let (proof, mut report) = prover.prove(input, options)?;
+        report.app = laps.end();
         report.security_bits = self.app_security_bits()?;
+        (report.keys, report.program) = (keys, program);
+        report.end(start.elapsed());
         Ok((proof, report))
     }
 
@@ -91,19 +101,24 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
-        let start = Instant::now();
-        self.prove_from(start, self.app_prover(source)?, input, options)
+        self.prove_exe(self.executable(source)?, input, options)
     }
 
-    pub(crate) fn prove_from(
+    pub(crate) fn prove_exe(
         &self,
-        start: Instant,
-        prover: AppProver<E>,
+        exe: Arc<VmExe<F>>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Proved, SdkError> {
+        let start = Instant::now();
+        let mut laps = Laps::since(start);
+        self.app_keys()?;
+        let app_keys = laps.end();
+        let prover = self.app_prover_of(exe)?;
+        let program = laps.end();
         let keys = self.all_aggregation_keys()?;
         let baseline = self.baseline_of(&prover)?;
+        let keys_time = app_keys + laps.end();
 
         let fleet = prover.fleet();
         let on_devices = keys.iter().map(Arc::as_ref).collect();
@@ -119,13 +134,15 @@ impl<E: SdkEngine> Sdk<E> {
             let proved = guard(Stage::Pipeline, || {
                 prover.prove_into(input, options, &fleet, &GrowingTree(&tree))
             });
+            let time = laps.end();
             // The sizes that segments need are not those of aggregation.
             prover.trim();
             proved
                 .and_then(|result| result)
+                .map(|proved| (proved, time))
                 .inspect_err(|_| tree.stop())
         };
-        let (app, mut report) = if options.threads(&fleet.proofs_at_once()).is_some() {
+        let ((app, mut report), app_time) = if options.threads(&fleet.proofs_at_once()).is_some() {
             thread::scope(|scope| {
                 let workers = (0..AGGREGATION_THREADS * fleet.len())
                     .map(|_| scope.spawn(|| tree.work()))
@@ -153,9 +170,10 @@ impl<E: SdkEngine> Sdk<E> {
             deferral_merkle_proofs: None,
         };
         options.check_cancelled()?;
-        let clock = Instant::now();
+        (report.keys, report.program, report.app) = (keys_time, program, app_time);
+        report.tree = laps.end();
         check_proof(keys[0].verifying_key(), &baseline, &proof)?;
-        report.verify = clock.elapsed();
+        report.verify = laps.end();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
         prover.finish(&mut report, &fleet, start);

@@ -35,7 +35,7 @@ use super::{
 type HostBackend = CpuBackend<BabyBearPoseidon2Config>;
 type HostContext = AirProvingContext<HostBackend>;
 
-/// How a trace that the host made gets to the memory of a backend.
+/// Transport of a host's trace to the memory of a backend.
 pub trait TraceUpload<PB: ProverBackend> {
     fn upload(&self, trace: RowMajorMatrix<F>) -> PB::Matrix;
 }
@@ -50,7 +50,7 @@ impl TraceUpload<HostBackend> for OnHost {
     }
 }
 
-/// Which memory the next segment starts from.
+/// Memory that the next segment starts from.
 #[derive(Clone, Copy, Debug)]
 enum Start {
     /// The one that was given last (zeros at first).

@@ -47,7 +47,7 @@ pub struct TraceHeights {
     pub merkle: Option<usize>,
 }
 
-/// What a segment adds to the memory argument. Traces are row-major and padded with zero rows.
+/// Traces that a segment adds to the memory argument. Traces are row-major and padded with zero rows.
 #[derive(Clone, Debug)]
 pub struct MemoryTraces {
     pub boundary: Vec<F>,
@@ -60,7 +60,7 @@ pub struct MemoryTraces {
     pub final_root: Digest,
 }
 
-/// What the tree holds.
+/// Memory that the tree holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldMemory {
     /// Bytes of copied guest memory.
@@ -69,7 +69,7 @@ pub struct HeldMemory {
     pub digests: usize,
 }
 
-/// Why an initial memory image cannot be loaded.
+/// Errors of an initial memory image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InitialMemoryError {
     #[error(

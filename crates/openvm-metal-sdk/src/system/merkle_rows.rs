@@ -21,7 +21,7 @@ pub struct Parent<'a> {
     pub new: &'a Digest,
     pub old_children: [&'a Digest; 2],
     pub new_children: [&'a Digest; 2],
-    /// Which children have a touched leaf below them, or are one.
+    /// Flags of the children that have a touched leaf below them, or are one.
     pub touched: [bool; 2],
 }
 
@@ -37,7 +37,7 @@ pub struct MerkleRows<'a> {
 
 /// Rows of consecutive touched parents of one level.
 pub struct LevelRows<'a> {
-    /// Of the parents that are not written yet; the next parent's are the last two.
+    /// Rows of the parents that are not written yet; the next parent's are the last two.
     rows: &'a mut [F],
     level: usize,
     level_inverse: F,

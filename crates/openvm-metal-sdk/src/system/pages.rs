@@ -1,4 +1,4 @@
-//! Which parts of a large, mostly untouched mapping may hold something else than zeros.
+//! Parts of a large, mostly untouched mapping that may hold something else than zeros.
 
 /// Below this size a scan is cheaper than a question to the kernel.
 #[cfg(target_os = "linux")]

@@ -20,7 +20,7 @@ pub struct TouchedLeaf {
     pub label: u32,
     /// Its index in the tree.
     pub index: u64,
-    /// Of the last access to each block; zero for a block that was not touched.
+    /// Timestamp of the last access to each block; zero for a block that was not touched.
     pub timestamps: [u32; BLOCKS_PER_CHUNK],
     pub old: Cells,
     pub new: Cells,

@@ -12,7 +12,7 @@ use super::{
 const BLOCK_LEVELS: usize = 3;
 /// Nodes of the lowest level of a block.
 const BLOCK_NODES: usize = 1 << BLOCK_LEVELS;
-/// Where the levels of a block begin in it.
+/// Starts of a block's levels.
 const OFFSETS: [usize; BLOCK_LEVELS] = [0, 8, 12];
 /// Blocks that one task updates.
 const TASK_BLOCKS: usize = 64;
@@ -43,7 +43,7 @@ pub struct SparseMerkleTree {
 struct Open {
     index: u64,
     block: Box<Block>,
-    /// Which of the lowest nodes are given new digests, which may equal the old ones.
+    /// Flags of the lowest nodes that are given new digests, which may equal the old ones.
     touched: u8,
     /// The first of these changes.
     first_change: usize,
@@ -242,7 +242,7 @@ impl SparseMerkleTree {
     }
 }
 
-/// How many parents of the nodes of level `step` the blocks' changes touch.
+/// Number of parents of the nodes of level `step` the blocks' changes touch.
 fn parents(blocks: &[Open], step: usize) -> usize {
     blocks
         .iter()
@@ -250,7 +250,7 @@ fn parents(blocks: &[Open], step: usize) -> usize {
         .sum()
 }
 
-/// Which nodes `steps` levels above the marked ones have a marked one below them.
+/// Flags of the nodes `steps` levels above that have a marked one below them.
 fn touched(mut mask: u8, steps: usize) -> u8 {
     for _ in 0..steps {
         mask = (0..BLOCK_NODES / 2)

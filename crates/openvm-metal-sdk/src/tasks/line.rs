@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Who waits for what.
+/// Queue of requests and the callers that wait for them.
 pub(super) struct Line<R> {
     pub waiting: VecDeque<Waiting<R>>,
     /// Machines without work, by number, with the segment before which each stands.

@@ -28,7 +28,7 @@ use crate::{
 pub(super) type Values = UserPublicValuesProof<CHUNK, F>;
 pub(super) type Reply<T> = SyncSender<Result<T, SdkError>>;
 
-/// What a machine is asked for. Who asked may give up and drop the other ends.
+/// Requests to a machine. Their callers may give up and drop the other ends.
 pub(super) enum Request<E: SdkEngine> {
     /// The traces of a segment.
     Traces {
@@ -54,7 +54,7 @@ impl<E: SdkEngine> Request<E> {
         }
     }
 
-    /// Whether somebody waits for the answer.
+    /// True if a caller waits for the answer.
     fn is_wanted(&self) -> bool {
         match self {
             Self::Traces { wanted, .. } => wanted.strong_count() > 0,
@@ -247,7 +247,7 @@ impl<E: SdkEngine> Shared<E> {
     /// Makes a machine and answers requests with it, that in `first` before all others. What cannot be made leaves it there.
     fn work(self: &Arc<Self>, number: usize, first: &mut Option<Taken<E>>) -> Result<(), SdkError> {
         let prover = &*self.prover;
-        let executor = executor(&prover.keys()[0].config)?;
+        let executor = executor(&prover.keys()[0].config, &prover.exe().exe)?;
         let runner = runner(&executor, &prover.exe().exe)?;
         let mut walk = Walk::new(prover, &runner, self.plan.clone(), self.input.clone())?;
         let mut next = first.take();

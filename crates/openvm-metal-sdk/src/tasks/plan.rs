@@ -24,7 +24,7 @@ const FORMAT: u32 = 1;
 pub enum Task {
     /// A segment, from 0 on.
     Segment(usize),
-    /// What the guest revealed, with its path in the memory at the end of the execution.
+    /// The guest's public values, with their path in the memory at the end of the execution.
     End,
     /// A node of the aggregation: leaves are level 1.
     Node { level: usize, index: usize },
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for TaskId {
     }
 }
 
-/// Where an execution is cut, and what is proved of it. Whoever has program, keys and input can do any task of it.
+/// Segments of an execution, and the proofs to make. A process that has program, keys and input can do any task of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     format: u32,
@@ -207,7 +207,7 @@ impl Plan {
         &self.segments
     }
 
-    /// What the guest reveals, as bytes.
+    /// Bytes that the guest reveals.
     pub fn public_values(&self) -> &[u8] {
         &self.public_values
     }
@@ -222,12 +222,12 @@ impl Plan {
         self.segment_max_memory
     }
 
-    /// How many proofs a node verifies: a leaf, and an internal node.
+    /// Number of proofs that a node verifies: a leaf, and an internal node.
     pub fn children(&self) -> (usize, usize) {
         (self.leaf_children, self.internal_children)
     }
 
-    /// How many proofs each level has, from the segments (level 0) to the one that ends the aggregation.
+    /// Number of proofs of each level, from the segments (level 0) to the one that ends the aggregation.
     pub fn levels(&self) -> Vec<usize> {
         self.shape().levels(self.segments.len())
     }
@@ -262,7 +262,7 @@ impl Plan {
         })
     }
 
-    /// What identifies a segment or the end of the execution. A node is identified by the key that verifies it and the proofs below
+    /// Identity of a segment or the end of the execution. A node is identified by the key that verifies it and the proofs below
     /// it: [`JobFolder`](super::JobFolder) finds it by these.
     ///
     /// # Errors

@@ -56,17 +56,17 @@ impl<E: SdkEngine> Sdk<E> {
 }
 
 impl<E: SdkEngine> TaskVerifier<E> {
-    /// What a verifier must know of the program and the circuits.
+    /// Commitments of the program and the circuits for verifiers.
     pub fn baseline(&self) -> &VerificationBaseline {
         &self.baseline
     }
 
-    /// What verifies the last proof.
+    /// Verifying key of the last proof.
     pub fn verifying_key(&self) -> &Arc<MultiStarkVerifyingKey<SC>> {
         self.keys.verifying_key()
     }
 
-    /// What verifies a node of `level`, from 1 on.
+    /// Verifying key of a node of `level`, from 1 on.
     pub(super) fn node_vk(&self, level: usize) -> &MultiStarkVerifyingKey<SC> {
         self.keys.node_vk(level)
     }

@@ -91,7 +91,7 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         Ok(Some(ctx))
     }
 
-    /// What the guest revealed, with its path in the memory at the end. Nothing if it is not wanted any more.
+    /// The guest's public values, with their path in the memory at the end. `None` if they are not wanted any more.
     pub fn end(
         &mut self,
         is_wanted: &dyn Fn() -> bool,

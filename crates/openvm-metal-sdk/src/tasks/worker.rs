@@ -44,7 +44,7 @@ pub struct SegmentWorker<E: SdkEngine> {
     machines: Machines<E>,
 }
 
-/// How many segments a worker is at.
+/// Numbers of segments that a worker has in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerThreads {
     /// Machines that execute, record and trace, each a different segment.
@@ -54,7 +54,7 @@ pub struct WorkerThreads {
 }
 
 impl<E: SdkEngine> Sdk<E> {
-    /// What [`Sdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
+    /// Threads that [`Sdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
     /// has.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl<E: SdkEngine> SegmentWorker<E> {
         Ok(proof)
     }
 
-    /// What the guest revealed, with its path in the memory at the end of the execution.
+    /// The guest's public values, with their path in the memory at the end of the execution.
     ///
     /// # Errors
     /// What goes wrong in the guest.

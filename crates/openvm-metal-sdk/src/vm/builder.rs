@@ -44,7 +44,7 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
         self
     }
 
-    /// What brings the traces to the device, with its counters.
+    /// Uploader of the traces to the device, with its counters.
     pub fn uploader(&self) -> &Uploader<E> {
         &self.uploader
     }

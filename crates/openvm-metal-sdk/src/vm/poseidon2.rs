@@ -17,7 +17,7 @@ use rayon::prelude::*;
 
 use crate::prelude::F;
 
-/// What the chip's own trace generation gives, with the rows ascending by input; padding at the end. Clears the
+/// The trace of the chip's own generation, with the rows ascending by input; padding at the end. Clears the
 /// chip.
 pub(super) fn sorted_trace(chip: &Poseidon2PeripheryChip<F>) -> RowMajorMatrix<F> {
     match chip {

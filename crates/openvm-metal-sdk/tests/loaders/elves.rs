@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Instant};
 
 use openvm_circuit::arch::instructions::exe::VmExe;
-use openvm_metal_sdk::{decode_elf, digest, executable, SdkError};
+use openvm_metal_sdk::{decode_elf, digest, executable, executable_with, SdkError, Traps};
 use openvm_sdk::config::AppConfig;
 use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
@@ -99,7 +99,8 @@ fn memory(exe: &VmExe<F>) -> BTreeMap<(u32, u32), u8> {
 
 /// The executable is that of OpenVM's decoder, without zeros behind the bytes of the file.
 fn assert_same(config: &SdkVmConfig, bytes: &[u8]) {
-    let ours = executable(config, decode_elf(bytes).expect("an ELF")).expect("an executable");
+    let elf = decode_elf(bytes).expect("an ELF");
+    let ours = executable_with(config, elf, Traps::AsCargoOpenvm).expect("an executable");
     let elf = Elf::decode(bytes, MEM_SIZE as u32).expect("an ELF");
     let theirs = VmExe::<F>::from_elf(elf, config.transpiler()).expect("an executable");
     let slots = |exe: &VmExe<F>| format!("{:?}", exe.program.instructions_and_debug_infos);
@@ -247,7 +248,7 @@ fn words_that_no_transpiler_takes_are_named() {
             let error = error.expect_err("no such instruction");
             let named = matches!(
                 error,
-                SdkError::UnknownInstruction { offset: 4, word: w, .. } if w == word
+                SdkError::UnknownInstruction { pc, word: w, .. } if w == word && pc == TEXT + 4
             );
             assert!(named, "{error}");
         }

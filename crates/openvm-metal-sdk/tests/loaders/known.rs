@@ -1,14 +1,21 @@
 //! Files that once ended the process, took all memory, or were accepted although they are damaged.
 
+use std::sync::Arc;
+
 use openvm_metal_sdk::{decode_proof, files};
-use openvm_sdk::types::{VerificationBaselineJson, VersionedVmStarkProof};
-use openvm_stark_backend::{codec::Encode as _, proof::Proof};
-use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
+use openvm_sdk::{
+    keygen::{AggProvingKey, AppProvingKey},
+    types::{VerificationBaselineJson, VersionedVmStarkProof},
+};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::{codec::Encode as _, keygen::types::MultiStarkProvingKey, proof::Proof};
+use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, F};
+use p3_field::PrimeCharacteristicRing as _;
 
 use crate::{
     campaign::attempt,
     kinds::KINDS,
-    seeds::{seeds, BASELINE},
+    seeds::{seeds, AGG_PK, APP_PK, BASELINE},
 };
 
 fn refused(kind: &str, bytes: &[u8]) {
@@ -63,6 +70,58 @@ fn keys_with_one_bit_changed() {
             refused(kind, &bad);
         }
     }
+}
+
+/// Reading alone refuses a key whose contents have another hash: its reader may prove with it, or verify with another library.
+#[test]
+fn reading_compares_keys_with_their_hash() {
+    let seeds = seeds();
+    let mut app_vk = seeds.app_vk.clone();
+    app_vk.vk.pre_hash[0] += F::ONE;
+    let mut agg_vk = seeds.agg_vk.clone();
+    agg_vk.pre_hash[7] += F::ONE;
+    let mut stark_vk = seeds.stark_vk.clone();
+    stark_vk.mvk = agg_vk.clone();
+    let app_pk = |key: &mut AppProvingKey<SdkVmConfig>| {
+        let key = Arc::get_mut(&mut key.app_vm_pk).expect("alone");
+        Arc::get_mut(&mut key.vm_pk).expect("alone").vk_pre_hash[0] += F::ONE;
+    };
+    let change = |key: &mut Arc<MultiStarkProvingKey<SC>>| {
+        Arc::get_mut(key).expect("alone").vk_pre_hash[0] += F::ONE;
+    };
+    let agg_pk = |change: &dyn Fn(&mut AggProvingKey)| {
+        let mut key = files::agg_pk_from_bytes(AGG_PK).expect("a key");
+        change(&mut key);
+        key
+    };
+    let mut changed_app_pk = files::app_pk_from_bytes(APP_PK).expect("a key");
+    app_pk(&mut changed_app_pk);
+    let leaf = agg_pk(&|key| change(&mut key.prefix.leaf)).prefix;
+    let above = agg_pk(&|key| change(&mut key.prefix.internal_for_leaf)).prefix;
+    let recursive = agg_pk(&|key| change(&mut key.internal_recursive));
+    let errors = [
+        files::app_vk_from_bytes(&bytes(&app_vk)).err(),
+        files::agg_vk_from_bytes(&bytes(&agg_vk)).err(),
+        files::stark_vk_from_bytes(&bytes(&stark_vk)).err(),
+        files::app_pk_from_bytes(&bytes(&changed_app_pk)).err(),
+        files::agg_prefix_pk_from_bytes(&bytes(&leaf)).err(),
+        files::agg_prefix_pk_from_bytes(&bytes(&above)).err(),
+        files::agg_pk_from_bytes(&bytes(&recursive)).err(),
+        files::internal_recursive_pk_from_bytes(&bytes(&recursive.internal_recursive)).err(),
+    ];
+    for (index, error) in errors.into_iter().enumerate() {
+        let error = error
+            .unwrap_or_else(|| panic!("key {index} is accepted"))
+            .to_string();
+        assert!(
+            error.contains("do not match its hash"),
+            "key {index}: {error}"
+        );
+    }
+}
+
+fn bytes<T: serde::Serialize>(key: &T) -> Vec<u8> {
+    files::to_bytes("a key", key).expect("encoded")
 }
 
 /// A baseline may name commitments that the verifier does not expect.

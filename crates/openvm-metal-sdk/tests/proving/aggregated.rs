@@ -7,6 +7,9 @@ use std::sync::{
 
 use openvm_metal_sdk::{verify_app, Event, Progress, ProveOptions, SdkError};
 use openvm_sdk::Sdk as StockSdk;
+use openvm_stark_backend::proof::Proof;
+use openvm_stark_sdk::config::baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, EF};
+use p3_field::PrimeCharacteristicRing;
 
 use crate::{
     guest::{elf, sum, sums},
@@ -128,12 +131,11 @@ fn executing_proving_and_metering_agree() {
     let options = ProveOptions::default();
     let guest = || elf(&sums(300));
     let executed = sdk().execute(guest(), input(), &options).unwrap();
-    let (metered, segments) = sdk().execute_metered(guest(), input(), &options).unwrap();
-    assert_eq!(executed, metered);
+    let metered = sdk().execute_metered(guest(), input(), &options).unwrap();
+    assert_eq!(executed, metered.public_values);
     let (proof, report) = sdk().prove_app(guest(), input(), &options).unwrap();
-    assert_eq!(proof.per_segment.len(), segments.len());
-    let instructions: u64 = segments.iter().map(|s| s.num_insns).sum();
-    assert_eq!(report.instructions, instructions);
+    assert_eq!(proof.per_segment.len(), metered.segments.len());
+    assert_eq!(report.instructions, metered.instructions());
     sdk().verify_app(guest(), &proof).unwrap();
 
     // A proof of another program is told from this one.
@@ -141,4 +143,21 @@ fn executing_proving_and_metering_agree() {
     let other = sdk().app_prover(elf(&sums(301))).unwrap();
     let error = verify_app(&vk, &proof, Some(other.exe_commit().unwrap()), None, 0.0).unwrap_err();
     assert!(error.to_string().contains("executable"), "{error}");
+
+    // Segments are verified side by side, and each of them counts, as does their order.
+    let segments = proof.per_segment.len();
+    assert!(segments > 1, "one segment has no order");
+    type Damage = fn(&mut Vec<Proof<SC>>, usize);
+    let damages: [Damage; 2] = [
+        |segments, i| segments[i].whir_proof.final_poly[0] += EF::ONE,
+        |segments, i| segments.swap(i, i + 1),
+    ];
+    for (damage, places) in damages.into_iter().zip([segments, segments - 1]) {
+        for i in 0..places {
+            let mut proof = proof.clone();
+            damage(&mut proof.per_segment, i);
+            let error = verify_app(&vk, &proof, None, None, 0.0).expect_err("a damaged proof");
+            assert!(matches!(error, SdkError::AppRejected(_)), "{i}: {error}");
+        }
+    }
 }

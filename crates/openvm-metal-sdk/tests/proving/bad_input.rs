@@ -1,9 +1,11 @@
-//! What users get wrong: a typed error that says what to do, never a panic.
+//! Mistakes of users: a typed error that says what to do, never a panic.
 
 use openvm_continuations::CommitBytes;
 use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::Device;
-use openvm_metal_sdk::{decode_elf, parameters::toy_app, MetalSdk, ProveOptions, Sdk, SdkError};
+use openvm_metal_sdk::{
+    decode_elf, parameters::toy_app, Access, Fault, MetalSdk, ProveOptions, Sdk, SdkError,
+};
 use openvm_sdk::{config::AppConfig, StdIn, F};
 use openvm_sdk_config::{
     deferral::{DeferralCircuitConfig, DeferralConfig, SupportedDeferral},
@@ -14,7 +16,7 @@ use p3_field::PrimeCharacteristicRing as _;
 
 use crate::{
     guest::{elf, elf_bytes, endless, keccak, sum, sums, wants_input, wild_load},
-    riscv::terminate,
+    riscv::{terminate, TEXT},
     setup::{agg_params, app_params, builder, input, sdk, vm_config},
 };
 
@@ -36,7 +38,10 @@ fn execute(code: &[u32], input: StdIn, bound: u64) -> SdkError {
 fn guests_that_fail() {
     let any = u64::MAX >> 1;
     let error = execute(&[terminate(3)], StdIn::default(), any);
-    assert!(matches!(error, SdkError::GuestExit(3)), "{error}");
+    assert!(
+        matches!(error, SdkError::GuestExit { code: 3, .. }),
+        "{error}"
+    );
 
     let error = execute(&wants_input(), StdIn::default(), any);
     assert!(
@@ -51,12 +56,24 @@ fn guests_that_fail() {
     );
 
     let error = execute(&wild_load(), StdIn::default(), any);
-    assert!(matches!(error, SdkError::GuestMemory(_)), "{error}");
+    let memory = Fault::OutsideMemory {
+        access: Access::Reads,
+        address: u32::MAX - 15,
+        bytes: 4,
+        size: 1 << 29,
+    };
+    assert!(
+        matches!(&error, SdkError::GuestFault { fault, .. } if *fault == memory),
+        "{error}"
+    );
 
     // Threads that wait for segments to aggregate are told, too.
     let options = ProveOptions::default();
     let error = sdk().prove(elf(&[terminate(3)]), StdIn::default(), &options);
-    assert!(matches!(error.err(), Some(SdkError::GuestExit(3))));
+    assert!(matches!(
+        error.err(),
+        Some(SdkError::GuestExit { code: 3, .. })
+    ));
 
     // After all that, the same SDK proves a guest that is fine.
     let (proof, _) = sdk().prove_app(elf(&sums(5)), input(), &options).unwrap();
@@ -77,7 +94,7 @@ fn executables_that_do_not_fit() {
             error,
             SdkError::UnknownInstruction {
                 extension: Some("keccak"),
-                offset: 0,
+                pc: TEXT,
                 ..
             }
         )

@@ -47,7 +47,7 @@ fn two_devices_prove_one_job() {
         .devices([Device::Cpu, Device::Cpu])
         .build()
         .unwrap();
-    assert_eq!(sdk.devices(), [Device::Cpu, Device::Cpu]);
+    assert_eq!(sdk.devices().unwrap(), [Device::Cpu, Device::Cpu]);
     let watch = Watch::default();
     let options = ProveOptions::default()
         .with_machines(2)

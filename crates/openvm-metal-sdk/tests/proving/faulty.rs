@@ -149,7 +149,7 @@ impl SdkEngine for Faulty {
         context.0.to_owned()
     }
 
-    /// As a GPU, so that proofs are made beside each other.
+    /// Two proofs at once, as on a GPU.
     fn proofs_at_once(_: &Self::Context) -> usize {
         2
     }

@@ -1,8 +1,12 @@
 //! Keys, executables, commitments and proofs in files, from here to the stock SDK and back.
+//!
+//! Names, types and calls are those of cargo-openvm 2.0.2's `build`, `keygen`, `setup`, `commit`, `prove` and `verify`. Its
+//! own code is no dependency: it needs AWS's libraries and OpenVM's root prover.
 
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use openvm_metal_common::Device;
@@ -12,12 +16,14 @@ use openvm_metal_sdk::{
 use openvm_sdk::{
     config::AppConfig,
     fs,
-    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    keygen::{AggPrefixProvingKey, AggProvingKey, AppProvingKey, AppVerifyingKey},
     prover::verify_app_proof_with_expected_exe_commit,
     types::{AppExecutionCommit, VerificationBaselineJson, VersionedVmStarkProof},
     DefaultStarkEngine, Sdk as StockSdk,
 };
 use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::keygen::types::MultiStarkProvingKey;
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
 use openvm_verify_stark_host::VmStarkProof;
 
 use crate::{
@@ -47,12 +53,12 @@ impl Folder {
     }
 }
 
-/// As cargo-openvm reads a key, an executable or an application proof.
+/// Reads a file as cargo-openvm reads a key, an executable or an application proof.
 fn theirs<T: serde::de::DeserializeOwned>(path: &Path) -> T {
     fs::read_object_from_file(path).unwrap()
 }
 
-/// As cargo-openvm reads commitments and aggregated proofs.
+/// Reads a file as cargo-openvm reads commitments and aggregated proofs.
 fn their_json<T: serde::de::DeserializeOwned>(path: &Path) -> T {
     fs::read_from_file_json(path).unwrap()
 }
@@ -60,11 +66,12 @@ fn their_json<T: serde::de::DeserializeOwned>(path: &Path) -> T {
 #[test]
 fn our_files_load_in_the_stock_sdk() {
     let folder = Folder::new("ours");
-    let [app_pk, app_vk, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
-        "app.pk",
-        "app.vk",
-        "agg.pk",
-        "agg.vk",
+    let [app_pk, app_vk, prefix, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
+        files::APP_PK,
+        files::APP_VK,
+        files::AGG_PREFIX_PK,
+        files::INTERNAL_RECURSIVE_PK,
+        files::INTERNAL_RECURSIVE_VK,
         "a.vmexe",
         "a.app.proof",
         "a.stark.proof",
@@ -76,7 +83,9 @@ fn our_files_load_in_the_stock_sdk() {
     let options = ProveOptions::default();
     files::write_app_pk(&app_pk, &sdk().app_pk().unwrap()).unwrap();
     files::write_app_vk(&app_vk, &sdk().app_vk().unwrap()).unwrap();
-    files::write_agg_pk(&agg_pk, &sdk().agg_pk().unwrap()).unwrap();
+    let keys = sdk().agg_pk().unwrap();
+    files::write_agg_prefix_pk(&prefix, &keys.prefix).unwrap();
+    files::write_internal_recursive_pk(&agg_pk, &keys.internal_recursive).unwrap();
     files::write_agg_vk(&agg_vk, &sdk().agg_vk().unwrap()).unwrap();
     files::write_exe(&exe, &guest).unwrap();
     let (segments, _) = sdk().prove_app(guest.clone(), input(), &options).unwrap();
@@ -89,7 +98,10 @@ fn our_files_load_in_the_stock_sdk() {
     // The stock SDK computes the same commitments from the keys and the executable.
     let stock = StockSdk::builder()
         .app_pk(theirs::<AppProvingKey<SdkVmConfig>>(&app_pk))
-        .agg_pk(theirs::<AggProvingKey>(&agg_pk))
+        .agg_pk(AggProvingKey {
+            prefix: theirs::<AggPrefixProvingKey>(&prefix),
+            internal_recursive: theirs::<Arc<MultiStarkProvingKey<SC>>>(&agg_pk),
+        })
         .agg_tree_config(tree())
         .build()
         .unwrap();
@@ -122,11 +134,12 @@ fn our_files_load_in_the_stock_sdk() {
 #[test]
 fn the_stock_sdks_files_load_here() {
     let folder = Folder::new("stock");
-    let [app_pk, app_vk, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
-        "app.pk",
-        "app.vk",
-        "agg.pk",
-        "agg.vk",
+    let [app_pk, app_vk, prefix, agg_pk, agg_vk, exe, app_proof, proof, commit, baseline] = [
+        files::APP_PK,
+        files::APP_VK,
+        files::AGG_PREFIX_PK,
+        files::INTERNAL_RECURSIVE_PK,
+        files::INTERNAL_RECURSIVE_VK,
         "a.vmexe",
         "a.app.proof",
         "a.stark.proof",
@@ -144,8 +157,11 @@ fn the_stock_sdks_files_load_here() {
     fs::write_object_to_file(&exe, stock_guest.as_ref()).unwrap();
     fs::write_object_to_file(&app_pk, stock.app_pk()).unwrap();
     fs::write_object_to_file(&app_vk, stock.app_pk().get_app_vk()).unwrap();
-    fs::write_object_to_file(&agg_pk, stock.agg_pk()).unwrap();
-    fs::write_object_to_file(&agg_vk, stock.agg_vk().as_ref()).unwrap();
+    fs::write_object_to_file(&prefix, stock.agg_prefix_pk()).unwrap();
+    let internal_recursive_pk = stock.agg_pk().internal_recursive;
+    let internal_recursive_vk = internal_recursive_pk.get_vk();
+    fs::write_object_to_file(&agg_pk, internal_recursive_pk).unwrap();
+    fs::write_object_to_file(&agg_vk, internal_recursive_vk).unwrap();
     let mut prover = stock.app_prover(stock_guest.clone()).unwrap();
     fs::write_object_to_file(&app_proof, prover.prove(input()).unwrap()).unwrap();
     let commits = stock.app_commit(stock_guest.clone()).unwrap();
@@ -157,10 +173,12 @@ fn the_stock_sdks_files_load_here() {
     let json = VerificationBaselineJson::from(of_stock);
     fs::write_to_file_json(&baseline, &json).unwrap();
 
+    // The prefix is found beside the application's key.
+    let found = files::find_agg_keys(&app_pk, Some(agg_pk), None).unwrap();
     let ours: MetalSdk = Sdk::builder(Device::Cpu)
         .min_security_bits(0.0)
         .app_pk(files::read_app_pk(&app_pk).unwrap())
-        .agg_pk(files::read_agg_pk(&agg_pk).unwrap())
+        .agg_pk(found.expect("a key is named").read().unwrap())
         .agg_tree_config(tree())
         .build()
         .unwrap();

@@ -292,6 +292,9 @@ fn devices_that_disagree_are_named() {
         other => panic!("{expected}: {other:?}"),
     };
     let options = ProveOptions::default();
+    // Metering commits to nothing, so nobody disagrees.
+    let metered = sdk.execute_metered(elf(&sums(N)), input(), &options);
+    assert_eq!(metered.expect("no commitment").segments.len(), 1);
     let app = sdk.prove_app(elf(&sums(N)), input(), &options);
     disagree(app.err(), Stage::CommitProgram);
     let node = sdk.prove_node(&plan(), 1, 0, &[segment(self::sdk())]);

@@ -46,7 +46,7 @@ pub fn sums(n: u32) -> Vec<u32> {
     code
 }
 
-/// What `sums(n)` reveals first.
+/// First value that `sums(n)` reveals.
 pub fn sum(n: u32) -> u32 {
     (1..=n).fold(0, u32::wrapping_add)
 }

@@ -7,6 +7,7 @@ mod aggregated;
 mod bad_input;
 mod determinism;
 mod devices;
+mod edges;
 mod equality;
 mod example;
 mod examples;

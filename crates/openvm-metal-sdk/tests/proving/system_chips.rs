@@ -39,7 +39,7 @@ fn engine() -> Engine {
     Engine::new(app_params_with_100_bits_security(18))
 }
 
-/// What a program's segments give.
+/// Results of a program's segments.
 struct Run {
     contexts: Vec<Context>,
     public_values: UserPublicValuesProof<CHUNK, F>,

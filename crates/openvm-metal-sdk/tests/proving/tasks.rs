@@ -370,7 +370,7 @@ fn rest(worker: &SegmentWorker<openvm_metal_sdk::engine::MetalEngine>) -> usize 
     }
 }
 
-/// Who gives up leaves the machine to others, and what it asked for is not made.
+/// A caller that gives up leaves the machine to other callers, and its segment is not made.
 #[test]
 fn segments_that_nobody_wants_are_skipped() {
     let (plan, options) = (plan(), ProveOptions::default());

@@ -16,7 +16,7 @@ use crate::bench::{
 const SIZE: (u32, u32) = (960, 480);
 /// Height of a bar with its gap.
 const BAR: u32 = 26;
-/// What is around the bars: axis and description.
+/// Height around the bars: axis and description.
 const FRAME: u32 = 90;
 /// Length of the axis of phases, in longest proofs: their names stand beside the bars.
 const LEGEND: f64 = 1.45;

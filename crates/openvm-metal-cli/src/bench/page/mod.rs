@@ -21,7 +21,7 @@ use crate::{
 /// Options of `bench report`.
 #[derive(Args, Debug)]
 pub struct PageArgs {
-    /// What `bench kernels`, `keccakf`, `interactions` and `reth` print with --json. Proofs of one benchmark by
+    /// Results of `bench kernels`, `keccakf`, `interactions` or `reth`, printed with --json. Proofs of one benchmark by
     /// several engines are drawn beside each other.
     #[arg(required = true)]
     results: Vec<PathBuf>,

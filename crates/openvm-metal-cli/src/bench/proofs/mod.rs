@@ -83,7 +83,7 @@ pub struct SizesArgs {
 }
 
 impl SizesArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.proofs.device
     }
@@ -109,7 +109,7 @@ pub struct RethArgs {
 }
 
 impl RethArgs {
-    /// Where the command runs.
+    /// Device of the command.
     pub fn device(&mut self) -> &mut DeviceArgs {
         &mut self.proofs.device
     }

@@ -1,4 +1,4 @@
-//! What a benchmark of proofs measured, as it is written and read.
+//! Results of a benchmark of proofs, as they are written and read.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::error::{CliError, Result};
 /// Results of one command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ProofResults {
-    /// What was measured: `keccakf`, `interactions` or `reth`.
+    /// Name of the benchmark: `keccakf`, `interactions` or `reth`.
     pub benchmark: String,
     pub engine: String,
     /// Name of the device, or the processor's.
@@ -37,15 +37,15 @@ pub struct CaseResult {
     /// Cells of all traces.
     pub cells: u64,
     pub proof_bytes: usize,
-    /// Of each proof, in milliseconds, without transport to the device.
+    /// Time of each proof, in milliseconds, without transport to the device.
     pub times_ms: Vec<f64>,
     /// Medians over the proofs, by the engine's names.
     pub spans_ms: BTreeMap<String, f64>,
-    /// Of the last proof, of our engine only.
+    /// Counts of the last proof, of our engine only.
     pub counts: Option<Counts>,
 }
 
-/// What one proof asked of the device.
+/// Requests of one proof to the device.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Counts {
     pub dispatches: u64,

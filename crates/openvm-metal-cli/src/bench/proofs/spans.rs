@@ -16,7 +16,7 @@ use tracing_subscriber::{layer::Context, registry::LookupSpan, Layer};
 /// Milliseconds by path, names joined by `/`.
 pub type SpanTimes = BTreeMap<String, f64>;
 
-/// What is recorded, if anything is.
+/// Times that are recorded, if any are.
 static RECORD: Mutex<Option<SpanTimes>> = Mutex::new(None);
 
 fn record() -> std::sync::MutexGuard<'static, Option<SpanTimes>> {

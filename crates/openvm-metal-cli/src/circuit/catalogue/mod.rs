@@ -17,7 +17,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 pub type SC = BabyBearPoseidon2Config;
 type HostTrace = AirProvingContext<CpuColMajorBackend<SC>>;
 
-/// Which circuit.
+/// Name of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CircuitName {
     /// Keccak-f permutations: one wide AIR without interactions.

@@ -1,4 +1,4 @@
-//! What the device says about itself, and how long it takes to open.
+//! The device's facts about itself, and the time to open it.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What the device's compiler made of the kernels: a row for each unit, with its messages, and each kernel's thread limit.
+//! Compiled kernels of the device: a row for each unit, with its messages, and each kernel's thread limit.
 
 use openvm_metal_common::{CodeSource, KernelState, MetalContext, UnitReport};
 

@@ -1,4 +1,4 @@
-//! What a report has in it, in order: cheap and certain things first.
+//! Sections of a report, in order: cheap and certain things first.
 
 mod bench;
 mod device;
@@ -17,7 +17,7 @@ use super::worker::{Problem, Worker};
 use crate::error::{CliError, Result};
 use crate::target_device::DeviceArgs;
 
-/// What the sections are told.
+/// Inputs of the sections.
 pub struct Job {
     /// The device.
     pub device: DeviceArgs,
@@ -38,7 +38,7 @@ impl Job {
 pub struct Section {
     /// Short name.
     pub name: &'static str,
-    /// What it is about.
+    /// Title of the section.
     pub title: &'static str,
     /// Seconds that it may take.
     pub seconds: u64,

@@ -23,7 +23,7 @@ pub(crate) fn file(value: Option<&str>) -> Result<Option<PathBuf>> {
     }
 }
 
-/// Why a trace cannot be written, and what to do.
+/// Reason why a trace cannot be written, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
     /// Metal offers no traces in files to this process.

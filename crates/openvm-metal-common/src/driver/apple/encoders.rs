@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::plan::in_words;
 
-/// What is known of an encoder after the command buffer has failed (`MTLCommandEncoderErrorState`).
+/// State of an encoder after the command buffer has failed (`MTLCommandEncoderErrorState`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EncoderState {
     Unknown,
@@ -51,7 +51,7 @@ pub(crate) struct Encoded {
     pub operations: std::ops::Range<usize>,
 }
 
-/// Which encoder failed and what it held, in words; empty if Metal does not tell. `states` are Metal's labels and
+/// The encoder that failed and its contents, in words; empty if Metal does not tell. `states` are Metal's labels and
 /// states, in its order.
 pub(crate) fn culprit(
     encoders: &[Encoded],

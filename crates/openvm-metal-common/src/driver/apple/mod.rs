@@ -1,4 +1,4 @@
-//! What the Metal driver decides without Metal: caches, names, settings, and what errors mean. Nothing here
+//! Decisions of the Metal driver that need no Metal: caches, names, settings, and what errors mean. Nothing here
 //! needs Metal, so it is tested on every system.
 
 pub(crate) mod archive;

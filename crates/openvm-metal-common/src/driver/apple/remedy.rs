@@ -1,6 +1,6 @@
-//! What to do about each way in which Metal refuses work.
+//! A remedy for each way in which Metal refuses work.
 
-/// What a command buffer's error does to the context.
+/// Consequence of a command buffer's error for the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     /// The work failed; another process, or a smaller proof, may succeed.
@@ -101,7 +101,7 @@ const SYSTEM_REASONS: [(&str, &str); 9] = [
 ];
 const SYSTEM_PREFIX: &str = "CommandBufferCallbackError";
 
-/// What happened and what to do about it. `code` is given for errors of Metal's command buffer domain.
+/// Description of the error and its remedy. `code` is given for errors of Metal's command buffer domain.
 pub(crate) fn command_buffer(code: Option<isize>, text: &str) -> (Severity, &'static str) {
     let known = code.and_then(|code| COMMAND_BUFFER_ERRORS.iter().find(|e| e.code == code));
     let severity = known.map_or(Severity::Failed, |error| error.severity);
@@ -183,7 +183,7 @@ pub(crate) fn compiler(message: &str) -> String {
     }
 }
 
-/// Why a system may have no Metal device for a process.
+/// Reasons why a system may have no Metal device for a process.
 pub(crate) const NO_DEVICE: &str =
     "Metal shows no GPU to this process: in a virtual machine the host must pass a GPU through, in a sandbox the \
      profile must allow it, and daemons may have to run in the session of a user who is logged in (`launchctl asuser`); \

@@ -8,7 +8,7 @@ use crate::kernel::KernelSpec;
 /// Threadgroup memory that checked kernels may declare: the checks take some of the device's 32 KiB.
 const CHECKED_THREADGROUP_MEMORY: u32 = (32 << 10) - 1;
 
-/// Which checks are on.
+/// The checks that are on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Validation {
     /// `MTL_DEBUG_LAYER`: calls are checked, and wrong ones end the process.
@@ -18,7 +18,7 @@ pub(crate) struct Validation {
 }
 
 impl Validation {
-    /// What the variables ask for; Metal takes anything but `0` for yes.
+    /// Reads the variables; Metal takes anything but `0` for yes.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let on = |name: &str| variable(name).is_some_and(|v| !v.is_empty() && v != "0");
         Self {
@@ -27,7 +27,7 @@ impl Validation {
         }
     }
 
-    /// Why a kernel is not prepared, if so.
+    /// Reason why a kernel is not prepared, if so.
     pub fn refuses(self, kernel: &KernelSpec) -> Option<String> {
         let bytes = kernel.static_threadgroup_bytes;
         (self.kernels && bytes > CHECKED_THREADGROUP_MEMORY).then(|| {
@@ -38,7 +38,7 @@ impl Validation {
         })
     }
 
-    /// What is on and what that changes, in words.
+    /// The checks that are on and their effects, in words.
     pub fn summary(self) -> String {
         let mut parts = Vec::new();
         if self.calls {

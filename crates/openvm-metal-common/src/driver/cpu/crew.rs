@@ -13,9 +13,9 @@ use crate::lock;
 
 /// The longest piece of work, unless one unit takes longer.
 pub(super) const LONGEST_PIECE: Duration = Duration::from_millis(2);
-/// How long a helper looks for more work, and a caller for the end of what its helpers do.
+/// Time for which a helper polls for more work, and a caller for the end of its helpers' work.
 const AWAKE: Duration = LONGEST_PIECE.saturating_mul(2);
-/// How long a helper looks before the pool's other work may have its turn.
+/// Time for which a helper polls before the pool's other work may have its turn.
 const TURN: Duration = Duration::from_micros(30);
 
 /// Work offered to helpers that are awake. Whoever offers reserves one of them first, so the helpers inside [`Crew::look`] are always

@@ -31,7 +31,7 @@ fn entry(kernel: &KernelSpec) -> Option<&CpuEntry> {
         .find(|entry| host::is_available(entry.isa))
 }
 
-/// Why a kernel cannot run here, if so.
+/// Reason why a kernel cannot run here, if so.
 pub(crate) fn unusable(kernel: &KernelSpec, conformance: bool) -> Option<&'static str> {
     if kernel.cpu.is_empty() {
         Some("the kernels were built without a C++ compiler")

@@ -43,7 +43,7 @@ struct Exchange([[u8; SIMD_WIDTH * LANE_BYTES]; 2]);
 struct Group {
     states: Vec<State>,
     yielders: Vec<*const Yielder<(), ()>>,
-    /// Which of the two exchange buffers a thread uses next.
+    /// The exchange buffer, of two, that each thread uses next.
     parity: Vec<bool>,
     exchanges: Vec<Exchange>,
     arrays: Vec<*mut c_void>,

@@ -1,4 +1,4 @@
-//! What the processor is, and its memory.
+//! Facts about the CPU and its memory.
 
 use std::sync::OnceLock;
 
@@ -17,7 +17,7 @@ const ALL_ISAS: [CpuIsa; 5] = [
     CpuIsa::Generic,
 ];
 
-/// As [`CpuIsa::is_available`], asked once per process.
+/// Does the work of [`CpuIsa::is_available`], asked once per process.
 pub(super) fn is_available(isa: CpuIsa) -> bool {
     static AVAILABLE: OnceLock<[bool; ALL_ISAS.len()]> = OnceLock::new();
     AVAILABLE.get_or_init(|| {

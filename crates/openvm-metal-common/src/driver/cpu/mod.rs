@@ -27,7 +27,7 @@ pub(crate) use self::profile::of as profile;
 /// Copies below this are not worth a second thread.
 const PARALLEL_COPY: u64 = 2 << 20;
 const COPY_CHUNK: u64 = 1 << 20;
-/// What addresses are apart for kernels and for the host under a profile of another device, as they are on that device: one that is
+/// Difference between addresses for kernels and for the host under a profile of another device, as they are on that device: one that is
 /// taken for the other is no address at all.
 const APART: u64 = 1 << 60;
 
@@ -39,7 +39,7 @@ pub(crate) struct CpuDriver {
     report: KernelReport,
 }
 
-/// Which kernels can run: their code is in the program.
+/// The kernels that can run: their code is in the program.
 fn prepare(libraries: &[&'static KernelLibrary], conformance: bool) -> KernelReport {
     let start = Instant::now();
     let kernels = Kernels::new(DeviceKind::Cpu);

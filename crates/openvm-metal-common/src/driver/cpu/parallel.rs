@@ -25,7 +25,7 @@ const SHARE: u64 = 3;
 const PIECES: u64 = 256;
 /// The caller has decided by then, unless its first units take longer: a helper may wake others.
 const LATE: Duration = Duration::from_micros(20);
-/// How long a helper goes from one dispatch of its caller to the next before other work of the pool has its turn: another task may wait below
+/// Time for which a helper goes from one dispatch of its caller to the next before other work of the pool has its turn: another task may wait below
 /// it on its stack.
 const STAY: Duration = Duration::from_millis(10);
 
@@ -106,7 +106,7 @@ impl Job {
         true
     }
 
-    /// What helper `index` does.
+    /// Loop of helper `index`.
     fn help(self: &Arc<Self>, index: usize) {
         // Tiny dispatches are over by then.
         while self.start.elapsed() < PROBE {

@@ -136,7 +136,7 @@ impl Device {
         self.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
     }
 
-    /// What the driver says about the device.
+    /// The driver's facts about the device.
     pub fn info(&self) -> Result<DeviceInfo> {
         let mut name = [0; 256];
         let (mut total, mut free, mut version) = (0usize, 0usize, 0);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::report::CacheReport;
 
-/// What the driver's variables say. It does not tell what it found.
+/// Report of the driver's variables. The driver does not tell its cache's contents.
 pub(super) fn report(variable: impl Fn(&str) -> Option<OsString>) -> CacheReport {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mut report = CacheReport::default();

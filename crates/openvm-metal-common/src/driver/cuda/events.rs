@@ -37,7 +37,7 @@ impl Event {
         Ok(Duration::from_secs_f64(milliseconds.max(0.0) as f64 * 1e-3))
     }
 
-    /// What follows in `stream` comes after it.
+    /// Makes later work of `stream` wait for it.
     pub fn hold(&self, stream: sys::CUstream) -> DriverResult {
         // SAFETY: a live event and a live stream of the same context.
         call("cuStreamWaitEvent", unsafe {

@@ -53,7 +53,7 @@ pub(crate) struct CudaDriver {
     measured: Mutex<Vec<(Work, Event, Event)>>,
     /// Held from the placing of an operation to its launch.
     queues: Mutex<Queues>,
-    /// What the last wait was allowed: uploads wait as long for work before them.
+    /// Time limit of the last wait: uploads wait as long for work before them.
     patience: Mutex<Duration>,
     device: Arc<Device>,
 }
@@ -195,7 +195,7 @@ impl CudaDriver {
         }
     }
 
-    /// What of `pending` has ended, with its time in nanoseconds.
+    /// Entries of `pending` that have ended, with their times in nanoseconds.
     fn finished<T>(&self, pending: &Mutex<Vec<(T, Event, Event)>>) -> Vec<(T, u64)> {
         let mut pending = lock(pending);
         if pending.is_empty() || self.device.enter().is_err() {

@@ -39,7 +39,7 @@ pub(super) fn check_built(libraries: &[&'static KernelLibrary]) -> Result<()> {
 #[derive(Clone)]
 pub(super) struct Function {
     pub handle: sys::CUfunction,
-    /// What its registers allow.
+    /// Threads that its registers allow.
     pub threads: u32,
     limits: KernelLimits,
     /// Keeps the module: it goes with its last kernel.
@@ -47,7 +47,7 @@ pub(super) struct Function {
 }
 
 impl Function {
-    /// What the driver says about it.
+    /// The driver's limits for it.
     pub fn limits(&self) -> KernelLimits {
         self.limits
     }
@@ -103,7 +103,7 @@ impl Modules {
         }
     }
 
-    /// What became of the units, when all are loaded.
+    /// Results of the units, when all are loaded.
     pub fn report(&self) -> &KernelReport {
         self.report.get_or_init(|| {
             let (units, took) = self.loading.wait_for_all();

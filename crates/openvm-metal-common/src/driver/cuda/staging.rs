@@ -130,7 +130,7 @@ fn get(pair: &mut Option<Pair>) -> DriverResult<&mut Pair> {
     }
 }
 
-/// Where each of several reads begins in one half.
+/// Offset of each of several reads in one half.
 fn places<'a>(reads: &'a [Read<'_>]) -> impl Iterator<Item = usize> + 'a {
     reads.iter().scan(0, |end: &mut usize, read| {
         let start = end.next_multiple_of(64);
@@ -139,7 +139,7 @@ fn places<'a>(reads: &'a [Read<'_>]) -> impl Iterator<Item = usize> + 'a {
     })
 }
 
-/// Whether [`Staging::download_together`] can take so much.
+/// True if [`Staging::download_together`] can take these reads.
 pub(super) fn fits(reads: &[Read<'_>]) -> bool {
     let ends = places(reads)
         .zip(reads)

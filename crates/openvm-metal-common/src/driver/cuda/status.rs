@@ -1,4 +1,4 @@
-//! What the status of a driver call means for the run time.
+//! Meaning of a driver call's status for the run time.
 
 use std::ffi::CStr;
 
@@ -68,7 +68,7 @@ pub(super) fn text(status: CUresult) -> String {
 mod tests {
     use super::*;
 
-    /// What becomes of a status, with its words.
+    /// Consequence of a status, with its words.
     #[derive(Debug, PartialEq, Eq)]
     enum Kind {
         Done,

@@ -88,7 +88,7 @@ impl ByteKernels {
         made.as_ref().map_err(|error| Fault::Error(error.clone()))
     }
 
-    /// What a copy or fill over these offsets and lengths needs: nothing if the blit encoder takes them.
+    /// Kernels needed by a copy or fill over these offsets and lengths: none if the blit encoder takes them.
     pub fn if_needed(
         &self,
         device: &Device,

@@ -25,7 +25,7 @@ type Archive = Retained<ProtocolObject<dyn MTLBinaryArchive>>;
 /// The archives of earlier starts, or why there are none.
 pub(super) struct Cache {
     archives: std::result::Result<Archives, CacheProblem>,
-    /// Of the device and of the options of the compiler, for the keys.
+    /// Device and options of the compiler, for the keys.
     kind: String,
 }
 
@@ -120,7 +120,7 @@ impl Cache {
         });
     }
 
-    /// What was found, saved and noted.
+    /// Files that were found and saved, and notes.
     pub fn report(&self) -> CacheReport {
         match &self.archives {
             Ok(archives) => archives.report(),

@@ -92,7 +92,7 @@ pub(super) fn families(device: &ProtocolObject<dyn MTLDevice>) -> String {
     }
 }
 
-/// What is known before anything has run.
+/// Facts that are known before anything has run.
 pub(super) fn info(
     device: &Retained<ProtocolObject<dyn MTLDevice>>,
     budget: Option<u64>,

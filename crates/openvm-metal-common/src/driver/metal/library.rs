@@ -34,7 +34,7 @@ pub(super) struct Pipelines {
     pub validation: Validation,
 }
 
-/// How all units are prepared.
+/// Settings by which all units are prepared.
 struct Preparation<'a> {
     device: &'a Device,
     metallibs: bool,
@@ -102,7 +102,7 @@ impl Pipelines {
         })
     }
 
-    /// What became of the units.
+    /// Results of the units.
     pub fn report(&self) -> &KernelReport {
         &self.report
     }
@@ -148,7 +148,7 @@ impl Pipelines {
     }
 }
 
-/// What [`Pipelines::compile`] would use, found without compiling anything.
+/// The code that [`Pipelines::compile`] would use, found without compiling anything.
 pub(super) fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Result<Origin> {
     let metallibs = metallibs_from_env()?;
     let mut origin = Origin::default();
@@ -164,7 +164,7 @@ pub(super) fn probe(device: &Device, libraries: &[&'static KernelLibrary]) -> Re
     Ok(origin)
 }
 
-/// Whether the libraries in the program are used: those were compiled with large functions inlined.
+/// True if the libraries in the program are used: they were compiled with large functions inlined.
 fn metallibs_from_env() -> Result<bool> {
     let wanted = metallibs_wanted(std::env::var(METALLIB_VARIABLE).ok().as_deref())?;
     Ok(wanted && !large_apart_from_env()?)
@@ -174,7 +174,7 @@ fn large_apart_from_env() -> Result<bool> {
     inlining::large_apart(std::env::var(NOINLINE_VARIABLE).ok().as_deref())
 }
 
-/// What one kind of code of a unit gave.
+/// Result of one kind of code of a unit.
 struct Made {
     kernels: Vec<crate::driver::kernels::Prepared<Prepared>>,
     warnings: Option<String>,

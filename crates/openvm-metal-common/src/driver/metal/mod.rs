@@ -66,7 +66,7 @@ pub(crate) struct MetalDriver {
     device: Device,
 }
 
-/// What is known about the system's GPU, and where these kernels would come from, without preparing them.
+/// Facts about the system's GPU and the origin of these kernels, without preparing them.
 pub(crate) fn probe(
     libraries: &[&'static KernelLibrary],
     budget: Option<u64>,

@@ -1,4 +1,4 @@
-//! What Metal makes of a unit: a library from its text or its compiled form, and from that a pipeline for each kernel.
+//! Metal's objects of a unit: a library from its text or its compiled form, and from that a pipeline for each kernel.
 
 use dispatch2::DispatchData;
 use objc2::rc::Retained;
@@ -98,7 +98,7 @@ pub(super) fn from_bytes(device: &Device, bytes: &'static [u8]) -> Outcome<Libra
         .map_err(|error| words(&error))
 }
 
-/// What a pipeline is made from.
+/// Descriptor of a pipeline.
 pub(super) fn descriptor(
     library: &Library,
     kernel: &KernelSpec,

@@ -45,7 +45,7 @@ type CommandBuffer = Retained<ProtocolObject<dyn MTLCommandBuffer>>;
 type Compute = Retained<ProtocolObject<dyn MTLComputeCommandEncoder>>;
 type Blit = Retained<ProtocolObject<dyn MTLBlitCommandEncoder>>;
 
-/// What is encoded, for times and messages.
+/// An encoded operation, for times and messages.
 pub(super) struct Operation {
     pub work: Work,
     pub tag: Tag,
@@ -62,13 +62,13 @@ pub(super) struct Commands {
     resident: BTreeSet<usize>,
     /// The same of all encoders, kept until the submission has ended: kernels use them though no argument names them.
     kept: BTreeMap<usize, Retained<Buffer>>,
-    /// What dispatches in the open compute encoder use since its last barrier; absent if they run one after
+    /// Memory that dispatches in the open compute encoder use since its last barrier; absent if they run one after
     /// another.
     running: Option<Running>,
     operations: Vec<Work>,
-    /// What is being encoded, for the label of an encoder that it opens.
+    /// Name of the operation being encoded, for the label of an encoder that it opens.
     operation: &'static str,
-    /// What each encoder held, for errors.
+    /// Contents of each encoder, for errors.
     encoders: Vec<Encoded>,
 }
 
@@ -195,7 +195,7 @@ fn no_encoder() -> Fault {
 /// The queue of a context. Submissions are numbered from 1 in the order in which they run.
 pub(super) struct Queue {
     queue: Retained<ProtocolObject<dyn MTLCommandQueue>>,
-    /// Of every command buffer: errors tell the state of each encoder.
+    /// Descriptor of every command buffer: errors tell the state of each encoder.
     descriptor: Retained<MTLCommandBufferDescriptor>,
     open: Option<Commands>,
     submitted: u64,

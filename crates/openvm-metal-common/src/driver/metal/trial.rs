@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 const THREADS: usize = 300;
 const PER_GROUP: usize = 256;
 
-/// Whether a grid by threads has exactly as many threads as it should, or why that could not be found out.
+/// True if a grid by threads has exactly its number of threads; an error if that could not be found out.
 pub(super) fn cuts_grids(device: &Device) -> std::result::Result<bool, String> {
     autoreleasepool(|_| {
         let failed = |what: &str| format!("Metal gave no {what}");

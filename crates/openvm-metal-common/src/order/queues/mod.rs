@@ -10,12 +10,12 @@ pub(crate) const MAX_QUEUES: usize = 4;
 pub(crate) const COPY_QUEUE: usize = MAX_QUEUES - 1;
 /// Shorter operations follow what they depend on: a wait between queues costs as much. In nanoseconds.
 const WORTH_MOVING: f64 = 30_000.0;
-/// What an operation has to gain from another queue than that of what it depends on.
+/// Nanoseconds that an operation has to gain from another queue than that of what it depends on.
 const MOVE_COST: f64 = 15_000.0;
 /// Uses that are remembered at most.
 const MAX_USES: usize = 192;
 
-/// Where an operation goes.
+/// Queue and waits of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub queue: usize,
@@ -157,7 +157,7 @@ impl Queues {
         }
     }
 
-    /// What follows in `queue` comes after all that `other` was given.
+    /// Orders later operations of `queue` after all operations given to `other`.
     fn follow(&mut self, queue: usize, other: usize) {
         let known = self.seen[other];
         for (seen, known) in std::iter::zip(&mut self.seen[queue], known) {

@@ -89,7 +89,7 @@ fn uploads_go_beside_everything_and_their_users_wait() {
     assert_eq!(queues.before_next(), [2, 0, 0, 2]);
 }
 
-/// What the CUDA driver does to uploads. An upload is given to its stream after it was placed. In between, another thread makes a queue wait for that stream, or waits
+/// Uploads as the CUDA driver orders them. An upload is given to its stream after it was placed. In between, another thread makes a queue wait for that stream, or waits
 /// for all of it. The second placement, after the copy, is what users of the target wait for.
 #[test]
 fn an_upload_that_comes_late_is_waited_for_by_its_second_placement() {

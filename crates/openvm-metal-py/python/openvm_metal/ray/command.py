@@ -34,13 +34,15 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("program", type=Path, help="an ELF or a .vmexe")
     prove.add_argument("--address", help="HOST:PORT of the head node, or auto for the cluster of this machine; if absent, this machine alone")
     prove.add_argument("--config", type=Path, help="openvm.toml; if absent, the one beside the program")
+    prove.add_argument("--as-cargo-openvm", action="store_true", help="make the executable of an ELF by cargo-openvm's rule, for its commitment: traps do nothing")
     prove.add_argument("--input", help='one value in hexadecimal, a file *.json with a list of values under "input", or any other file')
     prove.add_argument("--devices", default="auto", help="auto, cuda, metal, cpu, cpu:N for groups of N cores; several with commas")
     prove.add_argument("--job-folder", type=Path, help="keep what is finished here, and go on from it")
     prove.add_argument("--proof", type=Path, help="the proof's file; if absent, NAME.stark.proof here")
     prove.add_argument("--vk", type=Path, help="the file for what verifies the proof; if absent, NAME.stark.vk here")
     prove.add_argument("--app-pk", type=Path, help="the application's proving key; made if absent")
-    prove.add_argument("--agg-pk", type=Path, help="the aggregation keys; made if absent")
+    prove.add_argument("--agg-pk", type=Path, help="internal_recursive.pk; with --agg-prefix-pk the one in ~/.openvm if absent; without both aggregation keys are made")
+    prove.add_argument("--agg-prefix-pk", type=Path, help="agg_prefix.pk; with --agg-pk the one beside --app-pk if absent")
     prove.add_argument("--toy", action="store_true", help="small parameters WITHOUT SECURITY; implies --allow-insecure")
     prove.add_argument("--allow-insecure", action="store_true", help="take parameters of less than 80 bits of security: such proofs can be forged")
     prove.add_argument("--segment-max-memory", type=_bytes, help="most memory that the proof of one segment needs")
@@ -67,11 +69,11 @@ def _prove(arguments: argparse.Namespace) -> None:
             raise FileError(f"{file}: its folder does not exist")
     if proof_file.absolute() == vk_file.absolute():
         raise ConfigError(f"--proof and --vk are the same file, {proof_file}")
-    if arguments.agg_pk is not None and arguments.app_pk is None:
-        raise ConfigError("--agg-pk needs the application key that it was made for: --app-pk")
-    program = Program(arguments.program, arguments.config)
+    if (arguments.agg_pk or arguments.agg_prefix_pk) is not None and arguments.app_pk is None:
+        raise ConfigError("--agg-pk and --agg-prefix-pk need the application key that they were made for: --app-pk")
+    program = Program(arguments.program, arguments.config, as_cargo_openvm=arguments.as_cargo_openvm)
     values = None if arguments.input is None else read_input(arguments.input)
-    keys = None if arguments.app_pk is None else Keys.load(arguments.app_pk, arguments.agg_pk)
+    keys = None if arguments.app_pk is None else Keys.load(arguments.app_pk, arguments.agg_pk, arguments.agg_prefix_pk)
     with ExitStack() as stack:
         events = JsonLines(stack.enter_context(printed.to_stderr())) if arguments.json else for_people()
         if isinstance(events, Bars):

@@ -1,11 +1,16 @@
 """Ray, if it is installed."""
 
 import os
+from importlib.metadata import requires
 from types import ModuleType
 
 from ..errors import RayMissingError
 
-INSTALL = "pip install 'openvm-metal[ray]'"
+
+def _install() -> str:
+    """The command that installs what the extra `ray` of this package asks for."""
+    asked = (line.partition(";") for line in requires("openvm-metal") or [])
+    return " ".join(["pip install", *(f"'{name.strip()}'" for name, _, when in asked if "ray" in when)])
 
 
 def ray() -> ModuleType:
@@ -18,5 +23,5 @@ def ray() -> ModuleType:
     try:
         import ray as module
     except ImportError as error:
-        raise RayMissingError(f"Ray is not installed ({error}); {INSTALL}") from error
+        raise RayMissingError(f"Ray is not installed ({error}); {_install()}") from error
     return module

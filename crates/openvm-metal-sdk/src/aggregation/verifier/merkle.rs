@@ -32,7 +32,7 @@ pub(super) struct Paths {
 /// A path.
 pub(super) struct Path<'a> {
     proof: usize,
-    /// What the transcript gave for the query: its lowest bits are the position.
+    /// The transcript's sample for the query: its lowest bits are the position.
     sample: F,
     /// 0 for the first round, else the number of the round.
     major: usize,
@@ -146,7 +146,7 @@ pub(super) fn rows(paths: &[Path<'_>], layers: usize) -> Paths {
     }
 }
 
-/// What the rows compress: both digests of each.
+/// Inputs of the rows' compressions: both digests of each.
 pub(super) fn compressed(paths: &Paths) -> Vec<State> {
     let width = paths.trace.width;
     let rows = paths.trace.values[..paths.rows * width].par_chunks_exact(width);

@@ -44,7 +44,7 @@ use tracing::{info_span, Span};
 use self::opened::Opened;
 use crate::{poseidon2::State, prelude::SC};
 
-/// What the AIRs around the verifier look up in its tables.
+/// Lookups of the AIRs around the verifier in its tables.
 pub(super) struct External<'a> {
     pub permuted: &'a [State],
     pub compressed: &'a [State],
@@ -153,7 +153,7 @@ impl Verifier {
         (preflight, opened)
     }
 
-    /// What the modules find out from the proof and its transcript.
+    /// Runs the modules over the proof and its transcript.
     fn run_transcript(&self, vk: &MultiStarkVerifyingKey<SC>, proof: &Proof<SC>) -> Preflight {
         let mut run = Preflight::default();
         let mut sponge = default_duplex_sponge_recorder();

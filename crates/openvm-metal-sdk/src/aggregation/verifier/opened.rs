@@ -22,7 +22,7 @@ type RowStates = Vec<Vec<Vec<Vec<State>>>>;
 /// The states behind each value, for each round from the second on, query and value of the query's coset.
 type CodewordStates = Vec<Vec<Vec<State>>>;
 
-/// What a proof opens.
+/// Openings of a proof.
 pub(super) struct Opened {
     /// Inputs of the permutations that hash rows.
     pub permuted: Vec<State>,

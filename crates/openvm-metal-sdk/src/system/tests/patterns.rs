@@ -25,7 +25,7 @@ pub fn config(pointer_max_bits: usize) -> MemoryConfig {
     config
 }
 
-/// How a segment's addresses are chosen.
+/// Choice of a segment's addresses.
 #[derive(Clone, Copy, Debug)]
 pub enum Pattern {
     Nothing,

@@ -24,7 +24,7 @@ use crate::trusted_folder::{self, TrustedFolder};
 /// Bytes of a device's archives above which those that were not used for longest go.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// What machine code depends on beside the kernels.
+/// The system's parts that machine code depends on, besides the kernels.
 #[derive(Clone, Debug)]
 pub(crate) struct System {
     /// Name of the device.
@@ -159,7 +159,7 @@ impl Archives {
         lock(&self.notes).push(note);
     }
 
-    /// What was found, saved and noted.
+    /// Files that were found and saved, and notes.
     pub fn report(&self) -> CacheReport {
         CacheReport {
             folder: Some(self.folder.path().display().to_string()),

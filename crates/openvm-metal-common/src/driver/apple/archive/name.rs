@@ -1,4 +1,4 @@
-//! What a file of the cache is called: the unit for people, the key by which it is found, the checksum of its bytes.
+//! Name of a file of the cache: the unit for people, the key by which it is found, the checksum of its bytes.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Why machine code is not kept, or not used: warnings, for everything runs without.
+//! Reasons why machine code is not kept, or not used: warnings, for everything runs without.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::trusted_folder::{NoCache, UntrustedPath};
 
-/// What is wrong with the cache.
+/// Faults of the cache.
 #[derive(Debug, Error)]
 pub(crate) enum CacheProblem {
     /// Nobody wants one, or there is no place for it.

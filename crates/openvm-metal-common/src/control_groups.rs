@@ -1,4 +1,4 @@
-//! How much memory the control groups of this process leave it.
+//! Memory that the control groups of this process leave it.
 
 use std::{
     fs::read_to_string,
@@ -58,7 +58,7 @@ fn group_of(line: &str) -> Option<(&'static Files, &str)> {
     }
 }
 
-/// Of a line of `/proc/self/mountinfo`: the group that is mounted, and where; nothing if it is another file system.
+/// Reads a line of `/proc/self/mountinfo`: the group that is mounted, and where; nothing if it is another file system.
 fn mount_of<'a>(line: &'a str, files: &Files) -> Option<(&'a str, &'a str)> {
     let (mount, system) = line.split_once(" - ")?;
     let mut system = system.split(' ');
@@ -82,7 +82,7 @@ fn below<'a>(path: &'a str, top: &str) -> &'a str {
     }
 }
 
-/// What the groups from the mounted one to that at `path` leave at least.
+/// Bytes that the groups from the mounted one to that at `path` leave at least.
 fn least_free(root: &Path, mounted: &str, path: &str, files: &Files) -> Option<u64> {
     let mut folder: PathBuf = root.join(mounted.trim_start_matches('/'));
     let mut least = free_in(&folder, files);
@@ -93,7 +93,7 @@ fn least_free(root: &Path, mounted: &str, path: &str, files: &Files) -> Option<u
     least
 }
 
-/// What one group leaves; nothing if it has no bound.
+/// Bytes that one group leaves; nothing if it has no bound.
 fn free_in(folder: &Path, files: &Files) -> Option<u64> {
     let file = |name| read_to_string(folder.join(name)).ok();
     let max: u64 = file(files.max)?.trim().parse().ok()?;

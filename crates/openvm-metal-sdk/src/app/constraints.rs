@@ -1,0 +1,95 @@
+//! The check of an execution's constraints, segment by segment, without proofs.
+
+use std::time::{Duration, Instant};
+
+use openvm_circuit::arch::VmCircuitConfig;
+use openvm_sdk::{keygen::AppProvingKey, StdIn};
+use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::prover::{DeviceDataTransporter, ProvingContext};
+
+use super::{executor, runner, AppKey, AppProver, Machine};
+use crate::{
+    constraint_check::{AirTraces, ConstraintCheck},
+    engine::SdkEngine,
+    error::{guard, SdkError, Stage},
+    options::ProveOptions,
+    prelude::{F, SC},
+};
+
+/// An execution whose traces meet every constraint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CheckedRun {
+    pub instructions: u64,
+    pub segments: usize,
+    /// Bytes that the guest revealed.
+    pub public_values: Vec<u8>,
+    pub time: Duration,
+}
+
+impl<E: SdkEngine> AppProver<E> {
+    /// Executes a program and checks the constraints of `key`, which is this prover's, on the traces of every segment: those of each row, and the
+    /// balance of each bus. Nothing is proved.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest; [`SdkError::BrokenConstraint`] with the first constraint that fails.
+    pub fn check_constraints(
+        &self,
+        key: &AppProvingKey<SdkVmConfig>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<CheckedRun, SdkError> {
+        let clock = Instant::now();
+        let (app, exe) = (&self.keys()[0], self.exe());
+        let airs = guard(Stage::BuildMachine, || {
+            VmCircuitConfig::<SC>::create_airs(&app.config)
+        })?
+        .map_err(|error| SdkError::Config(error.to_string()))?;
+        let columns = airs.into_airs().map(|air| air.columns()).collect();
+        let check = ConstraintCheck::new(&key.app_vm_pk.vm_pk, columns);
+
+        let mut machine = Machine::new(app, exe.clone())?;
+        let run = machine.execute_metered(input.clone(), options, |_| Ok(()))?;
+        let executor = executor(&app.config, exe.exe())?;
+        let runner = runner(&executor, exe.exe())?;
+        machine.start(input);
+        for (index, segment) in run.segments.iter().enumerate() {
+            options.check_cancelled()?;
+            machine.go_to(&runner, index, segment)?;
+            let recorded = machine.record(index, segment)?;
+            let traces = on_host(app, index, machine.trace(recorded)?)?;
+            check
+                .check(index, &traces)
+                .map_err(|broken| SdkError::BrokenConstraint(Box::new(broken)))?;
+        }
+        Ok(CheckedRun {
+            instructions: run.instructions(),
+            segments: run.segments.len(),
+            public_values: run.public_values,
+            time: clock.elapsed(),
+        })
+    }
+}
+
+/// The traces of a segment in the host's memory.
+fn on_host<E: SdkEngine>(
+    key: &AppKey<E>,
+    segment: usize,
+    ctx: ProvingContext<E::PB>,
+) -> Result<Vec<AirTraces>, SdkError> {
+    let device = key.engine.device();
+    guard(Stage::Traces(segment), || {
+        let traces = ctx.per_trace.iter().map(|(air, trace)| {
+            let download = |matrix| device.transport_matrix_from_device_to_host(matrix);
+            let cached = trace.cached_mains.iter().map(|part| download(&part.trace));
+            let mut parts: Vec<_> = cached.collect();
+            parts.push(download(&trace.common_main));
+            let public_values: Vec<F> = trace.public_values.clone();
+            AirTraces {
+                air: *air,
+                parts,
+                public_values,
+            }
+        });
+        traces.collect()
+    })
+}

@@ -4,7 +4,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `OPENVM_METAL_FUZZ_SECONDS` | seconds for each kind, 10 if absent |
+//! | `OPENVM_METAL_FUZZ_SECONDS` | seconds for each kind, 4 if absent |
 //! | `OPENVM_METAL_FUZZ_CASES` | so many cases of all kinds together, whatever time they take |
 //! | `OPENVM_METAL_FUZZ_ONLY` | one kind, by its name |
 //! | `OPENVM_METAL_FUZZ_SEED` | another seed of the random numbers, 0 if absent |

@@ -19,7 +19,7 @@ pub enum Source {
 /// `[NAME=]FILE.npy` or `[NAME=]TYPE:EXTENT[xEXTENT]...`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BufferSpec {
-    /// Its name, if it has one.
+    /// The name, if it has one.
     pub name: Option<String>,
     /// Source of its contents.
     pub source: Source,
@@ -79,7 +79,7 @@ pub enum Preset {
 pub struct RegisterSpec {
     /// The register.
     pub register: Register,
-    /// Its value.
+    /// The value.
     pub preset: Preset,
 }
 

@@ -72,7 +72,7 @@ impl DynBuffer {
         self.owned.memory.bytes
     }
 
-    /// Its name in programs; valid as long as a clone of the buffer lives.
+    /// The name in programs; valid as long as a clone of the buffer lives.
     pub fn handle(&self) -> BufferHandle {
         self.owned.memory.handle
     }

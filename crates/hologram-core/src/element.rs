@@ -12,10 +12,10 @@ mod sealed {
 pub trait Element:
     sealed::Sealed + Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 'static
 {
-    /// Its type on the device.
+    /// The type on the device.
     const TY: Ty;
 
-    /// Its bits, zero-extended.
+    /// The bits, zero-extended.
     fn to_bits64(self) -> u64;
 }
 

@@ -44,7 +44,7 @@ impl Executor {
         Ok(Self::from_backend(made, backend, device))
     }
 
-    /// On Metal if there is an Apple GPU, else on CUDA if a driver answers and a compiler makes code for it, else on the CPU:
+    /// Opens an executor on Metal if there is an Apple GPU, else on CUDA if a driver answers and a compiler makes code for it, else on the CPU:
     /// [`device::usable`] says why a GPU is passed over.
     ///
     /// # Errors

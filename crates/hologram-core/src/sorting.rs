@@ -13,7 +13,7 @@ use crate::executor::Executor;
 pub struct RowsOf<'a> {
     /// The buffer.
     pub buffer: &'a DynBuffer,
-    /// Its first element that is used.
+    /// The first element that is used.
     pub offset: usize,
 }
 

@@ -276,7 +276,7 @@ macro_rules! operation {
                 },
             )*];
 
-            /// Its row of the table.
+            /// The row of the table.
             pub fn form(&self) -> &'static Form {
                 &Self::FORMS[self.row()]
             }

@@ -104,9 +104,9 @@ pub struct GemmParams {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct OctetParams {
-    /// Its rows.
+    /// The rows.
     pub rows: u32,
-    /// Its columns.
+    /// The columns.
     pub cols: u32,
 }
 

@@ -152,7 +152,7 @@ impl PyBuffer {
         Ok(self.get()?.size_bytes())
     }
 
-    /// Its number in programs.
+    /// The number in programs.
     #[getter]
     fn handle(&self) -> PyResult<u64> {
         Ok(self.get()?.handle().raw())

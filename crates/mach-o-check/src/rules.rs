@@ -104,7 +104,7 @@ pub enum Finding {
     Symbol {
         /// The symbol.
         symbol: String,
-        /// Its library.
+        /// The library.
         library: String,
     },
     /// A symbol of no library.

@@ -131,7 +131,7 @@ impl PlannedBuffer {
         Self::matrix("prover.commit", "the codeword matrix", rows, columns)
     }
 
-    /// Its size.
+    /// The size.
     pub fn bytes(&self) -> u64 {
         let cells = self.rows.saturating_mul(self.columns);
         cells.saturating_mul(self.cell_bytes)

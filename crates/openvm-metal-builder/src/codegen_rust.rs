@@ -20,7 +20,7 @@ pub struct UnitOutput<'a> {
     pub name: &'a str,
     /// Prefix of its symbols without the instruction set.
     pub prefix: &'a str,
-    /// Its kernels.
+    /// The kernels.
     pub scan: &'a Scan,
     /// Sizes of arguments.
     pub sizes: &'a Sizes,

@@ -28,7 +28,7 @@ pub struct Compiler {
     pub kind: CompilerKind,
     /// First line of `--version`.
     pub version: String,
-    /// Its major version; 0 if the line names none.
+    /// The major version; 0 if the line names none.
     pub major: u32,
     /// True if it is Apple's clang, which has no NVPTX target.
     pub apple: bool,

@@ -102,9 +102,9 @@ pub enum BuildError {
     },
     /// A wrong value of an environment variable of the builder.
     Environment {
-        /// Its name.
+        /// The name.
         variable: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
         /// The values it can have.
         expected: &'static str,

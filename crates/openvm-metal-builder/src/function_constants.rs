@@ -8,11 +8,11 @@ use crate::{lexer::Tokens, scope::Scope};
 /// A function constant that a file declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionConstant {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// `n` of `[[function_constant(n)]]`.
     pub index: u32,
-    /// Its type as written, for example `bool` or `uint2`.
+    /// The type as written, for example `bool` or `uint2`.
     pub element: String,
     /// True if the file asks `is_function_constant_defined(name)`, so that it may stay without a value.
     pub optional: bool,

@@ -64,7 +64,7 @@ pub struct KernelFn {
     pub guard: Option<Guard>,
     /// Kind.
     pub kind: Kind,
-    /// Its file has SIMD-group matrices, which a SIMD-group of one lane cannot hold.
+    /// The file has SIMD-group matrices, which a SIMD-group of one lane cannot hold.
     pub matrices: bool,
     /// Names the entry when not a template: `[[host_name("...")]]` or the plain name.
     pub host_name: Option<String>,

@@ -38,7 +38,7 @@ pub struct Token {
 pub struct Tokens {
     /// The text.
     pub text: String,
-    /// Its tokens in order.
+    /// The tokens in order.
     pub tokens: Vec<Token>,
 }
 

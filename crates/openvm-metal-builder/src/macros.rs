@@ -7,7 +7,7 @@
 /// A macro that has its own value on some target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetMacro {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// Meaning of the macro.
     pub what: &'static str,

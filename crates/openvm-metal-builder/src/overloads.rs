@@ -24,9 +24,9 @@ fn is_qualifier(word: &str) -> bool {
 
 /// A function definition as [`superfluous`] sees it.
 struct Definition {
-    /// Its tokens.
+    /// The tokens.
     range: (usize, usize),
-    /// Its declaration as C++ sees it.
+    /// The declaration as C++ sees it.
     key: String,
     /// Qualifiers behind the parameters that C++ does not allow: those of a constructor.
     qualifiers: Option<(usize, usize)>,

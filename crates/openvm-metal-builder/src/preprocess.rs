@@ -23,7 +23,7 @@ pub const METAL_VERSION: u32 = 300;
 
 /// A preprocessed file.
 pub struct Preprocessed {
-    /// Its tokens; comments are in the text and belong to the tokens behind them.
+    /// The tokens; comments are in the text and belong to the tokens behind them.
     pub tokens: Tokens,
     /// Every file that went into it, the main file first.
     pub files: Vec<PathBuf>,

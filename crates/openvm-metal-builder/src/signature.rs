@@ -40,7 +40,7 @@ pub struct Param {
     pub element: String,
     /// Original line.
     pub line: u32,
-    /// Its tokens, attributes included.
+    /// The tokens, attributes included.
     pub tokens: (usize, usize),
     /// The token of the name, if it has one.
     pub name_token: Option<usize>,

@@ -35,7 +35,7 @@ pub struct Toolchain {
 pub struct SharedKernels {
     /// The library file.
     pub path: PathBuf,
-    /// Its kernels.
+    /// The kernels.
     pub kernels: Vec<SharedKernel>,
 }
 

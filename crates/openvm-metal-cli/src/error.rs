@@ -15,7 +15,7 @@ pub type Result<T, E = CliError> = std::result::Result<T, E>;
 pub struct Misplaced {
     /// The reason.
     pub error: SdkError,
-    /// Its file instead; nothing if no other place took it either.
+    /// The file instead; nothing if no other place took it either.
     pub kept: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ pub enum CliError {
     /// A guest could not be made or built.
     #[error(transparent)]
     Guest(#[from] GuestError),
-    /// There is no crate for a host program to depend on.
+    /// A host program without a crate to depend on.
     #[error("{}: not the folder of the crate openvm-metal-sdk", .0.display())]
     NoSdk(PathBuf),
     /// An executable that is not what the guest's sources make.

@@ -97,7 +97,7 @@ pub struct GuestArgs {
 #[derive(Serialize)]
 struct BuildReport {
     program: String,
-    /// Without symbols, as it is proved.
+    /// ELF without symbols, as it is proved.
     elf: Option<PathBuf>,
     elf_bytes: Option<u64>,
     /// The same with symbols and line tables.
@@ -109,7 +109,7 @@ struct BuildReport {
 /// Runs `openvm-metal build`.
 ///
 /// # Errors
-/// If the guest does not build, its configuration lacks an extension, or it is not the executable to compare with.
+/// Fails if the guest does not build, its configuration lacks an extension, or it is not the executable to compare with.
 pub fn build(args: &GuestArgs) -> Result<()> {
     interrupt::at_once();
     if let Some(file) = &args.check {

@@ -38,7 +38,7 @@ pub fn at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
 }
 
-/// From now on the first Ctrl-C ends the process and says how the work goes on: by the same command if it keeps its results.
+/// Makes the first Ctrl-C end the process and says how the work goes on: by the same command if it keeps its results.
 pub fn at_once_with(keeps_results: bool) {
     let remedy = match keeps_results {
         true => format!("to go on: {}", command_line()),

@@ -73,9 +73,9 @@ impl RunArgs {
 #[derive(Serialize)]
 struct RunReport {
     program: String,
-    /// In hexadecimal.
+    /// Public values in hexadecimal.
     public_values: String,
-    /// In the form that was asked for.
+    /// Public values in the requested form.
     output: serde_json::Value,
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]

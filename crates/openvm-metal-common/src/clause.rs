@@ -102,7 +102,7 @@ operators! {
 
 /// An integer field of a parameter struct.
 pub trait Field: Copy {
-    /// Its size in bytes.
+    /// The size in bytes.
     const BYTES: usize;
 }
 impl Field for u8 {

@@ -48,7 +48,7 @@ pub fn free_memory() -> Option<u64> {
     Some(pages.saturating_mul(page)).filter(|&bytes| bytes > 0)
 }
 
-/// From the text of `/proc/meminfo`.
+/// Reads the text of `/proc/meminfo`.
 #[cfg(any(target_os = "linux", test))]
 fn of_machine(text: &str) -> Option<u64> {
     let kib = number_behind(text, "MemAvailable:")?;

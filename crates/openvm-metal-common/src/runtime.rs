@@ -39,7 +39,7 @@ pub struct RuntimeSource {
     /// True if the kernel takes a slice, see
     /// [`KernelSpec::slices`](crate::kernel::KernelSpec::slices), so that long dispatches can be cut.
     pub slices: bool,
-    /// Its kernels.
+    /// The kernels.
     pub kernels: Vec<RuntimeKernel>,
 }
 

@@ -46,7 +46,7 @@ pub enum UntrustedPath {
         wanted: PathBuf,
         /// It, or the folder above it that others can write.
         path: PathBuf,
-        /// Its mode.
+        /// The mode.
         mode: u32,
     },
     /// Something else stands where the folder or the file should be.

@@ -326,7 +326,7 @@ pub struct Stack {
 mod tests {
     use super::*;
 
-    /// Without a bound, a guest that calls and never returns takes all memory of its profiler.
+    /// A guest that calls and never returns does not take all memory of its profiler.
     #[test]
     fn stacks_are_bounded() {
         let functions = Functions {

@@ -14,9 +14,9 @@ pub struct FunctionCost {
     pub function: String,
     /// False if the name is an address.
     pub is_named: bool,
-    /// Its own instructions.
+    /// Instructions of the function itself.
     pub own: Cost,
-    /// With everything that it called, each instruction once.
+    /// Instructions with those of all functions that it called, each instruction once.
     pub total: Cost,
     /// Modelled seconds of its own rows, without padding.
     pub own_seconds: f64,
@@ -305,7 +305,7 @@ fn time(seconds: f64) -> String {
 /// Costs by the names of frames.
 #[derive(Default)]
 struct Sums {
-    /// If it is named, its own and total costs.
+    /// Own and total costs of a function, if it is named.
     functions: FxHashMap<String, (bool, Cost, Cost)>,
     lines: FxHashMap<(String, u32, String), Cost>,
 }

@@ -46,7 +46,7 @@ impl fmt::Display for Frame {
 /// Names and lines of a program's addresses. Empty if the program came without an ELF.
 #[derive(Default)]
 pub struct Symbols {
-    /// In the order of their addresses, none of which overlap.
+    /// Functions in the order of their addresses, none of which overlap.
     functions: Vec<Function>,
     lines: Option<Context<Reader>>,
 }

@@ -64,7 +64,7 @@ pub enum Fault {
     /// A number of words that one instruction does not take from the hints.
     #[error("takes {words} words of hints by one instruction, which takes 1 to {most}")]
     HintWords { words: u32, most: u32 },
-    /// More random hints than one instruction makes.
+    /// A request of more random hints than one instruction makes.
     #[error("asks for {words} words of random hints at once, {most} are the most: ask for fewer at a time")]
     RandomWords { words: u32, most: u32 },
     /// A number that is not reduced.

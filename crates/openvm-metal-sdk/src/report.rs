@@ -27,10 +27,10 @@ pub struct Report {
     /// Committing the program, if it was not.
     #[serde(serialize_with = "seconds")]
     pub program: Duration,
-    /// From the execution's start to the proof of the last segment. Nodes are proved beside it.
+    /// Time from the execution's start to the proof of the last segment. Nodes are proved beside it.
     #[serde(serialize_with = "seconds")]
     pub app: Duration,
-    /// From the proof of the last segment to that of the last node.
+    /// Time from the proof of the last segment to that of the last node.
     #[serde(serialize_with = "seconds")]
     pub tree: Duration,
     /// Metered execution.

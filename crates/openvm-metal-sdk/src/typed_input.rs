@@ -24,7 +24,7 @@ const TYPES: &str = "bool, char, u8 to u128, i8 to i128, usize, isize, f32, f64,
 enum Type {
     Bool,
     Char,
-    /// Its bits; `usize` is encoded with 64 and has 32.
+    /// Bits of the integer; `usize` is encoded with 64 and has 32.
     Unsigned {
         bits: u32,
         encoded: u32,
@@ -51,7 +51,7 @@ enum Type {
 enum Typed {
     Bool(bool),
     Char(char),
-    /// With its encoded bits.
+    /// An integer with its encoded bits.
     Unsigned(u128, u32),
     Signed(i128, u32),
     F32(f32),
@@ -327,7 +327,7 @@ impl Type {
         Ok(kind)
     }
 
-    /// In the notation of Rust.
+    /// Formats the type in the notation of Rust.
     fn name(&self) -> String {
         let list = |kinds: &[Self]| kinds.iter().map(Self::name).collect::<Vec<_>>().join(", ");
         let fields = |fields: &[(String, Self)], colon: &str| {

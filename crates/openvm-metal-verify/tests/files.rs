@@ -62,7 +62,7 @@ fn other_hash(value: &mut Value) {
     *value = format!("{}{last}", &text[..text.len() - 1]).into();
 }
 
-/// With a baseline, with commitments, with a trusted key, and without any. Catches a statement that is not the proof's.
+/// A proof with a baseline, with commitments, with a trusted key, and without any. Catches a statement that is not the proof's.
 #[test]
 fn a_proof_says_what_it_proves() {
     let files = files();

@@ -60,7 +60,7 @@ impl CpuBackend {
         }
     }
 
-    /// Its memory.
+    /// The memory.
     pub(crate) fn memory(&mut self) -> &mut HostMemory {
         &mut self.memory
     }

@@ -80,7 +80,7 @@ pub enum BackendError {
     InvalidLaunchConfig {
         /// Name of the number.
         what: &'static str,
-        /// Its value.
+        /// The value.
         value: u64,
         /// The largest allowed.
         limit: u64,
@@ -98,7 +98,7 @@ pub enum BackendError {
     UnsupportedInstruction {
         /// Index of the instruction.
         pc: usize,
-        /// Its text.
+        /// The text.
         instruction: String,
         /// Reason.
         reason: String,

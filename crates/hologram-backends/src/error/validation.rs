@@ -9,7 +9,7 @@ use crate::program::Program;
 pub struct ValidationError {
     /// Index of the instruction.
     pub pc: usize,
-    /// Its text.
+    /// The text.
     pub instruction: String,
     /// Kind of the error.
     pub kind: ValidationErrorKind,

@@ -30,7 +30,7 @@ pub struct Pipeline {
     pub program: Program,
     /// The shape it was translated for.
     pub options: Options,
-    /// Its translation.
+    /// The translation.
     pub plan: Arc<Plan>,
     /// The unit that holds its kernel.
     pub unit: Arc<RuntimeUnit>,

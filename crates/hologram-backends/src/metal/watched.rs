@@ -93,7 +93,7 @@ pub struct Place {
     pub lane: Option<u64>,
     /// Index of the instruction.
     pub pc: usize,
-    /// Its text.
+    /// The text.
     pub instruction: String,
 }
 

@@ -25,9 +25,9 @@ pub enum Terminator {
 /// Instructions that are entered at the first and left at the last only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasicBlock {
-    /// Its instructions.
+    /// The instructions.
     pub pcs: Range<usize>,
-    /// Its end.
+    /// End of the block.
     pub terminator: Terminator,
 }
 

@@ -56,7 +56,7 @@ pub struct Case {
     pub seed: u64,
     /// The program.
     pub program: Program,
-    /// Its launch; the registers with handles are those of a [`Comparison`]'s memory.
+    /// The launch; the registers with handles are those of a [`Comparison`]'s memory.
     pub params: ExecutionParams,
     /// Bytes of the output that each lane has for itself.
     pub stride: usize,

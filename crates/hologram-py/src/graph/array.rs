@@ -36,7 +36,7 @@ impl Slot {
         Arc::new(Self(Mutex::new(content)))
     }
 
-    /// Its contents.
+    /// Contents of the slot.
     pub fn content(&self) -> Content {
         lock(&self.0).clone()
     }
@@ -81,7 +81,7 @@ pub struct PyArray {
     pub element: &'static Element,
     /// Device of the elements.
     pub device: Arc<Device>,
-    /// Its contents.
+    /// Slot with the contents.
     pub slot: Arc<Slot>,
 }
 

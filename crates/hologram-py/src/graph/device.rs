@@ -50,7 +50,7 @@ impl Device {
         self.object.clone_ref(py)
     }
 
-    /// Its executor.
+    /// The executor.
     ///
     /// # Errors
     /// The device is missing; the executor was closed, or is another process's.

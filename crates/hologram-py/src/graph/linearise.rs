@@ -70,7 +70,7 @@ impl Walk {
         }))
     }
 
-    /// Its depth is bounded: a graph is computed before it has many steps.
+    /// The depth is bounded: a graph is computed before it has many steps.
     fn node(&mut self, node: &Arc<Node>) -> Found {
         let name = Arc::as_ptr(node);
         if let Some(&(_, found)) = self.nodes.iter().find(|known| known.0 == name) {

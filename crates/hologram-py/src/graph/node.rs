@@ -27,7 +27,7 @@ pub fn recorded_operations() -> usize {
 /// Operation of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Its value as it is.
+    /// The value as it is.
     Copy,
     /// A step.
     Step(StepOp),
@@ -51,7 +51,7 @@ impl Operation {
 
 /// A step over a shape.
 pub struct Node {
-    /// Its operation.
+    /// Operation of the node.
     pub operation: Operation,
     /// Type of what it reads.
     pub of: Ty,

@@ -16,7 +16,7 @@ use crate::errors::OrRaise;
 
 /// A fold of a value of a pass.
 pub struct Fold {
-    /// Its operation.
+    /// The operation.
     pub op: FoldOp,
     /// Number of the value.
     pub value: usize,

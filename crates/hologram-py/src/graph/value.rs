@@ -44,9 +44,9 @@ impl Leaf {
 /// A number as an element of a type. Equal ones have equal bits, so that 0.0 and -0.0 are two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Number {
-    /// Its type.
+    /// The type.
     pub ty: Ty,
-    /// Its bits.
+    /// The bits.
     pub bits: u64,
 }
 

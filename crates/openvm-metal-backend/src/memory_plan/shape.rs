@@ -32,7 +32,7 @@ pub(super) struct SumShape {
     pub accumulators: u64,
     /// Most sections that it can be cut into.
     pub blocks: u64,
-    /// Its instructions.
+    /// The instructions.
     pub instructions: u64,
     /// Values that it has no registers for.
     pub spills: u64,

@@ -44,7 +44,7 @@ pub struct GkrRoundParams {
     pub chunk: u32,
     /// First entry of the low eq table.
     pub eq_low: u32,
-    /// Its log size if the weight is a product of two tables.
+    /// The log size if the weight is a product of two tables.
     pub low_vars: u32,
     /// First entry of the high eq table.
     pub eq_high: u32,

@@ -7,7 +7,7 @@ use super::{ast::Node, source::Source};
 /// A variable, parameter, member or function of the unit.
 #[derive(Clone, Debug)]
 pub struct Declared {
-    /// Its type, without typedefs so far as clang says.
+    /// The type, without typedefs so far as clang says.
     pub ty: String,
     /// The address spaces that its declaration names, in order.
     pub spaces: Vec<&'static str>,

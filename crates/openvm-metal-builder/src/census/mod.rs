@@ -42,7 +42,7 @@ use crate::{
 /// Constructs of one unit.
 #[derive(Clone, Debug, Default)]
 pub struct Unit {
-    /// Its constructs, each with the place where it stands first; not all of them if the unit does not parse.
+    /// The constructs, each with the place where it stands first; not all of them if the unit does not parse.
     pub keys: BTreeMap<String, Place>,
     /// Rules that it breaks, but for missing proofs.
     pub findings: Vec<Finding>,

@@ -7,7 +7,7 @@ pub(super) struct ClauseText {
     pub keyword: &'static str,
     /// Without the final period; lines are joined by spaces.
     pub body: String,
-    /// Its line within the comment, from 0.
+    /// The line within the comment, from 0.
     pub line: usize,
 }
 

@@ -31,7 +31,7 @@ pub struct CargoArgs {
     /// Refuse if Cargo.lock would change.
     #[arg(long, help_heading = BUILDING)]
     locked: bool,
-    /// More arguments for `cargo build`, behind `--`: as `-- --offline`, `-- --all-features` or `-- --verbose`.
+    /// Further arguments for `cargo build`, behind `--`: as `-- --offline`, `-- --all-features` or `-- --verbose`.
     #[arg(last = true, help_heading = BUILDING, value_name = "CARGO ARGS")]
     cargo_args: Vec<String>,
 }

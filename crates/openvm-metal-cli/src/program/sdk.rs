@@ -38,7 +38,7 @@ impl ExecutionArgs {
         self.max_instructions
     }
 
-    /// For the SDK. Input that is not read is warned of.
+    /// Options for the SDK. Input that is not read is warned of.
     pub fn options(&self) -> ProveOptions<'static> {
         ProveOptions::default()
             .with_max_instructions(self.max_instructions)

@@ -20,7 +20,7 @@ pub struct Bar {
     /// True if lines name the device.
     names_devices: bool,
     state: Mutex<State>,
-    /// When the work that is named will end, as it is estimated.
+    /// Estimated end of the work that is named.
     end: Arc<Mutex<Option<Instant>>>,
 }
 

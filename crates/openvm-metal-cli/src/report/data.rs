@@ -32,7 +32,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Its turn has not come.
+    /// The turn has not come.
     Waiting,
     /// It is being done.
     Running,
@@ -81,7 +81,7 @@ pub struct Fact {
 /// Something that was tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct Item {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Outcome of the item; absent while it runs.
     pub outcome: Option<Outcome>,

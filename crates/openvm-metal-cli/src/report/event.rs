@@ -15,7 +15,7 @@ pub enum Outcome {
     Failed,
     /// It cannot be done here, for a reason that is no fault of the device.
     Skipped,
-    /// Its process ended in the middle of it.
+    /// The process ended in the middle of it.
     Crashed,
     /// It took longer than it may.
     TimedOut,
@@ -59,7 +59,7 @@ pub enum Event {
     },
     /// An item begins.
     Begin {
-        /// Its name.
+        /// The name.
         item: String,
     },
     /// It ended.

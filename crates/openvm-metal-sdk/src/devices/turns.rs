@@ -110,7 +110,7 @@ pub(crate) struct Reservation<'a> {
 
 /// Progress of reserved work.
 enum Step {
-    /// Its traces are counted.
+    /// The traces are counted.
     Waiting,
     /// The proof with this ticket is made.
     Proving(u64),
@@ -122,7 +122,7 @@ pub(crate) struct Made<T> {
     pub proof: T,
     /// From its beginning to its end.
     pub time: Duration,
-    /// Its part of the device's time: of what passes while several proofs are made, each has its part.
+    /// The part of the device's time: of what passes while several proofs are made, each has its part.
     pub share: Duration,
 }
 

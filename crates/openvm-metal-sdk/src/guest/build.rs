@@ -53,7 +53,7 @@ pub struct BuildOptions {
     pub target_dir: Option<PathBuf>,
     /// Refuse if `Cargo.lock` would change.
     pub locked: bool,
-    /// More arguments of `cargo build`, as `--offline` or `--all-features`.
+    /// Further arguments of `cargo build`, as `--offline` or `--all-features`.
     pub cargo_args: Vec<String>,
 }
 

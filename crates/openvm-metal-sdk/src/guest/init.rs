@@ -53,7 +53,7 @@ const CARGO_FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 /// crate `openvm-metal-sdk`, a host program is made with it.
 ///
 /// # Errors
-/// If the name is none for a package, the folder has something in it, or `sdk` is not that crate.
+/// Fails if the name is none for a package, the folder has something in it, or `sdk` is not that crate.
 pub fn init(folder: &Path, sdk: Option<&Path>) -> Result<(), GuestError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     check_name(&name).map_err(|reason| GuestError::Name {

@@ -19,7 +19,7 @@ pub struct BuildRecord {
     pub profile_variables: Vec<String>,
     /// Features of the package.
     pub features: Vec<String>,
-    /// More arguments of `cargo build`.
+    /// Further arguments of `cargo build`.
     pub cargo_args: Vec<String>,
     /// The user's flags of rustc.
     pub rustflags: Vec<String>,

@@ -7,7 +7,7 @@ use crate::prelude::F;
 
 /// The field's order.
 const P: u32 = 0x7800_0001;
-/// Its inverse modulo 2^32.
+/// The inverse modulo 2^32.
 const INVERSE: u32 = 0x8800_0001;
 
 const _: () = assert!(P.wrapping_mul(INVERSE) == 1);

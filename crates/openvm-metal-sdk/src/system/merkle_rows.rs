@@ -15,7 +15,7 @@ pub const MERKLE_WIDTH: usize = MemoryMerkleCols::<u8, CHUNK>::width();
 
 /// A node with a touched leaf below it.
 pub struct Parent<'a> {
-    /// Its index in its level.
+    /// The index in its level.
     pub index: u64,
     pub old: &'a Digest,
     pub new: &'a Digest,

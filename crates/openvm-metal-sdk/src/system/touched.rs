@@ -16,9 +16,9 @@ use super::image::{Cells, Space};
 #[derive(Clone, Debug)]
 pub struct TouchedLeaf {
     pub address_space: u32,
-    /// Its index in its address space.
+    /// The index in its address space.
     pub label: u32,
-    /// Its index in the tree.
+    /// The index in the tree.
     pub index: u64,
     /// Timestamp of the last access to each block; zero for a block that was not touched.
     pub timestamps: [u32; BLOCKS_PER_CHUNK],

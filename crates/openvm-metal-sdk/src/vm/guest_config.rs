@@ -49,7 +49,7 @@ pub struct GuestConfig {
 }
 
 impl GuestConfig {
-    /// For the execution of one program.
+    /// Makes the configuration for the execution of one program.
     pub fn new(config: SdkVmConfig, program: &Program<F>) -> Self {
         let code = code(program);
         Self { config, code }

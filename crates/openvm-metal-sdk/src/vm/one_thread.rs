@@ -73,7 +73,7 @@ mod tests {
     use super::{OneThread, WIDE};
     use crate::prelude::{F, SC};
 
-    /// Its trace has one cell for each thread that could have filled it.
+    /// The trace has one cell for each thread that could have filled it.
     struct Threads;
 
     impl Chip<MatrixRecordArena<F>, CpuBackend<SC>> for Threads {

@@ -58,7 +58,7 @@ fn fault(code: &[u32], place: usize) -> Fault {
     }
 }
 
-/// Without the checks, pure execution rounds such an address down, and the preflight of a proof panics.
+/// Pure execution without the checks rounds such an address down, and the preflight of a proof panics.
 #[test]
 fn memory_that_circuits_do_not_take() {
     let load = |funct3: u32, imm: i32| i_type(3, funct3, 12, 11, imm);
@@ -402,7 +402,7 @@ fn traps_end_the_guest() {
         .expect("it ends");
 }
 
-/// By cargo-openvm's rule, and by ours if there are no traps, executables are those of OpenVM's transpiler.
+/// Executables by cargo-openvm's rule, and by ours if there are no traps, are those of OpenVM's transpiler.
 #[test]
 fn executables_equal_those_of_openvm() {
     let config = SdkVmConfig::standard();

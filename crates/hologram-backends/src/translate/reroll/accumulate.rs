@@ -26,7 +26,7 @@ pub enum Fold {
 pub struct Accumulator {
     /// The register.
     pub register: Register,
-    /// Its type.
+    /// The type.
     pub ty: Ty,
     /// The operation.
     pub fold: Fold,

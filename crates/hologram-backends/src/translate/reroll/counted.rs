@@ -34,9 +34,9 @@ pub struct Parts {
 pub struct Counted<'a> {
     /// The program.
     pub program: &'a Program,
-    /// Its launch.
+    /// The launch.
     pub params: &'a ExecutionParams,
-    /// Its parts.
+    /// The parts.
     pub parts: Parts,
     /// Times that the body runs.
     pub count: u64,

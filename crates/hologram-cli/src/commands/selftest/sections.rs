@@ -31,7 +31,7 @@ pub enum Section {
 pub struct Item<'a> {
     /// The part that it belongs to.
     pub section: Section,
-    /// Its name within the part.
+    /// The name within the part.
     pub name: String,
     /// Runs it.
     pub run: Box<dyn FnOnce() -> Outcome + 'a>,

@@ -50,7 +50,7 @@ pub struct LoopCase {
     pub seed: u64,
     /// The program.
     pub program: Program,
-    /// Its launch; handles are those of a [`LoopComparison`]'s memory.
+    /// The launch; handles are those of a [`LoopComparison`]'s memory.
     pub params: ExecutionParams,
     /// The expected execution.
     pub expected: Expected,

@@ -58,7 +58,7 @@ pub enum ExpressionError {
     Type {
         /// Number of the step.
         step: usize,
-        /// Its operation.
+        /// The operation.
         op: StepOp,
         /// The type.
         ty: Ty,

@@ -226,7 +226,7 @@ impl FoldOp {
 /// A step: `op` on elements of `ty`, which `args` name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Its operation.
+    /// Operation of the step.
     pub op: StepOp,
     /// Type of what it reads; truths and amounts aside.
     pub ty: Ty,

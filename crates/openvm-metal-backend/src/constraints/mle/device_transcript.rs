@@ -32,7 +32,7 @@ struct Claims {
     about: Vec<ConstraintClaim>,
     /// Their values before the first round.
     values: Vec<EF>,
-    /// For each slot: the trace, and its program and accumulator, unless it is a trace's constant terms.
+    /// Trace, program and accumulator of each slot, unless it is a trace's constant terms.
     of: Vec<(usize, Option<[usize; 2]>)>,
 }
 
@@ -197,9 +197,9 @@ impl MleRounds {
 /// Tables by which sums of several parts are joined.
 #[derive(Default)]
 struct Parts {
-    /// For each such round: the first part of each slot, and their number.
+    /// First part of each slot of each such round, and their number.
     table: Vec<u32>,
-    /// For each round: the place of its entries and the number of its slots, if one of them has several parts.
+    /// Place of each round's entries and number of its slots, if one of them has several parts.
     rounds: Vec<Option<(usize, usize)>>,
     /// Most slots of such a round.
     most: usize,

@@ -22,7 +22,7 @@ pub(super) const PHASE: &str = "openings.whir";
 pub struct WhirCommit<'a> {
     /// The cells of the stacked matrix.
     pub ranges: &'a [StackedRange],
-    /// Its columns.
+    /// The columns.
     pub width: usize,
     /// The tree over its codewords.
     pub tree: &'a MerkleTreeMetal<F>,

@@ -21,9 +21,9 @@ pub(super) enum Sumcheck {
 
 /// `g = f(alpha, .)` after the challenges of a round.
 pub(super) struct Folded {
-    /// Its coefficients.
+    /// The coefficients.
     pub coefficients: Table,
-    /// Its weights, as far as they are a table.
+    /// The weights, as far as they are a table.
     pub weights: Option<Table>,
     /// Weights in product form that add to them, each with its scale.
     pub terms: Vec<(Vec<BitWeight>, EF)>,

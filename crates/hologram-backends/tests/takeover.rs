@@ -10,6 +10,7 @@ use hologram_backends::metal::{Effort, MetalBackend};
 use hologram_backends::{Backend, ExecutionParams, LaunchConfig, Program, Register};
 use openvm_metal_builder::Compiler;
 use openvm_metal_common::{Device, MetalContext};
+use sha2::{Digest, Sha256};
 
 #[path = "../../openvm-metal-common/tests/takeover/mod.rs"]
 mod takeover;
@@ -43,7 +44,8 @@ fn runs(folder: Option<PathBuf>) -> Outcome<bool> {
     Ok(true)
 }
 
-/// Copies a folder of kernels to `folder`, each library replaced by one that writes a file as soon as it is loaded.
+/// Copies a folder of kernels to `folder`, each library replaced by one that writes a file as soon as it is loaded. The hash
+/// beside it is that library's: who can replace a file can note its hash.
 fn planted(at: &Path, folder: &Path) -> Outcome<(PathBuf, PathBuf)> {
     let (files, marker) = (at.join("planted"), at.join("loaded"));
     fs::create_dir_all(at)?;
@@ -68,6 +70,11 @@ fn planted(at: &Path, folder: &Path) -> Outcome<(PathBuf, PathBuf)> {
             // The process may still use the file that it loaded: another one of the same name.
             fs::remove_file(&path)?;
             fs::copy(&library, &path)?;
+            let note = path.with_extension("so.key");
+            let noted = fs::read_to_string(&note)?;
+            let (key, _) = noted.rsplit_once('\n').ok_or("a key and a hash")?;
+            let hash = format!("{:x}", Sha256::digest(fs::read(&library)?));
+            fs::write(&note, format!("{key}\n{hash}"))?;
             libraries += 1;
         }
     }

@@ -20,8 +20,7 @@ pub fn hash(parts: &[&str]) -> String {
         hasher.update((part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
-    let hash = hasher.finalize();
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&hasher.finalize())
 }
 
 fn key_file(output: &Path) -> PathBuf {
@@ -30,9 +29,19 @@ fn key_file(output: &Path) -> PathBuf {
     name.into()
 }
 
-/// Runs `make`, which writes `output`, unless it was last made with the same `key`. Threads and processes that want one file with one key
-/// wait for each other, so that none reads what another writes. Whoever has another key writes it again. What another user has put
-/// there is removed and made again.
+/// Hash of a file's bytes, in hexadecimal.
+fn sum(file: &Path) -> std::io::Result<String> {
+    Ok(hex(&Sha256::digest(fs::read(file)?)))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Runs `make`, which writes `output`, unless it was last made with the same `key` and has the bytes that it had then: a file
+/// that was cut or changed since is made again. Threads and processes that want one file with one key wait for each other, so
+/// that none reads half of a file. Whoever has another key writes it again. A file that another user has put there is
+/// removed and made again.
 pub fn cached(
     output: &Path,
     key: &str,
@@ -41,7 +50,9 @@ pub fn cached(
     let key_path = key_file(output);
     let is_made = || {
         let own = files::is_own(output) && files::is_own(&key_path);
-        own && fs::read_to_string(&key_path).is_ok_and(|old| old == key)
+        let noted = own.then(|| fs::read_to_string(&key_path).ok()).flatten();
+        let noted = noted.as_deref().and_then(|noted| noted.rsplit_once('\n'));
+        noted.is_some_and(|(old, bytes)| old == key && sum(output).is_ok_and(|sum| sum == bytes))
     };
     if is_made() {
         return Ok(());
@@ -66,7 +77,9 @@ pub fn cached(
     files::remove_foreign(output).map_err(on_output)?;
     make()?;
     files::protect(output).map_err(on_output)?;
-    file.write_all(key.as_bytes()).map_err(failed)
+    let bytes = sum(output).map_err(on_output)?;
+    file.write_all(format!("{key}\n{bytes}").as_bytes())
+        .map_err(failed)
 }
 
 /// Key of a file list: each path with the hash of its content; `None` if one cannot be read.
@@ -189,6 +202,32 @@ mod tests {
             assert_eq!(text.matches("made ").count(), 1, "{text}");
         }
         assert_eq!(made, 1);
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    /// A file that is gone, empty, cut or changed is made again, and one that is as it was made is kept.
+    #[test]
+    fn a_damaged_file_is_made_again() {
+        let folder = empty_folder("cache-damaged");
+        let output = folder.join("file");
+        let made = std::cell::Cell::new(0);
+        let file = || {
+            let make = || {
+                made.set(made.get() + 1);
+                fs::write(&output, "content").map_err(|e| BuildError::io(&output, e))
+            };
+            cached(&output, "a key\nof two lines", make).expect("made");
+            assert_eq!(fs::read_to_string(&output).expect("a file"), "content");
+        };
+        file();
+        for damaged in ["", "cont", "contenT", "content and more"] {
+            fs::write(&output, damaged).expect("written");
+            file();
+            file();
+        }
+        fs::remove_file(&output).expect("removed");
+        file();
+        assert_eq!(made.get(), 6);
         let _ = fs::remove_dir_all(folder);
     }
 

@@ -5,6 +5,7 @@ use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Write},
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 /// Makes a folder and those above it.
@@ -25,11 +26,23 @@ pub fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Writes a whole file.
+/// Writes a file under a temporary name and renames it, so that nobody reads half of it.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = open(path)?;
-    file.set_len(0)?;
-    file.write_all(content)
+    // Other processes, and other threads of this one, may write the same file.
+    static PARTS: AtomicU64 = AtomicU64::new(0);
+    let number = PARTS.fetch_add(1, Ordering::Relaxed);
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}-{number}.part", std::process::id()));
+    let written = open(part.as_ref()).and_then(|mut file| {
+        file.set_len(0)?;
+        file.write_all(content)?;
+        fs::rename(&part, path)
+    });
+    if written.is_err() {
+        // Without it, a part of a file that nobody reads stays.
+        let _ = fs::remove_file(&part);
+    }
+    written
 }
 
 /// Takes the right to write a file, which another program has made, from group and others.
@@ -72,4 +85,30 @@ pub fn remove_foreign(path: &Path) -> io::Result<()> {
         return fs::remove_file(path);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    /// Threads that write one file, as two kernels of one text do, never read half of it.
+    #[test]
+    fn a_file_is_written_whole() {
+        let name = format!("files-{}.metal", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let content = vec![b'x'; 100_000];
+        thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for _ in 0..100 {
+                        write(&path, &content).expect("written");
+                        assert_eq!(fs::read(&path).expect("a file").len(), content.len());
+                    }
+                });
+            }
+        });
+        let _ = fs::remove_file(path);
+    }
 }

@@ -1,7 +1,6 @@
 //! Translated programs compiled for a device.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use openvm_metal_builder::{hash, target_ptx, BuildError, Compiler, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
@@ -30,9 +29,6 @@ pub const STOP: u8 = 4;
 /// Options for all kernels. Products and sums stay apart, and sums of addresses wrap: buffers lie before or behind what kernels
 /// are given.
 const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
-
-/// Target of the step that links a library from its objects, in errors of [`Toolchain`].
-const LINKED: &str = "a shared library";
 
 /// Seconds that a kernel may always take: no limit is shorter.
 const LONG: f64 = 1.0;
@@ -240,21 +236,7 @@ impl UnitCompiler {
         if !compiled {
             self.within_limit(seconds)?;
         }
-        let began = SystemTime::now();
-        let compile = || tools.compile_cpu_shared(folder.path(), text);
-        let again = |library: Option<&Path>| {
-            kept::forget(folder.path(), library);
-            compile().inspect(|made| {
-                kept::is_whole(folder, &made.path, began);
-            })
-        };
-        let library = match compile() {
-            Ok(library) if kept::is_whole(folder, &library.path, began) => Ok(library),
-            Ok(library) => again(Some(&library.path)),
-            // An object that it is linked from is damaged, perhaps. A kernel that does not compile is none the next time either.
-            Err(BuildError::Compile { target, .. }) if target == LINKED => again(None),
-            error @ Err(_) => error,
-        };
+        let library = tools.compile_cpu_shared(folder.path(), text);
         let library = library.map_err(|error| failure(&error, format!("{name}: {error}")))?;
         if let Some(mark) = mark.filter(|_| !compiled) {
             // Without it the kernel may be refused later, which is no error.
@@ -363,30 +345,40 @@ mod tests {
             .collect()
     }
 
-    /// A kernel that does not compile leaves the objects of others, and a damaged object is made again.
+    /// Files of a library that are gone, cut or changed are made again, by many threads at once too: each is given a whole one.
     #[test]
-    fn objects_are_forgotten_where_a_library_does_not_link() {
+    fn damaged_libraries_are_made_again() {
         let folder = TrustedFolder::temporary().expect("a folder");
         let path = folder.path().to_path_buf();
         let compiler = UnitCompiler::new(DeviceKind::Cpu, path, Effort::Least);
-        let compile = |text| compiler.compile_text("unit", text, vec![], SHORT);
-        let library = compile(KERNEL).expect("compiled").cpu.expect("a library");
-        let keys = files(&folder, ".o.key");
-        assert!(!keys.is_empty());
-
-        let error = compile("kernel void two(device uint *a [[buffer(0)]]) { none(a); }");
-        assert!(
-            matches!(error, Err(BackendError::Compilation(_))),
-            "{error:?}"
-        );
-        assert!(keys.iter().all(|key| key.exists()), "the first kernel's");
-
-        fs::remove_file(&library).expect("removed");
-        for object in files(&folder, ".o") {
-            fs::write(object, "no object").expect("written");
+        let compile = || {
+            let made = compiler.compile_text("unit", KERNEL, vec![], SHORT);
+            made.expect("compiled").cpu.expect("a library")
+        };
+        let library = compile();
+        let objects = files(&folder, ".o");
+        assert!(!objects.is_empty());
+        let whole = fs::read(&library).expect("a library");
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() / 2], &flipped, &[], b"no library"] {
+            fs::remove_file(&library).expect("removed");
+            fs::write(&library, damaged).expect("written");
+            for object in &objects {
+                fs::write(object, damaged).expect("written");
+            }
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        assert_eq!(compile(), library);
+                        let now = fs::read(&library).expect("a library");
+                        assert!(now == whole, "{} bytes of {}", now.len(), whole.len());
+                    });
+                }
+            });
         }
-        let again = compile(KERNEL).expect("made again").cpu;
-        assert_eq!(again.as_ref(), Some(&library));
+        fs::remove_file(&library).expect("removed");
+        assert_eq!(compile(), library);
         assert!(library.exists());
     }
 

@@ -12,7 +12,7 @@ use openvm_circuit::{
     },
     system::memory::{merkle::public_values::extract_public_values, online::GuestMemory},
 };
-use openvm_metal_sdk::{Metering, ProveOptions, Sdk, SdkEngine, SdkError};
+use openvm_metal_sdk::{MetalSdk, Metering, ProveOptions, SdkError};
 use openvm_sdk::StdIn;
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
 use p3_field::PrimeField32;
@@ -76,8 +76,8 @@ impl Recording {
     ///
     /// # Errors
     /// What goes wrong in the guest, or the bound on instructions.
-    pub fn of<E: SdkEngine>(
-        sdk: &Sdk<E>,
+    pub fn of(
+        sdk: &MetalSdk,
         exe: &Executable,
         input: StdIn,
         options: &ProveOptions<'_>,

@@ -3,7 +3,7 @@
 //! ## In this crate
 //! * [`Sdk`]: configuration, keys, execution, proofs, verification; [`SdkBuilder`] configures one.
 //! * [`DeviceList`], [`SdkBuilder::devices`]: several devices that prove one job together.
-//! * [`Sdk::app_prover`]: segment proofs of one executable, without aggregation.
+//! * [`MetalSdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
 //! * [`tasks`]: the single tasks of a proof that many processes make.
 //! * [`MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
@@ -17,8 +17,10 @@
 //! * [`AppProver::check_constraints`]: every constraint on every row, without a proof.
 //! * [`SdkError`]: what goes wrong, in the user's terms, with what to do.
 //!
-//! Everything is generic in the [`SdkEngine`]: OpenVM's CPU and reference engines run the same driver and are what
-//! proofs are compared with.
+//! The types are generic in the [`SdkEngine`]: OpenVM's CPU and reference engines run the same driver and are what
+//! proofs are compared with. The methods of [`MetalSdk`] are not, so that the virtual machine, which is generic code and takes
+//! minutes to compile, is compiled with this crate and not with each program that uses it. For other engines there are the
+//! methods that begin with `generic_`.
 
 // Types of other crates in the interface of this one.
 pub use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
@@ -52,9 +54,6 @@ mod guest_elf;
 mod guest_output;
 mod host_memory;
 mod huge_pages;
-#[cfg(not(test))]
-#[doc(hidden)]
-pub mod instances;
 mod memory_config;
 mod metering;
 mod moduli;

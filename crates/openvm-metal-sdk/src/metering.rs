@@ -8,12 +8,11 @@ use openvm_sdk_config::SdkVmConfig;
 
 use crate::{
     app::virtual_machine,
-    engine::SdkEngine,
     error::{guard, SdkError, Stage},
     fault::{at, Exit, Fault},
     guest_output::printing,
     prelude::F,
-    sdk::Sdk,
+    sdk::MetalSdk,
     vm::GuestConfig,
     GuestOutput,
 };
@@ -33,7 +32,7 @@ pub struct Air {
 
 /// The state in which a metered execution of one executable begins.
 pub struct Metering {
-    /// Heights, pages and limits of segments, as [`Sdk::execute_metered`] begins with them.
+    /// Heights, pages and limits of segments, as [`MetalSdk::execute_metered`] begins with them.
     pub ctx: MeteredCtx,
     pub executors: ExecutorInventory<Executor>,
     /// Index of the AIR of each executor.
@@ -71,7 +70,7 @@ impl Metering {
     }
 }
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// The state in which a metered execution of `exe` begins. The program is not committed.
     ///
     /// # Errors

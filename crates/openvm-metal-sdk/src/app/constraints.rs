@@ -10,7 +10,7 @@ use openvm_stark_backend::prover::{DeviceDataTransporter, ProvingContext};
 use super::{executor, runner, AppKey, AppProver, Machine};
 use crate::{
     constraint_check::{AirTraces, ConstraintCheck},
-    engine::SdkEngine,
+    engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     options::ProveOptions,
     prelude::{F, SC},
@@ -26,7 +26,7 @@ pub struct CheckedRun {
     pub time: Duration,
 }
 
-impl<E: SdkEngine> AppProver<E> {
+impl AppProver<MetalEngine> {
     /// Executes a program and checks the constraints of `key`, which is this prover's, on the traces of every segment: those of each row, and the
     /// balance of each bus. Nothing is proved.
     ///

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     devices::{Fleet, Turns},
-    engine::SdkEngine,
+    engine::{MetalEngine, SdkEngine},
     error::SdkError,
     host_memory::default_host_memory,
     options::ProveOptions,
@@ -31,6 +31,40 @@ pub struct AppProver<E: SdkEngine> {
     keys: Arc<Vec<AppKey<E>>>,
     exes: Vec<Arc<CommittedExe<E>>>,
     turns: Arc<Turns>,
+}
+
+impl AppProver<MetalEngine> {
+    /// The commitment to the executable.
+    ///
+    /// # Errors
+    /// See [`CommittedExe::exe_commit`].
+    pub fn exe_commit(&self) -> Result<Digest, SdkError> {
+        self.generic_exe_commit()
+    }
+
+    /// Runs the program and decides where it is cut into segments.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, or the bound on instructions.
+    pub fn execute_metered(
+        &self,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<MeteredRun, SdkError> {
+        self.generic_execute_metered(input, options)
+    }
+
+    /// Proves an execution: one proof for each segment, and what the guest revealed.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    pub fn prove(
+        &self,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        self.generic_prove(input, options)
+    }
 }
 
 impl<E: SdkEngine> AppProver<E> {
@@ -57,11 +91,7 @@ impl<E: SdkEngine> AppProver<E> {
         &self.exes
     }
 
-    /// The commitment to the executable.
-    ///
-    /// # Errors
-    /// See [`CommittedExe::exe_commit`].
-    pub fn exe_commit(&self) -> Result<Digest, SdkError> {
+    pub(crate) fn generic_exe_commit(&self) -> Result<Digest, SdkError> {
         self.exes[0].exe_commit(&self.keys[0])
     }
 
@@ -74,11 +104,7 @@ impl<E: SdkEngine> AppProver<E> {
         )
     }
 
-    /// Runs the program and decides where it is cut into segments.
-    ///
-    /// # Errors
-    /// What goes wrong in the guest, or the bound on instructions.
-    pub fn execute_metered(
+    pub(crate) fn generic_execute_metered(
         &self,
         input: StdIn,
         options: &ProveOptions<'_>,
@@ -86,11 +112,7 @@ impl<E: SdkEngine> AppProver<E> {
         meter(&self.keys[0], &self.exes[0].exe, input, options)
     }
 
-    /// Proves an execution: one proof for each segment, and what the guest revealed.
-    ///
-    /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
-    pub fn prove(
+    pub(crate) fn generic_prove(
         &self,
         input: StdIn,
         options: &ProveOptions<'_>,
@@ -103,7 +125,7 @@ impl<E: SdkEngine> AppProver<E> {
         Ok((proof, report))
     }
 
-    /// [`prove`](Self::prove) with the proofs given to a sink as they are made.
+    /// [`generic_prove`](Self::generic_prove) with the proofs given to a sink as they are made.
     pub(crate) fn prove_into(
         &self,
         input: StdIn,

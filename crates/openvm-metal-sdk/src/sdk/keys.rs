@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_continuations::CommitBytes;
 use openvm_sdk::{
     config::{AggregationConfig, AggregationSystemParams},
@@ -12,30 +13,26 @@ use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::vk::VerificationBaseline;
 
-use super::Sdk;
+use super::{MetalSdk, Sdk};
 use crate::{
     aggregation::AggregationKeys,
     app::{AppKey, AppProver},
     builder::AggSource,
     devices::{on_each, Station},
-    engine::SdkEngine,
+    engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
-    prelude::SC,
+    prelude::{F, SC},
     verification::app_vm_commit,
     verifying_key::{require, security_bits_of},
 };
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// The application's proving key, made at the first call unless it was given.
     ///
     /// # Errors
     /// If the configuration has no circuit.
     pub fn app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
-        self.app_pk.get_or_try(|| {
-            let config = self.app_config.clone();
-            guard(Stage::AppKeygen, || AppProvingKey::keygen(config))?
-                .map_err(|error| SdkError::machine(Stage::AppKeygen, error, 0))
-        })
+        self.generic_app_pk()
     }
 
     /// Bits of security of the application's circuit, by OpenVM's calculator.
@@ -43,7 +40,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// See [`app_pk`](Self::app_pk).
     pub fn app_security_bits(&self) -> Result<f64, SdkError> {
-        Ok(security_bits_of(&self.app_pk()?.app_vm_pk.vm_pk))
+        self.generic_app_security_bits()
     }
 
     /// Bits of security of an aggregated proof: those of the weakest of the circuits of the
@@ -52,8 +49,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// # Errors
     /// See [`aggregation_keys`](Self::aggregation_keys).
     pub fn security_bits(&self) -> Result<f64, SdkError> {
-        let aggregation = self.aggregation_keys()?.security_bits();
-        Ok(self.app_security_bits()?.min(aggregation))
+        self.generic_security_bits()
     }
 
     /// Compares the bits of security of the keys that are known before the aggregation keys are made with
@@ -87,64 +83,12 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.app_pk()?.get_app_vk())
     }
 
-    /// The devices, opened at the first call.
-    pub(crate) fn stations(&self) -> Result<Arc<Vec<Station<E>>>, SdkError> {
-        self.stations
-            .get_or_try(|| Station::open_all(&self.devices))
-    }
-
-    /// The application's key on each device.
-    pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
-        self.app_keys.get_or_try(|| {
-            let config = self.app_config.app_vm_config.clone();
-            let key = self.app_pk()?;
-            let bits = self.app_security_bits()?;
-            require("the application's key", bits, self.min_security_bits)?;
-            let stations = self.stations()?;
-            AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)
-        })
-    }
-
     /// The aggregation keys on the first device, made at the first call unless they were given.
     ///
     /// # Errors
     /// If the parameters do not go together, or given keys belong to another configuration.
-    pub fn aggregation_keys(&self) -> Result<Arc<AggregationKeys<E>>, SdkError> {
-        Ok(self.all_aggregation_keys()?[0].clone())
-    }
-
-    /// The aggregation keys on each device.
-    pub(crate) fn all_aggregation_keys(
-        &self,
-    ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
-        if self.app_config.app_vm_config.deferral.is_some() {
-            return Err(SdkError::Unsupported(
-                "aggregation of programs with deferral circuits".into(),
-            ));
-        }
-        self.agg_keys.get_or_try(|| {
-            let app_vk = Arc::new(self.app_pk()?.app_vm_pk.vm_pk.get_vk());
-            let stations = self.stations()?;
-            let first = match &self.agg_source {
-                AggSource::Params(params) => {
-                    let config = AggregationConfig {
-                        params: AggregationSystemParams::clone(params),
-                    };
-                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order)
-                }
-                AggSource::Key(key) => {
-                    let key = AggProvingKey::clone(key);
-                    AggregationKeys::load(&stations[0], app_vk, key, self.order)
-                }
-            }?;
-            let what = "the aggregation keys";
-            require(what, first.security_bits(), self.min_security_bits)?;
-            let first = Arc::new(first);
-            on_each(stations.len(), |i| match i {
-                0 => Ok(first.clone()),
-                _ => Ok(Arc::new(first.on(&stations[i])?)),
-            })
-        })
+    pub fn aggregation_keys(&self) -> Result<Arc<AggregationKeys<MetalEngine>>, SdkError> {
+        self.generic_aggregation_keys()
     }
 
     /// The aggregation keys in cargo-openvm's form.
@@ -186,17 +130,96 @@ impl<E: SdkEngine> Sdk<E> {
         &self,
         source: impl Into<ExecutableFormat>,
     ) -> Result<VerificationBaseline, SdkError> {
-        self.baseline_of(&self.app_prover(source)?)
+        self.baseline_of_exe(self.executable(source)?)
+    }
+
+    fn baseline_of_exe(&self, exe: Arc<VmExe<F>>) -> Result<VerificationBaseline, SdkError> {
+        self.baseline_of(&self.app_prover_of(exe)?)
+    }
+}
+
+impl<E: SdkEngine> Sdk<E> {
+    pub(crate) fn generic_app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
+        self.app_pk.get_or_try(|| {
+            let config = self.app_config.clone();
+            guard(Stage::AppKeygen, || AppProvingKey::keygen(config))?
+                .map_err(|error| SdkError::machine(Stage::AppKeygen, error, 0))
+        })
+    }
+
+    pub(crate) fn generic_app_security_bits(&self) -> Result<f64, SdkError> {
+        Ok(security_bits_of(&self.generic_app_pk()?.app_vm_pk.vm_pk))
+    }
+
+    pub(crate) fn generic_security_bits(&self) -> Result<f64, SdkError> {
+        let aggregation = self.generic_aggregation_keys()?.security_bits();
+        Ok(self.generic_app_security_bits()?.min(aggregation))
+    }
+
+    /// The devices, opened at the first call.
+    pub(crate) fn stations(&self) -> Result<Arc<Vec<Station<E>>>, SdkError> {
+        self.stations
+            .get_or_try(|| Station::open_all(&self.devices))
+    }
+
+    /// The application's key on each device.
+    pub(crate) fn app_keys(&self) -> Result<Arc<Vec<AppKey<E>>>, SdkError> {
+        self.app_keys.get_or_try(|| {
+            let config = self.app_config.app_vm_config.clone();
+            let key = self.generic_app_pk()?;
+            let bits = self.generic_app_security_bits()?;
+            require("the application's key", bits, self.min_security_bits)?;
+            let stations = self.stations()?;
+            AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)
+        })
+    }
+
+    pub(crate) fn generic_aggregation_keys(&self) -> Result<Arc<AggregationKeys<E>>, SdkError> {
+        Ok(self.all_aggregation_keys()?[0].clone())
+    }
+
+    /// The aggregation keys on each device.
+    pub(crate) fn all_aggregation_keys(
+        &self,
+    ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
+        if self.app_config.app_vm_config.deferral.is_some() {
+            return Err(SdkError::Unsupported(
+                "aggregation of programs with deferral circuits".into(),
+            ));
+        }
+        self.agg_keys.get_or_try(|| {
+            let app_vk = Arc::new(self.generic_app_pk()?.app_vm_pk.vm_pk.get_vk());
+            let stations = self.stations()?;
+            let first = match &self.agg_source {
+                AggSource::Params(params) => {
+                    let config = AggregationConfig {
+                        params: AggregationSystemParams::clone(params),
+                    };
+                    AggregationKeys::generate(&stations[0], app_vk, &config, self.order)
+                }
+                AggSource::Key(key) => {
+                    let key = AggProvingKey::clone(key);
+                    AggregationKeys::load(&stations[0], app_vk, key, self.order)
+                }
+            }?;
+            let what = "the aggregation keys";
+            require(what, first.security_bits(), self.min_security_bits)?;
+            let first = Arc::new(first);
+            on_each(stations.len(), |i| match i {
+                0 => Ok(first.clone()),
+                _ => Ok(Arc::new(first.on(&stations[i])?)),
+            })
+        })
     }
 
     pub(crate) fn baseline_of(
         &self,
         prover: &AppProver<E>,
     ) -> Result<VerificationBaseline, SdkError> {
-        let keys = self.aggregation_keys()?;
+        let keys = self.generic_aggregation_keys()?;
         let system = &self.app_config.app_vm_config.system.config;
         Ok(VerificationBaseline {
-            app_exe_commit: prover.exe_commit()?,
+            app_exe_commit: prover.generic_exe_commit()?,
             memory_dimensions: system.memory_config.memory_dimensions(),
             num_user_pvs: system.num_public_values,
             app_vk_commit: keys.app_vk_commit(),

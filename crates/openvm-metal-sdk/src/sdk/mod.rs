@@ -6,6 +6,7 @@ mod proving;
 use std::sync::{Arc, Mutex};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
+use openvm_metal_common::Device;
 use openvm_sdk::{
     config::{AggregationTreeConfig, AppConfig},
     keygen::AppProvingKey,
@@ -71,13 +72,23 @@ pub struct Proved {
     pub report: Report,
 }
 
-impl<E: SdkEngine> SdkBuilder<E> {
+impl SdkBuilder<MetalEngine> {
     /// The SDK. Keys are made when they are needed.
     ///
     /// # Errors
     /// [`SdkError::Config`] if settings are missing or contradict each other, [`SdkError::ForeignKey`] if a key
     /// was made for others.
-    pub fn build(self) -> Result<Sdk<E>, SdkError> {
+    pub fn build(self) -> Result<MetalSdk, SdkError> {
+        self.generic_build()
+    }
+}
+
+impl<E: SdkEngine> SdkBuilder<E> {
+    /// [`build`](SdkBuilder::build) for any engine.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn generic_build(self) -> Result<Sdk<E>, SdkError> {
         let settings = self.settings()?;
         Ok(Sdk {
             turns: Arc::new(Turns::new(settings.devices.len())),
@@ -102,26 +113,6 @@ impl<E: SdkEngine> Sdk<E> {
     /// Configures an SDK on a device.
     pub fn builder(device: E::Device) -> SdkBuilder<E> {
         SdkBuilder::new(device)
-    }
-
-    /// For programs of RV32IM with input and output, with OpenVM's default parameters.
-    ///
-    /// # Errors
-    /// See [`SdkBuilder::build`].
-    pub fn riscv32(device: E::Device) -> Result<Self, SdkError> {
-        Self::builder(device)
-            .vm_config(SdkVmConfig::riscv32())
-            .build()
-    }
-
-    /// For programs that use any of OpenVM's standard extensions, with its default parameters.
-    ///
-    /// # Errors
-    /// See [`SdkBuilder::build`].
-    pub fn standard(device: E::Device) -> Result<Self, SdkError> {
-        Self::builder(device)
-            .vm_config(SdkVmConfig::standard())
-            .build()
     }
 
     /// The configuration of the application.
@@ -176,6 +167,41 @@ impl<E: SdkEngine> Sdk<E> {
         execute(&self.app_config.app_vm_config, &exe, input, options)
     }
 
+    /// [`execute_metered`](Self::execute_metered) for any engine.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn generic_execute_metered(
+        &self,
+        exe: &VmExe<F>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<MeteredRun, SdkError> {
+        meter(&self.app_keys()?[0], exe, input, options)
+    }
+}
+
+impl MetalSdk {
+    /// For programs of RV32IM with input and output, with OpenVM's default parameters.
+    ///
+    /// # Errors
+    /// See [`SdkBuilder::build`].
+    pub fn riscv32(device: Device) -> Result<Self, SdkError> {
+        Self::builder(device)
+            .vm_config(SdkVmConfig::riscv32())
+            .build()
+    }
+
+    /// For programs that use any of OpenVM's standard extensions, with its default parameters.
+    ///
+    /// # Errors
+    /// See [`SdkBuilder::build`].
+    pub fn standard(device: Device) -> Result<Self, SdkError> {
+        Self::builder(device)
+            .vm_config(SdkVmConfig::standard())
+            .build()
+    }
+
     /// Runs a program and decides where it is cut into segments, as a proof on these devices would be. The program is
     /// not committed.
     ///
@@ -187,8 +213,16 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<MeteredRun, SdkError> {
-        let exe = self.executable(source)?;
-        meter(&self.app_keys()?[0], &exe, input, options)
+        self.meter(&*self.executable(source)?, input, options)
+    }
+
+    fn meter(
+        &self,
+        exe: &VmExe<F>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<MeteredRun, SdkError> {
+        self.generic_execute_metered(exe, input, options)
     }
 
     /// Verifies an aggregated proof of this SDK's circuits against the commitments of a program, with
@@ -215,7 +249,15 @@ impl<E: SdkEngine> Sdk<E> {
         source: impl Into<ExecutableFormat>,
         proof: &ContinuationVmProof<SC>,
     ) -> Result<Verified, SdkError> {
-        let expected = self.app_prover(source)?.exe_commit()?;
+        self.verify_app_of(self.executable(source)?, proof)
+    }
+
+    fn verify_app_of(
+        &self,
+        exe: Arc<VmExe<F>>,
+        proof: &ContinuationVmProof<SC>,
+    ) -> Result<Verified, SdkError> {
+        let expected = self.app_prover_of(exe)?.generic_exe_commit()?;
         verify_app(
             &self.app_vk()?,
             proof,

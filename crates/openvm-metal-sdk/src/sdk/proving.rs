@@ -7,11 +7,11 @@ use openvm_sdk::{types::ExecutableFormat, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
 
-use super::{Proved, Sdk};
+use super::{MetalSdk, Proved, Sdk};
 use crate::{
     aggregation::{NodeFolder, Tree},
     app::{AppKey, AppProver, CommittedExe, ProofSink, ResumeFolder},
-    engine::SdkEngine,
+    engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::digest,
     options::ProveOptions,
@@ -28,7 +28,7 @@ const KEPT_PROGRAMS: usize = 4;
 /// Threads that aggregate for each device: while one proves, the other makes the traces of the next node.
 const AGGREGATION_THREADS: usize = 2;
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// A prover for one executable. Its program is committed once for each SDK.
     ///
     /// # Errors
@@ -36,10 +36,61 @@ impl<E: SdkEngine> Sdk<E> {
     pub fn app_prover(
         &self,
         source: impl Into<ExecutableFormat>,
-    ) -> Result<AppProver<E>, SdkError> {
-        self.app_prover_of(self.executable(source)?)
+    ) -> Result<AppProver<MetalEngine>, SdkError> {
+        self.app_prover_of_exe(self.executable(source)?)
     }
 
+    fn app_prover_of_exe(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<MetalEngine>, SdkError> {
+        self.app_prover_of(exe)
+    }
+
+    /// Proves an execution, segment by segment.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    pub fn prove_app(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        self.prove_app_of(self.executable(source)?, input, options)
+    }
+
+    fn prove_app_of(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
+        self.generic_prove_app(exe, input, options)
+    }
+
+    /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
+    /// accepted when this returns. Segments are aggregated while later ones are proved.
+    ///
+    /// # Errors
+    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    pub fn prove(
+        &self,
+        source: impl Into<ExecutableFormat>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        self.prove_exe(self.executable(source)?, input, options)
+    }
+
+    fn prove_exe(
+        &self,
+        exe: Arc<VmExe<F>>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+    ) -> Result<Proved, SdkError> {
+        self.generic_prove(exe, input, options)
+    }
+}
+
+impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_prover_of(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<E>, SdkError> {
         let keys = self.app_keys()?;
         let exes = self.committed(&keys, exe)?;
@@ -65,46 +116,35 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(exes)
     }
 
-    /// Proves an execution, segment by segment.
+    /// [`prove_app`](Self::prove_app) for any engine.
     ///
     /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
-    pub fn prove_app(
+    /// As there.
+    pub fn generic_prove_app(
         &self,
-        source: impl Into<ExecutableFormat>,
+        exe: Arc<VmExe<F>>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
-        let exe = self.executable(source)?;
         let start = Instant::now();
         let mut laps = Laps::since(start);
         self.app_keys()?;
         let keys = laps.end();
         let prover = self.app_prover_of(exe)?;
         let program = laps.end();
-        let (proof, mut report) = prover.prove(input, options)?;
+        let (proof, mut report) = prover.generic_prove(input, options)?;
         report.app = laps.end();
-        report.security_bits = self.app_security_bits()?;
+        report.security_bits = self.generic_app_security_bits()?;
         (report.keys, report.program) = (keys, program);
         report.end(start.elapsed());
         Ok((proof, report))
     }
 
-    /// Proves an execution and aggregates the proofs of its segments into one, which OpenVM's verifier has
-    /// accepted when this returns. Segments are aggregated while later ones are proved.
+    /// [`prove`](Self::prove) for any engine.
     ///
     /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
-    pub fn prove(
-        &self,
-        source: impl Into<ExecutableFormat>,
-        input: StdIn,
-        options: &ProveOptions<'_>,
-    ) -> Result<Proved, SdkError> {
-        self.prove_exe(self.executable(source)?, input, options)
-    }
-
-    pub(crate) fn prove_exe(
+    /// As there.
+    pub fn generic_prove(
         &self,
         exe: Arc<VmExe<F>>,
         input: StdIn,
@@ -177,7 +217,7 @@ impl<E: SdkEngine> Sdk<E> {
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
         prover.finish(&mut report, &fleet, start);
-        report.security_bits = self.security_bits()?;
+        report.security_bits = self.generic_security_bits()?;
         Ok(Proved {
             public_values: public_values(&proof)?,
             proof,

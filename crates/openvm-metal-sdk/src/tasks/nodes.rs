@@ -13,16 +13,32 @@ use crate::{
     engine::SdkEngine,
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
-    sdk::Sdk,
+    sdk::{MetalSdk, Sdk},
     verification::check_proof,
 };
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// Proves node `index` of `level`, from 1 on, over the proofs of its children, which are in order.
     ///
     /// # Errors
     /// What the device refuses; [`SdkError::Plan`] if the plan has no such node or it has another number of children.
     pub fn prove_node(
+        &self,
+        plan: &Plan,
+        level: usize,
+        index: usize,
+        below: &[Proof<SC>],
+    ) -> Result<Proof<SC>, SdkError> {
+        self.generic_prove_node(plan, level, index, below)
+    }
+}
+
+impl<E: SdkEngine> Sdk<E> {
+    /// [`prove_node`](Self::prove_node) for any engine.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn generic_prove_node(
         &self,
         plan: &Plan,
         level: usize,

@@ -1,19 +1,19 @@
 //! `Plan`: the tasks of one proof.
 
-use std::{fmt, ops::Range, str::FromStr};
+use std::{fmt, ops::Range, str::FromStr, sync::Arc};
 
-use openvm_circuit::arch::execution_mode::Segment;
+use openvm_circuit::arch::{execution_mode::Segment, instructions::exe::VmExe};
 use openvm_sdk::{config::AggregationTreeConfig, types::ExecutableFormat, StdIn};
 use serde::{de::Error as _, Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
     aggregation::{layer_name, Shape},
-    app::{hex, job_id, segment_id, AppProver},
-    engine::SdkEngine,
+    app::{hex, job_id, segment_id},
     error::SdkError,
     options::ProveOptions,
-    sdk::Sdk,
+    prelude::F,
+    sdk::MetalSdk,
 };
 
 /// The version of the JSON.
@@ -100,7 +100,7 @@ pub struct Plan {
     segment_max_memory: usize,
 }
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// Segments are cut so that the proof of one is estimated to need at most this many bytes: what was set, or what the
     /// device has room for. A worker proves segments of any plan; those of a larger one may not fit its device.
     ///
@@ -124,15 +124,16 @@ impl<E: SdkEngine> Sdk<E> {
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {
-        self.plan_of(&self.app_prover(source)?, input, options)
+        self.plan_of(self.executable(source)?, input, options)
     }
 
-    pub(crate) fn plan_of(
+    fn plan_of(
         &self,
-        prover: &AppProver<E>,
+        exe: Arc<VmExe<F>>,
         input: StdIn,
         options: &ProveOptions<'_>,
     ) -> Result<Plan, SdkError> {
+        let prover = self.app_prover_of(exe)?;
         let key = &prover.keys()[0];
         let segment_max_memory = key.config.system.config.segmentation_max_memory;
         let job = job_id(key, prover.exe(), &input, segment_max_memory);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use openvm_circuit::{
-    arch::hasher::poseidon2::vm_poseidon2_hasher,
+    arch::{hasher::poseidon2::vm_poseidon2_hasher, instructions::exe::VmExe},
     system::memory::{merkle::public_values::UserPublicValuesProof, CHUNK},
 };
 use openvm_sdk::types::ExecutableFormat;
@@ -15,11 +15,11 @@ use openvm_verify_stark_host::vk::VerificationBaseline;
 use super::{Plan, Span, Task};
 use crate::{
     aggregation::{AggregationKeys, NodeCheck},
-    app::{AppProver, SegmentCheck},
-    engine::SdkEngine,
+    app::SegmentCheck,
+    engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
-    sdk::Sdk,
+    sdk::MetalSdk,
 };
 
 /// Verifies proofs of single tasks with OpenVM's verifier, on the host.
@@ -31,7 +31,7 @@ pub struct TaskVerifier<E: SdkEngine> {
     baseline: VerificationBaseline,
 }
 
-impl<E: SdkEngine> Sdk<E> {
+impl MetalSdk {
     /// A verifier for the tasks of one program.
     ///
     /// # Errors
@@ -39,18 +39,16 @@ impl<E: SdkEngine> Sdk<E> {
     pub fn task_verifier(
         &self,
         source: impl Into<ExecutableFormat>,
-    ) -> Result<TaskVerifier<E>, SdkError> {
-        self.task_verifier_of(&self.app_prover(source)?)
+    ) -> Result<TaskVerifier<MetalEngine>, SdkError> {
+        self.task_verifier_of(self.executable(source)?)
     }
 
-    pub(crate) fn task_verifier_of(
-        &self,
-        prover: &AppProver<E>,
-    ) -> Result<TaskVerifier<E>, SdkError> {
+    fn task_verifier_of(&self, exe: Arc<VmExe<F>>) -> Result<TaskVerifier<MetalEngine>, SdkError> {
+        let prover = self.app_prover_of(exe)?;
         Ok(TaskVerifier {
             segments: SegmentCheck::new(&prover.keys()[0], prover.exe())?,
             keys: self.aggregation_keys()?,
-            baseline: self.baseline_of(prover)?,
+            baseline: self.baseline_of(&prover)?,
         })
     }
 }

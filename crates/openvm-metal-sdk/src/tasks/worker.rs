@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_sdk::{types::ExecutableFormat, StdIn};
 use openvm_stark_backend::proof::Proof;
 
@@ -20,13 +21,13 @@ use super::{
 use crate::{
     app::{job_id, AppKey, AppProver},
     devices::{Station, Work},
-    engine::SdkEngine,
+    engine::{MetalEngine, SdkEngine},
     error::{SdkError, Stage},
     host_memory::default_host_memory,
     options::{ProveOptions, Threads},
-    prelude::SC,
+    prelude::{F, SC},
     progress::Event,
-    sdk::Sdk,
+    sdk::MetalSdk,
 };
 
 /// Time between two looks whether a segment that waits for a machine is still wanted.
@@ -53,8 +54,8 @@ pub struct WorkerThreads {
     pub in_flight: usize,
 }
 
-impl<E: SdkEngine> Sdk<E> {
-    /// Threads that [`Sdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
+impl MetalSdk {
+    /// Threads that [`MetalSdk::prove`] would take for this SDK's devices on `cores` of the host's cores; if absent, on all that the process
     /// has.
     ///
     /// # Errors
@@ -78,17 +79,17 @@ impl<E: SdkEngine> Sdk<E> {
         source: impl Into<ExecutableFormat>,
         input: StdIn,
         plan: Arc<Plan>,
-    ) -> Result<SegmentWorker<E>, SdkError> {
-        self.worker_of(self.app_prover(source)?, input, plan)
+    ) -> Result<SegmentWorker<MetalEngine>, SdkError> {
+        self.worker_of(self.executable(source)?, input, plan)
     }
 
-    pub(crate) fn worker_of(
+    fn worker_of(
         &self,
-        prover: AppProver<E>,
+        exe: Arc<VmExe<F>>,
         input: StdIn,
         plan: Arc<Plan>,
-    ) -> Result<SegmentWorker<E>, SdkError> {
-        let prover = Arc::new(prover);
+    ) -> Result<SegmentWorker<MetalEngine>, SdkError> {
+        let prover = Arc::new(self.app_prover_of(exe)?);
         let key = &prover.keys()[0];
         let job = job_id(key, prover.exe(), &input, plan.segment_max_memory());
         if TaskId(job) != plan.job() {
@@ -138,7 +139,7 @@ fn heard<T>(answer: &Receiver<Result<T, SdkError>>) -> Result<T, SdkError> {
     answer.recv().map_err(|_| gone())?
 }
 
-impl<E: SdkEngine> SegmentWorker<E> {
+impl SegmentWorker<MetalEngine> {
     /// With so many machines, at least 1. Each holds the guest's memory twice, and begins when there is work for it.
     pub fn with_machines(self, machines: usize) -> Self {
         self.machines.set_most(machines);

@@ -16,7 +16,7 @@ use openvm_stark_backend::codec::Encode;
 use crate::{
     faulty::{Faulty, FaultyDevice, MOST_AT_ONCE},
     guest::{elf, sums},
-    setup::{builder, builder_with_keys, input},
+    setup::{self, builder, builder_with_keys, input},
 };
 
 /// Counts what each device proved, and cancels after some segments.
@@ -74,7 +74,7 @@ fn two_devices_prove_one_job() {
 fn faulty(devices: &[FaultyDevice]) -> Sdk<Faulty> {
     builder_with_keys(devices[0])
         .devices(devices.to_vec())
-        .build()
+        .generic_build()
         .unwrap()
 }
 
@@ -84,8 +84,12 @@ fn error_after(proofs: usize, aggregated: bool) -> SdkError {
     let options = ProveOptions::default().with_machines(2);
     let guest = elf(&sums(700));
     match aggregated {
-        true => sdk.prove(guest, input(), &options).err(),
-        false => sdk.prove_app(guest, input(), &options).err(),
+        true => sdk
+            .generic_prove(sdk.executable(guest).unwrap(), input(), &options)
+            .err(),
+        false => sdk
+            .generic_prove_app(sdk.executable(guest).unwrap(), input(), &options)
+            .err(),
     }
     .expect("one device fails")
 }
@@ -113,7 +117,8 @@ fn a_device_that_fails_ends_the_job_and_is_named() {
     let sdk = faulty(&[("bad", 1)]);
     for in_flight in [1, 3] {
         let options = ProveOptions::default().with_in_flight(in_flight);
-        let error = sdk.prove_app(elf(&sums(700)), input(), &options);
+        let error =
+            sdk.generic_prove_app(sdk.executable(elf(&sums(700))).unwrap(), input(), &options);
         let error = error.err().expect("it fails").to_string();
         assert!(error.contains("on bad: "), "{error}");
     }
@@ -124,14 +129,18 @@ fn a_device_that_fails_ends_the_job_and_is_named() {
 fn one_device_makes_two_proofs_at_once() {
     let sdk = faulty(&[("twins", usize::MAX)]);
     let options = ProveOptions::default().with_machines(2).with_in_flight(4);
-    let beside = sdk.prove(elf(&sums(1100)), input(), &options).unwrap();
+    let beside = sdk
+        .generic_prove(sdk.executable(elf(&sums(1100))).unwrap(), input(), &options)
+        .unwrap();
     assert_eq!(MOST_AT_ONCE.lock().unwrap()["twins"], 2);
     let device = &beside.report.devices[0];
     assert_eq!(device.segments, beside.report.segments);
     assert!(!device.busy.is_zero() && device.busy < beside.report.total);
     let sdk: MetalSdk = builder_with_keys(Device::Cpu).build().unwrap();
     let options = options.with_in_flight(1);
-    let alone = sdk.prove(elf(&sums(1100)), input(), &options).unwrap();
+    let alone = sdk
+        .generic_prove(sdk.executable(elf(&sums(1100))).unwrap(), input(), &options)
+        .unwrap();
     let bytes = |proved: &Proved| proved.proof.inner.encode_to_vec().unwrap();
     assert!(bytes(&beside) == bytes(&alone));
 }
@@ -147,14 +156,17 @@ fn a_job_on_several_devices_can_be_cancelled() {
         .with_machines(2)
         .with_progress(&watch)
         .with_cancel(&watch.cancel);
-    let error = sdk.prove(elf(&sums(1100)), input(), &options).err();
+    let error = sdk
+        .generic_prove(sdk.executable(elf(&sums(1100))).unwrap(), input(), &options)
+        .err();
     let error = error.expect("it was cancelled");
     assert!(matches!(error, SdkError::Cancelled), "{error}");
     // The devices are free again.
+    let exe = sdk.executable(elf(&sums(5))).unwrap();
     let (proof, _) = sdk
-        .prove_app(elf(&sums(5)), input(), &ProveOptions::default())
+        .generic_prove_app(exe, input(), &ProveOptions::default())
         .unwrap();
-    sdk.verify_app(elf(&sums(5)), &proof).unwrap();
+    setup::sdk().verify_app(elf(&sums(5)), &proof).unwrap();
 }
 
 #[test]

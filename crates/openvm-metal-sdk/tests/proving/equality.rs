@@ -25,9 +25,14 @@ where
 }
 
 fn ours<E: SdkEngine>(device: E::Device, n: u32) -> Proofs {
-    let sdk: Sdk<E> = builder(device).row_order(RowOrder::AsMade).build().unwrap();
+    let sdk: Sdk<E> = builder(device)
+        .row_order(RowOrder::AsMade)
+        .generic_build()
+        .unwrap();
     let options = ProveOptions::default().with_in_flight(1);
-    let (proof, _) = sdk.prove_app(elf(&sums(n)), input(), &options).unwrap();
+    let (proof, _) = sdk
+        .generic_prove_app(sdk.executable(elf(&sums(n))).unwrap(), input(), &options)
+        .unwrap();
     bytes(&proof.per_segment)
 }
 
@@ -77,11 +82,15 @@ fn of_example<E: SdkEngine>(device: E::Device, example: &Example) -> Proofs {
     let sdk: Sdk<E> = example::builder(device, &example.configuration())
         .segment_max_memory(SEGMENT_BYTES)
         .row_order(RowOrder::AsMade)
-        .build()
+        .generic_build()
         .unwrap();
     let options = ProveOptions::default().with_in_flight(1);
     let (proof, _) = sdk
-        .prove_app(example.elf(), example.input(), &options)
+        .generic_prove_app(
+            sdk.executable(example.elf()).unwrap(),
+            example.input(),
+            &options,
+        )
         .unwrap();
     bytes(&proof.per_segment)
 }

@@ -282,7 +282,7 @@ fn devices_that_disagree_are_named() {
     let devices = [("good", usize::MAX), (COMMITS_TO_OTHERS, usize::MAX)];
     let sdk: Sdk<Faulty> = builder_with_keys(devices[0])
         .devices(devices.to_vec())
-        .build()
+        .generic_build()
         .expect("the settings go together");
     let disagree = |error: Option<SdkError>, expected: Stage| match error {
         Some(SdkError::Disagreement { stage, device }) => {
@@ -293,10 +293,11 @@ fn devices_that_disagree_are_named() {
     };
     let options = ProveOptions::default();
     // Metering commits to nothing, so nobody disagrees.
-    let metered = sdk.execute_metered(elf(&sums(N)), input(), &options);
+    let exe = sdk.executable(elf(&sums(N))).expect("an executable");
+    let metered = sdk.generic_execute_metered(&exe, input(), &options);
     assert_eq!(metered.expect("no commitment").segments.len(), 1);
-    let app = sdk.prove_app(elf(&sums(N)), input(), &options);
+    let app = sdk.generic_prove_app(exe, input(), &options);
     disagree(app.err(), Stage::CommitProgram);
-    let node = sdk.prove_node(&plan(), 1, 0, &[segment(self::sdk())]);
+    let node = sdk.generic_prove_node(&plan(), 1, 0, &[segment(self::sdk())]);
     disagree(node.err(), Stage::AggregationKeygen);
 }

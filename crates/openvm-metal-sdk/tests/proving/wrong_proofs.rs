@@ -20,7 +20,7 @@ fn wrong(devices: &[(&'static str, Range<usize>)]) -> Sdk<Faulty> {
     let devices: Vec<FaultyDevice> = devices.iter().map(|d| (d.0, usize::MAX)).collect();
     builder_with_keys(devices[0])
         .devices(devices)
-        .build()
+        .generic_build()
         .unwrap()
 }
 
@@ -89,7 +89,9 @@ fn a_wrong_proof_is_made_again() {
             .with_progress(&watch)
             .with_resume(&folder.0);
         make_wrong(device, wrong_one..wrong_one + 1);
-        let proved = sdk.prove(guest(), input(), &options).unwrap();
+        let proved = sdk
+            .generic_prove(sdk.executable(guest()).unwrap(), input(), &options)
+            .unwrap();
         assert!(proved.proof.inner == expected.proof.inner, "{name}");
         let refused = watch.0.lock().unwrap().clone();
         assert_eq!(refused.len(), 1, "{name}: {refused:?}");
@@ -99,7 +101,11 @@ fn a_wrong_proof_is_made_again() {
         assert_eq!((done.segments, done.refused), (segments, 1), "{name}");
 
         // All that was kept is right: nothing is refused, and nothing made.
-        let again = sdk.prove(guest(), input(), &options.with_progress(&()));
+        let again = sdk.generic_prove(
+            sdk.executable(guest()).unwrap(),
+            input(),
+            &options.with_progress(&()),
+        );
         let again = again.unwrap();
         assert!(again.proof.inner == expected.proof.inner, "{name}");
         let done = &again.report.devices[0];
@@ -118,7 +124,9 @@ fn a_device_that_makes_wrong_proofs_is_left_out() {
         .with_machines(2)
         .with_progress(&watch);
     let sdk = wrong(&[("right", 0..0), ("liar", 0..usize::MAX)]);
-    let (app, report) = sdk.prove_app(guest(), input(), &options).unwrap();
+    let (app, report) = sdk
+        .generic_prove_app(sdk.executable(guest()).unwrap(), input(), &options)
+        .unwrap();
     let bytes = |proof: &Proof<SC>| proof.encode_to_vec().unwrap();
     for (made, expected) in app.per_segment.iter().zip(&expected.per_segment) {
         assert!(bytes(made) == bytes(expected));
@@ -151,7 +159,7 @@ fn a_job_ends_when_no_device_makes_right_proofs() {
             .with_in_flight(in_flight)
             .with_resume(&folder.0);
         make_wrong(only, wrong_ones);
-        let error = sdk.prove(elf(&sums(300)), input(), &options);
+        let error = sdk.generic_prove(sdk.executable(elf(&sums(300))).unwrap(), input(), &options);
         let error = error.err().expect("all its proofs are wrong");
         assert!(
             matches!(&error, SdkError::FaultyDevice {

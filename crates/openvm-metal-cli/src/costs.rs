@@ -75,7 +75,7 @@ impl CostArgs {
     /// Finds out before work whether the files can be written, and reads the measurement.
     ///
     /// # Errors
-    /// If a file cannot be written, is one that is read, or the measurement is none.
+    /// A file that cannot be written or is also read, a measurement that cannot be used.
     pub fn prepare(&self, read: impl Iterator<Item = Read>) -> Result<TimeModel> {
         let profile = self.profile.as_deref().and_then(Path::to_str);
         if profile.is_some_and(|name| CARGO_PROFILES.contains(&name)) {
@@ -118,7 +118,7 @@ impl CostArgs {
     /// Writes the files.
     ///
     /// # Errors
-    /// If one cannot be written.
+    /// A file that cannot be written.
     pub fn write(&self, recording: &Recording, symbols: &Symbols, model: &TimeModel) -> Result<()> {
         let mut outputs = Outputs::default();
         let mut write = |path: &Path, what: &'static str, bytes: &[u8]| {

@@ -68,7 +68,7 @@ impl StopReport {
     /// Prints it.
     ///
     /// # Errors
-    /// If standard output cannot be written.
+    /// Standard output that cannot be written.
     pub fn print(&self, json: bool) -> Result<()> {
         if json {
             return table::json(self);

@@ -75,7 +75,7 @@ impl Recording {
     /// Executes a program and records what it costs. Stacks are by the functions of `symbols`.
     ///
     /// # Errors
-    /// What goes wrong in the guest, or the bound on instructions.
+    /// Errors of the guest, and the bound on instructions.
     pub fn of(
         sdk: &MetalSdk,
         exe: &Executable,

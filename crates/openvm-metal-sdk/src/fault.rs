@@ -21,7 +21,7 @@ impl std::fmt::Display for Access {
 
 /// Reason why an instruction of a guest cannot be executed. Addresses are those of the guest, sizes are in bytes.
 ///
-/// Its text follows "the guest".
+/// The text continues the words "the guest".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {

@@ -146,7 +146,7 @@ impl Drop for Restore {
 /// Executes a guest on this thread whose prints go to `output`.
 ///
 /// # Errors
-/// Those of `work`; [`SdkError::GuestOutput`] if the output refused bytes.
+/// Errors of `work`; [`SdkError::GuestOutput`] if the output refused bytes.
 pub(crate) fn printing<T>(
     output: &dyn GuestOutput,
     work: impl FnOnce() -> Result<T, SdkError>,

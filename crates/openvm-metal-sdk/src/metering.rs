@@ -46,7 +46,7 @@ impl Metering {
     /// Runs `work`, which executes a guest: its prints go to `output`, and a panic of OpenVM's libraries becomes an error.
     ///
     /// # Errors
-    /// Those of `work`, [`SdkError::Panicked`] and [`SdkError::GuestOutput`].
+    /// Errors of `work`, [`SdkError::Panicked`] and [`SdkError::GuestOutput`].
     pub fn executing<T>(
         output: &dyn GuestOutput,
         work: impl FnOnce() -> Result<T, SdkError>,
@@ -74,7 +74,7 @@ impl MetalSdk {
     /// The state in which a metered execution of `exe` begins. The program is not committed.
     ///
     /// # Errors
-    /// Those of keys, and [`SdkError::Machine`] if no machine can be built.
+    /// Errors of keys, and [`SdkError::Machine`] if no machine can be built.
     pub fn metering(&self, exe: &VmExe<F>) -> Result<Metering, SdkError> {
         let keys = self.app_keys()?;
         let key = &keys[0];

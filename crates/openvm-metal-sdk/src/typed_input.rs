@@ -101,7 +101,7 @@ impl Serialize for Typed {
 /// the module. `{"bytes": "0x..."}` and `{"text": "..."}` are bytes as they are, for `io::read_vec`.
 ///
 /// # Errors
-/// What does not fit.
+/// A value that does not fit its type.
 pub(crate) fn add(
     stdin: &mut StdIn,
     value: &Value,
@@ -313,7 +313,7 @@ impl Type {
     };
 
     /// # Errors
-    /// What is no type.
+    /// A text that names no type.
     fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text;
         let kind = parse_type(&mut rest, MAX_DEPTH)

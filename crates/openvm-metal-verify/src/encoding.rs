@@ -24,7 +24,7 @@ const DIGEST: usize = 32;
 /// Decodes the proof of a circuit.
 ///
 /// # Errors
-/// If the bytes are not the encoding of one.
+/// Bytes that are not the encoding of a proof.
 pub fn decode_proof(bytes: &[u8]) -> io::Result<Proof<SC>> {
     check_lengths(bytes)?;
     Proof::decode_from_bytes(bytes)
@@ -33,7 +33,7 @@ pub fn decode_proof(bytes: &[u8]) -> io::Result<Proof<SC>> {
 /// Checks the lengths in a proof at the beginning of bytes.
 ///
 /// # Errors
-/// If they need more bytes than there are.
+/// Lengths that need more bytes than there are.
 pub fn check_lengths(bytes: &[u8]) -> io::Result<()> {
     let mut rest = Rest(bytes);
     rest.proof().ok_or_else(|| {

@@ -82,7 +82,7 @@ impl StarkProof {
     /// [`Self::from_json`] with the bare reason as its error.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// The reason why the bytes are no proof.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let file: File = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if file.version != VERSION {

@@ -36,7 +36,7 @@ pub enum Trust<'a> {
     Expected(&'a [u8]),
     /// The key is the caller's own, with a baseline in its file. The caller compares the commitments that are returned.
     Key,
-    /// None: refused, with what is missing.
+    /// No trust: the proof is refused, and the error names the missing file.
     Nothing,
 }
 
@@ -98,7 +98,7 @@ struct Expected {
 /// `NAME.stark.vk` or `internal_recursive.vk`. Keys of fewer than `min_security_bits` are refused; usually
 /// [`MIN_SECURITY_BITS`](crate::MIN_SECURITY_BITS).
 ///
-/// With commitments alone, or a trusted key, `key` has to have a baseline, as `NAME.stark.vk` does.
+/// The key has to have a baseline, as `NAME.stark.vk` does, if commitments alone or a trusted key are expected.
 ///
 /// # Errors
 /// The first reason for which the proof is refused.

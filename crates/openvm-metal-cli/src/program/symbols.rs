@@ -19,7 +19,7 @@ impl Program {
     /// beside an executable.
     ///
     /// # Errors
-    /// If the ELF that is given cannot be read, or is another program's.
+    /// An ELF that cannot be read, or that is another program's.
     pub fn symbols_elf(&self, given: Option<&Path>) -> Result<Option<PathBuf>> {
         Ok(match given {
             Some(path) => {
@@ -41,7 +41,7 @@ impl Program {
     /// Names and lines of the program, from the ELF of [`symbols_elf`](Self::symbols_elf). Says what is missing if `tell` is set.
     ///
     /// # Errors
-    /// If the ELF cannot be read.
+    /// An ELF that cannot be read.
     pub fn symbols(&self, elf: Option<&Path>, tell: bool) -> Result<Symbols> {
         let symbols = match elf {
             Some(path) => {

@@ -32,7 +32,7 @@ struct DevReport {
 /// Checks the constraints of every segment's traces.
 ///
 /// # Errors
-/// What goes wrong in the guest, or the first constraint that fails.
+/// Errors of the guest; the first constraint that fails.
 pub fn check(
     program: &Program,
     sdk: &MetalSdk,
@@ -59,7 +59,7 @@ pub fn check(
 /// Writes the file of an execution that was checked and not proved.
 ///
 /// # Errors
-/// If it cannot be written.
+/// A file that cannot be written.
 pub fn write(program: &Program, run: &CheckedRun, file: &Path, json: bool) -> Result<()> {
     let report = DevReport {
         openvm_metal_dev: "NO PROOF: the execution was checked by `openvm-metal prove --dev`, and this file says nothing to anybody else",

@@ -31,7 +31,7 @@ impl AppProver<MetalEngine> {
     /// balance of each bus. Nothing is proved.
     ///
     /// # Errors
-    /// What goes wrong in the guest; [`SdkError::BrokenConstraint`] with the first constraint that fails.
+    /// Errors of the guest; [`SdkError::BrokenConstraint`] with the first constraint that fails.
     pub fn check_constraints(
         &self,
         key: &AppProvingKey<SdkVmConfig>,

@@ -45,7 +45,7 @@ impl AppProver<MetalEngine> {
     /// Runs the program and decides where it is cut into segments.
     ///
     /// # Errors
-    /// What goes wrong in the guest, or the bound on instructions.
+    /// Errors of the guest, and the bound on instructions.
     pub fn execute_metered(
         &self,
         input: StdIn,
@@ -57,7 +57,7 @@ impl AppProver<MetalEngine> {
     /// Proves an execution: one proof for each segment, and what the guest revealed.
     ///
     /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    /// Errors of the guest, of the device, and the bound on instructions.
     pub fn prove(
         &self,
         input: StdIn,

@@ -78,7 +78,7 @@ impl AggKeyFiles {
     /// Reads both.
     ///
     /// # Errors
-    /// Those of [`read_agg_prefix_pk`] and [`read_internal_recursive_pk`].
+    /// Errors of [`read_agg_prefix_pk`] and [`read_internal_recursive_pk`].
     pub fn read(&self) -> Result<AggProvingKey, SdkError> {
         Ok(AggProvingKey {
             prefix: read_agg_prefix_pk(&self.prefix)?,

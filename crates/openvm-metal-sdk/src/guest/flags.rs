@@ -102,7 +102,7 @@ pub struct UserFlags {
 /// the target, `build.rustflags`.
 ///
 /// # Errors
-/// If cargo cannot read its configuration.
+/// A configuration that cargo cannot read.
 pub fn user_flags(
     toolchain: &Toolchain,
     folder: &Path,

@@ -51,7 +51,7 @@ impl BuildRecord {
     /// Reads a record.
     ///
     /// # Errors
-    /// If the file cannot be read or is no record.
+    /// A file that cannot be read or is no record.
     pub fn read(path: &Path) -> Result<Self, GuestError> {
         let bytes = fs::read(path).map_err(GuestError::io(path))?;
         serde_json::from_slice(&bytes)
@@ -61,7 +61,7 @@ impl BuildRecord {
     /// Writes the record.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// A file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), GuestError> {
         let mut text = serde_json::to_string_pretty(self)
             .map_err(|error| GuestError::io(path)(io::Error::other(error)))?;

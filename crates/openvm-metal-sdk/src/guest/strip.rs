@@ -21,7 +21,7 @@ const MAX_ALIGN: usize = 4096;
 /// Returns an ELF without its symbols and debug information.
 ///
 /// # Errors
-/// Why it is no ELF as rustc's linker makes it for guests.
+/// The reason why the bytes are no ELF as rustc's linker makes it for guests.
 pub fn without_symbols(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let text = |error: elf::ParseError| error.to_string();
     let elf = ElfBytes::<LittleEndian>::minimal_parse(bytes).map_err(text)?;

@@ -73,7 +73,7 @@ impl Toolchain {
     /// The compiler's name, version and commit.
     ///
     /// # Errors
-    /// If it does not run.
+    /// A compiler that does not run.
     pub fn version(&self) -> Result<String, GuestError> {
         let output = self.rustc().arg("-V").output();
         let output = output.map_err(GuestError::NoRustup)?;

@@ -86,7 +86,7 @@ impl MetalSdk {
     /// The aggregation keys on the first device, made at the first call unless they were given.
     ///
     /// # Errors
-    /// If the parameters do not go together, or given keys belong to another configuration.
+    /// Parameters that do not go together, or given keys of another configuration.
     pub fn aggregation_keys(&self) -> Result<Arc<AggregationKeys<MetalEngine>>, SdkError> {
         self.generic_aggregation_keys()
     }
@@ -110,7 +110,7 @@ impl MetalSdk {
     /// The commitments to the executable and to the virtual machine.
     ///
     /// # Errors
-    /// Those of keys and of committing the program.
+    /// Errors of keys and of committing the program.
     pub fn app_commit(
         &self,
         source: impl Into<ExecutableFormat>,
@@ -125,7 +125,7 @@ impl MetalSdk {
     /// Commitments of the program and the circuits for verifiers, whatever the input.
     ///
     /// # Errors
-    /// Those of keys and of committing the program.
+    /// Errors of keys and of committing the program.
     pub fn baseline(
         &self,
         source: impl Into<ExecutableFormat>,

@@ -87,7 +87,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// [`build`](SdkBuilder::build) for any engine.
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`build`](SdkBuilder::build).
     pub fn generic_build(self) -> Result<Sdk<E>, SdkError> {
         let settings = self.settings()?;
         Ok(Sdk {
@@ -123,7 +123,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// The devices that proofs are made on, opened at the first call: `auto` is the device that was chosen.
     ///
     /// # Errors
-    /// If one cannot be used.
+    /// A device that cannot be used.
     pub fn devices(&self) -> Result<Vec<E::Device>, SdkError> {
         let stations = self.stations()?;
         let named = self.devices.iter().zip(stations.iter());
@@ -170,7 +170,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// [`execute_metered`](Self::execute_metered) for any engine.
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`execute_metered`](Self::execute_metered).
     pub fn generic_execute_metered(
         &self,
         exe: &VmExe<F>,
@@ -182,7 +182,7 @@ impl<E: SdkEngine> Sdk<E> {
 }
 
 impl MetalSdk {
-    /// For programs of RV32IM with input and output, with OpenVM's default parameters.
+    /// An SDK for programs of RV32IM with input and output, with OpenVM's default parameters.
     ///
     /// # Errors
     /// See [`SdkBuilder::build`].
@@ -192,7 +192,7 @@ impl MetalSdk {
             .build()
     }
 
-    /// For programs that use any of OpenVM's standard extensions, with its default parameters.
+    /// An SDK for programs that use any of OpenVM's standard extensions, with its default parameters.
     ///
     /// # Errors
     /// See [`SdkBuilder::build`].

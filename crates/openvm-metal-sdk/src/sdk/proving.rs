@@ -47,7 +47,7 @@ impl MetalSdk {
     /// Proves an execution, segment by segment.
     ///
     /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    /// Errors of the guest, of the device, and the bound on instructions.
     pub fn prove_app(
         &self,
         source: impl Into<ExecutableFormat>,
@@ -70,7 +70,7 @@ impl MetalSdk {
     /// accepted when this returns. Segments are aggregated while later ones are proved.
     ///
     /// # Errors
-    /// What goes wrong in the guest, on the device, or the bound on instructions.
+    /// Errors of the guest, of the device, and the bound on instructions.
     pub fn prove(
         &self,
         source: impl Into<ExecutableFormat>,
@@ -119,7 +119,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// [`prove_app`](Self::prove_app) for any engine.
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`prove_app`](Self::prove_app).
     pub fn generic_prove_app(
         &self,
         exe: Arc<VmExe<F>>,
@@ -143,7 +143,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// [`prove`](Self::prove) for any engine.
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`prove`](Self::prove).
     pub fn generic_prove(
         &self,
         exe: Arc<VmExe<F>>,

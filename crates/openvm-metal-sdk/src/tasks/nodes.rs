@@ -37,7 +37,7 @@ impl<E: SdkEngine> Sdk<E> {
     /// [`prove_node`](Self::prove_node) for any engine.
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`prove_node`](Self::prove_node).
     pub fn generic_prove_node(
         &self,
         plan: &Plan,

@@ -1,0 +1,290 @@
+//! Errors of a command, with its exit status and a remedy.
+
+use std::path::PathBuf;
+
+use openvm_metal_backend::MetalProverError;
+use openvm_metal_common::MetalError;
+use openvm_metal_profile::ProfileError;
+use openvm_metal_sdk::{guest::GuestError, SdkError};
+
+/// Result of a command.
+pub type Result<T, E = CliError> = std::result::Result<T, E>;
+
+/// A result that was not written where it should be.
+#[derive(Debug)]
+pub struct Misplaced {
+    /// The reason.
+    pub error: SdkError,
+    /// The file instead; nothing if no other place took it either.
+    pub kept: Option<PathBuf>,
+}
+
+/// Errors of a command.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The runtime or a kernel failed.
+    #[error(transparent)]
+    Metal(#[from] MetalError),
+    /// A prover phase failed.
+    #[error(transparent)]
+    Prover(#[from] MetalProverError),
+    /// A program could not be executed, proved or verified.
+    #[error(transparent)]
+    Sdk(#[from] SdkError),
+    /// A guest failed at a known place of its source.
+    #[error("{error}\nat {place}")]
+    At { error: Box<SdkError>, place: String },
+    /// Costs could not be recorded or written.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A guest could not be made or built.
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    /// A host program without a crate to depend on.
+    #[error("{}: not the folder of the crate openvm-metal-sdk", .0.display())]
+    NoSdk(PathBuf),
+    /// An executable that is not what the guest's sources make.
+    #[error("{}: not what the guest's sources make: {}", path.display(), reasons.join("; "))]
+    NotReproduced { path: PathBuf, reasons: Vec<String> },
+    /// There is no program at this path.
+    #[error("{}: no such program (a guest's folder, an ELF, or a .vmexe)", .0.display())]
+    NoProgram(PathBuf),
+    /// A configuration that does not parse.
+    #[error("configuration: {0}")]
+    Config(String),
+    /// An input that is not of cargo-openvm's form.
+    #[error("input: {0}")]
+    Input(String),
+    /// A filter selected nothing.
+    #[error("no {what} matches '{filter}'; there are: {available}")]
+    NothingSelected {
+        what: &'static str,
+        filter: String,
+        available: String,
+    },
+    /// Checks failed; the table has said which.
+    #[error("{failed} of {total} checks failed")]
+    ChecksFailed { failed: usize, total: usize },
+    /// A prover other than ours failed.
+    #[error("{engine}: {message}")]
+    Engine {
+        engine: &'static str,
+        message: String,
+    },
+    /// A key that nothing is known of, so that a proof under it says nothing.
+    #[error("{}: a key of unknown origin can be the key of any circuit: {remedy}", path.display())]
+    UntrustedKey { path: PathBuf, remedy: &'static str },
+    /// A key with another hash than the expected one.
+    #[error("{}: its hash is {found}, expected is {expected}", path.display())]
+    OtherKey {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+    /// A proof of another program, or of another virtual machine.
+    #[error("the {what} is {found}, expected is {expected}")]
+    OtherProgram {
+        what: &'static str,
+        found: String,
+        expected: String,
+    },
+    /// The verifier does not accept the proof.
+    #[error("the proof is not valid: {0}")]
+    Rejected(String),
+    /// A file that cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        path: String,
+        source: std::io::Error,
+    },
+    /// A file that does not hold what it should.
+    #[error("{path} is no {what}: {reason}")]
+    Corrupt {
+        path: String,
+        what: &'static str,
+        reason: String,
+    },
+    /// More rows than the parameters allow.
+    #[error("{circuit} of size {size} needs {rows} rows, the stacked height is 2^{log_stacked}")]
+    TooTall {
+        circuit: String,
+        size: usize,
+        /// `2^n`, or that there is no such number.
+        rows: String,
+        log_stacked: u8,
+    },
+    /// Traces that this machine cannot hold.
+    #[error("{circuit} of size {size}: traces of {needed} with a copy, there are {memory}")]
+    HostMemory {
+        circuit: String,
+        size: usize,
+        needed: String,
+        memory: String,
+    },
+    /// Two files of a command that are one, of which the command writes at least one.
+    #[error("{} and {} are the same file: {}", names[0], names[1], path.display())]
+    SameFile {
+        names: [&'static str; 2],
+        path: PathBuf,
+    },
+    /// Results that were not written where they should be.
+    #[error("{}", misplaced(.0))]
+    Misplaced(Vec<Misplaced>),
+    /// Options that contradict each other.
+    #[error("{0}")]
+    Usage(&'static str),
+    /// A file that cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        path: String,
+        source: std::io::Error,
+    },
+    /// A report that names failures.
+    #[error("{failed} of {total} items failed; {report} has them all")]
+    ReportFailures {
+        failed: usize,
+        total: usize,
+        report: String,
+    },
+    /// Hologram's run time or a program of it failed.
+    #[error(transparent)]
+    Hologram(#[from] hologram_backends::BackendError),
+    /// The Python package that proves on a cluster is not installed.
+    #[error(
+        "openvm-metal-cluster is not installed, the command of the Python package openvm-metal"
+    )]
+    NoClusterCommand,
+    /// The command of the Python package failed, and has said why.
+    #[error("openvm-metal-cluster ended with status {0}")]
+    Cluster(u8),
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// The signal handler could not be installed.
+    #[error("cannot catch Ctrl-C: {0}")]
+    Signal(#[from] ctrlc::Error),
+    /// Standard output could not be written.
+    #[error("cannot write: {0}")]
+    Output(#[from] std::io::Error),
+    /// A picture of a report could not be drawn.
+    #[error("cannot draw: {0}")]
+    Chart(String),
+    /// A report could not be turned into JSON.
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A line for each result.
+fn misplaced(results: &[Misplaced]) -> String {
+    let line = |result: &Misplaced| match &result.kept {
+        Some(kept) => format!("{}; it is kept as {}", result.error, kept.display()),
+        None => format!(
+            "{}; no other place takes it either, it is lost",
+            result.error
+        ),
+    };
+    results.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+impl CliError {
+    /// Status of the process.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NothingSelected { .. } | Self::Usage(_) | Self::SameFile { .. } => 2,
+            Self::TooTall { .. } | Self::HostMemory { .. } => 2,
+            Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
+            Self::Metal(MetalError::UnknownDevice { .. }) => 2,
+            Self::Interrupted => 130,
+            Self::Cluster(status) => *status,
+            _ => 1,
+        }
+    }
+
+    /// The error of the runtime, if this is one.
+    fn device_error(&self) -> Option<&MetalError> {
+        let mut prover = match self {
+            Self::Metal(error) => return Some(error),
+            Self::Prover(error) => error,
+            Self::Sdk(SdkError::Engine { source, .. }) => source.downcast_ref()?,
+            _ => return None,
+        };
+        loop {
+            prover = match prover {
+                MetalProverError::Device(error) => return Some(error),
+                MetalProverError::Transport(inner) => inner,
+                _ => return None,
+            };
+        }
+    }
+
+    /// True if a smaller task, or a machine with more memory, would not have this error.
+    pub fn is_lack_of_memory(&self) -> bool {
+        matches!(
+            self.device_error(),
+            Some(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. })
+        ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
+    }
+
+    /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.
+    pub fn is_silent(&self) -> bool {
+        match self {
+            Self::Output(error) | Self::Sdk(SdkError::GuestOutput(error)) => {
+                error.kind() == std::io::ErrorKind::BrokenPipe
+            }
+            Self::Cluster(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Remedy for the user.
+    pub fn hint(&self) -> Option<&'static str> {
+        if let Some(error) = self.device_error() {
+            return match error {
+                MetalError::DeviceUnavailable { .. } | MetalError::UnknownDevice { .. } => {
+                    Some("`openvm-metal devices` lists what this machine has")
+                }
+                MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. } => {
+                    Some("a smaller size needs less; `openvm-metal devices` shows the budget")
+                }
+                MetalError::KernelCompile { .. }
+                | MetalError::KernelMissing { .. }
+                | MetalError::SubmissionFailed { .. }
+                | MetalError::DeviceLost { .. } => {
+                    Some("`openvm-metal report` writes the report to post")
+                }
+                _ => None,
+            };
+        }
+        if let Self::At { error, .. } = self {
+            return hint_of_guest(error);
+        }
+        match self {
+            Self::Sdk(error) if hint_of_guest(error).is_some() => hint_of_guest(error),
+            Self::TooTall { .. } => {
+                Some("a larger --log-stacked (at most 24) or fewer --permutations")
+            }
+            Self::HostMemory { .. } => Some("fewer --permutations"),
+            Self::Prover(MetalProverError::MemoryBudget { .. }) => Some(
+                "a smaller size needs less; `openvm-metal devices` shows the budget, \
+                 OPENVM_METAL_MEMORY_BUDGET sets it",
+            ),
+            Self::NoClusterCommand => {
+                Some("`pip install './crates/prover/openvm-metal-py[ray]'` in the repository installs it, with Ray (docs/cluster.md)")
+            }
+            Self::ChecksFailed { .. } => Some("`openvm-metal report` writes the report to post"),
+            _ => None,
+        }
+    }
+}
+
+fn hint_of_guest(error: &SdkError) -> Option<&'static str> {
+    match error {
+        SdkError::InputExhausted { given: 0, .. } => {
+            Some("--input gives the program what it reads: a value in hexadecimal or a file")
+        }
+        SdkError::GuestExit { .. } | SdkError::GuestFault { .. } | SdkError::GuestPanic { .. } => {
+            Some("`openvm-metal run --debug` shows the instructions and registers before")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,256 @@
+//! ELFs: whole ones give the executable that OpenVM's own decoder gives; others are errors.
+
+use std::{collections::BTreeMap, time::Instant};
+
+use openvm_circuit::arch::instructions::exe::VmExe;
+use openvm_metal_sdk::{decode_elf, digest, executable, executable_with, SdkError, Traps};
+use openvm_sdk::config::AppConfig;
+use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
+use openvm_stark_sdk::config::baby_bear_poseidon2::F;
+use openvm_transpiler::{elf::Elf, openvm_platform::memory::MEM_SIZE, FromElf};
+
+const TEXT: u32 = 0x0020_0800;
+const DATA: u32 = 0x0030_0000;
+const READ_EXECUTE: u32 = 5;
+const READ_WRITE: u32 = 6;
+
+/// `addi x10, x0, 1` and the end of the program.
+const CODE: [u8; 8] = [0x13, 0x05, 0x10, 0, 0x0b, 0, 0, 0];
+
+/// A program header, without where the bytes are.
+#[derive(Clone)]
+struct Segment {
+    start: u32,
+    bytes: Vec<u8>,
+    in_file: u32,
+    in_memory: u32,
+    flags: u32,
+}
+
+impl Segment {
+    fn new(start: u32, bytes: &[u8], flags: u32) -> Self {
+        let size = bytes.len() as u32;
+        let bytes = bytes.to_vec();
+        Self {
+            start,
+            bytes,
+            in_file: size,
+            in_memory: size,
+            flags,
+        }
+    }
+
+    fn in_memory(self, in_memory: u32) -> Self {
+        Self { in_memory, ..self }
+    }
+
+    fn in_file(self, in_file: u32) -> Self {
+        Self { in_file, ..self }
+    }
+}
+
+/// The bytes of an ELF that starts at [`TEXT`].
+fn elf(segments: &[Segment]) -> Vec<u8> {
+    let mut bytes = b"\x7fELF\x01\x01\x01".to_vec();
+    bytes.resize(16, 0);
+    let halves =
+        |bytes: &mut Vec<u8>, x: &[u16]| bytes.extend(x.iter().flat_map(|x| x.to_le_bytes()));
+    let words =
+        |bytes: &mut Vec<u8>, x: &[u32]| bytes.extend(x.iter().flat_map(|x| x.to_le_bytes()));
+    halves(&mut bytes, &[2, 243]);
+    words(&mut bytes, &[1, TEXT, 52, 0, 0]);
+    halves(&mut bytes, &[52, 32, segments.len() as u16, 0, 0, 0]);
+    let mut offset = 52 + 32 * segments.len() as u32;
+    for s in segments {
+        let header = [
+            1,
+            offset,
+            s.start,
+            s.start,
+            s.in_file,
+            s.in_memory,
+            s.flags,
+            4,
+        ];
+        words(&mut bytes, &header);
+        offset += s.bytes.len() as u32;
+    }
+    segments.iter().for_each(|s| bytes.extend(&s.bytes));
+    bytes
+}
+
+fn code() -> Segment {
+    Segment::new(TEXT, &CODE, READ_EXECUTE)
+}
+
+/// A program with initialised data and zeros behind it.
+pub fn two_segments() -> Vec<u8> {
+    elf(&[
+        code(),
+        Segment::new(DATA, b"five!", READ_WRITE).in_memory(100),
+    ])
+}
+
+/// The memory that is not zero.
+fn memory(exe: &VmExe<F>) -> BTreeMap<(u32, u32), u8> {
+    let bytes = exe.init_memory.iter().filter(|(_, &byte)| byte != 0);
+    bytes.map(|(&at, &byte)| (at, byte)).collect()
+}
+
+/// The executable is that of OpenVM's decoder, without zeros behind the bytes of the file.
+fn assert_same(config: &SdkVmConfig, bytes: &[u8]) {
+    let elf = decode_elf(bytes).expect("an ELF");
+    let ours = executable_with(config, elf, Traps::AsCargoOpenvm).expect("an executable");
+    let elf = Elf::decode(bytes, MEM_SIZE as u32).expect("an ELF");
+    let theirs = VmExe::<F>::from_elf(elf, config.transpiler()).expect("an executable");
+    let slots = |exe: &VmExe<F>| format!("{:?}", exe.program.instructions_and_debug_infos);
+    assert_eq!(slots(&ours), slots(&theirs));
+    assert_eq!(ours.program.pc_base, theirs.program.pc_base);
+    assert_eq!(ours.pc_start, theirs.pc_start);
+    assert_eq!(memory(&ours), memory(&theirs));
+    assert!(ours.init_memory.len() <= theirs.init_memory.len());
+    assert_eq!(digest(&ours), digest(&theirs));
+}
+
+#[test]
+fn executables_are_those_of_openvms_decoder() {
+    macro_rules! guests {
+        ($($name:literal),*) => {
+            [$((
+                include_bytes!(concat!("../../../../../examples/guests/", $name, "/", $name, ".elf")).as_slice(),
+                include_str!(concat!("../../../../../examples/guests/", $name, "/openvm.toml")),
+            )),*]
+        };
+    }
+    let guests = guests![
+        "bigint",
+        "ecdsa",
+        "evm",
+        "fibonacci",
+        "json",
+        "keccak256",
+        "kzg",
+        "sha256",
+        "words"
+    ];
+    for (bytes, toml) in guests {
+        let config: AppConfig<SdkVmConfig> = toml::from_str(toml).expect("a configuration");
+        assert_same(&config.app_vm_config, bytes);
+    }
+    let config = SdkVmConfig::riscv32();
+    assert_same(&config, &two_segments());
+    // A last word that is not whole, and segments out of order that touch.
+    let before = Segment::new(DATA - 8, b"before", READ_WRITE).in_memory(8);
+    let zeros = Segment::new(DATA + 8, b"", READ_WRITE).in_memory(64);
+    let data = Segment::new(DATA, b"data", READ_WRITE);
+    assert_same(&config, &elf(&[zeros, data, code().in_memory(64), before]));
+    // Code in two pieces.
+    let more = Segment::new(TEXT + 8, &CODE, READ_EXECUTE);
+    assert_same(&config, &elf(&[more, code()]));
+}
+
+/// Zeros take neither time nor memory.
+#[test]
+fn zeros_need_no_entries() {
+    let most = MEM_SIZE as u32 - DATA;
+    for zeros in [16 << 20, most] {
+        let clock = Instant::now();
+        let bytes = elf(&[code(), Segment::new(DATA, b"", READ_WRITE).in_memory(zeros)]);
+        let exe = executable(&SdkVmConfig::riscv32(), decode_elf(&bytes).expect("an ELF"));
+        assert_eq!(exe.expect("an executable").init_memory.len(), CODE.len());
+        assert!(clock.elapsed().as_secs_f64() < 2.0, "{:?}", clock.elapsed());
+    }
+}
+
+#[test]
+fn segments_that_do_not_fit_are_refused() {
+    let data = |start| Segment::new(start, b"data", READ_WRITE);
+    let cases: Vec<(&str, Vec<Segment>)> = vec![
+        (
+            "outside the guest's memory",
+            vec![code(), data(DATA).in_memory(u32::MAX)],
+        ),
+        (
+            "outside the guest's memory",
+            vec![code(), data(DATA).in_memory(MEM_SIZE as u32)],
+        ),
+        (
+            "outside the guest's memory",
+            vec![code(), data(0xffff_fff0)],
+        ),
+        (
+            "overlaps",
+            vec![code(), data(DATA).in_memory(100), data(DATA + 96)],
+        ),
+        ("overlaps", vec![code(), data(DATA), data(DATA)]),
+        ("overlaps", vec![code(), data(TEXT + 4)]),
+        ("overlaps", vec![code(), code()]),
+        (
+            "more bytes in the file than in memory",
+            vec![code(), data(DATA).in_memory(3)],
+        ),
+        (
+            "behind the end of the file",
+            vec![code(), data(DATA).in_file(5).in_memory(5)],
+        ),
+        ("multiple of 4", vec![code(), data(DATA + 2)]),
+        (
+            "multiple of 4",
+            vec![Segment::new(TEXT + 1, &CODE, READ_EXECUTE)],
+        ),
+        // Zeros between code: OpenVM's decoder moves the code behind them.
+        (
+            "does not begin where the code before ends",
+            vec![
+                code().in_memory(24),
+                Segment::new(TEXT + 24, &CODE, READ_EXECUTE),
+            ],
+        ),
+        (
+            "does not begin where the code before ends",
+            vec![code(), Segment::new(TEXT + 24, &CODE, READ_EXECUTE)],
+        ),
+    ];
+    for (text, segments) in cases {
+        let error = decode_elf(&elf(&segments)).expect_err(text);
+        assert!(matches!(error, SdkError::Elf(_)), "{error}");
+        assert!(error.to_string().contains(text), "{error}");
+    }
+    let many = vec![data(DATA).in_memory(4); 257];
+    assert!(decode_elf(&elf(&many)).is_err());
+}
+
+/// A file of some kilobytes cannot name its bytes again for each header.
+#[test]
+fn segments_cannot_share_bytes_of_the_file() {
+    let page = vec![1; 4096];
+    let of = |index: u32| Segment::new(DATA + 4096 * index, &page, READ_WRITE);
+    let mut bytes = elf(&[code(), of(0), of(1)]);
+    decode_elf(&bytes).expect("an ELF");
+    // The third segment has the offset of the second.
+    let offset = 52 + 32 + 4;
+    bytes.copy_within(offset..offset + 4, offset + 32);
+    decode_elf(&bytes).expect("still fewer bytes than the file");
+    bytes.truncate(bytes.len() - 4096);
+    let error = decode_elf(&bytes).expect_err("shared bytes");
+    assert!(error.to_string().contains("share"), "{error}");
+}
+
+/// Words on which OpenVM's transpilers panic are told as unknown ones are.
+#[test]
+fn words_that_no_transpiler_takes_are_named() {
+    // An exit code of 256; the setup of a modulus with the wrong register, as in no compiled guest.
+    for word in [0x1000_000bu32, 0x0a50_002b, 0] {
+        let code = [0x0010_0513u32.to_le_bytes(), word.to_le_bytes()].concat();
+        let bytes = elf(&[Segment::new(TEXT, &code, READ_EXECUTE)]);
+        for config in [SdkVmConfig::riscv32(), SdkVmConfig::standard()] {
+            let error = executable(&config, decode_elf(&bytes).expect("an ELF"));
+            let error = error.expect_err("no such instruction");
+            let named = matches!(
+                error,
+                SdkError::UnknownInstruction { pc, word: w, .. } if w == word && pc == TEXT + 4
+            );
+            assert!(named, "{error}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Codes of contracts: destinations of jumps.
+
+use alloc::{vec, vec::Vec};
+use alloy_primitives::Bytes;
+use revm::bytecode::{opcode, Bytecode, JumpTable};
+
+/// Zeros after a code, so that an immediate that is cut off and a last STOP can be read.
+const PADDING: usize = 34;
+
+/// Form of a code that the virtual machine runs.
+pub(crate) fn bytecode(code: Bytes) -> Bytecode {
+    // Codes from before EIP-3541 may begin as a delegation does, and are none.
+    if code.is_empty() || code.starts_with(&[0xef, 0x01]) {
+        return Bytecode::new_raw_checked(code.clone())
+            .unwrap_or_else(|_| Bytecode::new_legacy(code));
+    }
+    let length = code.len();
+    let table = JumpTable::from_slice(&destinations(&code), length);
+    let mut padded = Vec::with_capacity(length + PADDING);
+    padded.extend_from_slice(&code);
+    padded.resize(length + PADDING, opcode::STOP);
+    // SAFETY: the code is followed by more STOPs than the longest immediate, 32 bytes, and one instruction of two bytes take.
+    unsafe { Bytecode::new_analyzed(padded.into(), length, table) }
+}
+
+/// Bits of the positions of JUMPDEST, those within immediates excepted.
+fn destinations(code: &[u8]) -> Vec<u8> {
+    let mut bits = vec![0; code.len().div_ceil(8)];
+    let mut at = 0;
+    while let Some(byte) = code.get(at) {
+        at += 1;
+        // JUMPDEST, PUSH0, and PUSH1 to PUSH32 follow one another from 0x5b on, with two instructions between.
+        let above = byte.wrapping_sub(opcode::JUMPDEST);
+        if above > opcode::PUSH32 - opcode::JUMPDEST {
+            continue;
+        }
+        if above == 0 {
+            bits[(at - 1) / 8] |= 1 << ((at - 1) % 8);
+        } else if *byte >= opcode::PUSH1 {
+            at += usize::from(byte - opcode::PUSH0);
+        }
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_those_of_revm() {
+        let mut seed = 1_u64;
+        for length in (1..90).chain([1_000, 24_576]) {
+            let code: Vec<u8> = (0..length)
+                .map(|_| {
+                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    // Mostly destinations and immediates.
+                    if seed >> 63 == 0 {
+                        0x5a + (seed >> 40) as u8 % 0x27
+                    } else {
+                        (seed >> 40) as u8
+                    }
+                })
+                .collect();
+            let expected = Bytecode::new_legacy(code.clone().into());
+            let found = bytecode(code.into());
+            assert_eq!(found.legacy_jump_table(), expected.legacy_jump_table());
+            assert_eq!(found.original_bytes(), expected.original_bytes());
+        }
+    }
+}

@@ -12,10 +12,11 @@ use alloy_eips::{
 };
 use alloy_primitives::{Address, Bytes, U256};
 use revm::{
-    context::{BlockEnv, CfgEnv, ContextTr, JournalTr},
+    context::{BlockEnv, CfgEnv, ContextTr, JournalTr, TxEnv},
     context_interface::{
         block::BlobExcessGasAndPrice,
         result::{EVMError, ExecutionResult},
+        transaction::AuthorizationTr,
     },
     handler::SystemCallEvm,
     Context, ExecuteEvm, MainBuilder, MainContext, MainnetEvm,
@@ -81,8 +82,10 @@ pub(crate) fn execute<'a, M: crate::Machine>(
         if limit > left {
             return Err(Refusal::TransactionGas { index, limit, left });
         }
+        let environment = environment(transaction, *sender);
+        forget_empty(&mut machine, &environment);
         let result = machine
-            .transact_one(environment(transaction, *sender))
+            .transact_one(environment)
             .map_err(|error| refusal(index, error))?;
         gas += result.tx_gas_used();
         receipts.push(Receipt {
@@ -132,6 +135,22 @@ pub(crate) fn execute<'a, M: crate::Machine>(
         },
         state,
     ))
+}
+
+/// Untouches authorities that an earlier transaction touched and left empty: they do not exist, EIP-161. The virtual machine keeps its
+/// accounts from one transaction to the next, and refunds gas for an authority that it takes to exist.
+fn forget_empty(machine: &mut Evm<'_>, environment: &TxEnv) {
+    let state = machine.ctx.journal_mut().evm_state_mut();
+    for authorization in &environment.authorization_list {
+        let account = authorization
+            .authority()
+            .and_then(|authority| state.get_mut(&authority));
+        if let Some(account) = account {
+            if account.is_loaded_as_not_existing() && account.is_empty() {
+                account.unmark_touch();
+            }
+        }
+    }
 }
 
 fn block(header: &Header, rules: &Rules) -> BlockEnv {

@@ -4,10 +4,10 @@ use core::ops::{Add, Neg};
 
 use alloy_primitives::{keccak256, Signature, B256};
 use hex_literal::hex;
-use openvm_algebra_guest::{moduli_macros::moduli_declare, DivUnsafe, IntMod};
+use openvm_algebra_guest::{moduli_macros::moduli_declare, DivUnsafe, IntMod, Sqrt};
 use openvm_ecc_guest::{
     sw_macros::sw_declare,
-    weierstrass::{FromCompressed, IntrinsicCurve, WeierstrassPoint},
+    weierstrass::{IntrinsicCurve, WeierstrassPoint},
     CyclicGroup, Group,
 };
 
@@ -89,6 +89,22 @@ fn recovers(hash: &B256, signature: &Signature, key: &[u8; 64]) -> Option<bool> 
     Some(reduced(point.x())[..] == bytes[..32] && odd == signature.v())
 }
 
+/// Point of an abscissa and the parity of its ordinate.
+///
+/// Not OpenVM's `decompress`, which reads the parity of the negated root without asserting that it is reduced: for an ordinate next to 0 a
+/// prover could choose that there is no such point.
+fn point(x: Coordinate, odd: bool) -> Option<Secp256k1Point> {
+    let root = (&x * &x * &x + &CURVE_B).sqrt()?;
+    // The order of the group is odd, so that no ordinate is 0.
+    let y = if (reduced(&root)[31] & 1 == 1) == odd {
+        root
+    } else {
+        -root
+    };
+    // SAFETY: `sqrt` has verified the curve's equation, and every point of the curve is in the group of prime order.
+    Some(unsafe { Secp256k1Point::from_xy_unchecked(x, y) })
+}
+
 /// Hash of the key that signed, as a word with the address in its last 20 bytes.
 pub fn recover(signature: &[u8; 64], parity: u8, hash: &[u8; 32]) -> Option<[u8; 32]> {
     // Abscissas above the group's order are not recovered on Ethereum.
@@ -97,7 +113,7 @@ pub fn recover(signature: &[u8; 64], parity: u8, hash: &[u8; 32]) -> Option<[u8;
     }
     let (r, s) = (nonzero(&signature[..32])?, nonzero(&signature[32..])?);
     let x = Coordinate::from_be_bytes(&signature[..32])?;
-    let point = Secp256k1Point::decompress(x, &parity)?;
+    let point = point(x, parity == 1)?;
     let z: Scalar = scalar(hash);
     let key = Secp256k1::msm(
         &[(-z).div_unsafe(&r), s.div_unsafe(&r)],

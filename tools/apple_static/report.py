@@ -43,12 +43,9 @@ def table(found):
     return _aligned(rows) + f"\n{len(found)} kernels"
 
 
-def markdown(found):
-    lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    for k in found:
-        name, *numbers = row(k)
-        lines.append(f"| `{name}` | " + " | ".join(f"{n:,}" for n in numbers) + " |")
-    return "\n".join(lines)
+def tab_separated(found):
+    """The same rows as counts.tsv holds them."""
+    return "".join("\t".join(map(str, line)) + "\n" for line in [COLUMNS] + [row(k) for k in found])
 
 
 def comparison(old, new):

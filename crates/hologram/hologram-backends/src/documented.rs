@@ -1,18 +1,27 @@
-//! Tests: the documentation names every instruction and operation, and its program is valid.
+//! Tests: the tables of the reference page are those of the code, and the program of the guide is valid.
+
+use std::{fs, path::Path};
 
 use hologram_kernels::{InPlace, Operation};
 
 use crate::isa::{
-    BinaryOp, Condition, Instruction, LossOp, MapOp, MemoryScope, ReduceOp, Register, Ty,
+    legality::check_types, BinaryOp, Condition, Instruction, LossOp, MapOp, MemoryScope, ReduceOp,
+    Register, Row, Ty,
 };
 use crate::program::Program;
 use crate::validate::validate;
 
-const TEXT: &str = include_str!("../../../../docs/hologram.md");
+/// A page of the repository's documentation.
+fn page(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../../docs")
+        .join(name)
+}
 
 #[test]
 fn the_program_of_the_documentation_is_valid() {
-    let (_, rest) = TEXT.split_once("```atlas\n").expect("a program");
+    let text = fs::read_to_string(page("guide/hologram.md")).expect("a page");
+    let (_, rest) = text.split_once("```atlas\n").expect("a program");
     let (text, _) = rest.split_once("```").expect("its end");
     let program: Program = text.parse().expect("a program");
     let presets: Vec<_> = (1..=4).map(|i| (Register::new(i), Ty::U64)).collect();
@@ -20,31 +29,101 @@ fn the_program_of_the_documentation_is_valid() {
     assert_eq!(validate(&program, &presets).map(drop), Ok(()));
 }
 
-#[test]
-fn every_mnemonic_and_type_is_documented() {
-    let words: std::collections::BTreeSet<&str> = TEXT
-        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .collect();
-    let names = (Instruction::ALL.iter().map(|&(_, name)| name))
-        .chain(Ty::ALL.map(Ty::name))
-        .chain(Condition::ALL.iter().map(|v| v.name()))
-        .chain(MemoryScope::ALL.iter().map(|v| v.name()))
-        .chain(MapOp::ALL.iter().map(|v| v.name()))
-        .chain(BinaryOp::ALL.iter().map(|v| v.name()))
-        .chain(ReduceOp::ALL.iter().map(|v| v.name()))
-        .chain(LossOp::ALL.iter().map(|v| v.name()));
-    let missing: Vec<&str> = names.filter(|name| !words.contains(name)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+/// Types that the instruction of a row takes, in words.
+fn types(row: &Row) -> String {
+    let Some((name, _)) = row.words.iter().rfind(|(_, kind)| *kind == "Ty") else {
+        return String::new();
+    };
+    let legal = |ty: &Ty| {
+        let word = |&(word, kind): &(&str, &str)| match kind {
+            "Ty" if word == *name => format!(".{ty}"),
+            "Ty" => ".f32".to_owned(),
+            "Condition" => ".eq".to_owned(),
+            _ => ".block".to_owned(),
+        };
+        let operand = |&(_, kind): &(&str, &str)| match kind {
+            "Register" => "r0",
+            "Predicate" | "Option<Predicate>" => "p0",
+            "Label" => "@end",
+            "Address" => "[buf1 + 0]",
+            _ => "1",
+        };
+        let words: String = row.words.iter().map(word).collect();
+        let operands: Vec<_> = row.operands.iter().map(operand).collect();
+        let text = format!("{}{words} {}", row.mnemonic, operands.join(", "));
+        let program: Program = text.parse().expect("an instruction");
+        check_types(&program.instructions()[0]).is_ok()
+    };
+    let all = Ty::ALL;
+    let taken: Vec<Ty> = all.into_iter().filter(legal).collect();
+    type Kind = (&'static str, fn(&Ty) -> bool);
+    let kinds: [Kind; 4] = [
+        ("all", |_| true),
+        ("integers, f32, f64", |ty| {
+            ty.is_int() || matches!(ty, Ty::F32 | Ty::F64)
+        }),
+        ("integers", |ty| ty.is_int()),
+        ("signed integers, f32, f64", |ty| {
+            matches!(ty, Ty::I8 | Ty::I16 | Ty::I32 | Ty::I64 | Ty::F32 | Ty::F64)
+        }),
+    ];
+    let known = kinds
+        .iter()
+        .find(|(_, is)| taken.iter().eq(all.iter().filter(|ty| is(ty))));
+    let listed = || {
+        taken
+            .iter()
+            .map(|ty| ty.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    known.map_or_else(listed, |(words, _)| (*words).to_owned())
 }
 
-/// The table of whole-buffer operations as the documentation has it.
+/// The instructions, a table for each category; types stand in its rows only where they differ.
+fn instructions() -> String {
+    let mut text = String::new();
+    for rows in Instruction::ROWS.chunk_by(|a, b| a.category == b.category) {
+        let kinds: Vec<String> = rows.iter().map(types).collect();
+        let same = kinds.iter().all(|kind| *kind == kinds[0]);
+        let (of_all, head) = match (same, kinds[0].as_str()) {
+            (true, "") => (String::new(), "| instruction | meaning |\n|---|---|\n"),
+            (true, kind) => (
+                format!(" ({kind})"),
+                "| instruction | meaning |\n|---|---|\n",
+            ),
+            (false, _) => (
+                String::new(),
+                "| instruction | types | meaning |\n|---|---|---|\n",
+            ),
+        };
+        text += &format!("\n**{:?}**{of_all}\n\n{head}", rows[0].category);
+        for (row, kind) in rows.iter().zip(&kinds) {
+            let words: String = row
+                .words
+                .iter()
+                .map(|(word, _)| format!(".{word}"))
+                .collect();
+            let operands: Vec<_> = row.operands.iter().map(|&(name, _)| name).collect();
+            let form = format!("{}{words} {}", row.mnemonic, operands.join(", "));
+            let meaning = row.meaning.trim().replace('|', "\\|");
+            let kind = if same {
+                String::new()
+            } else {
+                format!("{kind} | ")
+            };
+            text += &format!("| `{}` | {kind}{meaning} |\n", form.trim());
+        }
+    }
+    text
+}
+
+/// The whole-buffer operations, and the names that words of instructions may have.
 fn operations() -> String {
     let mut table =
-        String::from("| instruction | meaning | may be written in place |\n|---|---|---|\n");
+        String::from("\n| instruction | meaning | may be written in place |\n|---|---|---|\n");
     for form in Operation::FORMS {
-        let words: String = (form.words.iter())
-            .map(|word| format!(".{}", word.to_uppercase()))
-            .collect();
+        let words: String = form.words.iter().map(|word| format!(".{word}")).collect();
         let operands = [form.text, form.constants].concat().join(", ");
         let shared = match (form.in_place, form.operands) {
             (InPlace::None, _) | (InPlace::Each, [_]) => "",
@@ -59,13 +138,65 @@ fn operations() -> String {
             form.meaning.trim()
         );
     }
+    let types = Ty::ALL.map(Ty::name);
+    let scopes: Vec<_> = MemoryScope::ALL.iter().map(|scope| scope.name()).collect();
+    table += "\n| word | values |\n|---|---|\n";
+    for (word, values) in [
+        ("ty", &types[..]),
+        ("cond", Condition::NAMES),
+        ("scope", &scopes),
+        ("op of map", MapOp::NAMES),
+        ("op of map2, map_scalar", BinaryOp::NAMES),
+        ("op of reduce", ReduceOp::NAMES),
+        ("op of loss", LossOp::NAMES),
+    ] {
+        table += &format!("| {word} | `{}` |\n", values.join(" "));
+    }
     table
 }
 
+/// `UPDATE=1` writes the tables into the page; without it the page must hold them.
 #[test]
-fn the_table_of_operations_is_documented() {
-    let table = operations();
-    assert!(TEXT.contains(&table), "docs/hologram.md needs:\n{table}");
+fn the_reference_page_holds_the_tables() {
+    let path = page("reference/hologram-instructions.md");
+    let before = fs::read_to_string(&path).expect("a page");
+    let mut after = before.clone();
+    for (name, table) in [
+        ("instructions", instructions()),
+        ("operations", operations()),
+    ] {
+        let (start, end) = (
+            format!("<!-- generated: {name} -->\n"),
+            "\n<!-- end -->".to_owned(),
+        );
+        let (head, rest) = after.split_once(&start).expect("the start of a table");
+        let (_, tail) = rest.split_once(&end).expect("the end of a table");
+        after = format!("{head}{start}{table}{end}{tail}");
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &after).expect("a page that can be written");
+    } else {
+        assert!(
+            before == after,
+            "the tables of {} are not those of the code: UPDATE=1 cargo test -p hologram-backends --lib documented",
+            path.display()
+        );
+    }
+}
+
+/// Rows and whole-buffer operations together are all instructions.
+#[test]
+fn every_instruction_has_a_row() {
+    let rows = Instruction::ROWS.iter().map(|row| row.mnemonic);
+    let operations = Operation::FORMS.iter().map(|form| form.mnemonic);
+    let mut named: Vec<_> = rows.chain(operations).collect();
+    let mut all: Vec<_> = Instruction::ALL.iter().map(|&(_, name)| name).collect();
+    named.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(named, all);
+    assert!(Instruction::ROWS
+        .iter()
+        .all(|row| !row.meaning.trim().is_empty()));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub struct TargetMacro {
     pub condition: bool,
 }
 
-/// Every macro of kernels that is not the same on all targets. The table of `docs/kernels.md` is this one.
+/// Every macro of kernels that is not the same on all targets. `docs/guide/write-a-kernel.md` has a table of them.
 pub const TARGET_MACROS: &[TargetMacro] = &[
     TargetMacro {
         name: "LANE_WIDTH",
@@ -175,20 +175,29 @@ impl Values {
 mod tests {
     use super::*;
 
+    /// `UPDATE=1` writes the table into the page; without it the page must hold it.
     #[test]
-    fn the_table_of_the_documentation_is_this_list() {
-        let page = include_str!("../../../../docs/kernels.md");
+    fn the_page_holds_the_table_of_macros() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../../docs/guide/write-a-kernel.md");
+        let before = std::fs::read_to_string(&path).expect("a page");
+        let mut table = String::from("| macro | meaning | Apple GPU | CPU, one thread | CPU, vectors | NVIDIA GPU |\n|---|---|---|---|---|---|\n");
         for m in TARGET_MACROS {
-            let row = format!(
-                "| `{}` | {} | {} | {} | {} | {} |",
-                m.name,
-                m.what,
-                cell(m.apple),
-                cell(m.cpu),
-                cell(m.lanes),
-                cell(m.nvidia)
+            let cells = [m.apple, m.cpu, m.lanes, m.nvidia].map(cell).join(" | ");
+            table += &format!("| `{}` | {} | {cells} |\n", m.name, m.what);
+        }
+        let (start, end) = ("<!-- generated: macros -->\n", "<!-- end -->");
+        let (head, rest) = before.split_once(start).expect("the start of the table");
+        let (_, tail) = rest.split_once(end).expect("the end of the table");
+        let after = format!("{head}{start}{table}{end}{tail}");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&path, &after).expect("a page that can be written");
+        } else {
+            assert!(
+                before == after,
+                "the table of {} is not TARGET_MACROS: UPDATE=1 cargo test -p openvm-metal-builder --lib macros",
+                path.display()
             );
-            assert!(page.contains(&row), "docs/kernels.md lacks the row\n{row}");
         }
     }
 

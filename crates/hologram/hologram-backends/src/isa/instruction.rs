@@ -35,10 +35,22 @@ pub enum Category {
     Intrinsic,
 }
 
+/// Row of an instruction in the reference page.
+#[cfg(test)]
+pub(crate) struct Row {
+    pub category: Category,
+    pub mnemonic: &'static str,
+    /// Names and types of the words after the mnemonic.
+    pub words: &'static [(&'static str, &'static str)],
+    /// Names and types of the operands.
+    pub operands: &'static [(&'static str, &'static str)],
+    pub meaning: &'static str,
+}
+
 macro_rules! instruction_set {
     (
         { $($category:ident { $(
-            $(#[$doc:meta])*
+            $(#[doc = $doc:literal])*
             $code:literal $mnemonic:literal $name:ident
             [$($suffix:ident: $suffix_ty:ty),*] ($($field:ident: $field_ty:ty),*);
         )* })* }
@@ -56,7 +68,7 @@ macro_rules! instruction_set {
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub enum Instruction {
             $($(
-                $(#[$doc])*
+                $(#[doc = $doc])*
                 $name {
                     $(#[doc = concat!("`", stringify!($suffix), "` of the mnemonic.")] $suffix: $suffix_ty,)*
                     $(#[doc = concat!("Operand `", stringify!($field), "`.")] $field: $field_ty,)*
@@ -104,6 +116,18 @@ macro_rules! instruction_set {
                 $($(($code, $mnemonic),)*)*
                 $(($op_code, $op_mnemonic),)*
             ];
+
+            /// Rows of the reference page: every instruction that is no whole-buffer operation.
+            #[cfg(test)]
+            pub(crate) const ROWS: &'static [Row] = &[$($(
+                Row {
+                    category: Category::$category,
+                    mnemonic: $mnemonic,
+                    words: &[$((stringify!($suffix), stringify!($suffix_ty)),)*],
+                    operands: &[$((stringify!($field), stringify!($field_ty)),)*],
+                    meaning: concat!($($doc,)*),
+                },
+            )*)*];
 
             /// The whole-buffer operation of the instruction, if it is one.
             pub fn operation(&self) -> Option<Operation> {

@@ -2,7 +2,7 @@
 //!
 //! A unit is parsed by clang as C++14 with nothing but Apple's library declared (`flat-parse`), the tree is checked for what
 //! Metal does not have (`base-class`, `threadgroup-class`, `std-name`), and each of its constructs, as a normalised key, must be
-//! one that public code or the specification proves (`census`). See `docs/census.md`.
+//! one that public code or the specification proves (`census`). See `docs/reference/census.md`.
 
 mod ast;
 mod clang;

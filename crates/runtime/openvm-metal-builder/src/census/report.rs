@@ -50,7 +50,7 @@ pub struct Report {
 
 /// Remedy for a key without proof.
 pub const REMEDY: &str = "write it in a form that has a proof, or prove it: find the construct in public Metal code that Apple's compiler accepts, or in \
-                          the specification, and add key, source and place to census/proofs.tsv (docs/census.md)";
+                          the specification, and add key, source and place to census/proofs.tsv (docs/reference/census.md)";
 
 impl Report {
     /// Puts the units together; with `all`, the keys of units that do not parse too.

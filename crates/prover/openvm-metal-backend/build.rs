@@ -1,8 +1,18 @@
 //! Compiles the kernels under `metal/` and generates their launchers.
 
 fn main() {
-    let built = openvm_metal_builder::Builder::new("metal").build();
-    // What kernels call that are written while a program runs.
+    let built = openvm_metal_builder::Builder::new("metal")
+        .map_type("Fp", "::p3_baby_bear::BabyBear")
+        .map_type(
+            "FpExt",
+            "::p3_field::extension::BinomialExtensionField<::p3_baby_bear::BabyBear, 4>",
+        )
+        .map_type("Digest", "[::p3_baby_bear::BabyBear; 8]")
+        .cost_unit("ext product", 19, 2)
+        // Poseidon2 of width 16.
+        .cost_unit("permutation", 564, 1)
+        .build();
+    // Functions that kernels call which are written while a program runs.
     let embedded = || openvm_metal_builder::embed("metal", "constraints/rules.h");
     if let Err(e) = built.and_then(|()| embedded()) {
         openvm_metal_builder::fail(&e);

@@ -10,9 +10,8 @@ pub const CONSTRAINT_KERNELS_VARIABLE: &str = "OPENVM_METAL_CONSTRAINT_KERNELS";
 /// Evaluation of constraints and interactions. The proof is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConstraintKernels {
-    /// The setting of the environment, else: where the device's profile says so (`DeviceProfile::found_kernels`: CUDA devices and processors) by
-    /// the kernels that were written for an AIR and are found in the folder, if they are ready and there is enough to
-    /// evaluate; the rest is interpreted. Nothing is compiled.
+    /// The setting of the environment, else: precompiled kernels from the cache on CUDA devices and CPUs, if they are ready and there is
+    /// enough to evaluate; the rest is interpreted. Nothing is compiled.
     #[default]
     Auto,
     /// Programs are interpreted, nothing is compiled.
@@ -57,21 +56,19 @@ pub struct MetalProverConfig {
     /// Scratch memory for evaluating constraints in round 0, in bytes; where the folded traces of the
     /// later rounds take more, as much as those.
     pub constraint_scratch_bytes: u64,
-    /// Keep all codewords of the common main traces from the commitment to the queries. If false, as
-    /// many columns as the constraint phase needs memory for are dropped once they are hashed and
-    /// transformed again for the queries. `None`: true up to what the device's profile keeps
-    /// (`DeviceProfile::max_kept_codewords`: all on a CPU, a quarter of the memory budget on GPUs).
-    /// Unless it is `Some(true)`, a proof that would be over the budget, or whose codeword matrix over the device's largest
-    /// buffer, keeps as many columns as fit beside what is on the device, and the others never exist together ([`KeptCodewords`](crate::KeptCodewords)).
-    pub keep_codewords: Option<bool>,
+    /// Bytes of codewords of the common main traces up to which all are kept from the commitment to the queries. Above it, as
+    /// many columns as the constraint phase needs memory for are dropped once they are hashed and transformed again for the queries.
+    /// `None`: all on a CPU, a quarter of the memory budget on a GPU.
+    /// A proof over the budget, or whose codeword matrix is over the device's largest buffer, keeps as many columns as fit beside the buffers
+    /// in use, and the other columns never exist together ([`KeptCodewords`](crate::KeptCodewords)); with `Some(u64::MAX)` it is refused.
+    pub max_kept_codewords: Option<u64>,
     /// Use of kernels that are compiled for each AIR.
     pub constraint_kernels: ConstraintKernels,
     /// Folder that keeps such kernels, also ones compiled elsewhere; `None`: below the folder that
     /// `OPENVM_METAL_CACHE` names, else in the user's cache. Code is loaded from it only if no other user can write it
     /// ([`TrustedFolder`](openvm_metal_common::TrustedFolder)).
     pub kernel_folder: Option<PathBuf>,
-    /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: as the device's
-    /// profile says (`DeviceProfile::transcript_on_device`: on GPUs). Only transcripts that are a
+    /// Sample the challenges of sumchecks on the device, so that a phase is waited for once. `None`: on GPUs. Only transcripts that are a
     /// [`DuplexSpongeMetal`](crate::DuplexSpongeMetal) or the SDK's `DuplexSponge` can; the others stay on the host.
     pub transcript_on_device: Option<bool>,
     /// Refuse proofs whose estimated peak exceeds this many bytes; `None`: the device's own budget. Memory that only makes a proof quicker is
@@ -85,7 +82,7 @@ impl Default for MetalProverConfig {
             gkr_host_log_layer: 8,
             mle_host_log_rows: 6,
             constraint_scratch_bytes: 128 << 20,
-            keep_codewords: None,
+            max_kept_codewords: None,
             constraint_kernels: ConstraintKernels::Auto,
             kernel_folder: None,
             transcript_on_device: None,

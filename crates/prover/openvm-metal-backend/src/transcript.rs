@@ -15,6 +15,7 @@ use crate::{
     host_poseidon2::HostPoseidon2,
     params::TranscriptState,
     prelude::{Digest, EF, F, RATE, SC, WIDTH},
+    prover_profile::ProverProfile,
 };
 
 /// OpenVM's sponge over our permutation on the host.
@@ -162,11 +163,11 @@ pub(crate) fn sponge_for_device<TS: 'static>(
     config: &MetalProverConfig,
     transcript: &TS,
 ) -> Option<TranscriptState> {
-    let of_profile = s.context().device_profile().transcript_on_device;
+    let of_profile = ProverProfile::new(s.context().device_profile(), 0);
     let sponge = sponge_of(transcript)?;
     config
         .transcript_on_device
-        .unwrap_or(of_profile)
+        .unwrap_or(of_profile.transcript_on_device)
         .then_some(sponge)
 }
 

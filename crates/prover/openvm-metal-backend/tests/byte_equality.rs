@@ -48,7 +48,7 @@ fn compare(set: usize) {
     let (metal, reference) = (Metal::new(small.params()), Reference::new(small.params()));
     // Every other engine keeps its codewords, the others encode them again.
     let mut config = MetalProverConfig::default();
-    config.keep_codewords = Some(set.is_multiple_of(2));
+    config.max_kept_codewords = Some([u64::MAX, 0][set % 2]);
     let metal = metal.with_prover_config(config);
     // `OPENVM_METAL_TEST_INPUTS` random inputs for each set of parameters, from seed
     // `OPENVM_METAL_TEST_SEED` on.

@@ -80,12 +80,12 @@ fn table(all: &[StreamCounters]) -> String {
 fn check(
     params: SystemParams,
     input: impl Fn(&SC) -> Input,
-    keep_codewords: Option<bool>,
+    max_kept_codewords: Option<u64>,
     contract: &str,
 ) {
     let input = input(&SC::default_from_params(params.clone()));
     let mut config = MetalProverConfig::default();
-    config.keep_codewords = keep_codewords;
+    config.max_kept_codewords = max_kept_codewords;
     // Whatever kernels somebody has in a folder.
     config.constraint_kernels = ConstraintKernels::Interpreted;
     let mut expected: Option<Vec<u8>> = None;
@@ -176,7 +176,7 @@ fn codewords_that_are_dropped() {
     check(
         app_params_with_100_bits_security(15),
         |_| keccakf(2),
-        Some(false),
+        Some(0),
         "\
 commit                         7    1      17    1       9    1
 gkr leaves                     0    0       0    0       0    0

@@ -20,13 +20,14 @@ use openvm_stark_backend::{
 };
 use openvm_stark_sdk::config::app_params_with_100_bits_security;
 
-/// Devices with and without caches, which keep at most so many bytes of codewords.
-fn devices(most: u64) -> Vec<DeviceProfile> {
-    let small = |name| DeviceProfile {
-        max_kept_codewords: Some(most),
-        ..profile(name)
-    };
-    vec![profile("cpu"), small("m1-8gb"), small("h100-80gb")]
+/// Devices with and without caches, and the bytes of codewords that the GPUs keep.
+fn devices(most: u64) -> [(DeviceProfile, Option<u64>); 3] {
+    [
+        ("cpu", None),
+        ("m1-8gb", Some(most)),
+        ("h100-80gb", Some(most)),
+    ]
+    .map(|(name, most)| (profile(name), most))
 }
 
 /// Codewords that the devices of these tests keep at most, and scratch for constraints that is as small.
@@ -35,12 +36,10 @@ const SMALL_CODE: u64 = 1 << 20;
 /// Proves on contexts of their own and compares the peaks with the estimate.
 fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
     let input = input(&SC::default_from_params(params.clone()));
-    for device in devices(SMALL_CODE) {
-        let what = format!(
-            "{what}, {}, {:?} kept",
-            device.name, device.max_kept_codewords
-        );
+    for (device, max_kept_codewords) in devices(SMALL_CODE) {
+        let what = format!("{what}, {}, {max_kept_codewords:?} kept", device.name);
         let mut config = MetalProverConfig::default();
+        config.max_kept_codewords = max_kept_codewords;
         config.constraint_kernels = ConstraintKernels::Interpreted;
         config.constraint_scratch_bytes = SMALL_CODE;
         let engine =
@@ -67,8 +66,9 @@ fn check(params: SystemParams, what: &str, input: impl Fn(&SC) -> Input) {
 fn a_budget_may_be_as_small_as_the_estimate_without_codewords_and_the_pools_overhead() {
     let params = app_params_with_100_bits_security(17);
     let input = keccakf(1 << 6);
-    for device in devices(SMALL_CODE) {
+    for (device, max_kept_codewords) in devices(SMALL_CODE) {
         let mut config = MetalProverConfig::default();
+        config.max_kept_codewords = max_kept_codewords;
         config.constraint_kernels = ConstraintKernels::Interpreted;
         config.constraint_scratch_bytes = SMALL_CODE;
         let engine = |budget| {

@@ -18,7 +18,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 fn engine(set: usize, context: MetalContext) -> BabyBearPoseidon2MetalEngine {
     let config = BabyBearPoseidon2Config::default_from_params(SMALL[set].params());
     let mut prover = MetalProverConfig::default();
-    prover.keep_codewords = Some(set.is_multiple_of(2));
+    prover.max_kept_codewords = Some([u64::MAX, 0][set % 2]);
     BabyBearPoseidon2MetalEngine::from_device(MetalDevice::on_context(config, context))
         .with_prover_config(prover)
 }

@@ -1,8 +1,8 @@
 //! Says what Apple's compiler may refuse: `check_msl [-I FOLDER] [--metal-version N] [--json] [--keys] [--prove SOURCE]
 //! FILE|FOLDER...`
 //!
-//! Each `.metal` file is checked with every rule of `docs/kernels.md` and its constructs are looked up in the census
-//! (`docs/census.md`). Prints what was found, and ends with 1 if that is anything; `--keys` prints every construct with its
+//! Each `.metal` file is checked with every rule of `docs/reference/lint-rules.md` and its constructs are looked up in the census
+//! (`docs/reference/census.md`). Prints what was found, and ends with 1 if that is anything; `--keys` prints every construct with its
 //! proof, `--json` everything as JSON. `--prove SOURCE` is for files that Apple's compiler accepts: it prints the lines that
 //! they would add to `census/proofs.tsv`.
 

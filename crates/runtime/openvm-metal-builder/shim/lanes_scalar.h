@@ -1,5 +1,5 @@
 // Lanes where a value belongs to one thread: Apple GPUs, NVIDIA GPUs and the scalar CPU version.
-// Every lane type is the plain scalar type. See docs/kernels.md, "Lanes".
+// Every lane type is the plain scalar type. See docs/guide/write-a-kernel.md, "Lane kernels".
 using namespace metal;
 
 #define MSL_UNROLL _Pragma("clang loop unroll(full)")

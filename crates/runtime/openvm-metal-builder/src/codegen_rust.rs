@@ -7,6 +7,7 @@ use std::fmt::Write;
 use crate::{
     clauses,
     codegen_cpp::{self, PTX_PREFIX},
+    cost_units::CostUnits,
     probe::{Layout, Sizes},
     scan::{Entry, KernelFn, Kind, Scan},
     signature::{Param, ParamKind},
@@ -40,6 +41,8 @@ pub struct LibraryOutput<'a> {
     pub isas: &'a [Isa],
     /// Types.
     pub types: &'a TypeMap,
+    /// Units of cost clauses.
+    pub units: &'a CostUnits,
 }
 
 const RUNTIME: &str = "::openvm_metal_common";
@@ -158,7 +161,7 @@ fn specs(out: &mut String, lib: &LibraryOutput<'_>, u: &UnitOutput<'_>, n: usize
     for (i, e) in u.scan.entries.iter().enumerate() {
         let f = &u.scan.functions[e.function];
         let name = clauses_name(n, i);
-        out.push_str(&clauses::function(f, e, lib.types, &name).unwrap_or_default());
+        out.push_str(&clauses::function(f, e, (lib.types, lib.units), &name).unwrap_or_default());
     }
     let _ = writeln!(
         out,

@@ -12,7 +12,7 @@ pub struct Finding {
     pub file: String,
     /// Original line, from 1; 0 if the finding is about the whole file.
     pub line: u32,
-    /// Stable name of the rule, listed in `docs/kernels.md`.
+    /// Stable name of the rule, listed in `docs/reference/lint-rules.md`.
     pub rule: &'static str,
     /// Description of the fault.
     pub message: String,
@@ -66,7 +66,7 @@ pub enum BuildError {
         /// The major version that would do.
         oldest: u32,
     },
-    /// A kernel breaks the rules of `docs/kernels.md`.
+    /// A kernel breaks the rules of `docs/reference/lint-rules.md`.
     Rules(Vec<Finding>),
     /// Function constants without a value.
     FunctionConstants {

@@ -20,6 +20,7 @@ mod clauses;
 mod codegen_cpp;
 mod codegen_rust;
 mod compiler;
+mod cost_units;
 mod directive;
 mod edits;
 mod error;

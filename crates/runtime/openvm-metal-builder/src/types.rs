@@ -38,12 +38,6 @@ impl Default for TypeMap {
             ("size_t", "u64"),
             ("atomic_ulong", "u64"),
             ("float", "f32"),
-            ("Fp", "::p3_baby_bear::BabyBear"),
-            (
-                "FpExt",
-                "::p3_field::extension::BinomialExtensionField<::p3_baby_bear::BabyBear, 4>",
-            ),
-            ("Digest", "[::p3_baby_bear::BabyBear; 8]"),
         ] {
             by_name.insert(metal.to_string(), rust.to_string());
         }
@@ -141,14 +135,15 @@ mod tests {
 
     #[test]
     fn maps_elements() {
-        let m = TypeMap::default();
+        let mut m = TypeMap::default();
+        m.insert("Fp", "::field::Element");
         let none = HashMap::new();
         assert_eq!(m.rust("uint", &none), "u32");
         assert_eq!(m.rust("uint3", &none), "[u32; 4]");
         assert_eq!(m.rust("FoldParams", &none), "crate::params::FoldParams");
         assert_eq!(m.rust("atomic < uint >", &none), "u32");
         let t = HashMap::from([("T".to_string(), "Fp".to_string())]);
-        assert_eq!(m.rust("T", &t), "::p3_baby_bear::BabyBear");
+        assert_eq!(m.rust("T", &t), "::field::Element");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The clauses of a kernel (`docs/kernels.md`), evaluated for one launch.
+//! The clauses of a kernel (`docs/reference/kernel-clauses.md`), evaluated for one launch.
 //!
 //! `openvm-metal-builder` turns the clauses of a doc comment into a [`ClauseFn`]. It computes what the launch
 //! costs, how long each buffer must be and what its parameters must fulfil, from the launch's values and

@@ -62,22 +62,13 @@ pub struct DeviceProfile {
     /// Data of up to this size stays near the cores from one dispatch to the next; 0 where passes over
     /// columns go through memory anyway.
     pub cache: u64,
-    /// Codewords of more than this are not all kept from the commitment to the queries, unless the caller
-    /// says otherwise. `None`: a quarter of the budget, for encoding some again is cheap where memory is short.
-    pub max_kept_codewords: Option<u64>,
-    /// A wait costs more than the transcript's work on the device: challenges are sampled there, and a phase is waited for
-    /// once. False where dispatches are waited for anyway.
-    pub transcript_on_device: bool,
-    /// Kernels that were written for the constraints of an AIR and are found compiled are used, unless the caller says
-    /// otherwise. False where nobody has measured that they pay.
-    pub found_kernels: bool,
     /// SIMD-groups multiply matrices of halves at a rate of their own: SIMD-group matrices of Apple GPUs, tensor cores of
     /// NVIDIA GPUs. On the CPU device in conformance mode alone, which has SIMD-groups.
     pub matrix_units: bool,
     /// Threads run as vectors of `simd_width` that stay together. On the CPU device always true, as its kernels are.
     pub vectors: bool,
     /// Montgomery products of 31-bit words a second with all cores busy. Modelled from clock rates and costs
-    /// of instructions, see `docs/runtime.md`; good to a factor of two.
+    /// of instructions, see `docs/design/targets.md`; good to a factor of two.
     pub products_per_second: u64,
     /// Bytes read and written a second by a kernel that does nothing else. Modelled as well.
     pub bytes_per_second: u64,

@@ -42,9 +42,6 @@ const APPLE: DeviceProfile = DeviceProfile {
     addresses: true,
     double_precision: false,
     cache: 0,
-    max_kept_codewords: None,
-    transcript_on_device: true,
-    found_kernels: false,
     matrix_units: true,
     vectors: false,
     products_per_second: 0,
@@ -83,7 +80,6 @@ const H100: DeviceProfile = DeviceProfile {
     max_buffer: 79 * GIB,
     unified: false,
     double_precision: true,
-    found_kernels: true,
     products_per_second: 2_800 * GIGA,
     bytes_per_second: 2_370 * GIGA,
     ..APPLE

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 pub enum UntrustedPath {
     /// The user who owns it, or a folder above it, can replace the code.
     #[error(
-        "code is not loaded from {}: {} belongs to user {owner}, not to this user ({user}) or root; name a folder \
+        "nothing is loaded from {}: {} belongs to user {owner}, not to this user ({user}) or root; name a folder \
          below your home folder, or give it to this user with `chown`",
         wanted.display(), path.display()
     )]
@@ -37,7 +37,7 @@ pub enum UntrustedPath {
     },
     /// Other users can replace the code.
     #[error(
-        "code is not loaded from {}: other users may write to {} (mode {mode:04o}); name a folder that only you can \
+        "nothing is loaded from {}: other users may write to {} (mode {mode:04o}); name a folder that only you can \
          write, or run `chmod go-w` on that path if it is yours",
         wanted.display(), path.display()
     )]
@@ -50,7 +50,7 @@ pub enum UntrustedPath {
         mode: u32,
     },
     /// Something else stands where the folder or the file should be.
-    #[error("code is not loaded from {}: it is not a {expected}; remove it", path.display())]
+    #[error("nothing is loaded from {}: it is not a {expected}; remove it", path.display())]
     Kind {
         /// The path.
         path: PathBuf,

@@ -47,11 +47,6 @@ fn every_profile_is_complete_and_plausible() {
         assert_eq!(apple, p.unified && !p.double_precision, "{p:?}");
         assert_eq!(p.many_core(), *name != "cpu", "{p:?}");
         assert_eq!(p.vectors, *name == "cpu", "{p:?}");
-        assert_eq!(
-            p.found_kernels,
-            ["h100-80gb", "cpu"].contains(name),
-            "{p:?}"
-        );
         assert_eq!(p.matrix_units, *name != "cpu", "{p:?}");
         assert_eq!(p.addresses, *name != "mac-runner", "{p:?}");
         if apple {

@@ -1,5 +1,5 @@
 // LogUp through GKR: the tree of fraction sums and the sumcheck rounds of its layers.
-// Layouts: docs/gkr.md. An "ext product" is about 9.5 base-field products.
+// Layouts: docs/design/gkr.md. An "ext product" is about 9.5 base-field products.
 #include "build.h"
 #include "eq.h"
 #include "round.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The three passes of the batched NTT; see tile.h for the transform and docs/ntt.md for the plan.
+// The three passes of the batched NTT; see tile.h for the transform and docs/design/commit.md for the plan.
 #include "tile.h"
 
 /// Cooperative fill of factors[2^t + m] = z[(hi << t) + m], t < stages, m < 2^t: 2^stages - 1 words.

@@ -8,7 +8,7 @@
 /// dst (groups - 1 >> p.log_n + p.log_cells - p.stages - 4) * p.dst_stride + (1 << p.log_n + p.log_cells), roots 16384.
 /// Requires: p.log_n + p.log_cells >= p.first + p.stages + 4, p.log_n + p.log_cells < 32, p.log_message <= p.log_n,
 /// p.stages <= 8, p.skipped <= p.stages.
-/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/design/commit.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_columns(device const Fp* src [[buffer(0)]],
                         device Fp* dst [[buffer(1)]],
@@ -27,7 +27,7 @@ kernel void ntt_columns(device const Fp* src [[buffer(0)]],
 /// Lengths: data (groups - 1 >> p.log_n + p.log_cells - p.stages - 4) * max(p.src_stride, p.dst_stride) + (1 << p.log_n + p.log_cells), roots 16384.
 /// Requires: p.log_n + p.log_cells >= p.first + p.stages + 4, p.log_n + p.log_cells < 32, p.log_message <= p.log_n,
 /// p.stages <= 8, p.skipped <= p.stages.
-/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/design/commit.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
                                  device const Fp* roots [[buffer(1)]],
@@ -49,7 +49,7 @@ kernel void ntt_columns_in_place(device Fp* data [[buffer(0)]],
 /// dst (groups - 1 >> p.first + p.log_cells - 4) * p.dst_stride + (1 << p.first + p.stages + p.log_cells), roots 16384.
 /// Requires: p.first + p.log_cells >= 4, p.log_cells <= 2, p.first + p.stages == p.log_n, p.log_n + p.log_cells < 32,
 /// p.log_message <= p.log_n, p.stages <= 8, p.skipped <= p.stages.
-/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/design/commit.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
                        device Fp* dst [[buffer(1)]],
@@ -149,7 +149,7 @@ kernel void ntt_chunks(device const Fp* src [[buffer(0)]],
 /// Cost: p.sets * (8 * p.stages + 16) << p.stages products, 128 * p.sets << p.stages bytes per threadgroup.
 /// Lengths: data (p.columns - 1) * p.dst_stride + (1 << p.stages + p.log_cells), roots 16384.
 /// Requires: p.sets << p.stages <= 256, p.log_cells <= 2, p.log_message <= p.stages, p.skipped <= p.stages.
-/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/ntt.md).
+/// Safety: the radices of `p` are 1 to 4 and, with the skipped ones, make `stages` (docs/design/commit.md).
 [[max_total_threads_per_threadgroup(256)]]
 kernel void ntt_small(device Fp* data [[buffer(0)]],
                       device const Fp* roots [[buffer(1)]],

@@ -1,6 +1,6 @@
 #pragma once
 // A transform in two passes over memory, on tiles of 2^8 to 2^12 rows in more threadgroup memory than 32 KiB: tile.h has
-// the transform, docs/ntt.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
+// the transform, docs/design/commit.md the plan. Each pass is three rounds of 2 to 4 stages on registers.
 //
 // Threads are told apart by their number alone, so any number of them is right. With as many as planned, a thread reads all its words of runs or
 // of messages before it waits for any; of large tiles with rows of 16 words it does not. Cells are read 16 bytes at a time.
@@ -38,7 +38,7 @@ inline void tall_store(threadgroup uint* tile, uint at, uint v) { *(threadgroup 
 template <uint U> inline void tall_load_factors(threadgroup const uint* table, uint at, thread FpFactor* w) {
     if (U == 0u) {
 #if MSL_PTX
-        msl_opaque(at); // LLVM takes reads of 8 and of 16 bytes at one index of one table for neighbours (docs/kernels.md)
+        msl_opaque(at); // LLVM takes reads of 8 and of 16 bytes at one index of one table for neighbours (docs/guide/write-a-kernel.md)
 #endif
         uint2 v = ((threadgroup const uint2*)table)[at];
         w[0] = FpFactor{v.x, v.y};

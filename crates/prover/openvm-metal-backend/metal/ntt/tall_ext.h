@@ -1,5 +1,5 @@
 #pragma once
-// Small tiles of extension elements, of 2^8 and 2^9 rows: tall.h has the factors, docs/ntt.md the plan. A thread reads and writes whole elements, 16
+// Small tiles of extension elements, of 2^8 and 2^9 rows: tall.h has the factors, docs/design/commit.md the plan. A thread reads and writes whole elements, 16
 // bytes at a time, so that four words share their addresses and factors. There are three rounds of three stages, or of two and then three.
 //
 // Threads are told apart by their number alone, so any number of them is right. With as many as planned, a thread has eight elements and reads all of

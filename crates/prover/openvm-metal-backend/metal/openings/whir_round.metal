@@ -1,4 +1,4 @@
-// WHIR sumcheck over pairs (c, w): c are the coefficients of f, w the dual weights, see docs/whir.md.
+// WHIR sumcheck over pairs (c, w): c are the coefficients of f, w the dual weights, see docs/design/whir.md.
 #include "../field/lane_ops.h"
 #include "params.h"
 

@@ -3,9 +3,10 @@
 //! The evaluations of each stacked column on `D x {0,1}^n` become the coefficients of the encoded
 //! message by a map that is local to chunks of `2^l_skip` cells, so the whole commitment is one
 //! streaming pass from the traces into the codeword matrix, one forward NTT per column, and one pass
-//! of hashing. See `docs/commit.md`.
+//! of hashing. See `docs/design/commit.md`.
 
 mod encode;
+mod from_leaves;
 mod gather;
 mod message;
 mod overlap;
@@ -27,6 +28,7 @@ use self::{
 };
 pub(crate) use self::{
     encode::{digest_bytes, encode_columns, scratch_columns},
+    from_leaves::stacked_commit_from_leaves,
     message::{CodeShape, MAX_L_SKIP},
     overlap::overlap_bytes,
     ranges::{copied_cells, TraceShape},

@@ -1,4 +1,4 @@
-//! Batched zerocheck and LogUp: round 0, MLE rounds (docs/constraints.md).
+//! Batched zerocheck and LogUp: round 0, MLE rounds (docs/design/constraints.md).
 
 mod air_data;
 mod claims;

@@ -42,7 +42,7 @@ pub fn scratch(name: &str) -> PathBuf {
     target.join(name)
 }
 
-/// True if the tests that take minutes run, docs/testing.md.
+/// True if the tests that take minutes run, docs/reference/testing.md.
 fn campaign() -> bool {
     std::env::var_os("OPENVM_METAL_TEST_CAMPAIGN").is_some_and(|value| value == "1")
 }

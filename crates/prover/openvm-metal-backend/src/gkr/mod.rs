@@ -1,4 +1,4 @@
-//! LogUp through GKR: the fractional sumcheck (docs/gkr.md).
+//! LogUp through GKR: the fractional sumcheck (docs/design/gkr.md).
 
 mod device_rounds;
 mod device_transcript;

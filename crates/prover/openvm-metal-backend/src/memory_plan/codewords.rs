@@ -10,6 +10,7 @@ use crate::{
     matrix::MetalMatrix,
     memory::MemoryEstimate,
     prelude::{F, RATE},
+    prover_profile::ProverProfile,
 };
 
 /// Bytes that a proof can be planned with.
@@ -39,8 +40,8 @@ fn kept_of_cells(
 ) -> KeptCodewords {
     let code = cells.saturating_mul(4) << params.log_blowup;
     let budget = config.memory_budget.unwrap_or(profile.budget);
-    let most = profile.max_kept_codewords.unwrap_or(budget / 4);
-    if config.keep_codewords.unwrap_or(code <= most) {
+    let of_profile = ProverProfile::new(profile, budget).max_kept_codewords;
+    if code <= config.max_kept_codewords.unwrap_or(of_profile) {
         return KeptCodewords::All;
     }
     // The folded columns, and an eighth for those that programs read one row ahead.
@@ -68,7 +69,7 @@ pub(super) fn fitting(
             && estimate.buffers.iter().all(|b| has(b.bytes()))
     };
     let most = KeptCodewords::most_last(shape.width());
-    if fits(&estimate, 0) || most == 0 || config.keep_codewords == Some(true) {
+    if fits(&estimate, 0) || most == 0 || config.max_kept_codewords == Some(u64::MAX) {
         return estimate;
     }
     let mut with = |columns: usize| {
@@ -89,7 +90,7 @@ pub(super) fn fitting(
 mod tests {
     use super::*;
 
-    /// A device keeps the codewords that a quarter of its budget holds, or of the budget that it is given, or what its profile says.
+    /// A GPU keeps the codewords that a quarter of its budget holds, or of the budget that it is given, or as many as the configuration says.
     #[test]
     fn a_quarter_of_the_budget_is_kept() {
         let params = CommitParams {
@@ -100,39 +101,38 @@ mod tests {
             kept: KeptCodewords::All,
             memory_budget: None,
         };
-        let unsaid = DeviceProfile {
+        let profile = DeviceProfile {
             budget: 1 << 30,
-            max_kept_codewords: None,
             ..DeviceProfile::named("h100-80gb").expect("a profile")
-        };
-        let said = DeviceProfile {
-            max_kept_codewords: Some(1 << 20),
-            ..unsaid.clone()
         };
         let plain = MetalProverConfig::default();
         let bounded = MetalProverConfig {
             memory_budget: Some(1 << 28),
             ..plain.clone()
         };
+        let limited = |config: &MetalProverConfig| MetalProverConfig {
+            max_kept_codewords: Some(1 << 20),
+            ..config.clone()
+        };
         let column = 4u64 << 22;
-        for (config, profile, most) in [
-            (&plain, &unsaid, 1u64 << 28),
-            (&bounded, &unsaid, 1 << 26),
-            (&plain, &said, 1 << 20),
-            (&bounded, &said, 1 << 20),
+        for (config, most) in [
+            (&plain, 1u64 << 28),
+            (&bounded, 1 << 26),
+            (&limited(&plain), 1 << 20),
+            (&limited(&bounded), 1 << 20),
         ] {
             // Eight bytes of codewords for each cell.
-            let kept = |cells| kept_of_cells(config, profile, params, cells);
+            let kept = |cells| kept_of_cells(config, &profile, params, cells);
             assert_eq!(kept(most / 8), KeptCodewords::All, "{most}");
             let scratch = config.constraint_scratch_bytes.div_ceil(column) as usize;
             assert_eq!(kept(most / 8 + 1), KeptCodewords::AllBut(scratch), "{most}");
         }
         let kept = MetalProverConfig {
-            keep_codewords: Some(true),
+            max_kept_codewords: Some(u64::MAX),
             ..plain
         };
         assert_eq!(
-            kept_of_cells(&kept, &unsaid, params, 1 << 40),
+            kept_of_cells(&kept, &profile, params, 1 << 40),
             KeptCodewords::All
         );
     }

@@ -34,7 +34,7 @@ fn engine(
     let mut device = profile(name);
     device.max_buffer = max_buffer.unwrap_or(device.max_buffer);
     let mut config = MetalProverConfig::default();
-    config.keep_codewords = Some(keep);
+    config.max_kept_codewords = Some(if keep { u64::MAX } else { 0 });
     on_profile(params, Device::Cpu, device, None).with_prover_config(config)
 }
 
@@ -164,7 +164,7 @@ fn codewords_larger_than_any_buffer_never_exist_together() {
         let code = 42u64 << 20;
         let limit = code / 3 * 2;
         let mut config = MetalProverConfig::default();
-        config.keep_codewords = Some(false);
+        config.max_kept_codewords = Some(0);
         config.constraint_scratch_bytes = 1 << 20;
         let good = engine(params.clone(), name, Some(limit), false).with_prover_config(config);
         let proof = prove(&good, &pk, &input.ctx).expect("it fits");

@@ -43,7 +43,7 @@ fn compare(set: usize, device: Device, profiles: &[&str]) {
         for name in profiles {
             for keep in [true, false] {
                 let mut config = MetalProverConfig::default();
-                config.keep_codewords = Some(keep);
+                config.max_kept_codewords = Some(if keep { u64::MAX } else { 0 });
                 let engine = on_profile(small.params(), device, profile(name), None)
                     .with_prover_config(config);
                 let proof = prove(&engine, &pk, &input.ctx)
@@ -68,7 +68,7 @@ fn tall_stacked_matrix() {
     compare(4, Device::Cpu, &["m1-8gb", "h100-80gb"]);
 }
 
-/// The profiles of a small and of a large GPU; all of them in a campaign (docs/testing.md).
+/// The profiles of a small and of a large GPU; all of them in a campaign (docs/reference/testing.md).
 #[test]
 fn conformance_mode() {
     let campaign = std::env::var_os("OPENVM_METAL_TEST_CAMPAIGN").is_some_and(|v| v == "1");

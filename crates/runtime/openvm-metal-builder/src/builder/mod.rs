@@ -14,6 +14,7 @@ use std::{
 use self::context::Context;
 use crate::{
     compiler::Compiler,
+    cost_units::CostUnits,
     error::BuildError,
     lint,
     preprocess::{Request, METAL_VERSION},
@@ -41,6 +42,7 @@ use crate::{
 pub struct Builder {
     folder: PathBuf,
     types: TypeMap,
+    cost_units: CostUnits,
 }
 
 impl Builder {
@@ -49,13 +51,19 @@ impl Builder {
         Self {
             folder: folder.into(),
             types: TypeMap::default(),
+            cost_units: CostUnits::default(),
         }
     }
 
-    /// The Rust type that launchers take for the Metal type `metal`. `Fp`, `FpExt` and `Digest` are BabyBear types
-    /// without being told, other structs are looked up in `crate::params`.
+    /// The Rust type that launchers take for the Metal type `metal`. A struct without one is looked up in `crate::params`.
     pub fn map_type(mut self, metal: &str, rust: &str) -> Self {
         self.types.insert(metal, rust);
+        self
+    }
+
+    /// A unit that cost clauses may count in beside `byte` and `product`: `of` units `name` (singular) take `products` products.
+    pub fn cost_unit(mut self, name: &str, products: u64, of: u64) -> Self {
+        self.cost_units.insert(name, products, of);
         self
     }
 
@@ -106,7 +114,7 @@ impl Builder {
             ptx,
         };
         let library = var("CARGO_PKG_NAME").replace('-', "_");
-        let units = units::scan(&cx, &library).map_err(|e| e.below(&cx.root))?;
+        let units = units::scan(&cx, &library, &self.cost_units).map_err(|e| e.below(&cx.root))?;
         for f in units.iter().flat_map(|u| &u.files) {
             println!("cargo:rerun-if-changed={}", f.display());
         }
@@ -114,8 +122,14 @@ impl Builder {
         compile::archive(&cx, &library, &objects)?;
         output::sources(&cx, &units)?;
         let metallibs = metallib::libraries(&cx, &units)?;
-        let text = output::generate(&cx, &library, &units, &metallibs, &self.types)
-            .map_err(|e| e.below(&cx.root))?;
+        let text = output::generate(
+            &cx,
+            &library,
+            &units,
+            &metallibs,
+            (&self.types, &self.cost_units),
+        )
+        .map_err(|e| e.below(&cx.root))?;
         write_if_changed(&PathBuf::from(var("OUT_DIR")).join("kernels.rs"), &text)
     }
 }

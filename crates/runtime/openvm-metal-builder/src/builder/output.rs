@@ -5,6 +5,7 @@ use std::fs;
 use super::context::{identifier, Context, Unit};
 use crate::{
     codegen_rust::{self, LibraryOutput, UnitOutput},
+    cost_units::CostUnits,
     error::{BuildError, Finding},
     probe::{self, Sizes},
     scan,
@@ -28,7 +29,7 @@ pub(super) fn generate(
     library: &str,
     units: &[Unit],
     metallibs: &[bool],
-    types: &TypeMap,
+    (types, cost_units): (&TypeMap, &CostUnits),
 ) -> Result<String, BuildError> {
     let mut sizes = Vec::new();
     for u in units {
@@ -75,6 +76,7 @@ pub(super) fn generate(
         name: library,
         isas: &cx.isas,
         types,
+        units: cost_units,
     };
     Ok(codegen_rust::generate(&lib, &outputs))
 }

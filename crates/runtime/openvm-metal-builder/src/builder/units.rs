@@ -9,12 +9,17 @@ use super::context::{identifier, Context, Unit};
 use crate::{
     cache, clauses,
     codegen_cpp::Flavour,
+    cost_units::CostUnits,
     error::{BuildError, Finding},
     lint, scan,
 };
 
 /// Finds, scans and checks all units.
-pub(super) fn scan(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError> {
+pub(super) fn scan(
+    cx: &Context,
+    library: &str,
+    cost_units: &CostUnits,
+) -> Result<Vec<Unit>, BuildError> {
     let mut paths = Vec::new();
     metal_files(&cx.root, &mut paths)?;
     paths.sort();
@@ -45,7 +50,7 @@ pub(super) fn scan(cx: &Context, library: &str) -> Result<Vec<Unit>, BuildError>
     let mut findings: Vec<Finding> = Vec::new();
     let missing: Vec<Finding> = units
         .iter()
-        .flat_map(|u| clauses::missing(&u.scan))
+        .flat_map(|u| [clauses::missing(&u.scan), cost_units.unknown(&u.scan)].concat())
         .collect();
     for found in units.iter().flat_map(|u| &u.scan.findings).chain(&missing) {
         if !findings.contains(found) {

@@ -31,23 +31,11 @@ impl Clauses {
 /// A cost clause.
 #[derive(Clone, Debug)]
 pub struct Cost {
-    /// Each amount with what it counts.
-    pub items: Vec<(Expr, Unit)>,
+    /// Each amount with the name of its unit, singular: `byte`, `product`, or a unit of the crate
+    /// ([`Builder::cost_unit`](crate::Builder::cost_unit)).
+    pub items: Vec<(Expr, String)>,
     /// Unit of work that the amounts belong to.
     pub per: Per,
-}
-
-/// Unit that a cost counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Products of base-field elements.
-    Product,
-    /// Products of extension elements: 19/2 products.
-    ExtProduct,
-    /// Poseidon2 permutations of width 16: 564 products.
-    Permutation,
-    /// Bytes read or written.
-    Byte,
 }
 
 /// Unit of work that a cost belongs to.

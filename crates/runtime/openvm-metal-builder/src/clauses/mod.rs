@@ -1,5 +1,5 @@
 //! The clauses of a kernel: what one launch costs, how long its buffers must be and what its parameters
-//! must fulfil, written in the comment above it. `docs/kernels.md` has the grammar.
+//! must fulfil, written in the comment above it. `docs/reference/kernel-clauses.md` has the grammar.
 //!
 //! ```metal
 //! /// Folds pairs: out[i] = in[2i] + r (in[2i + 1] - in[2i]).

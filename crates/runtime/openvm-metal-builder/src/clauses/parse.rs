@@ -2,7 +2,7 @@
 
 use super::text::ClauseText;
 use crate::{
-    clause::{Clauses, Cost, Expr, Order, Per, Relation, Requirement, Unit},
+    clause::{Clauses, Cost, Expr, Order, Per, Relation, Requirement},
     kernel_fn::KernelFn,
     signature::ParamKind,
 };
@@ -19,7 +19,7 @@ const MAX_GIVEN: usize = 4;
 
 pub(super) type Parsed<T> = Result<T, ClauseError>;
 
-pub(super) const GRAMMAR: &str = "see the section Clauses of docs/kernels.md";
+pub(super) const GRAMMAR: &str = "see docs/reference/kernel-clauses.md";
 const REGISTERS: &str = "write `Registers: 40 per thread.`";
 const COST: &str = "write `Cost: 1 ext product, 48 bytes per thread.`";
 
@@ -181,19 +181,16 @@ impl<'a> Parser<'a> {
         Ok(Cost { items, per })
     }
 
-    fn unit(&mut self) -> Parsed<Unit> {
-        match self.next() {
-            "product" | "products" => Ok(Unit::Product),
-            "permutation" | "permutations" => Ok(Unit::Permutation),
-            "byte" | "bytes" => Ok(Unit::Byte),
-            "ext" if matches!(self.peek(), "product" | "products") => {
-                self.at += 1;
-                Ok(Unit::ExtProduct)
-            }
-            other => wrong(
-                format!("`{other}` is not products, ext products, permutations or bytes"),
-                COST,
-            ),
+    /// The words up to `,` or `per`, singular.
+    fn unit(&mut self) -> Parsed<String> {
+        let mut words = Vec::new();
+        while self.peek().starts_with(char::is_alphabetic) && self.peek() != "per" {
+            words.push(self.next());
+        }
+        let name = words.join(" ");
+        match name.is_empty() {
+            true => wrong(format!("an amount of `{}`", self.peek()), COST),
+            false => Ok(name.strip_suffix('s').unwrap_or(&name).to_owned()),
         }
     }
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    clause::{Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation, Unit},
+    clause::{Binary, Clauses, Cost, Expr, Extent, Function, Order, Per, Relation},
+    cost_units::CostUnits,
     kernel_fn::{Entry, KernelFn},
     signature::Param,
     types::TypeMap,
@@ -12,7 +13,12 @@ use crate::{
 const CLAUSE: &str = "::openvm_metal_common::clause";
 
 /// The function `name` that evaluates the clauses of an entry; none if there is nothing to evaluate.
-pub(crate) fn function(f: &KernelFn, e: &Entry, types: &TypeMap, name: &str) -> Option<String> {
+pub(crate) fn function(
+    f: &KernelFn,
+    e: &Entry,
+    (types, units): (&TypeMap, &CostUnits),
+    name: &str,
+) -> Option<String> {
     if f.clauses.is_empty() {
         return None;
     }
@@ -26,6 +32,7 @@ pub(crate) fn function(f: &KernelFn, e: &Entry, types: &TypeMap, name: &str) -> 
         f,
         e,
         types,
+        units,
         out: String::new(),
         names: 0,
     };
@@ -59,6 +66,7 @@ struct Writer<'a> {
     f: &'a KernelFn,
     e: &'a Entry,
     types: &'a TypeMap,
+    units: &'a CostUnits,
     out: String,
     names: usize,
 }
@@ -88,14 +96,14 @@ impl Writer<'_> {
         let mut sums = [Self::number(0), Self::number(0)];
         for (amount, unit) in &cost.items {
             let n = self.expr(amount);
-            let (sum, text) = match unit {
-                Unit::Byte => (1, n),
-                Unit::Product => (0, n),
-                Unit::ExtProduct => (
+            let (sum, text) = match self.units.products(unit) {
+                None => (1, n),
+                Some((1, 1)) => (0, n),
+                Some((products, 1)) => (0, format!("({n} * {})", Self::number(products))),
+                Some((products, of)) => (
                     0,
-                    format!("({n} * {} / {})", Self::number(19), Self::number(2)),
+                    format!("({n} * {} / {})", Self::number(products), Self::number(of)),
                 ),
-                Unit::Permutation => (0, format!("({n} * {})", Self::number(564))),
             };
             sums[sum] = self.bind(&format!("{} + {text}", sums[sum]));
         }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{clause::Per, lexer::Tokens, scan, types::TypeMap};
+use crate::{clause::Per, cost_units::CostUnits, lexer::Tokens, scan, types::TypeMap};
 
 const BEFORE: &str = "# 1 \"k.metal\"\n/// Adds.\n";
 const AFTER: &str = "\ntemplate <typename T, uint N> kernel void f(device const T* in [[buffer(0)]], device T* out [[buffer(1)]],
@@ -15,8 +15,10 @@ fn scanned(comment: &str) -> Scan {
 fn rust(comment: &str) -> String {
     let scan = scanned(comment);
     assert!(scan.findings.is_empty(), "{:?}", scan.findings);
-    let types = TypeMap::default();
-    function(&scan.functions[0], &scan.entries[0], &types, "check").expect("clauses")
+    let (types, mut units) = (TypeMap::default(), CostUnits::default());
+    units.insert("ext product", 19, 2);
+    let names = (&types, &units);
+    function(&scan.functions[0], &scan.entries[0], names, "check").expect("clauses")
 }
 
 /// The only finding of the rule `clause`, and its line.
@@ -62,6 +64,26 @@ fn expressions_become_calls_in_the_order_of_their_operators() {
 }
 
 #[test]
+fn costs_are_products_and_bytes_of_units_that_exist() {
+    let text = rust("/// Cost: 4 products, 2 ext products, 8 bytes per thread.");
+    let amount = "::openvm_metal_common::clause::Amount::of";
+    assert!(text.contains(&format!("({amount}(2) * {amount}(19) / {amount}(2))")));
+    let scan = scanned("/// Cost: 1 apple, 2 ext products per thread.");
+    assert!(scan.findings.is_empty(), "{:?}", scan.findings);
+    let mut units = CostUnits::default();
+    let found = units.unknown(&scan);
+    assert_eq!(found.len(), 2);
+    assert!(
+        found[0].message.contains("counts `apple`"),
+        "{}",
+        found[0].message
+    );
+    units.insert("apple", 3, 1);
+    units.insert("ext product", 19, 2);
+    assert!(units.unknown(&scan).is_empty());
+}
+
+#[test]
 fn requirements_keep_their_text() {
     let text = rust("/// Requires: p.n <= 4, threads_per_group == 1 << p.n or n > 2.\n/// Cost: 1 product per threadgroup.");
     for part in [
@@ -77,7 +99,7 @@ fn requirements_keep_their_text() {
 #[test]
 fn clauses_that_cannot_be_read_are_findings_with_their_line() {
     for (comment, message, line) in [
-        ("/// Cost: 1 apple per thread.", "`apple`", 2),
+        ("/// Cost: 1 per thread.", "an amount of `per`", 2),
         ("/// Cost: 1 product.", "`per` expected, found the end", 2),
         ("/// Cost: 1 product per warp.", "`warp`", 2),
         (

@@ -112,7 +112,7 @@ fn identifier(s: &Source<'_>, i: usize, word: &str) -> Found {
         _ if macros::target_macro(word).is_some() || word.starts_with("MSL_") => Some((
             "target-macro",
             format!("`{word}` is not defined"),
-            "include <lanes.h>; docs/kernels.md lists the macros that there are",
+            "include <lanes.h>; docs/guide/write-a-kernel.md lists the macros that there are",
         )),
         _ if word.starts_with("METAL_") && word != "METAL_FUNC" => Some((
             "foreign-macro",

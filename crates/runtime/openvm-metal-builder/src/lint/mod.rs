@@ -1,7 +1,7 @@
 //! Rules against constructs that Apple's compiler would reject, or that run wrongly or slowly on one of the targets.
 //!
 //! Token checks need no compiler; the address-space check ([`address_space`]) needs clang. The names of the
-//! rules are stable and listed in `docs/kernels.md`.
+//! rules are stable and listed in `docs/reference/lint-rules.md`.
 
 pub mod address_space;
 mod apple;

@@ -16,6 +16,7 @@ use crate::{
     config::{ConstraintKernels, MetalProverConfig},
     error::MetalProverError,
     programs::AirPrograms,
+    prover_profile::ProverProfile,
 };
 
 /// Source of kernels: compiled, or taken if they were compiled before.
@@ -33,7 +34,9 @@ fn origin(
     Ok(match config.constraint_kernels.resolved()? {
         ConstraintKernels::Generated => Some(Origin::Compiled),
         // Compilers take seconds to minutes of processors that are needed for traces.
-        ConstraintKernels::Auto => profile.found_kernels.then_some(Origin::Found),
+        ConstraintKernels::Auto => ProverProfile::new(profile, 0)
+            .precompiled_kernels
+            .then_some(Origin::Found),
         ConstraintKernels::Interpreted => None,
     })
 }

@@ -1,4 +1,4 @@
-//! Reduction of column openings to one opening of the stacked matrices (`docs/stacked-reduction.md`).
+//! Reduction of column openings to one opening of the stacked matrices (`docs/design/stacked-reduction.md`).
 //!
 //! Columns of one height are batched by powers of lambda before the sumcheck, so the sumcheck of a
 //! height runs on two extension columns. A column's own value is needed only after the variables of

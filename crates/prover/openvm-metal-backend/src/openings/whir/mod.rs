@@ -1,4 +1,4 @@
-//! WHIR: one opening of all stacked columns at one point (`docs/whir.md`).
+//! WHIR: one opening of all stacked columns at one point (`docs/design/whir.md`).
 //!
 //! The prover works on the coefficients of `f` and on dual weights (see `state.rs`), so the messages of
 //! the Reed-Solomon codes need no transform and a query adds a geometric sequence to the weights.

@@ -193,9 +193,6 @@ impl Device {
             addresses: true,
             double_precision: true,
             cache: 0,
-            max_kept_codewords: None,
-            transcript_on_device: true,
-            found_kernels: true,
             // Every device that the PTX, made for sm_80, runs on.
             matrix_units: true,
             vectors: false,

@@ -14,6 +14,7 @@ use openvm_stark_backend::SystemParams;
 use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
 
 use crate::{
+    cache::Cache,
     engine::SdkEngine,
     error::SdkError,
     executable::Traps,
@@ -41,6 +42,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     pub order: RowOrder,
     pub min_security_bits: f64,
     pub traps: Traps,
+    pub cache: Cache,
 }
 
 /// Configures an [`Sdk`](crate::Sdk). What is not set is OpenVM's default: 100 bits of security, segments that need at
@@ -57,6 +59,7 @@ pub struct SdkBuilder<E: SdkEngine> {
     order: RowOrder,
     min_security_bits: f64,
     traps: Traps,
+    cache: Option<Cache>,
 }
 
 impl<E: SdkEngine> SdkBuilder<E> {
@@ -73,6 +76,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             order: RowOrder::default(),
             min_security_bits: MIN_SECURITY_BITS,
             traps: Traps::default(),
+            cache: None,
         }
     }
 
@@ -100,6 +104,13 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// Sets the rule for the traps of ELFs: [`Traps::AsCargoOpenvm`] for the commitments of `cargo openvm`.
     pub fn traps(mut self, traps: Traps) -> Self {
         self.traps = traps;
+        self
+    }
+
+    /// Sets the cache of commitments: [`Cache::of_user`] unless it is set, [`Cache::none`] to make all of them. A verifier makes those that it
+    /// compares with: an SDK whose baseline or application commitment goes to verifiers has [`Cache::none`].
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -247,6 +258,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             order: self.order,
             min_security_bits: self.min_security_bits,
             traps: self.traps,
+            cache: self.cache.unwrap_or_else(Cache::of_user),
         })
     }
 }

@@ -151,6 +151,36 @@ pub trait SdkEngine:
     /// Returns unused device memory to the system.
     fn trim(&self) {}
 
+    /// True if hashing a commitment's rows takes longer than reading their digests from a disk.
+    fn hashes_slowly(&self) -> bool {
+        false
+    }
+
+    /// The digests of the leaves of a commitment, if [`commit_from_leaves`](Self::commit_from_leaves) takes them.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    fn leaves(
+        &self,
+        _data: &<Self::PB as ProverBackend>::PcsData,
+    ) -> Result<Option<Vec<Digest>>, EngineError> {
+        Ok(None)
+    }
+
+    /// Commits one trace that is on the device, without hashing its rows: `leaves` are those of an earlier commitment to the same trace.
+    /// Nothing if they are not, as far as a sample of them shows, or if the engine always hashes.
+    ///
+    /// # Errors
+    /// Failures of the device.
+    #[allow(clippy::type_complexity)]
+    fn commit_from_leaves(
+        &self,
+        _trace: &<Self::PB as ProverBackend>::Matrix,
+        _leaves: &[Digest],
+    ) -> Result<Option<(Digest, <Self::PB as ProverBackend>::PcsData)>, EngineError> {
+        Ok(None)
+    }
+
     /// Commits one trace that is on the device.
     ///
     /// # Errors
@@ -260,6 +290,30 @@ impl SdkEngine for MetalEngine {
         stream.map_or(true, |stream| {
             stream.context().info().kind != DeviceKind::Cuda
         })
+    }
+
+    fn hashes_slowly(&self) -> bool {
+        self.device().hashes_slowly()
+    }
+
+    fn leaves(
+        &self,
+        data: &<MetalBackend as ProverBackend>::PcsData,
+    ) -> Result<Option<Vec<Digest>>, EngineError> {
+        self.device()
+            .leaves(data)
+            .map(Some)
+            .map_err(EngineError::new)
+    }
+
+    fn commit_from_leaves(
+        &self,
+        trace: &MetalMatrix<F>,
+        leaves: &[Digest],
+    ) -> Result<Option<(Digest, <MetalBackend as ProverBackend>::PcsData)>, EngineError> {
+        self.device()
+            .commit_from_leaves(&[trace], leaves)
+            .map_err(EngineError::new)
     }
 
     fn memory_peak(&self) -> Option<u64> {

@@ -8,6 +8,7 @@ use openvm_metal_verify::VerifyError;
 pub use openvm_metal_verify::{catch_panic, is_guarded, is_lack_of_memory};
 
 use crate::{
+    cache::CacheError,
     constraint_check::BrokenConstraint,
     engine::EngineError,
     executable::TRAP,
@@ -73,6 +74,9 @@ pub enum SdkError {
     /// An `openvm.toml` that does not parse, or settings that contradict each other.
     #[error("configuration: {0}")]
     Config(String),
+    /// The cache folder cannot be listed or cleared. Proofs do without it.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
     /// A file that cannot be read, or does not hold what its use expects.
     #[error("{}: not usable as {what}: {reason}", path.display())]
     File {

@@ -9,6 +9,7 @@
 //! * [`MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
 //! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
 //! * [`files`]: cargo-openvm's files of keys, executables and proofs.
+//! * [`Cache`]: commitments that are kept on disk from process to process.
 //! * [`ProveOptions`], [`Progress`], [`Report`]: bounds, who watches, and where the time went.
 //! * [`HugePages`]: the allocator that a program should take which proves long executions.
 //! * [`guest`]: guests' packages, made and built on a stable toolchain.
@@ -41,6 +42,7 @@ pub use openvm_verify_stark_host::{
 mod aggregation;
 mod app;
 mod builder;
+mod cache;
 mod constraint_check;
 pub mod devices;
 mod encoding;
@@ -83,6 +85,7 @@ pub use app::{
     resumed_segment_max_memory, AppKey, AppProver, CheckedRun, CommittedExe, MeteredRun,
 };
 pub use builder::SdkBuilder;
+pub use cache::{Cache, CacheEntry, CacheError, CacheKind};
 pub use constraint_check::{BrokenConstraint, Column};
 pub use devices::DeviceList;
 pub use encoding::{decode_proof, decode_stark_proof};

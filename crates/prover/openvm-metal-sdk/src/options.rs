@@ -48,8 +48,8 @@ pub struct ProveOptions<'a> {
     /// widths of traces before they are made. A segment waits until there is room for it. If absent: three quarters of the
     /// memory that is free when the job starts.
     pub host_memory: Option<u64>,
-    /// Number of machines that record and trace segments, each a different one at a time; at least 1. Each holds
-    /// the guest's memory twice. If absent: five for every eight cores, but at most ten for each device.
+    /// Number of tracers that record and trace segments, each a different one at a time; at least 1. Each holds
+    /// the guest's memory. If absent: five for every eight cores, but at most ten for each device.
     pub machines: Option<usize>,
     /// Proofs of segments and of the nodes of their aggregation are stored in this folder, and taken from it if it is of
     /// the same job.

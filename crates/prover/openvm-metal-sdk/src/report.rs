@@ -39,7 +39,7 @@ pub struct Report {
     /// Taking over the memory image that a segment starts with.
     #[serde(serialize_with = "seconds")]
     pub memory_image: Duration,
-    /// Executing segments again without records, by machines that other segments were given to.
+    /// Executing the program again without records, up to the snapshots that segments start from.
     #[serde(serialize_with = "seconds")]
     pub skipped: Duration,
     /// Executing segments again, with records.

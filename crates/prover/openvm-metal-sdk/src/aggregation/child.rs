@@ -11,6 +11,7 @@ use openvm_stark_backend::{
 use openvm_verify_stark_host::pvs::VkCommit;
 
 use crate::{
+    devices::Station,
     engine::{CpuEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
@@ -42,21 +43,16 @@ pub(super) struct DeviceChild<E: SdkEngine> {
 }
 
 impl<E: SdkEngine> DeviceChild<E> {
-    pub fn new(engine: &E, child: &Child) -> Result<Self, SdkError> {
-        let trace = E::upload(engine.device(), child.trace.trace.clone());
-        let (commitment, data) = engine
-            .commit(&trace)
+    pub fn new(station: &Station<E>, engine: &E, child: &Child) -> Result<Self, SdkError> {
+        let trace = station
+            .commit(engine, child.trace.trace.clone())
             .map_err(SdkError::engine(Stage::AggregationKeygen))?;
         Ok(Self {
             vk_commit: VkCommit {
-                cached_commit: commitment,
+                cached_commit: trace.commitment,
                 vk_pre_hash: child.vk.pre_hash,
             },
-            trace: CommittedTraceData {
-                commitment,
-                trace,
-                data: Arc::new(data),
-            },
+            trace,
         })
     }
 }

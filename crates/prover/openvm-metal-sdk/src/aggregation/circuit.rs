@@ -91,19 +91,21 @@ impl<const N: usize> NodeCircuit<N> {
             InnerCircuit::new(Arc::new(verifier), None)
         })?;
         let airs: Vec<AirRef<SC>> = circuit.airs();
-        let key = match source {
-            KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0))?,
+        let key = || match source {
+            KeySource::Params(_) => guard(stage(), || Arc::new(engine.keygen(&airs).0)),
             KeySource::Key(key) => {
                 check_key(name, &airs, &key)?;
                 let (_, own) = guard(stage(), || engine.keygen(&airs))?;
                 check_constraints(name, &own, &key)?;
-                key
+                Ok(key)
             }
             KeySource::Above(key) => {
                 check_key(name, &airs, &key)?;
-                key
+                Ok(key)
             }
         };
+        let (key, child) = rayon::join(key, || Child::new(child_vk.clone()));
+        let (key, child) = (key?, child?);
         let names: Vec<String> = airs.iter().map(|air| air.name()).collect();
         if order == RowOrder::Sorted {
             for air in rows::SORTED {
@@ -124,7 +126,7 @@ impl<const N: usize> NodeCircuit<N> {
             names,
             order,
             key,
-            child: Child::new(child_vk)?,
+            child,
             own: recursive.then(|| Child::new(vk.clone())).transpose()?,
             vk,
         })

@@ -1,6 +1,6 @@
 //! `AggregationKeys`: the three layers above one application key.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use openvm_recursion_circuit::system::check_param_compatibility;
 use openvm_sdk::{
@@ -11,7 +11,7 @@ use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::pvs::VkCommit;
 
 use super::{
-    circuit::{Below, KeySource},
+    circuit::{Below, KeySource, NodeCircuit},
     layer::Layer,
 };
 use crate::{
@@ -91,28 +91,31 @@ impl<E: SdkEngine> AggregationKeys<E> {
                     .into(),
             )
         })?;
-        let leaf = Layer::new(station, "the leaf key", app_vk, leaf, false, order)?;
-        let internal_for_leaf = Layer::new(
-            station,
-            "the internal-for-leaf key",
-            leaf.circuit.vk.clone(),
-            internal_for_leaf,
-            false,
-            order,
-        )?;
-        let internal_recursive = Layer::new(
-            station,
-            "the internal-recursive key",
-            internal_for_leaf.circuit.vk.clone(),
-            internal_recursive,
-            true,
-            order,
-        )?;
-        Ok(Self {
-            station: station.clone(),
-            leaf,
-            internal_for_leaf,
-            internal_recursive,
+        // Each circuit verifies proofs of the one before. A device commits to the keys meanwhile.
+        thread::scope(|scope| {
+            let engine = station.engine(leaf.params().clone())?;
+            let circuit = NodeCircuit::new(&engine, "the leaf key", app_vk, leaf, false, order)?;
+            let circuit = Arc::new(circuit);
+            let vk = circuit.vk.clone();
+            let leaf = Layer::spawn(scope, station, engine, circuit);
+
+            let engine = station.engine(internal_for_leaf.params().clone())?;
+            let name = "the internal-for-leaf key";
+            let circuit = NodeCircuit::new(&engine, name, vk, internal_for_leaf, false, order)?;
+            let circuit = Arc::new(circuit);
+            let vk = circuit.vk.clone();
+            let internal_for_leaf = Layer::spawn(scope, station, engine, circuit);
+
+            let engine = station.engine(internal_recursive.params().clone())?;
+            let name = "the internal-recursive key";
+            let circuit = NodeCircuit::new(&engine, name, vk, internal_recursive, true, order)?;
+            let internal_recursive = Layer::spawn(scope, station, engine, Arc::new(circuit));
+            Ok(Self {
+                station: station.clone(),
+                leaf: leaf.join().expect("panics are errors")?,
+                internal_for_leaf: internal_for_leaf.join().expect("panics are errors")?,
+                internal_recursive: internal_recursive.join().expect("panics are errors")?,
+            })
         })
     }
 

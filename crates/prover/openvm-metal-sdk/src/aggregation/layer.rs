@@ -1,25 +1,24 @@
 //! `Layer`: one kind of node on one device: its key there, and its nodes' traces brought there.
 
-use std::sync::Arc;
-
-use openvm_stark_backend::{
-    keygen::types::MultiStarkVerifyingKey,
-    prover::{DeviceMultiStarkProvingKey, ProvingContext},
+use std::{
+    sync::Arc,
+    thread::{Scope, ScopedJoinHandle},
 };
+
+use openvm_stark_backend::prover::{DeviceMultiStarkProvingKey, ProvingContext};
 use openvm_verify_stark_host::pvs::VkCommit;
 
 use super::{
     child::DeviceChild,
-    circuit::{Below, KeySource, NodeCircuit},
+    circuit::{Below, NodeCircuit},
     verifier::HostTraces,
 };
 use crate::{
     app::transport_key,
     devices::Station,
     engine::SdkEngine,
-    error::{SdkError, Stage},
-    prelude::{F, SC},
-    row_order::RowOrder,
+    error::{guard, SdkError, Stage},
+    prelude::F,
     vm::Uploader,
 };
 
@@ -34,18 +33,17 @@ pub(super) struct Layer<E: SdkEngine, const N: usize> {
 }
 
 impl<E: SdkEngine, const N: usize> Layer<E, N> {
-    /// The layer above proofs of `child_vk`; `recursive` if it also verifies its own proofs.
-    pub fn new(
-        station: &Station<E>,
-        name: &'static str,
-        child_vk: Arc<MultiStarkVerifyingKey<SC>>,
-        source: KeySource,
-        recursive: bool,
-        order: RowOrder,
-    ) -> Result<Self, SdkError> {
-        let engine = station.engine(source.params().clone())?;
-        let circuit = NodeCircuit::new(&engine, name, child_vk, source, recursive, order)?;
-        Self::bring(station, engine, Arc::new(circuit))
+    /// Brings a layer to a device on another thread: the layer above needs the circuit alone.
+    pub fn spawn<'scope, 'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        station: &'env Station<E>,
+        engine: E,
+        circuit: Arc<NodeCircuit<N>>,
+    ) -> ScopedJoinHandle<'scope, Result<Self, SdkError>> {
+        scope.spawn(move || {
+            let bring = || Self::bring(station, engine, circuit);
+            guard(Stage::AggregationKeygen, bring).and_then(|layer| layer)
+        })
     }
 
     /// The same layer on another device.
@@ -73,7 +71,8 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
         engine: E,
         circuit: Arc<NodeCircuit<N>>,
     ) -> Result<Self, SdkError> {
-        let child = |child| DeviceChild::new(&engine, child).map_err(|e| e.on(station.name()));
+        let child =
+            |child| DeviceChild::new(station, &engine, child).map_err(|e| e.on(station.name()));
         Ok(Self {
             child: child(&circuit.child)?,
             own: circuit.own.as_ref().map(child).transpose()?,

@@ -7,7 +7,7 @@ use openvm_sdk::{keygen::AppProvingKey, StdIn};
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::prover::{DeviceDataTransporter, ProvingContext};
 
-use super::{executor, runner, AppKey, AppProver, Machine};
+use super::{executor, meter, runner, AppKey, AppProver, SegmentTracer, Snapshotter};
 use crate::{
     constraint_check::{AirTraces, ConstraintCheck},
     engine::{MetalEngine, SdkEngine},
@@ -47,16 +47,16 @@ impl AppProver<MetalEngine> {
         let columns = airs.into_airs().map(|air| air.columns()).collect();
         let check = ConstraintCheck::new(&key.app_vm_pk.vm_pk, columns);
 
-        let mut machine = Machine::new(app, exe.clone())?;
-        let run = machine.execute_metered(input.clone(), options, |_| Ok(()))?;
+        let run = meter(app, exe.exe(), input.clone(), options)?;
         let executor = executor(&app.config, exe.exe())?;
         let runner = runner(&executor, exe.exe())?;
-        machine.start(input);
+        let mut tracer = SegmentTracer::new(app, exe, input.buffer.len())?;
+        let mut snapshotter = Snapshotter::new(app, exe.exe(), &runner, input);
         for (index, segment) in run.segments.iter().enumerate() {
             options.check_cancelled()?;
-            machine.go_to(&runner, index, segment)?;
-            let recorded = machine.record(index, segment)?;
-            let traces = on_host(app, index, machine.trace(recorded)?)?;
+            snapshotter.run_to(index, segment.instret_start)?;
+            let recorded = tracer.record(index, segment, snapshotter.snapshot(index)?)?;
+            let traces = on_host(app, index, tracer.trace(recorded)?)?;
             check
                 .check(index, &traces)
                 .map_err(|broken| SdkError::BrokenConstraint(Box::new(broken)))?;

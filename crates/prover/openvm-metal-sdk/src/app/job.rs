@@ -11,8 +11,8 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 use super::{
     check::SegmentCheck,
     kept::Kept,
-    machine::Machine,
     resume::{segment_file, ResumeFolder},
+    tracer::SegmentTracer,
     AppKey, CommittedExe,
 };
 use crate::{
@@ -54,9 +54,9 @@ pub(super) struct Job<'a, E: SdkEngine> {
 }
 
 impl<E: SdkEngine> Job<'_, E> {
-    /// A machine whose traces go to the first device.
-    pub fn machine(&self) -> Result<Machine<E>, SdkError> {
-        Machine::new(&self.keys[0], self.exes[0].clone())
+    /// A tracer whose traces go to the first device, of an execution with so many inputs.
+    pub fn tracer(&self, inputs: usize) -> Result<SegmentTracer<E>, SdkError> {
+        SegmentTracer::new(&self.keys[0], &self.exes[0], inputs)
     }
 
     /// The proof of a segment from the resume folder, which verifies. A file that holds none is set aside.

@@ -1,9 +1,9 @@
 //! Segments of an execution on several threads and devices.
 //!
-//! One thread cuts the execution into segments. Machines, each on a thread, take segments as they are cut: a machine
-//! runs to the start of its segment without records, records it, and makes its traces on the device that is
+//! One thread cuts the execution into segments. Another one follows it without metering and makes a snapshot of the state before each segment.
+//! Tracers, each on a thread, take segments as they are cut: a tracer records its segment from the snapshot, and makes its traces on the device that is
 //! expected to end its proof first. Each device has a thread for each proof that it makes at once. Segments are
-//! in flight from when a machine takes them until they are proved, and their number is bounded. Proofs are verified and stored beside
+//! in flight from when a tracer takes them until they are proved, and their number is bounded. Proofs are verified and stored beside
 //! the next ones. What is refused, and what turns out to be missing, is made at the end, one segment after another.
 
 use std::{
@@ -25,11 +25,13 @@ use openvm_stark_backend::{proof::Proof, prover::ProvingContext};
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    machine::MeteredRun,
-    plan::{Bounds, Place, Plan, Taken},
+    meter::{execute_metered, MeteredRun},
     runner::{executor, runner, Runner},
+    segment_queue::{Bounds, Permit, SegmentQueue, Taken},
     sequence::make_missing,
     sink::ProofSink,
+    snapshot::{Snapshot, Snapshotter},
+    snapshot_queue::{Boundary, SnapshotQueue},
     AppKey,
 };
 use crate::{
@@ -45,11 +47,14 @@ use crate::{
 /// Threads for each device that verify what it made. Of small segments a GPU makes two in the time of one verification.
 const VERIFIERS: usize = 4;
 
+/// Most snapshots that are made and that no tracer has taken: one that the next tracer takes, and one while it does.
+const READY_SNAPSHOTS: usize = 2;
+
 /// A segment whose traces are on a device.
 struct Traced<'a, E: SdkEngine> {
     index: usize,
     segment: Segment,
-    place: Place<'a>,
+    permit: Permit<'a>,
     reservation: Reservation<'a>,
     ctx: ProvingContext<E::PB>,
 }
@@ -63,9 +68,10 @@ struct Proved {
 }
 
 /// State that the threads of a job share.
-struct Line<'a, E: SdkEngine> {
+struct Pipeline<'a, E: SdkEngine> {
     job: &'a Job<'a, E>,
-    plan: Plan,
+    queue: SegmentQueue,
+    snapshots: SnapshotQueue<Snapshot>,
     collector: Collector<'a, E>,
     report: Mutex<Report>,
     /// The first error. Later ones are consequences of it.
@@ -82,18 +88,21 @@ pub(super) fn run<E: SdkEngine>(
 ) -> Result<Segments, SdkError> {
     let executor = executor(&job.keys[0].config, &job.exes[0].exe)?;
     let runner = runner(&executor, &job.exes[0].exe)?;
-    let line = Line {
+    let pipeline = Pipeline {
         job,
-        plan: Plan::new(Bounds {
+        queue: SegmentQueue::new(Bounds {
             segments: threads.in_flight,
             bytes: job.host_memory,
         }),
+        // Of segments whose proofs are found no snapshot is needed.
+        snapshots: SnapshotQueue::new(READY_SNAPSHOTS, job.resume.is_some()),
         collector: Collector::new(job, sink),
         report: Mutex::default(),
         error: Mutex::default(),
     };
-    let metered = thread::scope(|scope| {
-        let (line, runner) = (&line, &runner);
+    let (metered, user_public_values) = thread::scope(|scope| {
+        let (pipeline, runner) = (&pipeline, &runner);
+        let _stop = StopOnPanic(pipeline);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             job.keys.iter().map(|_| channel::<Traced<'_, E>>()).unzip();
         for (traced, proofs) in receivers.into_iter().zip(job.fleet.proofs_at_once()) {
@@ -101,153 +110,197 @@ pub(super) fn run<E: SdkEngine>(
             let (sender, proved) = channel();
             for _ in 0..proofs {
                 let (traced, sender) = (traced.clone(), sender.clone());
-                scope.spawn(move || line.thread(|| line.prove(&traced, &sender)));
+                scope.spawn(move || pipeline.thread(|| pipeline.prove(&traced, &sender)));
             }
             // Beside the proofs: the device does not wait for it.
             let proved = Arc::new(Mutex::new(proved));
             for _ in 0..VERIFIERS {
                 let proved = proved.clone();
-                scope.spawn(move || line.thread(|| line.deliver(&proved)));
+                scope.spawn(move || pipeline.thread(|| pipeline.deliver(&proved)));
             }
         }
         for _ in 0..threads.machines {
-            let (senders, input) = (senders.clone(), input.clone());
-            scope.spawn(move || line.thread(|| line.make(runner, input, &senders)));
+            let (senders, inputs) = (senders.clone(), input.buffer.len());
+            scope.spawn(move || pipeline.thread(|| pipeline.make(inputs, &senders)));
         }
-        // Devices have all their segments when the last machine ends.
+        // Devices have all their segments when the last tracer ends.
         drop(senders);
-        line.thread(|| line.meter(input.clone()))
+        let (own, input) = (input.clone(), input.clone());
+        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(runner, own)));
+        let metered = pipeline.thread(|| pipeline.meter(input));
+        // Its panics are errors of the pipeline.
+        (metered.flatten(), values.join().ok().flatten().flatten())
     });
-    if let Some(error) = line
+    if let Some(error) = pipeline
         .error
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)
     {
         return Err(error);
     }
-    let Some(Some(metered)) = metered else {
+    let (Some(metered), Some(user_public_values)) = (metered, user_public_values) else {
         return Err(SdkError::Cancelled);
     };
     let segments = &metered.run.segments;
-    if line.collector.is_missing() {
-        let machine = job.machine()?;
-        make_missing(
-            job,
-            machine,
-            &runner,
-            input,
-            segments,
-            &line.collector,
-            report,
-        )?;
+    if pipeline.collector.is_missing() {
+        make_missing(job, &runner, input, segments, &pipeline.collector, report)?;
     }
     report.execution = metered.time;
     report.instructions = metered.run.instructions();
     let cells = metered.run.segments.iter().map(|s| job.keys[0].cells(s));
     report.cells = cells.sum();
     report.segments = segments.len();
-    report.host_traces_peak = report.host_traces_peak.max(line.plan.most_held());
+    report.host_traces_peak = report.host_traces_peak.max(pipeline.queue.most_held());
     report.add(
-        &line
+        &pipeline
             .report
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner),
     );
     Ok(Segments {
-        proofs: line.collector.finish(segments.len(), report)?,
-        user_public_values: metered.user_public_values,
+        proofs: pipeline.collector.finish(segments.len(), report)?,
+        user_public_values,
     })
+}
+
+/// Stops the other threads if the one that begins them panics: the system may refuse a thread.
+struct StopOnPanic<'p, 'a, E: SdkEngine>(&'p Pipeline<'a, E>);
+
+impl<E: SdkEngine> Drop for StopOnPanic<'_, '_, E> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
 }
 
 /// Results of the metering thread.
 struct Metered {
     run: MeteredRun,
     time: Duration,
-    user_public_values: UserPublicValuesProof<CHUNK, F>,
 }
 
-impl<E: SdkEngine> Line<'_, E> {
+impl<E: SdkEngine> Pipeline<'_, E> {
     /// Runs a thread's work; its panics are errors too. The first error stops all threads.
     fn thread<T>(&self, work: impl FnOnce() -> Result<T, SdkError>) -> Option<T> {
         guard(Stage::Pipeline, work)
             .and_then(|result| result)
             .map_err(|error| {
                 lock(&self.error).get_or_insert(error);
-                self.plan.stop();
+                self.stop();
             })
             .ok()
+    }
+
+    /// Stops all threads.
+    fn stop(&self) {
+        self.queue.stop();
+        self.snapshots.stop();
     }
 
     /// Cuts the execution into segments. Gives nothing if nobody takes them any more: another thread failed, and
     /// its error is the one to tell.
     fn meter(&self, input: StdIn) -> Result<Option<Metered>, SdkError> {
-        let machine = self.job.machine()?;
+        let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
         let clock = Instant::now();
         let mut taken = true;
         let mut index = 0;
-        let run = machine.execute_metered(input, self.job.options, |segment| {
+        let run = execute_metered(key, exe, input, self.job.options, |segment| {
             let bytes = self.job.host_bytes(index, segment)?;
             index += 1;
-            taken = self.plan.add(segment.clone(), bytes);
+            self.snapshots.add(segment.instret_start);
+            taken = self.queue.add(segment.clone(), bytes);
             taken.then_some(()).ok_or(SdkError::Cancelled)
         });
-        let run = match run {
+        let (run, _) = match run {
             Err(_) if !taken => return Ok(None),
             run => run?,
         };
         let time = clock.elapsed();
-        self.plan.end();
-        let user_public_values = machine.public_values_in(&run.memory);
-        self.collector
-            .end(run.segments.len(), &user_public_values)?;
-        Ok(Some(Metered {
-            run,
-            time,
-            user_public_values,
-        }))
+        self.queue.end();
+        self.snapshots.end(run.instructions());
+        Ok(Some(Metered { run, time }))
     }
 
-    /// A machine: records segments and makes their traces, until there are no more.
-    fn make<'b>(
-        &'b self,
+    /// Makes the snapshots before segments as these are cut. At the end it has the guest's public values. Gives nothing if nobody takes snapshots any
+    /// more.
+    fn make_snapshots(
+        &self,
         runner: &Runner<'_>,
         input: StdIn,
+    ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
+        let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
+        let mut snapshotter = Snapshotter::new(key, exe, runner, input).with_threads();
+        let mut values = None;
+        let mut index = 0;
+        while let Some(boundary) = self.snapshots.boundary(index) {
+            self.job.options.check_cancelled()?;
+            match boundary {
+                Boundary::Segment(start) => {
+                    snapshotter.run_to(index, start)?;
+                    let Some(is_wanted) = self.snapshots.is_wanted(index) else {
+                        break;
+                    };
+                    if is_wanted && !self.snapshots.put(index, snapshotter.snapshot(index)?) {
+                        break;
+                    }
+                    index += 1;
+                }
+                Boundary::End(end) => {
+                    snapshotter.run_to(index, end)?;
+                    let revealed = snapshotter.user_public_values(index)?;
+                    self.collector.end(index, &revealed)?;
+                    values = Some(revealed);
+                    break;
+                }
+            }
+        }
+        snapshotter.add_to(&mut lock(&self.report));
+        Ok(values)
+    }
+
+    /// A tracer: records segments and makes their traces, until there are no more.
+    fn make<'b>(
+        &'b self,
+        inputs: usize,
         devices: &[Sender<Traced<'b, E>>],
     ) -> Result<(), SdkError> {
         let job = self.job;
-        let mut machine = job.machine()?;
+        let mut tracer = job.tracer(inputs)?;
         let engines = job.keys.iter().map(AppKey::another_engine);
         let engines = engines.collect::<Result<Vec<_>, _>>()?;
-        machine.start(input);
-        while let Some(taken) = self.plan.take() {
+        while let Some(taken) = self.queue.take() {
             let Taken {
                 index,
                 segment,
-                mut place,
+                mut permit,
             } = taken;
             job.options.check_cancelled()?;
             if let Some((proof, span)) = job.resumed(index, &segment)? {
-                drop(place);
+                self.snapshots.skip(index);
+                drop(permit);
                 self.collector.found(index, &segment, proof, span)?;
                 continue;
             }
-            machine.go_to(runner, index, &segment)?;
-            let recorded = machine.record(index, &segment)?;
+            let Some(snapshot) = self.snapshots.take(index) else {
+                break;
+            };
+            let recorded = tracer.record(index, &segment, snapshot)?;
             let reservation = job.reserve(&segment, None)?;
-            if self.plan.is_stopped() {
+            if self.queue.is_stopped() {
                 break;
             }
             let device = reservation.device();
-            machine.aim(&engines[device], &job.exes[device]);
-            let ctx = machine.trace(recorded)?;
+            tracer.aim(&engines[device], &job.exes[device]);
+            let ctx = tracer.trace(recorded)?;
             if !engines[device].is_in_host_memory() {
-                place.leave_host();
+                permit.leave_host();
             }
             job.traced(index, &segment);
             let traced = Traced {
                 index,
                 segment,
-                place,
+                permit,
                 reservation,
                 ctx,
             };
@@ -255,7 +308,7 @@ impl<E: SdkEngine> Line<'_, E> {
                 break;
             }
         }
-        machine.add_to(&mut lock(&self.report));
+        tracer.add_to(&mut lock(&self.report));
         Ok(())
     }
 
@@ -270,13 +323,13 @@ impl<E: SdkEngine> Line<'_, E> {
         while let Ok(Traced {
             index,
             segment,
-            place,
+            permit,
             reservation,
             ctx,
         }) = next()
         {
             self.job.options.check_cancelled()?;
-            if self.plan.is_stopped() {
+            if self.queue.is_stopped() {
                 break;
             }
             let device = reservation.device();
@@ -286,7 +339,7 @@ impl<E: SdkEngine> Line<'_, E> {
             }
             let (proof, time) = self.job.prove(index, reservation, ctx)?;
             lock(&self.report).prove += time;
-            drop(place);
+            drop(permit);
             let proved_segment = Proved {
                 index,
                 segment,
@@ -301,7 +354,7 @@ impl<E: SdkEngine> Line<'_, E> {
     }
 
     /// One of the threads that verify and store the proofs of a device, and give them on. What is
-    /// refused is made when everything else is: the machines are past it.
+    /// refused is made when everything else is: no tracer waits for it.
     fn deliver(&self, proved: &Mutex<Receiver<Proved>>) -> Result<(), SdkError> {
         let next = || lock(proved).recv();
         while let Ok(Proved {

@@ -44,20 +44,15 @@ impl<E: SdkEngine> CommittedExe<E> {
     /// # Errors
     /// If the device refuses.
     pub fn new(key: &AppKey<E>, exe: Arc<VmExe<F>>) -> Result<Self, SdkError> {
-        let trace = E::upload(key.engine.device(), program_trace(&exe.program));
-        let (commitment, data) = key
-            .engine
-            .commit(&trace)
+        let trace = key
+            .station
+            .commit(&key.engine, program_trace(&exe.program))
             .map_err(SdkError::engine(Stage::CommitProgram))
             .map_err(|error| error.on(key.device()))?;
         Ok(Self {
             digest: digest(&exe),
             exe,
-            trace: CommittedTraceData {
-                commitment,
-                trace,
-                data: Arc::new(data),
-            },
+            trace,
             exe_commit: OnceLock::new(),
         })
     }

@@ -8,7 +8,7 @@ use openvm_sdk::StdIn;
 use super::{
     check::SegmentCheck,
     job::{Job, Segments},
-    machine::{meter, MeteredRun},
+    meter::{meter, MeteredRun},
     pipeline,
     resume::ResumeFolder,
     sequence,

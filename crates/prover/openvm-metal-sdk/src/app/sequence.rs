@@ -8,9 +8,10 @@ use openvm_sdk::StdIn;
 use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
-    machine::Machine,
+    meter::execute_metered,
     runner::{executor, runner, Runner},
     sink::ProofSink,
+    snapshot::{user_public_values, Snapshotter},
     AppKey,
 };
 use crate::{engine::SdkEngine, error::SdkError, report::Report};
@@ -22,18 +23,19 @@ pub(super) fn run<E: SdkEngine>(
     sink: &dyn ProofSink,
     report: &mut Report,
 ) -> Result<Segments, SdkError> {
-    let machine = job.machine()?;
+    let (key, exe) = (&job.keys[0], &job.exes[0].exe);
     let clock = Instant::now();
-    let run = machine.execute_metered(input.clone(), job.options, |_| Ok(()))?;
+    let (run, memory) = execute_metered(key, exe, input.clone(), job.options, |_| Ok(()))?;
     report.execution = clock.elapsed();
     report.instructions = run.instructions();
-    report.cells = run.segments.iter().map(|s| job.keys[0].cells(s)).sum();
+    report.cells = run.segments.iter().map(|s| key.cells(s)).sum();
     report.segments = run.segments.len();
     // Before the first proof: all are made here.
     for (index, segment) in run.segments.iter().enumerate() {
         job.host_bytes(index, segment)?;
     }
-    let user_public_values = machine.public_values_in(&run.memory);
+    let user_public_values = user_public_values(&key.config.system.config, &memory);
+    drop(memory);
     let collector = Collector::new(job, sink);
     collector.end(run.segments.len(), &user_public_values)?;
     for (index, segment) in run.segments.iter().enumerate() {
@@ -42,17 +44,9 @@ pub(super) fn run<E: SdkEngine>(
             None => collector.missing(index, None),
         }
     }
-    let executor = executor(&job.keys[0].config, &job.exes[0].exe)?;
-    let runner = runner(&executor, &job.exes[0].exe)?;
-    make_missing(
-        job,
-        machine,
-        &runner,
-        input,
-        &run.segments,
-        &collector,
-        report,
-    )?;
+    let executor = executor(&key.config, exe)?;
+    let runner = runner(&executor, exe)?;
+    make_missing(job, &runner, input, &run.segments, &collector, report)?;
     Ok(Segments {
         proofs: collector.finish(run.segments.len(), report)?,
         user_public_values,
@@ -62,7 +56,6 @@ pub(super) fn run<E: SdkEngine>(
 /// Makes the segments that a collector lacks, on any device.
 pub(super) fn make_missing<E: SdkEngine>(
     job: &Job<'_, E>,
-    mut machine: Machine<E>,
     runner: &Runner<'_>,
     input: StdIn,
     segments: &[Segment],
@@ -71,21 +64,22 @@ pub(super) fn make_missing<E: SdkEngine>(
 ) -> Result<(), SdkError> {
     let engines = job.keys.iter().map(AppKey::another_engine);
     let engines = engines.collect::<Result<Vec<_>, _>>()?;
-    machine.start(input.clone());
+    let mut tracer = job.tracer(input.buffer.len())?;
+    let mut snapshotter = Snapshotter::new(&job.keys[0], &job.exes[0].exe, runner, input);
     while let Some((index, refused)) = collector.next_missing() {
         job.options.check_cancelled()?;
         let segment = &segments[index];
         let bytes = job.host_bytes(index, segment)?;
         report.host_traces_peak = report.host_traces_peak.max(bytes);
-        if machine.is_past(segment) {
-            machine.start(input.clone());
+        if snapshotter.executed() > segment.instret_start {
+            snapshotter.restart();
         }
-        machine.go_to(runner, index, segment)?;
-        let recorded = machine.record(index, segment)?;
+        snapshotter.run_to(index, segment.instret_start)?;
+        let recorded = tracer.record(index, segment, snapshotter.snapshot(index)?)?;
         let reservation = job.reserve(segment, refused.as_ref())?;
         let device = reservation.device();
-        machine.aim(&engines[device], &job.exes[device]);
-        let ctx = machine.trace(recorded)?;
+        tracer.aim(&engines[device], &job.exes[device]);
+        let ctx = tracer.trace(recorded)?;
         job.traced(index, segment);
         let (proof, time) = job.prove(index, reservation, ctx)?;
         report.prove += time;
@@ -94,6 +88,7 @@ pub(super) fn make_missing<E: SdkEngine>(
             Accepted::No(refused) => collector.missing(index, Some(refused)),
         }
     }
-    machine.add_to(report);
+    snapshotter.add_to(report);
+    tracer.add_to(report);
     Ok(())
 }

@@ -1,18 +1,24 @@
 //! `Station`: a device that was opened, and its name in messages.
 
-use std::thread;
+use std::{sync::Arc, thread};
 
-use openvm_stark_backend::SystemParams;
+use openvm_stark_backend::{
+    p3_matrix::dense::RowMajorMatrix, prover::CommittedTraceData, SystemParams,
+};
 
 use crate::{
-    engine::SdkEngine,
+    cache::{self, Cache},
+    engine::{EngineError, SdkEngine},
     error::{guard, SdkError, Stage},
+    prelude::F,
 };
 
 /// A device that was opened. Engines of one station, and of its clones, share what lies in its memory.
 pub struct Station<E: SdkEngine> {
     name: String,
     context: E::Context,
+    /// Commitments of earlier processes.
+    cache: Cache,
 }
 
 impl<E: SdkEngine> Clone for Station<E> {
@@ -20,6 +26,7 @@ impl<E: SdkEngine> Clone for Station<E> {
         Self {
             name: self.name.clone(),
             context: self.context.clone(),
+            cache: self.cache.clone(),
         }
     }
 }
@@ -70,6 +77,7 @@ impl<E: SdkEngine> Station<E> {
         Ok(Self {
             name: E::label(device, &context),
             context,
+            cache: Cache::none(),
         })
     }
 
@@ -81,6 +89,28 @@ impl<E: SdkEngine> Station<E> {
     /// Number of proofs that the device makes at once, at least 1.
     pub fn proofs_at_once(&self) -> usize {
         E::proofs_at_once(&self.context).max(1)
+    }
+
+    /// The same device, with commitments taken from a cache and kept there.
+    pub(crate) fn with_cache(self, cache: Cache) -> Self {
+        Self { cache, ..self }
+    }
+
+    /// Brings a trace to the device and commits it, or takes the commitment from the cache.
+    ///
+    /// # Errors
+    /// Refusals of the device.
+    pub(crate) fn commit(
+        &self,
+        engine: &E,
+        trace: RowMajorMatrix<F>,
+    ) -> Result<CommittedTraceData<E::PB>, EngineError> {
+        let (trace, commitment, data) = cache::commit(&self.cache, engine, trace)?;
+        Ok(CommittedTraceData {
+            commitment,
+            trace,
+            data: Arc::new(data),
+        })
     }
 
     /// An engine on the device.

@@ -158,8 +158,12 @@ impl<E: SdkEngine> Sdk<E> {
 
     /// The devices, opened at the first call.
     pub(crate) fn stations(&self) -> Result<Arc<Vec<Station<E>>>, SdkError> {
-        self.stations
-            .get_or_try(|| Station::open_all(&self.devices))
+        self.stations.get_or_try(|| {
+            let stations = Station::open_all(&self.devices)?.into_iter();
+            Ok(stations
+                .map(|station| station.with_cache(self.cache.clone()))
+                .collect())
+        })
     }
 
     /// The application's key on each device.

@@ -20,6 +20,7 @@ use crate::{
     aggregation::AggregationKeys,
     app::{execute, meter, AppKey, CommittedExe, MeteredRun},
     builder::{AggSource, SdkBuilder},
+    cache::Cache,
     devices::{Station, Turns},
     engine::{MetalEngine, SdkEngine},
     error::SdkError,
@@ -52,6 +53,7 @@ pub struct Sdk<E: SdkEngine> {
     min_security_bits: f64,
     /// Rule for the traps of ELFs.
     traps: Traps,
+    cache: Cache,
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
@@ -100,6 +102,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             order: settings.order,
             min_security_bits: settings.min_security_bits,
             traps: settings.traps,
+            cache: settings.cache,
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
             app_keys: Slot::new(None),

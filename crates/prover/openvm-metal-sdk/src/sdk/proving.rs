@@ -128,8 +128,14 @@ impl<E: SdkEngine> Sdk<E> {
     ) -> Result<(ContinuationVmProof<SC>, Report), SdkError> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
+        options.progress.event(Event::Preparing {
+            work: "application keys",
+        });
         self.app_keys()?;
         let keys = laps.end();
+        options.progress.event(Event::Preparing {
+            work: "program commitment",
+        });
         let prover = self.app_prover_of(exe)?;
         let program = laps.end();
         let (proof, mut report) = prover.generic_prove(input, options)?;
@@ -152,11 +158,27 @@ impl<E: SdkEngine> Sdk<E> {
     ) -> Result<Proved, SdkError> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
-        self.app_keys()?;
-        let app_keys = laps.end();
-        let prover = self.app_prover_of(exe)?;
-        let program = laps.end();
-        let keys = self.all_aggregation_keys()?;
+        let preparing = |work| options.progress.event(Event::Preparing { work });
+        let (prover, keys, app_keys, program) = thread::scope(|scope| {
+            let keys = || {
+                let keys = || self.all_aggregation_keys();
+                guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
+            };
+            // All is done on the calling thread if one segment is in flight.
+            let beside = (options.in_flight != Some(1)).then(|| scope.spawn(keys));
+            preparing("application keys");
+            self.app_keys()?;
+            let app_keys = laps.end();
+            preparing("program commitment");
+            let prover = self.app_prover_of(exe)?;
+            let program = laps.end();
+            preparing("aggregation keys");
+            let keys = match beside {
+                Some(keys) => keys.join().expect("panics are errors"),
+                None => keys(),
+            };
+            Ok::<_, SdkError>((prover, keys?, app_keys, program))
+        })?;
         let baseline = self.baseline_of(&prover)?;
         let keys_time = app_keys + laps.end();
 

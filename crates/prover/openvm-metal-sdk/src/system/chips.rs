@@ -1,6 +1,6 @@
 //! The system chips of a VM: program, connector, memory boundary and memory tree.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use openvm_circuit::{
     arch::{
@@ -32,6 +32,8 @@ use super::{
     records::record_compressions,
 };
 
+use crate::slot::lock;
+
 type HostBackend = CpuBackend<BabyBearPoseidon2Config>;
 type HostContext = AirProvingContext<HostBackend>;
 
@@ -50,6 +52,22 @@ impl TraceUpload<HostBackend> for OnHost {
     }
 }
 
+/// Gives system chips the tree of the memory that their next segment starts from, in place of the memory itself. Clones are the same
+/// slot.
+#[derive(Clone, Debug, Default)]
+pub struct TreeSlot(Arc<Mutex<Option<MemoryTree>>>);
+
+impl TreeSlot {
+    /// The next segment starts from the memory of this tree.
+    pub fn give(&self, tree: MemoryTree) {
+        *lock(&self.0) = Some(tree);
+    }
+
+    fn take(&self) -> Option<MemoryTree> {
+        lock(&self.0).take()
+    }
+}
+
 /// Memory that the next segment starts from.
 #[derive(Clone, Copy, Debug)]
 enum Start {
@@ -57,8 +75,8 @@ enum Start {
     Given,
     /// The one after the last segment, which stopped at this program counter.
     After { pc: u32 },
-    /// The last segment ended its program: the memory has to be given.
-    Ended,
+    /// The memory has to be given: the last segment ended its program, or its own memory was given as a tree.
+    NotGiven,
 }
 
 /// The system chips with a memory tree that is kept from segment to segment.
@@ -71,7 +89,8 @@ enum Start {
 /// `transport_init_memory_to_device` gives it; any memory may follow any other, of this program or
 /// another one. It compares pages and hashes those that differ, so that giving the memory in which
 /// the last segment ended costs one comparison. A segment that goes on where the last one stopped
-/// needs no such call: preflights may run ahead while the traces of earlier segments are made.
+/// needs no such call: preflights may run ahead while the traces of earlier segments are made. A [`TreeSlot`] gives the tree of the memory instead, for one
+/// segment: nothing is compared or hashed before it, and the next one has to be given its own.
 ///
 /// # Panics
 /// `generate_proving_ctx` panics if the memory was not given and the segment does not start at the
@@ -86,6 +105,7 @@ pub struct SparseSystem<PB: ProverBackend, U> {
     start: Start,
     poseidon2: Arc<Poseidon2PeripheryChip<F>>,
     top: Vec<Digest>,
+    given: TreeSlot,
 }
 
 impl<PB, U> SparseSystem<PB, U>
@@ -108,6 +128,7 @@ where
             start: Start::Given,
             poseidon2,
             top: Vec::new(),
+            given: TreeSlot::default(),
         }
     }
 
@@ -130,6 +151,12 @@ where
             poseidon2.clone(),
             upload,
         ))
+    }
+
+    /// Sets the slot that trees are given by.
+    pub fn with_trees_from(mut self, slot: TreeSlot) -> Self {
+        self.given = slot;
+        self
     }
 
     /// The tree, in the memory that the next segment starts from.
@@ -183,16 +210,20 @@ where
         records: SystemRecords<F>,
         _record_arenas: Vec<RA>,
     ) -> Vec<AirProvingContext<PB>> {
+        let given = self.given.take();
         match self.start {
+            _ if given.is_some() => {}
             Start::Given => {}
             Start::After { pc } => assert_eq!(
                 pc, records.from_state.pc,
                 "a segment that does not go on where the last one stopped needs its memory given"
             ),
-            Start::Ended => panic!("the last segment ended its program: memory has to be given"),
+            Start::NotGiven => panic!(
+                "the last segment ended its program or began with a tree: memory has to be given"
+            ),
         }
         self.start = match records.exit_code {
-            Some(_) => Start::Ended,
+            Some(_) => Start::NotGiven,
             None => Start::After {
                 pc: records.to_state.pc,
             },
@@ -201,9 +232,19 @@ where
         self.connector.begin(records.from_state);
         self.connector.end(records.to_state, records.exit_code);
         let connector: HostContext = self.connector.generate_proving_ctx(());
-        let traces = self.memory.advance(records.touched_memory, self.heights);
+        let traces = match given {
+            Some(tree) => {
+                self.start = Start::NotGiven;
+                self.top.clear();
+                tree.traces(records.touched_memory, self.heights)
+            }
+            None => {
+                let traces = self.memory.advance(records.touched_memory, self.heights);
+                self.top = self.memory.top();
+                traces
+            }
+        };
         record_compressions(&traces, &self.poseidon2);
-        self.top = self.memory.top();
         let roots = [traces.initial_root, traces.final_root].concat();
         vec![
             program,

@@ -40,8 +40,11 @@ impl Compressor {
         poseidon2::permute(states);
     }
 
-    /// [`permute`](Self::permute) on rayon's threads.
+    /// [`permute`](Self::permute) on rayon's threads, if there are states for several.
     pub fn permute_parallel(&self, states: &mut [State]) {
+        if states.len() <= TASK_STATES {
+            return self.permute(states);
+        }
         states
             .par_chunks_mut(TASK_STATES)
             .for_each(|states| self.permute(states));

@@ -1,6 +1,6 @@
 //! A copy of the guest memory that the tree stands for, page by page, without the zeros.
 
-use std::collections::BTreeMap;
+use std::{ops::Range, sync::Arc};
 
 use openvm_circuit::{
     arch::{AddressSpaceHostConfig, AddressSpaceHostLayout, MemoryCellType},
@@ -10,7 +10,7 @@ use p3_baby_bear::BabyBear as F;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rayon::prelude::*;
 
-use super::pages::populated_pages;
+use super::{pages::populated_pages, shared_array::SharedArray};
 
 /// Size of a page of the copy; a little less where a leaf's size does not divide it.
 const PAGE_BYTES: usize = 4096;
@@ -22,9 +22,9 @@ pub type Cells = [F; CHUNK];
 pub const ZERO_CELLS: Cells = [F::ZERO; CHUNK];
 
 /// The bytes of one page of the copy, as guest memory holds them.
-pub type Page = Box<[u8]>;
+pub type Page = Arc<[u8]>;
 
-/// One address space: its shape, and its pages that hold something else than zeros.
+/// One address space: its shape, and its pages that hold something else than zeros. Clones share pages that are the same in both.
 #[derive(Clone, Debug)]
 pub struct Space {
     layout: MemoryCellType,
@@ -33,7 +33,7 @@ pub struct Space {
     page_bytes: usize,
     /// Whole leaves of this space. As in OpenVM's tree, cells behind the last one are no part of it.
     leaves: usize,
-    pages: BTreeMap<u32, Page>,
+    pages: SharedArray<[u8]>,
     /// A page of zeros.
     zeros: Page,
 }
@@ -52,8 +52,8 @@ impl Space {
             leaf_bytes,
             page_bytes: page_leaves * leaf_bytes,
             leaves,
-            pages: BTreeMap::new(),
-            zeros: vec![0; page_leaves * leaf_bytes].into_boxed_slice(),
+            pages: SharedArray::new(leaves.div_ceil(page_leaves) as u64),
+            zeros: vec![0; page_leaves * leaf_bytes].into(),
         }
     }
 
@@ -82,24 +82,45 @@ impl Space {
     }
 
     pub fn page(&self, page: u32) -> &[u8] {
-        self.pages.get(&page).unwrap_or(&self.zeros)
+        self.pages.get(page.into()).unwrap_or(&self.zeros)
+    }
+
+    /// The page of a cell.
+    pub fn page_of(&self, pointer: u32) -> u32 {
+        (pointer as usize * self.layout.size() / self.page_bytes) as u32
     }
 
     /// A copy of page `page` of `memory`, with zeros behind the last whole leaf.
     pub fn copy_page(&self, memory: &[u8], page: u32) -> Page {
+        let mut copy = memory[self.range(page)].to_vec();
+        copy.resize(self.page_bytes, 0);
+        copy.into()
+    }
+
+    /// Writes page `page` of the copy to `memory`.
+    pub fn write_page(&self, page: u32, memory: &mut [u8]) {
+        let bytes = &mut memory[self.range(page)];
+        bytes.copy_from_slice(&self.page(page)[..bytes.len()]);
+    }
+
+    /// Calls `visit` with each page that this copy and `old`, a copy of the same space, do not share.
+    pub fn pages_not_in(&self, old: &Self, mut visit: impl FnMut(u32)) {
+        self.pages
+            .differences(&old.pages, |page, _| visit(page as u32));
+    }
+
+    /// The bytes of a page in the linear memory of this space, up to the last whole leaf.
+    fn range(&self, page: u32) -> Range<usize> {
         let start = page as usize * self.page_bytes;
-        let end = (start + self.page_bytes).min(self.bytes());
-        let mut copy = self.zeros.clone();
-        copy[..end - start].copy_from_slice(&memory[start..end]);
-        copy
+        start..(start + self.page_bytes).min(self.bytes())
     }
 
     /// Sets a page; one of zeros is not kept.
     pub fn set_page(&mut self, page: u32, bytes: Page) {
         if bytes == self.zeros {
-            self.pages.remove(&page);
+            self.pages.remove(page.into());
         } else {
-            self.pages.insert(page, bytes);
+            self.pages.insert(page.into(), bytes);
         }
     }
 
@@ -108,20 +129,17 @@ impl Space {
     pub fn differing_pages(&self, memory: &[u8]) -> Vec<u32> {
         let memory = &memory[..self.bytes()];
         let mut pages = populated_pages(memory, self.page_bytes);
-        if self
-            .pages
-            .keys()
-            .any(|page| pages.binary_search(page).is_err())
-        {
-            pages.extend(self.pages.keys());
+        let held = self.pages.indices().into_iter().map(|page| page as u32);
+        let gone = held.filter(|page| pages.binary_search(page).is_err());
+        let gone: Vec<u32> = gone.collect();
+        if !gone.is_empty() {
+            pages.extend(gone);
             pages.sort_unstable();
-            pages.dedup();
         }
         pages
             .into_par_iter()
             .filter(|&page| {
-                let start = page as usize * self.page_bytes;
-                let bytes = &memory[start..(start + self.page_bytes).min(memory.len())];
+                let bytes = &memory[self.range(page)];
                 bytes != &self.page(page)[..bytes.len()]
             })
             .collect()
@@ -137,8 +155,9 @@ impl Space {
     pub fn set_cells(&mut self, label: u32, cells: &Cells) {
         let (page, range) = self.place(label);
         let size = self.layout.size();
-        let page = self.pages.entry(page).or_insert_with(|| self.zeros.clone());
-        for (bytes, &cell) in page[range].chunks_exact_mut(size).zip(cells) {
+        let page = self.pages.entry(page.into(), || self.zeros.clone());
+        let page = &mut Arc::make_mut(page)[range];
+        for (bytes, &cell) in page.chunks_exact_mut(size).zip(cells) {
             encode(self.layout, cell, bytes);
         }
     }
@@ -149,7 +168,7 @@ impl Space {
         std::array::from_fn(|i| decode(self.layout, &bytes[i * size..(i + 1) * size]))
     }
 
-    fn place(&self, label: u32) -> (u32, std::ops::Range<usize>) {
+    fn place(&self, label: u32) -> (u32, Range<usize>) {
         assert!(
             (label as usize) < self.leaves,
             "leaf {label} of an address space of {} leaves",

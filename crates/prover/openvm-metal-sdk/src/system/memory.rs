@@ -19,17 +19,19 @@ use super::{
     leaves::LeafHasher,
     merkle_rows::{mark_leaves_untouched, touched_parents, MerkleRows, MERKLE_WIDTH},
     touched::{touched_leaves, TouchedLeaf},
-    tree::{Change, SparseMerkleTree},
+    tree::{Change, SparseMerkleTree, Update},
 };
 
-/// Pages that one step of [`MemoryTree::set_pages`] takes over: this bounds what it allocates.
-const STEP_PAGES: usize = 128;
+/// Pages that one step of [`MemoryTree::set_pages`] takes over: this bounds what it allocates, 64 MiB if every leaf of them changed.
+const STEP_PAGES: usize = 1024;
 
 /// A copy of guest memory and the tree of its digests.
 ///
 /// A leaf is eight cells, its digest their compression with eight zeros. The tree of each address
 /// space has `2^address_height` leaves, and `2^addr_space_height` such trees lie side by side,
 /// from address space 1 on. What is zero is neither held nor hashed.
+///
+/// A clone takes constant time, and shares with the original all pages and digests that change in neither.
 #[derive(Clone, Debug)]
 pub struct MemoryTree {
     dimensions: MemoryDimensions,
@@ -109,7 +111,7 @@ impl MemoryTree {
         image: &BTreeMap<(u32, u32), u8>,
     ) -> Result<Self, InitialMemoryError> {
         let mut tree = Self::new(config);
-        let mut pages: BTreeMap<(u32, u32), Page> = BTreeMap::new();
+        let mut pages: BTreeMap<(u32, u32), Vec<u8>> = BTreeMap::new();
         for (&(address_space, offset), &value) in image {
             let bytes = config.addr_spaces.get(address_space as usize);
             let bytes = bytes.map_or(0, |space| space.size());
@@ -135,7 +137,7 @@ impl MemoryTree {
             by_space
                 .entry(address_space)
                 .or_default()
-                .push((page, bytes));
+                .push((page, bytes.into()));
         }
         for (address_space, mut pages) in by_space {
             while !pages.is_empty() {
@@ -187,6 +189,29 @@ impl MemoryTree {
         }
     }
 
+    /// Pages of the copy that hold these blocks, as `(address space, page)`, ascending.
+    pub fn pages_of(&self, touched: &TouchedMemory<F>) -> Vec<(u32, u32)> {
+        let page =
+            |(space, pointer): (u32, u32)| (space, self.spaces[space as usize].page_of(pointer));
+        let mut pages: Vec<_> = touched.iter().map(|(address, _)| page(*address)).collect();
+        pages.dedup();
+        pages
+    }
+
+    /// Makes `memory` that of this tree. It is the memory of `from`, a tree of the same configuration, but for the pages `stale`; what both trees
+    /// share is left alone.
+    pub fn write_to(&self, memory: &mut AddressMap, from: &Self, stale: &[(u32, u32)]) {
+        let spaces = self.spaces.iter().zip(&from.spaces);
+        for ((space, old), memory) in spaces.zip(&mut memory.mem) {
+            let memory = memory.as_mut_slice();
+            space.pages_not_in(old, |page| space.write_page(page, memory));
+        }
+        for &(space, page) in stale {
+            let memory = memory.mem[space as usize].as_mut_slice();
+            self.spaces[space as usize].write_page(page, memory);
+        }
+    }
+
     /// Replaces pages of the copy, ascending, and updates the tree.
     fn set_pages(&mut self, address_space: u32, pages: Vec<(u32, Page)>) {
         let space = &self.spaces[address_space as usize];
@@ -221,7 +246,8 @@ impl MemoryTree {
                 digest: digest(parent),
             })
             .collect();
-        self.tree.update(compressor, changes, None);
+        let update = self.tree.update(compressor, changes, None);
+        self.tree.apply(update);
         let space = &mut self.spaces[address_space as usize];
         for (page, bytes) in pages {
             space.set_page(page, bytes);
@@ -234,6 +260,25 @@ impl MemoryTree {
     /// Panics if a block lies behind the last whole leaf of its address space, or if `heights` are
     /// below the rows needed.
     pub fn advance(&mut self, touched: TouchedMemory<F>, heights: TraceHeights) -> MemoryTraces {
+        let (traces, leaves, update) = self.segment(touched, heights);
+        self.tree.apply(update);
+        for leaf in leaves.iter().filter(|leaf| leaf.new != leaf.old) {
+            self.spaces[leaf.address_space as usize].set_cells(leaf.label, &leaf.new);
+        }
+        traces
+    }
+
+    /// The traces of [`advance`](Self::advance); this tree stays before the segment.
+    pub fn traces(&self, touched: TouchedMemory<F>, heights: TraceHeights) -> MemoryTraces {
+        self.segment(touched, heights).0
+    }
+
+    /// The traces of a segment, its leaves and the new digests.
+    fn segment(
+        &self,
+        touched: TouchedMemory<F>,
+        heights: TraceHeights,
+    ) -> (MemoryTraces, Vec<TouchedLeaf>, Update) {
         let mut leaves = touched_leaves(&self.spaces, &self.dimensions, touched);
         let boundary_rows = 2 * leaves.len();
         let mut boundary = zero_rows("boundary", boundary_rows, BOUNDARY_WIDTH, heights.boundary);
@@ -257,21 +302,19 @@ impl MemoryTree {
             tree: &self.tree,
         }
         .write(&leaves, boundary_used, &mut rows);
-        self.tree.update(&self.compressor, changes, Some(&mut rows));
+        let update = self.tree.update(&self.compressor, changes, Some(&mut rows));
         if none_touched {
             mark_leaves_untouched(used);
         }
-        for leaf in leaves.iter().filter(|leaf| leaf.new != leaf.old) {
-            self.spaces[leaf.address_space as usize].set_cells(leaf.label, &leaf.new);
-        }
-        MemoryTraces {
+        let traces = MemoryTraces {
             boundary,
             boundary_rows,
             merkle,
             merkle_rows,
             initial_root,
-            final_root: *self.root(),
-        }
+            final_root: *update.root(),
+        };
+        (traces, leaves, update)
     }
 
     /// The first leaf of the tree, as if it were touched.

@@ -1,7 +1,7 @@
 //! The system chips of a VM, with a sparse memory tree that is kept from segment to segment.
 //!
-//! `docs/memory-tree.md` describes the tree, its layout and its costs. From below upwards: `hash`
-//! compresses; `pages` finds the memory that a program touched and `image` copies it; `touched`
+//! `docs/design/program-proofs.md` describes the tree and its traces. From below upwards: `hash`
+//! compresses; `shared_array` is an array whose clones share what is the same; `pages` finds the memory that a program touched and `image` copies it; `touched`
 //! groups what a segment accessed; `merkle_rows` and `boundary_rows` write traces; `tree` holds
 //! digests; `leaves` hashes the lowest levels; `memory` is all of that as one tree; `records`
 //! counts the compressions in the Poseidon2 chip; `chips` are the system chips.
@@ -17,13 +17,14 @@ mod memory;
 mod merkle_rows;
 mod pages;
 mod records;
+mod shared_array;
 #[cfg(test)]
 mod tests;
 mod touched;
 mod tree;
 
 pub use builder::SparseSystemBuilder;
-pub use chips::{OnHost, SparseSystem, TraceUpload};
+pub use chips::{OnHost, SparseSystem, TraceUpload, TreeSlot};
 pub use commitment::{exe_commit, initial_memory_root};
 pub use hash::Digest;
 pub use memory::{HeldMemory, InitialMemoryError, MemoryTraces, MemoryTree, TraceHeights};

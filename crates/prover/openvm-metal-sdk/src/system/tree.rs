@@ -1,11 +1,13 @@
 //! The digests of a Merkle tree of which only the parts that are not zero are held.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 
 use super::{
     hash::{digest, state, Compressor, Digest, State},
     merkle_rows::{LevelRows, MerkleRows, Parent},
+    shared_array::SharedArray,
 };
 
 /// Levels of one block.
@@ -31,17 +33,33 @@ pub struct Change {
 /// The nodes of levels 1 to `height` of a binary Merkle tree; level 0, the leaves, is not held.
 ///
 /// Tier `t` holds levels `1 + 3t` to `3 + 3t`, as blocks. A block that is not held stands for
-/// zeros.
+/// zeros. Clones share blocks that are the same in both.
 #[derive(Clone, Debug)]
 pub struct SparseMerkleTree {
     height: usize,
-    zeros: Vec<Digest>,
-    tiers: Vec<FxHashMap<u64, Box<Block>>>,
+    zeros: Arc<[Digest]>,
+    tiers: Vec<SharedArray<Block>>,
+}
+
+/// New digests of a tree, which are not in it.
+pub struct Update {
+    /// By tier.
+    tiers: Vec<Vec<Open>>,
+    root: Digest,
+}
+
+impl Update {
+    /// The root with the new digests.
+    pub fn root(&self) -> &Digest {
+        &self.root
+    }
 }
 
 /// A block that is being updated.
 struct Open {
     index: u64,
+    /// Absent if it is zeros.
+    old: Option<Arc<Block>>,
     block: Box<Block>,
     /// Flags of the lowest nodes that are given new digests, which may equal the old ones.
     touched: u8,
@@ -58,8 +76,12 @@ impl SparseMerkleTree {
         assert!(height > 0, "a tree of one leaf has no nodes to hold");
         Self {
             height,
-            zeros: compressor.zero_digests(height),
-            tiers: vec![FxHashMap::default(); height.div_ceil(BLOCK_LEVELS)],
+            zeros: compressor.zero_digests(height).into(),
+            tiers: (0..height.div_ceil(BLOCK_LEVELS))
+                .map(|tier| {
+                    SharedArray::new(1 << height.saturating_sub((tier + 1) * BLOCK_LEVELS + 1))
+                })
+                .collect(),
         }
     }
 
@@ -76,7 +98,7 @@ impl SparseMerkleTree {
     pub fn node(&self, level: usize, index: u64) -> &Digest {
         let (tier, step) = ((level - 1) / BLOCK_LEVELS, (level - 1) % BLOCK_LEVELS);
         let bits = BLOCK_LEVELS - step;
-        match self.tiers[tier].get(&(index >> bits)) {
+        match self.tiers[tier].get(index >> bits) {
             Some(block) => &block[OFFSETS[step] + (index & ((1 << bits) - 1)) as usize],
             None => &self.zeros[level],
         }
@@ -88,24 +110,25 @@ impl SparseMerkleTree {
 
     /// Blocks that are held.
     pub fn held_blocks(&self) -> usize {
-        self.tiers.iter().map(FxHashMap::len).sum()
+        self.tiers.iter().map(SharedArray::len).sum()
     }
 
-    /// Bytes of a held block, with its entry in the map.
+    /// Bytes of a held block, with its counters and its slot.
     pub const fn block_bytes() -> usize {
-        size_of::<Block>() + size_of::<(u64, Box<Block>)>() + 1
+        size_of::<Block>() + 3 * size_of::<usize>()
     }
 
-    /// Gives nodes of level 1 new digests and updates the nodes above. `changes` ascends strictly
-    /// by index. With `rows`, writes the rows of levels 2 to the height: both states of every
-    /// parent of a changed node, whether or not its digest is another one now.
+    /// New digests for nodes of level 1, `changes`, which ascend strictly by index, and for the nodes above. The tree keeps its own until they are
+    /// [applied](Self::apply). With `rows`, writes the rows of levels 2 to the height: both states of every parent of a changed node, whether or not
+    /// its digest is another one now.
     pub fn update(
-        &mut self,
+        &self,
         compressor: &Compressor,
         mut changes: Vec<Change>,
         mut rows: Option<&mut MerkleRows>,
-    ) {
+    ) -> Update {
         debug_assert!(changes.is_sorted_by(|a, b| a.index < b.index));
+        let mut tiers = Vec::with_capacity(self.tiers.len());
         for tier in 0..self.tiers.len() {
             let mut open = self.open(tier, &changes);
             let mut tasks = Vec::with_capacity(open.len().div_ceil(TASK_BLOCKS));
@@ -117,9 +140,15 @@ impl SparseMerkleTree {
                 });
                 tasks.push((blocks, levels));
             }
-            tasks.into_par_iter().for_each(|(blocks, levels)| {
-                self.update_blocks(compressor, tier, blocks, &changes, levels);
-            });
+            let zeros = self.zero_block(1 + tier * BLOCK_LEVELS);
+            let run = |(blocks, levels)| {
+                self.update_blocks(compressor, tier, &zeros, blocks, &changes, levels);
+            };
+            // Alone, a task is quicker here than by way of a pool that may be busy.
+            match tasks.len() {
+                0 | 1 => tasks.into_iter().for_each(run),
+                _ => tasks.into_par_iter().for_each(run),
+            }
             changes = open
                 .iter()
                 .map(|open| Change {
@@ -127,13 +156,35 @@ impl SparseMerkleTree {
                     digest: open.root,
                 })
                 .collect();
-            self.close(tier, open);
+            tiers.push(open);
+        }
+        let top = OFFSETS[(self.height - 1) % BLOCK_LEVELS];
+        let root = tiers.last().and_then(|open| open.first());
+        Update {
+            root: root.map_or(*self.root(), |open| open.block[top]),
+            tiers,
         }
     }
 
-    /// Takes the blocks of the changed nodes out of the tier.
-    fn open(&mut self, tier: usize, changes: &[Change]) -> Vec<Open> {
+    /// Puts new digests, which were made from this tree, in place of the old ones; a block of zeros is not kept.
+    pub fn apply(&mut self, update: Update) {
+        for (number, open) in update.tiers.into_iter().enumerate() {
+            let zero = self.zeros[1 + number * BLOCK_LEVELS];
+            let tier = &mut self.tiers[number];
+            for open in open {
+                if open.block[..BLOCK_NODES].iter().all(|node| *node == zero) {
+                    tier.remove(open.index);
+                } else if open.old.as_deref() != Some(&*open.block) {
+                    tier.insert(open.index, Arc::new(*open.block));
+                }
+            }
+        }
+    }
+
+    /// Copies of the blocks of the changed nodes.
+    fn open(&self, tier: usize, changes: &[Change]) -> Vec<Open> {
         let level = 1 + tier * BLOCK_LEVELS;
+        let zeros = self.zero_block(level);
         let mut open: Vec<Open> = Vec::new();
         for (i, change) in changes.iter().enumerate() {
             let index = change.index >> BLOCK_LEVELS;
@@ -147,10 +198,11 @@ impl SparseMerkleTree {
             } else {
                 self.zeros[self.height] // this tier holds the root of the tree: not used
             };
-            let block = self.tiers[tier].remove(&index);
+            let old = self.tiers[tier].get(index).cloned();
             open.push(Open {
                 index,
-                block: block.unwrap_or_else(|| Box::new(self.zero_block(level))),
+                block: Box::new(old.as_deref().copied().unwrap_or(zeros)),
+                old,
                 touched: bit,
                 first_change: i,
                 old_root,
@@ -158,16 +210,6 @@ impl SparseMerkleTree {
             });
         }
         open
-    }
-
-    /// Puts the blocks back; a block of zeros is not kept.
-    fn close(&mut self, tier: usize, open: Vec<Open>) {
-        let zero = self.zeros[1 + tier * BLOCK_LEVELS];
-        for open in open {
-            if open.block[..BLOCK_NODES].iter().any(|node| *node != zero) {
-                self.tiers[tier].insert(open.index, open.block);
-            }
-        }
     }
 
     fn zero_block(&self, level: usize) -> Block {
@@ -182,11 +224,11 @@ impl SparseMerkleTree {
         &self,
         compressor: &Compressor,
         tier: usize,
+        zeros: &Block,
         blocks: &mut [Open],
         changes: &[Change],
         mut levels: [Option<LevelRows>; BLOCK_LEVELS],
     ) {
-        let old: Vec<Block> = blocks.iter().map(|open| *open.block).collect();
         for open in blocks.iter_mut() {
             for (change, position) in changes[open.first_change..].iter().zip(bits(open.touched)) {
                 open.block[position] = change.digest;
@@ -202,9 +244,10 @@ impl SparseMerkleTree {
             states.clear();
             targets.clear();
             for (i, open) in blocks.iter().enumerate() {
+                let old = open.old.as_deref().unwrap_or(zeros);
                 for parent in bits(touched(open.touched, step + 1)) {
                     let left = OFFSETS[step] + 2 * parent;
-                    if open.block[left..left + 2] != old[i][left..left + 2] {
+                    if open.block[left..left + 2] != old[left..left + 2] {
                         states.push(state(&open.block[left], &open.block[left + 1]));
                         targets.push((i, parent));
                     }
@@ -218,7 +261,8 @@ impl SparseMerkleTree {
                 }
             }
             let Some(rows) = rows else { continue };
-            for (open, old) in blocks.iter().zip(&old) {
+            for open in blocks.iter() {
+                let old = open.old.as_deref().unwrap_or(zeros);
                 let below = touched(open.touched, step);
                 for parent in bits(touched(open.touched, step + 1)) {
                     let left = OFFSETS[step] + 2 * parent;

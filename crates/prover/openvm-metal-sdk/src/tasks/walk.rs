@@ -1,4 +1,4 @@
-//! `Walk`: a machine that goes to any segment of a plan.
+//! `Walk`: makes the traces of any segment of a plan.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use openvm_stark_backend::prover::ProvingContext;
 
 use super::Plan;
 use crate::{
-    app::{AppKey, AppProver, Machine, Runner},
+    app::{AppKey, AppProver, Runner, SegmentTracer, Snapshotter},
     engine::SdkEngine,
     error::SdkError,
     prelude::F,
 };
 
-/// A machine and where it stands. It goes on from there if it can, and starts again if it has to go back or has failed.
+/// An execution and a tracer, and where they stand. They go on from there if they can, and start again if they have to go back or have failed.
 pub(super) struct Walk<'a, E: SdkEngine> {
     prover: &'a AppProver<E>,
     runner: &'a Runner<'a>,
@@ -22,12 +22,15 @@ pub(super) struct Walk<'a, E: SdkEngine> {
     input: StdIn,
     /// On each device, with counters of the walk's own.
     engines: Vec<E>,
-    at: Option<Position<E>>,
+    at: Option<Position<'a, E>>,
 }
 
-struct Position<E: SdkEngine> {
-    machine: Machine<E>,
-    /// The next segment of the machine.
+struct Position<'a, E: SdkEngine> {
+    execution: Snapshotter<'a>,
+    tracer: SegmentTracer<E>,
+    /// The segment before which the execution stands.
+    before: usize,
+    /// The segment after the last one that was traced, if that is further: nothing has to be done again for it.
     next: usize,
 }
 
@@ -53,18 +56,18 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         })
     }
 
-    /// Drops the machine: the next step begins with a new one.
+    /// Drops the execution and the tracer: the next step begins with new ones.
     pub fn forget(&mut self) {
         self.at = None;
     }
 
-    /// The segment before which it stands: the start if it has no machine.
+    /// The segment before which it stands: the start if it has no execution.
     pub fn place(&self) -> usize {
         self.at.as_ref().map_or(0, |at| at.next)
     }
 
     /// The traces of a segment, on the device that is chosen when it is recorded. Nothing if none is chosen. Nothing, too, if they are
-    /// not wanted any more, which is asked before each segment on the way and before the recording: there the machine stays.
+    /// not wanted any more, which is asked before each segment on the way and before the recording: there the execution stays.
     pub fn traces(
         &mut self,
         index: usize,
@@ -73,21 +76,23 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
     ) -> Result<Option<ProvingContext<E::PB>>, SdkError> {
         let plan = self.plan.clone();
         let segment = plan.segment(index)?;
-        let Some(mut machine) = self.go_before(index, is_wanted)? else {
+        let Some(mut at) = self.go_before(index, is_wanted)? else {
             return Ok(None);
         };
-        machine.go_to(self.runner, index, segment)?;
         if !is_wanted() {
-            self.put_back(machine, index);
+            self.at = Some(at);
             return Ok(None);
         }
-        let recorded = machine.record(index, segment)?;
+        let snapshot = at.execution.snapshot(index)?;
+        let recorded = at.tracer.record(index, segment, snapshot)?;
         let Some(device) = device() else {
             return Ok(None);
         };
-        machine.aim(&self.engines[device], &self.prover.exes()[device]);
-        let ctx = machine.trace(recorded)?;
-        self.put_back(machine, index + 1);
+        at.tracer
+            .aim(&self.engines[device], &self.prover.exes()[device]);
+        let ctx = at.tracer.trace(recorded)?;
+        at.next = index + 1;
+        self.at = Some(at);
         Ok(Some(ctx))
     }
 
@@ -97,48 +102,56 @@ impl<'a, E: SdkEngine> Walk<'a, E> {
         is_wanted: &dyn Fn() -> bool,
     ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
         let end = self.plan.segments().len();
-        let Some(machine) = self.go_before(end, is_wanted)? else {
+        let Some(mut at) = self.go_before(end, is_wanted)? else {
             return Ok(None);
         };
-        let values = machine.user_public_values();
-        self.put_back(machine, end);
+        let values = at.execution.user_public_values(end)?;
+        self.at = Some(at);
         Ok(Some(values))
     }
 
-    fn put_back(&mut self, machine: Machine<E>, next: usize) {
-        self.at = Some(Position { machine, next });
-    }
-
-    /// A machine before a segment, or before the end. The walk has none until it is put back: if something fails, its chips may hold half
-    /// of a segment. Nothing if it is not wanted any more: the machine stays on its way.
+    /// The execution before a segment, or at the end. The walk has none until it is put back: if something fails, its chips may hold half
+    /// of a segment. Nothing if it is not wanted any more: the execution stays on its way.
     fn go_before(
         &mut self,
         index: usize,
         is_wanted: &dyn Fn() -> bool,
-    ) -> Result<Option<Machine<E>>, SdkError> {
-        let Position {
-            mut machine,
-            mut next,
-        } = self.begin(index)?;
-        while next < index {
+    ) -> Result<Option<Position<'a, E>>, SdkError> {
+        let mut at = self.begin(index)?;
+        while at.before < index {
             if !is_wanted() {
-                self.put_back(machine, next);
+                self.at = Some(at);
                 return Ok(None);
             }
-            machine.skip(self.runner, next, self.plan.segment(next)?)?;
-            next += 1;
+            let segment = self.plan.segment(at.before)?;
+            let end = segment.instret_start + segment.num_insns;
+            at.execution.run_to(at.before, end)?;
+            at.before += 1;
+            at.next = at.next.max(at.before);
         }
-        Ok(Some(machine))
+        Ok(Some(at))
     }
 
-    /// A machine that is not past a segment: that of the walk, or one at the start.
-    fn begin(&mut self, index: usize) -> Result<Position<E>, SdkError> {
-        let mut machine = match self.at.take() {
-            Some(at) if at.next <= index => return Ok(at),
-            Some(at) => at.machine,
-            None => Machine::new(&self.prover.keys()[0], self.prover.exe().clone())?,
+    /// The execution, not past a segment: that of the walk, or one at the start.
+    fn begin(&mut self, index: usize) -> Result<Position<'a, E>, SdkError> {
+        let mut at = match self.at.take() {
+            Some(at) => at,
+            None => {
+                let (key, exe) = (&self.prover.keys()[0], self.prover.exe());
+                let inputs = self.input.buffer.len();
+                let input = self.input.clone();
+                Position {
+                    tracer: SegmentTracer::new(key, exe, inputs)?,
+                    execution: Snapshotter::new(key, exe.exe(), self.runner, input),
+                    before: 0,
+                    next: 0,
+                }
+            }
         };
-        machine.start(self.input.clone());
-        Ok(Position { machine, next: 0 })
+        if at.before > index {
+            at.execution.restart();
+            (at.before, at.next) = (0, 0);
+        }
+        Ok(at)
     }
 }

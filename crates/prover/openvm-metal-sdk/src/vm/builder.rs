@@ -13,7 +13,7 @@ use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::{F, SC},
     row_order::RowOrder,
-    system::SparseSystem,
+    system::{SparseSystem, TreeSlot},
 };
 
 /// Program, connector and memory of a machine on the device of `E`.
@@ -26,6 +26,7 @@ type SystemChips<E> = SparseSystem<<E as StarkEngine>::PB, Uploader<E>>;
 /// `TransportedChip`. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
 pub struct MetalVmBuilder<E: SdkEngine> {
     uploader: Uploader<E>,
+    trees: TreeSlot,
     order: RowOrder,
 }
 
@@ -34,6 +35,7 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
     pub fn new(engine: &E) -> Self {
         Self {
             uploader: Uploader::new(engine),
+            trees: TreeSlot::default(),
             order: RowOrder::default(),
         }
     }
@@ -48,12 +50,18 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
     pub fn uploader(&self) -> &Uploader<E> {
         &self.uploader
     }
+
+    /// Slot that gives the chips the memory trees which segments start from.
+    pub fn trees(&self) -> &TreeSlot {
+        &self.trees
+    }
 }
 
 impl<E: SdkEngine> Clone for MetalVmBuilder<E> {
     fn clone(&self) -> Self {
         Self {
             uploader: self.uploader.clone(),
+            trees: self.trees.clone(),
             order: self.order,
         }
     }
@@ -77,7 +85,8 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
             circuit.clone(),
             &(),
         )?;
-        let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?;
+        let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?
+            .with_trees_from(self.trees.clone());
         let chips = Rc::new(cpu.inventory);
 
         let one_thread = OneThread::default();

@@ -6,7 +6,11 @@ mod patterns;
 use openvm_circuit::{
     arch::{hasher::poseidon2::vm_poseidon2_hasher, MemoryConfig},
     system::{
-        memory::{merkle::MerkleTree, online::GuestMemory, AddressMap},
+        memory::{
+            merkle::MerkleTree,
+            online::{GuestMemory, LinearMemory, TracingMemory},
+            AddressMap,
+        },
         program::trace::compute_exe_commit,
     },
 };
@@ -68,6 +72,61 @@ fn random_segments_equal_the_stock_chips() {
 #[test]
 fn random_segments_equal_the_stock_chips_in_order_on_one_thread() {
     on_one_thread(|| random_runs(true));
+}
+
+/// Trees before segments of random accesses: they have OpenVM's roots, and a guest memory becomes that of any of them when the pages are written
+/// that trees do not share, and those that were touched since. What is done from one of them changes none.
+#[test]
+fn a_guest_memory_goes_from_tree_to_tree() {
+    for seed in 0..6 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let config = config(rng.random_range(5..=13));
+        let fresh = || GuestMemory::new(AddressMap::from_mem_config(&config));
+        let run = |memory, seed| {
+            let mut rng = StdRng::seed_from_u64(seed);
+            let mut memory = TracingMemory::from_image(memory);
+            let most_blocks = 1 << rng.random_range(0..10);
+            random_accesses(&mut rng, &mut memory, most_blocks);
+            (memory.finalize::<F>(), memory.data)
+        };
+        let root = |memory: &GuestMemory| {
+            let dimensions = config.memory_dimensions();
+            MerkleTree::from_memory(&memory.memory, &dimensions, &vm_poseidon2_hasher()).root()
+        };
+        let (mut tree, mut memory) = (MemoryTree::new(&config), fresh());
+        let mut before = Vec::new();
+        for _ in 0..6 {
+            tree.synchronize(&memory.memory);
+            let seed = rng.random();
+            before.push((tree.clone(), memory.clone(), seed));
+            memory = run(memory, seed).1;
+        }
+        let roots: Vec<_> = before.iter().map(|(_, memory, _)| root(memory)).collect();
+
+        let (mut guest, mut image, mut stale) = (fresh(), MemoryTree::new(&config), vec![]);
+        for _ in 0..15 {
+            let index = rng.random_range(0..before.len());
+            let (tree, memory, seed) = &before[index];
+            tree.write_to(&mut guest.memory, &image, &stale);
+            for (got, expected) in guest.memory.mem.iter().zip(&memory.memory.mem) {
+                assert!(got.as_slice() == expected.as_slice(), "seed {seed}");
+            }
+            let (touched, after) = run(guest, *seed);
+            (guest, image, stale) = (after, tree.clone(), tree.pages_of(&touched));
+            let mut next = tree.clone();
+            let traces = next.advance(touched.clone(), TraceHeights::default());
+            let same = tree.traces(touched, TraceHeights::default());
+            assert!(same.boundary == traces.boundary && same.merkle == traces.merkle);
+            assert_eq!(same.final_root, traces.final_root);
+            assert_eq!(traces.initial_root, roots[index]);
+            if let Some(root) = roots.get(index + 1) {
+                assert_eq!((next.root(), traces.final_root), (root, *root));
+            }
+        }
+        for ((tree, ..), root) in before.iter().zip(&roots) {
+            assert_eq!(tree.root(), root);
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `Plan`: hands the segments of an execution out to machines as they are cut, as many at a time as their number and the
+//! `SegmentQueue`: hands the segments of an execution out to tracers as they are cut, as many at a time as their number and the
 //! host's memory allow.
 
 use std::{
@@ -18,7 +18,7 @@ pub(super) struct Bounds {
 }
 
 /// Segments that are cut by one thread and taken by others, in order.
-pub(super) struct Plan {
+pub(super) struct SegmentQueue {
     state: Mutex<State>,
     changed: Condvar,
     bounds: Bounds,
@@ -26,7 +26,7 @@ pub(super) struct Plan {
 
 #[derive(Default)]
 struct State {
-    /// With the bytes of each.
+    /// Segments that no tracer has taken, with the bytes of each.
     waiting: VecDeque<(Segment, u64)>,
     /// Number of segments that were handed out.
     taken: usize,
@@ -36,7 +36,7 @@ struct State {
     most_held: u64,
     /// All segments were added.
     ended: bool,
-    /// The plan was stopped.
+    /// The queue was stopped.
     stopped: bool,
 }
 
@@ -44,17 +44,17 @@ struct State {
 pub(super) struct Taken<'a> {
     pub index: usize,
     pub segment: Segment,
-    pub place: Place<'a>,
+    pub permit: Permit<'a>,
 }
 
-/// A segment's place among those under way. It is given back when it is dropped.
-pub(super) struct Place<'a> {
-    plan: &'a Plan,
+/// Permission to have a segment under way. It is given back when it is dropped.
+pub(super) struct Permit<'a> {
+    queue: &'a SegmentQueue,
     /// Bytes that the host holds of it.
     bytes: u64,
 }
 
-impl Plan {
+impl SegmentQueue {
     pub fn new(bounds: Bounds) -> Self {
         Self {
             state: Mutex::default(),
@@ -63,7 +63,7 @@ impl Plan {
         }
     }
 
-    /// Adds the next segment, of which the host will hold at most so many bytes. False if the plan was stopped.
+    /// Adds the next segment, of which the host will hold at most so many bytes. False if the queue was stopped.
     ///
     /// # Panics
     /// If the segment alone is above the bound: nobody could ever take it.
@@ -113,7 +113,7 @@ impl Plan {
                 return Some(Taken {
                     index,
                     segment,
-                    place: Place { plan: self, bytes },
+                    permit: Permit { queue: self, bytes },
                 });
             }
             state = self
@@ -144,21 +144,21 @@ impl State {
     }
 }
 
-impl Place<'_> {
-    /// The host holds nothing of the segment any more.
+impl Permit<'_> {
+    /// Says that the host holds nothing of the segment any more.
     pub fn leave_host(&mut self) {
-        self.plan.lock().held -= std::mem::take(&mut self.bytes);
-        self.plan.changed.notify_all();
+        self.queue.lock().held -= std::mem::take(&mut self.bytes);
+        self.queue.changed.notify_all();
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.plan.lock();
+        let mut state = self.queue.lock();
         state.held -= self.bytes;
         state.in_flight -= 1;
         drop(state);
-        self.plan.changed.notify_all();
+        self.queue.changed.notify_all();
     }
 }
 
@@ -181,20 +181,20 @@ mod tests {
         }
     }
 
-    fn plan(segments: usize, bytes: u64) -> Plan {
-        Plan::new(Bounds { segments, bytes })
+    fn queue(segments: usize, bytes: u64) -> SegmentQueue {
+        SegmentQueue::new(Bounds { segments, bytes })
     }
 
     #[test]
     fn segments_are_handed_out_once_each_and_few_at_a_time() {
-        let plan = plan(3, 0);
+        let queue = queue(3, 0);
         let (most, now) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let mut taken: Vec<usize> = thread::scope(|scope| {
             let workers: Vec<_> = (0..5)
                 .map(|_| {
                     scope.spawn(|| {
                         let mut taken = Vec::new();
-                        while let Some(segment) = plan.take() {
+                        while let Some(segment) = queue.take() {
                             assert_eq!(segment.index as u64, segment.segment.instret_start);
                             most.fetch_max(
                                 now.fetch_add(1, Ordering::SeqCst) + 1,
@@ -204,15 +204,15 @@ mod tests {
                             now.fetch_sub(1, Ordering::SeqCst);
                             taken.push(segment.index);
                         }
-                        assert!(taken.is_sorted(), "machines only go forward");
+                        assert!(taken.is_sorted(), "segments are taken in order");
                         taken
                     })
                 })
                 .collect();
             for number in 0..200 {
-                assert!(plan.add(segment(number), 0));
+                assert!(queue.add(segment(number), 0));
             }
-            plan.end();
+            queue.end();
             let join = |worker: thread::ScopedJoinHandle<'_, Vec<usize>>| worker.join().unwrap();
             workers.into_iter().flat_map(join).collect()
         });
@@ -235,20 +235,20 @@ mod tests {
                     _ => rng.random_range(0..=bound),
                 })
                 .collect();
-            let plan = plan(rng.random_range(1..9), bound);
+            let queue = queue(rng.random_range(1..9), bound);
             let (held, most) = (AtomicU64::new(0), AtomicU64::new(0));
             let taken = AtomicUsize::new(0);
             thread::scope(|scope| {
                 for _ in 0..rng.random_range(1..7) {
                     scope.spawn(|| {
-                        while let Some(mut next) = plan.take() {
+                        while let Some(mut next) = queue.take() {
                             let bytes = sizes[next.index];
                             let now = held.fetch_add(bytes, Ordering::SeqCst) + bytes;
                             most.fetch_max(now, Ordering::SeqCst);
                             thread::yield_now();
                             held.fetch_sub(bytes, Ordering::SeqCst);
                             if next.index % 2 == 0 {
-                                next.place.leave_host();
+                                next.permit.leave_host();
                                 thread::yield_now();
                             }
                             taken.fetch_add(1, Ordering::SeqCst);
@@ -256,56 +256,56 @@ mod tests {
                     });
                 }
                 for (number, &bytes) in sizes.iter().enumerate() {
-                    plan.add(segment(number as u64), bytes);
+                    queue.add(segment(number as u64), bytes);
                 }
-                plan.end();
+                queue.end();
             });
             assert_eq!(taken.into_inner(), sizes.len());
             assert!(most.into_inner() <= bound, "seed {seed}");
             let largest = sizes.iter().copied().max();
-            assert!((largest..=Some(bound)).contains(&Some(plan.most_held())));
-            let state = plan.lock();
+            assert!((largest..=Some(bound)).contains(&Some(queue.most_held())));
+            let state = queue.lock();
             assert_eq!((state.held, state.in_flight), (0, 0));
         }
     }
 
     #[test]
     fn a_large_segment_is_not_overtaken() {
-        let plan = plan(9, 10);
+        let queue = queue(9, 10);
         for (number, bytes) in [4, 10, 1].into_iter().enumerate() {
-            plan.add(segment(number as u64), bytes);
+            queue.add(segment(number as u64), bytes);
         }
-        plan.end();
-        let mut first = plan.take().unwrap();
+        queue.end();
+        let mut first = queue.take().unwrap();
         // The third would fit, but the second does not.
-        assert!(plan.lock().next(plan.bounds).is_none());
-        first.place.leave_host();
-        let second = plan.take().unwrap();
+        assert!(queue.lock().next(queue.bounds).is_none());
+        first.permit.leave_host();
+        let second = queue.take().unwrap();
         assert_eq!((second.index, second.segment.instret_start), (1, 1));
-        assert!(plan.lock().next(plan.bounds).is_none());
+        assert!(queue.lock().next(queue.bounds).is_none());
         drop(second);
-        let third = plan.take().unwrap();
+        let third = queue.take().unwrap();
         assert_eq!((third.index, third.segment.instret_start), (2, 2));
-        assert!(plan.take().is_none());
+        assert!(queue.take().is_none());
     }
 
     #[test]
     #[should_panic(expected = "above the bound")]
     fn what_never_fits_is_refused() {
-        plan(1, 10).add(segment(0), 11);
+        queue(1, 10).add(segment(0), 11);
     }
 
     #[test]
     fn a_stop_wakes_those_who_wait() {
-        let plan = plan(1, 0);
+        let queue = queue(1, 0);
         thread::scope(|scope| {
-            let first = plan.add(segment(0), 0).then(|| plan.take()).flatten();
+            let first = queue.add(segment(0), 0).then(|| queue.take()).flatten();
             assert_eq!(first.as_ref().map(|first| first.index), Some(0));
-            let waits = scope.spawn(|| plan.take().is_none());
-            plan.add(segment(1), 0);
-            plan.stop();
+            let waits = scope.spawn(|| queue.take().is_none());
+            queue.add(segment(1), 0);
+            queue.stop();
             assert!(waits.join().unwrap());
-            assert!(!plan.add(segment(2), 0));
+            assert!(!queue.add(segment(2), 0));
         });
     }
 }

@@ -1,0 +1,233 @@
+//! Snapshots of random programs against OpenVM's own executor, and jobs that end early.
+
+use std::cell::RefCell;
+
+use openvm_circuit::{
+    arch::{
+        hasher::poseidon2::vm_poseidon2_hasher,
+        instructions::{exe::VmExe, program::Program},
+        VmExecutor, VmState, CONNECTOR_AIR_ID, MERKLE_AIR_ID,
+    },
+    system::memory::{
+        merkle::MerkleTree,
+        online::{GuestMemory, LinearMemory},
+    },
+};
+use openvm_metal_common::Device;
+use openvm_sdk::{config::AppConfig, StdIn};
+use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
+use openvm_stark_backend::{p3_field::PrimeField32, prover::ProvingContext};
+use rand::{rngs::StdRng, seq::SliceRandom, Rng, SeedableRng};
+
+use super::{executor, meter, runner, SegmentTracer, Snapshotter};
+use crate::{
+    engine::MetalEngine,
+    error::SdkError,
+    options::ProveOptions,
+    parameters::toy_app,
+    prelude::{Digest, F},
+    sdk::MetalSdk,
+    Sdk,
+};
+
+#[path = "../../tests/riscv/mod.rs"]
+mod riscv;
+
+use riscv::*;
+
+/// RV32I with input and output, and 128 KiB of memory.
+fn config() -> SdkVmConfig {
+    let mut config = SdkVmConfig::builder()
+        .system(Default::default())
+        .rv32i(Default::default())
+        .io(Default::default())
+        .build()
+        .optimize();
+    let memory = &mut config.system.config.memory_config;
+    memory.addr_spaces[2].num_cells = 1 << 17;
+    // Every check of the metering ends a segment: about 1000 instructions each.
+    config.system.config.set_segmentation_max_memory(1);
+    config
+}
+
+fn sdk() -> MetalSdk {
+    Sdk::builder(Device::Cpu)
+        .min_security_bits(0.0)
+        .app_config(AppConfig::new(config(), toy_app(18)))
+        .segment_max_memory(1)
+        .build()
+        .expect("the settings go together")
+}
+
+/// Stores words at random addresses, some of them zeros, and a word of a hint each round: of the input, or a random one. Then `end`.
+fn program(rounds: i32, is_random: bool, mask: u32, seed: u32, end: &[u32]) -> VmExe<F> {
+    let xor = |rd, a, b| r_type(0, 4, rd, a, b);
+    let and = |rd, a, b| r_type(0, 7, rd, a, b);
+    let slli = |rd, rs, bits| i_type(0x13, 1, rd, rs, bits);
+    let srli = |rd, rs, bits| i_type(0x13, 5, rd, rs, bits);
+    let mut code = vec![
+        addi(10, 0, rounds),
+        lui(9, seed | 1),
+        lui(11, mask >> 12),
+        addi(11, 11, (mask & 0x7fc) as i32),
+        addi(15, 0, 1),
+        hint_input(),
+        // The length.
+        addi(14, 0, 64),
+        hint_word(14),
+    ];
+    let mut round = vec![
+        slli(13, 9, 13),
+        xor(9, 9, 13),
+        srli(13, 9, 17),
+        xor(9, 9, 13),
+        slli(13, 9, 5),
+        xor(9, 9, 13),
+        and(12, 9, 11),
+        lw(13, 12, 0),
+        and(13, 13, 15),
+        sw(0, 12, 0),
+        // Where an odd word was there are zeros now, elsewhere another word.
+        bne(13, 0, 8),
+        sw(9, 12, 0),
+    ];
+    if is_random {
+        round.push(hint_random(15));
+    }
+    round.extend([
+        addi(14, 12, 4),
+        and(14, 14, 11),
+        hint_word(14),
+        addi(10, 10, -1),
+    ]);
+    round.push(bne(10, 0, -4 * round.len() as i32));
+    code.extend(round);
+    code.push(reveal(9, 0));
+    code.extend(end);
+    let code = config().transpiler().transpile(&code).expect("RISC-V");
+    let program = Program::new_without_debug_infos_with_option(&code, TEXT);
+    let memory = (0..260).map(|i| ((2, 500 * i), i as u8)).collect();
+    VmExe::new(program)
+        .with_pc_start(TEXT)
+        .with_init_memory(memory)
+}
+
+fn input(rounds: i32) -> StdIn {
+    let bytes: Vec<u8> = (0..4 * rounds).map(|i| (i * i) as u8).collect();
+    StdIn::from_bytes(&bytes)
+}
+
+fn root(memory: &GuestMemory) -> Digest {
+    let dimensions = config().system.config.memory_config.memory_dimensions();
+    MerkleTree::from_memory(&memory.memory, &dimensions, &vm_poseidon2_hasher()).root()
+}
+
+fn assert_same(got: &GuestMemory, expected: &GuestMemory) {
+    let spaces = got.memory.mem.iter().zip(&expected.memory.mem);
+    for (space, (got, expected)) in spaces.enumerate() {
+        assert!(got.as_slice() == expected.as_slice(), "space {space}");
+    }
+}
+
+/// Values that the circuits of a segment make public: program counters and roots, before and after.
+fn ends(
+    ctx: &ProvingContext<<MetalEngine as openvm_stark_backend::StarkEngine>::PB>,
+) -> ([u32; 2], Vec<F>) {
+    let values = |air: usize| {
+        let found = ctx.per_trace.iter().find(|(id, _)| *id == air);
+        found
+            .expect("a trace of the system")
+            .1
+            .public_values
+            .clone()
+    };
+    let connector = values(CONNECTOR_AIR_ID);
+    let pcs = [0, 1].map(|i| connector[i].as_canonical_u32());
+    (pcs, values(MERKLE_AIR_ID))
+}
+
+/// Each boundary has the state of OpenVM's executor after as many instructions, and each segment, recorded from its snapshot in random order by two
+/// tracers, begins and ends there.
+#[test]
+fn segments_from_snapshots_are_those_of_openvms_executor() {
+    let sdk = sdk();
+    let stock = VmExecutor::<F, _>::new(config()).unwrap();
+    for seed in 0..2 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mask = [0x1_f7fc, 0x37fc][rng.random_range(0..2)];
+        let (rounds, is_random) = (rng.random_range(150..250), seed % 2 == 1);
+        let exe = program(rounds, is_random, mask, rng.random(), &[terminate(0)]);
+        let prover = sdk.app_prover(exe).unwrap();
+        let (key, exe) = (&prover.keys()[0], prover.exe());
+        let segments = meter(key, exe.exe(), input(rounds), &ProveOptions::default());
+        let segments = segments.unwrap().segments;
+        assert!(segments.len() >= 3, "{} segments", segments.len());
+
+        // The states before the segments and at the end, by OpenVM.
+        let instance = stock.instance(exe.exe()).unwrap();
+        let starts = segments.iter().map(|segment| segment.instret_start);
+        let last = segments.last().unwrap();
+        let ends_at = last.instret_start + last.num_insns;
+        let states = starts.chain([ends_at]).map(|executed| {
+            let state = instance.execute(input(rounds), Some(executed));
+            state.unwrap()
+        });
+        let states: Vec<VmState<F, GuestMemory>> = states.collect();
+        let roots: Vec<Digest> = states.iter().map(|state| root(&state.memory)).collect();
+
+        let executor = executor(&key.config, exe.exe()).unwrap();
+        let runner = runner(&executor, exe.exe()).unwrap();
+        let mut snapshotter = Snapshotter::new(key, exe.exe(), &runner, input(rounds));
+        let mut snapshots = Vec::new();
+        for (index, segment) in segments.iter().enumerate() {
+            snapshotter.run_to(index, segment.instret_start).unwrap();
+            let snapshot = snapshotter.snapshot(index).unwrap();
+            let expected = &states[index];
+            assert_eq!(snapshot.state.pc(), expected.pc(), "segment {index}");
+            assert_eq!(
+                snapshot.state.streams.hint_stream,
+                expected.streams.hint_stream
+            );
+            assert_eq!(
+                snapshot.state.streams.input_stream,
+                expected.streams.input_stream
+            );
+            assert_eq!(snapshot.state.rng, expected.rng, "segment {index}");
+            assert_eq!(*snapshot.memory.root(), roots[index], "segment {index}");
+            snapshots.push(snapshot);
+        }
+
+        let mut order: Vec<usize> = (0..segments.len()).collect();
+        order.shuffle(&mut rng);
+        // One again: a tracer goes back to it.
+        order.push(order[0]);
+        let tracers = [(); 2].map(|()| SegmentTracer::new(key, exe, 1).unwrap());
+        let tracers = tracers.map(RefCell::new);
+        for (turn, index) in order.into_iter().enumerate() {
+            let mut tracer = tracers[turn % 2].borrow_mut();
+            let snapshot = snapshots[index].clone();
+            let recorded = tracer.record(index, &segments[index], snapshot).unwrap();
+            assert_same(tracer.guest().unwrap(), &states[index + 1].memory);
+            let (pcs, public) = ends(&tracer.trace(recorded).unwrap());
+            assert_eq!(pcs, [states[index].pc(), states[index + 1].pc()]);
+            assert_eq!(public, [roots[index], roots[index + 1]].concat());
+        }
+        // Nothing of what the tracers did is in the snapshots.
+        for (snapshot, root) in snapshots.iter().zip(&roots) {
+            assert_eq!(snapshot.memory.root(), root);
+        }
+    }
+}
+
+/// The guest fails after segments of it are under way: its error comes, and no thread waits for a snapshot.
+#[test]
+fn a_guest_that_fails_late_ends_the_job() {
+    let rounds = 200;
+    // Above the memory.
+    let end = [lui(12, 0x20), lw(13, 12, 0), terminate(0)];
+    let exe = program(rounds, false, 0x7fc, 7, &end);
+    let options = ProveOptions::default().with_machines(3).with_in_flight(4);
+    let error = sdk().prove_app(exe, input(rounds), &options).err();
+    let error = error.expect("the guest fails");
+    assert!(matches!(error, SdkError::GuestFault { .. }), "{error}");
+}

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{asm, check, disasm, emit_msl, fuzz, run, selftest};
+use crate::commands::{asm, check, disasm, emit_msl, fuzz, kernels, run, selftest};
 use crate::device::BackendName;
 use crate::error::{CliError, Result};
 
@@ -45,6 +45,8 @@ enum Command {
     Asm(asm::AsmArgs),
     /// Show the Metal kernel that a program becomes.
     EmitMsl(emit_msl::EmitMslArgs),
+    /// List the kernels in this program, or write their sources for Apple's compiler to files.
+    Kernels(kernels::KernelsArgs),
     /// Try random programs.
     Fuzz(fuzz::FuzzArgs),
     /// Test every instruction and operation, and random programs, on a device.
@@ -79,6 +81,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Disasm(args) => disasm::run(&args),
         Command::Asm(args) => asm::run(&args),
         Command::EmitMsl(args) => emit_msl::run(&args),
+        Command::Kernels(args) => kernels::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Selftest(args) => selftest::run(&args),
     }

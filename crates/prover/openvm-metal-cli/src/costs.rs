@@ -37,21 +37,23 @@ enum Quantity {
 /// Files of costs.
 #[derive(Args, Debug)]
 pub struct CostArgs {
-    /// Write instructions, trace cells and modelled proving time by function, line and chip: JSON if the name ends in .json, else
-    /// text. Nothing is proved. (Cargo's profile is --cargo-profile here.)
+    /// Write instructions, trace cells and modelled proving time by function, line and chip to FILE.
+    ///
+    /// The format is JSON if the name ends in .json, else text. No proof is made. Cargo's profile is --cargo-profile here.
     #[arg(id = "costs", long = "profile", help_heading = COSTS, value_name = "FILE")]
     profile: Option<PathBuf>,
-    /// Draw the call stacks, inlined functions included, as SVG.
+    /// Draw the call stacks, with inlined functions, as SVG.
     #[arg(long, help_heading = COSTS, value_name = "FILE")]
     flamegraph: Option<PathBuf>,
-    /// The quantity that is as wide as a frame.
+    /// Select the quantity for the width of a frame.
     #[arg(long, help_heading = COSTS, value_enum, default_value = "cells", requires = "flamegraph")]
     flamegraph_of: Quantity,
     /// Write the call stacks for pprof (`go tool pprof -http : FILE`).
     #[arg(long, help_heading = COSTS, value_name = "FILE")]
     pprof: Option<PathBuf>,
-    /// Model the time by proofs that were measured on the device: reports of `openvm-metal prove app --json`, of any programs; several
-    /// (separated by commas) of different sizes model it better. If absent, an NVIDIA H100.
+    /// Model the time by measured proofs: reports of `openvm-metal prove app --json` [default: measurements of an NVIDIA H100].
+    ///
+    /// Reports may be of any programs; separate them by commas. Several sizes give a better model.
     #[arg(long, help_heading = COSTS, value_name = "FILES", value_delimiter = ',')]
     measured: Vec<PathBuf>,
 }

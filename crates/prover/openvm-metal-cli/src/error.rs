@@ -43,10 +43,10 @@ pub enum CliError {
     /// A host program without a crate to depend on.
     #[error("{}: not the folder of the crate openvm-metal-sdk", .0.display())]
     NoSdk(PathBuf),
-    /// An executable that is not what the guest's sources make.
-    #[error("{}: not what the guest's sources make: {}", path.display(), reasons.join("; "))]
+    /// An executable that differs from the build of the guest's sources.
+    #[error("{}: differs from the build of the guest's sources: {}", path.display(), reasons.join("; "))]
     NotReproduced { path: PathBuf, reasons: Vec<String> },
-    /// There is no program at this path.
+    /// A path without a program.
     #[error("{}: no such program (a guest's folder, an ELF, or a .vmexe)", .0.display())]
     NoProgram(PathBuf),
     /// A configuration that does not parse.
@@ -55,7 +55,7 @@ pub enum CliError {
     /// An input that is not of cargo-openvm's form.
     #[error("input: {0}")]
     Input(String),
-    /// A filter selected nothing.
+    /// A filter without a match.
     #[error("no {what} matches '{filter}'; there are: {available}")]
     NothingSelected {
         what: &'static str,
@@ -65,7 +65,8 @@ pub enum CliError {
     /// Checks failed; the table has said which.
     #[error("{failed} of {total} checks failed")]
     ChecksFailed { failed: usize, total: usize },
-    /// A prover other than ours failed.
+    /// An engine of OpenVM failed.
+    #[cfg(feature = "reference")]
     #[error("{engine}: {message}")]
     Engine {
         engine: &'static str,
@@ -97,8 +98,9 @@ pub enum CliError {
         path: String,
         source: std::io::Error,
     },
-    /// A file that does not hold what it should.
-    #[error("{path} is no {what}: {reason}")]
+    /// A file that is not of its kind.
+    #[cfg(feature = "reference")]
+    #[error("{path} is not a valid {what}: {reason}")]
     Corrupt {
         path: String,
         what: &'static str,
@@ -114,7 +116,7 @@ pub enum CliError {
         log_stacked: u8,
     },
     /// Traces that this machine cannot hold.
-    #[error("{circuit} of size {size}: traces of {needed} with a copy, there are {memory}")]
+    #[error("{circuit} of size {size}: traces and a copy of them need {needed}, the machine has {memory}")]
     HostMemory {
         circuit: String,
         size: usize,
@@ -146,12 +148,9 @@ pub enum CliError {
         total: usize,
         report: String,
     },
-    /// Hologram's run time or a program of it failed.
-    #[error(transparent)]
-    Hologram(#[from] hologram_backends::BackendError),
     /// The Python package that proves on a cluster is not installed.
     #[error(
-        "openvm-metal-cluster is not installed, the command of the Python package openvm-metal"
+        "openvm-metal-cluster, the command of the Python package openvm-metal, is not installed"
     )]
     NoClusterCommand,
     /// The command of the Python package failed, and has said why.
@@ -166,9 +165,6 @@ pub enum CliError {
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
     Output(#[from] std::io::Error),
-    /// A picture of a report could not be drawn.
-    #[error("cannot draw: {0}")]
-    Chart(String),
     /// A report could not be turned into JSON.
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -269,7 +265,7 @@ impl CliError {
                  OPENVM_METAL_MEMORY_BUDGET sets it",
             ),
             Self::NoClusterCommand => {
-                Some("`pip install './crates/prover/openvm-metal-py[ray]'` in the repository installs it, with Ray (docs/cluster.md)")
+                Some("`pip install './crates/prover/openvm-metal-py[ray]'` in the repository installs it, with Ray (docs/guide/cluster.md)")
             }
             Self::ChecksFailed { .. } => Some("`openvm-metal report` writes the report to post"),
             _ => None,

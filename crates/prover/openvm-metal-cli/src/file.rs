@@ -161,7 +161,7 @@ mod tests {
 
     /// Another process makes the file again and again; the probe never takes it away. The old probe did within some hundred turns.
     #[test]
-    fn what_others_write_stays() {
+    fn existing_files_survive_the_probe() {
         let folder = Folder::new("others");
         let path = folder.0.join("a.proof");
         let probes = std::thread::scope(|scope| {
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_refused() {
+    fn unwritable_files_are_refused() {
         let folder = Folder::new("refused");
         let file = folder.0.join("file");
         for (path, kind) in [

@@ -21,13 +21,13 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// The folder, which is made, or is empty, as `.` may be; its name is the package's.
+    /// Folder of the package: a new one or an empty one, for example `.`; its name is the name of the package.
     folder: PathBuf,
-    /// Make the guest alone, without a host program.
+    /// Make the guest only, without a host program.
     #[arg(long, conflicts_with = "sdk")]
     guest_only: bool,
-    /// The folder of the crate openvm-metal-sdk, which the host program depends on; if absent, that of the checkout that this
-    /// command or the current folder is in.
+    /// Let the host program depend on the crate openvm-metal-sdk in FOLDER [default: the crate in the checkout of this command or of
+    /// the working directory].
     #[arg(long, value_name = "FOLDER")]
     sdk: Option<PathBuf>,
 }
@@ -84,8 +84,9 @@ pub fn init(args: &InitArgs) -> Result<()> {
 pub struct GuestArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Build in a fresh temporary folder and compare the result with a .vmexe, an ELF, or the JSON of a commitment or a baseline;
-    /// say what differs, and write nothing.
+    /// Build in a temporary folder and compare the result with FILE: a .vmexe, an ELF, or the JSON of a commitment or a baseline.
+    ///
+    /// Prints the differences and writes nothing.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     /// Print one JSON object instead of lines.

@@ -1,14 +1,11 @@
-//! `openvm-metal kernels`: the kernel text in this program, to read or to compile elsewhere.
+//! `openvm-metal kernels`: sources of the kernels, to read or to compile elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use hologram_backends::translate::{emit_msl, Options};
-use hologram_conformance::random::{generate, Features};
-use hologram_conformance::table::cases;
-use openvm_metal_backend::kernel_texts;
-use openvm_metal_common::{kernel::KernelLibrary, DeviceKind};
+use openvm_metal_backend::{kernel_texts, kernels::LIBRARY};
+use openvm_metal_common::DeviceKind;
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
@@ -19,25 +16,16 @@ use crate::circuit::catalogue::{Circuit, CircuitName};
 use crate::error::{CliError, Result};
 use crate::table;
 
-/// The libraries in this program.
-const LIBRARIES: [&KernelLibrary; 2] = [
-    &openvm_metal_backend::kernels::LIBRARY,
-    &hologram_backends::metal::LIBRARY,
-];
-
 /// log2 of the stacked height of the circuits; their constraints do not depend on it.
 const LOG_STACKED: usize = 21;
 
 /// Options of `openvm-metal kernels`.
 #[derive(Args)]
 pub struct KernelsArgs {
-    /// Write the text of every unit, as Apple's compiler gets it, to a file of its own under this folder.
+    /// Write the source of each unit, as Apple's compiler gets it, to a file under FOLDER.
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
-    /// Write so many of hologram's translated programs too: first those of the instruction table, then random ones.
-    #[arg(long, value_name = "N", requires = "write", default_value_t = 0)]
-    programs: usize,
-    /// Write the kernels that are written for the constraints of the built-in circuits too.
+    /// Write the constraint kernels of the built-in circuits too.
     #[arg(long, requires = "write")]
     circuits: bool,
 }
@@ -50,38 +38,31 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
     let Some(folder) = &args.write else {
         return list();
     };
-    let mut written = 0;
-    for library in LIBRARIES {
-        for unit in library.units {
-            let path = folder
-                .join(library.name)
-                .join(format!("{}.metal", unit.name));
-            write(&path, unit.msl)?;
-            written += 1;
-        }
-    }
-    let mut made = programs(args.programs)?;
+    let units = LIBRARY.units.iter();
+    let mut sources: Vec<_> = units
+        .map(|unit| {
+            let path = format!("{}/{}", LIBRARY.name, unit.name);
+            (path, unit.msl.to_owned())
+        })
+        .collect();
     if args.circuits {
-        made.extend(constraint_kernels()?);
+        sources.extend(constraint_kernels()?);
     }
-    for (path, text) in made {
-        write(&folder.join(format!("{path}.metal")), &text)?;
-        written += 1;
+    for (path, source) in &sources {
+        write(&folder.join(format!("{path}.metal")), source)?;
     }
-    table::line(format!("{written} files in {}", folder.display()))
+    table::line(format!("{} files in {}", sources.len(), folder.display()))
 }
 
 fn list() -> Result<()> {
     let mut rows = table::table(&["unit", "kernels", "bytes"], &[2]);
-    for library in LIBRARIES {
-        for unit in library.units {
-            let kernels: Vec<_> = unit.kernels.iter().map(|kernel| kernel.name).collect();
-            rows.add_row([
-                format!("{}/{}", library.name, unit.name),
-                kernels.join(", "),
-                unit.msl.len().to_string(),
-            ]);
-        }
+    for unit in LIBRARY.units {
+        let kernels: Vec<_> = unit.kernels.iter().map(|kernel| kernel.name).collect();
+        rows.add_row([
+            format!("{}/{}", LIBRARY.name, unit.name),
+            kernels.join(", "),
+            unit.msl.len().to_string(),
+        ]);
     }
     table::line(rows)
 }
@@ -104,42 +85,9 @@ fn constraint_kernels() -> Result<Vec<(String, String)>> {
     Ok(all)
 }
 
-/// Translated programs for Apple GPUs, with a path for each.
-fn programs(count: usize) -> Result<Vec<(String, String)>> {
-    let mut all = Vec::with_capacity(count);
-    for case in cases(false).iter().take(count) {
-        let options = Options {
-            apple: true,
-            initial: case.initial(),
-            ..Options::default()
-        };
-        let name = case.name().replace(' ', "-");
-        all.push((
-            format!("programs/table-{name}"),
-            emit_msl(&case.program()?, &options)?,
-        ));
-    }
-    let features = Features {
-        doubles: false,
-        ..Features::default()
-    };
-    for seed in 0..count.saturating_sub(all.len()) as u64 {
-        let case = generate(seed, &features)?;
-        let registers = case.params.initial_registers.iter();
-        let options = Options {
-            apple: true,
-            initial: registers.map(|&(register, ty, _)| (register, ty)).collect(),
-            ..Options::default()
-        };
-        let text = emit_msl(&case.program, &options)?;
-        all.push((format!("programs/random-{seed}"), text));
-    }
-    Ok(all)
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, source: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
+    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, source));
     written.map_err(|source| CliError::Write {
         path: path.display().to_string(),
         source,

@@ -24,9 +24,10 @@ pub struct KeyArgs {
     program: ProgramArgs,
     #[command(flatten)]
     sdk: SdkArgs,
-    /// Folder for the files. If absent: of `keygen` openvm in the target folder of a guest's folder, of `commit`
-    /// openvm/PROFILE there; of `setup` .openvm in your home folder, where cargo-openvm has them, unless the keys are not those
-    /// of OpenVM's default parameters. Of a program that is a file, the folder one is in.
+    /// Write the files to FOLDER [default: the folder of cargo-openvm].
+    ///
+    /// In a guest's target folder `keygen` writes to openvm, `commit` to openvm/PROFILE. `setup` writes to .openvm in your home folder if
+    /// the keys are those of OpenVM's default parameters. For a program that is a file the default is the working directory.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print one JSON object instead of lines.
@@ -35,11 +36,6 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        self.sdk.device()
-    }
-
     fn file(&self, name: &str, otherwise: impl FnOnce(&str) -> PathBuf) -> PathBuf {
         match &self.out {
             Some(folder) => folder.join(name),
@@ -66,16 +62,9 @@ impl KeyArgs {
 pub struct KeygenArgs {
     #[command(flatten)]
     keys: KeyArgs,
-    /// Make the application's keys alone, without agg_prefix.pk.
+    /// Make the application's keys only, without agg_prefix.pk.
     #[arg(long)]
     app_only: bool,
-}
-
-impl KeygenArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        self.keys.device()
-    }
 }
 
 /// The files of a command.
@@ -99,11 +88,11 @@ fn print(json: bool, files: Vec<PathBuf>) -> Result<()> {
 ///
 /// # Errors
 /// If the configuration has no circuit, or a file cannot be written.
-pub fn keygen(command: &KeygenArgs) -> Result<()> {
+pub fn keygen(command: &KeygenArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let args = &command.keys;
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk(&program, device)?;
     args.sdk.security_bits(&sdk)?;
     let file = |name| args.file(name, |name| program.key_file(name));
     let (pk, vk) = (file(files::APP_PK), file(files::APP_VK));
@@ -128,10 +117,10 @@ pub fn keygen(command: &KeygenArgs) -> Result<()> {
 ///
 /// # Errors
 /// If the parameters do not go together, or a file cannot be written.
-pub fn setup(args: &KeyArgs) -> Result<()> {
+pub fn setup(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk(&program, device)?;
     args.sdk.security_bits(&sdk)?;
     // The user's folder is cargo-openvm's: keys of other parameters would make its proofs worthless.
     let places = |is_default: bool| {
@@ -183,10 +172,10 @@ struct CommitReport {
 ///
 /// # Errors
 /// If the program does not fit its configuration, or a file cannot be written.
-pub fn commit(args: &KeyArgs) -> Result<()> {
+pub fn commit(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk(&program, device)?;
     let exe = sdk.executable(program.source())?;
     let file = |end| {
         args.file(&format!("{}.{end}", program.name), |name| {

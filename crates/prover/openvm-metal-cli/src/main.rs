@@ -2,7 +2,9 @@
 // These macros panic where a stream takes nothing, as a log on a full disk; `table` has functions in place of them.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
+#[cfg(feature = "reference")]
 mod bench;
+mod cache;
 mod circuit;
 mod costs;
 mod debug;
@@ -22,6 +24,7 @@ mod program;
 mod progress;
 mod prove;
 mod public_values;
+mod rates;
 mod report;
 mod run;
 mod selftest;
@@ -55,7 +58,7 @@ static ALLOCATOR: memory::Allocator = memory::Allocator;
     arg_required_else_help = true
 )]
 struct Cli {
-    /// More messages on standard error (RUST_LOG overrides).
+    /// Print more messages on standard error (RUST_LOG overrides).
     #[arg(short, long, global = true)]
     verbose: bool,
     #[command(flatten)]
@@ -68,66 +71,64 @@ struct Cli {
 enum Command {
     /// Make the package of a new guest.
     Init(guest::InitArgs),
-    /// Build a guest: its ELF, and the executable for the virtual machine. Of a program that is an ELF, NAME.vmexe goes to the working
-    /// directory.
+    /// Build a guest: its ELF, and the executable for the virtual machine.
+    ///
+    /// The executable of a program that is an ELF file, NAME.vmexe, goes to the working directory.
     Build(guest::GuestArgs),
-    /// Execute a program without proving it; show what it costs, or where it fails.
+    /// Execute a program without a proof; show its costs, or where it fails.
     #[command(mut_arg("profile", |arg| arg.long("cargo-profile")))]
     Run(run::RunArgs),
     /// Make the keys of a program's configuration: app.pk, app.vk and agg_prefix.pk.
     #[command(mut_args(hide_given_keys))]
     Keygen(keys::KeygenArgs),
-    /// Make the keys in which every aggregated proof ends: internal_recursive.pk and internal_recursive.vk.
+    /// Make the keys of the last circuit of aggregation: internal_recursive.pk and internal_recursive.vk.
     Setup(keys::KeyArgs),
-    /// The commitments to a program and to its virtual machine.
+    /// Compute the commitments to a program and to its virtual machine.
     Commit(keys::KeyArgs),
     /// Prove an execution of a program and verify the proof.
     #[command(subcommand)]
     Prove(prove::ProveCommand),
-    /// Prove on many machines with Ray, or simulate it: the command of the Python package `openvm-metal`.
+    /// Prove on a Ray cluster, or simulate one, by the Python package `openvm-metal`.
     #[command(disable_help_flag = true)]
     Cluster(prove::ClusterArgs),
+    /// List or remove the commitments and kernels that earlier commands left in the cache folder.
+    #[command(subcommand)]
+    Cache(cache::CacheCommand),
     /// Verify a proof from a file.
     #[command(subcommand)]
     Verify(verify::VerifyCommand),
     /// Prove a built-in circuit and verify the proof.
     Circuit(circuit::CircuitArgs),
-    /// List the devices this machine has and why others are missing.
+    /// List the devices of this machine, and why a kind of device is missing.
     Devices(devices::DevicesArgs),
     /// Run every kernel on a device and compare it with its oracle.
     Selftest(selftest::SelftestArgs),
-    /// Write everything that this machine tells about itself to one file: devices, every kernel, proofs, rates.
+    /// Test this machine and write one file to post: devices, every kernel, proofs, rates.
     Report(report::ReportArgs),
     /// Run one section of a report.
     #[command(hide = true)]
     ReportSection(report::SectionArgs),
-    /// List the kernels in this program, or write their text for Apple's compiler to files.
+    /// List the kernels in this program, or write their sources for Apple's compiler to files.
     Kernels(kernels::KernelsArgs),
-    /// Measure.
+    /// Measure kernels and proofs, beside OpenVM's engines.
+    #[cfg(feature = "reference")]
     #[command(subcommand)]
     Bench(bench::BenchCommand),
 }
 
 impl Command {
-    /// The device that the command runs on; none if it needs none.
-    fn device(&mut self) -> Option<&mut DeviceArgs> {
-        match self {
-            Self::Run(args) => Some(args.device()),
-            Self::Keygen(args) => Some(args.device()),
-            Self::Setup(args) | Self::Commit(args) => Some(args.device()),
-            Self::Prove(command) => Some(command.device()),
-            Self::Circuit(args) => Some(args.device()),
-            Self::Selftest(args) => Some(args.device()),
-            Self::Report(args) => Some(args.device()),
-            Self::Bench(command) => command.device(),
+    /// True if the command runs on a device.
+    fn uses_device(&self) -> bool {
+        !matches!(
+            self,
             Self::Init(_)
-            | Self::Build(_)
-            | Self::Cluster(_)
-            | Self::Verify(_)
-            | Self::Devices(_)
-            | Self::ReportSection(_)
-            | Self::Kernels(_) => None,
-        }
+                | Self::Build(_)
+                | Self::Cache(_)
+                | Self::Cluster(_)
+                | Self::Verify(_)
+                | Self::Devices(_)
+                | Self::Kernels(_)
+        )
     }
 }
 
@@ -140,11 +141,12 @@ fn hide_given_keys(arg: clap::Arg) -> clap::Arg {
     }
 }
 
-/// The stack of the thread that runs the command. That of the process's first thread is what `ulimit -s` gives.
+/// Stack of the thread that runs the command. The stack of the process's first thread is bounded by `ulimit -s`.
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
     panics::install();
+    memory::explain_aborts();
     file::report_size_limit();
     let thread = std::thread::Builder::new().name("main".into());
     match thread.stack_size(STACK).spawn(start) {
@@ -163,31 +165,30 @@ fn start() -> ExitCode {
     }
 }
 
-fn run(mut cli: Cli) -> Result<()> {
-    match cli.command.device() {
-        Some(device) => device.take(&cli.device)?,
-        None if cli.device.is_given() => {
-            return Err(CliError::Usage("--device: this command uses no device"));
-        }
-        None => {}
+fn run(cli: Cli) -> Result<()> {
+    let device = cli.device;
+    if device.is_given() && !cli.command.uses_device() {
+        return Err(CliError::Usage("--device: this command uses no device"));
     }
     match &cli.command {
         Command::Init(args) => guest::init(args),
+        Command::Cache(command) => cache::run(command),
         Command::Build(args) => guest::build(args),
-        Command::Run(args) => run::run(args),
-        Command::Keygen(args) => keys::keygen(args),
-        Command::Setup(args) => keys::setup(args),
-        Command::Commit(args) => keys::commit(args),
-        Command::Prove(command) => prove::run(command),
+        Command::Run(args) => run::run(args, device),
+        Command::Keygen(args) => keys::keygen(args, device),
+        Command::Setup(args) => keys::setup(args, device),
+        Command::Commit(args) => keys::commit(args, device),
+        Command::Prove(command) => prove::run(command, device),
         Command::Cluster(args) => prove::cluster(args),
         Command::Verify(command) => verify::run(command),
-        Command::Circuit(args) => circuit::run(args),
+        Command::Circuit(args) => circuit::run(args, device),
         Command::Devices(args) => devices::run(args),
-        Command::Selftest(args) => selftest::run(args),
+        Command::Selftest(args) => selftest::run(args, device),
         Command::Kernels(args) => kernels::run(args),
-        Command::Report(args) => report::run(args),
-        Command::ReportSection(args) => report::run_section(args),
-        Command::Bench(command) => bench::run(command),
+        Command::Report(args) => report::run(args, device),
+        Command::ReportSection(args) => report::run_section(args, device),
+        #[cfg(feature = "reference")]
+        Command::Bench(command) => bench::run(command, device),
     }
 }
 
@@ -206,12 +207,10 @@ fn init_logging(verbose: bool) {
         .with_ansi(std::io::stderr().is_terminal())
         .with_filter(filter);
     let stages = progress::StageLayer.with_filter(LevelFilter::INFO);
-    let spans = bench::SpanLayer.with_filter(LevelFilter::INFO);
-    tracing_subscriber::registry()
-        .with(lines)
-        .with(stages)
-        .with(spans)
-        .init();
+    let registry = tracing_subscriber::registry().with(lines).with(stages);
+    #[cfg(feature = "reference")]
+    let registry = registry.with(bench::SpanLayer.with_filter(LevelFilter::INFO));
+    registry.init();
 }
 
 fn fail(error: &CliError) -> ExitCode {

@@ -67,6 +67,29 @@ pub fn end(why: fmt::Arguments<'_>) -> ! {
     unsafe { libc::_exit(1) }
 }
 
+/// Makes aborts for lack of memory end as [`end`] does. The C library aborts a process itself where it cannot allocate for a new thread.
+pub fn explain_aborts() {
+    /// Less address space than this is left when memory has ended.
+    const LEFT: usize = 64 << 20;
+
+    extern "C" fn aborted(signal: libc::c_int) {
+        let (access, kind) = (libc::PROT_NONE, libc::MAP_PRIVATE | libc::MAP_ANON);
+        // SAFETY: a new mapping of `LEFT` bytes that nobody accesses.
+        let probe = unsafe { libc::mmap(std::ptr::null_mut(), LEFT, access, kind, -1, 0) };
+        if probe == libc::MAP_FAILED {
+            end(format_args!("the system refuses memory to the C library"));
+        }
+        // SAFETY: the signal's default action, which ends the process, as without this handler.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
+    let handler: extern "C" fn(libc::c_int) = aborted;
+    // SAFETY: the handler has a handler's signature, and calls only functions that a handler may call.
+    unsafe { libc::signal(libc::SIGABRT, handler as libc::sighandler_t) };
+}
+
 /// Remedies when memory has ended.
 pub struct Remedy;
 
@@ -113,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_cut_off_at_their_bound() {
+    fn text_is_cut_at_its_bound() {
         let mut text = Text {
             bytes: [0; 1024],
             length: 0,

@@ -23,14 +23,14 @@ use crate::{
     target_device::DeviceArgs,
 };
 
-/// Information to gather besides the output.
+/// Information beside the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Nothing: the fastest.
+    /// Execute only (fastest).
     Pure,
-    /// Instructions, segments, and the cells of the traces that a proof needs.
+    /// Count instructions, segments, and cells of the traces of a proof.
     Meter,
-    /// The same for each segment.
+    /// Count them for each segment.
     Segment,
 }
 
@@ -40,34 +40,27 @@ pub struct RunArgs {
     program: ProgramArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// Information to gather besides the output.
+    /// Select the information to gather.
     #[arg(long, value_enum, default_value = "pure")]
     mode: Mode,
-    /// Form in which public values are shown.
+    /// Print the public values in this form.
     #[arg(long, value_enum, default_value = "hex")]
     output_type: OutputType,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
     sdk: SdkArgs,
-    /// The ELF of a .vmexe, for names and lines; if absent, one of NAME.elf and NAME beside it, or in the guest's target folder.
+    /// Take names and lines from this ELF [default: NAME.elf or NAME in the folder of the .vmexe, or in the guest's target folder].
     #[arg(long, value_name = "FILE")]
     elf: Option<PathBuf>,
     #[command(flatten)]
     costs: CostArgs,
-    /// Go to the instruction that ends the guest and show it with its function and line, the registers, and the instructions before.
+    /// Show the instruction that ends the guest, with function and line, registers, and the instructions before it.
     #[arg(long, conflicts_with_all = ["mode", "costs", "flamegraph", "pprof"])]
     debug: bool,
-    /// Print one JSON object instead of lines; what the guest prints goes to standard error.
+    /// Print one JSON object instead of lines; the guest's output goes to standard error.
     #[arg(long)]
     json: bool,
-}
-
-impl RunArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        self.sdk.device()
-    }
 }
 
 #[derive(Serialize)]
@@ -102,7 +95,7 @@ struct SegmentReport {
 ///
 /// # Errors
 /// What goes wrong in the program.
-pub fn run(args: &RunArgs) -> Result<()> {
+pub fn run(args: &RunArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let program = args.program.read_files().into_iter();
     let elf = args.elf.clone().map(|file| ("--elf", file));
@@ -110,7 +103,7 @@ pub fn run(args: &RunArgs) -> Result<()> {
     let model = args.costs.prepare(read.chain(args.sdk.read_files()))?;
     let input = args.input.stdin()?;
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program)?;
+    let sdk = args.sdk.sdk(&program, device)?;
     let output = Printed::plain(args.json);
     let exe = sdk.executable(program.source())?;
     if args.debug {

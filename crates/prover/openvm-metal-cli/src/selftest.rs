@@ -13,17 +13,18 @@ use serde::Serialize;
 use crate::error::{CliError, Result};
 use crate::host::HostReport;
 use crate::target_device::DeviceArgs;
-use crate::{interrupt, table};
+use crate::{
+    interrupt,
+    table::{self, Unit},
+};
 
 /// Options of `openvm-metal selftest`.
 #[derive(Args)]
 pub struct SelftestArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
-    /// Run only checks whose path (for example `ntt/transpose`) contains this text.
+    /// Run only checks with TEXT in their path, for example `ntt/transpose`.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
-    /// Seed of the random inputs.
+    /// Set the seed of the random inputs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Print JSON instead of a table.
@@ -32,13 +33,6 @@ pub struct SelftestArgs {
     /// Print the paths of the checks and do nothing else.
     #[arg(long, conflicts_with = "json")]
     list: bool,
-}
-
-impl SelftestArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.device
-    }
 }
 
 /// A check.
@@ -107,7 +101,7 @@ struct Report<'a> {
 ///
 /// # Errors
 /// [`CliError::ChecksFailed`], or what kept the device from being used.
-pub fn run(args: &SelftestArgs) -> Result<()> {
+pub fn run(args: &SelftestArgs, device: DeviceArgs) -> Result<()> {
     let selected = select(args.filter.as_deref())?;
     if args.list {
         return selected
@@ -115,7 +109,7 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
             .try_for_each(|check| table::line(&check.path));
     }
     let start = Instant::now();
-    let context = args.device.context()?;
+    let context = device.context()?;
     let start_seconds = start.elapsed().as_secs_f64();
     if !args.json {
         table::line(format!("device: {}", context.info()))?;
@@ -231,17 +225,16 @@ pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 fn print(report: &Report) -> Result<()> {
-    let mut rows = table::table(&["check", "result", "time"], &[2]);
+    let time = |check: &CheckReport| Duration::from_secs_f64(check.seconds);
+    let unit = Unit::of_times(report.checks.iter().map(time));
+    let header = ["check".into(), "result".into(), unit.header("time")];
+    let mut rows = table::table(&header, &[2]);
     for check in &report.checks {
         let result = match &check.error {
             None => "ok".to_owned(),
             Some(error) => format!("FAILED: {error}"),
         };
-        rows.add_row([
-            check.check.clone(),
-            result,
-            table::duration(Duration::from_secs_f64(check.seconds)),
-        ]);
+        rows.add_row([check.check.clone(), result, unit.time(time(check))]);
     }
     table::line(rows)?;
     let host = &report.host;

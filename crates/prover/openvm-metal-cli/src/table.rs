@@ -3,24 +3,28 @@
 use std::io::Write;
 
 use comfy_table::{presets, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
+use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::error::Result;
+use crate::{error::Result, progress};
 
 /// Columns of a terminal below which cells are not folded: there would be a few letters on each line.
 const NARROW: u16 = 60;
 
 /// A table with a header; the columns named in `right` are aligned right.
-pub fn table(header: &[&str], right: &[usize]) -> Table {
+pub fn table<S: AsRef<str>>(header: &[S], right: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);
     // A terminal may say that it has no columns, as one that is being set up does.
+    if let Some((_, width)) = Term::stdout().size_checked() {
+        table.set_width(width);
+    }
     table.set_content_arrangement(match table.width() {
         Some(width) if width < NARROW => ContentArrangement::Disabled,
         _ => ContentArrangement::Dynamic,
     });
-    table.set_header(header.iter().map(Cell::new));
+    table.set_header(header.iter().map(|name| Cell::new(name.as_ref())));
     for &column in right {
         if let Some(column) = table.column_mut(column) {
             column.set_cell_alignment(CellAlignment::Right);
@@ -42,7 +46,7 @@ pub fn line(text: impl std::fmt::Display) -> Result<()> {
 
 /// Prints a line to standard error. A standard error that takes nothing, as a log on a full disk, ends no work.
 pub fn note(text: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = progress::suspended(|| writeln!(std::io::stderr().lock(), "{text}"));
 }
 
 /// Prints a value as indented JSON.
@@ -92,6 +96,63 @@ pub fn duration(d: std::time::Duration) -> String {
     } else {
         format!("{:.1} us", s * 1e6)
     }
+}
+
+/// Unit of the durations, or of the sizes, in one column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    /// Name of the unit, for the column's header.
+    pub name: &'static str,
+    scale: f64,
+    digits: usize,
+}
+
+impl Unit {
+    /// The unit in which the longest of these durations reads well.
+    pub fn of_times(times: impl IntoIterator<Item = std::time::Duration>) -> Self {
+        let longest = times.into_iter().max().unwrap_or_default().as_secs_f64();
+        let (name, scale, digits) = match longest {
+            s if s >= 100.0 => ("s", 1.0, 1),
+            s if s >= 1.0 => ("s", 1.0, 2),
+            s if s >= 1e-3 => ("ms", 1e-3, 2),
+            _ => ("us", 1e-6, 1),
+        };
+        Self {
+            name,
+            scale,
+            digits,
+        }
+    }
+
+    /// A duration as a number of this unit. A small one is never zero.
+    pub fn time(self, time: std::time::Duration) -> String {
+        self.number(time.as_secs_f64())
+    }
+
+    /// The column's header.
+    pub fn header(self, what: &str) -> String {
+        format!("{what} ({})", self.name)
+    }
+
+    fn number(self, value: f64) -> String {
+        let (value, digits) = (value / self.scale, self.digits);
+        let least = 0.1_f64.powi(digits as i32);
+        match value {
+            0.0 => "0".into(),
+            v if v < least => format!("< {least:.digits$}"),
+            v => format!("{v:.digits$}"),
+        }
+    }
+}
+
+/// Bytes as a number of MiB, for a column of sizes.
+pub fn mib(bytes: u64) -> String {
+    let unit = Unit {
+        name: "MiB",
+        scale: f64::from(1u32 << 20),
+        digits: 2,
+    };
+    unit.number(bytes as f64)
 }
 
 /// A duration in whole seconds, for people who wait.
@@ -149,6 +210,10 @@ mod tests {
         assert_eq!(bytes(u64::MAX), "16777216.0 TiB");
         assert_eq!(duration(std::time::Duration::from_micros(1500)), "1.50 ms");
         assert_eq!(rate(2.5e9), "2.50 G");
+        assert_eq!(
+            [0, 1, 3 << 19, 1 << 34].map(mib),
+            ["0", "< 0.01", "1.50", "16384.00"]
+        );
         let numbers = [0, 999, 1000, 45_701_000, u64::MAX].map(count);
         let texts = [
             "0",
@@ -161,5 +226,29 @@ mod tests {
         let times = [0.0, 0.2, 59.0, 125.0, 3780.0].map(std::time::Duration::from_secs_f64);
         let texts = ["0 s", "1 s", "59 s", "2 min 5 s", "1 h 3 min"];
         assert_eq!(times.map(rough), texts);
+    }
+
+    /// Catches columns of several units, and work that took no time at all.
+    #[test]
+    fn durations_of_one_column_have_one_unit() {
+        let column = |seconds: &[f64]| -> Vec<String> {
+            let times = seconds
+                .iter()
+                .copied()
+                .map(std::time::Duration::from_secs_f64);
+            let unit = Unit::of_times(times.clone());
+            let numbers = times.map(|time| unit.time(time));
+            std::iter::once(unit.name.to_owned())
+                .chain(numbers)
+                .collect()
+        };
+        assert_eq!(
+            column(&[0.0, 2.5e-8, 0.5, 27.25]),
+            ["s", "0", "< 0.01", "0.50", "27.25"]
+        );
+        assert_eq!(column(&[0.0015, 2e-6]), ["ms", "1.50", "< 0.01"]);
+        assert_eq!(column(&[512.34, 0.01]), ["s", "512.3", "< 0.1"]);
+        assert_eq!(column(&[3e-6]), ["us", "3.0"]);
+        assert_eq!(Unit::of_times([]).header("time"), "time (us)");
     }
 }

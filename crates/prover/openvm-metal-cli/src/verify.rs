@@ -1,4 +1,4 @@
-//! `openvm-metal verify`: proofs from files, by OpenVM's own verifier. docs/what-valid-means.md says
+//! `openvm-metal verify`: proofs from files, by OpenVM's own verifier. docs/guide/verify.md says
 //! which files a user makes and which they may be given.
 
 use std::path::{Path, PathBuf};
@@ -33,17 +33,15 @@ pub enum VerifyCommand {
 
 #[derive(Args, Debug)]
 pub struct VerifyAppArgs {
-    /// The proof, as `prove app` writes it.
+    /// Proof, as `prove app` writes it.
     proof: PathBuf,
-    /// The application's verifying key, as `keygen`, `prove app` or cargo-openvm writes it.
+    /// Read the application's verifying key, as `keygen`, `prove app` or cargo-openvm writes it, from FILE.
     #[arg(long, alias = "app-vk", value_name = "FILE")]
     vk: PathBuf,
-    /// The baseline of the program, as `commit` writes it: the key, the program and the virtual machine
-    /// are compared with it.
+    /// Compare the key, the program and the virtual machine with this baseline, as `commit` writes it.
     #[arg(long, alias = "app-baseline", value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// The commitments of the program, as `commit` writes them, which are compared with those of the
-    /// proof.
+    /// Compare the commitments of the proof with FILE, as `commit` writes it.
     #[arg(long, alias = "app-commit", value_name = "FILE")]
     commit: Option<PathBuf>,
     #[command(flatten)]
@@ -55,14 +53,14 @@ pub struct VerifyAppArgs {
 
 #[derive(Args, Debug)]
 pub struct VerifyStarkArgs {
-    /// The proof, as `prove stark` writes it.
+    /// Proof, as `prove stark` writes it.
     proof: PathBuf,
-    /// Key and baseline of the program in one file, as `prove stark` writes it. Of another's file the
-    /// program and the virtual machine are compared with --commit.
+    /// Read the key and the baseline from FILE, as `prove stark` writes it.
+    ///
+    /// --commit compares the program and the virtual machine of a file from another person.
     #[arg(long, value_name = "FILE", required_unless_present = "agg_vk")]
     vk: Option<PathBuf>,
-    /// In place of --vk, with --baseline: the aggregation's verifying key, as `setup` or cargo-openvm
-    /// writes it.
+    /// Read the aggregation's verifying key, as `setup` or cargo-openvm writes it, from FILE: with --baseline, instead of --vk.
     #[arg(
         long,
         value_name = "FILE",
@@ -70,12 +68,10 @@ pub struct VerifyStarkArgs {
         conflicts_with = "vk"
     )]
     agg_vk: Option<PathBuf>,
-    /// The baseline of the program, as `commit` or cargo-openvm writes it: the key, the program and the
-    /// virtual machine are compared with it.
+    /// Compare the key, the program and the virtual machine with this baseline, as `commit` or cargo-openvm writes it.
     #[arg(long, alias = "app-baseline", value_name = "FILE", requires = "agg_vk")]
     baseline: Option<PathBuf>,
-    /// The commitments of the program, as `commit` writes them, which are compared with those of the
-    /// proof.
+    /// Compare the commitments of the proof with FILE, as `commit` writes it.
     #[arg(long, alias = "app-commit", value_name = "FILE")]
     commit: Option<PathBuf>,
     #[command(flatten)]

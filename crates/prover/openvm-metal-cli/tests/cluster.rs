@@ -50,7 +50,7 @@ impl Drop for Commands {
 const PRINTS: &str = "for a in \"$@\"; do echo \"$a\"; done";
 
 #[test]
-fn the_command_gets_the_options() {
+fn ray_option_passes_the_options() {
     let commands = Commands::new("options", &[("openvm-metal-cluster", PRINTS)]);
     let more = ["--input", "0x01ff", "--toy", "--json", "--resume", "job"];
     let output = run(&commands.0, &more);
@@ -74,7 +74,7 @@ fn the_command_gets_the_options() {
 }
 
 #[test]
-fn cluster_gives_its_arguments_on() {
+fn cluster_passes_its_arguments() {
     let commands = Commands::new("verb", &[("openvm-metal-cluster", PRINTS)]);
     let given = ["simulate", "--segments", "209", "--help"];
     let output = Command::new(env!("CARGO_BIN_EXE_openvm-metal"))
@@ -89,7 +89,7 @@ fn cluster_gives_its_arguments_on() {
 }
 
 #[test]
-fn its_status_is_the_commands() {
+fn cluster_returns_the_status() {
     let commands = Commands::new(
         "status",
         &[("openvm-metal-cluster", "echo why >&2; exit 7")],
@@ -100,7 +100,7 @@ fn its_status_is_the_commands() {
 }
 
 #[test]
-fn without_its_folder_in_path_python_starts_it() {
+fn cluster_starts_by_python_module() {
     let python = format!("[ \"$2\" = -c ] && exit 0\n{PRINTS}");
     let commands = Commands::new("python", &[("python3", &python)]);
     let output = run(&commands.0, &[]);
@@ -113,7 +113,7 @@ fn without_its_folder_in_path_python_starts_it() {
 
 /// A package of that name in the current folder, which is a stranger's, is not run, whether or not the true one is installed.
 #[test]
-fn modules_of_the_current_folder_are_not_run() {
+fn modules_of_the_working_directory_are_ignored() {
     let folder = Commands::new("planted", &[]);
     let marker = folder.0.join("ran");
     let code = format!("open({:?}, \"w\").close()\n", marker.to_str().unwrap());
@@ -167,7 +167,7 @@ fn modules_of_the_current_folder_are_not_run() {
 }
 
 #[test]
-fn its_absence_names_what_installs_it() {
+fn missing_package_names_the_installer() {
     for scripts in [&[][..], &[("python3", "exit 1")]] {
         let commands = Commands::new("none", scripts);
         let output = run(&commands.0, &[]);
@@ -181,7 +181,7 @@ fn its_absence_names_what_installs_it() {
 }
 
 #[test]
-fn a_device_of_this_machine_is_refused() {
+fn ray_refuses_a_local_device() {
     let commands = Commands::new("device", &[("openvm-metal-cluster", "exit 9")]);
     let output = run(&commands.0, &["--device", "cpu"]);
     let said = String::from_utf8(output.stderr).unwrap();

@@ -127,7 +127,7 @@ macro_rules! limit {
 /// Under each limit a command ends well or says that memory has ended.
 #[cfg(target_os = "linux")]
 #[test]
-fn lack_of_memory_is_said() {
+fn lack_of_memory_is_explained() {
     let folder = Folder::new("memory");
     folder.proof();
     let program = fibonacci();
@@ -176,7 +176,7 @@ fn lack_of_memory_is_said() {
 }
 
 #[test]
-fn a_small_stack_is_enough() {
+fn small_stack_is_enough() {
     let folder = Folder::new("stack");
     for command in [
         format!("run {}", fibonacci()),
@@ -199,7 +199,7 @@ fn kept(message: &str, number: usize) -> PathBuf {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_proof_that_finds_no_room_is_kept_elsewhere() {
+fn proof_without_room_goes_elsewhere() {
     let folder = Folder::new("room");
     let output = folder.output(&prove("app", "--proof /dev/full --vk vk --json"));
     failed_with(
@@ -260,7 +260,7 @@ fn a_proof_that_finds_no_room_is_kept_elsewhere() {
 /// A file system of its own that gets full. Only root may mount one.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_keeps_nothing_half() {
+fn full_disk_leaves_no_partial_file() {
     let folder = Folder::new("disk");
     let disk = folder.file("disk");
     fs::create_dir(&disk).expect("a folder");
@@ -286,7 +286,7 @@ fn a_full_disk_keeps_nothing_half() {
 }
 
 #[test]
-fn files_that_are_one_are_refused_before_work() {
+fn equal_files_are_refused_before_work() {
     let folder = Folder::new("same");
     let guests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/guests");
     fs::copy(guests.join("fibonacci/openvm.toml"), folder.file("there")).expect("copied");
@@ -318,7 +318,7 @@ fn files_that_are_one_are_refused_before_work() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn streams_that_take_nothing_end_no_work() {
+fn full_streams_do_not_end_the_work() {
     let folder = Folder::new("streams");
     let full = || {
         File::options()

@@ -1,6 +1,6 @@
 //! `openvm-metal report` as a user runs it: both files, whatever happens to the sections.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -62,7 +62,7 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn a_report_of_the_processor() {
+fn cpu_report_is_complete() {
     let folder = Folder::new("cpu");
     let args = [
         "--device", "cpu", "--only", "machine", "--only", "device", "--only", "kernels",
@@ -104,24 +104,66 @@ fn a_report_of_the_processor() {
     }
 }
 
+/// Hologram's part of the report is made by the command beside this one, whatever that command is.
+#[cfg(unix)]
 #[test]
-fn random_programs_are_compared() {
-    let folder = Folder::new("programs");
-    let output = folder.run(&["--device", "cpu", "--only", "programs", "--programs", "3"]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-    let item = &folder.json()["sections"][0]["items"][0];
-    assert_eq!(item["name"], "seeds 0 to 2");
-    assert!(
-        item["detail"]
-            .as_str()
-            .is_some_and(|d| d.contains("kernels")),
-        "{item}"
+fn hologram_section_needs_its_command() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("hologram");
+    let program = folder.0.join("openvm-metal");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_openvm-metal"), &program)
+        .or_else(|_| std::fs::copy(env!("CARGO_BIN_EXE_openvm-metal"), &program).map(drop))
+        .expect("a copy");
+    let section = |script: Option<&str>| {
+        let hologram = folder.0.join("hologram");
+        if let Some(script) = script {
+            std::fs::write(&hologram, format!("#!/bin/sh\n{script}\n")).expect("a script");
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&hologram, mode).expect("a mode");
+        }
+        let args = [
+            "report", "--device", "cpu", "--only", "hologram", "--seed", "7",
+        ];
+        let mut command = Command::new(&program);
+        let command = command.args(args).args(["--programs", "5"]);
+        let output = command.current_dir(&folder.0).env("PATH", "").output();
+        let code = output.expect("the binary runs").status.code();
+        (code, folder.json()["sections"][0].clone())
+    };
+    for script in [
+        None,
+        Some("echo \"error: unexpected argument\" >&2; exit 2"),
+    ] {
+        let (code, section) = section(script);
+        assert_eq!(code, Some(0), "{section}");
+        assert_eq!(section["items"][0]["outcome"], "skipped", "{section}");
+        let detail = section["items"][0]["detail"].to_string();
+        let reason = match script {
+            None => "not installed beside",
+            Some(_) => "not of this version",
+        };
+        assert!(detail.contains(reason), "{detail}");
+    }
+    let (code, section) = section(Some(
+        r#"echo '{"event":"fact","name":"hologram","value":"'"$*"'"}'
+           case "$*" in *"--from 0"*) echo '{"event":"begin","item":"a"}'; kill -SEGV $$;; esac
+           echo '{"event":"begin","item":"b"}'
+           echo '{"event":"end","outcome":"passed","detail":"","seconds":1}'
+           echo '{"event":"done"}'"#,
+    ));
+    assert_eq!(code, Some(1), "{section}");
+    assert_eq!(section["status"], "complete", "{section}");
+    assert_eq!(section["items"][0]["outcome"], "crashed", "{section}");
+    assert_eq!(section["items"][1]["outcome"], "passed", "{section}");
+    assert_eq!(
+        section["facts"][0]["value"],
+        "selftest --events --programs 5 --device cpu --from 1 --seed 7"
     );
 }
 
 /// Failures do not end a report, and what a machine has no memory for is no failure.
 #[test]
-fn failures_are_named_and_lack_of_memory_is_none() {
+fn lack_of_memory_is_no_failure() {
     let folder = Folder::new("budget");
     let mut command = folder.command(&["--device", "cpu", "--only", "proof", "--only", "machine"]);
     let output = command
@@ -160,7 +202,7 @@ fn failures_are_named_and_lack_of_memory_is_none() {
 }
 
 #[test]
-fn a_section_over_its_time_is_stopped() {
+fn section_limit_stops_the_section() {
     let folder = Folder::new("limit");
     let output = folder.run(&[
         "--device",
@@ -178,7 +220,7 @@ fn a_section_over_its_time_is_stopped() {
 }
 
 #[test]
-fn bad_requests_are_refused_before_work() {
+fn bad_options_are_refused_before_work() {
     let folder = Folder::new("refused");
     for (args, status, message) in [
         (
@@ -225,7 +267,7 @@ fn bad_requests_are_refused_before_work() {
 }
 
 #[test]
-fn sections_are_listed() {
+fn list_names_every_section() {
     let output = Folder::new("list").run(&["--list"]);
     assert_eq!(output.status.code(), Some(0));
     let names: Vec<_> = text(&output)
@@ -237,8 +279,7 @@ fn sections_are_listed() {
         "device",
         "kernels",
         "selftest",
-        "table",
-        "programs",
+        "hologram",
         "proof",
         "bench",
         "submissions",
@@ -252,7 +293,7 @@ fn sections_are_listed() {
 
 #[cfg(unix)]
 #[test]
-fn ctrl_c_leaves_what_is_there() {
+fn ctrl_c_keeps_finished_sections() {
     let folder = Folder::new("interrupted");
     let mut command = folder.command(&[
         "--device",
@@ -298,50 +339,4 @@ fn wait_until(child: &mut Child, done: impl Fn() -> bool) {
         assert!(child.try_wait().expect("a child").is_none(), "it ended");
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-fn run(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_openvm-metal"));
-    command.args(args).output().expect("the binary runs")
-}
-
-#[test]
-fn kernels_are_listed_and_written() {
-    let output = run(&["kernels"]);
-    assert!(output.status.success());
-    assert!(
-        text(&output).contains("openvm_metal_backend/hash/merkle"),
-        "{}",
-        text(&output)
-    );
-    let folder = Folder::new("kernels");
-    let place = folder.0.join("text");
-    let output = run(&[
-        "kernels",
-        "--write",
-        &place.display().to_string(),
-        "--programs",
-        "30",
-    ]);
-    assert!(output.status.success(), "{}", text(&output));
-    let files = |of: &str| count(&place.join(of));
-    assert!(files("openvm_metal_backend") > 15 && files("hologram_kernels") > 3);
-    assert_eq!(files("programs"), 30);
-    let merkle = std::fs::read_to_string(place.join("openvm_metal_backend/hash/merkle.metal"));
-    assert!(merkle.is_ok_and(|text| text.contains("#include <metal_stdlib>")));
-    let file = folder.0.join("file");
-    std::fs::write(&file, "").expect("a file");
-    let output = run(&["kernels", "--write", &file.display().to_string()]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output).contains("cannot write"), "{}", text(&output));
-    assert_eq!(run(&["kernels", "--programs", "3"]).status.code(), Some(2));
-}
-
-/// Files under a folder.
-fn count(folder: &Path) -> usize {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths
-        .map(|path| if path.is_dir() { count(&path) } else { 1 })
-        .sum()
 }

@@ -51,6 +51,10 @@ fn describe<'py>(
         fields.set_item("excluded", excluded)
     };
     let name = match event {
+        Event::Preparing { work } => {
+            fields.set_item("work", work)?;
+            "preparing"
+        }
         Event::SegmentExecuted {
             segment,
             instructions,

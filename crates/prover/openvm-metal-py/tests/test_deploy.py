@@ -11,7 +11,7 @@ scripts = pytest.importorskip("ray.scripts.scripts")
 yaml = pytest.importorskip("yaml")
 jsonschema = pytest.importorskip("jsonschema")
 
-DEPLOY = pathlib.Path(__file__).parents[3] / "deploy"
+DEPLOY = pathlib.Path(__file__).parents[4] / "deploy"
 
 
 def test_ray_accepts_the_cluster_file():

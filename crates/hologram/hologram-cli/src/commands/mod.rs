@@ -5,6 +5,7 @@ pub mod check;
 pub mod disasm;
 pub mod emit_msl;
 pub mod fuzz;
+pub mod kernels;
 pub mod run;
 pub mod selftest;
 

@@ -94,3 +94,59 @@ fn wrong_arguments_are_named() {
     let output = hologram(&["selftest", "--help"]);
     assert!(text(&output.stdout).contains("--programs"));
 }
+
+#[test]
+fn events_begin_where_another_process_ended() {
+    let args = [
+        "selftest",
+        "--device",
+        "cpu",
+        "--only",
+        "kernels",
+        "--only",
+        "programs",
+        "--programs",
+        "26",
+        "--events",
+    ];
+    let events = |from: &str| -> Vec<serde_json::Value> {
+        let out = succeeds(&[&args[..], &["--from", from]].concat());
+        let lines = out
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"));
+        lines.collect()
+    };
+    let items = |events: &[serde_json::Value]| -> Vec<String> {
+        let names = events.iter().filter_map(|event| event["item"].as_str());
+        names.map(str::to_owned).collect()
+    };
+    let all = events("0");
+    let names = items(&all);
+    assert!(names[0].starts_with("kernels/hologram_"), "{names:?}");
+    assert_eq!(names[names.len() - 1], "programs/seeds 25 to 25");
+    let ends: Vec<_> = all.iter().filter(|event| event["event"] == "end").collect();
+    assert!(
+        ends.iter().all(|end| end["outcome"] == "passed"),
+        "{ends:?}"
+    );
+    assert_eq!(ends.len(), names.len());
+    assert_eq!(all[all.len() - 1]["event"], "done");
+    let last = (names.len() - 1).to_string();
+    assert_eq!(items(&events(&last)), names[names.len() - 1..]);
+    fails(&["selftest", "--from", "1"], 2, "--events");
+}
+
+#[test]
+fn sources_for_apples_compiler_are_written() {
+    let folder = Folder::new("kernels");
+    let sources = folder.path("sources");
+    let out = succeeds(&["kernels", "--write", &sources, "--programs", "3"]);
+    let under = |name: &str| {
+        let entries = std::fs::read_dir(std::path::Path::new(&sources).join(name));
+        entries.expect("a folder").count()
+    };
+    assert!(out.contains(" files in "), "{out}");
+    assert_eq!(under("programs"), 3);
+    assert!(under("hologram_kernels") > 1);
+    fails(&["kernels", "--programs", "3"], 2, "--write");
+}

@@ -10,21 +10,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+#[cfg(feature = "reference")]
+use clap::ValueEnum;
 use openvm_metal_backend::{
     compile_kernels, BabyBearPoseidon2MetalEngine, MetalBackend, MetalProverConfig,
 };
 use openvm_metal_common::{host_memory, DeviceKind, ProfileTable, StreamCounters};
 use openvm_metal_sdk::files;
+#[cfg(feature = "reference")]
+use openvm_stark_backend::keygen::types::MultiStarkProvingKey;
 use openvm_stark_backend::{
-    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    keygen::types::MultiStarkVerifyingKey,
     proof::Proof,
     prover::{DeviceDataTransporter, DeviceMultiStarkProvingKey},
     StarkEngine, SystemParams,
 };
+#[cfg(feature = "reference")]
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2CpuEngine;
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
-    baby_bear_poseidon2::{BabyBearPoseidon2CpuEngine, BabyBearPoseidon2RefEngine, DuplexSponge},
+    baby_bear_poseidon2::{BabyBearPoseidon2RefEngine, DuplexSponge},
 };
 
 use self::{
@@ -41,57 +47,56 @@ use crate::{
 };
 
 /// Name of a prover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "reference", derive(ValueEnum))]
 pub enum EngineName {
-    /// This project's.
+    /// This project's engine.
+    #[default]
     Metal,
-    /// The published reference engine.
+    /// OpenVM's reference engine.
+    #[cfg(feature = "reference")]
     Reference,
-    /// The published CPU engine.
+    /// OpenVM's CPU engine.
+    #[cfg(feature = "reference")]
     Cpu,
 }
 
 #[derive(Args, Debug)]
 pub struct CircuitArgs {
-    /// The circuit.
+    /// Circuit to prove.
     circuit: CircuitName,
-    /// Keccak-f permutations, or rows of the tallest trace of the other circuits.
+    /// Prove N permutations of keccakf, or N rows of the tallest trace of another circuit.
     #[arg(long, short = 'n', value_name = "N", default_value = "64")]
     permutations: NonZeroUsize,
-    /// log2 of the stacked height.
+    /// Set the stacked height to 2^H.
     #[arg(long, value_name = "H", default_value_t = 21, value_parser = clap::value_parser!(u8).range(14..=24))]
     log_stacked: u8,
-    #[command(flatten)]
-    device: DeviceArgs,
-    /// The prover.
+    /// Select the prover.
+    #[cfg(feature = "reference")]
     #[arg(long, value_enum, default_value = "metal")]
     engine: EngineName,
-    /// Proofs to make; medians leave the first one out.
+    #[cfg(not(feature = "reference"))]
+    #[arg(skip)]
+    engine: EngineName,
+    /// Make this many proofs; the median leaves the first one out.
     #[arg(long, value_name = "RUNS", default_value = "1")]
     runs: NonZeroUsize,
-    /// Folder of kernels that are written for the circuit's constraints. CUDA devices and processors use those that they find there;
-    /// OPENVM_METAL_CONSTRAINT_KERNELS=generated makes them on any device, and keeps them.
+    /// Take precompiled constraint kernels from DIR. OPENVM_METAL_CONSTRAINT_KERNELS=generated compiles the missing ones and keeps
+    /// them there.
     #[arg(long, value_name = "DIR")]
     kernels: Option<PathBuf>,
-    /// Make such kernels for CUDA devices into this folder, and no proof: for machines without a compiler.
+    /// Compile the constraint kernels for CUDA devices into DIR, for machines without a compiler, and make no proof.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["kernels", "out", "vk", "json"])]
     emit_kernels: Option<PathBuf>,
-    /// Write the proof to this file.
+    /// Write the proof to FILE.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the verifying key to this file.
+    /// Write the verifying key to FILE.
     #[arg(long, value_name = "FILE")]
     vk: Option<PathBuf>,
     /// Print one JSON object instead of tables.
     #[arg(long)]
     json: bool,
-}
-
-impl CircuitArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.device
-    }
 }
 
 /// One proof.
@@ -108,8 +113,8 @@ pub struct Run {
 ///
 /// # Errors
 /// If the device cannot be used, the input is refused, or the proof is not valid.
-pub fn run(args: &CircuitArgs) -> Result<()> {
-    check(args)?;
+pub fn run(args: &CircuitArgs, device: DeviceArgs) -> Result<()> {
+    check(args, device)?;
     interrupt::at_once();
     let params = app_params_with_100_bits_security(args.log_stacked.into());
     let reference = BabyBearPoseidon2RefEngine::<DuplexSponge>::new(params.clone());
@@ -125,7 +130,8 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         return table::line(format_args!("{units} units in {}", folder.display()));
     }
     let engine = match args.engine {
-        EngineName::Metal => Some(metal_engine(args, params.clone())?),
+        EngineName::Metal => Some(metal_engine(args, params.clone(), device)?),
+        #[cfg(feature = "reference")]
         EngineName::Reference | EngineName::Cpu => None,
     };
     note("generating the trace and the keys");
@@ -144,11 +150,17 @@ pub fn run(args: &CircuitArgs) -> Result<()> {
         let progress = Progress::start(args.json);
         let run = match (engine.as_ref().zip(device_pk.as_ref()), args.engine) {
             (Some((engine, pk)), _) => metal(engine, pk, &circuit)?,
+            #[cfg(feature = "reference")]
             (None, EngineName::Cpu) => {
                 let engine = BabyBearPoseidon2CpuEngine::<DuplexSponge>::new(params.clone());
                 published("cpu", &engine, &pk, &circuit)?
             }
+            #[cfg(feature = "reference")]
             (None, _) => published("reference", &reference, &pk, &circuit)?,
+            #[cfg(not(feature = "reference"))]
+            (None, EngineName::Metal) => {
+                return Err(CliError::Usage("this build has no such engine"))
+            }
         };
         drop(progress);
         let verified = Instant::now();
@@ -184,8 +196,12 @@ pub fn device_times(engine: &BabyBearPoseidon2MetalEngine) -> Result<Option<Prof
 }
 
 /// The engine on the device that is asked for.
-fn metal_engine(args: &CircuitArgs, params: SystemParams) -> Result<BabyBearPoseidon2MetalEngine> {
-    let engine = BabyBearPoseidon2MetalEngine::try_new(params, args.device.device()?)?;
+fn metal_engine(
+    args: &CircuitArgs,
+    params: SystemParams,
+    device: DeviceArgs,
+) -> Result<BabyBearPoseidon2MetalEngine> {
+    let engine = BabyBearPoseidon2MetalEngine::try_new(params, device.device()?)?;
     let mut config = MetalProverConfig::default();
     config.kernel_folder = args.kernels.clone();
     Ok(engine.with_prover_config(config))
@@ -211,10 +227,11 @@ pub fn metal(
     })
 }
 
-/// Makes one proof by a published engine.
+/// Makes one proof by an engine of OpenVM.
 ///
 /// # Errors
 /// If the prover refuses it.
+#[cfg(feature = "reference")]
 pub fn published<E: StarkEngine<SC = SC>>(
     name: &'static str,
     engine: &E,
@@ -254,8 +271,8 @@ fn write_files(
 }
 
 /// Refuses sizes that would fail after minutes of work or exhaust the machine's memory.
-fn check(args: &CircuitArgs) -> Result<()> {
-    if args.engine != EngineName::Metal && args.device.is_given() {
+fn check(args: &CircuitArgs, device: DeviceArgs) -> Result<()> {
+    if args.engine != EngineName::Metal && device.is_given() {
         return Err(CliError::Usage("--device is for --engine metal"));
     }
     let files = [("--out", &args.out), ("--vk", &args.vk)];

@@ -9,7 +9,10 @@ use openvm_stark_backend::{codec::Encode, keygen::types::MultiStarkVerifyingKey}
 use serde::Serialize;
 
 use super::{CircuitArgs, Run, SC};
-use crate::{error::Result, table};
+use crate::{
+    error::Result,
+    table::{self, Unit},
+};
 
 /// A run of proofs. Times in seconds.
 #[derive(Serialize)]
@@ -114,10 +117,13 @@ fn kernels_line(kernels: &KernelReport) -> String {
         pending,
         failed,
     } = kernels;
-    let mut line = format!("units of constraint kernels: {ready} ready, {pending} on their way");
+    let mut line = format!("units of constraint kernels: {ready} ready, {pending} compiling");
     match failed.first() {
         Some(reason) => {
-            line += &format!(", {} failed and interpreted: {reason}", failed.len());
+            line += &format!(
+                ", {} failed, constraints interpreted: {reason}",
+                failed.len()
+            );
         }
         None if ready + pending == 0 => line += "; constraints are interpreted",
         None => {}
@@ -145,26 +151,29 @@ fn host_work(counters: &StreamCounters) -> String {
 
 /// One row per stage: inclusive time, and counts of the stage with those nested in it.
 fn phases(counters: &StreamCounters) -> comfy_table::Table {
+    let wall = |path: &str| Duration::from_nanos(counters.inclusive(path).wall_ns);
+    let unit = Unit::of_times([wall("")]);
+    let time = unit.header("time");
     let header = [
         "stage",
-        "time",
+        &time,
         "dispatches",
-        "waits",
-        "to device",
-        "to host",
-        "peak",
+        "host syncs",
+        "to device (MiB)",
+        "to host (MiB)",
+        "peak (MiB)",
     ];
     let mut rows = table::table(&header, &[1, 2, 3, 4, 5, 6]);
     let mut row = |name: &str, path: &str| {
         let stage = counters.inclusive(path);
         rows.add_row([
             name.to_owned(),
-            table::duration(Duration::from_nanos(stage.wall_ns)),
+            unit.time(wall(path)),
             stage.dispatches.to_string(),
             stage.waits.to_string(),
-            table::bytes(stage.bytes_h2d),
-            table::bytes(stage.bytes_d2h),
-            table::bytes(stage.peak_bytes),
+            table::mib(stage.bytes_h2d),
+            table::mib(stage.bytes_d2h),
+            table::mib(stage.peak_bytes),
         ]);
     };
     for stage in &counters.stages {

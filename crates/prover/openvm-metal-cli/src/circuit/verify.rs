@@ -16,11 +16,11 @@ use crate::{
 
 #[derive(Args, Debug)]
 pub struct VerifyCircuitArgs {
-    /// The proof, as `circuit --out` writes it.
+    /// Proof, as `circuit --out` writes it.
     proof: PathBuf,
-    /// The verifying key, as `circuit --vk` writes it.
+    /// Verifying key, as `circuit --vk` writes it.
     vk: PathBuf,
-    /// The hash of the key, as `circuit --vk` prints it: the key is compared with it.
+    /// Compare the hash of the key with HASH, as `circuit --vk` prints it.
     #[arg(long, value_name = "HASH")]
     vk_hash: Option<String>,
     #[command(flatten)]

@@ -13,25 +13,25 @@ const BUILDING: &str = "Building a guest";
 /// Options of building guests' folders.
 #[derive(Args, Clone, Debug, Default)]
 pub struct CargoArgs {
-    /// The toolchain, by rustup's name; if absent, OPENVM_RUST_TOOLCHAIN, or stable.
+    /// Use this toolchain of rustup [default: OPENVM_RUST_TOOLCHAIN, else stable].
     #[arg(long, help_heading = BUILDING, value_name = "NAME")]
     toolchain: Option<String>,
-    /// Cargo's profile.
+    /// Build with this profile of cargo [default: release].
     #[arg(long, help_heading = BUILDING, value_name = "NAME")]
     profile: Option<String>,
-    /// Features of the package, separated by commas.
+    /// Build with these features of the package, separated by commas.
     #[arg(long, help_heading = BUILDING, value_name = "NAMES", value_delimiter = ',')]
     features: Vec<String>,
-    /// The program, if the package has several.
+    /// Take this program of a package that has several.
     #[arg(long, help_heading = BUILDING, value_name = "NAME")]
     bin: Option<String>,
-    /// Folder for cargo's output; the package's own target folder if absent.
+    /// Write cargo's output to FOLDER [default: the package's target folder].
     #[arg(long, help_heading = BUILDING, value_name = "FOLDER")]
     target_dir: Option<PathBuf>,
     /// Refuse if Cargo.lock would change.
     #[arg(long, help_heading = BUILDING)]
     locked: bool,
-    /// Further arguments for `cargo build`, behind `--`: as `-- --offline`, `-- --all-features` or `-- --verbose`.
+    /// Arguments for `cargo build`, after `--`: for example `-- --offline`, `-- --all-features` or `-- --verbose`.
     #[arg(last = true, help_heading = BUILDING, value_name = "CARGO ARGS")]
     cargo_args: Vec<String>,
 }
@@ -56,7 +56,7 @@ impl CargoArgs {
         }
     }
 
-    /// Cargo's profile.
+    /// Build with this profile of cargo [default: release].
     pub fn profile(&self) -> &str {
         self.profile.as_deref().unwrap_or("release")
     }

@@ -111,7 +111,7 @@ mod tests {
     /// An executable of `build` or cargo-openvm finds the configuration that it was made with; a file outside of a package finds
     /// none.
     #[test]
-    fn places_of_configurations() {
+    fn configuration_places() {
         let root = tempdir().expect("a folder");
         let path = |name: &str| root.path().join(name);
         let write = |name: &str| {

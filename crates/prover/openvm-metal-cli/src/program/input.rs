@@ -14,9 +14,11 @@ use crate::{
 /// Input of the program.
 #[derive(Args, Debug)]
 pub struct InputArgs {
-    /// Input of the program: one value in hexadecimal, 01 and bytes, or 02 and little-endian words of 4 bytes; or JSON, in a file
-    /// *.json or here, with a list of values under "input": `{"input": ["0x0105", {"u64": 5}, {"Vec<String>": ["a"]}, {"bytes": "0x05"}]}`,
-    /// where an object is a type of Rust and its value, as `io::read` takes it. Or any other file, whose bytes are the one value.
+    /// Give the program this input: a value in hexadecimal, JSON, or a file.
+    ///
+    /// Hexadecimal is 01 and bytes, or 02 and little-endian words of 4 bytes. JSON, here or in a file *.json, has a list of values:
+    /// `{"input": ["0x0105", {"u64": 5}, {"Vec<String>": ["a"]}, {"bytes": "0x05"}]}`. An object is a type of Rust and its value, as
+    /// `io::read` takes it. The bytes of any other file are one value.
     #[arg(long, value_name = "HEX|JSON|FILE")]
     input: Option<String>,
 }

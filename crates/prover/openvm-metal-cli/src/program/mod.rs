@@ -38,16 +38,19 @@ use crate::{
 /// The program.
 #[derive(Args, Clone, Debug)]
 pub struct ProgramArgs {
-    /// A guest's folder, which is built first; or an ELF; or a .vmexe.
+    /// Program: a guest's folder, which is built first, an ELF, or a .vmexe.
     #[arg(default_value = ".")]
     program: PathBuf,
-    /// The configuration: extensions and their settings. If absent, openvm.toml in the guest's folder. For a program that is a
-    /// file, the first of NAME.openvm.toml, which `build` writes, and openvm.toml beside it, and openvm.toml of the cargo
-    /// package that it lies in.
+    /// Read the configuration, which has the extensions and their settings, from FILE [default: the guest's openvm.toml].
+    ///
+    /// For a program that is a file the default is the first of NAME.openvm.toml (from `build`) and openvm.toml in its folder, and
+    /// openvm.toml of the cargo package around it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Make the executable of an ELF by cargo-openvm's rule, for its commitment: `unimp`, which abort and unreachable code
-    /// compile to, does nothing there, and the guest goes on with the next function. If absent, it ends the guest with exit code 2.
+    /// Translate `unimp` as cargo-openvm does, for the same commitment.
+    ///
+    /// `abort` and unreachable code compile to `unimp`. cargo-openvm's rule ignores it, and the guest goes on with the next function.
+    /// Without this option it ends the guest with exit code 2.
     #[arg(long)]
     as_cargo_openvm: bool,
     #[command(flatten)]

@@ -210,7 +210,7 @@ mod tests {
 
     /// Catches bytes that a file loses, text that a terminal loses, and lines without an end.
     #[test]
-    fn bytes_are_kept_in_files_and_shown_on_terminals() {
+    fn bytes_in_files_and_on_terminals() {
         let replaced = "a\u{fffd}b\n".as_bytes();
         /// Pieces that are printed, and the bytes in a file and on a terminal.
         type Case<'a> = (&'a [&'a [u8]], &'a [u8], &'a [u8]);

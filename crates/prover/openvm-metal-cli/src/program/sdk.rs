@@ -11,8 +11,8 @@ use openvm_metal_sdk::{
     engine::MetalEngine,
     files,
     parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
-    resumed_segment_max_memory, DeviceList, Event, MetalSdk, Progress, ProveOptions, SdkBuilder,
-    DEFAULT_MAX_INSTRUCTIONS,
+    resumed_segment_max_memory, Cache, DeviceList, Event, MetalSdk, Progress, ProveOptions,
+    SdkBuilder, DEFAULT_MAX_INSTRUCTIONS,
 };
 use openvm_sdk_config::SdkVmConfig;
 
@@ -27,7 +27,7 @@ use crate::{
 /// Bounds of an execution.
 #[derive(Args, Debug)]
 pub struct ExecutionArgs {
-    /// A program that executes more instructions than this is stopped.
+    /// Stop a program after N instructions.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1..))]
     max_instructions: u64,
 }
@@ -60,30 +60,31 @@ impl Progress for Warnings {
 /// The SDK's device, keys and parameters.
 #[derive(Args, Clone, Debug)]
 pub struct SdkArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
-    /// The proof of one segment needs at most this much memory (bytes, or with K, M, G); if absent, 15 GiB or what
-    /// fits the device.
+    /// Cut segments so that the proof of one needs at most BYTES of memory, for example 4G [default: 15G, or less on a small device].
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     segment_max_memory: Option<u64>,
-    /// The application's proving key, as `keygen` writes it; made if absent.
+    /// Read the application's proving key, as `keygen` writes it, from FILE [default: make it].
     #[arg(long, value_name = "FILE")]
     app_pk: Option<PathBuf>,
-    /// The internal-recursive proving key, as `setup` and `cargo openvm setup` write it; with --agg-prefix-pk
-    /// ~/.openvm/internal_recursive.pk if absent. Without both aggregation keys are made.
+    /// Read the internal-recursive proving key, as `setup` and `cargo openvm setup` write it, from FILE.
+    ///
+    /// The default with --agg-prefix-pk is ~/.openvm/internal_recursive.pk. Without both options the aggregation keys are made.
     #[arg(long, value_name = "FILE", requires = "app_pk")]
     agg_pk: Option<PathBuf>,
-    /// The aggregation prefix proving key, as `keygen` and `cargo openvm keygen` write it; with --agg-pk agg_prefix.pk
-    /// beside --app-pk if absent.
+    /// Read the aggregation prefix proving key, as `keygen` and `cargo openvm keygen` write it, from FILE.
+    ///
+    /// The default with --agg-pk is agg_prefix.pk in the folder of --app-pk.
     #[arg(long, value_name = "FILE", requires = "app_pk")]
     agg_prefix_pk: Option<PathBuf>,
-    /// Small parameters WITHOUT SECURITY: quick proofs to try things out with. Implies --allow-insecure.
+    /// Use small parameters WITHOUT SECURITY, to try a program out. Implies --allow-insecure.
     #[arg(long, conflicts_with_all = ["app_pk", "agg_pk", "agg_prefix_pk"])]
     toy: bool,
-    /// Take parameters of less than 80 bits of security, as openvm.toml or a key may have them: proofs
-    /// with such parameters can be forged.
+    /// Accept parameters of less than 80 bits of security from openvm.toml or a key. Such proofs can be forged.
     #[arg(long)]
     allow_insecure: bool,
+    /// Make every commitment; neither read nor write the user's cache (`openvm-metal cache`).
+    #[arg(long)]
+    no_cache: bool,
 }
 
 impl SdkArgs {
@@ -106,8 +107,8 @@ impl SdkArgs {
     ///
     /// # Errors
     /// [`CliError::Usage`] if a device is named: those of a cluster are its nodes'.
-    pub fn for_cluster(&self) -> Result<Vec<OsString>> {
-        if self.device.is_given() {
+    pub fn for_cluster(&self, device: DeviceArgs) -> Result<Vec<OsString>> {
+        if device.is_given() {
             return Err(CliError::Usage(
                 "--device names a device of this machine, --ray takes those of the cluster",
             ));
@@ -166,11 +167,6 @@ impl SdkArgs {
         files.into_iter().filter_map(given)
     }
 
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.device
-    }
-
     /// The bits of security that are known before aggregation keys are made.
     ///
     /// # Errors
@@ -185,9 +181,10 @@ impl SdkArgs {
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
-    pub fn sdk(&self, program: &Program) -> Result<MetalSdk> {
-        let device = self.device.device()?;
-        Ok(self.builder(program, device)?.build()?)
+    pub fn sdk(&self, program: &Program, device: DeviceArgs) -> Result<MetalSdk> {
+        // Commitments that others are to compare with are made, not read.
+        let builder = self.builder(program, device.device()?)?;
+        Ok(builder.cache(Cache::none()).build()?)
     }
 
     /// The SDK for a program on these devices, or on the one device if no list is given. Segments are cut as those of the
@@ -198,17 +195,21 @@ impl SdkArgs {
     pub fn sdk_on(
         &self,
         program: &Program,
+        device: DeviceArgs,
         devices: Option<&DeviceList>,
         resume: Option<&Path>,
     ) -> Result<MetalSdk> {
         let devices = match devices {
             Some(list) => list.resolve(|missing| note(missing)),
-            None => vec![self.device.device()?],
+            None => vec![device.device()?],
         };
         let mut builder = self.builder(program, devices[0])?.devices(devices);
         let resumed = resume.and_then(resumed_segment_max_memory);
         if let Some(bytes) = resumed.filter(|_| self.segment_max_memory.is_none()) {
             builder = builder.segment_max_memory(bytes);
+        }
+        if self.no_cache {
+            builder = builder.cache(Cache::none());
         }
         Ok(builder.build()?)
     }

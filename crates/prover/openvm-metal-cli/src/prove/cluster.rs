@@ -12,6 +12,7 @@ use super::ProofArgs;
 use crate::{
     error::{CliError, Result},
     table,
+    target_device::DeviceArgs,
 };
 
 const COMMAND: &str = "openvm-metal-cluster";
@@ -59,8 +60,8 @@ Usage: openvm-metal cluster prove PROGRAM --address HOST:PORT [OPTIONS]
 ///
 /// # Errors
 /// As [`run`].
-pub fn prove(args: &ProofArgs, address: &str) -> Result<()> {
-    start(&options(args, address)?)
+pub fn prove(args: &ProofArgs, address: &str, device: DeviceArgs) -> Result<()> {
+    start(&options(args, address, device)?)
 }
 
 fn start(options: &[OsString]) -> Result<()> {
@@ -93,8 +94,8 @@ fn by_python() -> Result<Command> {
     Ok(command)
 }
 
-fn options(args: &ProofArgs, address: &str) -> Result<Vec<OsString>> {
-    let sdk = args.sdk.for_cluster()?;
+fn options(args: &ProofArgs, address: &str, device: DeviceArgs) -> Result<Vec<OsString>> {
+    let sdk = args.sdk.for_cluster(device)?;
     let (program, config) = args.program.files()?;
     let mut options: Vec<OsString> = vec!["prove".into(), program.into()];
     let mut add = |name: &str, value: OsString| {

@@ -8,6 +8,7 @@ mod report;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     app_vm_commit, files, DeviceList, MetalSdk, ProveOptions, MIN_SECURITY_BITS,
 };
@@ -26,14 +27,15 @@ use crate::{
     interrupt,
     outputs::Outputs,
     program::{byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs},
+    table::note,
     target_device::DeviceArgs,
 };
 
 #[derive(Subcommand)]
 pub enum ProveCommand {
-    /// One proof for each segment.
+    /// Prove an execution by one proof for each segment.
     App(ProofArgs),
-    /// One proof of the whole execution, aggregated from the segments'.
+    /// Prove an execution by one proof, aggregated from the proofs of its segments.
     Stark(StarkArgs),
 }
 
@@ -41,20 +43,11 @@ pub enum ProveCommand {
 pub struct StarkArgs {
     #[command(flatten)]
     proof: ProofArgs,
-    /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster that this machine is part of. The Python package
-    /// openvm-metal does it; --resume names the job's folder.
+    /// Prove on a Ray cluster: HOST:PORT of its head node, or auto for the cluster of this machine.
+    ///
+    /// The Python package openvm-metal proves; --resume names the job's folder.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["devices", "machines", "in_flight"])]
     ray: Option<String>,
-}
-
-impl ProveCommand {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        match self {
-            Self::App(args) => args.sdk.device(),
-            Self::Stark(args) => args.proof.sdk.device(),
-        }
-    }
 }
 
 #[derive(Args, Debug)]
@@ -63,43 +56,47 @@ pub struct ProofArgs {
     program: ProgramArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// The proof's file; if absent, NAME.app.proof or NAME.stark.proof here. With parameters of less
-    /// than 80 bits of security NAME.insecure.app.proof or NAME.insecure.stark.proof.
+    /// Write the proof to FILE [default: NAME.app.proof or NAME.stark.proof in the working directory].
+    ///
+    /// With parameters of less than 80 bits of security the default is NAME.insecure.app.proof or NAME.insecure.stark.proof.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
-    /// The file for what verifies the proof; if absent, named as the proof, with vk at its end.
+    /// Write the verifying key and the baseline to FILE [default: as the proof, with the ending .vk].
     #[arg(long, value_name = "FILE")]
     vk: Option<PathBuf>,
-    /// Keep the proofs of segments in this folder, and go on from those that are there; they must be of the same
-    /// program, input and parameters.
+    /// Keep the proofs of segments in FOLDER, and continue from the proofs in it.
+    ///
+    /// They must be of the same program, input and parameters.
     #[arg(long, value_name = "FOLDER")]
     resume: Option<PathBuf>,
-    /// The devices that prove together: auto for all GPUs, or the processor if there is none; or names separated
-    /// by commas, as cuda:0,cuda:1. The processor may be named several times, a GPU once.
+    /// Prove on several devices: auto for all GPUs (else the CPU), or names as cuda:0,cuda:1.
+    ///
+    /// The CPU may be named several times, a GPU once.
     #[arg(long, value_name = "LIST", conflicts_with = "device")]
     devices: Option<DeviceList>,
-    /// Most segments for each device that are recorded, traced or proved at the same time; if absent, those that its
-    /// machines are at, those that it proves at once (two on a GPU), and one that is next.
+    /// Limit the segments in flight for each device [default: workers + concurrent proofs + 1].
+    ///
+    /// A segment is in flight from its recording to its proof. A GPU has two concurrent proofs, a CPU one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     in_flight: Option<u16>,
-    /// Records and traces of segments take at most this much of the host's memory (bytes, or with K, M, G), as estimated from
-    /// heights and widths; if absent, three quarters of what is free. With --ray: of each node's memory.
+    /// Limit the host memory of the segments in flight to BYTES, for example 8G [default: 3/4 of the free memory].
+    ///
+    /// The sizes of records and traces are estimated from heights and widths. With --ray the limit is each node's.
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     host_memory: Option<u64>,
-    /// Number of machines that record segments and make their traces; if absent, five for every eight cores, but at
-    /// most ten for each device.
+    /// Set the number of workers that record segments and make their traces [default: 5/8 of the cores, at most 10 for each device].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     machines: Option<u16>,
     #[command(flatten)]
     execution: ExecutionArgs,
     #[command(flatten)]
     sdk: SdkArgs,
-    /// Check every constraint of the circuit on the traces of every segment before proving, and name AIR, row and columns of the first
-    /// that fails.
+    /// Check every constraint on the traces of every segment before the proof; name AIR, row and columns of the first failure.
     #[arg(long)]
     check: bool,
-    /// Execute and check as --check does, and prove nothing: writes NAME.dev.json, or the file of --proof, which no verifier takes. With
-    /// the parameters of --toy, which decide no constraint.
+    /// Execute and check as --check does, without a proof; write NAME.dev.json, or the file of --proof.
+    ///
+    /// No verifier takes this file. The parameters are those of --toy: no constraint depends on them.
     #[arg(long, conflicts_with_all = ["check", "app_pk", "agg_pk", "agg_prefix_pk", "resume", "vk"])]
     dev: bool,
     /// Print one JSON object instead of a table.
@@ -194,7 +191,7 @@ struct ProofFiles {
 ///
 /// # Errors
 /// What goes wrong in the program or on the device.
-pub fn run(command: &ProveCommand) -> Result<()> {
+pub fn run(command: &ProveCommand, device: DeviceArgs) -> Result<()> {
     if let ProveCommand::Stark(StarkArgs {
         proof,
         ray: Some(address),
@@ -206,14 +203,14 @@ pub fn run(command: &ProveCommand) -> Result<()> {
                 "--check and --dev work on this machine, without --ray",
             ));
         }
-        return cluster::prove(proof, address);
+        return cluster::prove(proof, address, device);
     }
     let (ProveCommand::App(args) | ProveCommand::Stark(StarkArgs { proof: args, .. })) = command;
     interrupt::at_once_with(args.resume.is_some());
     match command {
-        _ if args.dev => check_alone(args),
-        ProveCommand::App(args) => app(args),
-        ProveCommand::Stark(args) => stark(&args.proof),
+        _ if args.dev => check_alone(args, device),
+        ProveCommand::App(args) => app(args, device),
+        ProveCommand::Stark(args) => stark(&args.proof, device),
     }
 }
 
@@ -222,16 +219,33 @@ fn file_bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |data| data.len())
 }
 
-fn prepare(args: &ProofArgs) -> Result<(Program, MetalSdk)> {
+/// Loads the program, opens the devices and makes the application's keys, whose bits of security are the third result.
+fn prepare(
+    args: &ProofArgs,
+    device: DeviceArgs,
+    is_app: bool,
+) -> Result<(Program, MetalSdk, f64, Bar)> {
     let program = Program::load(&args.program)?;
-    let sdk = args
-        .sdk
-        .sdk_on(&program, args.devices.as_ref(), args.resume.as_deref())?;
-    Ok((program, sdk))
+    let bar = Bar::new(is_app);
+    bar.step("device and kernels");
+    let sdk = args.sdk.sdk_on(
+        &program,
+        device,
+        args.devices.as_ref(),
+        args.resume.as_deref(),
+    )?;
+    bar.set_devices(sdk.devices()?.len());
+    bar.step("application keys");
+    let bits = args.sdk.security_bits(&sdk)?;
+    let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
+    if bits >= MIN_SECURITY_BITS && !args.json && sdk.devices()?.iter().all(is_cpu) {
+        note("hint: a proof on a CPU takes a minute or more; --toy tries a program out in seconds, without security");
+    }
+    Ok((program, sdk, bits, bar))
 }
 
 /// Executes and checks, and proves nothing.
-fn check_alone(args: &ProofArgs) -> Result<()> {
+fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
     let program = Program::load(&args.program)?;
     let file = args.proof.clone();
@@ -241,8 +255,9 @@ fn check_alone(args: &ProofArgs) -> Result<()> {
     read.extend(program.elf.clone().map(|file| ("the program's ELF", file)));
     file::check(&[("--proof", &file)], &read)?;
     let toy = args.sdk.clone().into_toy();
-    let sdk = toy.sdk_on(&program, args.devices.as_ref(), None)?;
-    let bar = Bar::new(sdk.devices()?.len());
+    let sdk = toy.sdk_on(&program, device, args.devices.as_ref(), None)?;
+    let bar = Bar::new(true);
+    bar.set_devices(sdk.devices()?.len());
     let output = Printed::above(bar.line());
     bar.phase("checking constraints");
     let run = dev::check(&program, &sdk, input, &args.options(&bar, &output))?;
@@ -251,24 +266,21 @@ fn check_alone(args: &ProofArgs) -> Result<()> {
     dev::write(&program, &run, &file, args.json)
 }
 
-fn app(args: &ProofArgs) -> Result<()> {
+fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk) = prepare(args)?;
-    let bits = args.sdk.security_bits(&sdk)?;
+    let (program, sdk, bits, bar) = prepare(args, device, true)?;
     let paths = args.files(&program, "app", bits)?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(sdk.devices()?.len());
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);
     let at_place = |error| program.at_place(error);
     if args.check {
         args.check_first(&program, &sdk, input.clone(), &bar)?;
     }
-    bar.phase("keys and program");
     let proved = sdk.prove_app(exe.clone(), input, &options);
     let (proof, mut report) = proved.map_err(at_place)?;
-    bar.phase("verifying");
+    bar.step("verification");
     let clock = std::time::Instant::now();
     let verified = sdk.verify_app(exe, &proof)?;
     report.verify = clock.elapsed();
@@ -298,20 +310,17 @@ fn app(args: &ProofArgs) -> Result<()> {
     printed
 }
 
-fn stark(args: &ProofArgs) -> Result<()> {
+fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk) = prepare(args)?;
-    let bits = args.sdk.security_bits(&sdk)?;
+    let (program, sdk, bits, bar) = prepare(args, device, false)?;
     let paths = args.files(&program, "stark", bits)?;
     let exe = sdk.executable(program.source())?;
 
-    let bar = Bar::new(sdk.devices()?.len());
     let output = Printed::above(bar.line());
     let at_place = |error| program.at_place(error);
     if args.check {
         args.check_first(&program, &sdk, input.clone(), &bar)?;
     }
-    bar.phase("keys and program");
     let proved = sdk
         .prove(exe, input, &args.options(&bar, &output))
         .map_err(at_place)?;

@@ -2,23 +2,40 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use openvm_metal_sdk::{Event, Progress};
 
-use crate::table;
+use crate::{progress::Progress as LineOwner, table};
 
 /// Instructions of segments that are cut wherever metering looks.
 const SHORT_SEGMENT: u64 = 2000;
 
+/// Steps of a job, in order. Those up to the segments can take most of the time of a small program.
+const STEPS: [&str; 7] = [
+    "device and kernels",
+    "application keys",
+    "program commitment",
+    "aggregation keys",
+    "segments",
+    "aggregation",
+    "verification",
+];
+
 /// Shows the SDK's events on standard error.
 pub struct Bar {
     line: ProgressBar,
+    shown: LineOwner,
+    /// True if the job has no aggregation.
+    is_app: bool,
     /// True if lines name the device.
-    names_devices: bool,
+    names_devices: AtomicBool,
     state: Mutex<State>,
     /// Estimated end of the work that is named.
     end: Arc<Mutex<Option<Instant>>>,
@@ -135,8 +152,9 @@ impl State {
                 self.proving.get_or_insert(now);
                 if self.traced.is_empty() {
                     said.now = Some(format!(
-                        "executing: {} segments, {} instructions",
+                        "executing: {} {}, {} instructions",
                         segment + 1,
+                        table::plural(segment as u64 + 1, "segment"),
                         table::count(self.executed)
                     ));
                     return said;
@@ -156,8 +174,7 @@ impl State {
                 ));
                 if segments > 1 && instructions / (segments as u64) < SHORT_SEGMENT {
                     said.done.push(
-                        "segments are short: --segment-max-memory allows hardly more than the tables that each has; \
-                         with more of it there are fewer"
+                        "segments are short: a larger --segment-max-memory makes fewer of them, and a faster proof"
                             .into(),
                     );
                 }
@@ -178,7 +195,7 @@ impl State {
                 ));
             }
             Event::SetAside { file, to, reason } => said.done.push(format!(
-                "{} {reason}: it is {} now, and it is made again",
+                "{} {reason}: renamed to {}, and proved again",
                 file.display(),
                 to.display()
             )),
@@ -268,12 +285,22 @@ impl State {
 
 fn refused(what: &str, device: &str, reason: &str, excluded: bool) -> String {
     format!(
-        "{what}: made wrong by {device} ({reason}): it is made again{}",
+        "{what}: wrong proof from {device} ({reason}); it is proved again{}",
         match excluded {
-            true => format!(", and {device} is used no more"),
+            true => format!(", without {device} from now on"),
             false => String::new(),
         }
     )
+}
+
+/// A step with its number among the steps of the job.
+fn step(name: &str, is_app: bool) -> String {
+    let skipped = |step: &&&str| is_app && step.starts_with("aggregation");
+    let steps = || STEPS.iter().filter(|step| !skipped(step));
+    match steps().position(|step| *step == name) {
+        Some(at) => format!("step {} of {}: {name}", at + 1, steps().count()),
+        None => name.to_owned(),
+    }
 }
 
 fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -281,8 +308,9 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Bar {
-    /// A bar for a proof on so many devices. There is no line, only what is done, if standard error is no terminal.
-    pub fn new(devices: usize) -> Self {
+    /// Begins the line of an application's proof, or of an aggregated one. If standard error is no terminal there is no line, only the
+    /// results.
+    pub fn new(is_app: bool) -> Self {
         let line = ProgressBar::new_spinner();
         let end = Arc::new(Mutex::new(None));
         let shown = end.clone();
@@ -300,9 +328,12 @@ impl Bar {
         if !line.is_hidden() {
             line.enable_steady_tick(Duration::from_millis(500));
         }
+        let shown = LineOwner::on(line.clone());
         Self {
             line,
-            names_devices: devices > 1,
+            shown,
+            is_app,
+            names_devices: AtomicBool::new(false),
             state: Mutex::default(),
             end,
         }
@@ -313,15 +344,23 @@ impl Bar {
         &self.line
     }
 
-    /// Names what is done now.
+    /// Names the work at hand.
     pub fn phase(&self, text: &str) {
-        self.line.set_message(text.to_owned());
+        self.shown.work(text);
+    }
+
+    /// Names the step at hand, and the number of steps.
+    pub fn step(&self, name: &str) {
+        self.phase(&step(name, self.is_app));
+    }
+
+    /// Number of the devices: lines name the device if there are several.
+    pub fn set_devices(&self, devices: usize) {
+        self.names_devices.store(devices > 1, Ordering::Relaxed);
     }
 
     /// Removes the line.
-    pub fn finish(&self) {
-        self.line.finish_and_clear();
-    }
+    pub fn finish(self) {}
 
     fn done(&self, text: &str) {
         if self.line.is_hidden() {
@@ -334,7 +373,10 @@ impl Bar {
 
 impl Progress for Bar {
     fn event(&self, event: Event<'_>) {
-        let on = |device: &str| match self.names_devices {
+        if let Event::Preparing { work } = event {
+            return self.step(work);
+        }
+        let on = |device: &str| match self.names_devices.load(Ordering::Relaxed) {
             true => format!(" on {device}"),
             false => String::new(),
         };
@@ -365,10 +407,18 @@ pub fn speed(instructions: u64, time: Duration) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn steps_are_numbered_by_the_kind_of_proof() {
+        assert_eq!(step("segments", false), "step 5 of 7: segments");
+        assert_eq!(step("segments", true), "step 4 of 5: segments");
+        assert_eq!(step("aggregation keys", true), "aggregation keys");
+        assert_eq!(step("checking constraints", false), "checking constraints");
+    }
+
     /// Catches a line that names the segment traced last in place of the one that is proved, nodes without their number, and
     /// estimates that count what was found as made.
     #[test]
-    fn the_line_names_the_segment_and_the_node_that_are_proved() {
+    fn line_names_segment_and_node() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let mut state = State::default();

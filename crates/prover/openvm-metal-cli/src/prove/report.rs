@@ -6,7 +6,10 @@ use openvm_metal_sdk::{Report, MIN_SECURITY_BITS};
 use serde::Serialize;
 
 use super::progress::speed;
-use crate::{error::Result, table};
+use crate::{
+    error::Result,
+    table::{self, Unit},
+};
 
 /// Name and time of work within a stage.
 type Work = (&'static str, Duration);
@@ -51,7 +54,13 @@ impl ProofReport {
             return table::json(self);
         }
         let report = &self.report;
-        let mut rows = table::table(&["stage", "time", "work in it"], &[1, 2]);
+        let unit = Unit::of_times([report.total]);
+        let header = [
+            "stage".into(),
+            unit.header("time"),
+            unit.header("work in it"),
+        ];
+        let mut rows = table::table(&header, &[1, 2]);
         // Stages follow one another; the work in them overlaps.
         let stages: [(&str, Duration, &[Work]); 6] = [
             ("keys", report.keys, &[]),
@@ -77,26 +86,27 @@ impl ProofReport {
             if name == "aggregation" && self.kind == "app" {
                 continue;
             }
-            rows.add_row([name.to_owned(), table::duration(time), String::new()]);
+            rows.add_row([name.to_owned(), unit.time(time), String::new()]);
             for (name, time) in work {
-                rows.add_row([format!("  {name}"), String::new(), table::duration(*time)]);
+                rows.add_row([format!("  {name}"), String::new(), unit.time(*time)]);
             }
         }
         table::line(rows)?;
-        let header = ["device", "segments", "nodes", "proofs", "idle"];
+        let busy = unit.header("proving");
+        let header = ["device", "segments", "nodes", &busy, "idle"];
         let mut rows = table::table(&header, &[1, 2, 3, 4]);
         for device in &report.devices {
             rows.add_row([
                 device.name.clone(),
                 device.segments.to_string(),
                 device.nodes.to_string(),
-                table::duration(device.busy),
+                unit.time(device.busy),
                 format!("{:.0}%", 100.0 * device.idle),
             ]);
         }
         table::line(rows)?;
         table::line(format!(
-            "{} instructions in {} {}{}, {} with everything",
+            "{} instructions in {} {}{}, {} overall",
             table::count(report.instructions),
             report.segments,
             table::plural(report.segments as u64, "segment"),
@@ -108,7 +118,7 @@ impl ProofReport {
         ))?;
         let peak = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".into(), table::bytes);
         table::line(format!(
-            "uploaded {}, most records and traces {}, most device memory {}, most of this process {}",
+            "uploaded {}; peaks: records and traces {}, device memory {}, this process {}",
             table::bytes(report.uploaded),
             table::bytes(report.host_traces_peak),
             peak(report.device_memory_peak),
@@ -128,7 +138,7 @@ impl ProofReport {
             ))?;
         }
         table::line(format!(
-            "{}: {} on {}, accepted by OpenVM's verifier\n{}: what verifies it\n\
+            "{}: {} on {}, accepted by OpenVM's verifier\n{}: its verifying key\n\
              next: openvm-metal verify {} {} --vk {}{}",
             self.proof.display(),
             table::bytes(self.proof_file_bytes),

@@ -1,4 +1,4 @@
-//! The two files of a report: written anew after each change, so that they are there whatever happens.
+//! The two files of a report, written anew after each change: they are whole whatever happens.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,19 @@ use crate::file;
 
 /// Files of a report.
 pub struct Files {
-    markdown: PathBuf,
-    json: PathBuf,
+    /// The file for people.
+    pub markdown: PathBuf,
+    /// The file for programs.
+    pub json: PathBuf,
     /// The first error after the start, for example of a full disk.
-    error: Option<CliError>,
+    pub error: Option<CliError>,
 }
 
 impl Files {
-    /// `STEM.md` and `STEM.json`. Makes sure that both can be written; what stands there stays for now.
+    /// `STEM.md` and `STEM.json`, which are not touched yet.
     ///
     /// # Errors
-    /// [`CliError::Write`] for the file that cannot be.
+    /// [`CliError::Write`] for a file that cannot be written.
     pub fn new(stem: &Path) -> Result<Self> {
         let name = |extension: &str| {
             let mut name = OsString::from(stem);
@@ -34,32 +36,16 @@ impl Files {
             json: name(".json"),
             error: None,
         };
-        for path in [&files.markdown, &files.json] {
-            file::probe(path)?;
-        }
+        file::probe(&files.markdown)?;
+        file::probe(&files.json)?;
         Ok(files)
     }
 
-    /// Name of the file for people.
-    pub fn markdown(&self) -> String {
-        self.markdown.display().to_string()
-    }
-
-    /// Name of the file for programs.
-    pub fn json(&self) -> String {
-        self.json.display().to_string()
-    }
-
-    /// Writes both files.
+    /// Writes both files, each in one step; keeps the first error.
     pub fn update(&mut self, report: &Report) {
         if let Err(error) = self.write(report) {
             self.error.get_or_insert(error);
         }
-    }
-
-    /// The error that kept a report from being written, if there was one.
-    pub fn error(&mut self) -> Option<CliError> {
-        self.error.take()
     }
 
     fn write(&self, report: &Report) -> Result<()> {
@@ -67,7 +53,6 @@ impl Files {
         let text = markdown::render(report, &json_name);
         let json = serde_json::to_string_pretty(report)?;
         for (path, text) in [(&self.markdown, text), (&self.json, json)] {
-            // Readers see the old file or the new one, after a power cut too.
             write_whole(path, text.as_bytes()).map_err(|source| CliError::Write {
                 path: path.display().to_string(),
                 source,

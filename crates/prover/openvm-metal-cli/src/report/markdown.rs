@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use super::data::{Item, Report, SectionReport, Status};
-use super::event::Outcome;
+use super::data::{Item, Outcome, Report, SectionReport, Status};
 
 /// Longest detail in a table; failures are shown in full below it.
 const WIDTH: usize = 160;
@@ -102,7 +101,7 @@ fn write_section(out: &mut String, section: &SectionReport) -> std::fmt::Result 
     if section.restarts > 0 {
         writeln!(
             out,
-            "New processes, each for what the one before could not do any more: {}\n",
+            "New processes, each after one that failed: {}\n",
             section.restarts
         )?;
     }

@@ -1,26 +1,25 @@
-//! `openvm-metal report`: everything that a machine can tell, in one file to post.
+//! `openvm-metal report`: a test of this machine, in one file to post.
 //!
-//! Each section runs in a process of its own with a time limit. One that breaks down, hangs or loses the device costs the
-//! item at hand; a new process goes on with the next.
+//! Each section runs in a child process with a time limit. A section that breaks down, hangs or loses the device costs the item at
+//! hand; another process goes on with the next.
 
 mod data;
-mod event;
 mod files;
 mod markdown;
 mod sections;
 mod supervisor;
 mod worker;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use openvm_metal_common::{devices, Device, DeviceKind, MetalError};
 
-use self::data::{Report, SectionReport, Status};
+use self::data::{Event, Item, Outcome, Report, SectionReport, Status};
 use self::files::Files;
-use self::sections::{Job, Section, SECTIONS};
+use self::sections::{Job, Section, Work, SECTIONS};
 use self::supervisor::Limits;
 use self::worker::Worker;
 use crate::error::{CliError, Result};
@@ -33,21 +32,19 @@ const FORMAT: u32 = 1;
 /// Options of `openvm-metal report`.
 #[derive(Args)]
 pub struct ReportArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
-    /// The report is STEM.md, and STEM.json for programs.
+    /// Write STEM.md for people and STEM.json for programs.
     #[arg(long, value_name = "STEM", default_value = "openvm-metal-report")]
     out: PathBuf,
-    /// Only this section; may be given several times. --list prints their names.
+    /// Run only this section; repeat the option for several. --list prints their names.
     #[arg(long, value_name = "SECTION")]
     only: Vec<String>,
-    /// Seed of the random inputs.
+    /// Set the seed of the random inputs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Random programs that are compared with the interpreter.
+    /// Set the number of random programs of hologram.
     #[arg(long, value_name = "N", default_value_t = 300)]
     programs: u64,
-    /// Seconds that a section may take, instead of its own limit.
+    /// Limit each section to this time [default: 60 to 2700, by section].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: Option<u64>,
     /// Print the names of the sections and do nothing else.
@@ -55,25 +52,14 @@ pub struct ReportArgs {
     list: bool,
 }
 
-impl ReportArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.device
-    }
-}
-
 /// Options of the process that runs one section.
 #[derive(Args)]
 pub struct SectionArgs {
     name: String,
-    #[command(flatten)]
-    device: DeviceArgs,
     #[arg(long)]
     from: usize,
     #[arg(long)]
     seed: u64,
-    #[arg(long)]
-    programs: u64,
 }
 
 /// Makes the report.
@@ -81,54 +67,62 @@ pub struct SectionArgs {
 /// # Errors
 /// Before any work: an unknown section, a file that cannot be written, a named device that is not there. Afterwards:
 /// [`CliError::ReportFailures`], [`CliError::Interrupted`], or a report that could not be written to its end.
-pub fn run(args: &ReportArgs) -> Result<()> {
+pub fn run(args: &ReportArgs, device: DeviceArgs) -> Result<()> {
     let selected = select(&args.only)?;
     if args.list {
         return selected
             .iter()
             .try_for_each(|section| table::line(format!("{:12} {}", section.name, section.title)));
     }
-    let device = args.device.device()?;
+    let device = device.device()?;
     let mut files = Files::new(&args.out)?;
     check_device(device)?;
+    let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let section_report = |section: &&Section| SectionReport {
+        name: section.name,
+        title: section.title,
+        ..SectionReport::default()
+    };
     let mut report = Report {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION"),
         commit: host::COMMIT,
         device: device.to_string(),
         seed: args.seed,
-        started: SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs()),
+        started: started.map_or(0, |since| since.as_secs()),
         complete: false,
-        sections: selected
-            .iter()
-            .map(|section| SectionReport::new(section.name, section.title))
-            .collect(),
+        sections: selected.iter().map(section_report).collect(),
     };
     let program = std::env::current_exe()?;
+    let hologram = sections::hologram(&program);
     let bar = table::progress(selected.len(), false);
     for (number, section) in selected.iter().enumerate() {
+        let seconds = |own: u64| Duration::from_secs(args.limit.unwrap_or(own));
         let limits = Limits {
-            section: Duration::from_secs(args.limit.unwrap_or(section.seconds)),
-            item: Duration::from_secs(args.limit.unwrap_or(section.item_seconds)),
-        };
-        let command = |from: usize| {
-            let mut command = Command::new(&program);
-            command
-                .args(["report-section", section.name])
-                .args(["--device", &device.to_string()])
-                .args(["--from", &from.to_string()])
-                .args(["--seed", &args.seed.to_string()])
-                .args(["--programs", &args.programs.to_string()]);
-            Ok(command)
+            section: seconds(section.seconds),
+            item: seconds(section.item_seconds),
         };
         let mut current = report.sections[number].clone();
-        supervisor::run(&mut current, limits, command, |section| {
-            bar.set_message(progress(section));
-            report.sections[number] = section.clone();
-            files.update(&report);
-        });
+        let command = |from| command(&program, hologram.as_deref(), section, args, device, from);
+        if matches!(section.work, Work::Hologram) && hologram.is_none() {
+            leave_out(
+                &mut current,
+                "hologram is not installed beside openvm-metal or on PATH",
+            );
+        } else {
+            supervisor::run(&mut current, limits, command, |section| {
+                bar.set_message(progress(section));
+                report.sections[number] = section.clone();
+                files.update(&report);
+            });
+        }
+        // Any program may have this name.
+        if matches!(section.work, Work::Hologram) && current.is_foreign() {
+            leave_out(
+                &mut current,
+                "the program hologram that was found is not of this version",
+            );
+        }
         let interrupted = current.status == Status::Interrupted;
         report.sections[number] = current;
         report.complete = !interrupted && number + 1 == selected.len();
@@ -139,38 +133,79 @@ pub fn run(args: &ReportArgs) -> Result<()> {
         }
     }
     bar.finish_and_clear();
-    finish(&report, &mut files)
+    finish(&report, files)
+}
+
+/// The process that does the items of a section from number `from` on.
+fn command(
+    program: &Path,
+    hologram: Option<&Path>,
+    section: &Section,
+    args: &ReportArgs,
+    device: Device,
+    from: usize,
+) -> Command {
+    let mut command = match (&section.work, hologram) {
+        (Work::Hologram, Some(hologram)) => {
+            let mut command = Command::new(hologram);
+            let programs = args.programs.to_string();
+            command.args(["selftest", "--events", "--programs", &programs]);
+            command
+        }
+        _ => {
+            let mut command = Command::new(program);
+            command.args(["report-section", section.name]);
+            command
+        }
+    };
+    command
+        .args(["--device", &device.to_string()])
+        .args(["--from", &from.to_string()])
+        .args(["--seed", &args.seed.to_string()]);
+    command
+}
+
+/// Marks a section that has nothing to run.
+fn leave_out(report: &mut SectionReport, reason: &str) {
+    report.status = Status::Complete;
+    report.error = None;
+    report.items = vec![Item {
+        name: "hologram selftest".into(),
+        outcome: Some(Outcome::Skipped),
+        detail: format!("left out: {reason}"),
+        seconds: 0.0,
+    }];
 }
 
 /// Runs a section in this process.
 ///
 /// # Errors
-/// If there is no such section; all else is told to the process that asked for it.
-pub fn run_section(args: &SectionArgs) -> Result<()> {
+/// An unknown section; what the section could not do: the message is the reason in the report.
+pub fn run_section(args: &SectionArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
-    let [section] = select(std::slice::from_ref(&args.name))?[..] else {
-        return Err(CliError::Usage("one section at a time"));
+    let sections = select(std::slice::from_ref(&args.name))?;
+    let Some(Work::Own(run)) = sections.first().map(|section| &section.work) else {
+        return Err(CliError::Usage("this section is not of this program"));
     };
     let job = Job {
-        device: args.device.clone(),
+        device,
         seed: args.seed,
-        programs: args.programs,
     };
-    let mut worker = Worker::new(args.from);
-    worker::finish((section.run)(&job, &mut worker));
+    run(&job, &mut Worker::new(args.from))?;
+    Event::Done.send();
     Ok(())
 }
 
 fn select(only: &[String]) -> Result<Vec<&'static Section>> {
+    let names = || SECTIONS.iter().map(|section| section.name);
     if let Some(unknown) = only
         .iter()
-        .find(|name| SECTIONS.iter().all(|section| section.name != **name))
+        .find(|name| names().all(|known| known != **name))
     {
-        let names: Vec<_> = SECTIONS.iter().map(|section| section.name).collect();
         return Err(CliError::NothingSelected {
             what: "section",
             filter: unknown.clone(),
-            available: names.join(", "),
+            available: names().collect::<Vec<_>>().join(", "),
         });
     }
     let wanted = |section: &&Section| only.is_empty() || only.iter().any(|n| n == section.name);
@@ -210,16 +245,17 @@ fn progress(section: &SectionReport) -> String {
     }
 }
 
-fn finish(report: &Report, files: &mut Files) -> Result<()> {
-    if let Some(error) = files.error() {
+fn finish(report: &Report, files: Files) -> Result<()> {
+    if let Some(error) = files.error {
         return Err(error);
     }
-    let (markdown, json) = (files.markdown(), files.json());
+    let (markdown, json) = (files.markdown.display(), files.json.display());
     table::line(markdown::verdict(report))?;
     table::line(format!("written to {markdown} and {json}"))?;
     if !report.complete {
         return Err(CliError::Interrupted);
     }
+    let (markdown, json) = (markdown.to_string(), json.to_string());
     table::line(markdown::next_step(report, &markdown, &json))?;
     match report.count() {
         (_, 0) => Ok(()),

@@ -5,18 +5,17 @@ use std::time::Instant;
 
 use openvm_metal_common::{MetalBuffer, MetalContext};
 
-use super::event::{Event, Outcome};
-use crate::error::CliError;
+use super::data::{Event, Outcome};
 use crate::selftest::panic_text;
 
-/// Exit status of a worker that cannot go on after an item, but another one could.
+/// Exit status of a process that cannot go on after an item: another one can.
 pub const RESTART: i32 = 75;
 
 /// Failure of an item.
 pub enum Problem {
-    /// It is wrong, or the device refused it.
+    /// A wrong result, or a refusal of the device.
     Failed(String),
-    /// It cannot be done here.
+    /// No test here.
     Skipped(String),
 }
 
@@ -26,9 +25,9 @@ impl<E: std::fmt::Display> From<E> for Problem {
     }
 }
 
-/// Takes what a section finds.
+/// Sender of a section's results.
 pub struct Worker {
-    /// Items that an earlier process has done, which this one leaves out.
+    /// Items that an earlier process has done: they are left out.
     skip: usize,
     /// Items so far.
     items: usize,
@@ -51,21 +50,18 @@ impl Worker {
         self.skip > 0
     }
 
-    /// From now on items need this device.
+    /// Names the device of all items that follow.
     pub fn watch(&mut self, context: &MetalContext) {
         self.context = Some(context.clone());
     }
 
-    /// Tells a fact. A section that was restarted tells it again.
+    /// Tells a fact.
     pub fn fact(&self, name: &str, value: impl std::fmt::Display) {
-        Event::Fact {
-            name: name.to_owned(),
-            value: value.to_string(),
-        }
-        .send();
+        let (name, value) = (name.to_owned(), value.to_string());
+        Event::Fact { name, value }.send();
     }
 
-    /// Tells something for programs.
+    /// Tells a value for programs.
     pub fn data(&self, name: &str, value: &impl serde::Serialize) {
         if let Ok(value) = serde_json::to_value(value) {
             let name = name.to_owned();
@@ -73,35 +69,31 @@ impl Worker {
         }
     }
 
-    /// Does one item and tells how it ended. A panic ends this item, not the section. If the device is lost or the
-    /// item panicked, the process ends, so that the next item has a new one.
+    /// Does one item and tells how it ended. A panic ends the item, not the section. Ends the process if the device is lost or
+    /// the item panicked: the next item gets a new one.
     pub fn item(&mut self, name: &str, work: impl FnOnce() -> Result<String, Problem>) {
-        let number = self.items;
         self.items += 1;
-        if number < self.skip {
+        if self.items <= self.skip {
             return;
         }
-        Event::Begin {
-            item: name.to_owned(),
-        }
-        .send();
+        let item = name.to_owned();
+        Event::Begin { item }.send();
         let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(work));
-        let panicked = outcome.is_err();
-        let (outcome, detail) = match outcome {
+        let result = catch_unwind(AssertUnwindSafe(work));
+        let panicked = result.is_err();
+        let (outcome, detail) = match result {
             Ok(Ok(detail)) => (Outcome::Passed, detail),
             Ok(Err(Problem::Failed(why))) => (Outcome::Failed, why),
             Ok(Err(Problem::Skipped(why))) => (Outcome::Skipped, why),
-            Err(panic) => {
-                let text = format!("panicked: {}", panic_text(&*panic));
-                (Outcome::Failed, text)
-            }
+            Err(panic) => (
+                Outcome::Failed,
+                format!("panicked: {}", panic_text(&*panic)),
+            ),
         };
-        let seconds = start.elapsed().as_secs_f64();
         Event::End {
             outcome,
             detail,
-            seconds,
+            seconds: start.elapsed().as_secs_f64(),
         }
         .send();
         if panicked || outcome.is_bad() && !self.device_works() {
@@ -116,19 +108,5 @@ impl Worker {
         let stream = context.stream();
         let word = MetalBuffer::<u32>::zeroed(&stream, 1);
         word.and_then(|word| word.to_host(&stream)).is_ok()
-    }
-}
-
-/// Runs a section to its end and tells why if that is early.
-pub fn finish(outcome: Result<(), CliError>) {
-    match outcome {
-        Ok(()) => Event::Done.send(),
-        Err(error) => {
-            let error = match error.hint() {
-                Some(hint) => format!("{error} ({hint})"),
-                None => error.to_string(),
-            };
-            Event::Stopped { error }.send();
-        }
     }
 }

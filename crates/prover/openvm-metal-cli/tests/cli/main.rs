@@ -1,5 +1,7 @@
 //! The command as a user runs it: output that can be parsed, clear errors, exit statuses.
 
+#[cfg(feature = "reference")]
+mod bench;
 mod circuits;
 mod devices;
 mod folder;

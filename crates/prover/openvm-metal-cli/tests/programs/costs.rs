@@ -52,7 +52,7 @@ fn function<'a>(profile: &'a Value, name: &str) -> &'a Value {
 
 /// Costs that go to another function, are counted twice in a recursion, or miss inlined functions.
 #[test]
-fn costs_of_known_functions() {
+fn profile_matches_known_costs() {
     let folder = Folder::new("costs");
     let files = ["p.json", "p.txt", "f.svg", "p.pb"].map(|name| folder.file(name));
     let program = costs();
@@ -136,7 +136,7 @@ fn costs_of_known_functions() {
 
 /// Segments divide pages of memory anew: an account that forgets pages at a cut, or counts them twice, does not add up.
 #[test]
-fn costs_of_several_segments_add_up() {
+fn profile_sums_over_segments() {
     let folder = Folder::new("segments");
     let out = folder.file("p.json");
     let (program, input) = (elf("json"), guest("json", "input.json"));
@@ -176,7 +176,7 @@ fn costs_of_several_segments_add_up() {
 }
 
 #[test]
-fn outputs_and_inputs_of_costs_are_checked_before_work() {
+fn profile_files_are_checked_before_work() {
     let folder = Folder::new("costs-bad");
     let program = costs();
     let start = ["run", &program, "--input", INPUT, "--device", "cpu"];
@@ -212,7 +212,7 @@ fn outputs_and_inputs_of_costs_are_checked_before_work() {
 
 /// An executable finds names and lines in the ELF that it was made of, whether it lies beside it or is given.
 #[test]
-fn an_executable_finds_its_symbols() {
+fn executable_finds_symbols() {
     let folder = Folder::new("costs-exe");
     let (own, exe) = (folder.file("costs.elf"), folder.file("costs.vmexe"));
     fs::copy(costs(), &own).expect("a copy");
@@ -238,7 +238,7 @@ fn an_executable_finds_its_symbols() {
 
 /// A failure names function and line, and `--debug` shows how the guest came there.
 #[test]
-fn a_failing_instruction_is_shown() {
+fn debug_shows_the_failing_instruction() {
     let program = costs();
     for mode in ["pure", "meter"] {
         fails(
@@ -282,7 +282,7 @@ fn a_failing_instruction_is_shown() {
 
 /// The constraint check of an execution, whose file no verifier takes.
 #[test]
-fn a_dev_result_is_no_proof() {
+fn dev_result_is_no_proof() {
     let folder = Folder::new("dev");
     let out = folder.file("out.json");
     let program = costs();

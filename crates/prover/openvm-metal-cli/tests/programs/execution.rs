@@ -6,7 +6,7 @@ use std::fs;
 use crate::support::{elf, fails, guest, json, run, succeeds, text, Folder};
 
 #[test]
-fn runs_in_every_mode() {
+fn run_modes() {
     let (elf, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let expected: Value = serde_json::from_str(
         &fs::read_to_string(guest("fibonacci", "expected.json")).expect("a file"),
@@ -32,7 +32,7 @@ fn runs_in_every_mode() {
 }
 
 #[test]
-fn bytes_of_a_file_are_an_input() {
+fn file_bytes_as_input() {
     let folder = Folder::new("bytes");
     fs::write(folder.file("abc.txt"), "abc").expect("a file");
     let report = json(&[
@@ -48,7 +48,7 @@ fn bytes_of_a_file_are_an_input() {
 }
 
 #[test]
-fn guests_that_fail() {
+fn failing_guests_are_explained() {
     let fibonacci = elf("fibonacci");
     fails(&["run", &fibonacci], 1, "the guest reads past its input");
     fails(&["run", &fibonacci], 1, "hint: --input");
@@ -84,7 +84,7 @@ fn guests_that_fail() {
 }
 
 #[test]
-fn programs_that_are_none() {
+fn invalid_programs_are_refused() {
     let folder = Folder::new("none");
     fails(&["run", &folder.file("missing")], 2, "no such program");
     fails(
@@ -122,7 +122,7 @@ fn programs_that_are_none() {
 }
 
 #[test]
-fn inputs_that_are_none() {
+fn invalid_inputs_are_refused() {
     let folder = Folder::new("inputs");
     let elf = elf("fibonacci");
     let bad = folder.file("input.json");
@@ -169,7 +169,7 @@ fn inputs_that_are_none() {
 /// The configuration that `build` stored with an executable is taken, and one beside it; without one the files that were looked at
 /// are named. Errors name the configuration's own file, and no result is written over it.
 #[test]
-fn configurations_are_found_and_named() {
+fn configuration_lookup() {
     let folder = Folder::new("configurations");
     let program = folder.file("sha256.elf");
     fs::copy(elf("sha256"), &program).expect("a copy");
@@ -220,7 +220,7 @@ fn configurations_are_found_and_named() {
 
 /// A bound means the same in each mode and in a proof: all instructions count, the one that ends the program too.
 #[test]
-fn bounds_of_instructions() {
+fn instruction_bound_stops_the_guest() {
     let (elf, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let program = [&elf, "--input", &input, "--toy", "--device", "cpu"];
     let meter = [&["run", "--json", "--mode", "meter"], &program[..]].concat();
@@ -245,7 +245,7 @@ fn bounds_of_instructions() {
 
 /// Input that a program does not read is reported: it was given the wrong input, most likely.
 #[test]
-fn input_that_is_not_read() {
+fn unread_input_warns() {
     let folder = Folder::new("unread");
     let program = elf("fibonacci");
     let input = folder.file("input.json");

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{command, elf, fails, guest, json, succeeds, text, Folder};
 
 #[test]
-fn executables() {
+fn build_writes_executables() {
     let folder = Folder::new("vmexe");
     // A guest built elsewhere: its executable and its configuration in one folder.
     let copy = folder.file("fibonacci.elf");
@@ -41,7 +41,7 @@ fn executables() {
 }
 
 #[test]
-fn new_guests() {
+fn init_writes_a_package() {
     let folder = Folder::new("init");
     let guest = folder.file("squares");
     let said = succeeds(&["init", &guest]);
@@ -84,7 +84,7 @@ fn new_guests() {
 }
 
 #[test]
-fn a_new_guest_builds_and_runs() {
+fn new_guest_builds_and_runs() {
     let folder = Folder::new("built");
     let guest = folder.file("squares");
     succeeds(&["init", &guest]);
@@ -282,7 +282,7 @@ fn rustup_home() -> String {
 }
 
 #[test]
-fn guests_that_cannot_be_built() {
+fn build_errors_are_explained() {
     let folder = guest("fibonacci", "");
     let output = command(&["build", &folder]).env("PATH", "").output();
     let output = output.expect("the binary runs");

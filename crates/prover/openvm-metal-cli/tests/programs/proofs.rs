@@ -9,7 +9,7 @@ use crate::support::{command, elf, fails, guest, json, run, succeeds, text, Fold
 
 /// Keys, an executable, application proofs: made, damaged, and of something else.
 #[test]
-fn application_proofs_and_their_files() {
+fn prove_app_files() {
     let folder = Folder::new("app");
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let (proof, vk) = (folder.file("proof"), folder.file("vk"));
@@ -127,7 +127,7 @@ fn application_proofs_and_their_files() {
 }
 
 #[test]
-fn aggregated_proofs_and_their_files() {
+fn prove_stark_files() {
     let folder = Folder::new("stark");
     let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
     let (proof, vk) = (folder.file("proof"), folder.file("vk"));
@@ -284,7 +284,7 @@ fn aggregated_proofs_and_their_files() {
 }
 
 #[test]
-fn proofs_go_on_from_proved_segments() {
+fn resume_continues_from_proved_segments() {
     let folder = Folder::new("resume");
     let (program, input) = (elf("sha256"), guest("sha256", "input.json"));
     let jobs = folder.file("job");
@@ -330,7 +330,7 @@ fn proofs_go_on_from_proved_segments() {
 }
 
 #[test]
-fn proofs_on_several_devices() {
+fn prove_on_several_devices() {
     let folder = Folder::new("devices");
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let prove = |devices: &[&str], name: &str| {

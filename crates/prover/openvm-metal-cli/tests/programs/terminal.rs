@@ -65,7 +65,7 @@ pub fn program(folder: &Folder, name: &str, code: &[u32]) -> String {
 /// Catches a guest that ends because what it prints is no UTF-8, bytes that are lost on their way to a file, and a prompt that sticks to
 /// the last line.
 #[test]
-fn what_a_guest_prints_keeps_its_bytes() {
+fn guest_output_keeps_its_bytes() {
     let folder = Folder::new("prints");
     let code = [say(b"a\xff\nlast \xe2\x82"), vec![terminate(0)]].concat();
     let path = program(&folder, "print.elf", &code);
@@ -89,7 +89,7 @@ fn what_a_guest_prints_keeps_its_bytes() {
 
 /// Catches a panic, an error or a message where `| head` takes no more.
 #[test]
-fn a_closed_pipe_ends_a_guest_quietly() {
+fn closed_pipe_ends_quietly() {
     let folder = Folder::new("pipe");
     let line = say(b"line\n");
     let back = -4 * line.len() as i32;
@@ -150,7 +150,7 @@ fn random_hints_are_bounded() {
 
 /// Catches a print of more bytes than memory has that allocates them, or says what the guest did not do.
 #[test]
-fn prints_end_with_the_memory() {
+fn oversized_prints_are_refused() {
     let folder = Folder::new("outside");
     for (address, length) in [(0x0030_0000, u32::MAX), (u32::MAX, 2), (0x2000_0000, 1)] {
         let code = [
@@ -164,7 +164,7 @@ fn prints_end_with_the_memory() {
 }
 
 #[test]
-fn typed_values_are_read_and_shown() {
+fn typed_values_in_and_out() {
     let fibonacci = elf("fibonacci");
     let expected = json(&[
         "run",
@@ -217,7 +217,7 @@ fn typed_values_are_read_and_shown() {
 /// Catches text and progress for each pass, of --check too, progress that --json silences, times under no stage, sizes of another file, and times that
 /// are no numbers.
 #[test]
-fn a_proof_says_all_once() {
+fn progress_is_printed_once() {
     let folder = Folder::new("once");
     let code = [
         say(b"once"),
@@ -343,7 +343,7 @@ fn on_terminal(columns: u16, args: &[&str]) -> String {
 
 /// Catches tables of one letter a line where a terminal says that it has no columns, and text of a guest that a terminal cannot show.
 #[test]
-fn narrow_terminals_show_whole_words() {
+fn narrow_terminal_keeps_words_whole() {
     let fibonacci = elf("fibonacci");
     let input = guest("fibonacci", "input.json");
     for columns in [0, 1, 20, 80] {
@@ -363,7 +363,7 @@ fn narrow_terminals_show_whole_words() {
 }
 
 #[test]
-fn help_of_the_cluster_needs_no_package() {
+fn cluster_help_without_the_package() {
     let output = command(&["cluster", "--help"])
         .env("PATH", "")
         .output()
@@ -381,7 +381,7 @@ fn help_of_the_cluster_needs_no_package() {
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("openvm-metal-cluster is not installed") && !said.contains("--ray"),
+        said.contains("is not installed") && !said.contains("--ray"),
         "{said}"
     );
 }

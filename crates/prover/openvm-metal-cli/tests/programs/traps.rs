@@ -13,7 +13,7 @@ const END: u32 = 0x0000_000b;
 
 /// An executable that ignores a trap proves what a guest that refused reveals: it has to be asked for, and is told.
 #[test]
-fn traps_end_a_guest_unless_cargo_openvm_is_followed() {
+fn trap_ends_the_guest_by_default() {
     let folder = Folder::new("traps");
     let trap = program(&folder, "trap.elf", &[ONE, UNIMP, REVEAL, END]);
     for mode in ["pure", "meter"] {
@@ -75,7 +75,7 @@ fn traps_end_a_guest_unless_cargo_openvm_is_followed() {
 
 /// Failures name pc and address in hexadecimal, and no panic of OpenVM's libraries comes before.
 #[test]
-fn failures_have_a_place() {
+fn guest_failures_name_a_line() {
     let folder = Folder::new("places");
     let lw = |imm: u32| 0x0000_2583 | imm << 20;
     let jalr = |imm: u32| 0x0000_0067 | imm << 20;

@@ -234,7 +234,7 @@ fn other_hash(value: &Value) -> Value {
 }
 
 #[test]
-fn an_honest_proof_says_what_it_proves() {
+fn verify_prints_the_statement() {
     let folder = Folder::new("trust-honest");
     let honest = Honest::new(&folder);
     let commit = read_json(&honest.commit);
@@ -519,7 +519,7 @@ fn baselines_of_something_else_are_refused() {
 
 /// Parameters without security are refused by `prove` and `verify`, and marked wherever they go.
 #[test]
-fn parameters_without_security() {
+fn insecure_parameters_need_consent() {
     let folder = Folder::new("trust-insecure");
     let (program, input) = (elf("fibonacci"), guest("fibonacci", "input.json"));
     let copy = folder.file("fibonacci.elf");

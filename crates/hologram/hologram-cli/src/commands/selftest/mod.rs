@@ -1,5 +1,6 @@
 //! `hologram selftest`: instructions, operations and random programs on the user's device.
 
+mod events;
 mod report;
 mod sections;
 
@@ -34,9 +35,15 @@ pub struct SelftestArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Print what would be tested and do nothing else.
+    /// Print the names of the tests and do nothing else.
     #[arg(long, conflicts_with = "json")]
     list: bool,
+    /// Print one JSON object a line before and after each test, as `openvm-metal report` reads them.
+    #[arg(long, conflicts_with_all = ["json", "list"])]
+    events: bool,
+    /// Begin with test N, counted from 0, of those that are selected.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "events")]
+    from: usize,
 }
 
 /// Runs the sections one after another; a failure ends none of them.
@@ -60,6 +67,12 @@ pub fn run(args: &SelftestArgs) -> Result<()> {
             .map(|item| format!("{}/{}\n", item.section.name(), item.name))
             .collect();
         return put(None, lines.as_bytes());
+    }
+    if args.events {
+        let items = chosen
+            .iter()
+            .flat_map(|section| section.items(&context, args));
+        return events::run(&context, items.skip(args.from));
     }
     let mut report = Report::new(&context, args.seed, args.json);
     report.head()?;

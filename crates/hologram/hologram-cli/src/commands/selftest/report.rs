@@ -91,8 +91,7 @@ impl<'a> Report<'a> {
             eprint!("\r\x1b[K{}: {}", item.section.name(), item.name);
         }
         let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(item.run))
-            .unwrap_or_else(|panic| Outcome::Failed(format!("panicked: {}", words(&*panic))));
+        let (outcome, _) = caught(item.run);
         if progress {
             eprint!("\r\x1b[K");
         }
@@ -150,6 +149,17 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         self.say("next: `hologram run PROGRAM --buffer x.npy` runs a program, `hologram fuzz` tries more of them")
+    }
+}
+
+/// Outcome of an item and whether it panicked, which is a failure.
+pub fn caught(run: impl FnOnce() -> Outcome) -> (Outcome, bool) {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(outcome) => (outcome, false),
+        Err(panic) => (
+            Outcome::Failed(format!("panicked: {}", words(&*panic))),
+            true,
+        ),
     }
 }
 

@@ -6,7 +6,7 @@ use hologram_backends::BackendError;
 use hologram_conformance::operations::{suite, OperationGroup};
 use hologram_conformance::random::{compare_batch, Features};
 use hologram_conformance::table;
-use openvm_metal_common::MetalContext;
+use openvm_metal_common::{KernelState, MetalContext, UnitReport};
 
 use super::report::Outcome;
 use super::SelftestArgs;
@@ -19,6 +19,8 @@ const SHOWN: usize = 3;
 /// A part of the self test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Section {
+    /// Each unit of kernels, as the device compiled it.
+    Kernels,
     /// Each instruction and type at edge values.
     Instructions,
     /// Each whole-buffer operation and type, against the same on the host's memory.
@@ -39,11 +41,17 @@ pub struct Item<'a> {
 
 impl Section {
     /// All of them, in the order in which they run.
-    pub const ALL: [Self; 3] = [Self::Instructions, Self::Operations, Self::Programs];
+    pub const ALL: [Self; 4] = [
+        Self::Kernels,
+        Self::Instructions,
+        Self::Operations,
+        Self::Programs,
+    ];
 
     /// Name as `--only` takes it.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Kernels => "kernels",
             Self::Instructions => "instructions",
             Self::Operations => "operations",
             Self::Programs => "programs",
@@ -53,6 +61,7 @@ impl Section {
     /// Items that this section tests on a device.
     pub fn items<'a>(self, context: &'a MetalContext, args: &SelftestArgs) -> Vec<Item<'a>> {
         match self {
+            Self::Kernels => kernels(context),
             Self::Instructions => instructions(context),
             Self::Operations => operations(context),
             Self::Programs => programs(context, args),
@@ -82,6 +91,45 @@ fn judge(wrong: &[String], total: usize, what: &str, good: String) -> Outcome {
             let shown = wrong[..n.min(SHOWN)].join("\n");
             Outcome::Failed(format!("{n} of {total} {what}\n{shown}"))
         }
+    }
+}
+
+fn kernels<'a>(context: &'a MetalContext) -> Vec<Item<'a>> {
+    let item = |unit: &'a UnitReport| Item {
+        section: Section::Kernels,
+        name: format!("{}/{}", unit.library, unit.unit),
+        run: Box::new(move || compiled(unit)),
+    };
+    context.kernel_report().units.iter().map(item).collect()
+}
+
+/// Compiler's verdict on a unit: a failure if any of its kernels cannot run.
+fn compiled(unit: &UnitReport) -> Outcome {
+    let kernels = unit.kernels.iter().map(|kernel| match &kernel.limits {
+        Some(limits) => {
+            let (threads, declared) = (limits.threads, kernel.declared_threads);
+            format!("{} {threads} of {declared} threads", kernel.kernel)
+        }
+        None => format!(
+            "{} cannot run: {}",
+            kernel.kernel,
+            kernel.error.as_deref().unwrap_or("no reason given")
+        ),
+    });
+    let mut lines = vec![format!(
+        "{}{:?}, {:.0} ms",
+        if unit.cached { "cached " } else { "" },
+        unit.code,
+        unit.milliseconds
+    )];
+    lines.extend(unit.error.clone());
+    lines.extend(unit.warnings.iter().map(|text| format!("compiler: {text}")));
+    lines.extend(kernels);
+    let text = lines.join("\n");
+    let is_usable = |kernel: &KernelState| kernel.limits.is_some();
+    match unit.error.is_none() && unit.kernels.iter().all(is_usable) {
+        true => Outcome::Passed(text),
+        false => Outcome::Failed(text),
     }
 }
 

@@ -160,7 +160,7 @@ mod tests {
          "interaction_message_lens": [2, 2, 9, 1, 1], "interaction_count_weights": [1, 1, 1, 1, 0]}]}"#;
 
     #[test]
-    fn random_traces_satisfy_their_airs() {
+    fn random_traces_satisfy_airs() {
         let shape = SegmentShape::parse(LINE, 7).unwrap();
         assert_eq!(shape.rows(), 128);
         let mut params = app_params_with_100_bits_security(14);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_profile_is_refused() {
+    fn invalid_profiles_are_refused() {
         for (from, to, message) in [
             ("v2", "v1", "schema v1"),
             ("\"height\": 256", "\"height\": 200", "power of two"),

@@ -28,10 +28,10 @@ use openvm_stark_sdk::config::{
     },
 };
 
-use self::{result::span_medians, spans::recorded};
-pub use self::{
-    result::{CaseResult, Counts, ProofResults},
-    spans::SpanLayer,
+pub use self::spans::SpanLayer;
+use self::{
+    result::{span_medians, CaseResult, Counts, ProofResults},
+    spans::recorded,
 };
 use super::profile::SegmentShape;
 use crate::{
@@ -49,25 +49,23 @@ use crate::{
 /// Options of all benchmarks of proofs.
 #[derive(Args, Debug)]
 pub struct ProofArgs {
-    #[command(flatten)]
-    device: DeviceArgs,
-    /// The prover.
+    /// Select the prover.
     #[arg(long, value_enum, default_value = "metal")]
     engine: EngineName,
-    /// Proofs of each case that count.
+    /// Measure N proofs of each case.
     #[arg(long, value_name = "N", default_value = "5")]
     runs: NonZeroUsize,
-    /// Proofs of each case that are made first and do not count.
+    /// Make N proofs of each case before the measurement.
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: usize,
-    /// log2 of the stacked height.
+    /// Set the stacked height to 2^H.
     #[arg(long, value_name = "H", default_value_t = 21, value_parser = clap::value_parser!(u8).range(14..=24))]
     log_stacked: u8,
-    /// Print JSON, which `bench compare` and `bench report` read.
+    /// Print JSON, as `tools/bench-page` reads it.
     #[arg(long)]
     json: bool,
-    /// Make the kernels that are written for the constraints of all cases for CUDA devices into this folder, and no proof. In
-    /// `constraint-kernels` below OPENVM_METAL_CACHE they are found.
+    /// Compile the constraint kernels of all cases for CUDA devices into DIR, and make no proof. The cache for them is the folder
+    /// `constraint-kernels` in OPENVM_METAL_CACHE.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "engine", "runs", "warmup", "device"])]
     emit_kernels: Option<PathBuf>,
 }
@@ -77,16 +75,9 @@ pub struct ProofArgs {
 pub struct SizesArgs {
     #[command(flatten)]
     proofs: ProofArgs,
-    /// log2 of the permutations (keccakf) or rows (interactions), one case each.
+    /// Prove one case with 2^N permutations (keccakf) or rows (interactions) for each N.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=24))]
     log_sizes: Vec<u8>,
-}
-
-impl SizesArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.proofs.device
-    }
 }
 
 /// Options of `bench reth`.
@@ -94,7 +85,7 @@ impl SizesArgs {
 pub struct RethArgs {
     #[command(flatten)]
     proofs: ProofArgs,
-    /// Captured shapes of the segments of an execution, as JSON lines.
+    /// Read the shapes of the segments of an execution from FILE, as JSON lines.
     #[arg(long, value_name = "FILE")]
     profile: PathBuf,
     /// Take each N-th segment.
@@ -103,16 +94,9 @@ pub struct RethArgs {
     /// Cut traces to 2^N rows.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=24))]
     max_log_height: u8,
-    /// Seed of the random traces.
+    /// Set the seed of the random traces.
     #[arg(long, default_value_t = 42)]
     seed: u64,
-}
-
-impl RethArgs {
-    /// Device of the command.
-    pub fn device(&mut self) -> &mut DeviceArgs {
-        &mut self.proofs.device
-    }
 }
 
 /// A case before its traces are made.
@@ -127,7 +111,7 @@ struct Case {
 ///
 /// # Errors
 /// If a trace is too tall, the device refuses, or a proof is not valid.
-pub fn run_sizes(circuit: CircuitName, args: &SizesArgs) -> Result<()> {
+pub fn run_sizes(circuit: CircuitName, args: &SizesArgs, device: DeviceArgs) -> Result<()> {
     let defaults: &[u8] = match circuit {
         CircuitName::Keccakf => &[10, 13],
         _ => &[16, 20],
@@ -155,14 +139,14 @@ pub fn run_sizes(circuit: CircuitName, args: &SizesArgs) -> Result<()> {
         }
     };
     let cases = sizes.iter().map(case).collect();
-    run(&circuit.to_string(), cases, &args.proofs)
+    run(&circuit.to_string(), cases, &args.proofs, device)
 }
 
 /// `bench reth`.
 ///
 /// # Errors
 /// If the profile cannot be read, the device refuses, or a proof is not valid.
-pub fn run_reth(args: &RethArgs) -> Result<()> {
+pub fn run_reth(args: &RethArgs, device: DeviceArgs) -> Result<()> {
     let max_log_height = match args.proofs.emit_kernels {
         None => args.max_log_height,
         // Keys, and so kernels, are those of any height.
@@ -183,11 +167,11 @@ pub fn run_reth(args: &RethArgs) -> Result<()> {
         max_constraint_degree: Some(shape.global_max_constraint_degree),
         make: Box::new(move |config| shape.circuit(seed, config)),
     });
-    run("reth", cases.collect(), &args.proofs)
+    run("reth", cases.collect(), &args.proofs, device)
 }
 
-fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
-    if args.engine != EngineName::Metal && args.device.is_given() {
+fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs, device: DeviceArgs) -> Result<()> {
+    if args.engine != EngineName::Metal && device.is_given() {
         return Err(CliError::Usage("--device is for --engine metal"));
     }
     for case in &cases {
@@ -227,7 +211,7 @@ fn run(benchmark: &str, cases: Vec<Case>, args: &ProofArgs) -> Result<()> {
         let params = params(&case, args);
         let result = match args.engine {
             EngineName::Metal => {
-                let engine = BabyBearPoseidon2MetalEngine::try_new(params, args.device.device()?)?;
+                let engine = BabyBearPoseidon2MetalEngine::try_new(params, device.device()?)?;
                 results.device = engine.device().stream()?.context().info().to_string();
                 // The key is transported once, with the warm-up.
                 let mut device_pk = None;
@@ -353,12 +337,12 @@ fn print(results: &ProofResults, json: bool) -> Result<()> {
     let header = [
         "case",
         "cells",
-        "median",
-        "spread",
+        "median (ms)",
+        "spread (ms)",
         "dispatches",
-        "waits",
-        "peak",
-        "proof",
+        "host syncs",
+        "peak (MiB)",
+        "proof (MiB)",
     ];
     let mut rows = table::table(&header, &[1, 2, 3, 4, 5, 6, 7]);
     for case in &results.cases {
@@ -366,12 +350,12 @@ fn print(results: &ProofResults, json: bool) -> Result<()> {
         rows.add_row([
             case.name.clone(),
             table::rate(case.cells as f64),
-            format!("{:.1} ms", case.median_ms()),
-            format!("{:.1} ms", case.spread_ms()),
+            format!("{:.1}", case.median_ms()),
+            format!("{:.1}", case.spread_ms()),
             count(|counts| counts.dispatches.to_string()),
             count(|counts| counts.waits.to_string()),
-            count(|counts| table::bytes(counts.peak_bytes)),
-            table::bytes(case.proof_bytes as u64),
+            count(|counts| table::mib(counts.peak_bytes)),
+            table::mib(case.proof_bytes as u64),
         ]);
     }
     table::line(format!(

@@ -1,15 +1,14 @@
-//! Results of a benchmark of proofs, as they are written and read.
+//! Results of a benchmark of proofs, as JSON.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
 use openvm_metal_common::{ProfileTable, StageCounters, StreamCounters};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::spans::SpanTimes;
-use crate::error::{CliError, Result};
 
 /// Results of one command.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ProofResults {
     /// Name of the benchmark: `keccakf`, `interactions` or `reth`.
     pub benchmark: String,
@@ -25,13 +24,13 @@ pub struct ProofResults {
     /// Proofs of each case that were made first and do not count.
     pub warmup: usize,
     pub cases: Vec<CaseResult>,
-    /// Device time by stage and kernel of all proofs, warm-ups too, under `OPENVM_METAL_PROFILE=1`; not read back.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    /// Device time by stage and kernel of all proofs, warm-ups too, under `OPENVM_METAL_PROFILE=1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileTable>,
 }
 
 /// Results of one case. Every proof was accepted by the verifier.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CaseResult {
     pub name: String,
     /// Cells of all traces.
@@ -46,7 +45,7 @@ pub struct CaseResult {
 }
 
 /// Requests of one proof to the device.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Counts {
     pub dispatches: u64,
     pub waits: u64,
@@ -59,7 +58,7 @@ pub struct Counts {
 }
 
 /// One stage of a proof, nested ones included.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StageResult {
     /// Names joined by `/`.
     pub path: String,
@@ -140,23 +139,6 @@ pub fn span_medians(runs: &[SpanTimes]) -> BTreeMap<String, f64> {
 }
 
 impl ProofResults {
-    /// Reads what `--json` printed.
-    ///
-    /// # Errors
-    /// If the file cannot be read or holds something else.
-    pub fn read(path: &Path) -> Result<Self> {
-        let name = || path.display().to_string();
-        let text = fs::read_to_string(path).map_err(|source| CliError::Read {
-            path: name(),
-            source,
-        })?;
-        serde_json::from_str(&text).map_err(|error| CliError::Corrupt {
-            path: name(),
-            what: "result of a benchmark of proofs",
-            reason: error.to_string(),
-        })
-    }
-
     /// Sum of the medians of all cases.
     pub fn total_ms(&self) -> f64 {
         self.cases.iter().map(CaseResult::median_ms).sum()

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_named_by_their_path() {
+    fn spans_have_paths() {
         let subscriber = tracing_subscriber::registry().with(SpanLayer);
         let (value, times) = tracing::subscriber::with_default(subscriber, || {
             recorded(|| {

@@ -1,25 +1,23 @@
-//! Compiled kernels of the device: a row for each unit, with its messages, and each kernel's thread limit.
+//! The prover's kernels: as compiled, against their oracles, and their rates.
 
-use openvm_metal_common::{CodeSource, KernelState, MetalContext, UnitReport};
+use std::time::Duration;
 
-use super::device::diagnostics;
-use super::{Job, Problem, Worker};
+use openvm_metal_backend::selftest::Coverage;
+use openvm_metal_common::{CodeSource, KernelState, UnitReport};
+
+use super::machine::diagnostics;
+use super::{problem, Job, Problem, Worker};
 use crate::error::Result;
+use crate::rates::{self, Roof};
+use crate::selftest::items;
+use crate::table;
 
-/// Opens the device with the kernels of the prover, then with those of hologram, and tells about each unit.
-pub fn run(job: &Job, worker: &mut Worker) -> Result<()> {
-    let prover = job.device.context()?;
-    library(worker, "prover", &prover);
-    diagnostics(worker, &prover);
-    drop(prover);
-    library(worker, "hologram", &job.hologram_context()?);
-    Ok(())
-}
-
-fn library(worker: &mut Worker, name: &str, context: &MetalContext) {
+/// Compiled units, each with its messages and its kernels' limits of threads.
+pub fn compiled(job: &Job, worker: &mut Worker) -> Result<()> {
+    let context = job.device.context()?;
     let report = context.kernel_report();
-    worker.fact(name, report);
-    worker.data(name, report);
+    worker.fact("prover", report);
+    worker.data("prover", report);
     let narrow: Vec<_> = report
         .narrow()
         .map(|(kernel, limits)| {
@@ -28,22 +26,24 @@ fn library(worker: &mut Worker, name: &str, context: &MetalContext) {
         })
         .collect();
     if !narrow.is_empty() {
-        let what = format!("{name}: kernels with fewer threads than they declare");
-        worker.fact(&what, narrow.join(", "));
+        let name = "kernels with fewer threads than they declare";
+        worker.fact(name, narrow.join(", "));
     }
     for unit in &report.units {
-        worker.item(&format!("{}/{}", unit.library, unit.unit), || told(unit));
+        worker.item(&format!("{}/{}", unit.library, unit.unit), || verdict(unit));
     }
+    diagnostics(worker, &context);
+    Ok(())
 }
 
-/// A unit in words: a failure if any of its kernels cannot run.
-fn told(unit: &UnitReport) -> Result<String, Problem> {
+/// Compiler's verdict on a unit: a failure if any of its kernels cannot run.
+fn verdict(unit: &UnitReport) -> Result<String, Problem> {
     let code = match (unit.code, unit.cached) {
         (CodeSource::Native, _) => "native code",
         (CodeSource::Ptx, _) => "PTX",
         (CodeSource::Metallib, _) => "metallib",
         (CodeSource::Source, false) => "source, compiled now",
-        (CodeSource::Source, true) => "source, machine code of an earlier start",
+        (CodeSource::Source, true) => "source, machine code from the cache",
     };
     let mut lines = vec![format!("{code}, {:.0} ms", unit.milliseconds)];
     lines.extend(unit.kernels.iter().map(kernel));
@@ -76,4 +76,75 @@ fn kernel(state: &KernelState) -> String {
         text += &format!(", {bytes} bytes spilled");
     }
     text
+}
+
+/// Every check of `openvm-metal selftest`.
+pub fn checked(job: &Job, worker: &mut Worker) -> Result<()> {
+    let context = job.device.context()?;
+    worker.watch(&context);
+    for item in items() {
+        worker.item(&item.path, || {
+            context.set_profiling(item.profiled);
+            match (item.run)(&context.stream(), job.seed) {
+                Ok(()) => Ok(String::new()),
+                Err(why) => Err(Problem::Failed(why)),
+            }
+        });
+    }
+    diagnostics(worker, &context);
+    // After a restart this process has run some of the kernels only.
+    if !worker.is_restarted() {
+        if let Ok(coverage) = Coverage::of(&context) {
+            let never = match coverage.never_run.is_empty() {
+                true => String::new(),
+                false => format!("; not {}", coverage.never_run.join(", ")),
+            };
+            worker.fact(
+                "kernels run",
+                format!("{} of {}{never}", coverage.run, coverage.kernels),
+            );
+            worker.data("coverage", &coverage);
+        }
+    }
+    Ok(())
+}
+
+/// Measured peaks of the device, and the rate of each kernel.
+pub fn rates(job: &Job, worker: &mut Worker) -> Result<()> {
+    let context = job.device.context()?;
+    worker.watch(&context);
+    let stream = context.stream();
+    let log_size = match context.device_profile().many_core() {
+        true => 20,
+        false => 16,
+    };
+    let roof = Roof::measure(&stream)?;
+    worker.fact(
+        "measured peaks",
+        format!(
+            "{}products/s, {}B/s of copy traffic (read + write)",
+            table::rate(roof.products_per_second),
+            table::rate(roof.bytes_per_second)
+        ),
+    );
+    worker.data("roof", &roof);
+    let mut rows = Vec::new();
+    for case in rates::cases() {
+        worker.item(&case.path(), || {
+            let row = rates::measure(&stream, &case, log_size, &roof).map_err(problem)?;
+            let time = table::duration(Duration::from_secs_f64(row.seconds));
+            let detail = format!(
+                "{}: {time}, {}{}/s, {:.0}% of floor ({})",
+                row.size,
+                table::rate(row.rate),
+                row.unit,
+                row.percent_of_floor,
+                row.bound
+            );
+            rows.push(row);
+            Ok(detail)
+        });
+    }
+    worker.data("kernels", &rows);
+    Ok(())
 }

@@ -1,19 +1,21 @@
-//! Versions, system, processor, memory.
+//! This machine and its devices.
+
+use std::time::Instant;
 
 use openvm_metal_backend::kernels::LIBRARY;
-use openvm_metal_common::host_memory;
+use openvm_metal_common::{devices_for, host_memory, DeviceProfile, Diagnostic, MetalContext};
 
-use super::{Job, Worker};
-use crate::devices::build_report;
+use super::{problem, Job, Worker};
+use crate::devices::{build_report, describe};
 use crate::error::Result;
 use crate::host::{self, HostReport};
 use crate::table;
 
-/// Variables that change what the program does.
+/// Prefixes of variables that change the behaviour of the program or a driver.
 const PREFIXES: [&str; 5] = ["OPENVM_METAL_", "HOLOGRAM_", "MTL_", "METAL_", "RAYON_"];
 
-/// Tells what the system knows about itself.
-pub fn run(_: &Job, worker: &mut Worker) -> Result<()> {
+/// Versions, system, processor, memory.
+pub fn machine(_: &Job, worker: &mut Worker) -> Result<()> {
     let host = HostReport::gather();
     worker.fact("system", &host.os);
     for (name, value) in host::hardware() {
@@ -49,4 +51,52 @@ pub fn run(_: &Job, worker: &mut Worker) -> Result<()> {
     worker.data("host", &host);
     worker.data("build", &build);
     Ok(())
+}
+
+/// All devices, and two starts of the device under test.
+pub fn device(job: &Job, worker: &mut Worker) -> Result<()> {
+    let found = devices_for(&[&LIBRARY]);
+    for device in &found {
+        worker.fact(device.kind.name(), describe(device));
+    }
+    worker.data("devices", &found);
+    for name in ["open", "open again"] {
+        let mut context = None;
+        worker.item(name, || {
+            let start = Instant::now();
+            let opened = job.device.context().map_err(problem)?;
+            let detail = format!(
+                "{}, ready in {}",
+                opened.info(),
+                table::duration(start.elapsed())
+            );
+            context = Some(opened);
+            Ok(detail)
+        });
+        if let Some(context) = context {
+            worker.data("device", context.info());
+            worker.fact("profile", profile(context.device_profile()));
+            diagnostics(worker, &context);
+            let time = crate::selftest::round_trip(&context)?;
+            worker.fact("round trip", table::duration(time));
+        }
+    }
+    Ok(())
+}
+
+/// The numbers that plans depend on, in one line.
+fn profile(profile: &DeviceProfile) -> String {
+    let fields = serde_json::to_value(profile).unwrap_or_default();
+    let fields = fields.as_object().into_iter().flatten();
+    let fields = fields.map(|(name, value)| format!("{name} {value}"));
+    fields.collect::<Vec<_>>().join(", ")
+}
+
+/// Counters and messages of the device so far.
+pub fn diagnostics(worker: &Worker, context: &MetalContext) {
+    let shown: Vec<Diagnostic> = context.diagnostics();
+    for diagnostic in &shown {
+        worker.fact(diagnostic.name, &diagnostic.value);
+    }
+    worker.data("diagnostics", &shown);
 }

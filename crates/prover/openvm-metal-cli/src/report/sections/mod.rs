@@ -1,17 +1,10 @@
 //! Sections of a report, in order: cheap and certain things first.
 
-mod bench;
-mod device;
 mod kernels;
 mod machine;
-mod programs;
-mod proof;
-mod selftest;
-mod submissions;
-mod table;
+mod proofs;
 
-use hologram_backends::metal::LIBRARY;
-use openvm_metal_common::MetalContext;
+use std::path::{Path, PathBuf};
 
 use super::worker::{Problem, Worker};
 use crate::error::{CliError, Result};
@@ -19,19 +12,18 @@ use crate::target_device::DeviceArgs;
 
 /// Inputs of the sections.
 pub struct Job {
-    /// The device.
+    /// The device under test.
     pub device: DeviceArgs,
     /// Seed of random inputs.
     pub seed: u64,
-    /// Random programs to compare.
-    pub programs: u64,
 }
 
-impl Job {
-    /// Opens the device with hologram's kernels.
-    fn hologram_context(&self) -> Result<MetalContext> {
-        Ok(MetalContext::new(self.device.device()?, &[&LIBRARY])?)
-    }
+/// Program of a section's processes.
+pub enum Work {
+    /// This program, with this function.
+    Own(fn(&Job, &mut Worker) -> Result<()>),
+    /// `hologram selftest`, if it is installed.
+    Hologram,
 }
 
 /// A part of the report.
@@ -40,81 +32,95 @@ pub struct Section {
     pub name: &'static str,
     /// Title of the section.
     pub title: &'static str,
-    /// Seconds that it may take.
+    /// Limit of the section in seconds.
     pub seconds: u64,
-    /// Seconds that one item, or opening the device, may take.
+    /// Limit of one item, or of opening the device, in seconds.
     pub item_seconds: u64,
-    /// Does it.
-    pub run: fn(&Job, &mut Worker) -> Result<()>,
+    /// Program of its processes.
+    pub work: Work,
 }
 
 const fn section(
     name: &'static str,
     title: &'static str,
-    seconds: u64,
-    item_seconds: u64,
-    run: fn(&Job, &mut Worker) -> Result<()>,
+    [seconds, item_seconds]: [u64; 2],
+    work: Work,
 ) -> Section {
     Section {
         name,
         title,
         seconds,
         item_seconds,
-        run,
+        work,
     }
 }
 
-/// All sections. The limits are those of a slow machine: they end what hangs.
+/// All sections. The limits are those of a slow machine: they end processes that hang.
 pub const SECTIONS: &[Section] = &[
     section(
         "machine",
         "This machine and this program",
-        60,
-        60,
-        machine::run,
+        [60, 60],
+        Work::Own(machine::machine),
     ),
-    section("device", "The device", 600, 300, device::run),
+    section(
+        "device",
+        "The device",
+        [600, 300],
+        Work::Own(machine::device),
+    ),
     section(
         "kernels",
-        "The kernels as compiled here",
-        600,
-        300,
-        kernels::run,
+        "The prover's kernels as compiled here",
+        [600, 300],
+        Work::Own(kernels::compiled),
     ),
     section(
         "selftest",
         "The prover's kernels against their oracles",
-        1800,
-        300,
-        selftest::run,
+        [1800, 300],
+        Work::Own(kernels::checked),
     ),
     section(
-        "table",
-        "hologram: the instruction table",
-        900,
-        300,
-        table::run,
+        "hologram",
+        "hologram: kernels, instructions, operations, random programs",
+        [2700, 300],
+        Work::Hologram,
     ),
     section(
-        "programs",
-        "hologram: random programs against the interpreter",
-        1800,
-        300,
-        programs::run,
+        "proof",
+        "Small proofs",
+        [900, 300],
+        Work::Own(proofs::small),
     ),
-    section("proof", "Small proofs", 900, 300, proof::run),
-    section("bench", "Rates of kernels", 900, 300, bench::run),
+    section(
+        "bench",
+        "Rates of kernels",
+        [900, 300],
+        Work::Own(kernels::rates),
+    ),
     section(
         "submissions",
         "Longest submissions against the watchdog",
-        900,
-        300,
-        submissions::run,
+        [900, 300],
+        Work::Own(proofs::submissions),
     ),
 ];
 
-/// The runtime's and the prover's errors with what can be done about them. That a machine has too little memory is no
-/// failure of it.
+/// The command hologram: beside this program, or in a folder of PATH.
+pub fn hologram(program: &Path) -> Option<PathBuf> {
+    let name = format!("hologram{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = program.parent().map(Path::to_owned).into_iter();
+    // A folder of PATH without a root is one below the user's working directory, which may be a stranger's.
+    let folders = folders
+        .chain(std::env::split_paths(&path))
+        .filter(|folder| folder.is_absolute());
+    let mut files = folders.map(|folder| folder.join(&name));
+    files.find(|file| file.is_file())
+}
+
+/// An error with its remedy. Lack of memory is no failure of the device.
 fn problem(error: CliError) -> Problem {
     let text = match error.hint() {
         Some(hint) => format!("{error} ({hint})"),

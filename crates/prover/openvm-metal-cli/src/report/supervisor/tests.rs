@@ -12,7 +12,7 @@ fn begin(name: &str) -> String {
 
 /// Runs shell scripts, one for each process: `echo` of each line, but those in front of which stands `$`.
 fn follow_scripts(scripts: &[&[&str]], seconds: f64) -> SectionReport {
-    let mut report = SectionReport::new("test", "a test");
+    let mut report = SectionReport::default();
     let limits = Limits {
         section: Duration::from_secs_f64(4.0 * seconds),
         item: Duration::from_secs_f64(seconds),
@@ -27,11 +27,11 @@ fn follow_scripts(scripts: &[&[&str]], seconds: f64) -> SectionReport {
         });
         let mut command = Command::new("sh");
         command.arg("-c").arg(script.collect::<String>());
-        Ok(command)
+        command
     };
     let mut seen = 0;
     run(&mut report, limits, command, |_| seen += 1);
-    assert!(seen > 1, "changes are told");
+    assert!(seen > 1, "{seen} calls");
     report
 }
 
@@ -43,7 +43,7 @@ fn outcomes(report: &SectionReport) -> Vec<(&str, Option<Outcome>)> {
 }
 
 #[test]
-fn a_section_is_followed_to_its_end() {
+fn section_completes() {
     let fact = r#"{"event":"fact","name":"chip","value":"M9"}"#;
     let data = r#"{"event":"data","name":"x","value":[1]}"#;
     let lines = [
@@ -68,7 +68,7 @@ fn a_section_is_followed_to_its_end() {
 }
 
 #[test]
-fn a_crash_costs_one_item() {
+fn crash_costs_one_item() {
     let first = [&begin("a"), END, &begin("b"), "$kill -SEGV $$"];
     let second = [&begin("c"), END, DONE];
     let report = follow_scripts(&[&first.map(|l| l), &second.map(|l| l)], 20.0);
@@ -86,7 +86,7 @@ fn a_crash_costs_one_item() {
 }
 
 #[test]
-fn a_lost_device_gets_a_new_process() {
+fn lost_device_gets_another_process() {
     let failed = END.replace("passed", "failed");
     let restart = format!("$exit {RESTART}");
     let first = [&begin("a"), failed.as_str(), &restart];
@@ -97,7 +97,7 @@ fn a_lost_device_gets_a_new_process() {
 }
 
 #[test]
-fn what_hangs_is_ended() {
+fn hang_costs_one_item() {
     let first = [&begin("a"), "$sleep 60"];
     let report = follow_scripts(&[&first, &[&begin("b"), END, DONE]], 0.5);
     assert_eq!(report.status, Status::Complete, "{:?}", report.error);
@@ -105,14 +105,11 @@ fn what_hangs_is_ended() {
     assert_eq!(report.items[1].outcome, Some(Outcome::Passed));
     let silent = follow_scripts(&[&["$sleep 60"]], 0.3);
     assert_eq!(silent.status, Status::Stopped);
-    assert!(silent
-        .error
-        .unwrap_or_default()
-        .contains("nothing happened"));
+    assert!(silent.error.unwrap_or_default().contains("stopped after"));
 }
 
 #[test]
-fn a_section_that_never_ends_is_ended() {
+fn section_limit_stops_the_section() {
     let tick = format!(
         "$while sleep 0.05; do echo '{}'; echo '{END}'; done",
         begin("a")
@@ -127,7 +124,7 @@ fn a_section_that_never_ends_is_ended() {
 }
 
 #[test]
-fn breaking_down_at_once_stops_the_section() {
+fn crash_at_start_stops_the_section() {
     let report = follow_scripts(&[&["$exit 3"]], 20.0);
     assert_eq!(report.status, Status::Stopped);
     assert!(report
@@ -137,28 +134,27 @@ fn breaking_down_at_once_stops_the_section() {
         .contains("status 3"));
     assert_eq!(report.count(), (1, 1));
     let always = follow_scripts(&[&[&begin("a"), "$exit 3"]], 20.0);
-    assert_eq!(always.restarts, MOST_RESTARTS);
+    assert_eq!(always.restarts, MAX_RESTARTS);
     assert_eq!(always.status, Status::Stopped);
-    let refused = r#"{"event":"stopped","error":"no device"}"#;
-    let refused = follow_scripts(&[&[refused]], 20.0);
+    let refused = follow_scripts(&[&["$echo 'error: no device' >&2", "$exit 1"]], 20.0);
     assert_eq!(refused.error.as_deref(), Some("no device"));
 }
 
 #[test]
-fn an_interrupted_process_ends_the_section() {
+fn interrupt_ends_the_section() {
     let report = follow_scripts(&[&[&begin("a"), "$exit 130"]], 20.0);
     assert_eq!(report.status, Status::Interrupted);
     assert_eq!(report.count(), (0, 0));
 }
 
 #[test]
-fn a_process_that_cannot_start_stops_the_section() {
-    let mut report = SectionReport::new("test", "a test");
+fn missing_program_stops_the_section() {
+    let mut report = SectionReport::default();
     let limits = Limits {
         section: Duration::from_secs(9),
         item: Duration::from_secs(9),
     };
-    let command = |_| Ok(Command::new("/no/such/program"));
+    let command = |_| Command::new("/no/such/program");
     run(&mut report, limits, command, |_| ());
     assert!(report
         .error
@@ -167,8 +163,8 @@ fn a_process_that_cannot_start_stops_the_section() {
 }
 
 #[test]
-fn long_messages_are_cut() {
-    let mut log = VecDeque::new();
+fn log_is_bounded() {
+    let mut log = Vec::new();
     keep(&mut log, "ä".repeat(LOG_WIDTH + 1));
     assert_eq!(log[0].chars().count(), LOG_WIDTH);
     for line in 0..=LOG_LINES {

@@ -44,7 +44,7 @@ class Pool:
         driver_device: what runs the program first and commits it for the verifications, which are made on the processor.
         patience: seconds to wait for the first device.
         task_timeout: seconds; a device that is at one task for longer is started again.
-        events: is called with each event of `docs/cluster.md`.
+        events: is called with each event of `docs/guide/cluster.md`.
         local: further arguments of `ray.init` if `address` is None.
     """
 

@@ -43,7 +43,7 @@ impl Listing {
 /// Runs `openvm-metal cache`.
 ///
 /// # Errors
-/// If the environment says that there is no cache, other users can write to it, or a file cannot be removed.
+/// A cache that the environment turns off or that other users can write to, and a file that cannot be removed.
 pub fn run(command: &CacheCommand) -> Result<()> {
     let folder = Cache::user_folder().map_err(SdkError::from)?;
     match command {

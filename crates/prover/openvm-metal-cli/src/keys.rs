@@ -26,8 +26,8 @@ pub struct KeyArgs {
     sdk: SdkArgs,
     /// Write the files to FOLDER [default: the folder of cargo-openvm].
     ///
-    /// In a guest's target folder `keygen` writes to openvm, `commit` to openvm/PROFILE. `setup` writes to .openvm in your home folder if
-    /// the keys are those of OpenVM's default parameters. For a program that is a file the default is the working directory.
+    /// Folders of cargo-openvm: openvm in a guest's target folder (`keygen`), openvm/PROFILE there (`commit`), and .openvm in your home
+    /// folder for keys of OpenVM's default parameters (`setup`). The default for a program that is a file is the working directory.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Print one JSON object instead of lines.

@@ -43,14 +43,14 @@ pub struct ProgramArgs {
     program: PathBuf,
     /// Read the configuration, which has the extensions and their settings, from FILE [default: the guest's openvm.toml].
     ///
-    /// For a program that is a file the default is the first of NAME.openvm.toml (from `build`) and openvm.toml in its folder, and
+    /// The default for a program that is a file is the first of NAME.openvm.toml (from `build`) and openvm.toml in its folder, and
     /// openvm.toml of the cargo package around it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Translate `unimp` as cargo-openvm does, for the same commitment.
     ///
-    /// `abort` and unreachable code compile to `unimp`. cargo-openvm's rule ignores it, and the guest goes on with the next function.
-    /// Without this option it ends the guest with exit code 2.
+    /// `abort` and unreachable code compile to `unimp`. cargo-openvm's rule ignores it, and the guest goes on with the next function;
+    /// our rule ends the guest with exit code 2.
     #[arg(long)]
     as_cargo_openvm: bool,
     #[command(flatten)]

@@ -58,7 +58,7 @@ pub struct ProofArgs {
     input: InputArgs,
     /// Write the proof to FILE [default: NAME.app.proof or NAME.stark.proof in the working directory].
     ///
-    /// With parameters of less than 80 bits of security the default is NAME.insecure.app.proof or NAME.insecure.stark.proof.
+    /// The default is NAME.insecure.app.proof or NAME.insecure.stark.proof if the parameters have less than 80 bits of security.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// Write the verifying key and the baseline to FILE [default: as the proof, with the ending .vk].

@@ -55,7 +55,7 @@ pub fn cases() -> Vec<Case> {
 /// Measures one kernel.
 ///
 /// # Errors
-/// If it cannot run, or Ctrl-C.
+/// A kernel that cannot run, and Ctrl-C.
 pub fn measure(s: &CommandStream, case: &Case, log_size: usize, roof: &Roof) -> Result<Row> {
     let mut prepared = (case.prepare)(s, log_size)?;
     let seconds = median_time(s, || (prepared.launch)(s))?;

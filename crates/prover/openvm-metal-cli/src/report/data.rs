@@ -30,12 +30,12 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Its turn has not come.
+    /// Not begun: sections before this one run.
     #[default]
     Waiting,
-    /// Its process runs.
+    /// Running in a child process.
     Running,
-    /// It came to its end.
+    /// Ended: every item has a result.
     Complete,
     /// It could not be done, or not to its end.
     Stopped,

@@ -43,7 +43,7 @@ pub struct SparseMerkleTree {
 
 /// New digests of a tree, which are not in it.
 pub struct Update {
-    /// By tier.
+    /// Open digests of each tier.
     tiers: Vec<Vec<Open>>,
     root: Digest,
 }

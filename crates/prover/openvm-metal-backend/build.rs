@@ -11,6 +11,13 @@ fn main() {
         .cost_unit("ext product", 19, 2)
         // Poseidon2 of width 16.
         .cost_unit("permutation", 564, 1)
+        // Tiles for a threadgroup that has more memory than Apple's GPUs give it.
+        .above_threadgroup_memory("commit/encode", 32 << 10)
+        .above_threadgroup_memory("ntt/tall", 32 << 10)
+        .at_first_use("bench/peak")
+        .at_first_use("commit/message_other")
+        // For commitments of 64 MiB and more.
+        .at_first_use("hash/absorb")
         .build();
     // Functions that kernels call which are written while a program runs.
     let embedded = || openvm_metal_builder::embed("metal", "constraints/rules.h");

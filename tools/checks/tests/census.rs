@@ -12,7 +12,13 @@ use openvm_metal_builder::{
 };
 
 /// The rules on clang's tree.
-const RULES: [&str; 4] = ["flat-parse", "base-class", "threadgroup-class", "std-name"];
+const RULES: [&str; 5] = [
+    "flat-parse",
+    "base-class",
+    "threadgroup-class",
+    "std-name",
+    "type-punning",
+];
 
 /// The compiler, if it is clang. Only a run that asks for g++ may do without: its results would say nothing.
 fn toolchain(name: &str) -> Option<Toolchain> {
@@ -62,7 +68,7 @@ fn invalid_files_are_rejected_with_rule_and_line() {
         return;
     };
     let inputs = Input::folder(&here("tests/census_corpus")).expect("a corpus");
-    assert!(inputs.len() >= 21);
+    assert!(inputs.len() >= 24);
     let mut wrong = Vec::new();
     for input in inputs {
         let Input::File { file, .. } = &input else {
@@ -88,6 +94,19 @@ fn invalid_files_are_rejected_with_rule_and_line() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A snippet beside the rejected ones of `type-punning` that is right.
+#[test]
+fn bytes_by_vectors_break_no_rule_of_the_tree() {
+    let Some(tools) = toolchain("census-valid") else {
+        return;
+    };
+    let file = here("tests/valid_corpus/bytes.metal");
+    let root = file.parent().expect("a folder").to_path_buf();
+    let report = check(&tools, &[Input::File { root, file }]).expect("clang");
+    let mut rules = report.findings.iter().map(|b| b.rule.as_str());
+    assert!(rules.all(|rule| !RULES.contains(&rule)), "{report}");
 }
 
 #[test]

@@ -152,15 +152,15 @@ const TREE_ROWS: &[TreeRow] = &[
     TreeRow {
         changes: &[(
             "prover/openvm-metal-backend/metal/field/fp_ext.h",
-            "alignas(alignof(U) > 16 ? alignof(U) : 16)",
-            "alignas(16) alignas(alignof(U))",
+            "alignas(sizeof(U) > 16 ? sizeof(U) : 16)",
+            "alignas(16) alignas(sizeof(U))",
         )],
         unit: "openings/whir_round.metal",
         rule: "census",
         says: "`specifier: alignas twice`",
         at: (
             "prover/openvm-metal-backend/metal/field/fp_ext.h",
-            "alignas(16) alignas(alignof(U))",
+            "alignas(16) alignas(sizeof(U))",
         ),
     },
     // The type of a literal, which is another one here and there.

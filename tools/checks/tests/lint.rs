@@ -26,9 +26,10 @@ fn toolchain(name: &str) -> Toolchain {
 }
 
 /// Rules that only clang can check.
-const CLANG_RULES: [&str; 4] = [
+const CLANG_RULES: [&str; 5] = [
     "address-space-mix",
     "constant-write",
+    "metal-syntax",
     "shuffle-size",
     "unknown-name",
 ];

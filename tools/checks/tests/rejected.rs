@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 /// Names of each rule: those of the findings that it makes.
-const RULES: [(&str, &[&str]); 10] = [
+const RULES: [(&str, &[&str]); 14] = [
     ("flat-parse", &["flat-parse"]),
     ("position-width", &["position-width"]),
     ("threadgroup-class", &["threadgroup-class"]),
@@ -15,6 +15,10 @@ const RULES: [(&str, &[&str]); 10] = [
     ("foreign-macro", &["foreign-macro"]),
     ("conditional-include", &["conditional-include"]),
     ("contraction", &["contraction"]),
+    ("atomic-wait", &["atomic-wait"]),
+    ("overlap", &["overlap"]),
+    ("thread-limit", &["thread-limit"]),
+    ("type-punning", &["type-punning"]),
 ];
 
 /// Constructs that the language does not have: each has its snippets.

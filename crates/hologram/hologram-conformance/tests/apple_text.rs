@@ -7,6 +7,7 @@ use hologram_backends::translate::{apple_unit, translate, Options, Plan};
 use hologram_backends::{BackendError, Instruction, Program, Ty};
 use hologram_conformance::random::{generate, Features};
 use hologram_conformance::table;
+use hologram_conformance::Promise;
 use openvm_metal_builder::census::{self, Input};
 use openvm_metal_builder::lexer::Tokens;
 use openvm_metal_builder::{lint, scan, target_apple, Toolchain};
@@ -44,7 +45,10 @@ fn emitted() -> Result<Vec<Emitted>, BackendError> {
         let typed = initial.iter().map(|&(r, ty, _)| (r, ty)).collect();
         programs.push((case.program, typed));
     }
-    for case in table::cases(false) {
+    for case in table::cases(Promise {
+        doubles: false,
+        ..Promise::ALL
+    }) {
         programs.push((case.program()?, case.initial()));
     }
     for name in ["reduce_add", "reduce_mul", "reduce_min", "reduce_max"] {

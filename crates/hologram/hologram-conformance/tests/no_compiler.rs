@@ -6,6 +6,7 @@ use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, BackendError, ExecutionParams, LaunchConfig, Program, Register};
 use hologram_conformance::hostile::attempt;
 use hologram_conformance::random::{Comparison, Features};
+use hologram_conformance::Promise;
 use openvm_metal_common::Device;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -25,7 +26,7 @@ fn random_programs_are_interpreted_alike() -> Outcome {
         ..Features::default()
     };
     let mut reference = CpuBackend::new();
-    let mut comparison = Comparison::new(&mut reference, &mut device)?;
+    let mut comparison = Comparison::new(&mut reference, &mut device, Promise::ALL)?;
     let done = comparison.campaign(40_000, 500, &features, |_| ())?;
     let stats = device.stats();
     assert_eq!(done.programs, 500);

@@ -8,7 +8,8 @@ use hologram_backends::{Backend, Instruction};
 use hologram_conformance::random::{
     compile_ahead, generate, shrink, Comparison, Features, Mismatch,
 };
-use openvm_metal_common::{Device, DeviceKind, MetalContext};
+use hologram_conformance::Promise;
+use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -76,8 +77,9 @@ fn compare(
     seed: u64,
     count: u64,
     features: &Features,
+    promise: Promise,
 ) -> Outcome {
-    let mut comparison = Comparison::new(reference, device)?;
+    let mut comparison = Comparison::new(reference, device, promise)?;
     let result = comparison.campaign(seed, count, features, |_| ());
     match result {
         Ok(done) => {
@@ -118,6 +120,32 @@ fn kernels_do_what_the_interpreter_does() -> Outcome {
         1_000,
         300,
         &features,
+        Promise::ALL,
+    )
+}
+
+/// The processor under the profile of an Apple GPU: subnormals are flushed, functions err as far as they may, memory is reached as there.
+#[test]
+fn kernels_as_on_an_apple_gpu_do_the_same() -> Outcome {
+    let context = MetalContext::builder(Device::Cpu)
+        .profile(DeviceProfile::named("m1-8gb")?)
+        .libraries(&[&hologram_backends::metal::LIBRARY])
+        .open()?;
+    let promise = Promise::of(context.device_profile());
+    assert!(!promise.subnormals && !promise.close_functions);
+    let features = Features {
+        doubles: false,
+        ..Features::default()
+    };
+    let scratch = std::env::temp_dir().join("hologram-random-apple-test");
+    let mut device = MetalBackend::on(&context, scratch, Effort::Least)?;
+    compare(
+        &mut CpuBackend::new(),
+        &mut device,
+        0,
+        300,
+        &features,
+        promise,
     )
 }
 
@@ -130,6 +158,7 @@ fn optimised_kernels_do_the_same() -> Outcome {
         1,
         16,
         &features,
+        Promise::ALL,
     )
 }
 
@@ -138,7 +167,14 @@ fn kernels_on_host_memory_do_the_same() -> Outcome {
     let folder = std::env::temp_dir().join("hologram-random-native-test");
     let mut native = NativeBackend::with_scratch(folder);
     let features = Features::default();
-    compare(&mut CpuBackend::new(), &mut native, 90_000, 64, &features)?;
+    compare(
+        &mut CpuBackend::new(),
+        &mut native,
+        90_000,
+        64,
+        &features,
+        Promise::ALL,
+    )?;
     let stats = native.stats();
     assert!(stats.kernels.launches > 32, "{stats:?}");
     Ok(())
@@ -152,7 +188,14 @@ fn falling_back_gives_what_the_interpreter_gives() -> Outcome {
         ..Features::default()
     };
     let mut device = cpu(Effort::Least)?.with_fallback(Fallback::WhenUnsupported);
-    compare(&mut CpuBackend::new(), &mut device, 5_000, 150, &features)?;
+    compare(
+        &mut CpuBackend::new(),
+        &mut device,
+        5_000,
+        150,
+        &features,
+        Promise::ALL,
+    )?;
     let stats = device.stats();
     assert!(
         stats.interpreted > 60 && stats.operation_programs > 10,

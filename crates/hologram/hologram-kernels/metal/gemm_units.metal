@@ -72,7 +72,7 @@ kernel void gemm_units(device const ushort* a [[buffer(0)]], device const ushort
             uint to_col = n0 + col + j * 8 + lane % 4 * 2, to_row = m0 + row + i * 8 + lane / 4;
             device ushort* to = c + ulong(to_row) * p.n + to_col;
             if (to_row < p.m && to_col + 2 <= p.n && p.c_aligned != 0) {
-                *(device uint*)to = uint(F::bits(pair.x)) | uint(F::bits(pair.y)) << 16;
+                *(device ushort2*)to = ushort2(F::bits(pair.x), F::bits(pair.y));
             } else if (to_row < p.m) {
                 if (to_col < p.n) to[0] = F::bits(pair.x);
                 if (to_col + 1 < p.n) to[1] = F::bits(pair.y);

@@ -13,6 +13,7 @@
 /// dst[i] = operation `op` of src[i] for floats: one load and one store of 16 bytes per thread.
 /// Cost: 16 * (16 / sizeof(T)) products, 32 bytes per thread.
 /// Lengths: src, dst p.count.
+/// InPlace: src, dst.
 /// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T, typename F>
 kernel void map_real(device const T* src [[buffer(0)]], device T* dst [[buffer(1)]],
@@ -70,6 +71,7 @@ template [[host_name("map_bf16")]] kernel void map_real<ushort, Brain>(device co
 /// dst[i] = operation `op` of src[i] for integers: one load and one store of 16 bytes per thread.
 /// Cost: 16 / sizeof(T) products, 32 bytes per thread.
 /// Lengths: src, dst p.count.
+/// InPlace: src, dst.
 /// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T>
 kernel void map_integer(device const T* src [[buffer(0)]], device T* dst [[buffer(1)]],

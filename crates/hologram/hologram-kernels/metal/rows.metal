@@ -8,6 +8,7 @@
 /// three times and written once, with exponentials calculated twice.
 /// Cost: 32 * p.cols products, 5 * sizeof(T) * p.cols bytes per threadgroup.
 /// Lengths: src, dst (p.first + groups) * p.cols.
+/// InPlace: src, dst.
 template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(1024)]]
 kernel void softmax_rows(device const T* src [[buffer(0)]], device T* dst [[buffer(1)]],
@@ -43,6 +44,7 @@ SOFTMAX("softmax_bf16", ushort, float, Brain)
 /// dst[row] = (x - mean) / sqrt(variance + epsilon) * gamma + beta: a row is read three times, written once.
 /// Cost: 8 * p.cols products, 4 * sizeof(T) * p.cols bytes per threadgroup.
 /// Lengths: src, dst (p.first + groups) * p.cols, gamma, beta p.cols.
+/// InPlace: src, dst.
 template <typename T, typename R, typename F>
 [[max_total_threads_per_threadgroup(1024)]]
 kernel void layer_norm_rows(device const T* src [[buffer(0)]], device const T* gamma [[buffer(1)]],

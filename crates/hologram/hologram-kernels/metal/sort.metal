@@ -6,6 +6,7 @@
 /// Each tile of 1,024 elements of a row in order: every element is read and written once.
 /// Cost: 64 * min(p.cols, 1024) products, 2 * sizeof(W) * min(p.cols, 1024) bytes per threadgroup.
 /// Lengths: src, dst ceil_div(p.first + groups, ceil_div(p.cols, 1024)) * p.cols.
+/// InPlace: src, dst.
 /// Requires: p.cols >= 1, p.cols < 1 << 31.
 template <typename W>
 [[max_total_threads_per_threadgroup(256)]]

@@ -2,6 +2,7 @@
 #include "formats.h"
 #include "math.h"
 #include "params.h"
+#include "quotient.h"
 
 #define EACH(expression) \
     MSL_UNROLL for (uint j = 0; j < 16 / sizeof(T); j++) { R v = F::value(x.v[j]), w = F::value(y.v[j]); x.v[j] = F::bits(expression); } \
@@ -18,6 +19,7 @@ inline Pack<T> right_operand(device const T* b, ulong at, constant ZipParams& p,
 /// dst[i] = a[i] `op` b[i] (or a constant) for floats: 16 bytes of each per thread.
 /// Cost: 16 * (16 / sizeof(T)) products, 48 bytes per thread.
 /// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0.
+/// InPlace: a, b, dst.
 /// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T, typename F>
 kernel void zip_real(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
@@ -47,6 +49,7 @@ template [[host_name("zip_bf16")]] kernel void zip_real<ushort, Brain>(device co
 /// dst[i] = a[i] `op` b[i] (or a constant) for integers, without quotients: 16 bytes of each per thread.
 /// Cost: 16 / sizeof(T) products, 48 bytes per thread.
 /// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0.
+/// InPlace: a, b, dst.
 /// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T>
 kernel void zip_integer(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],
@@ -80,12 +83,13 @@ ZIP("zip_u64", ulong)
 template <typename T> inline T quotient(T a, T b) {
     if (b == T(0)) return a;
     if (T(-1) < T(0) && b == T(-1)) return wrap_sub(T(0), a);
-    return T(a / b);
+    return exact_quotient(a, b);
 }
 
 /// dst[i] = a[i] / b[i] (or a constant) for integers; fault[0] = 1 if a divisor is zero. 16 bytes of each per thread.
 /// Cost: 8 * (16 / sizeof(T)) products, 48 bytes per thread.
 /// Lengths: a, dst p.count, b p.scalar == 0 ? p.count : 0, fault 1.
+/// InPlace: a, b, dst.
 /// Requires: p.first <= p.count, p.aligned == 0 or p.first % (16 / sizeof(T)) == 0.
 template <typename T>
 kernel void divide_integer(device const T* a [[buffer(0)]], device const T* b [[buffer(1)]], device T* dst [[buffer(2)]],

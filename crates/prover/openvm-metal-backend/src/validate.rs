@@ -15,7 +15,7 @@ use p3_field::TwoAdicField;
 
 use crate::{
     backend::MetalBackend,
-    commit::{checked_shape, TraceShape, MAX_L_SKIP},
+    commit::{checked_shape, TraceShape, MAX_L_SKIP, OVERLAP_BYTES, USUAL_L_SKIP},
     device::MetalDevice,
     error::MetalProverError,
     kept_codewords::KeptCodewords,
@@ -48,10 +48,9 @@ pub(crate) fn check_input(
 ) -> Result<KeptCodewords, MetalProverError> {
     let s = device.stream()?;
     check_shapes(device, mpk, ctx)?;
-    check_kernels(s, mpk, ctx)?;
-
     let profile = s.context().device_profile();
     let estimate = memory_plan::estimate(device, mpk, ctx, committed)?;
+    check_kernels(s, mpk, ctx, estimate.peak())?;
     if estimate.peak() > memory_plan::plannable(device.prover_config(), profile) {
         return Err(MetalProverError::MemoryBudget {
             estimate: Box::new(estimate),
@@ -69,19 +68,28 @@ pub(crate) fn check_input(
 }
 
 /// Every kernel that the proof may need can run: a device may have refused some, see
-/// [`MetalContext::kernel_report`](openvm_metal_common::MetalContext::kernel_report).
+/// [`MetalContext::kernel_report`](openvm_metal_common::MetalContext::kernel_report). Units for a first use are compiled now if a
+/// proof of `peak` bytes may use them.
 fn check_kernels(
     s: &CommandStream,
     mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
     ctx: &ProvingContext<MetalBackend>,
+    peak: u64,
 ) -> Result<(), MetalProverError> {
     let mut airs = ctx
         .per_trace
         .iter()
         .map(|(air_id, _)| &mpk.per_air[*air_id]);
     let interactions = airs.any(|pk| pk.vk.num_interactions() > 0);
-    let needed = LIBRARY.units.iter().filter(|unit| match unit.name {
+    let profile = s.context().device_profile();
+    let here = LIBRARY
+        .units
+        .iter()
+        .filter(|unit| unit.prepared.leaves_out(profile).is_none());
+    let needed = here.filter(|unit| match unit.name {
         name if name.starts_with("bench/") => false,
+        "commit/message_other" => mpk.params.l_skip != USUAL_L_SKIP,
+        "hash/absorb" => peak >= OVERLAP_BYTES,
         name if name.starts_with("gkr/") => interactions,
         _ => true,
     });

@@ -88,9 +88,18 @@ fn cpu_report_is_complete() {
         assert_eq!(section["status"], "complete", "{section}");
         assert_eq!(section["restarts"], 0, "{section}");
     }
-    assert_eq!(sections[1]["items"][0]["outcome"], "passed");
-    let kernels = sections[2]["items"].as_array().expect("items");
-    assert!(kernels.len() > 10 && kernels.iter().all(|unit| unit["outcome"] == "passed"));
+    assert_eq!(sections[2]["items"][0]["outcome"], "passed");
+    let kernels = sections[1]["items"].as_array().expect("items");
+    assert!(kernels.len() > 10);
+    for unit in kernels {
+        let name = unit["item"]
+            .as_str()
+            .or(unit["name"].as_str())
+            .expect("a name");
+        let large_tiles = name.ends_with("ntt/tall") || name.ends_with("commit/encode");
+        let outcome = if large_tiles { "skipped" } else { "passed" };
+        assert_eq!(unit["outcome"], outcome, "{unit}");
+    }
     let markdown = folder.read("openvm-metal-report.md");
     for part in [
         "# openvm-metal report",
@@ -159,6 +168,62 @@ fn hologram_section_needs_its_command() {
         section["facts"][0]["value"],
         "selftest --events --programs 5 --device cpu --from 1 --seed 7"
     );
+}
+
+/// A unit that never ends to compile and one that kills its process are a row each; work that needs them is left out by name.
+#[test]
+fn bad_units_cost_themselves_alone() {
+    let folder = Folder::new("units");
+    // The limit is also that of a small proof.
+    let mut command = folder.command(&[
+        "--device",
+        "cpu",
+        "--item-limit",
+        "120",
+        "--only",
+        "kernels",
+        "--only",
+        "device",
+        "--only",
+        "proof",
+    ]);
+    let output = command
+        .env(
+            "OPENVM_METAL_TEST_COMPILE",
+            "openings/contract=abort,gkr/gkr=hang",
+        )
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let json = folder.json();
+    assert_eq!(json["complete"], true);
+    let items = |section: usize| {
+        let section = &json["sections"][section];
+        assert_eq!(section["status"], "complete", "{section}");
+        section["items"].as_array().expect("items").clone()
+    };
+    let bad = |items: &[Value]| -> Vec<(String, String)> {
+        let word = |value: &Value| value.as_str().expect("a word").to_owned();
+        let all = items.iter();
+        let all = all.map(|item| (word(&item["name"]), word(&item["outcome"])));
+        all.filter(|(_, outcome)| outcome != "passed" && outcome != "skipped")
+            .collect()
+    };
+    let lost = [("gkr/gkr", "timed_out"), ("openings/contract", "crashed")];
+    let lost = lost.map(|(unit, how)| (format!("openvm_metal_backend/{unit}"), how.to_owned()));
+    assert_eq!(bad(&items(0)), lost);
+    assert!(items(0).len() > 20);
+    assert_eq!(bad(&items(1)), []);
+    let proofs = items(2);
+    assert_eq!(bad(&proofs), []);
+    let left_out = |item: &Value, unit: &str| {
+        let detail = item["detail"].as_str().unwrap_or_default();
+        item["outcome"] == "skipped" && detail.contains(&format!("unit '{unit}' is left out"))
+    };
+    for item in &proofs {
+        let named = left_out(item, "gkr/gkr") || left_out(item, "openings/contract");
+        assert!(named, "{item}");
+    }
 }
 
 /// Failures do not end a report, and what a machine has no memory for is no failure.

@@ -2,7 +2,7 @@
 
 mod launcher;
 
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 use crate::{
     clauses,
@@ -43,6 +43,8 @@ pub struct LibraryOutput<'a> {
     pub types: &'a TypeMap,
     /// Units of cost clauses.
     pub units: &'a CostUnits,
+    /// Variants of the run time's `Prepare` by name of the unit; the others are prepared at the start.
+    pub prepared: &'a BTreeMap<String, String>,
 }
 
 const RUNTIME: &str = "::openvm_metal_common";
@@ -70,10 +72,11 @@ pub fn generate(lib: &LibraryOutput<'_>, units: &[UnitOutput<'_>]) -> String {
     for (n, u) in units.iter().enumerate() {
         let ptx = included(&u.ptx, "include_str");
         let metallib = included(&u.metallib, "include_bytes");
+        let prepared = lib.prepared.get(u.name).map_or("AtStart", String::as_str);
         let _ = writeln!(
             out,
             "    {RUNTIME}::kernel::KernelUnit {{ name: {:?}, msl: include_str!(concat!(env!(\"OUT_DIR\"), \"/{}\")), metallib: {metallib}, \
-             ptx: {ptx}, kernels: &UNIT_{n} }},",
+             ptx: {ptx}, kernels: &UNIT_{n}, prepared: {RUNTIME}::kernel::Prepare::{prepared} }},",
             u.name, u.msl
         );
     }

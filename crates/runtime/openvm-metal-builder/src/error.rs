@@ -93,6 +93,13 @@ pub enum BuildError {
         /// Seconds that it was given.
         seconds: u32,
     },
+    /// No unit has the name that the build script gives.
+    UnknownUnit {
+        /// The name.
+        name: String,
+        /// The folder of the kernels.
+        folder: PathBuf,
+    },
     /// A compiler or archiver could not be started or failed without messages.
     Tool {
         /// The program.
@@ -172,6 +179,11 @@ impl fmt::Display for BuildError {
                 f,
                 "{}: compiling for {target} took more than {seconds} s of processor time, the limit; raise it, or make the kernel smaller",
                 file.display()
+            ),
+            Self::UnknownUnit { name, folder } => write!(
+                f,
+                "the build script names the unit '{name}', and there is no {}",
+                folder.join(name).with_extension("metal").display()
             ),
             Self::Tool { tool, message } => write!(f, "{tool}: {message}"),
             Self::Environment {

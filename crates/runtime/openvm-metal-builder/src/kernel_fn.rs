@@ -68,8 +68,10 @@ pub struct KernelFn {
     pub matrices: bool,
     /// Names the entry when not a template: `[[host_name("...")]]` or the plain name.
     pub host_name: Option<String>,
-    /// `[[max_total_threads_per_threadgroup(n)]]`
+    /// `[[max_total_threads_per_threadgroup(n)]]`, 1024 without the attribute.
     pub max_threads: u32,
+    /// The attribute is there.
+    pub declares_threads: bool,
     /// Comment above.
     pub doc: String,
     /// File of the line below the comment.

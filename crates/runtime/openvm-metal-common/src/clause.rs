@@ -149,6 +149,8 @@ pub struct Clauses<'a> {
     pub(crate) cost: Option<Cost>,
     /// Least number of elements of each buffer.
     pub(crate) lengths: [u64; MAX_BUFFERS],
+    /// Buffers that may be one and the same range, a bit for each index.
+    pub(crate) in_place: u32,
     pub(crate) unmet: Option<Unmet>,
     /// Index, offset and size of every field that was read, if someone wants to know.
     pub(crate) fields: Option<Vec<(u8, usize, usize)>>,
@@ -168,6 +170,7 @@ impl<'a> Clauses<'a> {
             given,
             cost: None,
             lengths: [0; MAX_BUFFERS],
+            in_place: 0,
             unmet: None,
             fields: None,
         };
@@ -281,6 +284,14 @@ impl<'a> Clauses<'a> {
         if let Some(length) = self.lengths.get_mut(index as usize) {
             *length = elements.saturated();
         }
+    }
+
+    /// The `InPlace:` clause: the buffers at these indices may be one and the same range.
+    pub fn in_place(&mut self, indices: &[u8]) {
+        self.in_place = indices
+            .iter()
+            .filter(|&&index| (index as usize) < MAX_BUFFERS)
+            .fold(0, |all, index| all | 1 << index);
     }
 
     /// One of the requirements: one of these comparisons of a left and a right side holds.

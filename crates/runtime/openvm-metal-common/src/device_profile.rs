@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::memory::rounded;
 
+/// True if this processor can flush subnormals as Apple GPUs do.
+pub(crate) const CAN_FLUSH: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
 /// Threads in flight on an Apple core while they need at most 104 half-registers.
 pub(crate) const APPLE_THREADS_PER_CORE: u32 = 1024;
 
@@ -59,6 +62,12 @@ pub struct DeviceProfile {
     pub addresses: bool,
     /// Kernels may compute in 64-bit floating point.
     pub double_precision: bool,
+    /// Kernels keep subnormal numbers of `f32`. Apple GPUs take them for zero and write zero in their place; the CPU device does so under
+    /// their profiles.
+    pub subnormals: bool,
+    /// Functions of `f32` (exponentials, logarithms, powers, circular functions) err by at most 2 units in the last place. Else by as
+    /// many as Metal's specification allows: powers 16, tangents 6, hyperbolic tangents 5, others 4.
+    pub close_functions: bool,
     /// Data of up to this size stays near the cores from one dispatch to the next; 0 where passes over
     /// columns go through memory anyway.
     pub cache: u64,
@@ -102,6 +111,7 @@ impl DeviceProfile {
             max_threadgroup_memory: self.max_threadgroup_memory.min(threadgroup_memory),
             double_precision: self.double_precision && cpu.double_precision,
             matrix_units: self.matrix_units && cpu.matrix_units,
+            subnormals: self.subnormals || !CAN_FLUSH,
             ..self
         }
     }

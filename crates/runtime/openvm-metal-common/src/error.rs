@@ -74,6 +74,14 @@ pub enum MetalError {
         device: DeviceKind,
         reason: String,
     },
+    /// The kernel's unit is left out: it is not for this device, or `OPENVM_METAL_LEAVE_OUT` names it.
+    #[error("kernel {kernel} of unit '{unit}' is left out on {device}: {reason}")]
+    KernelLeftOut {
+        kernel: String,
+        unit: String,
+        device: DeviceKind,
+        reason: String,
+    },
     /// No kernel of the program has code for the device: when it was built the compiler was missing, or the code was not wanted.
     #[error("this program was built without kernels for {device}: {remedy}")]
     KernelsNotBuilt {
@@ -111,6 +119,15 @@ pub enum MetalError {
         argument: &'static str,
         required: u64,
         actual: u64,
+    },
+    /// A kernel would write an argument that shares memory with another: Apple's compiler assumes that arguments are
+    /// apart. Only a kernel with an `InPlace:` clause takes one range as several arguments, and then all of it.
+    #[error("kernel {kernel}: argument '{written}', which it writes, shares {bytes} bytes with '{other}': give it memory of its own, or exactly the same range if the kernel's `InPlace:` clause names both")]
+    OverlappingArguments {
+        kernel: &'static str,
+        written: &'static str,
+        other: &'static str,
+        bytes: u64,
     },
     /// The parameters of a launch break a condition of the kernel's `Requires:` clause.
     #[error("kernel {kernel} requires {requirement}: here {left} stands left, {right} right")]

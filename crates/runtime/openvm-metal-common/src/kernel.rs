@@ -23,6 +23,7 @@
 use std::ffi::c_void;
 
 use crate::clause::ClauseFn;
+use crate::device_profile::DeviceProfile;
 pub use crate::limits::{MAX_BUFFERS, MAX_GIVEN, MAX_THREADGROUP_ARGS, SLICE_BUFFER};
 
 /// All kernels of one crate.
@@ -47,6 +48,34 @@ pub struct KernelUnit {
     pub ptx: Option<&'static str>,
     /// The kernels of the file.
     pub kernels: &'static [KernelSpec],
+    /// The time at which it is compiled, and the devices that it is compiled for.
+    pub prepared: Prepare,
+}
+
+/// Time at which a device compiles a unit, if it does: each one costs time at a start without cached code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prepare {
+    /// When the context is made.
+    AtStart,
+    /// When one of its kernels is needed first. Devices that compile in the background begin at once.
+    AtFirstUse,
+    /// When the context is made, on devices with more bytes of threadgroup memory than this. The others leave it out.
+    AboveThreadgroupMemory(u32),
+}
+
+impl Prepare {
+    /// The reason for which a device leaves the unit out, if it does.
+    pub fn leaves_out(self, profile: &DeviceProfile) -> Option<String> {
+        match self {
+            Self::AtStart | Self::AtFirstUse => None,
+            Self::AboveThreadgroupMemory(bytes) => {
+                let most = profile.max_threadgroup_memory;
+                (most <= bytes).then(|| {
+                    format!("it is for devices with more than {bytes} bytes of threadgroup memory, this one has {most}")
+                })
+            }
+        }
+    }
 }
 
 /// The CPU's way of executing a kernel.

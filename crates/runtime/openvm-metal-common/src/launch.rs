@@ -115,9 +115,10 @@ impl<'a> KernelCall<'a> {
         self
     }
 
-    /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. Ranges of several
-    /// arguments may overlap: the kernel then sees one memory, as on every device. A range that is written
-    /// must not be shown to the host at the time ([`MetalError::HostView`]).
+    /// Binds a range of device memory to `[[buffer(index)]]`, to be read and written. A range that is written shares
+    /// no byte with other arguments, since Apple's compiler assumes so; the only exception is one and the same range for
+    /// arguments that the `InPlace:` clause of the kernel names ([`MetalError::OverlappingArguments`]). Nor is it
+    /// shown to the host at the time ([`MetalError::HostView`]).
     pub fn buffer_range(mut self, index: u8, range: MetalSlice<'a, u8>) -> Self {
         self.bind(index, KernelArg::<u8>::bound(&range), Access::Shared);
         self
@@ -220,7 +221,8 @@ impl<'a> KernelCall<'a> {
             .min(self.kernel.max_threads);
         let shape = Shape::new(self.kernel.name, self.grid, limit)?;
         let threadgroup_bytes = self.check_arguments(profile.max_threadgroup_memory)?;
-        let stated = self.check_clauses(&shape)?;
+        let (stated, in_place) = self.check_clauses(&shape)?;
+        self.check_apart(in_place)?;
         let cost = self
             .cost
             .or(stated)
@@ -272,10 +274,11 @@ impl<'a> KernelCall<'a> {
         MetalError::argument_mismatch(self.kernel.name, argument, expected, actual)
     }
 
-    /// Checks the requirements of the clauses; returns the cost that they state. All arguments are set.
-    fn check_clauses(&self, shape: &Shape) -> Result<Option<Cost>> {
+    /// Checks the requirements of the clauses; returns the cost that they state and the arguments that may be one range.
+    /// All arguments are set.
+    fn check_clauses(&self, shape: &Shape) -> Result<(Option<Cost>, u32)> {
         let Some(clauses) = self.kernel.clauses else {
-            return Ok(None);
+            return Ok((None, 0));
         };
         let launch = Clauses::of(clauses, shape, &self.values, &self.given);
         launch.requirement(self.kernel.name)?;
@@ -295,7 +298,45 @@ impl<'a> KernelCall<'a> {
                 });
             }
         }
-        Ok(launch.cost)
+        Ok((launch.cost, launch.in_place))
+    }
+
+    /// Checks that what is written lies apart from all other arguments. Buffers that are lent exclusively do.
+    fn check_apart(&self, in_place: u32) -> Result<()> {
+        let args = self.kernel.args;
+        for written in args {
+            let (ArgKind::BufferWrite { .. }, Access::Shared, Some(span)) = (
+                written.kind,
+                self.access[written.index as usize],
+                self.buffers[written.index as usize],
+            ) else {
+                continue;
+            };
+            for other in args {
+                if other.index == written.index
+                    || !matches!(
+                        other.kind,
+                        ArgKind::BufferRead { .. } | ArgKind::BufferWrite { .. }
+                    )
+                {
+                    continue;
+                }
+                let Some(beside) = self.buffers[other.index as usize] else {
+                    continue;
+                };
+                let bytes = span.overlap(&beside);
+                let both = 1 << written.index | 1 << other.index;
+                if bytes > 0 && !(span == beside && in_place & both == both) {
+                    return Err(MetalError::OverlappingArguments {
+                        kernel: self.kernel.name,
+                        written: written.name,
+                        other: other.name,
+                        bytes,
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Every argument is set and fits; returns the threadgroup memory in bytes.

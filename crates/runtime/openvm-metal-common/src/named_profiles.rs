@@ -41,6 +41,8 @@ const APPLE: DeviceProfile = DeviceProfile {
     unified: true,
     addresses: true,
     double_precision: false,
+    subnormals: false,
+    close_functions: false,
     cache: 0,
     matrix_units: true,
     vectors: false,
@@ -80,6 +82,8 @@ const H100: DeviceProfile = DeviceProfile {
     max_buffer: 79 * GIB,
     unified: false,
     double_precision: true,
+    subnormals: true,
+    close_functions: true,
     products_per_second: 2_800 * GIGA,
     bytes_per_second: 2_370 * GIGA,
     ..APPLE

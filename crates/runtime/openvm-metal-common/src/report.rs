@@ -70,6 +70,8 @@ pub struct UnitReport {
     pub milliseconds: f64,
     /// Messages of a compiler that accepted the unit.
     pub warnings: Option<String>,
+    /// Reason why it was not prepared, without a fault of it; then it has no rows for kernels.
+    pub left_out: Option<String>,
     /// Reason why none of its kernels can run.
     pub error: Option<String>,
     /// In the order of the file.
@@ -136,8 +138,14 @@ impl KernelReport {
 impl fmt::Display for KernelReport {
     /// One line: how many units and kernels, what is missing, how long it took.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (units, kernels) = (self.units.len(), self.count());
+        let prepared = self.units.iter().filter(|unit| unit.left_out.is_none());
+        let (units, kernels) = (prepared.count(), self.count());
         write!(f, "{kernels} kernels of {units} units")?;
+        let left_out = self.units.iter().filter(|unit| unit.left_out.is_some());
+        let left_out = left_out.count();
+        if left_out > 0 {
+            write!(f, ", {left_out} units left out")?;
+        }
         let missing = self.missing().count();
         if missing > 0 {
             let refused: Vec<&str> = self
@@ -213,6 +221,7 @@ mod tests {
                 cached: false,
                 milliseconds: 12.0,
                 warnings: None,
+                left_out: None,
                 error: None,
                 kernels,
             }],
@@ -226,6 +235,12 @@ mod tests {
         let narrow: Vec<_> = whole.narrow().map(|(k, l)| (k.kernel, l.threads)).collect();
         assert_eq!(narrow, [("b", 128)]);
         assert_eq!(whole.to_string(), "2 kernels of 1 units, prepared in 12 ms");
+        let mut partial = report(Vec::new());
+        partial.units[0].left_out = Some("not for this device".into());
+        assert_eq!(
+            partial.to_string(),
+            "0 kernels of 0 units, 1 units left out, prepared in 12 ms"
+        );
 
         let mut broken = report(vec![kernel("a", Some(256)), kernel("b", None)]);
         assert!(!broken.is_complete());

@@ -17,7 +17,8 @@ use crate::driver::cpu;
 use crate::error::{MetalError, Result};
 use crate::grid::Grid;
 use crate::kernel::{
-    ArgKind, ArgSpec, CpuEntry, CpuFn, CpuThreadFn, KernelKind, KernelSpec, KernelUnit, PtxParam,
+    ArgKind, ArgSpec, CpuEntry, CpuFn, CpuThreadFn, KernelKind, KernelSpec, KernelUnit, Prepare,
+    PtxParam,
 };
 use crate::launch::KernelCall;
 use crate::lock;
@@ -145,6 +146,7 @@ impl MetalContext {
             metallib: None,
             ptx: None,
             kernels: &[],
+            prepared: Prepare::AtStart,
         });
         let mut loaded = RuntimeUnit {
             context: self.clone(),

@@ -53,6 +53,11 @@ impl<'a, T: DeviceElem> MetalSlice<'a, T> {
         &self.allocation.context
     }
 
+    /// True if both ranges have bytes in common.
+    pub fn overlaps<U: DeviceElem>(&self, other: &MetalSlice<'_, U>) -> bool {
+        self.span().overlap(&other.span()) > 0
+    }
+
     pub(crate) fn span(&self) -> Span {
         self.allocation
             .span(self.offset, (self.len * size_of::<T>()) as u64)

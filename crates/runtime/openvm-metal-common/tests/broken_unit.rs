@@ -3,7 +3,7 @@
 mod support;
 
 use openvm_metal_common::kernel::{
-    ArgKind, ArgSpec, KernelKind, KernelLibrary, KernelSpec, KernelUnit, PtxParam,
+    ArgKind, ArgSpec, KernelKind, KernelLibrary, KernelSpec, KernelUnit, Prepare, PtxParam,
 };
 use openvm_metal_common::{Device, DeviceKind, Grid, MetalBuffer, MetalContext, MetalError};
 use support::{add, KERNELS, LIBRARY};
@@ -44,6 +44,7 @@ static BROKEN_LIBRARY: KernelLibrary = KernelLibrary {
             ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry first( nonsense\n",
         ),
         kernels: &BROKEN,
+        prepared: Prepare::AtStart,
     }],
 };
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use openvm_metal_common::clause::{Amount, ClauseFn, Clauses};
 use openvm_metal_common::kernel::{
-    ArgKind, ArgSpec, CpuFn, CpuLaunch, KernelKind, KernelLibrary, KernelSpec, KernelUnit,
+    ArgKind, ArgSpec, CpuFn, CpuLaunch, KernelKind, KernelLibrary, KernelSpec, KernelUnit, Prepare,
 };
 use openvm_metal_common::{check_clauses, ClauseReport, Device, MetalContext};
 use support::{arg, entry, AddParams};
@@ -120,6 +120,7 @@ fn check(kernels: Vec<KernelSpec>) -> Result<ClauseReport, String> {
             metallib: None,
             ptx: None,
             kernels: kernels.leak(),
+            prepared: Prepare::AtStart,
         }]
         .leak(),
     }));

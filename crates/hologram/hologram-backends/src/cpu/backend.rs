@@ -48,6 +48,20 @@ impl CpuBackend {
         Self::default()
     }
 
+    /// The same for which subnormal `f32` are zero where they are computed with and where they would be results, as on Apple GPUs;
+    /// moves, selections, signs and conversions keep them.
+    pub fn flushing() -> Self {
+        Self {
+            interpreter: Interpreter::flushing(),
+            ..Self::default()
+        }
+    }
+
+    /// True if the last program met a subnormal that was taken for zero.
+    pub fn flushed(&self) -> bool {
+        self.interpreter.flushed()
+    }
+
     /// Statistics of the backend.
     pub fn stats(&self) -> CpuStats {
         CpuStats {

@@ -1,6 +1,6 @@
 //! Running programs and whole-buffer operations on host memory, whoever owns it.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 
 use super::cache::Cache;
@@ -19,9 +19,24 @@ use crate::validate::validate_launch;
 #[derive(Default)]
 pub(crate) struct Interpreter {
     cache: Cache,
+    /// Subnormals are zero; true once the last program met one.
+    flushed: Option<AtomicBool>,
 }
 
 impl Interpreter {
+    /// One for which subnormal `f32` are zero.
+    pub fn flushing() -> Self {
+        Self {
+            flushed: Some(AtomicBool::new(false)),
+            ..Self::default()
+        }
+    }
+
+    /// True if the last program met a subnormal that was taken for zero.
+    pub fn flushed(&self) -> bool {
+        self.flushed.as_ref().is_some_and(|met| met.load(Relaxed))
+    }
+
     /// Programs validated and decoded so far.
     pub fn prepared(&self) -> u64 {
         self.cache.prepared()
@@ -45,7 +60,11 @@ impl Interpreter {
         }
         let flag = Arc::new(AtomicU32::new(0));
         let watch = params.watch(flag.clone())?;
-        let mut fault = launch(&prepared, params, blocks, lanes, memory, enqueue, &flag)?;
+        let flushed = self.flushed.as_ref();
+        flushed.inspect(|met| met.store(false, Relaxed));
+        let mut fault = launch(
+            &prepared, params, blocks, lanes, memory, enqueue, &flag, flushed,
+        )?;
         if let (Some(Fault { kind, .. }), Some(watch)) = (&mut fault, watch) {
             if *kind == FaultKind::Stopped {
                 *kind = watch.kind();

@@ -26,12 +26,16 @@ pub(super) struct Lanes {
     high: usize,
     list: Vec<u32>,
     dense: bool,
+    /// Subnormals are zero for what computes.
+    flush: bool,
+    /// A subnormal was taken for zero.
+    met_subnormal: Cell<bool>,
     failed: Cell<Option<(u32, FaultKind)>>,
 }
 
 impl Lanes {
-    /// Columns of `bytes` per lane in all, for at least `lanes` lanes.
-    pub fn new(bytes: u32, lanes: usize) -> Self {
+    /// Columns of `bytes` per lane in all, for at least `lanes` lanes; with `flush` subnormals are zero for what computes.
+    pub fn new(bytes: u32, lanes: usize, flush: bool) -> Self {
         let width = lanes.next_multiple_of(LANE_MULTIPLE);
         let words = width / LANE_MULTIPLE * bytes as usize;
         Self {
@@ -41,6 +45,8 @@ impl Lanes {
             high: 0,
             list: Vec::new(),
             dense: true,
+            flush,
+            met_subnormal: Cell::new(false),
             failed: Cell::new(None),
         }
     }
@@ -226,5 +232,81 @@ impl Lanes {
         } else {
             self.each(|i| d[i].set(f(a[i].get(), b[i].get(), c[i].get())));
         }
+    }
+
+    /// True if a subnormal was taken for zero.
+    pub fn met_subnormal(&self) -> bool {
+        self.met_subnormal.get()
+    }
+
+    /// True if values of a type may be flushed here.
+    #[inline(always)]
+    pub fn flushes<T: Scalar>(&self) -> bool {
+        T::FLUSHES && self.flush
+    }
+
+    /// The value as a device that flushes sees it.
+    pub fn flushed<T: Scalar>(&self, value: T) -> T {
+        let flushed = value.flushed();
+        if flushed.to_bits() != value.to_bits() {
+            self.met_subnormal.set(true);
+        }
+        flushed
+    }
+
+    /// One of two values that `f` chooses from what a device that flushes sees of them.
+    pub fn chosen<T: Scalar>(&self, a: T, b: T, f: impl Fn(T, T) -> T) -> T {
+        let (x, y) = (self.flushed(a), self.flushed(b));
+        if f(x, y).to_bits() == x.to_bits() {
+            a
+        } else {
+            b
+        }
+    }
+
+    /// `d` = `f(a)`, computed.
+    #[inline(always)]
+    pub fn compute1<A: Scalar, D: Scalar>(&self, d: Column, a: Column, f: impl Fn(A) -> D) {
+        if !self.flushes::<A>() {
+            return self.map1(d, a, f);
+        }
+        let (d, a) = (self.column::<D>(d), self.column::<A>(a));
+        self.each(|i| d[i].set(self.flushed(f(self.flushed(a[i].get())))));
+    }
+
+    /// `d` = `f(a, b)`, computed.
+    #[inline(always)]
+    pub fn compute2<A: Scalar, D: Scalar>(&self, [d, a, b]: [Column; 3], f: impl Fn(A, A) -> D) {
+        if !self.flushes::<A>() {
+            return self.map2([d, a, b], f);
+        }
+        let (d, a, b) = (
+            self.column::<D>(d),
+            self.column::<A>(a),
+            self.column::<A>(b),
+        );
+        let see = |x: &Cell<A>| self.flushed(x.get());
+        self.each(|i| d[i].set(self.flushed(f(see(&a[i]), see(&b[i])))));
+    }
+
+    /// `d` = `f(a, b, c)`, computed.
+    #[inline(always)]
+    pub fn compute3<A: Scalar>(&self, [d, a, b, c]: [Column; 4], f: impl Fn(A, A, A) -> A) {
+        if !self.flushes::<A>() {
+            return self.map3([d, a, b, c], f);
+        }
+        let [d, a, b, c] = [d, a, b, c].map(|column| self.column::<A>(column));
+        let see = |x: &Cell<A>| self.flushed(x.get());
+        self.each(|i| d[i].set(self.flushed(f(see(&a[i]), see(&b[i]), see(&c[i])))));
+    }
+
+    /// `d` = `a` or `b`, as `f` chooses.
+    #[inline(always)]
+    pub fn choose<T: Scalar>(&self, [d, a, b]: [Column; 3], f: impl Fn(T, T) -> T) {
+        if !self.flushes::<T>() {
+            return self.map2([d, a, b], f);
+        }
+        let [d, a, b] = [d, a, b].map(|column| self.column::<T>(column));
+        self.each(|i| d[i].set(self.chosen(a[i].get(), b[i].get(), &f)));
     }
 }

@@ -1,7 +1,7 @@
 //! Launches: strips of lanes over all cores.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -33,9 +33,12 @@ struct Launch<'a> {
     budget: u64,
     /// Set when the launch is to end.
     stop: &'a AtomicU32,
+    /// Subnormals are zero; set when one is met.
+    flushed: Option<&'a AtomicBool>,
 }
 
 /// Runs a launch that was checked; gives the fault of the smallest lane.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn launch(
     program: &Prepared,
     params: &ExecutionParams,
@@ -44,6 +47,7 @@ pub(super) fn launch(
     memory: &mut HostMemory,
     enqueue: Option<&mut Enqueue<'_>>,
     stop: &AtomicU32,
+    flushed: Option<&AtomicBool>,
 ) -> Result<Option<Fault>> {
     let block = u64::from(block);
     let total = blocks * block;
@@ -60,6 +64,7 @@ pub(super) fn launch(
         strip,
         budget: params.step_budget.unwrap_or(DEFAULT_STEP_BUDGET),
         stop,
+        flushed,
     };
     let boundary = memory.boundary()?;
     let HostMemory { buffers, pools, .. } = memory;
@@ -83,6 +88,11 @@ fn shared_words(params: &ExecutionParams) -> Box<[Cell<u64>]> {
 }
 
 impl Launch<'_> {
+    /// A machine for strips.
+    fn machine(&self) -> Machine {
+        Machine::new(self.program, self.strip as usize, self.flushed.is_some())
+    }
+
     fn strips(&self) -> u64 {
         self.total.div_ceil(self.strip)
     }
@@ -97,7 +107,7 @@ impl Launch<'_> {
     ) -> Option<(u64, u32, FaultKind)> {
         let shared = shared_words(self.params);
         let mut memory = self.memory(buffers, boundary, pools, &shared, enqueue);
-        let mut machine = Machine::new(self.program, self.strip as usize);
+        let mut machine = self.machine();
         (0..self.strips()).find_map(|strip| {
             let fault = self.strip(&mut machine, &mut memory, &shared, strip);
             fault.map(|fault| self.global(strip, fault))
@@ -127,7 +137,7 @@ impl Launch<'_> {
         (0..self.strips()).into_par_iter().for_each_init(
             || {
                 let shared = shared_words(self.params);
-                (Machine::new(self.program, self.strip as usize), shared)
+                (self.machine(), shared)
             },
             |(machine, shared), strip| {
                 if strip > first.load(Relaxed) {
@@ -188,7 +198,11 @@ impl Launch<'_> {
         shared.iter().for_each(|word| word.set(0));
         machine.lanes.activate_range(0, count);
         self.preset(machine, start, count);
-        machine.run(self.program, memory, count, self.budget, self.stop)
+        let fault = machine.run(self.program, memory, count, self.budget, self.stop);
+        if let Some(met) = self.flushed.filter(|_| machine.lanes.met_subnormal()) {
+            met.store(true, Relaxed);
+        }
+        fault
     }
 
     /// Sets special and initial registers, class and phase.

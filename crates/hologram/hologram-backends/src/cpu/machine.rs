@@ -39,11 +39,11 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// For strips of at most `lanes` lanes.
-    pub fn new(program: &Prepared, lanes: usize) -> Self {
+    /// For strips of at most `lanes` lanes; with `flush` subnormals are zero.
+    pub fn new(program: &Prepared, lanes: usize, flush: bool) -> Self {
         let stacks = if program.calls { lanes } else { 0 };
         Self {
-            lanes: Lanes::new(program.bytes, lanes),
+            lanes: Lanes::new(program.bytes, lanes, flush),
             count: 0,
             limit: 0,
             pcs: vec![0; lanes],

@@ -115,7 +115,8 @@ impl MetalBackend {
     ) -> Result<Self> {
         let kind = context.info().kind;
         let stream = context.stream();
-        let mut pipelines = Pipelines::new(UnitCompiler::new(kind, scratch, effort));
+        let compiler = UnitCompiler::new(kind, scratch, effort);
+        let mut pipelines = Pipelines::new(compiler.under(context.device_profile()));
         pipelines.set_limit(Fallback::Never.compile_limit());
         Ok(Self {
             pipelines,

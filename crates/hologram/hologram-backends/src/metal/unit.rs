@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use openvm_metal_builder::{hash, target_ptx, BuildError, Compiler, Toolchain, PTX_ABI};
 use openvm_metal_common::kernel::ArgKind;
 use openvm_metal_common::{
-    DeviceKind, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols, TrustedFolder,
-    UntrustedPath,
+    DeviceKind, DeviceProfile, RuntimeArg, RuntimeKernel, RuntimeSource, RuntimeSymbols,
+    TrustedFolder, UntrustedPath,
 };
 
 use super::compile_time::compile_seconds;
@@ -30,6 +30,9 @@ pub const STOP: u8 = 4;
 /// are given.
 const OPTIONS: [&str; 2] = ["-ffp-contract=off", "-fno-strict-overflow"];
 
+/// Options for PTX besides: memory has no types.
+const PTX_OPTIONS: [&str; 1] = ["-fno-strict-aliasing"];
+
 /// Seconds that a kernel may always take: no limit is shorter.
 const LONG: f64 = 1.0;
 
@@ -50,6 +53,8 @@ pub struct UnitCompiler {
     /// The folder that code is compiled to and loaded from.
     folder: Result<TrustedFolder>,
     effort: Effort,
+    /// Kernels for the processor compute as on an Apple GPU.
+    as_apple: bool,
     /// Most seconds of processor time for each kernel, where compilers run on this machine.
     limit: Option<u32>,
     tools: Result<Toolchain>,
@@ -79,9 +84,17 @@ impl UnitCompiler {
             kind,
             folder,
             effort,
+            as_apple: false,
             limit: None,
             tools,
         }
+    }
+
+    /// The same for the processor under a profile: kernels have the accesses, quotients and errors of functions that they have on an Apple
+    /// GPU if the profile is of one, and are optimised as far.
+    pub fn under(mut self, profile: &DeviceProfile) -> Self {
+        self.as_apple = self.kind == DeviceKind::Cpu && !profile.close_functions;
+        self
     }
 
     /// Sets the most seconds of processor time that a kernel may take; without one there is none. A kernel for the processor that is
@@ -135,6 +148,7 @@ impl UnitCompiler {
     ) -> Result<RuntimeSource> {
         let text = match self.kind {
             DeviceKind::Metal => translate::apple_unit_of(kernels),
+            DeviceKind::Cpu if self.as_apple => translate::unit_as_apple(kernels),
             _ => translate::unit_of(kernels),
         };
         let mut source = RuntimeSource {
@@ -155,10 +169,14 @@ impl UnitCompiler {
     fn tools(&self, kernels: usize, vectors: bool) -> Result<Toolchain> {
         let level = match (self.effort, vectors) {
             (Effort::Least, _) => "-O0",
-            (Effort::Usual, false) => "-O1",
-            (Effort::Usual, true) => "-O3",
+            (Effort::Usual, false) if !self.as_apple => "-O1",
+            (Effort::Usual, _) => "-O3",
         };
-        let tools = self.tools.clone()?.with_options(&[level]);
+        let mut tools = self.tools.clone()?.with_options(&[level]);
+        // Vectors are of no type to Apple's compiler and to clang, but to GCC.
+        if self.as_apple && !tools.compiler().is_clang() {
+            tools = tools.with_options(&["-fno-strict-aliasing"]);
+        }
         let all = |seconds: u32| seconds.saturating_mul(kernels as u32);
         Ok(match self.limit.map(all) {
             Some(seconds) => tools.with_time_limit(seconds),
@@ -207,6 +225,7 @@ impl UnitCompiler {
             error
         })?;
         let ptx = tools
+            .with_options(&PTX_OPTIONS)
             .compile_ptx(folder.path(), text)
             .map_err(|error| failure(&error, format!("{name}: {error}")))?;
         // A folder that cannot be written is no error: the text is compiled again next time.
@@ -256,7 +275,10 @@ impl UnitCompiler {
 
 /// Name of the file that keeps a unit's PTX.
 fn ptx_file(name: &str, text: &str, effort: Effort) -> String {
-    let key = hash(&[text, &format!("{effort:?} {PTX_ABI} {OPTIONS:?}")]);
+    let key = hash(&[
+        text,
+        &format!("{effort:?} {PTX_ABI} {OPTIONS:?} {PTX_OPTIONS:?}"),
+    ]);
     format!("{name}-{key}.ptx")
 }
 

@@ -26,6 +26,15 @@ pub trait Scalar: Copy + Default + Send + Sync + 'static {
     /// The same value in a wide type.
     fn widen(self) -> Wide;
 
+    /// Subnormal values are zero on devices that flush them.
+    const FLUSHES: bool = false;
+
+    /// Zero of the same sign for a subnormal value of such a type, else the value.
+    #[inline(always)]
+    fn flushed(self) -> Self {
+        self
+    }
+
     /// Integers truncate or extend; floats to integers truncate and saturate, NaN gives 0; all else is
     /// rounded once to the nearest, halves to even.
     fn narrow(value: Wide) -> Self;
@@ -157,8 +166,13 @@ macro_rules! signed_integers {
 signed_integers!(i8 i16 i32 i64);
 
 macro_rules! floats {
-    ($($t:ident $bits:ident $wide:ident $sign:expr;)*) => {$(
+    ($($t:ident $bits:ident $wide:ident $sign:expr, $flushes:expr;)*) => {$(
         impl Scalar for $t {
+            const FLUSHES: bool = $flushes;
+            #[inline(always)]
+            fn flushed(self) -> Self {
+                if $flushes && self.is_subnormal() { $t::from_bits($t::to_bits(self) & $sign) } else { self }
+            }
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 $t::from_bits(bits as $bits)
@@ -227,8 +241,8 @@ macro_rules! floats {
 }
 
 floats! {
-    f32 u32 F32 (1u32 << 31);
-    f64 u64 F64 (1u64 << 63);
+    f32 u32 F32 (1u32 << 31), true;
+    f64 u64 F64 (1u64 << 63), false;
 }
 
 macro_rules! halves {

@@ -145,9 +145,14 @@ fn specials(
     slots: &mut Vec<Slot>,
 ) -> String {
     let by_grid = |a: &'static str, b: &'static str| if linear { a } else { b };
+    // Lanes may be as many as 32 bits hold.
+    let [within, block] = match options.apple {
+        true => ["lane - hg_quotient(lane, bx) * bx", "hg_quotient(lane, bx)"],
+        false => ["lane % bx", "lane / bx"],
+    };
     let values = [
-        (Register::LANE_X, Ty::U32, by_grid("lane % bx", "tid.x")),
-        (Register::BLOCK_X, Ty::U32, by_grid("lane / bx", "bid.x")),
+        (Register::LANE_X, Ty::U32, by_grid(within, "tid.x")),
+        (Register::BLOCK_X, Ty::U32, by_grid(block, "bid.x")),
         (Register::BLOCK_DIM_X, Ty::U32, by_grid("bx", "bdim.x")),
         (Register::GLOBAL_LANE, Ty::U64, "lane"),
     ];
@@ -174,7 +179,7 @@ fn specials(
     }
     out.push_str(&format!(
         "    const uint hg_class = P.v[6] != 0 ? ({}) % 96u : 0u; (void)hg_class;\n    uint phase = 0u; (void)phase;\n",
-        by_grid("lane / bx", "bid.x")
+        by_grid(block, "bid.x")
     ));
     out
 }

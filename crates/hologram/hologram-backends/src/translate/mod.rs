@@ -45,7 +45,7 @@ macro_rules! prelude {
     };
 }
 prelude! {
-    "start.h" "faults.h" "memory.h" "handles.h" "classes.h" "numbers.h" "functions.h" "expressions.h"
+    "start.h" "faults.h" "memory.h" "handles.h" "classes.h" "numbers.h" "quotients.h" "functions.h" "expressions.h"
 }
 /// The same as Apple's compiler gets it: without conditions and macros.
 const APPLE_PRELUDE: &str = include_str!(concat!(env!("OUT_DIR"), "/prelude.metal"));
@@ -124,6 +124,11 @@ pub fn unit<'a>(kernels: impl IntoIterator<Item = (&'a str, &'a Plan)>) -> Strin
 /// The unit of kernels' text.
 pub(crate) fn unit_of(kernels: &str) -> String {
     [PRELUDE, POWER_BEFORE, POWER, POWER_AFTER, kernels].concat()
+}
+
+/// The same for a processor that computes as an Apple GPU.
+pub(crate) fn unit_as_apple(kernels: &str) -> String {
+    format!("#define HG_AS_APPLE 1\n{}", unit_of(kernels))
 }
 
 /// The same as Apple's compiler gets it; kernels take the place of a slice in its grid.

@@ -263,12 +263,12 @@ pub fn divide(ty: Ty, a: &str, b: &str) -> String {
         format!("{a} / {b}")
     } else if ty.is_signed_int() {
         format!(
-            "{b} == -1 ? ({m})(0 - ({}){a}) : ({m})({a} / {b})",
+            "{b} == -1 ? ({m})(0 - ({}){a}) : hg_quotient(({m}){a}, ({m}){b})",
             wide(ty),
             m = msl(ty)
         )
     } else {
-        format!("({})({a} / {b})", msl(ty))
+        format!("hg_quotient(({m}){a}, ({m}){b})", m = msl(ty))
     }
 }
 

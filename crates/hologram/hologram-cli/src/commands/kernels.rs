@@ -8,6 +8,7 @@ use hologram_backends::metal::LIBRARY;
 use hologram_backends::translate::{emit_msl, Options};
 use hologram_conformance::random::{generate, Features};
 use hologram_conformance::table::cases;
+use hologram_conformance::Promise;
 
 use super::put;
 use crate::error::{CliError, Result};
@@ -55,7 +56,13 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
 /// Programs translated for Apple GPUs, with a path for each.
 fn programs(count: usize) -> Result<Vec<(String, String)>> {
     let mut all = Vec::with_capacity(count);
-    for case in cases(false).iter().take(count) {
+    for case in cases(Promise {
+        doubles: false,
+        ..Promise::ALL
+    })
+    .iter()
+    .take(count)
+    {
         let options = Options {
             apple: true,
             initial: case.initial(),

@@ -6,7 +6,8 @@ use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::MetalBackend;
 use hologram_backends::Result;
 
-use super::{generate, Case, Comparison, Features};
+use super::{generate, Case, Comparison, Features, Subnormals};
+use crate::Promise;
 
 /// Results of the programs of [`compare_batch`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,10 @@ pub struct BatchOutcome {
     pub kernels: usize,
     /// Programs that ended with the same fault on both sides.
     pub equal_faults: usize,
+    /// Programs that are alike with subnormals flushed.
+    pub flushed: usize,
+    /// Seeds of programs that depend on how subnormals are flushed, and were not compared further.
+    pub met: Vec<u64>,
     /// Seed of each program that differs, and what does.
     pub different: Vec<(u64, String)>,
 }
@@ -29,13 +34,14 @@ pub fn compare_batch(
     device: &mut MetalBackend,
     seeds: Range<u64>,
     features: &Features,
+    promise: Promise,
 ) -> Result<BatchOutcome> {
     let cases = seeds.map(|seed| generate(seed, features));
     let cases: Vec<Case> = cases.collect::<Result<_>>()?;
     let programs: Vec<_> = cases.iter().map(|c| (&c.program, &c.params)).collect();
     let kernels = device.prepare(&programs)?;
     let mut reference = CpuBackend::new();
-    let mut comparison = Comparison::new(&mut reference, device)?;
+    let mut comparison = Comparison::new(&mut reference, device, promise)?;
     let mut outcome = BatchOutcome {
         programs: cases.len(),
         kernels,
@@ -43,7 +49,14 @@ pub fn compare_batch(
     };
     for case in &cases {
         match comparison.check(case) {
-            Ok(fault) => outcome.equal_faults += usize::from(fault.is_some()),
+            Ok(alike) => {
+                outcome.equal_faults += usize::from(alike.fault.is_some());
+                match alike.subnormals {
+                    Subnormals::Kept => {}
+                    Subnormals::Flushed => outcome.flushed += 1,
+                    Subnormals::Met => outcome.met.push(case.seed),
+                }
+            }
             Err(mismatch) => outcome.different.push((case.seed, mismatch.what)),
         }
     }

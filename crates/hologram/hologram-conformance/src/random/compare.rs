@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hologram_backends::cpu::CpuBackend;
 use hologram_backends::metal::MetalBackend;
 use hologram_backends::native::NativeBackend;
 use hologram_backends::{Backend, BackendError, BufferHandle, PoolHandle, Result, Ty};
@@ -12,9 +13,11 @@ use super::layout::{
     POOL_IN, POOL_OUT, SLOTS,
 };
 use super::{generate, Case, Features};
+use crate::Promise;
 
-/// ULP that transcendental functions of `f32` may differ by.
+/// ULP that transcendental functions of `f32` may differ by, and where they are not close.
 const LOOSE_F32: u64 = 4;
+const FAR_F32: u64 = 32;
 /// ULP that transcendental functions of `f64` may differ by.
 const LOOSE_F64: u64 = 12;
 /// Programs that are compiled together.
@@ -24,6 +27,30 @@ pub(super) const BATCH: u64 = 64;
 pub struct Comparison<'a> {
     reference: &'a mut dyn Backend,
     device: &'a mut dyn Backend,
+    /// The interpreter with subnormals flushed, for devices that flush them.
+    flushing: Option<CpuBackend>,
+    /// ULP that functions of `f32` may differ by.
+    loose: u64,
+}
+
+/// Outcome of a case that both backends ran alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alike {
+    /// The fault that both ended with.
+    pub fault: Option<BackendError>,
+    /// The treatment of subnormals with which they are alike.
+    pub subnormals: Subnormals,
+}
+
+/// Treatment of subnormals with which a device does what the interpreter does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subnormals {
+    /// They are kept, or there are none.
+    Kept,
+    /// They are flushed.
+    Flushed,
+    /// The program depends on how, which the device may choose: it was not compared further.
+    Met,
 }
 
 /// Two backends did not do the same.
@@ -61,6 +88,10 @@ pub struct Campaign {
     pub instructions: u64,
     /// Lanes that ran.
     pub lanes: u64,
+    /// Of these, programs that are alike with subnormals flushed.
+    pub flushed: u64,
+    /// Of these, programs that depend on how subnormals are flushed.
+    pub met: u64,
     /// Programs that ended with the same fault, by its kind.
     pub faults: BTreeMap<String, u64>,
 }
@@ -73,6 +104,13 @@ impl fmt::Display for Campaign {
             "{} programs, {} instructions, {} lanes: equal; {faults} ended with equal faults",
             self.programs, self.instructions, self.lanes
         )?;
+        if self.flushed + self.met > 0 {
+            write!(
+                f,
+                "\n  {:6}  with subnormals flushed\n  {:6}  depend on how and were not compared",
+                self.flushed, self.met
+            )?;
+        }
         for (kind, count) in &self.faults {
             write!(f, "\n  {count:6}  {kind}")?;
         }
@@ -81,13 +119,20 @@ impl fmt::Display for Campaign {
 }
 
 impl<'a> Comparison<'a> {
-    /// Makes the memory of random programs in two backends that hold none yet.
+    /// Makes the memory of random programs in two backends that hold none yet; `promise` is the device's.
     ///
     /// # Errors
     /// Those of the backends; handles that do not count from 1.
-    pub fn new(reference: &'a mut dyn Backend, device: &'a mut dyn Backend) -> Result<Self> {
+    pub fn new(
+        reference: &'a mut dyn Backend,
+        device: &'a mut dyn Backend,
+        promise: Promise,
+    ) -> Result<Self> {
+        let mut flushing = (!promise.subnormals).then(CpuBackend::flushing);
         let (input, boundary) = (input_bytes(), boundary_bytes());
-        for backend in [&mut *reference, &mut *device] {
+        let mut backends: Vec<&mut dyn Backend> = vec![&mut *reference, &mut *device];
+        backends.extend(flushing.as_mut().map(|backend| backend as &mut dyn Backend));
+        for backend in backends {
             let buffers = [
                 backend.allocate_buffer(INPUT_BYTES)?,
                 backend.allocate_buffer(OUTPUT_BYTES)?,
@@ -106,17 +151,23 @@ impl<'a> Comparison<'a> {
             backend.copy_to_pool(pools[0], 0, &input)?;
             backend.copy_to_buffer(BufferHandle::BOUNDARY, &boundary)?;
         }
-        Ok(Self { reference, device })
+        Ok(Self {
+            reference,
+            device,
+            flushing,
+            loose: if promise.close_functions {
+                LOOSE_F32
+            } else {
+                FAR_F32
+            },
+        })
     }
 
-    /// Runs a case on both; gives the fault that both ended with.
+    /// Runs a case on both.
     ///
     /// # Errors
     /// What differs, errors that are no faults.
-    pub fn check(
-        &mut self,
-        case: &Case,
-    ) -> std::result::Result<Option<BackendError>, Box<Mismatch>> {
+    pub fn check(&mut self, case: &Case) -> std::result::Result<Alike, Box<Mismatch>> {
         let mismatch = |what: String| {
             Box::new(Mismatch {
                 case: case.clone(),
@@ -126,18 +177,27 @@ impl<'a> Comparison<'a> {
         let reference =
             run(self.reference, case).map_err(|e| mismatch(format!("reference: {e}")))?;
         let device = run(self.device, case).map_err(|e| mismatch(format!("device: {e}")))?;
-        match (reference, device) {
-            (a, b) if a.pools() != b.pools() => Err(mismatch("other pools are left".into())),
-            (Outcome::Fault(a, _), Outcome::Fault(b, _)) if a == b => Ok(Some(a)),
-            (Outcome::Memory(mut a, _), Outcome::Memory(mut b, _)) => {
-                for (name, a, b) in [("buffer", &mut a.0, &mut b.0), ("pool", &mut a.1, &mut b.1)] {
-                    if let Some(what) = difference(case.stride, a, b) {
-                        return Err(mismatch(format!("{name}: {what}")));
-                    }
-                }
-                Ok(None)
-            }
-            (a, b) => Err(mismatch(format!("reference: {a}\n device: {b}"))),
+        let fault = reference.fault();
+        let alike = |subnormals| Alike { fault, subnormals };
+        let Some(what) = reference.difference(&device, case.stride, self.loose) else {
+            return Ok(alike(Subnormals::Kept));
+        };
+        let Some(flushing) = &mut self.flushing else {
+            return Err(mismatch(what));
+        };
+        let flushed = run(flushing, case).map_err(|e| mismatch(format!("reference: {e}")))?;
+        if flushed
+            .difference(&device, case.stride, self.loose)
+            .is_none()
+        {
+            return Ok(Alike {
+                fault: flushed.fault(),
+                subnormals: Subnormals::Flushed,
+            });
+        }
+        match flushing.flushed() {
+            true => Ok(alike(Subnormals::Met)),
+            false => Err(mismatch(what)),
         }
     }
 
@@ -167,12 +227,14 @@ impl<'a> Comparison<'a> {
                 }
             }
             for case in &cases {
-                let fault = self.check(case).map_err(|mismatch| *mismatch)?;
+                let alike = self.check(case).map_err(|mismatch| *mismatch)?;
                 done.programs += 1;
+                done.flushed += u64::from(alike.subnormals == Subnormals::Flushed);
+                done.met += u64::from(alike.subnormals == Subnormals::Met);
                 done.instructions += case.program.len() as u64;
                 let (grid, block) = (case.params.launch.grid, case.params.launch.block);
                 done.lanes += grid.count().unwrap_or(0) * block.count().unwrap_or(0);
-                if let Some(BackendError::Fault(fault)) = fault {
+                if let Some(BackendError::Fault(fault)) = alike.fault {
                     let kind = format!("{:?}", fault.kind);
                     let name = kind.split([' ', '{']).next().unwrap_or_default();
                     *done.faults.entry(name.to_owned()).or_default() += 1;
@@ -197,6 +259,31 @@ impl Outcome {
     fn pools(&self) -> &Pools {
         match self {
             Self::Memory(_, pools) | Self::Fault(_, pools) => pools,
+        }
+    }
+}
+
+impl Outcome {
+    fn fault(&self) -> Option<BackendError> {
+        match self {
+            Self::Memory(..) => None,
+            Self::Fault(fault, _) => Some(fault.clone()),
+        }
+    }
+
+    /// The difference from what the device did.
+    fn difference(&self, device: &Self, stride: usize, loose_f32: u64) -> Option<String> {
+        match (self, device) {
+            (a, b) if a.pools() != b.pools() => Some("other pools are left".into()),
+            (Self::Fault(a, _), Self::Fault(b, _)) if a == b => None,
+            (Self::Memory(a, _), Self::Memory(b, _)) => {
+                let pairs = [("buffer", &a.0, &b.0), ("pool", &a.1, &b.1)];
+                pairs.into_iter().find_map(|(name, a, b)| {
+                    let what = difference(stride, loose_f32, &mut a.clone(), &mut b.clone())?;
+                    Some(format!("{name}: {what}"))
+                })
+            }
+            (a, b) => Some(format!("reference: {a}\n device: {b}")),
         }
     }
 }
@@ -242,7 +329,7 @@ fn run(backend: &mut dyn Backend, case: &Case) -> Result<Outcome> {
 }
 
 /// The first difference of two outputs; clears the values that were compared.
-fn difference(stride: usize, a: &mut [u8], b: &mut [u8]) -> Option<String> {
+fn difference(stride: usize, loose_f32: u64, a: &mut [u8], b: &mut [u8]) -> Option<String> {
     if a == b {
         return None;
     }
@@ -256,7 +343,7 @@ fn difference(stride: usize, a: &mut [u8], b: &mut [u8]) -> Option<String> {
                 }
             }
         }
-        for (ty, limit) in [(Ty::F32, LOOSE_F32), (Ty::F64, LOOSE_F64)] {
+        for (ty, limit) in [(Ty::F32, loose_f32), (Ty::F64, LOOSE_F64)] {
             for slot in 0..LOOSE {
                 let at = lane * stride + loose(ty) + slot * ty.size();
                 let (x, y) = (take(a, at, ty), take(b, at, ty));
@@ -335,7 +422,7 @@ mod tests {
             out[at..at + bytes.len()].copy_from_slice(bytes);
             out
         };
-        let found = |mut a: Vec<u8>, mut b: Vec<u8>| difference(stride, &mut a, &mut b);
+        let found = |mut a: Vec<u8>, mut b: Vec<u8>| difference(stride, LOOSE_F32, &mut a, &mut b);
         assert_eq!(found(zero.clone(), zero.clone()), None);
         let float = stride + output(Ty::F32) + 4;
         let text = found(with(float, &[1]), zero.clone());

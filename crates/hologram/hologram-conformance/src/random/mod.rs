@@ -21,7 +21,7 @@ mod values;
 
 pub use ahead::{compile_ahead, compile_loops_ahead};
 pub use batch::{compare_batch, BatchOutcome};
-pub use compare::{Campaign, Comparison, Mismatch};
+pub use compare::{Alike, Campaign, Comparison, Mismatch, Subnormals};
 pub use loops::{generate_loop, Expected, LoopCampaign, LoopCase, LoopComparison, LoopMismatch};
 pub use shrink::shrink;
 

@@ -1,5 +1,6 @@
 //! A program over many lanes, its inputs and what it must store.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use hologram_backends::{
@@ -24,6 +25,19 @@ struct Output {
     what: String,
     ty: Ty,
     expected: Vec<Expected>,
+    /// What they may be as well, row by row, where subnormals are flushed.
+    allowed: Vec<Vec<Expected>>,
+}
+
+/// Results of a case compared with the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Results that differ: instruction, inputs, what it gave and what it should give.
+    pub wrong: Vec<String>,
+    /// Results that are right with subnormals flushed, and only then.
+    pub flushed: usize,
+    /// Greatest error of each inexact instruction in units of the last place.
+    pub greatest: BTreeMap<String, u64>,
 }
 
 /// One program over many lanes, its inputs and what it must store.
@@ -84,7 +98,15 @@ impl Case {
             what: what.into(),
             ty,
             expected,
+            allowed: Vec::new(),
         });
+    }
+
+    /// Allows the results of the same case with subnormals treated otherwise.
+    pub(super) fn allow(&mut self, other: Self) {
+        for (output, other) in self.outputs.iter_mut().zip(other.outputs) {
+            output.allowed.push(other.expected);
+        }
     }
 
     /// An instruction that writes `ty` to r20, and what it must give.
@@ -142,26 +164,37 @@ impl Case {
         Ok((handles, params))
     }
 
-    /// Runs the program and lists the results that differ: instruction, inputs, what it gave and what it should give.
+    /// Runs the program and compares its results.
     ///
     /// # Errors
     /// Those of the backend, for example that it cannot compile or run the program.
-    pub fn run(&self, backend: &mut dyn Backend) -> Result<Vec<String>> {
+    pub fn run(&self, backend: &mut dyn Backend) -> Result<Compared> {
         let (handles, params) = self.prepare(backend)?;
         let output = handles[handles.len() - 1];
         backend.execute_program_with_params(&self.program()?, &params)?;
         let mut data = vec![0; backend.buffer_size(output)?];
         backend.copy_from_buffer(output, &mut data)?;
-        let mut wrong = Vec::new();
+        let mut compared = Compared::default();
         for (index, out) in self.outputs.iter().enumerate() {
             for (row, &expected) in out.expected.iter().enumerate() {
                 let at = 8 * (index * self.lanes() + row);
                 let mut word = [0; 8];
                 word.copy_from_slice(&data[at..at + 8]);
                 let found = u64::from_le_bytes(word);
-                if !matches(out.ty, found, expected) {
+                if let Expected::Float(bits, 1..) = expected {
+                    let name = out.what.split(' ').next().unwrap_or_default();
+                    let greatest = compared.greatest.entry(name.into()).or_default();
+                    *greatest = (*greatest).max(places(out.ty, found, bits));
+                }
+                if matches(out.ty, found, expected) {
+                    continue;
+                }
+                let mut allowed = out.allowed.iter().map(|expected| expected[row]);
+                if allowed.any(|allowed| matches_flushed(out.ty, found, allowed)) {
+                    compared.flushed += 1;
+                } else {
                     let inputs: Vec<_> = self.inputs.iter().map(|v| v[row]).collect();
-                    wrong.push(format!(
+                    compared.wrong.push(format!(
                         "{}: `{}` of {inputs:x?} gave {found:#x}, expected {expected:x?}",
                         self.name, out.what
                     ));
@@ -171,7 +204,26 @@ impl Case {
         for handle in handles {
             backend.free_buffer(handle)?;
         }
-        Ok(wrong)
+        Ok(compared)
+    }
+}
+
+/// Units in the last place between two finite floats of one sign; 0 of others.
+fn places(ty: Ty, found: u64, expected: u64) -> u64 {
+    let f = super::floats::format(ty);
+    let [a, b] = [found, expected].map(|bits| bits & (f.sign() - 1));
+    match (found ^ expected) & f.sign() == 0 && a < f.infinity() && b < f.infinity() {
+        true => a.abs_diff(b),
+        false => 0,
+    }
+}
+
+/// The same where zeros of both signs are alike.
+fn matches_flushed(ty: Ty, found: u64, expected: Expected) -> bool {
+    let zero = |bits: u64| bits & (super::floats::format(ty).sign() - 1) == 0;
+    match expected {
+        Expected::Float(bits, _) if zero(bits) => zero(found) && found <= ty.mask(),
+        _ => matches(ty, found, expected),
     }
 }
 

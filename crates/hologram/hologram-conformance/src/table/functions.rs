@@ -2,6 +2,8 @@
 
 use hologram_backends::Ty;
 
+use crate::Promise;
+
 use super::case::{Case, Expected};
 use super::function_values::{POW32, POW64, UNARY};
 
@@ -197,36 +199,45 @@ fn table(ty: Ty, name: &str) -> Vec<(u64, u64)> {
     rows
 }
 
-/// Units in the last place: the library's own error, and the roundings of what is made of several steps.
-fn ulps(name: &str) -> u64 {
+/// Units in the last place: the library's own error, and the roundings of what is made of several steps. Where functions of `f32` are not
+/// close they err as the specification of Metal allows.
+fn ulps(name: &str, ty: Ty, promise: Promise) -> u64 {
+    let far = ty == Ty::F32 && !promise.close_functions;
     match name {
         "sqrt" => 0,
         "rsqrt" => 1,
+        "sigmoid" if far => 8,
         "sigmoid" => 4,
+        "pow" if far => 16,
+        "tan" if far => 6,
+        "tanh" if far => 5,
+        _ if far => 4,
         _ => 2,
     }
 }
 
-pub fn cases(doubles: bool) -> Vec<Case> {
-    super::floats::types(doubles)
-        .flat_map(|ty| [unary(ty), powers(ty)])
+pub fn cases(promise: Promise) -> Vec<Case> {
+    super::floats::types(promise.doubles)
+        .flat_map(|ty| [unary(ty, promise), powers(ty, promise)])
         .collect()
 }
 
-fn unary(ty: Ty) -> Case {
+fn unary(ty: Ty, promise: Promise) -> Case {
     let rows = table(ty, "exp").len();
     let mut case = Case::new(format!("functions of {ty}"), rows);
     for &(name, ..) in UNARY {
         let table = table(ty, name);
         let arguments: Vec<u64> = table.iter().map(|row| row.0).collect();
         case.load(10, ty, &arguments);
-        let expected = table.iter().map(|row| Expected::Float(row.1, ulps(name)));
+        let expected = table
+            .iter()
+            .map(|row| Expected::Float(row.1, ulps(name, ty, promise)));
         case.check(&format!("{name}.{ty} r20, r10"), ty, expected);
     }
     case
 }
 
-fn powers(ty: Ty) -> Case {
+fn powers(ty: Ty, promise: Promise) -> Case {
     let mut rows: Vec<[u64; 3]> = if ty == Ty::F32 {
         let wide = |&(x, y, z): &(u32, u32, u32)| [x, y, z].map(u64::from);
         POW32.iter().map(wide).collect()
@@ -243,7 +254,8 @@ fn powers(ty: Ty) -> Case {
         let values: Vec<u64> = rows.iter().map(|row| row[place]).collect();
         case.load(10 + place as u8, ty, &values);
     }
-    let expected = rows.iter().map(|row| Expected::Float(row[2], 2));
+    let most = ulps("pow", ty, promise);
+    let expected = rows.iter().map(|row| Expected::Float(row[2], most));
     case.check(&format!("pow.{ty} r20, r10, r11"), ty, expected);
     case
 }

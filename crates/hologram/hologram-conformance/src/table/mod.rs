@@ -7,24 +7,28 @@ mod atlas;
 mod case;
 mod convert;
 mod floats;
+mod flush;
 mod function_values;
 mod functions;
 mod integers;
 mod memory;
 mod softfloat;
 
-pub use case::Case;
+pub use case::{Case, Compared};
 
 use hologram_backends::metal::MetalBackend;
 use hologram_backends::{Backend, Result};
 
-/// All cases of the table; without `doubles` those of devices that have no `f64`, as Apple GPUs.
-pub fn cases(doubles: bool) -> Vec<Case> {
+use crate::Promise;
+
+/// All cases of the table for a device of some promise.
+pub fn cases(promise: Promise) -> Vec<Case> {
+    let doubles = promise.doubles;
     [
         integers::cases(),
-        floats::cases(doubles),
+        floats::cases(promise),
         convert::cases(doubles),
-        functions::cases(doubles),
+        functions::cases(promise),
         atlas::cases(doubles),
         memory::cases(doubles),
     ]

@@ -52,7 +52,8 @@ impl Call<'_> {
         let (parts, part) = plan(self.ty, count);
         let aligned = self.all_aligned(2);
         let source = self.operand(1);
-        if parts == 1 && self.ty == self.ty.calculated() {
+        let apart = count > 0 && !source.overlaps(&self.operand(0));
+        if parts == 1 && self.ty == self.ty.calculated() && apart {
             return self.reduce_part(op, source, count, (parts, part), aligned, None, None);
         }
         let mut partial = self.partial(parts)?;
@@ -128,7 +129,7 @@ impl Call<'_> {
         let params = self.params(op, count, part, aligned, factor);
         let out = out.unwrap_or(self.operand(0));
         // Of no elements nothing is read, but a buffer must be bound.
-        let source = if count == 0 { out } else { source };
+        let source = if count == 0 { self.operand(0) } else { source };
         self.stream
             .encode(self.kernel("reduce")?, Grid::groups(parts as u32, THREADS))
             .buffer_range(0, source)

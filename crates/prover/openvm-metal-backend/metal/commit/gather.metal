@@ -10,6 +10,7 @@ constant constexpr ulong COMMIT_GATHER_BLOCK = 4096; // cells per threadgroup
 /// Cost: 0 products, 8 * cells bytes per launch.
 /// Requires: groups.y <= 64.
 /// Safety: each job of the grid reads inside its source and writes inside `target`. `cells` counts what they write.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void commit_gather(
     device const Fp* source0 [[buffer(0)]],
     device const Fp* source1 [[buffer(1)]],

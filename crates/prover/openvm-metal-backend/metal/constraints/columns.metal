@@ -10,6 +10,7 @@
 /// 4 * points * (1 + cosets) << params.l_skip bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `tables` has the factors of all cosets. `points` counts the threads of the jobs, of `cosets` at most.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_extend(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -67,6 +68,7 @@ kernel void constraint_extend(
 /// Cost: 0 products, 8 * points bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `arena` and the sources begin at multiples of 16 bytes. `points` counts the threads of the jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_gather(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -130,6 +132,7 @@ kernel void constraint_gather(
 /// Cost: 4 * points << params.l_skip products, points * ((4 << params.l_skip) + 32) bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); each column lies in one of `source0` to `source7`, what a job writes in
 /// `arena`; `weights` has 2^l_skip entries; the sources begin at multiples of 16 bytes. `points` counts the threads of the jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_fold_ple(
     device const ConstraintColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

@@ -7,6 +7,7 @@
 /// Cost: entries * vars ext products, 16 * entries bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the jobs' coordinates lie in `xi`,
 /// their tables in `tables`. `entries` counts the entries of all tables, of at most `vars` coordinates.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_eq_tables(
     device const ConstraintEqJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -137,6 +138,7 @@ kernel void constraint_sum(
 /// Lengths: challenges params.r + 1.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the jobs' columns lie in `arena`.
 /// `rows` counts the threads of the jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void constraint_fold_mle(
     device const ConstraintFoldJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

@@ -5,7 +5,7 @@
 
 // One alignas: of two, g++ takes the last.
 template <typename U>
-struct alignas(alignof(U) > 16 ? alignof(U) : 16) FpExtT {
+struct alignas(sizeof(U) > 16 ? sizeof(U) : 16) FpExtT {
     FpT<U> c[4];
 };
 typedef FpExtT<uint> FpExt;

@@ -4,7 +4,7 @@
 
 /// N neighbouring elements, which begin at a multiple of their own bytes or of 16: a load or a store for each four of them.
 template <typename U, uint N>
-struct alignas(alignof(U) >= 16 ? alignof(U) : N < 4 ? 4 * N : 16) FpRunT {
+struct alignas(sizeof(U) >= 16 ? sizeof(U) : N < 4 ? 4 * N : 16) FpRunT {
     FpT<U> c[N];
 };
 template <uint N> struct lane_type<FpRunT<uint, N>> { typedef FpRunT<uint_l, N> type; };

@@ -4,7 +4,7 @@
 #include "../field/fp_ext.h"
 
 template <typename T, uint K>
-struct alignas(alignof(T) >= 16 ? alignof(T) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
+struct alignas(sizeof(T) > 16 ? sizeof(uint_l) : K * sizeof(T) < 16 ? K * sizeof(T) : 16) GkrPack {
     T v[K];
 };
 

@@ -52,6 +52,7 @@ kernel void merkle_fold(device const Digest* in [[buffer(0)]],
 /// (96 << p.log_block) - (96 << p.log_block - p.levels) bytes per threadgroup.
 /// Lengths: tree p.first + (2 << p.log_nodes) - (1 << p.log_nodes >> p.levels).
 /// Requires: groups << p.log_block <= 1 << p.log_nodes, p.levels <= p.log_block, p.log_block < 32.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void merkle_subtree(device Digest* tree [[buffer(0)]],
                            constant MerkleSubtreeParams& p [[buffer(1)]],
                            tid_l tid [[thread_index_in_threadgroup]],

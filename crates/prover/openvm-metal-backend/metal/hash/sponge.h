@@ -7,11 +7,11 @@
 
 /// Two neighbouring digests, 16-byte aligned: a buffer of digests begins at a multiple of 256 bytes.
 template <typename U>
-struct alignas(alignof(U) > 16 ? alignof(U) : 16) DigestPairT {
+struct alignas(sizeof(U) > 16 ? sizeof(U) : 16) DigestPairT {
     FpT<U> d[16];
 };
 template <typename U>
-struct alignas(alignof(U) > 16 ? alignof(U) : 16) DigestCellsT {
+struct alignas(sizeof(U) > 16 ? sizeof(U) : 16) DigestCellsT {
     FpT<U> d[8];
 };
 typedef DigestPairT<uint> DigestPair;

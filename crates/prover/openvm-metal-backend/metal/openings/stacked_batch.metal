@@ -17,6 +17,7 @@ inline void stacked_batch_pair(thread FpExtAcc& a, thread FpExtAcc& b, FpL x, Fp
 /// Cost: 4 * total products, 4 * total bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the columns of each job lie in
 /// its source, its weights in `weights` and its results in `out`. `total` counts the cells.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_batch_rows(
     device const StackedColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -91,6 +92,7 @@ kernel void stacked_batch_rows(
 /// Cost: 0 products, 4 * words bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the slots of each job lie in `slots`, its
 /// results in `out`. `words` counts those that are read and written.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_sum_slots(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

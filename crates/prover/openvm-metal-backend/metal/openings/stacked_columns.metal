@@ -49,6 +49,7 @@ inline FpExtAcc stacked_add_quad(FpExtAcc acc, uint4 x, device const Fp* weights
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the columns of each job lie in its
 /// source, its results in `out`; a share has a whole number of rows of `low`, and `high` reaches over a column. If p.quads is 1, sources and
 /// `low` begin at multiples of 16 bytes. `total` counts the cells.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_column_values(
     device const StackedColumnJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

@@ -12,6 +12,7 @@
 /// Cost: entries ext products, 48 * entries bytes per launch.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); both rows are as long as the jobs need them,
 /// each job's weights and two elements in front of them lie in `arena`; a block is no longer than 2^log_low. `entries` counts the weights.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_eq_weights(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -66,6 +67,7 @@ inline FpExt stacked_line_sum(FpExt x, threadgroup FpExt* scratch, uint thread_i
 /// Requires: threads_per_group <= 256, p.l_skip < 32.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the tables of each job lie in `arena`.
 /// `points` counts those of all jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_skip_sums(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -193,6 +195,7 @@ inline void stacked_weights_in_front(StackedTables t) {
 /// Requires: threads_per_group <= 256, p.l_skip < 32.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the tables of each job lie in `arena`, those that it
 /// writes in `out`. `pairs` counts those of all jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_skip_fold(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],
@@ -245,6 +248,7 @@ kernel void stacked_skip_fold(
 /// Requires: threads_per_group <= 256, p.round >= 2, p.round <= 33.
 /// Safety: `jobs`, `starts` and the threadgroups are those of one dispatch (`field/jobs.h`); the tables of each job lie in `in`, those that it writes in
 /// `out`. `pairs` counts those of all jobs.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void stacked_fold_round(
     device const StackedTableJob* jobs [[buffer(0)]],
     device const uint* starts [[buffer(1)]],

@@ -9,6 +9,7 @@
 /// Lengths: cells p.len, mu_powers p.first_column + (p.start + p.len - 1 >> p.log_height) + 1, out 1 << p.log_height.
 /// Requires: groups << p.log_block <= min(p.len, 1 << p.log_height), p.log_block <= p.log_height,
 /// p.len % (1 << p.log_block) == 0, p.start % (1 << p.log_block) == 0.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void whir_batch_columns(
     device const Fp* cells [[buffer(0)]],
     device const FpExt* mu_powers [[buffer(1)]],

@@ -13,6 +13,7 @@ inline void whir_pair_terms(FpExtL c0, FpExtL c1, FpExtL w0, FpExtL w1, thread F
 /// Cost: 2 * p.block ext products, 64 * p.block + 32 bytes per threadgroup.
 /// Lengths: c, w 2 * groups * p.block, partial 2 * groups.
 /// Requires: threads_per_group <= 256.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void whir_round_sums(
     device const FpExt* c [[buffer(0)]],
     device const FpExt* w [[buffer(1)]],
@@ -45,6 +46,7 @@ kernel void whir_round_sums(
 /// Cost: 8 * p.block ext products, 192 * p.block + 32 bytes per threadgroup.
 /// Lengths: log p.r + 1, c, w 4 * groups * p.block, c_out, w_out 2 * groups * p.block, partial 2 * groups.
 /// Requires: threads_per_group <= 256.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void whir_fold_sums(
     device const FpExt* c [[buffer(0)]],
     device const FpExt* w [[buffer(1)]],

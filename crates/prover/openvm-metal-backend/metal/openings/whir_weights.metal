@@ -69,6 +69,7 @@ kernel void whir_term_tables(
 /// (4 << p.log_low) + (16 << p.log_high) bytes per threadgroup.
 /// Lengths: points, gammas groups, low groups << p.log_low, high p.queries << p.log_high.
 /// Requires: groups <= p.queries, p.log_low < 32, p.log_high < 32.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void whir_power_tables(
     device const Fp* points [[buffer(0)]],
     device const FpExt* gammas [[buffer(1)]],
@@ -104,6 +105,7 @@ kernel void whir_power_tables(
 /// term_low p.terms << p.log_low, term_high p.terms << p.log_high, w 1 << p.log_low + p.log_high.
 /// Requires: p.log_low < 32, p.log_high < 32, (1 << p.log_low) % p.block == 0,
 /// groups <= (1 << p.log_low) / p.block << p.log_high.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void whir_update_weights(
     device const Fp* low [[buffer(0)]],
     device const FpExt* high [[buffer(1)]],

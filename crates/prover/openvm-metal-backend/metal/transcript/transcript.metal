@@ -11,6 +11,7 @@ struct TranscriptStepParams {
 /// Cost: ceil_div(p.observed, 8) + ceil_div(p.sampled, 8) permutations, 4 * (p.observed + p.sampled) + 160 bytes per launch.
 /// Lengths: state 1, words p.observed + p.sampled.
 /// Requires: groups == 1, threads_per_group % 32 == 0, threads_per_group <= 1024, p.observed <= 1048576, p.sampled <= 1048576.
+[[max_total_threads_per_threadgroup(256)]]
 kernel void transcript_step(
     device TranscriptState* state [[buffer(0)]],
     device Fp* words [[buffer(1)]],

@@ -17,6 +17,8 @@ use crate::{
 const MAX_CHUNKS: u64 = 1 << 30;
 /// Largest supported skip domain, log2.
 pub(crate) const MAX_L_SKIP: usize = 6;
+/// log2 of the skip domain whose kernel every device compiles at the start; those of the others are in `message_other.metal`.
+pub(crate) const USUAL_L_SKIP: usize = 4;
 
 /// Shape of a codeword column: `2^(log_height + log_blowup)` cells, of which `2^log_height` are the message.
 #[derive(Clone, Copy, Debug)]

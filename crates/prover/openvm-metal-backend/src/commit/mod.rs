@@ -29,8 +29,8 @@ use self::{
 pub(crate) use self::{
     encode::{digest_bytes, encode_columns, scratch_columns},
     from_leaves::stacked_commit_from_leaves,
-    message::{CodeShape, MAX_L_SKIP},
-    overlap::overlap_bytes,
+    message::{CodeShape, MAX_L_SKIP, USUAL_L_SKIP},
+    overlap::{overlap_bytes, OVERLAP_BYTES},
     ranges::{copied_cells, TraceShape},
     runs::open_columns,
 };

@@ -7,7 +7,7 @@ use crate::{error::MetalProverError, hash::AbsorbedRows, memory::MemoryEstimate}
 
 /// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
 const OVERLAP_COLUMNS: u64 = 32;
-const OVERLAP_BYTES: u64 = 64 << 20;
+pub(crate) const OVERLAP_BYTES: u64 = 64 << 20;
 
 /// Bytes that hashing columns while others are transformed takes: the sponges of all rows. Zero if it does not pay
 /// on such a device.

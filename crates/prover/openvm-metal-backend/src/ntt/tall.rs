@@ -11,7 +11,7 @@ use openvm_metal_common::{
 use super::{plan::MAX_STAGES, Batch};
 use crate::{kernels, params::NttTallParams, prelude::F};
 
-/// Threadgroup memory that the usual passes make do with.
+/// Threadgroup memory that the usual passes make do with. Devices with no more of it leave the units of these kernels out (`build.rs`).
 const PLAIN_MEMORY: u32 = 32 << 10;
 /// Words in a row of the first pass on words, log2, of tiles of fewer than 2^11 rows: a cache line.
 const LOG_COLUMNS: u32 = 4;
@@ -64,20 +64,22 @@ impl TallPlan {
         log_message: u32,
         log_cells: u32,
     ) -> Option<Self> {
-        let memory = profile.max_threadgroup_memory;
-        if profile.cache > 0 || memory <= PLAIN_MEMORY || log_n <= 2 * MAX_STAGES {
+        if profile.cache > 0 || log_n <= 2 * MAX_STAGES {
             return None;
         }
         Self::for_checks(profile, log_n, log_message, log_cells)
     }
 
-    /// The passes, whether they pay or not, if their tiles fit.
+    /// The passes, whether they pay or not, if the device has their kernels and their tiles fit.
     pub fn for_checks(
         profile: &DeviceProfile,
         log_n: u32,
         log_message: u32,
         log_cells: u32,
     ) -> Option<Self> {
+        if profile.max_threadgroup_memory <= PLAIN_MEMORY {
+            return None;
+        }
         let first = first_stages(log_message);
         let last = log_message - first;
         let copies = log_n.checked_sub(log_message)?;

@@ -8,7 +8,7 @@ use crate::kernels::LIBRARY;
 /// Kernels of the library that ran on a context while it was [profiled](MetalContext::set_profiling).
 #[derive(Clone, Debug, Serialize)]
 pub struct Coverage {
-    /// Kernels of the library.
+    /// Kernels of the library, but for units that are left out on such a device.
     pub kernels: usize,
     /// Number of kernels that ran.
     pub run: usize,
@@ -26,6 +26,7 @@ impl Coverage {
         let all = LIBRARY
             .units
             .iter()
+            .filter(|unit| unit.prepared.leaves_out(context.device_profile()).is_none())
             .flat_map(|unit| unit.kernels)
             .map(|kernel| kernel.name);
         let (run, never_run): (Vec<_>, Vec<_>) =

@@ -181,6 +181,14 @@ impl SectionReport {
         (ended.count() + stopped, bad + stopped)
     }
 
+    /// Names of items that did not come to an end.
+    pub fn lost(&self) -> Vec<String> {
+        let lost =
+            |item: &&Item| matches!(item.outcome, Some(Outcome::Crashed | Outcome::TimedOut));
+        let items = self.items.iter().filter(lost);
+        items.map(|item| item.name.clone()).collect()
+    }
+
     /// The item that runs.
     pub fn running(&mut self) -> Option<&mut Item> {
         self.items.last_mut().filter(|item| item.outcome.is_none())

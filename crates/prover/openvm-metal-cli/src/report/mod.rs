@@ -19,7 +19,7 @@ use openvm_metal_common::{devices, Device, DeviceKind, MetalError};
 
 use self::data::{Event, Item, Outcome, Report, SectionReport, Status};
 use self::files::Files;
-use self::sections::{Job, Section, Work, SECTIONS};
+use self::sections::{Job, Section, Work, COMPILED, SECTIONS};
 use self::supervisor::Limits;
 use self::worker::Worker;
 use crate::error::{CliError, Result};
@@ -47,6 +47,9 @@ pub struct ReportArgs {
     /// Limit each section to this time [default: 60 to 2700, by section].
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     limit: Option<u64>,
+    /// Limit each item to this time [default: 60 to 300, by section].
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    item_limit: Option<u64>,
     /// Print the names of the sections and do nothing else.
     #[arg(long)]
     list: bool,
@@ -58,6 +61,9 @@ pub struct SectionArgs {
     name: String,
     #[arg(long)]
     from: usize,
+    /// Do at most so many items.
+    #[arg(long)]
+    items: Option<usize>,
     #[arg(long)]
     seed: u64,
 }
@@ -96,25 +102,60 @@ pub fn run(args: &ReportArgs, device: DeviceArgs) -> Result<()> {
     let program = std::env::current_exe()?;
     let hologram = sections::hologram(&program);
     let bar = table::progress(selected.len(), false);
+    // Units that never end to compile, or kill their process.
+    let mut left_out = Vec::new();
     for (number, section) in selected.iter().enumerate() {
-        let seconds = |own: u64| Duration::from_secs(args.limit.unwrap_or(own));
         let limits = Limits {
-            section: seconds(section.seconds),
-            item: seconds(section.item_seconds),
+            section: Duration::from_secs(args.limit.unwrap_or(section.seconds)),
+            item: Duration::from_secs(
+                args.item_limit
+                    .or(args.limit)
+                    .unwrap_or(section.item_seconds),
+            ),
         };
         let mut current = report.sections[number].clone();
-        let command = |from| command(&program, hologram.as_deref(), section, args, device, from);
+        let process = |from, left_out: &[String]| {
+            let program = (program.as_path(), hologram.as_deref());
+            let mut command = command(program, section, args, device, from);
+            command.env("OPENVM_METAL_ERROR_DETAILS", "1");
+            if !left_out.is_empty() {
+                let given = std::env::var("OPENVM_METAL_LEAVE_OUT").ok();
+                let names = given.iter().chain(left_out).map(String::as_str);
+                command.env(
+                    "OPENVM_METAL_LEAVE_OUT",
+                    names.collect::<Vec<_>>().join(","),
+                );
+            }
+            command
+        };
         if matches!(section.work, Work::Hologram) && hologram.is_none() {
             leave_out(
                 &mut current,
                 "hologram is not installed beside openvm-metal or on PATH",
             );
         } else {
-            supervisor::run(&mut current, limits, command, |section| {
+            let mut changed = |section: &SectionReport| {
                 bar.set_message(progress(section));
                 report.sections[number] = section.clone();
                 files.update(&report);
-            });
+            };
+            supervisor::run(
+                &mut current,
+                limits,
+                |from| process(from, &left_out),
+                &mut changed,
+            );
+            if section.again && current.status != Status::Interrupted {
+                let alone = |from| {
+                    let mut command = process(from, &left_out);
+                    command.args(["--items", "1"]);
+                    command
+                };
+                supervisor::again(&mut current, limits, alone, &mut changed);
+            }
+        }
+        if section.name == COMPILED {
+            left_out = current.lost();
         }
         // Any program may have this name.
         if matches!(section.work, Work::Hologram) && current.is_foreign() {
@@ -138,8 +179,7 @@ pub fn run(args: &ReportArgs, device: DeviceArgs) -> Result<()> {
 
 /// The process that does the items of a section from number `from` on.
 fn command(
-    program: &Path,
-    hologram: Option<&Path>,
+    (program, hologram): (&Path, Option<&Path>),
     section: &Section,
     args: &ReportArgs,
     device: Device,
@@ -191,7 +231,7 @@ pub fn run_section(args: &SectionArgs, device: DeviceArgs) -> Result<()> {
         device,
         seed: args.seed,
     };
-    run(&job, &mut Worker::new(args.from))?;
+    run(&job, &mut Worker::new(args.from, args.items))?;
     Event::Done.send();
     Ok(())
 }

@@ -6,8 +6,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::data::{Outcome, SectionReport, Status};
-use super::worker::RESTART;
+use super::data::{Item, Outcome, SectionReport, Status};
+use super::worker::{NEXT, RESTART};
 use crate::interrupt;
 
 /// Processes of one section after the first, at most.
@@ -38,6 +38,8 @@ enum End {
     Done,
     /// It asked for another process.
     Restart,
+    /// It has done its only item.
+    Next,
     /// It failed.
     Broken(String),
     /// It was over a limit, and was killed.
@@ -73,6 +75,8 @@ pub fn run(
         let (outcome, reason) = match end {
             End::Done => break (Status::Complete, None),
             End::Interrupted => break (Status::Interrupted, None),
+            End::Next if !nothing_begun && start.elapsed() <= limits.section => continue,
+            End::Next => (Outcome::Crashed, "its process did not begin an item".into()),
             End::Restart => (Outcome::Crashed, "its process did not begin an item".into()),
             End::Broken(reason) => (Outcome::Crashed, reason),
             End::Limit(reason) => (Outcome::TimedOut, reason),
@@ -91,6 +95,57 @@ pub fn run(
         changed(report);
     };
     changed(report);
+}
+
+/// Failed items that are done again, at most: each one twice.
+const MAX_AGAIN: usize = 4;
+/// Settings under which a failed item is done again, each by itself: the switches of the likeliest causes of wrong results.
+pub const AGAIN: [(&str, &str); 2] = [
+    ("OPENVM_METAL_ORDER", "serial"),
+    ("OPENVM_METAL_NOINLINE", "1"),
+];
+
+/// Does the first failed items of a section again and writes the outcomes to them. `command(n)` is the process for item `n` alone.
+pub fn again(
+    report: &mut SectionReport,
+    limits: Limits,
+    command: impl Fn(usize) -> Command,
+    mut changed: impl FnMut(&SectionReport),
+) {
+    let bad = |item: &Item| item.outcome.is_some_and(Outcome::is_bad);
+    let failed = (0..report.items.len()).filter(|&n| bad(&report.items[n]));
+    let failed: Vec<_> = failed.take(MAX_AGAIN).collect();
+    for n in failed {
+        for (variable, value) in AGAIN {
+            if report.status == Status::Interrupted {
+                return;
+            }
+            let mut alone = SectionReport::default();
+            let process = |begun: usize| {
+                let mut command = command(n + begun);
+                command.env(variable, value);
+                command
+            };
+            run(&mut alone, limits, process, |_| {});
+            if alone.status == Status::Interrupted {
+                report.status = Status::Interrupted;
+            }
+            let item = alone.items.first();
+            let outcome = item.and_then(|item| Some((item.outcome?.name(), &item.detail)));
+            let text = match (outcome, &alone.error) {
+                (Some((outcome, detail)), _) if bad(&alone.items[0]) => {
+                    format!("{outcome}: {detail}")
+                }
+                (Some((outcome, _)), _) => outcome.to_owned(),
+                (None, Some(error)) => format!("not done: {error}"),
+                (None, None) => "not done".to_owned(),
+            };
+            let detail = &mut report.items[n].detail;
+            *detail = format!("{detail}\nagain with {variable}={value}: {text}");
+            report.seconds += alone.seconds;
+            changed(report);
+        }
+    }
 }
 
 /// Enters the events of a process until it ends or is over a limit.
@@ -146,6 +201,7 @@ fn follow(
         (Some(end), _) => end,
         (None, _) if report.status == Status::Complete => End::Done,
         (None, _) if code == Some(RESTART) => End::Restart,
+        (None, _) if code == Some(NEXT) => End::Next,
         // A Ctrl-C reaches the process of the section as well, and may do so first.
         (None, _) if code == Some(130) => End::Interrupted,
         (None, Some(status)) => End::Broken(describe(status, &report.log)),

@@ -10,6 +10,8 @@ use crate::selftest::panic_text;
 
 /// Exit status of a process that cannot go on after an item: another one can.
 pub const RESTART: i32 = 75;
+/// Exit status of a process that was for one item: the next goes on.
+pub const NEXT: i32 = 76;
 
 /// Failure of an item.
 pub enum Problem {
@@ -29,6 +31,8 @@ impl<E: std::fmt::Display> From<E> for Problem {
 pub struct Worker {
     /// Items that an earlier process has done: they are left out.
     skip: usize,
+    /// Items that this process does at most.
+    most: usize,
     /// Items so far.
     items: usize,
     /// The device that must still work after an item failed.
@@ -36,10 +40,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// The worker of a process that begins with item number `skip`.
-    pub fn new(skip: usize) -> Self {
+    /// The worker of a process that does `most` items from number `skip` on.
+    pub fn new(skip: usize, most: Option<usize>) -> Self {
         Self {
             skip,
+            most: most.unwrap_or(usize::MAX),
             items: 0,
             context: None,
         }
@@ -73,7 +78,7 @@ impl Worker {
     /// the item panicked: the next item gets a new one.
     pub fn item(&mut self, name: &str, work: impl FnOnce() -> Result<String, Problem>) {
         self.items += 1;
-        if self.items <= self.skip {
+        if !(self.skip..self.skip.saturating_add(self.most)).contains(&(self.items - 1)) {
             return;
         }
         let item = name.to_owned();
@@ -98,6 +103,15 @@ impl Worker {
         .send();
         if panicked || outcome.is_bad() && !self.device_works() {
             std::process::exit(RESTART);
+        }
+    }
+
+    /// Does one item in this process, which ends with it: the next item gets its own.
+    pub fn lone_item(&mut self, name: &str, work: impl FnOnce() -> Result<String, Problem>) {
+        let mine = self.items == self.skip;
+        self.item(name, work);
+        if mine {
+            std::process::exit(NEXT);
         }
     }
 

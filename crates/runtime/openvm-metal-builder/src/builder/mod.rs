@@ -7,6 +7,7 @@ mod output;
 pub(crate) mod units;
 
 use std::{
+    collections::BTreeMap,
     env,
     path::{Path, PathBuf},
 };
@@ -43,6 +44,7 @@ pub struct Builder {
     folder: PathBuf,
     types: TypeMap,
     cost_units: CostUnits,
+    prepared: BTreeMap<String, String>,
 }
 
 impl Builder {
@@ -52,6 +54,7 @@ impl Builder {
             folder: folder.into(),
             types: TypeMap::default(),
             cost_units: CostUnits::default(),
+            prepared: BTreeMap::new(),
         }
     }
 
@@ -64,6 +67,19 @@ impl Builder {
     /// A unit that cost clauses may count in beside `byte` and `product`: `of` units `name` (singular) take `products` products.
     pub fn cost_unit(mut self, name: &str, products: u64, of: u64) -> Self {
         self.cost_units.insert(name, products, of);
+        self
+    }
+
+    /// Devices compile the unit `name`, a path below the folder without extension, when one of its kernels is needed first.
+    pub fn at_first_use(mut self, name: &str) -> Self {
+        self.prepared.insert(name.into(), "AtFirstUse".into());
+        self
+    }
+
+    /// Devices with at most `bytes` bytes of threadgroup memory leave the unit `name` out.
+    pub fn above_threadgroup_memory(mut self, name: &str, bytes: u32) -> Self {
+        let when = format!("AboveThreadgroupMemory({bytes})");
+        self.prepared.insert(name.into(), when);
         self
     }
 
@@ -118,6 +134,16 @@ impl Builder {
         for f in units.iter().flat_map(|u| &u.files) {
             println!("cargo:rerun-if-changed={}", f.display());
         }
+        if let Some(name) = self
+            .prepared
+            .keys()
+            .find(|name| units.iter().all(|u| u.name != **name))
+        {
+            return Err(BuildError::UnknownUnit {
+                name: name.clone(),
+                folder: cx.root,
+            });
+        }
         let objects = compile::objects(&cx, &units)?;
         compile::archive(&cx, &library, &objects)?;
         output::sources(&cx, &units)?;
@@ -127,7 +153,7 @@ impl Builder {
             &library,
             &units,
             &metallibs,
-            (&self.types, &self.cost_units),
+            (&self.types, &self.cost_units, &self.prepared),
         )
         .map_err(|e| e.below(&cx.root))?;
         write_if_changed(&PathBuf::from(var("OUT_DIR")).join("kernels.rs"), &text)

@@ -1,6 +1,6 @@
 //! The generated Rust file and what it includes.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use super::context::{identifier, Context, Unit};
 use crate::{
@@ -29,7 +29,7 @@ pub(super) fn generate(
     library: &str,
     units: &[Unit],
     metallibs: &[bool],
-    (types, cost_units): (&TypeMap, &CostUnits),
+    (types, cost_units, prepared): (&TypeMap, &CostUnits, &BTreeMap<String, String>),
 ) -> Result<String, BuildError> {
     let mut sizes = Vec::new();
     for u in units {
@@ -51,6 +51,7 @@ pub(super) fn generate(
         .iter()
         .zip(&sizes)
         .flat_map(|(u, s)| threadgroup_limit(u, s))
+        .chain(units.iter().flat_map(undeclared_threads))
         .collect();
     if !findings.is_empty() {
         return Err(BuildError::Rules(findings));
@@ -77,6 +78,7 @@ pub(super) fn generate(
         isas: &cx.isas,
         types,
         units: cost_units,
+        prepared,
     };
     Ok(codegen_rust::generate(&lib, &outputs))
 }
@@ -92,6 +94,38 @@ fn arguments(u: &Unit) -> usize {
             .count()
     };
     u.scan.entries.iter().map(count).sum()
+}
+
+/// Parameters of kernels whose threads know of their threadgroup: the host decides about its size.
+const OF_THREADGROUPS: [&str; 5] = [
+    "thread_index_in_threadgroup",
+    "thread_position_in_threadgroup",
+    "threadgroup_position_in_grid",
+    "threads_per_threadgroup",
+    "threadgroups_per_grid",
+];
+
+/// Kernels that are launched with a size of their threadgroups and do not declare it: Apple's compiler then takes as many registers as it
+/// likes, and the launch fails.
+fn undeclared_threads(u: &Unit) -> Vec<Finding> {
+    let of_threadgroup = |p: &Param| match &p.kind {
+        ParamKind::Builtin(name) => OF_THREADGROUPS.contains(&name.as_str()),
+        ParamKind::Threadgroup => true,
+        _ => false,
+    };
+    let entries = u.scan.entries.iter();
+    let functions = entries.map(|e| (e, &u.scan.functions[e.function]));
+    let sized = functions.filter(|(_, f)| f.kind.barriers() || f.params.iter().any(of_threadgroup));
+    sized
+        .filter(|(_, f)| !f.declares_threads)
+        .map(|(e, f)| Finding {
+            file: f.file.clone(),
+            line: f.line,
+            rule: "undeclared-threads",
+            message: format!("kernel `{}` has threadgroups of a size that it does not declare", e.name),
+            remedy: "put [[max_total_threads_per_threadgroup(n)]] before it, with the most threads that it is launched with",
+        })
+        .collect()
 }
 
 /// Threadgroup memory of every Apple GPU.

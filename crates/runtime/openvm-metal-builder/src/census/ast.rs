@@ -24,6 +24,8 @@ pub struct Node<'a> {
     #[serde(borrow)]
     pub opcode: Cow<'a, str>,
     #[serde(borrow)]
+    pub value_category: Cow<'a, str>,
+    #[serde(borrow)]
     pub cast_kind: Cow<'a, str>,
     #[serde(borrow)]
     pub storage_class: Cow<'a, str>,

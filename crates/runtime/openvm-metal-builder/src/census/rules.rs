@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::OnceLock};
 
-use super::{ast::Node, index::Index, source::Source};
+use super::{ast::Node, index::Index, source::Source, types::Detail};
 use crate::error::Finding;
 
 /// Names of namespace `metal` and what they are.
@@ -114,6 +114,9 @@ impl Check<'_> {
         if n.kind == "VarDecl" {
             self.threadgroup_variable(n);
         }
+        if matches!(n.kind.as_ref(), "CStyleCastExpr" | "CXXReinterpretCastExpr") {
+            self.punning(n);
+        }
         if n.kind == "IntegerLiteral" && n.ty.qual_type.contains("long long") {
             self.find(
                 n,
@@ -123,6 +126,43 @@ impl Check<'_> {
             );
         }
         n.inner.iter().for_each(|c| self.node(c));
+    }
+
+    /// A pointer to numbers cast to a pointer to numbers of another type: Apple's compiler assumes that a load of one does not
+    /// see a store of the other. Vectors and characters may lie over anything.
+    fn punning(&mut self, n: &Node<'_>) {
+        let class = |ty: &str| self.index.class(ty, Detail::Exact);
+        let from = n.inner.last().map(|inner| class(self.origin(inner)));
+        let (from, to) = (from.unwrap_or_default(), class(n.ty.text()));
+        let (Some(from), Some(to)) = (pointee(&from), pointee(&to)) else {
+            return;
+        };
+        if to == "char" || from == to {
+            return;
+        }
+        self.find(
+            n,
+            "type-punning",
+            format!("a pointer to `{from}` is used as a pointer to `{to}`"),
+            "load and store vectors (`as_type<uint>(*(device uchar4*)p)`), or convert values with as_type: Apple's compiler assumes that numbers of two types do not overlap",
+        );
+    }
+
+    /// Type of the pointer that an address was made from; casts to characters and sums say nothing about memory.
+    fn origin<'n>(&self, n: &'n Node<'_>) -> &'n str {
+        let own = n.ty.text();
+        let inner = match n.kind.as_ref() {
+            "ParenExpr" => n.inner.first(),
+            "ImplicitCastExpr" if n.cast_kind != "ArrayToPointerDecay" => n.inner.first(),
+            "BinaryOperator" => n.inner.iter().find(|c| c.ty.text().contains('*')),
+            "CStyleCastExpr" | "CXXReinterpretCastExpr" => {
+                let class = self.index.class(own, Detail::Exact);
+                let inner = n.inner.last().filter(|_| pointee(&class) == Some("char"));
+                inner.filter(|c| self.origin(c).contains('*'))
+            }
+            _ => None,
+        };
+        inner.map_or(own, |inner| self.origin(inner))
     }
 
     fn threadgroup_variable(&mut self, n: &Node<'_>) {
@@ -173,4 +213,17 @@ impl Check<'_> {
             .filter(|f| !f.contains('*'))
             .find_map(|f| self.refused(f, depth + 1))
     }
+}
+
+/// The numbers that a pointer of a key's type points to, whatever their sign; `None` for other types.
+fn pointee(class: &str) -> Option<&str> {
+    let inner = class.strip_suffix('*')?.trim_start_matches("const ");
+    Some(match inner {
+        "char" | "uchar" => "char",
+        "short" | "ushort" => "short",
+        "int" | "uint" => "int",
+        "long" | "ulong" => "long",
+        "bool" | "half" | "bfloat" | "float" | "double" => inner,
+        _ => return None,
+    })
 }

@@ -11,6 +11,8 @@ pub struct Clauses {
     pub cost: Option<Cost>,
     /// Least number of elements of buffers, by name.
     pub lengths: Vec<(String, Expr)>,
+    /// Buffers that may be one and the same range, by name.
+    pub in_place: Vec<String>,
     /// Conditions on the parameters.
     pub requires: Vec<Requirement>,
     /// Numbers that only the caller knows, arguments of the launcher.
@@ -24,7 +26,10 @@ pub struct Clauses {
 impl Clauses {
     /// Nothing to evaluate for a launch.
     pub fn is_empty(&self) -> bool {
-        self.cost.is_none() && self.lengths.is_empty() && self.requires.is_empty()
+        self.cost.is_none()
+            && self.lengths.is_empty()
+            && self.in_place.is_empty()
+            && self.requires.is_empty()
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) type Parsed<T> = Result<T, ClauseError>;
 
 pub(super) const GRAMMAR: &str = "see docs/reference/kernel-clauses.md";
 const REGISTERS: &str = "write `Registers: 40 per thread.`";
+const IN_PLACE: &str =
+    "write `InPlace: in, out.` with buffers of the kernel, one of which it writes";
 const COST: &str = "write `Cost: 1 ext product, 48 bytes per thread.`";
 
 pub(super) fn wrong<T>(message: impl Into<String>, remedy: &'static str) -> Parsed<T> {
@@ -53,6 +55,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Given" if !out.given.is_empty() => return again(),
         "Cost" if out.cost.is_some() => return again(),
         "Lengths" if !out.lengths.is_empty() => return again(),
+        "InPlace" if !out.in_place.is_empty() => return again(),
         "Requires" if !out.requires.is_empty() => return again(),
         "Registers" if out.registers.is_some() => return again(),
         _ => {}
@@ -62,6 +65,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Given" => read.given = p.given()?,
         "Cost" => read.cost = Some(p.cost()?),
         "Lengths" => read.lengths = p.lengths()?,
+        "InPlace" => read.in_place = p.in_place()?,
         "Registers" => read.registers = Some(p.registers()?),
         _ => read.requires = p.requirements()?,
     }
@@ -73,6 +77,7 @@ pub(super) fn clause(text: &ClauseText, f: &KernelFn, out: &mut Clauses) -> Pars
         "Given" => out.given = read.given,
         "Cost" => out.cost = read.cost,
         "Lengths" => out.lengths = read.lengths,
+        "InPlace" => out.in_place = read.in_place,
         "Registers" => out.registers = read.registers,
         _ => out.requires = read.requires,
     }
@@ -233,6 +238,36 @@ impl<'a> Parser<'a> {
             if !self.take(",") {
                 return Ok(out);
             }
+        }
+    }
+
+    fn in_place(&mut self) -> Parsed<Vec<String>> {
+        let mut out: Vec<String> = Vec::new();
+        let mut writes = false;
+        loop {
+            let name = self.next();
+            let param = self.kernel.params.iter().find(|p| p.name == name);
+            let Some(ParamKind::Buffer { writes: written }) = param.map(|p| &p.kind) else {
+                return wrong(
+                    format!("`{name}` in place, which is no buffer of the kernel"),
+                    IN_PLACE,
+                );
+            };
+            if out.iter().any(|n| n == name) {
+                return wrong(format!("`{name}` in place twice"), "keep one of them");
+            }
+            writes |= *written;
+            out.push(name.to_string());
+            if !self.take(",") {
+                break;
+            }
+        }
+        match out.len() > 1 && writes {
+            true => Ok(out),
+            false => wrong(
+                "buffers in place of which none is written, or a single one",
+                IN_PLACE,
+            ),
         }
     }
 

@@ -25,6 +25,7 @@ pub(crate) fn function(
     let Clauses {
         cost,
         lengths,
+        in_place,
         requires,
         ..
     } = &f.clauses;
@@ -52,6 +53,12 @@ pub(crate) fn function(
         let index = w.param(buffer).map_or(0, |p| p.index);
         let length = w.expr(length);
         w.line(&format!("c.length({index}, {length});"));
+    }
+    if !in_place.is_empty() {
+        let indices = in_place.iter().filter_map(|name| w.param(name));
+        let indices = indices.map(|p| p.index.to_string());
+        let indices = indices.collect::<Vec<_>>().join(", ");
+        w.line(&format!("c.in_place(&[{indices}]);"));
     }
     if let Some(cost) = cost {
         w.cost(cost);

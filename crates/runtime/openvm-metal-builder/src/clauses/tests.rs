@@ -126,6 +126,14 @@ fn clauses_that_cannot_be_read_are_findings_with_their_line() {
             "a second `Cost:`",
             3,
         ),
+        ("/// InPlace: in, p.", "no buffer", 2),
+        ("/// InPlace: in.", "none is written, or a single", 2),
+        ("/// InPlace: out, out.", "`out` in place twice", 2),
+        (
+            "/// InPlace: in, out.\n/// InPlace: in, out.",
+            "a second `InPlace:`",
+            3,
+        ),
         ("/// Registers: 41 per thread.", "multiple of 8", 2),
         ("/// Registers: 40.", "`per` expected", 2),
         (
@@ -155,6 +163,13 @@ fn a_kernel_without_cost_or_lengths_is_refused_by_builds() {
     assert_eq!(some.len(), 1);
     assert!(some[0].ends_with("of `count`"), "{some:?}");
     assert!(rules("/// Cost: 1 byte per thread.\n/// Safety: in is long.").is_empty());
+}
+
+#[test]
+fn buffers_in_place_are_named_by_index() {
+    let text = rust("/// InPlace: count, in, out.\n/// Lengths: in, out, count 1.");
+    assert!(text.contains("c.in_place(&[3, 0, 1]);"), "{text}");
+    assert!(!rust("/// Lengths: in, out, count 1.").contains("in_place"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 /// A keyword and what follows it, up to its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ClauseText {
-    /// `Given`, `Cost`, `Lengths`, `Requires`, `Registers` or `Safety`.
+    /// `Given`, `Cost`, `Lengths`, `InPlace`, `Requires`, `Registers` or `Safety`.
     pub keyword: &'static str,
     /// Without the final period; lines are joined by spaces.
     pub body: String,
@@ -11,10 +11,11 @@ pub(super) struct ClauseText {
     pub line: usize,
 }
 
-const KEYWORDS: [&str; 6] = [
+const KEYWORDS: [&str; 7] = [
     "Given",
     "Cost",
     "Lengths",
+    "InPlace",
     "Requires",
     "Registers",
     "Safety",

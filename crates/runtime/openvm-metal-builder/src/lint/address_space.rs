@@ -71,7 +71,7 @@ pub fn check(
             messages,
         }) => {
             let found = findings(&messages);
-            if found.is_empty() && !messages.contains("incompatible operand types") {
+            if found.is_empty() && !messages.lines().any(is_temporary_choice) {
                 return Err(BuildError::Compile {
                     file,
                     target,
@@ -107,8 +107,7 @@ fn findings(messages: &str) -> Vec<Finding> {
             }
             continue;
         };
-        // `c ? p[i] : T(0)`: only OpenCL tells an object in memory from a temporary of the same class.
-        if message.starts_with("incompatible operand types") {
+        if is_temporary_choice(message) {
             continue;
         }
         let (file, line) = position(place);
@@ -124,6 +123,72 @@ fn findings(messages: &str) -> Vec<Finding> {
     out
 }
 
+/// The error for `c ? p[i] : T(0)`: only OpenCL tells an object in memory from a temporary of the same class. The census has
+/// keys for the spaces of both. Objects in two spaces, and different types, remain errors.
+fn is_temporary_choice(message: &str) -> bool {
+    let Some((_, operands)) = message.split_once("incompatible operand types (") else {
+        return false;
+    };
+    let [first, second] = quoted(operands, true)[..] else {
+        return false;
+    };
+    let (first, second) = (Spaced::of(first), Spaced::of(second));
+    first.ty == second.ty && (first.space.is_none() || second.space.is_none())
+}
+
+/// Texts between apostrophes; of `'a' (aka 'b')` the last if names are `resolved`.
+fn quoted(message: &str, resolved: bool) -> Vec<&str> {
+    let mut out: Vec<&str> = Vec::new();
+    let parts: Vec<&str> = message.split('\'').collect();
+    for (i, part) in parts.iter().enumerate().skip(1).step_by(2) {
+        if resolved && parts[i - 1].ends_with("(aka ") {
+            out.pop();
+        }
+        out.push(part);
+    }
+    out
+}
+
+/// A type of clang's messages.
+#[derive(PartialEq)]
+struct Spaced<'a> {
+    /// Address space of memory that outlives a call: `__global`, `__constant` or `__local`.
+    space: Option<&'a str>,
+    /// Without space and `const`.
+    ty: String,
+}
+
+impl<'a> Spaced<'a> {
+    fn of(text: &'a str) -> Self {
+        let words = || text.split_whitespace();
+        let shared = |w: &&str| matches!(*w, "__global" | "__constant" | "__local");
+        let bare = words().filter(|w| !w.starts_with("__") && *w != "const");
+        Self {
+            space: words().find(shared),
+            ty: bare.collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// Elements of a vector by the name of their type: `uint` of `uint4`.
+    fn vector(&self) -> Option<&str> {
+        let name = self.ty.strip_suffix(['2', '3', '4'])?;
+        let numbers = [
+            "char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float",
+        ];
+        numbers.contains(&name).then_some(name)
+    }
+}
+
+/// True if an error is about vectors whose elements differ: they are not converted implicitly.
+fn mixes_vectors(message: &str) -> bool {
+    let types: Vec<Spaced<'_>> = quoted(message, false).into_iter().map(Spaced::of).collect();
+    types.iter().enumerate().any(|(i, a)| {
+        types[i + 1..]
+            .iter()
+            .any(|b| a.vector().is_some() && b.vector().is_some() && a.vector() != b.vector())
+    })
+}
+
 fn position(place: &str) -> (String, u32) {
     let mut parts = place.rsplitn(3, ':');
     let _column = parts.next();
@@ -137,6 +202,11 @@ fn rule(message: &str) -> (&'static str, &'static str) {
         ("shuffle-size", "shuffle 32-bit parts")
     } else if has("const-qualified") || has("read-only") {
         ("constant-write", "write to a `device` buffer without const")
+    } else if mixes_vectors(message) {
+        (
+            "metal-syntax",
+            "convert the vector: `uint4(v)` for its values, `as_type<uint4>(v)` for its bits",
+        )
     } else if has("address space")
         || has("__global")
         || has("__private")
@@ -162,4 +232,40 @@ fn rule(message: &str) -> (&'static str, &'static str) {
 /// True if the check can run with this compiler.
 pub fn available(compiler: &Compiler) -> bool {
     compiler.is_clang() && !compiler.apple
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_of_an_object_and_a_temporary_is_left_to_the_census() {
+        for (text, left) in [
+            ("incompatible operand types ('__global Fp' and 'Fp')", true),
+            ("incompatible operand types ('Fp' and 'const __local Fp')", true),
+            (
+                "incompatible operand types ('const __global Ext' (aka 'const __global ExtT<unsigned int>') and 'ExtT<unsigned int>')",
+                true,
+            ),
+            ("incompatible operand types ('__global Fp' and '__local Fp')", false),
+            ("incompatible operand types ('__global Fp' and 'Other')", false),
+            ("something else", false),
+        ] {
+            assert_eq!(is_temporary_choice(text), left, "{text}");
+        }
+        let found = findings(
+            "k.metal:4:5: error: incompatible operand types ('__global Fp' and '__local Fp')",
+        );
+        assert_eq!((found[0].rule, found[0].line), ("address-space-mix", 4));
+    }
+
+    #[test]
+    fn vectors_of_other_elements_have_their_own_remedy() {
+        let text = "cannot initialize a variable of type '__private uint4' (aka '__private uint __attribute__((ext_vector_type(4)))') with an lvalue of type '__private int4'";
+        let (rule, remedy) = rule(text);
+        assert_eq!(rule, "metal-syntax");
+        assert!(remedy.contains("as_type<uint4>"));
+        let spaces = "cannot initialize a variable of type '__private uint4 *' with an rvalue of type '__global uint4 *'";
+        assert_eq!(super::rule(spaces).0, "address-space-mix");
+    }
 }

@@ -14,6 +14,9 @@ const SPACES: [&str; 5] = [
     "threadgroup_imageblock",
 ];
 
+/// Most threads of a declared limit with which barriers are dropped, as all threads are in one SIMD-group.
+const LOST_BARRIERS: u32 = 32;
+
 pub(crate) fn check(s: &Source<'_>, out: &mut Vec<Finding>) {
     pointers(s, out);
     globals(s, out);
@@ -377,6 +380,17 @@ fn kernels(s: &Source<'_>, out: &mut Vec<Finding>) {
                     f.name, f.max_threads
                 ),
                 "use at most 1024",
+            ));
+        }
+        if (1..=LOST_BARRIERS).contains(&f.max_threads) {
+            out.push(s.finding(
+                f.params_tokens.0,
+                "thread-limit",
+                format!(
+                    "kernel `{}` is limited to {} threads per threadgroup: Apple's compiler drops the barriers of such kernels",
+                    f.name, f.max_threads
+                ),
+                "declare 64 or more, and launch as few threads as wanted",
             ));
         }
         let params = s.t.join(f.params_tokens.0, f.params_tokens.1);

@@ -95,11 +95,14 @@ impl Head {
         Some(attribute.1.split('"').skip(1).step_by(2).collect())
     }
 
+    fn declared_threads(&self) -> Option<&(String, String)> {
+        let mut attributes = self.attributes.iter();
+        attributes.find(|a| a.0 == "max_total_threads_per_threadgroup")
+    }
+
     /// 1024 without the attribute.
     fn max_threads(&self) -> u32 {
-        self.attributes
-            .iter()
-            .find(|a| a.0 == "max_total_threads_per_threadgroup")
+        self.declared_threads()
             .and_then(|a| a.1.trim_end_matches(['u', 'U']).parse().ok())
             .unwrap_or(1024)
     }
@@ -192,6 +195,7 @@ fn function(t: &Tokens, head: Head, namespaces: &str, barriers: &HashSet<String>
         matrices: false,
         host_name: host_name.clone(),
         max_threads: head.max_threads(),
+        declares_threads: head.declared_threads().is_some(),
         doc: first.doc.clone().unwrap_or_default(),
         doc_file: first.file.to_string(),
         doc_end: first.line,

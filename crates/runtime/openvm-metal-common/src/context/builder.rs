@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::{Inner, MetalContext};
 use crate::device::Device;
 use crate::device_profile::DeviceProfile;
-use crate::driver::OpenOptions;
+use crate::driver::{OpenOptions, UnitChoice};
 use crate::error::Result;
-use crate::kernel::KernelLibrary;
+use crate::kernel::{KernelLibrary, KernelUnit};
 use crate::lock;
 use crate::memory::budget_from_env;
 use crate::order::Order;
@@ -23,6 +23,7 @@ pub struct ContextBuilder<'a> {
     budget: Option<Option<u64>>,
     profile: Option<DeviceProfile>,
     order: Option<Order>,
+    only: Option<&'static KernelUnit>,
 }
 
 impl<'a> ContextBuilder<'a> {
@@ -33,6 +34,7 @@ impl<'a> ContextBuilder<'a> {
             budget: None,
             profile: None,
             order: None,
+            only: None,
         }
     }
 
@@ -60,7 +62,14 @@ impl<'a> ContextBuilder<'a> {
         Self { order, ..self }
     }
 
-    /// Opens the device and prepares every kernel. With a profile, [`Device::Auto`] is the CPU.
+    /// Prepares one unit of the libraries and leaves the others out, to see how a device takes it.
+    pub fn only(self, unit: &'static KernelUnit) -> Self {
+        let only = Some(unit);
+        Self { only, ..self }
+    }
+
+    /// Opens the device and prepares every kernel, but for units that `OPENVM_METAL_LEAVE_OUT` names and those that are
+    /// not [for this device](crate::kernel::Prepare). With a profile, [`Device::Auto`] is the CPU.
     ///
     /// # Errors
     /// Those of [`MetalContext::new`];
@@ -80,10 +89,12 @@ impl<'a> ContextBuilder<'a> {
             Some(order) => order,
             None => Order::from_env()?,
         };
+        let units = UnitChoice::from_env(self.only);
         let options = OpenOptions {
             libraries: self.libraries,
             budget,
             order,
+            units: &units,
             profile: profile.as_ref(),
         };
         Ok(MetalContext {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::units::UnitChoice;
 use crate::clause::Values;
 use crate::device::DeviceInfo;
 use crate::device_profile::DeviceProfile;
@@ -211,6 +212,8 @@ pub(crate) struct OpenOptions<'a> {
     /// Bytes the context allows itself; the device's own limit if absent.
     pub budget: Option<u64>,
     pub order: Order,
+    /// The units of the libraries that are prepared.
+    pub units: &'a UnitChoice,
     /// The profile that the CPU takes in place of its own.
     pub profile: Option<&'a DeviceProfile>,
 }

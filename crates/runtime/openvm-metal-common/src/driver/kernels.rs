@@ -40,7 +40,15 @@ pub(crate) struct Kernels<P> {
     table: RwLock<Table<P>>,
 }
 
-type Entry<P> = std::result::Result<P, Arc<str>>;
+type Entry<P> = std::result::Result<P, Reason>;
+
+/// Reason why a kernel cannot run.
+#[derive(Clone)]
+struct Reason {
+    /// Its unit is left out; else the device refused it.
+    left_out: bool,
+    text: Arc<str>,
+}
 
 struct Table<P> {
     /// By address of the `static` description: what launchers pass.
@@ -103,14 +111,40 @@ impl<P: Clone> Kernels<P> {
             cached: made.cached,
             milliseconds: made.milliseconds,
             warnings: made.warnings,
+            left_out: None,
             error,
             kernels: states,
         }
     }
 
+    /// Remembers that a unit is left out, and reports that.
+    pub fn leave_out(
+        &self,
+        library: &'static str,
+        unit: &'static KernelUnit,
+        code: CodeSource,
+        reason: String,
+    ) -> UnitReport {
+        let entry = Reason {
+            left_out: true,
+            text: reason.as_str().into(),
+        };
+        for kernel in unit.kernels {
+            self.enter(kernel, Err(entry.clone()));
+        }
+        left_out(library, unit, code, reason)
+    }
+
     /// Remembers a kernel, or why it is missing.
     pub fn insert(&self, kernel: &'static KernelSpec, prepared: std::result::Result<P, String>) {
-        let entry = prepared.map_err(|reason| Arc::from(excerpt(&reason)));
+        let entry = prepared.map_err(|reason| Reason {
+            left_out: false,
+            text: excerpt(&reason).into(),
+        });
+        self.enter(kernel, entry);
+    }
+
+    fn enter(&self, kernel: &'static KernelSpec, entry: Entry<P>) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         table
             .by_address
@@ -157,8 +191,34 @@ impl<P: Clone> Kernels<P> {
         });
         entry.map(|entry| match entry {
             Ok(prepared) => Ok(prepared.clone()),
-            Err(reason) => Err(missing(self.device, kernel, &**reason)),
+            Err(reason) if reason.left_out => Err(MetalError::KernelLeftOut {
+                kernel: kernel.name.into(),
+                unit: kernel.unit.into(),
+                device: self.device,
+                reason: reason.text.to_string(),
+            }),
+            Err(reason) => Err(missing(self.device, kernel, &*reason.text)),
         })
+    }
+}
+
+/// The row of a unit that was not prepared, for a reason that is no fault.
+pub(crate) fn left_out(
+    library: &'static str,
+    unit: &'static KernelUnit,
+    code: CodeSource,
+    reason: String,
+) -> UnitReport {
+    UnitReport {
+        library,
+        unit: unit.name,
+        code,
+        cached: false,
+        milliseconds: 0.0,
+        warnings: None,
+        left_out: Some(reason),
+        error: None,
+        kernels: Vec::new(),
     }
 }
 
@@ -187,7 +247,7 @@ fn excerpt(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::KernelKind;
+    use crate::kernel::{KernelKind, Prepare};
 
     const fn spec(name: &'static str) -> KernelSpec {
         KernelSpec {
@@ -218,6 +278,7 @@ mod tests {
         metallib: None,
         ptx: None,
         kernels: &SPECS,
+        prepared: Prepare::AtStart,
     };
 
     fn made(kernels: std::result::Result<Vec<Prepared<u32>>, String>) -> PreparedUnit<u32> {
@@ -273,6 +334,21 @@ mod tests {
         assert!(error.contains("its library was not given"), "{error}");
         kernels.remove(&[&SPECS[0]]);
         assert!(kernels.get(&SPECS[0]).is_err());
+    }
+
+    #[test]
+    fn a_unit_that_is_left_out_is_no_fault() {
+        let kernels = Kernels::<u32>::new(DeviceKind::Metal);
+        let reason = "it is for other devices".to_owned();
+        let report = kernels.leave_out("test", &UNIT, CodeSource::Source, reason.clone());
+        assert_eq!(report.left_out, Some(reason));
+        assert!(report.error.is_none() && report.kernels.is_empty());
+        let error = kernels.get(&SPECS[0]).expect_err("left out");
+        assert!(matches!(error, MetalError::KernelLeftOut { .. }));
+        assert_eq!(
+            error.to_string(),
+            "kernel a of unit 'hash/merkle' is left out on metal: it is for other devices"
+        );
     }
 
     #[test]

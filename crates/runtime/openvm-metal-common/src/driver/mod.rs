@@ -19,8 +19,10 @@ mod open;
 #[cfg(any(test, target_vendor = "apple"))]
 mod origin;
 mod shuffled;
+mod units;
 
 pub(crate) use self::interface::{
     Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Read, Tag, CAPTURE_VARIABLE,
 };
 pub(crate) use self::open::{cuda_devices, open, probe};
+pub(crate) use self::units::UnitChoice;

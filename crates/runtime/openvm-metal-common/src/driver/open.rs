@@ -1,6 +1,7 @@
 //! The driver that a request for a device opens.
 
 use super::interface::{Driver, OpenOptions};
+use super::units::UnitChoice;
 use super::{cpu, shuffled};
 use crate::device::{Device, DeviceInfo};
 use crate::device_kind::DeviceKind;
@@ -73,6 +74,7 @@ pub(crate) fn probe(
             libraries: &[],
             budget,
             order: Order::Serial,
+            units: &UnitChoice::default(),
             profile: None,
         },
     )

@@ -96,6 +96,7 @@ pub(crate) fn choose<T, E: fmt::Display>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Prepare;
 
     fn unit(metallib: Option<&'static [u8]>) -> &'static KernelUnit {
         Box::leak(Box::new(KernelUnit {
@@ -104,6 +105,7 @@ mod tests {
             metallib,
             ptx: None,
             kernels: &[],
+            prepared: Prepare::AtStart,
         }))
     }
 

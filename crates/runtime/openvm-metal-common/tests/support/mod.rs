@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use openvm_metal_common::clause::{Amount, Clauses, Per};
 use openvm_metal_common::kernel::{
     ArgKind, ArgSpec, CpuEntry, CpuFn, CpuIsa, CpuLaunch, CpuThread, CpuThreadFn, KernelKind,
-    KernelLibrary, KernelSpec, KernelUnit, PtxParam,
+    KernelLibrary, KernelSpec, KernelUnit, Prepare, PtxParam,
 };
 use openvm_metal_common::{
     CommandStream, Device, Grid, KernelArg, KernelArgMut, MetalBuffer, MetalContext, MetalError,
@@ -162,6 +162,7 @@ pub static LIBRARY: KernelLibrary = KernelLibrary {
         metallib: None,
         ptx: Some(include_str!("kernels.ptx")),
         kernels: &KERNELS,
+        prepared: Prepare::AtStart,
     }],
 };
 

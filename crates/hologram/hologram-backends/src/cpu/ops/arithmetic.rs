@@ -21,11 +21,11 @@ pub(in crate::cpu) enum Binary {
 pub(in crate::cpu) fn binary(op: Binary, ty: Ty) -> Option<Step> {
     fn handler<T: Arithmetic>(op: Binary) -> Handler {
         match op {
-            Binary::Add => |l, s, _| l.map2([s.d, s.a, s.b], T::add),
-            Binary::Sub => |l, s, _| l.map2([s.d, s.a, s.b], T::sub),
-            Binary::Mul => |l, s, _| l.map2([s.d, s.a, s.b], T::mul),
-            Binary::Min => |l, s, _| l.map2([s.d, s.a, s.b], T::min),
-            Binary::Max => |l, s, _| l.map2([s.d, s.a, s.b], T::max),
+            Binary::Add => |l, s, _| l.compute2([s.d, s.a, s.b], T::add),
+            Binary::Sub => |l, s, _| l.compute2([s.d, s.a, s.b], T::sub),
+            Binary::Mul => |l, s, _| l.compute2([s.d, s.a, s.b], T::mul),
+            Binary::Min => |l, s, _| l.choose([s.d, s.a, s.b], T::min),
+            Binary::Max => |l, s, _| l.choose([s.d, s.a, s.b], T::max),
         }
     }
     typed!(ty, computable, T => Step::plain(handler::<T>(op)))
@@ -34,7 +34,7 @@ pub(in crate::cpu) fn binary(op: Binary, ty: Ty) -> Option<Step> {
 /// `d` = `a` / `b`.
 pub(in crate::cpu) fn divide(ty: Ty) -> Option<Step> {
     if ty.is_float() {
-        typed!(ty, floats, T => Step::plain(|l, s, _| l.map2([s.d, s.a, s.b], |a: T, b: T| a / b)))
+        typed!(ty, floats, T => Step::plain(|l, s, _| l.compute2([s.d, s.a, s.b], |a: T, b: T| a / b)))
     } else {
         typed!(ty, ints, T => Step::fallible(|l, s, _| divide_integers::<T>(l, s)))
     }
@@ -57,7 +57,11 @@ fn divide_integers<T: Arithmetic>(l: &Lanes, s: &Step) {
 /// `d` = `a` * `b` + `c`.
 pub(in crate::cpu) fn mad(ty: Ty) -> Option<Step> {
     typed!(ty, computable, T => Step::plain(|l, s, _| {
-        l.map3([s.d, s.a, s.b, s.c], <T as Arithmetic>::mad);
+        if l.flushes::<T>() {
+            l.compute3([s.d, s.a, s.b, s.c], |a: T, b: T, c: T| l.flushed(a.mul(b)).add(c));
+        } else {
+            l.map3([s.d, s.a, s.b, s.c], <T as Arithmetic>::mad);
+        }
     }))
 }
 

@@ -34,13 +34,27 @@ pub(in crate::cpu) fn identity(op: Fold, ty: Ty) -> Option<Step> {
 pub(in crate::cpu) fn fold(op: Fold, ty: Ty) -> Option<Step> {
     fn handler<T: Arithmetic>(op: Fold) -> Handler {
         match op {
-            Fold::Add => |l, s, _| run::<T>(l, s, T::add),
-            Fold::Min => |l, s, _| run::<T>(l, s, T::min),
-            Fold::Max => |l, s, _| run::<T>(l, s, T::max),
-            Fold::Mul => |l, s, _| run::<T>(l, s, T::mul),
+            Fold::Add => |l, s, _| computed::<T>(l, s, T::add),
+            Fold::Min => |l, s, _| chosen::<T>(l, s, T::min),
+            Fold::Max => |l, s, _| chosen::<T>(l, s, T::max),
+            Fold::Mul => |l, s, _| computed::<T>(l, s, T::mul),
         }
     }
     typed!(ty, folds, T => Step::plain(handler::<T>(op)))
+}
+
+fn computed<T: Arithmetic>(l: &Lanes, s: &Step, f: impl Fn(T, T) -> T) {
+    if l.flushes::<T>() {
+        return run(l, s, |a, b| l.flushed(f(l.flushed(a), l.flushed(b))));
+    }
+    run(l, s, f);
+}
+
+fn chosen<T: Arithmetic>(l: &Lanes, s: &Step, f: impl Fn(T, T) -> T) {
+    if l.flushes::<T>() {
+        return run(l, s, |a, b| l.chosen(a, b, &f));
+    }
+    run(l, s, f);
 }
 
 fn run<T: Arithmetic>(l: &Lanes, s: &Step, f: impl Fn(T, T) -> T) {

@@ -50,7 +50,7 @@ pub(in crate::cpu) fn set(condition: Condition, ty: Ty) -> Option<Step> {
             ($($c:ident)*) => {
                 match condition {
                     $(Condition::$c => |l, s, _| {
-                        l.map2([s.d, s.a, s.b], |a: T, b: T| u8::from(compare(Condition::$c, a, b)));
+                        l.compute2([s.d, s.a, s.b], |a: T, b: T| u8::from(compare(Condition::$c, a, b)));
                     },)*
                 }
             };

@@ -198,8 +198,9 @@ fn sizes(expression: &Expression) -> Vec<usize> {
     all.map(|ty| ty.size()).collect()
 }
 
+/// True if 32 bits do not count the elements. Half of what they could: Apple GPUs divide larger numbers wrongly.
 fn wide(elements: usize) -> bool {
-    elements.saturating_add(BEYOND) > u32::MAX as usize
+    elements.saturating_add(BEYOND) > i32::MAX as usize
 }
 
 fn elementwise(space: Merged, source: Source) -> Round {

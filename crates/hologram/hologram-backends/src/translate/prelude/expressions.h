@@ -6,13 +6,13 @@ template <class T> METAL_FUNC T hg_maximum(T a, T b) { return a != a ? a : b > a
 // Quotient rounded down, and the rest with the divisor's sign; by zero 0.
 template <class T> METAL_FUNC T hg_remainder(T a, T b) {
     if (b == T(0) || (T(-1) < T(0) && b == T(-1))) return T(0);
-    const T r = T(a - T(a / b) * b);
+    const T r = T(a - hg_quotient(a, b) * b);
     return r != T(0) && (r < T(0)) != (b < T(0)) ? T(r + b) : r;
 }
 template <class T> METAL_FUNC T hg_floor_div(T a, T b) {
     if (b == T(0)) return T(0);
     if (T(-1) < T(0) && b == T(-1)) return T(0 - (ulong)a);
-    const T q = T(a / b), r = T(a - q * b);
+    const T q = hg_quotient(a, b), r = T(a - q * b);
     return r != T(0) && (r < T(0)) != (b < T(0)) ? T(q - T(1)) : q;
 }
 #if HG_DOUBLE

@@ -1,11 +1,23 @@
 // Functions of floats: the processor's library, text of ours for NVIDIA GPUs, Metal's own.
 
 #if MSL_HOST && !HG_SOFT_MATH
-#define HG_MATH(name) \
-    METAL_FUNC float hg_##name##_f32(float x) { return __builtin_##name##f(x); } \
+#if HG_AS_APPLE
+// Moves a result by up to `most` units in the last place, each argument's always alike; zeros, infinities and NaNs stay.
+METAL_FUNC float hg_moved(float r, uint seed, uint most) {
+    const uint b = as_type<uint>(r), m = b & 0x7fffffffu;
+    if (m <= 0x00800000u + most || m >= 0x7f800000u - most) return r;
+    const uint h = (seed ^ seed >> 15) * 0x2c1b3c6du;
+    return as_type<float>(b + (h >> 8) % (2u * most + 1u) - most);
+}
+#define HG_MOVED(r, seed, most) hg_moved(r, seed, most)
+#else
+#define HG_MOVED(r, seed, most) (r)
+#endif
+#define HG_MATH(name, most) \
+    METAL_FUNC float hg_##name##_f32(float x) { return HG_MOVED(__builtin_##name##f(x), as_type<uint>(x), most); } \
     METAL_FUNC double hg_##name##_f64(double x) { return __builtin_##name(x); }
-HG_MATH(exp) HG_MATH(log) HG_MATH(log2) HG_MATH(log10) HG_MATH(sin) HG_MATH(cos) HG_MATH(tan) HG_MATH(tanh)
-METAL_FUNC float hg_pow_f32(float x, float y) { return __builtin_powf(x, y); }
+HG_MATH(exp, 3u) HG_MATH(log, 3u) HG_MATH(log2, 3u) HG_MATH(log10, 3u) HG_MATH(sin, 3u) HG_MATH(cos, 3u) HG_MATH(tan, 5u) HG_MATH(tanh, 4u)
+METAL_FUNC float hg_pow_f32(float x, float y) { return HG_MOVED(__builtin_powf(x, y), as_type<uint>(x) ^ as_type<uint>(y) * 31u, 15u); }
 METAL_FUNC double hg_pow_f64(double x, double y) { return __builtin_pow(x, y); }
 #elif HG_DOUBLE
 // NVIDIA: no mathematics library is linked. Within 6 ULP in double precision; float results are rounded from those.

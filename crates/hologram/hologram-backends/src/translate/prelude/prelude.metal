@@ -5,5 +5,6 @@
 #include "handles.h"
 #include "classes.h"
 #include "numbers.h"
+#include "quotients.h"
 #include "functions.h"
 #include "expressions.h"

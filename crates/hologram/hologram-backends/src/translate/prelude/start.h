@@ -7,5 +7,9 @@ using namespace metal;
 #ifndef HG_SOFT_MATH
 #define HG_SOFT_MATH 0
 #endif
+// On processors under the profile of an Apple GPU: its accesses, its quotients, and errors of the size of its functions'.
+#ifndef HG_AS_APPLE
+#define HG_AS_APPLE 0
+#endif
 // What is rarely run, or long, stays a function: kernels compile three times sooner.
 #define HG_FAR static __attribute__((noinline))

@@ -13,6 +13,7 @@ use hologram_backends::BackendError;
 use hologram_conformance::random::{
     compile_ahead, shrink, Campaign, Comparison, Features, Mismatch,
 };
+use hologram_conformance::Promise;
 use openvm_metal_common::{Device, DeviceKind, DeviceProfile, MetalContext};
 
 use super::FuzzArgs;
@@ -143,7 +144,11 @@ impl Work<'_> {
         };
         let kernels = MetalBackend::on(context, self.args.kernels.clone(), effort)?;
         let mut kernels = kernels.with_fallback(policy);
-        let mut comparison = Comparison::new(&mut reference, &mut kernels)?;
+        let mut comparison = Comparison::new(
+            &mut reference,
+            &mut kernels,
+            Promise::of(context.device_profile()),
+        )?;
         let seed = self.args.seed.wrapping_add(start);
         let mut before = 0;
         let progress = |done: &Campaign| {
@@ -188,6 +193,8 @@ fn merge(all: &mut Campaign, more: Campaign) {
     all.programs += more.programs;
     all.instructions += more.instructions;
     all.lanes += more.lanes;
+    all.flushed += more.flushed;
+    all.met += more.met;
     for (kind, count) in more.faults {
         *all.faults.entry(kind).or_default() += count;
     }

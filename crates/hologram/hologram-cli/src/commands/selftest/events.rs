@@ -28,7 +28,7 @@ pub fn run<'a>(context: &MetalContext, items: impl Iterator<Item = Item<'a>>) ->
         let (outcome, panicked) = caught(item.run);
         let is_failure = outcome.is_failure();
         let (outcome, detail) = match outcome {
-            Outcome::Passed(detail) => ("passed", detail),
+            Outcome::Passed(detail) | Outcome::Tolerated(detail) => ("passed", detail),
             Outcome::Failed(detail) => ("failed", detail),
             Outcome::Skipped(detail) => ("skipped", detail),
         };

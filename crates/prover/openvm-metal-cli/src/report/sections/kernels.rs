@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use openvm_metal_backend::selftest::Coverage;
-use openvm_metal_common::{CodeSource, KernelState, UnitReport};
+use openvm_metal_backend::{kernels::LIBRARY, selftest::Coverage};
+use openvm_metal_common::{CodeSource, KernelState, MetalContext, UnitReport};
 
 use super::machine::diagnostics;
 use super::{problem, Job, Problem, Worker};
@@ -12,32 +12,33 @@ use crate::rates::{self, Roof};
 use crate::selftest::items;
 use crate::table;
 
-/// Compiled units, each with its messages and its kernels' limits of threads.
+/// One unit a process: one that hangs in the compiler or ends its process costs itself alone.
 pub fn compiled(job: &Job, worker: &mut Worker) -> Result<()> {
-    let context = job.device.context()?;
-    let report = context.kernel_report();
-    worker.fact("prover", report);
-    worker.data("prover", report);
-    let narrow: Vec<_> = report
-        .narrow()
-        .map(|(kernel, limits)| {
-            let (threads, declared) = (limits.threads, kernel.declared_threads);
-            format!("{} {threads} of {declared}", kernel.kernel)
-        })
-        .collect();
-    if !narrow.is_empty() {
-        let name = "kernels with fewer threads than they declare";
-        worker.fact(name, narrow.join(", "));
+    let device = job.device.device()?;
+    if !worker.is_restarted() {
+        // A device that is not there is one fault, not one of each unit.
+        MetalContext::new(device, &[])?;
     }
-    for unit in &report.units {
-        worker.item(&format!("{}/{}", unit.library, unit.unit), || verdict(unit));
+    for unit in LIBRARY.units {
+        worker.lone_item(&format!("{}/{}", LIBRARY.name, unit.name), || {
+            let libraries = [&LIBRARY];
+            let builder = MetalContext::builder(device).libraries(&libraries);
+            let context = builder.only(unit).open()?;
+            let mut rows = context.kernel_report().units.iter();
+            match rows.find(|row| row.unit == unit.name) {
+                Some(row) => verdict(row),
+                None => Err(Problem::Failed("the device did not report on it".into())),
+            }
+        });
     }
-    diagnostics(worker, &context);
     Ok(())
 }
 
 /// Compiler's verdict on a unit: a failure if any of its kernels cannot run.
 fn verdict(unit: &UnitReport) -> Result<String, Problem> {
+    if let Some(reason) = &unit.left_out {
+        return Err(Problem::Skipped(format!("left out: {reason}")));
+    }
     let code = match (unit.code, unit.cached) {
         (CodeSource::Native, _) => "native code",
         (CodeSource::Ptx, _) => "PTX",
@@ -87,7 +88,8 @@ pub fn checked(job: &Job, worker: &mut Worker) -> Result<()> {
             context.set_profiling(item.profiled);
             match (item.run)(&context.stream(), job.seed) {
                 Ok(()) => Ok(String::new()),
-                Err(why) => Err(Problem::Failed(why)),
+                Err(fault) if fault.left_out => Err(Problem::Skipped(fault.text)),
+                Err(fault) => Err(Problem::Failed(fault.text)),
             }
         });
     }

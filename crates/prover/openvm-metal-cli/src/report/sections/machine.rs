@@ -75,6 +75,7 @@ pub fn device(job: &Job, worker: &mut Worker) -> Result<()> {
         });
         if let Some(context) = context {
             worker.data("device", context.info());
+            worker.data("prover", context.kernel_report());
             worker.fact("profile", profile(context.device_profile()));
             diagnostics(worker, &context);
             let time = crate::selftest::round_trip(&context)?;

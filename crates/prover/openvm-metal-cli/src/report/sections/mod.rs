@@ -6,6 +6,8 @@ mod proofs;
 
 use std::path::{Path, PathBuf};
 
+use openvm_metal_common::MetalError;
+
 use super::worker::{Problem, Worker};
 use crate::error::{CliError, Result};
 use crate::target_device::DeviceArgs;
@@ -38,6 +40,8 @@ pub struct Section {
     pub item_seconds: u64,
     /// Program of its processes.
     pub work: Work,
+    /// Failed items are done again with other settings.
+    pub again: bool,
 }
 
 const fn section(
@@ -45,6 +49,7 @@ const fn section(
     title: &'static str,
     [seconds, item_seconds]: [u64; 2],
     work: Work,
+    again: bool,
 ) -> Section {
     Section {
         name,
@@ -52,8 +57,12 @@ const fn section(
         seconds,
         item_seconds,
         work,
+        again,
     }
 }
+
+/// Name of the section that compiles the units: what is lost there is left out afterwards.
+pub const COMPILED: &str = "kernels";
 
 /// All sections. The limits are those of a slow machine: they end processes that hang.
 pub const SECTIONS: &[Section] = &[
@@ -62,48 +71,56 @@ pub const SECTIONS: &[Section] = &[
         "This machine and this program",
         [60, 60],
         Work::Own(machine::machine),
+        false,
+    ),
+    section(
+        COMPILED,
+        "The prover's kernels as compiled here, a process for each unit",
+        [3600, 300],
+        Work::Own(kernels::compiled),
+        false,
     ),
     section(
         "device",
         "The device",
         [600, 300],
         Work::Own(machine::device),
-    ),
-    section(
-        "kernels",
-        "The prover's kernels as compiled here",
-        [600, 300],
-        Work::Own(kernels::compiled),
+        false,
     ),
     section(
         "selftest",
         "The prover's kernels against their oracles",
         [1800, 300],
         Work::Own(kernels::checked),
+        true,
     ),
     section(
         "hologram",
         "hologram: kernels, instructions, operations, random programs",
         [2700, 300],
         Work::Hologram,
+        false,
     ),
     section(
         "proof",
         "Small proofs",
         [900, 300],
         Work::Own(proofs::small),
+        true,
     ),
     section(
         "bench",
         "Rates of kernels",
         [900, 300],
         Work::Own(kernels::rates),
+        false,
     ),
     section(
         "submissions",
         "Longest submissions against the watchdog",
         [900, 300],
         Work::Own(proofs::submissions),
+        false,
     ),
 ];
 
@@ -126,7 +143,9 @@ fn problem(error: CliError) -> Problem {
         Some(hint) => format!("{error} ({hint})"),
         None => error.to_string(),
     };
-    if error.is_lack_of_memory() {
+    // The row of its unit has told the fault.
+    let left_out = matches!(error.device_error(), Some(MetalError::KernelLeftOut { .. }));
+    if error.is_lack_of_memory() || left_out {
         Problem::Skipped(text)
     } else {
         Problem::Failed(text)

@@ -18,6 +18,9 @@ const SMALL_LOG_STACKED: usize = 16;
 /// Proofs of each circuit: the first is cold, and all must be equal.
 const RUNS: usize = 3;
 
+/// The proof by which both places of the transcript are timed.
+const TRANSCRIPT_OF: (CircuitName, usize) = (CircuitName::Interactions, 300);
+
 /// Small proofs of every circuit.
 pub fn small(job: &Job, worker: &mut Worker) -> Result<()> {
     let prover = Prover::new(job, SMALL_LOG_STACKED)?;
@@ -30,11 +33,30 @@ pub fn small(job: &Job, worker: &mut Worker) -> Result<()> {
         (CircuitName::Keccakf, 16),
     ] {
         worker.item(&format!("{circuit} of size {size}"), || {
-            let (times, bytes) = prover.prove(circuit, size, RUNS)?;
+            let (times, proof) = prover.prove(circuit, size, RUNS)?;
+            let bytes = proof.len();
             let times: Vec<_> = times.into_iter().map(table::duration).collect();
             Ok(format!("{bytes} bytes, valid, equal; {}", times.join(", ")))
         });
     }
+    worker.item("transcript on the device and on the host", || {
+        let (circuit, size) = TRANSCRIPT_OF;
+        let [device, host] = [true, false].map(|on_device| {
+            let prover = Prover::new(job, SMALL_LOG_STACKED).map_err(problem)?;
+            prover.with_transcript(on_device).prove(circuit, size, RUNS)
+        });
+        let ((device, proof), (host, other)) = (device?, host?);
+        if proof != other {
+            return Err(Problem::Failed("the two proofs differ".into()));
+        }
+        // The first proof compiles and allocates.
+        let best = |times: Vec<Duration>| table::duration(times.into_iter().min().unwrap_or_default());
+        Ok(format!(
+            "{circuit} of size {size}, best of {RUNS}: {} on the device, {} on the host; the same bytes",
+            best(device),
+            best(host)
+        ))
+    });
     diagnostics(worker, &context);
     Ok(())
 }
@@ -52,13 +74,21 @@ impl Prover {
         Ok(Self { engine })
     }
 
-    /// Proves a circuit several times and verifies each proof. Returns the times, and the bytes of a proof.
+    /// The same prover with its transcript on the device or on the host.
+    fn with_transcript(self, on_device: bool) -> Self {
+        let mut config = self.engine.device().prover_config().clone();
+        config.transcript_on_device = Some(on_device);
+        let engine = self.engine.with_prover_config(config);
+        Self { engine }
+    }
+
+    /// Proves a circuit several times and verifies each proof. Returns the times, and the proof.
     fn prove(
         &self,
         circuit: CircuitName,
         size: usize,
         runs: usize,
-    ) -> Result<(Vec<Duration>, usize), Problem> {
+    ) -> Result<(Vec<Duration>, Vec<u8>), Problem> {
         let circuit = Circuit::new(circuit, size, self.engine.config());
         let (pk, vk) = self.engine.keygen(&circuit.airs);
         let pk = self.engine.device().transport_pk_to_device(&pk);
@@ -78,7 +108,7 @@ impl Prover {
                 )));
             }
         }
-        Ok((times, first.map_or(0, |proof| proof.len())))
+        Ok((times, first.unwrap_or_default()))
     }
 }
 

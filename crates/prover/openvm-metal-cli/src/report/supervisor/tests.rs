@@ -173,3 +173,55 @@ fn log_is_bounded() {
     assert_eq!(log.len(), LOG_LINES);
     assert_eq!(log[0], "1");
 }
+
+/// A process for each item is no restart, however many there are.
+#[test]
+fn lone_items_have_a_process_each() {
+    let next = format!("$exit {NEXT}");
+    let lines: Vec<[String; 3]> = (0..2 * MAX_RESTARTS)
+        .map(|n| [begin(&n.to_string()), END.to_owned(), next.clone()])
+        .collect();
+    let mut scripts: Vec<Vec<&str>> = lines
+        .iter()
+        .map(|lines| lines.iter().map(String::as_str).collect())
+        .collect();
+    scripts.push(vec![DONE]);
+    let scripts: Vec<&[&str]> = scripts.iter().map(Vec::as_slice).collect();
+    let report = follow_scripts(&scripts, 20.0);
+    assert_eq!((report.status, report.restarts), (Status::Complete, 0));
+    assert_eq!(report.count(), (2 * MAX_RESTARTS, 0));
+    let idle = follow_scripts(&[&[&next]], 20.0);
+    assert_eq!(idle.status, Status::Stopped);
+}
+
+/// A failed item is done again under each setting by itself, and both outcomes are written to it.
+#[test]
+fn failed_items_are_done_again() {
+    let failed = END.replace("passed", "failed").replace("fine", "wrong");
+    let first = [&begin("a"), END, &begin("b"), failed.as_str(), DONE];
+    let mut report = follow_scripts(&[&first], 20.0);
+    let limits = Limits {
+        section: Duration::from_secs(20),
+        item: Duration::from_secs(20),
+    };
+    let alone = |n: usize| {
+        let (begin, done) = (begin("b"), DONE);
+        let script = format!(
+            "echo '{begin}'; case $OPENVM_METAL_ORDER$OPENVM_METAL_NOINLINE$0 in serial{n}) echo '{END}';; *) echo '{failed}';; esac; echo '{done}'"
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, &n.to_string()]);
+        command
+    };
+    again(&mut report, limits, alone, |_| {});
+    assert_eq!(report.items[0].detail, "fine");
+    assert_eq!(
+        report.items[1].detail,
+        "wrong\nagain with OPENVM_METAL_ORDER=serial: ok\nagain with OPENVM_METAL_NOINLINE=1: FAILED: wrong"
+    );
+    assert_eq!(
+        report.count(),
+        (2, 1),
+        "the outcome stays that of the first time"
+    );
+}

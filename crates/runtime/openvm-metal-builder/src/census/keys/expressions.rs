@@ -36,6 +36,9 @@ impl Collector<'_> {
                         "operator: ?: on {}",
                         self.spaced_pointer(c).replace("const ", "")
                     ),
+                    None if self.kind(n) == "struct" => {
+                        format!("operator: ?: on struct, {}", self.chosen(n))
+                    }
                     None => format!("operator: ?: on {}", self.kind(n)),
                 }
             }
@@ -360,6 +363,32 @@ impl Collector<'_> {
             return format!("cast: {pointer} to {}", self.exact(n));
         }
         format!("cast: {form} {} to {target}", self.kind(source))
+    }
+
+    /// Spaces of the objects that `?:` chooses from; a temporary is in thread memory.
+    fn chosen(&self, n: &Node<'_>) -> String {
+        let mut sides: Vec<&str> = n.inner.iter().skip(1).map(|c| self.side(c)).collect();
+        sides.sort_unstable();
+        sides.dedup();
+        sides.join(" and ")
+    }
+
+    /// Clang copies an object to a temporary if the other side is one.
+    fn side(&self, n: &Node<'_>) -> &'static str {
+        let silent = matches!(
+            n.kind.as_ref(),
+            "CXXConstructExpr"
+                | "ImplicitCastExpr"
+                | "ParenExpr"
+                | "ExprWithCleanups"
+                | "MaterializeTemporaryExpr"
+                | "CXXBindTemporaryExpr"
+        );
+        match n.inner.as_slice() {
+            [inner] if silent => self.side(inner),
+            _ if n.value_category == "lvalue" => self.index.object_space(n, self.s),
+            _ => "thread",
+        }
     }
 
     fn construct(&self, n: &Node<'_>) -> Option<String> {

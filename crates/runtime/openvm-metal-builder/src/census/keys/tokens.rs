@@ -97,6 +97,7 @@ fn specifier<'a>(t: &Tokens, i: usize, word: &'a str) -> &'a str {
     let named = (i + 2..end).any(|k| t.tokens[k].kind == TokenKind::Ident);
     match word {
         "alignas" if t.at(end + 1) == "alignas" => "alignas twice",
+        "alignas" if (i + 2..end).any(|k| t.at(k) == "alignof") => "alignas of alignof",
         "decltype" if !named => "decltype of a literal",
         word => word,
     }

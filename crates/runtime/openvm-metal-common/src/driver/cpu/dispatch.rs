@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
+use super::subnormals::Flushing;
 use super::{fiber, host, parallel};
 use crate::device_kind::DeviceKind;
 use crate::driver::{kernels, Dispatch};
@@ -73,8 +74,8 @@ pub(super) struct SharedLaunch(pub CpuLaunch);
 // (disjoint writes or atomics), as on a GPU.
 unsafe impl Sync for SharedLaunch {}
 
-/// Runs a dispatch to its end.
-pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
+/// Runs a dispatch to its end; with `flush` its subnormal floats become zero.
+pub(super) fn run(dispatch: &Dispatch, conformance: bool, flush: bool) -> Result<()> {
     let kernel = dispatch.kernel;
     let Some(entry) = entry(kernel) else {
         return check(kernel, conformance);
@@ -98,7 +99,7 @@ pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
     let groups = dispatch.slice.numbers(&dispatch.shape);
     let barriers = kernel.kind.has_barriers();
     if barriers && (conformance || dispatch.shape.by_threads || !kernel.any_threadgroup_size) {
-        return fiber::run(kernel, &launch, groups, conformance);
+        return fiber::run(kernel, &launch, groups, conformance, flush);
     }
     let function = if conformance { entry.scalar } else { entry.run };
     let first = if barriers { 1 } else { FIRST_FLAT_GROUPS };
@@ -106,6 +107,7 @@ pub(super) fn run(dispatch: &Dispatch, conformance: bool) -> Result<()> {
     parallel::run(groups.end - groups.start, first, &|begin, end| {
         let (begin, end) = (groups.start + begin, groups.start + end);
         with_arena(|arena, _| {
+            let _flushing = Flushing::begin(flush);
             // SAFETY: the launch is live, every argument was checked against the kernel's signature,
             // the buffers are live and borrowed by the caller, and the arena belongs to this thread.
             unsafe { function(&launch.0, arena, begin, end) }

@@ -15,6 +15,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::dispatch::{missing, with_arena, SharedLaunch};
 use super::parallel;
+use super::subnormals::Flushing;
 use crate::error::{MetalError, Result};
 use crate::kernel::{CpuHooks, CpuThread, CpuThreadFn, KernelSpec};
 use crate::lock;
@@ -145,6 +146,7 @@ pub(super) fn run(
     launch: &SharedLaunch,
     groups: Range<u64>,
     poison: bool,
+    flush: bool,
 ) -> Result<()> {
     let Some(function) = kernel.fiber else {
         return Err(missing(kernel, "it has barriers but no fiber version"));
@@ -155,6 +157,7 @@ pub(super) fn run(
             if lock(&failure).is_some() {
                 return;
             }
+            let _flushing = Flushing::begin(flush);
             if let Err(error) = run_group(kernel, function, launch, index, poison) {
                 lock(&failure).get_or_insert(error);
             }

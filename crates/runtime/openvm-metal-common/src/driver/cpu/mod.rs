@@ -6,16 +6,19 @@ mod fiber;
 mod host;
 mod parallel;
 mod profile;
+mod subnormals;
 
 use std::time::{Duration, Instant};
 
 use super::kernels::{units, Kernels, PreparedUnit};
+use super::units::trouble;
 use super::{Dispatch, Driver, DriverResult, Fault, Mark, OpenOptions, Tag};
 use crate::device::DeviceInfo;
 use crate::device_kind::DeviceKind;
-use crate::error::Result;
+use crate::device_profile::DeviceProfile;
+use crate::error::{MetalError, Result};
 use crate::grid::Shape;
-use crate::kernel::{KernelLibrary, KernelSpec};
+use crate::kernel::KernelSpec;
 use crate::memory::{Segment, Span};
 use crate::plan::Work;
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport};
@@ -37,19 +40,30 @@ pub(crate) struct CpuDriver {
     /// Added to an address of the host for one of kernels.
     apart: u64,
     report: KernelReport,
+    kernels: Kernels<()>,
+    /// Units are left out: dispatches of their kernels are refused, as by the device whose profile this is.
+    leaves_out: bool,
 }
 
 /// The kernels that can run: their code is in the program.
-fn prepare(libraries: &[&'static KernelLibrary], conformance: bool) -> KernelReport {
+fn prepare(
+    options: &OpenOptions,
+    profile: &DeviceProfile,
+    conformance: bool,
+) -> (KernelReport, Kernels<()>) {
     let start = Instant::now();
     let kernels = Kernels::new(DeviceKind::Cpu);
     let check = |kernel: &'static KernelSpec| match dispatch::unusable(kernel, conformance) {
         Some(reason) => Err(reason.to_owned()),
         None => Ok(((), limits(kernel))),
     };
-    let units = units(libraries)
+    let units: Vec<_> = units(options.libraries)
         .into_iter()
         .map(|(library, unit)| {
+            if let Some(reason) = options.units.leaves_out(library, unit, profile) {
+                return kernels.leave_out(library, unit, CodeSource::Native, reason);
+            }
+            trouble(unit);
             let made = PreparedUnit {
                 code: CodeSource::Native,
                 cached: false,
@@ -60,14 +74,15 @@ fn prepare(libraries: &[&'static KernelLibrary], conformance: bool) -> KernelRep
             kernels.add_unit(library, unit, made)
         })
         .collect();
-    KernelReport {
+    let report = KernelReport {
         device: DeviceKind::Cpu,
         start: StartReport {
             milliseconds: start.elapsed().as_secs_f64() * 1e3,
             cache: None,
         },
         units,
-    }
+    };
+    (report, kernels)
 }
 
 /// Native code runs with any number of threads.
@@ -82,7 +97,6 @@ fn limits(kernel: &KernelSpec) -> KernelLimits {
 impl CpuDriver {
     /// Looks which kernels have native code for this processor.
     pub fn open(options: OpenOptions, conformance: bool) -> Result<Box<dyn Driver>> {
-        let report = prepare(options.libraries, conformance);
         let own = profile::of(conformance);
         let mut detail = format!(
             "native code {}, {} threads",
@@ -102,6 +116,8 @@ impl CpuDriver {
             None => own,
         };
         profile.budget = options.budget.unwrap_or(profile.budget);
+        let (report, kernels) = prepare(&options, &profile, conformance);
+        let leaves_out = report.units.iter().any(|unit| unit.left_out.is_some());
         // A profile plans with the memory of another device, the buffers are in that of this one.
         let allowance = options.budget.unwrap_or(profile.budget.min(real));
         let info = DeviceInfo {
@@ -116,7 +132,20 @@ impl CpuDriver {
             allowance,
             apart,
             report,
+            kernels,
+            leaves_out,
         }))
+    }
+}
+
+impl CpuDriver {
+    /// The kernel's unit is not left out.
+    fn check_unit(&self, kernel: &KernelSpec) -> Result<()> {
+        let found = self.leaves_out.then(|| self.kernels.find(kernel)).flatten();
+        match found {
+            Some(Err(error @ MetalError::KernelLeftOut { .. })) => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -134,6 +163,7 @@ impl Driver for CpuDriver {
     }
 
     fn limits(&self, kernel: &'static KernelSpec) -> Result<KernelLimits> {
+        self.check_unit(kernel)?;
         dispatch::check(kernel, self.info.conformance)?;
         Ok(limits(kernel))
     }
@@ -165,7 +195,9 @@ impl Driver for CpuDriver {
     }
 
     fn dispatch(&self, dispatch: &Dispatch, _: Tag) -> DriverResult {
-        dispatch::run(dispatch, self.info.conformance).map_err(Fault::from)
+        self.check_unit(dispatch.kernel)?;
+        let flush = !self.info.profile.subnormals;
+        dispatch::run(dispatch, self.info.conformance, flush).map_err(Fault::from)
     }
 
     fn fill(&self, dst: Span, byte: u8, _: Work, _: Tag) -> DriverResult {

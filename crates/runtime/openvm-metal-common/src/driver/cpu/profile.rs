@@ -42,6 +42,8 @@ pub(crate) fn of(conformance: bool) -> DeviceProfile {
         unified: true,
         addresses: true,
         double_precision: true,
+        subnormals: true,
+        close_functions: true,
         cache: CACHE,
         matrix_units: conformance,
         vectors: true,

@@ -192,6 +192,8 @@ impl Device {
             unified: false,
             addresses: true,
             double_precision: true,
+            subnormals: true,
+            close_functions: true,
             cache: 0,
             // Every device that the PTX, made for sm_80, runs on.
             matrix_units: true,

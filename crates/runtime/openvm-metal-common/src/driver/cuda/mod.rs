@@ -78,7 +78,7 @@ impl CudaDriver {
         check_built(options.libraries)?;
         let mut info = device.info()?;
         info.profile.budget = options.budget.unwrap_or(info.profile.working_set);
-        let modules = Modules::load(&device, options.libraries);
+        let modules = Modules::load(&device, &options, &info.profile);
         let (staging, events) = (Staging::default(), EventPool::default());
         Ok(Box::new(Self {
             info,

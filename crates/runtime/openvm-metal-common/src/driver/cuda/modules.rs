@@ -11,8 +11,11 @@ use super::api::Device;
 use super::cache;
 use super::status::text;
 use crate::device_kind::DeviceKind;
+use crate::device_profile::DeviceProfile;
 use crate::driver::kernels::{missing, units, Kernels, PreparedUnit};
 use crate::driver::loading::Loading;
+use crate::driver::units::trouble;
+use crate::driver::OpenOptions;
 use crate::error::{MetalError, Result};
 use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit, PtxParam};
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport, UnitReport};
@@ -83,16 +86,24 @@ impl Drop for Module {
 
 impl Modules {
     /// Begins to compile all units, several at a time; the driver keeps a cache on disk.
-    pub fn load(device: &Arc<Device>, libraries: &[&'static KernelLibrary]) -> Self {
-        let units = units(libraries);
+    pub fn load(device: &Arc<Device>, options: &OpenOptions, profile: &DeviceProfile) -> Self {
+        let units = units(options.libraries);
         let functions = Arc::new(Kernels::new(DeviceKind::Cuda));
         let names: Vec<_> = units
             .iter()
             .map(|(library, unit)| (*library, unit.name))
             .collect();
+        let left_out: Vec<Option<String>> = units
+            .iter()
+            .map(|(library, unit)| options.units.leaves_out(library, unit, profile))
+            .collect();
         let (device, table, count) = (device.clone(), functions.clone(), units.len());
         let load = move |index: usize| {
             let (library, unit) = units[index];
+            if let Some(reason) = &left_out[index] {
+                return table.leave_out(library, unit, CodeSource::Ptx, reason.clone());
+            }
+            trouble(unit);
             table.add_unit(library, unit, load_unit(&device, unit))
         };
         Self {
@@ -272,6 +283,7 @@ fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Prepare;
 
     fn library(ptx: &'static [Option<&'static str>]) -> &'static KernelLibrary {
         let unit = |&ptx: &Option<&'static str>| KernelUnit {
@@ -280,6 +292,7 @@ mod tests {
             metallib: None,
             ptx,
             kernels: &[],
+            prepared: Prepare::AtStart,
         };
         Box::leak(Box::new(KernelLibrary {
             name: "library",

@@ -99,25 +99,18 @@ impl Cache {
         }
     }
 
-    /// Keeps what `fill` adds for the next start.
-    pub fn save(
-        &self,
-        device: &Device,
-        unit: &KernelUnit,
-        code: &[u8],
-        fill: impl FnOnce(&Filled) -> std::result::Result<(), String>,
-    ) {
-        let Ok(archives) = &self.archives else {
-            return;
-        };
-        archives.save(self.key(unit, code), unit.name, |path| {
-            let archive = device
-                .newBinaryArchiveWithDescriptor_error(&MTLBinaryArchiveDescriptor::new())
-                .map_err(|error| error.localizedDescription().to_string())?;
-            let filled = Filled(archive);
-            fill(&filled)?;
-            filled.write(path)
-        });
+    /// An archive to be filled, if there is a cache.
+    pub fn begin(&self, device: &Device) -> Option<Filled> {
+        self.archives.as_ref().ok()?;
+        let made = device.newBinaryArchiveWithDescriptor_error(&MTLBinaryArchiveDescriptor::new());
+        made.map(Filled).ok()
+    }
+
+    /// Keeps a filled archive of a unit for the next start.
+    pub fn save(&self, unit: &KernelUnit, code: &[u8], filled: &Filled) {
+        if let Ok(archives) = &self.archives {
+            archives.save(self.key(unit, code), unit.name, |path| filled.write(path));
+        }
     }
 
     /// Files that were found and saved, and notes.
@@ -139,15 +132,24 @@ impl Found {
         device: &Device,
         descriptor: &MTLComputePipelineDescriptor,
     ) -> Option<Retained<ProtocolObject<dyn MTLComputePipelineState>>> {
-        descriptor.setBinaryArchives(Some(&*NSArray::from_slice(&[&*self.archive])));
-        device
-            .newComputePipelineStateWithDescriptor_options_reflection_error(
-                descriptor,
-                MTLPipelineOption::FailOnBinaryArchiveMiss,
-                None,
-            )
-            .ok()
+        pipeline(&self.archive, device, descriptor)
     }
+}
+
+/// A pipeline with the code of an archive, if that has it.
+fn pipeline(
+    archive: &Archive,
+    device: &Device,
+    descriptor: &MTLComputePipelineDescriptor,
+) -> Option<Retained<ProtocolObject<dyn MTLComputePipelineState>>> {
+    descriptor.setBinaryArchives(Some(&*NSArray::from_slice(&[&**archive])));
+    device
+        .newComputePipelineStateWithDescriptor_options_reflection_error(
+            descriptor,
+            MTLPipelineOption::FailOnBinaryArchiveMiss,
+            None,
+        )
+        .ok()
 }
 
 impl Filled {
@@ -159,6 +161,15 @@ impl Filled {
         self.0
             .addComputePipelineFunctionsWithDescriptor_error(descriptor)
             .map_err(|error| error.localizedDescription().to_string())
+    }
+
+    /// A pipeline with the code that was added.
+    pub fn pipeline(
+        &self,
+        device: &Device,
+        descriptor: &MTLComputePipelineDescriptor,
+    ) -> Option<Retained<ProtocolObject<dyn MTLComputePipelineState>>> {
+        pipeline(&self.0, device, descriptor)
     }
 
     fn write(&self, path: &Path) -> std::result::Result<(), String> {

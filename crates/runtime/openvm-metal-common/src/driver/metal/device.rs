@@ -1,6 +1,5 @@
 //! Finding the GPU, and what is known about it.
 
-use objc2::rc::Retained;
 use objc2::runtime::ProtocolObject;
 use objc2_metal::{MTLCopyAllDevices, MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
 
@@ -92,12 +91,8 @@ pub(super) fn families(device: &ProtocolObject<dyn MTLDevice>) -> String {
     }
 }
 
-/// Facts that are known before anything has run.
-pub(super) fn info(
-    device: &Retained<ProtocolObject<dyn MTLDevice>>,
-    budget: Option<u64>,
-    origin: &Origin,
-) -> DeviceInfo {
+/// Facts that plans depend on, known before anything has run.
+pub(super) fn profile(device: &Device, budget: Option<u64>) -> DeviceProfile {
     let memory = physical_memory();
     // Virtual machines may know of none.
     let working_set = match device.recommendedMaxWorkingSetSize() {
@@ -106,7 +101,7 @@ pub(super) fn info(
     };
     let most = device.maxThreadsPerThreadgroup();
     let cores = cores().unwrap_or(COMMON_CORES);
-    let profile = DeviceProfile {
+    DeviceProfile {
         name: "metal",
         execution: Execution::ManyCore,
         cores,
@@ -122,12 +117,18 @@ pub(super) fn info(
         unified: device.hasUnifiedMemory(),
         addresses: ADDRESSES.iter().all(|&f| device.supportsFamily(f)),
         double_precision: false,
+        subnormals: false,
+        close_functions: false,
         cache: 0,
         matrix_units: device.supportsFamily(SIMDGROUP_MATRICES),
         vectors: false,
         products_per_second: u64::from(cores) * PRODUCTS_PER_CORE,
         bytes_per_second: u64::from(cores) * BYTES_PER_CORE,
-    };
+    }
+}
+
+/// Facts about the device, with the origin of its kernels.
+pub(super) fn info(device: &Device, profile: DeviceProfile, origin: &Origin) -> DeviceInfo {
     DeviceInfo {
         name: device.name().to_string(),
         kind: DeviceKind::Metal,

@@ -1,5 +1,7 @@
 //! Metal's errors as the run time's faults: what happened, in which kernels, what can be done.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use objc2::runtime::{AnyObject, ProtocolObject};
 use objc2_foundation::{NSArray, NSError};
 use objc2_metal::{
@@ -38,12 +40,21 @@ const _: () = {
     ));
 };
 
+/// A command buffer of this process did not complete.
+static SEEN: AtomicBool = AtomicBool::new(false);
+
+/// True once a command buffer of this process did not complete.
+pub(super) fn seen() -> bool {
+    SEEN.load(Ordering::Relaxed)
+}
+
 /// The fault behind a command buffer that did not complete, with what it held and where it failed.
 pub(super) fn fault(
     error: Option<&NSError>,
     submission: &Submission,
     encoders: &[Encoded],
 ) -> Fault {
+    SEEN.store(true, Ordering::Relaxed);
     let held = submission.held();
     let Some(error) = error else {
         return Fault::Failed(format!("no error was given; submitted: {held}"));

@@ -74,7 +74,8 @@ pub(crate) fn probe(
     autoreleasepool(|_| {
         let device = device::find()?;
         let origin = library::probe(&device, libraries)?;
-        Ok(device::info(&device, budget, &origin))
+        let profile = device::profile(&device, budget);
+        Ok(device::info(&device, profile, &origin))
     })
 }
 
@@ -84,12 +85,13 @@ impl MetalDriver {
         autoreleasepool(|_| {
             let device = device::find()?;
             let capture = capture::begin(&device)?;
-            let pipelines = Pipelines::compile(&device, options.libraries)?;
+            let profile = device::profile(&device, options.budget);
+            let pipelines = Pipelines::compile(&device, &options, &profile)?;
             let completion = Arc::new(Completion::default());
             let concurrent = options.order == Order::Concurrent;
             let queue = Mutex::new(Queue::new(&device, completion.clone(), concurrent)?);
             Ok(Box::new(Self {
-                info: device::info(&device, options.budget, &pipelines.origin),
+                info: device::info(&device, profile, &pipelines.origin),
                 _capture: capture,
                 pipelines,
                 bytes: ByteKernels::default(),

@@ -38,6 +38,9 @@ const MAX_IN_FLIGHT: usize = 48;
 const MOST_NS_IN_FLIGHT: f64 = 250e6;
 /// Longest wait for one of them until a wait with another limit was made.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
+/// Environment variable: `1` makes the errors of all command buffers tell the state of each encoder. Those of timed
+/// operations do anyway, and all after the first error of the process.
+const ERROR_DETAILS_VARIABLE: &str = "OPENVM_METAL_ERROR_DETAILS";
 /// Threadgroup memory lengths are multiples of this.
 const THREADGROUP_GRANULE: u32 = 16;
 
@@ -195,8 +198,12 @@ fn no_encoder() -> Fault {
 /// The queue of a context. Submissions are numbered from 1 in the order in which they run.
 pub(super) struct Queue {
     queue: Retained<ProtocolObject<dyn MTLCommandQueue>>,
-    /// Descriptor of every command buffer: errors tell the state of each encoder.
-    descriptor: Retained<MTLCommandBufferDescriptor>,
+    /// Descriptor of command buffers.
+    plain: Retained<MTLCommandBufferDescriptor>,
+    /// The same of command buffers whose errors tell the state of each encoder, for which Metal does more work.
+    detailed: Retained<MTLCommandBufferDescriptor>,
+    /// All command buffers are detailed.
+    details: bool,
     open: Option<Commands>,
     submitted: u64,
     /// Numbers and modelled nanoseconds of submissions that may be unfinished, oldest first, and their sum.
@@ -220,11 +227,16 @@ impl Queue {
                 reason: "Metal gave no command queue".into(),
             })?;
         queue.setLabel(Some(&NSString::from_str("openvm-metal")));
-        let descriptor = MTLCommandBufferDescriptor::new();
-        descriptor.setErrorOptions(MTLCommandBufferErrorOption::EncoderExecutionStatus);
+        let (plain, detailed) = (
+            MTLCommandBufferDescriptor::new(),
+            MTLCommandBufferDescriptor::new(),
+        );
+        detailed.setErrorOptions(MTLCommandBufferErrorOption::EncoderExecutionStatus);
         Ok(Self {
             queue,
-            descriptor,
+            plain,
+            detailed,
+            details: details_from_env()?,
             open: None,
             submitted: 0,
             in_flight: (VecDeque::new(), 0.0),
@@ -251,9 +263,11 @@ impl Queue {
             let commands = match &mut self.open {
                 Some(commands) => commands,
                 slot => {
+                    let details = self.details || op.tag != 0 || failure::seen();
+                    let descriptor = if details { &self.detailed } else { &self.plain };
                     let buffer = self
                         .queue
-                        .commandBufferWithDescriptor(&self.descriptor)
+                        .commandBufferWithDescriptor(descriptor)
                         .ok_or_else(|| Fault::Failed("Metal gave no command buffer".into()))?;
                     let name = format!("submission {}", self.submitted + 1);
                     buffer.setLabel(Some(&NSString::from_str(&name)));
@@ -364,6 +378,20 @@ impl Queue {
     /// Sets the longest wait for the device when too many submissions are unfinished.
     pub fn set_limit(&mut self, limit: Duration) {
         self.limit = limit;
+    }
+}
+
+/// Meaning of [`ERROR_DETAILS_VARIABLE`].
+fn details_from_env() -> Result<bool> {
+    let value = std::env::var(ERROR_DETAILS_VARIABLE).unwrap_or_default();
+    match value.as_str() {
+        "" | "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(MetalError::InvalidSetting {
+            variable: ERROR_DETAILS_VARIABLE,
+            value,
+            expected: "0 or 1",
+        }),
     }
 }
 

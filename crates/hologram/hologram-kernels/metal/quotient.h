@@ -1,0 +1,25 @@
+#pragma once
+// Quotients of 32-bit integers that are right where the GPU's are one off.
+#include <metal_stdlib>
+using namespace metal;
+
+// a / b, where `half_quotient` is (a / 2) / b or one off. Apple GPUs have been seen to divide 32-bit dividends near the largest with a
+// quotient one too large. Half of the dividend is below these, and no compiler knows that a quotient made so needs no correction.
+inline uint whole_quotient(uint half_quotient, uint a, uint b) {
+    uint q = 2u * half_quotient;
+    const ulong twice = 2ul * ulong(b);
+    ulong p = ulong(half_quotient) * twice;
+    if (p > a) { q -= 2u; p -= twice; }
+    ulong rest = a - p;
+    if (rest >= twice) { q += 2u; rest -= twice; }
+    return rest >= b ? q + 1u : q;
+}
+
+template <typename T> inline T exact_quotient(T a, T b) { return T(a / b); }
+#if !MSL_HOST && !MSL_PTX
+inline uint exact_quotient(uint a, uint b) { return whole_quotient((a >> 1) / b, a, b); }
+inline int exact_quotient(int a, int b) {
+    const uint x = a < 0 ? 0u - uint(a) : uint(a), y = b < 0 ? 0u - uint(b) : uint(b), q = exact_quotient(x, y);
+    return int((a < 0) != (b < 0) ? 0u - q : q);
+}
+#endif

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# A message of INPUT_SIZE bytes.
+set -euo pipefail
+: "${UTILS_BIN:?UTILS_BIN is required}" "${INPUT_SIZE:?INPUT_SIZE is required}"
+message=$("$UTILS_BIN" sha256 -n "$INPUT_SIZE" | sed -n 1p)
+exec "$(dirname "$0")/_prepare.sh" sha256 "$message"

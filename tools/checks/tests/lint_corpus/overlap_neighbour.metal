@@ -1,0 +1,7 @@
+// expect: overlap 7
+#include <metal_stdlib>
+using namespace metal;
+/// Cost: 8 bytes per thread.
+/// Lengths: src threads + 1, dst threads.
+/// InPlace: src, dst.
+kernel void f(device const uint* src [[buffer(0)]], device uint* dst [[buffer(1)]], uint gid [[thread_position_in_grid]]) { dst[gid] = src[gid + 1u]; }

@@ -20,6 +20,9 @@ pub enum MetalProverError {
     /// The device could not be opened, or bringing an input to it failed earlier.
     #[error("input could not be brought to the device: {0}")]
     Transport(#[source] Arc<MetalProverError>),
+    /// Traces that the device was to make.
+    #[error("traces on the device: {0}")]
+    Traces(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The traces do not fit the stacked matrix.
     #[error(transparent)]
     Stacking(#[from] StackedPcsError),

@@ -128,8 +128,8 @@ impl<T: DeviceElem> MetalMatrix<T> {
         }
     }
 
-    /// A matrix that could not be brought to the device.
-    pub(crate) fn failed(error: Arc<MetalProverError>, height: usize, width: usize) -> Self {
+    /// A matrix that could not be brought to the device, or made there.
+    pub fn failed(error: Arc<MetalProverError>, height: usize, width: usize) -> Self {
         Self {
             cells: Err(error),
             height,

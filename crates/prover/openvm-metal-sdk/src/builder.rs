@@ -21,6 +21,7 @@ use crate::{
     files::{config_from_text, ConfigText},
     memory_config, moduli,
     row_order::RowOrder,
+    table_sizes,
     verifying_key::MIN_SECURITY_BITS,
 };
 
@@ -40,6 +41,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     /// Cut segments so that they fit the device.
     pub fit_segments: bool,
     pub order: RowOrder,
+    pub traces_on_device: Option<bool>,
     pub min_security_bits: f64,
     pub traps: Traps,
     pub cache: Cache,
@@ -57,6 +59,7 @@ pub struct SdkBuilder<E: SdkEngine> {
     tree: AggregationTreeConfig,
     segment_max_memory: Option<usize>,
     order: RowOrder,
+    traces_on_device: Option<bool>,
     min_security_bits: f64,
     traps: Traps,
     cache: Option<Cache>,
@@ -74,6 +77,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree: AggregationTreeConfig::default(),
             segment_max_memory: None,
             order: RowOrder::default(),
+            traces_on_device: None,
             min_security_bits: MIN_SECURITY_BITS,
             traps: Traps::default(),
             cache: None,
@@ -91,6 +95,13 @@ impl<E: SdkEngine> SdkBuilder<E> {
     /// The order of rows where constraints leave it open.
     pub fn row_order(mut self, order: RowOrder) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Makes traces on the device where it has kernels for their chips, or all on the host. Unless it is set, GPUs make them. The bytes
+    /// of proofs are the same.
+    pub fn traces_on_device(mut self, on_device: bool) -> Self {
+        self.traces_on_device = Some(on_device);
         self
     }
 
@@ -219,6 +230,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             (None, None) => return config("neither extensions nor an application key are set"),
         };
         moduli::check(&app_config.app_vm_config)?;
+        table_sizes::check(&app_config.app_vm_config)?;
         memory_config::check(&app_config.app_vm_config.system.config)?;
         let agg_source = match (self.agg_pk, self.agg_params) {
             (Some(_), Some(_)) => {
@@ -256,6 +268,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree,
             fit_segments: self.segment_max_memory.is_none(),
             order: self.order,
+            traces_on_device: self.traces_on_device,
             min_security_bits: self.min_security_bits,
             traps: self.traps,
             cache: self.cache.unwrap_or_else(Cache::of_user),

@@ -4,13 +4,14 @@
 //! The Metal engine is the product. OpenVM's CPU and reference engines implement the trait too, so that the
 //! same driver gives the proofs that tests compare with.
 
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, sync::Arc};
 
 use openvm_metal_backend::{
     kernels, BabyBearPoseidon2MetalEngine, KeptCodewords, MetalBackend, MetalDevice, MetalMatrix,
     MetalProverError,
 };
-use openvm_metal_common::{Device, DeviceKind, MetalContext};
+use openvm_metal_common::{kernel::KernelLibrary, Device, DeviceKind, MetalContext};
+use openvm_metal_tracegen::{DeviceChips, RowChip, SegmentTraces, Table, TraceError};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{
@@ -24,6 +25,10 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::{
 };
 
 use crate::prelude::{Digest, F, SC};
+
+/// The kernels of [`MetalEngine`] and of traces: a context of its device is opened with both.
+pub static LIBRARIES: [&KernelLibrary; 2] =
+    [&kernels::LIBRARY, &openvm_metal_tracegen::kernels::LIBRARY];
 
 /// OpenVM's CPU engine, which also verifies.
 pub type CpuEngine = BabyBearPoseidon2CpuEngine;
@@ -61,6 +66,19 @@ impl Error for EngineError {
         self.0.source()
     }
 }
+
+/// Traces of one segment that a device makes.
+pub trait MakeTraces<Matrix> {
+    /// The trace of a chip from its records. If the device refuses it, the result says so when it is used in a proof.
+    fn rows(&mut self, chip: &RowChip, records: &[u8]) -> Matrix;
+
+    /// The trace of a lookup table, when those of all chips are made that count in it.
+    fn table(&mut self, table: &Table) -> Matrix;
+}
+
+/// Traces of one segment on a device of `E`.
+pub type DeviceTraces<E> =
+    Box<dyn MakeTraces<<<E as StarkEngine>::PB as ProverBackend>::Matrix> + Send>;
 
 /// A `StarkEngine` that the SDK can drive.
 pub trait SdkEngine:
@@ -112,6 +130,19 @@ pub trait SdkEngine:
     /// Brings a row-major trace of any height, 0 included, to the device. If the device refuses it, the
     /// result says so when it is used in a proof.
     fn upload(device: &Self::PD, trace: RowMajorMatrix<F>) -> <Self::PB as ProverBackend>::Matrix;
+
+    /// True if the engine has kernels that make traces.
+    const MAKES_TRACES: bool = false;
+
+    /// True if traces are made on the device unless something else is asked for.
+    fn makes_traces(_device: &Self::PD) -> bool {
+        false
+    }
+
+    /// Begins the traces of a segment on a device, if the engine makes any.
+    fn traces(_device: &Self::PD, _chips: &DeviceChips) -> Option<DeviceTraces<Self>> {
+        None
+    }
 
     /// Number of proofs that a device makes at once in less time than one after another, if its memory holds them.
     fn proofs_at_once(_context: &Self::Context) -> usize {
@@ -199,12 +230,13 @@ impl SdkEngine for MetalEngine {
     type Device = Device;
     type Context = MetalContext;
 
+    const MAKES_TRACES: bool = true;
+
     /// Shares the context of the process; a copy has its own.
     fn connect(device: &Device, copy: usize) -> Result<MetalContext, EngineError> {
-        let libraries = [&kernels::LIBRARY];
         let context = match copy {
-            0 => MetalContext::shared_on(*device, &libraries),
-            _ => MetalContext::new(*device, &libraries),
+            0 => MetalContext::shared_on(*device, &LIBRARIES),
+            _ => MetalContext::new(*device, &LIBRARIES),
         };
         context.map_err(|error| EngineError::new(MetalProverError::from(error)))
     }
@@ -257,6 +289,17 @@ impl SdkEngine for MetalEngine {
         device.upload_row_major(&trace).unwrap_or_else(|_| {
             device.transport_matrix_to_device(&ColMajorMatrix::from_row_major(&trace))
         })
+    }
+
+    /// The processor makes the rows as fast from OpenVM's records in place.
+    fn makes_traces(device: &MetalDevice) -> bool {
+        let stream = device.stream();
+        stream.is_ok_and(|stream| stream.context().info().kind != DeviceKind::Cpu)
+    }
+
+    fn traces(device: &MetalDevice, chips: &DeviceChips) -> Option<DeviceTraces<Self>> {
+        let segment = SegmentTraces::new(device, chips).map_err(traces_error);
+        Some(Box::new(MetalTraces(segment)))
     }
 
     /// On a GPU the host's part of one proof runs beside the kernels of the other. On the processor both are the same
@@ -330,6 +373,40 @@ impl SdkEngine for MetalEngine {
         if let Ok(stream) = self.device().stream() {
             stream.context().trim();
         }
+    }
+}
+
+/// The traces of a segment, or why the device makes none.
+struct MetalTraces(Result<SegmentTraces, Arc<MetalProverError>>);
+
+impl MetalTraces {
+    fn make(
+        &mut self,
+        columns: usize,
+        make: impl FnOnce(&mut SegmentTraces) -> Result<MetalMatrix<F>, TraceError>,
+    ) -> MetalMatrix<F> {
+        let made = match &mut self.0 {
+            Ok(segment) => make(segment).map_err(traces_error),
+            Err(error) => Err(error.clone()),
+        };
+        made.unwrap_or_else(|error| MetalMatrix::failed(error, 1, columns))
+    }
+}
+
+fn traces_error(error: TraceError) -> Arc<MetalProverError> {
+    Arc::new(match error {
+        TraceError::Device(error) => error,
+        error => MetalProverError::Traces(Box::new(error)),
+    })
+}
+
+impl MakeTraces<MetalMatrix<F>> for MetalTraces {
+    fn rows(&mut self, chip: &RowChip, records: &[u8]) -> MetalMatrix<F> {
+        self.make(chip.columns, |segment| segment.rows(chip, records))
+    }
+
+    fn table(&mut self, table: &Table) -> MetalMatrix<F> {
+        self.make(1, |segment| segment.table(table))
     }
 }
 

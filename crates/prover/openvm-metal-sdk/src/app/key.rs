@@ -28,6 +28,7 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) vk: Arc<MultiStarkVerifyingKey<SC>>,
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,
+    pub(crate) traces_on_device: bool,
 }
 
 /// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
@@ -70,13 +71,21 @@ impl<E: SdkEngine> AppKey<E> {
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),
-            engine,
             device_key,
             vk: vk.clone(),
             config: config.clone(),
             order,
+            traces_on_device: E::makes_traces(engine.device()),
+            engine,
         });
         Ok(keys.collect())
+    }
+
+    /// Makes traces on the device, if the engine makes any, or on the host, if that is given.
+    pub(crate) fn with_traces_on_device(mut self, on_device: Option<bool>) -> Self {
+        let on_device = on_device.unwrap_or(self.traces_on_device);
+        self.traces_on_device = on_device && E::MAKES_TRACES;
+        self
     }
 
     /// The device's name in messages.

@@ -46,7 +46,9 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
     exe: &VmExe<F>,
 ) -> Result<(Vm<E>, MetalVmBuilder<E>), SdkError> {
     let engine = key.another_engine()?;
-    let builder = MetalVmBuilder::new(&engine).with_row_order(key.order);
+    let builder = MetalVmBuilder::new(&engine)
+        .with_row_order(key.order)
+        .with_traces_on_device(key.traces_on_device);
     let vm = guard(Stage::BuildMachine, || {
         VirtualMachine::new(
             engine,

@@ -8,7 +8,7 @@ use std::{
 use openvm_circuit::{
     arch::{
         execution_mode::Segment, interpreter_preflight::PreflightInterpretedInstance,
-        MatrixRecordArena, PreflightExecutionOutput, VmState,
+        PreflightExecutionOutput, VmState,
     },
     system::{
         memory::online::{AddressMap, GuestMemory},
@@ -28,14 +28,14 @@ use crate::{
     prelude::F,
     report::Report,
     system::{MemoryTree, TreeSlot},
-    vm::{CheckedExecutor, Uploader},
+    vm::{preflight, CheckedExecutor, TraceArena, Uploader},
 };
 
 /// Records of a segment, from which traces are made.
 pub(crate) struct Recorded {
     index: usize,
     records: SystemRecords<F>,
-    arenas: Vec<MatrixRecordArena<F>>,
+    arenas: Vec<TraceArena>,
     /// Memory before the segment.
     memory: MemoryTree,
 }
@@ -138,12 +138,8 @@ impl<E: SdkEngine> SegmentTracer<E> {
         let from = VmState::new(state.pc(), guest, state.streams, state.rng);
         let clock = Instant::now();
         let output = guard(stage.clone(), || {
-            self.vm.execute_preflight(
-                &mut self.interpreter,
-                from,
-                Some(segment.num_insns),
-                &segment.trace_heights,
-            )
+            let chips = self.uploader.device_chips();
+            preflight(&self.vm, &mut self.interpreter, from, segment, chips)
         })?
         .map_err(|error| SdkError::execution(stage, error, self.inputs))?;
         self.preflight += clock.elapsed();
@@ -173,6 +169,7 @@ impl<E: SdkEngine> SegmentTracer<E> {
         let stage = Stage::Traces(index);
         let clock = Instant::now();
         self.trees.give(memory);
+        self.uploader.begin_segment();
         let ctx = guard(stage.clone(), || {
             self.vm.generate_proving_ctx(records, arenas)
         })?

@@ -2,10 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use openvm_metal_backend::kernels;
 use openvm_metal_common::{devices_for, Device, DeviceKind, DeviceReport, MetalError};
 
-use crate::engine::{MetalEngine, SdkEngine};
+use crate::engine::{MetalEngine, SdkEngine, LIBRARIES};
 
 /// Devices as a user names them: `auto`, or names separated by commas as in `cuda:0,cuda:1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ impl DeviceList {
     pub fn resolve(&self, say: impl FnOnce(&str)) -> Vec<Device> {
         match self {
             Self::Named(devices) => devices.clone(),
-            Self::Auto => of_reports(&devices_for(&[&kernels::LIBRARY]), say),
+            Self::Auto => of_reports(&devices_for(&LIBRARIES), say),
         }
     }
 }

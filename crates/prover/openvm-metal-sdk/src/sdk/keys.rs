@@ -174,7 +174,12 @@ impl<E: SdkEngine> Sdk<E> {
             let bits = self.generic_app_security_bits()?;
             require("the application's key", bits, self.min_security_bits)?;
             let stations = self.stations()?;
-            AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)
+            let keys = AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)?;
+            let on_device = self.traces_on_device;
+            let keys = keys.into_iter();
+            Ok(keys
+                .map(|key| key.with_traces_on_device(on_device))
+                .collect())
         })
     }
 

@@ -49,6 +49,8 @@ pub struct Sdk<E: SdkEngine> {
     /// Cut segments so that they fit the device.
     fit_segments: bool,
     order: RowOrder,
+    /// Where traces are made, if that was set.
+    traces_on_device: Option<bool>,
     /// Keys of fewer bits of security are refused.
     min_security_bits: f64,
     /// Rule for the traps of ELFs.
@@ -100,6 +102,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             tree: settings.tree,
             fit_segments: settings.fit_segments,
             order: settings.order,
+            traces_on_device: settings.traces_on_device,
             min_security_bits: settings.min_security_bits,
             traps: settings.traps,
             cache: settings.cache,

@@ -3,15 +3,16 @@
 use std::rc::Rc;
 
 use openvm_circuit::arch::{
-    AirInventory, ChipInventory, ChipInventoryError, MatrixRecordArena, VmBuilder, VmChipComplex,
+    AirInventory, ChipInventory, ChipInventoryError, VmBuilder, VmChipComplex,
 };
+use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
-use super::{one_thread::OneThread, TransportedChip, Uploader};
+use super::{arena::TraceArena, one_thread::OneThread, TransportedChip, Uploader};
 use crate::{
     engine::{CpuEngine, SdkEngine},
-    prelude::{F, SC},
+    prelude::SC,
     row_order::RowOrder,
     system::{SparseSystem, TreeSlot},
 };
@@ -22,12 +23,13 @@ type SystemChips<E> = SparseSystem<<E as StarkEngine>::PB, Uploader<E>>;
 /// Builds the chips of an [`SdkVmConfig`]: rv32im, io, keccak, sha2, bigint, modular, fp2, ecc, pairing and
 /// deferral.
 ///
-/// Traces are made by OpenVM's CPU chips, but for those of the memory ([`SparseSystem`]), and uploaded once each, see
-/// `TransportedChip`. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
+/// Traces are made by the device if it makes the chip's, else by OpenVM's CPU chips, but for those of the memory ([`SparseSystem`]), and uploaded
+/// once each, see `TransportedChip`. The engine sees ordinary proving contexts, so its proofs are those of the CPU engine for the same traces.
 pub struct MetalVmBuilder<E: SdkEngine> {
     uploader: Uploader<E>,
     trees: TreeSlot,
     order: RowOrder,
+    on_device: bool,
 }
 
 impl<E: SdkEngine> MetalVmBuilder<E> {
@@ -37,12 +39,20 @@ impl<E: SdkEngine> MetalVmBuilder<E> {
             uploader: Uploader::new(engine),
             trees: TreeSlot::default(),
             order: RowOrder::default(),
+            on_device: E::makes_traces(engine.device()),
         }
     }
 
     /// Other order of rows.
     pub fn with_row_order(mut self, order: RowOrder) -> Self {
         self.order = order;
+        self
+    }
+
+    /// Traces are made on the device where it has kernels for their chips, or on the host; by default as
+    /// [`SdkEngine::makes_traces`] says.
+    pub fn with_traces_on_device(mut self, on_device: bool) -> Self {
+        self.on_device = on_device;
         self
     }
 
@@ -63,13 +73,14 @@ impl<E: SdkEngine> Clone for MetalVmBuilder<E> {
             uploader: self.uploader.clone(),
             trees: self.trees.clone(),
             order: self.order,
+            on_device: self.on_device,
         }
     }
 }
 
 impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
     type VmConfig = SdkVmConfig;
-    type RecordArena = MatrixRecordArena<F>;
+    type RecordArena = TraceArena;
     type SystemChipInventory = SystemChips<E>;
 
     fn create_chip_complex(
@@ -77,8 +88,7 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         config: &SdkVmConfig,
         circuit: AirInventory<SC>,
         _device_ctx: &EngineDeviceCtx<E>,
-    ) -> Result<VmChipComplex<SC, MatrixRecordArena<F>, E::PB, SystemChips<E>>, ChipInventoryError>
-    {
+    ) -> Result<VmChipComplex<SC, TraceArena, E::PB, SystemChips<E>>, ChipInventoryError> {
         let cpu = VmBuilder::<CpuEngine>::create_chip_complex(
             &SdkVmCpuBuilder,
             config,
@@ -87,6 +97,10 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         )?;
         let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?
             .with_trees_from(self.trees.clone());
+        if self.on_device {
+            self.uploader
+                .make_on_device(DeviceChips::new(&cpu.inventory)?);
+        }
         let chips = Rc::new(cpu.inventory);
 
         let one_thread = OneThread::default();

@@ -1,16 +1,22 @@
-//! `TransportedChip`: a chip of OpenVM's CPU backend whose trace goes to another engine's device.
+//! `TransportedChip`: a chip of OpenVM's CPU backend whose trace is on another engine's device.
 
 use std::{rc::Rc, sync::Arc};
 
 use openvm_circuit::{
-    arch::{ChipInventory, MatrixRecordArena},
+    arch::{Arena, ChipInventory, MatrixRecordArena},
     primitives::Chip,
     system::poseidon2::Poseidon2PeripheryChip,
 };
 use openvm_cpu_backend::CpuBackend;
+use openvm_metal_tracegen::DeviceChip;
 use openvm_stark_backend::prover::AirProvingContext;
 
-use super::{one_thread::OneThread, poseidon2::sorted_trace, Uploader};
+use super::{
+    arena::{Records, TraceArena},
+    one_thread::OneThread,
+    poseidon2::sorted_trace,
+    Uploader,
+};
 use crate::{
     engine::SdkEngine,
     prelude::{F, SC},
@@ -20,10 +26,12 @@ use crate::{
 /// The chips of the CPU backend, in the order in which they were added.
 pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC>>;
 
-/// Chip `index` of an inventory of the CPU backend. Its trace is made on the host, row major, and uploaded
-/// once.
+/// Chip `index` of an inventory of the CPU backend.
 ///
-/// Narrow traces are filled on one thread, see [`OneThread`].
+/// If the device makes the traces of a segment, and knows the chip, its compact records are uploaded, and the rows are made there; so
+/// are the traces of the tables that such chips count in. Else the trace is made on the host, row major, and uploaded once.
+///
+/// Narrow traces of the host are filled on one thread, see [`OneThread`].
 ///
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.
@@ -60,10 +68,8 @@ impl<E: SdkEngine> TransportedChip<E> {
         chip.downcast_ref::<Arc<Poseidon2PeripheryChip<F>>>()
             .map(Arc::as_ref)
     }
-}
 
-impl<E: SdkEngine> Chip<MatrixRecordArena<F>, E::PB> for TransportedChip<E> {
-    fn generate_proving_ctx(&self, records: MatrixRecordArena<F>) -> AirProvingContext<E::PB> {
+    fn on_host(&self, records: MatrixRecordArena<F>) -> AirProvingContext<E::PB> {
         let ctx = match (self.order, self.poseidon2()) {
             (RowOrder::Sorted, Some(chip)) => AirProvingContext::simple_no_pis(sorted_trace(chip)),
             _ => self
@@ -71,6 +77,32 @@ impl<E: SdkEngine> Chip<MatrixRecordArena<F>, E::PB> for TransportedChip<E> {
                 .generate(self.chips.chips()[self.index].as_ref(), records),
         };
         self.uploader.air(ctx)
+    }
+
+    fn on_device(&self, records: &Records) -> AirProvingContext<E::PB> {
+        let rows = self
+            .uploader
+            .device_chips()
+            .and_then(|chips| chips.rows(self.index));
+        let chip = rows.expect("records are compact for chips of the device");
+        AirProvingContext::simple_no_pis(self.uploader.rows(chip, records.bytes()))
+    }
+}
+
+impl<E: SdkEngine> Chip<TraceArena, E::PB> for TransportedChip<E> {
+    fn generate_proving_ctx(&self, records: TraceArena) -> AirProvingContext<E::PB> {
+        let records = match records {
+            TraceArena::Records(records) => return self.on_device(&records),
+            TraceArena::Rows(records) => records,
+        };
+        let chips = self.uploader.device_chips();
+        match chips.and_then(|chips| chips.get(self.index)) {
+            Some(DeviceChip::Table(table)) => {
+                debug_assert!(records.is_empty(), "tables have no records");
+                AirProvingContext::simple_no_pis(self.uploader.table(table))
+            }
+            _ => self.on_host(records),
+        }
     }
 
     fn constant_trace_height(&self) -> Option<usize> {

@@ -1,16 +1,20 @@
-//! The virtual machine of a program: chips whose traces are made on the host and brought to the engine's device.
+//! The virtual machine of a program: chips whose traces are made on the engine's device, or on the host and brought there.
 
+mod arena;
 mod builder;
 mod checked;
 mod chip;
 mod guest_config;
 mod one_thread;
 mod poseidon2;
+mod preflight;
 mod upload;
 
+pub use arena::TraceArena;
 pub use builder::MetalVmBuilder;
 pub(crate) use checked::exits;
 pub use checked::CheckedExecutor;
 pub use chip::TransportedChip;
 pub(crate) use guest_config::{GuestConfig, GuestVmBuilder};
+pub(crate) use preflight::preflight;
 pub use upload::Uploader;

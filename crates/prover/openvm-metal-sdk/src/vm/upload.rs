@@ -1,21 +1,22 @@
-//! `Uploader`: brings traces to a device and counts what that costs.
+//! `Uploader`: brings traces to a device, or records of which the device makes them, and counts what that costs.
 
 use std::{
     sync::{
         atomic::{AtomicU64, Ordering},
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
     },
     time::{Duration, Instant},
 };
 
 use openvm_cpu_backend::CpuBackend;
+use openvm_metal_tracegen::{DeviceChips, RowChip, Table};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{AirProvingContext, ProverBackend},
 };
 
 use crate::{
-    engine::SdkEngine,
+    engine::{DeviceTraces, SdkEngine},
     prelude::{F, SC},
     slot::lock,
     system::TraceUpload,
@@ -24,6 +25,10 @@ use crate::{
 /// Brings traces to a device, which can be changed. Clones share device and counters.
 pub struct Uploader<E: SdkEngine> {
     device: Arc<Mutex<E::PD>>,
+    /// Chips whose traces devices make, once the chips of the machine are known; none if devices make no traces.
+    chips: Arc<OnceLock<DeviceChips>>,
+    /// Traces of the segment that is made.
+    segment: Arc<Mutex<Option<DeviceTraces<E>>>>,
     counts: Arc<Counts>,
 }
 
@@ -37,6 +42,8 @@ impl<E: SdkEngine> Clone for Uploader<E> {
     fn clone(&self) -> Self {
         Self {
             device: self.device.clone(),
+            chips: self.chips.clone(),
+            segment: self.segment.clone(),
             counts: self.counts.clone(),
         }
     }
@@ -47,6 +54,8 @@ impl<E: SdkEngine> Uploader<E> {
     pub fn new(engine: &E) -> Self {
         Self {
             device: Arc::new(Mutex::new(engine.device().clone())),
+            chips: Arc::default(),
+            segment: Arc::default(),
             counts: Arc::default(),
         }
     }
@@ -56,7 +65,50 @@ impl<E: SdkEngine> Uploader<E> {
         *lock(&self.device) = engine.device().clone();
     }
 
-    /// Time in [`matrix`](Self::matrix) so far, and bytes that it uploaded.
+    /// Devices make the traces of these chips from now on.
+    pub(super) fn make_on_device(&self, chips: DeviceChips) {
+        let _ = self.chips.set(chips);
+    }
+
+    /// The chips whose traces devices make, if they make any.
+    pub(crate) fn device_chips(&self) -> Option<&DeviceChips> {
+        self.chips.get()
+    }
+
+    /// Begins the traces of another segment: counts of tables are zero.
+    pub(crate) fn begin_segment(&self) {
+        *lock(&self.segment) = None;
+    }
+
+    /// The rows of a chip of [`device_chips`](Self::device_chips), made on the device from its records.
+    pub(super) fn rows(&self, chip: &RowChip, records: &[u8]) -> <E::PB as ProverBackend>::Matrix {
+        self.timed(records.len(), |segment| segment.rows(chip, records))
+    }
+
+    /// The trace of a table of [`device_chips`](Self::device_chips).
+    pub(super) fn table(&self, table: &Table) -> <E::PB as ProverBackend>::Matrix {
+        self.timed(0, |segment| segment.table(table))
+    }
+
+    fn timed<R>(&self, bytes: usize, make: impl FnOnce(&mut DeviceTraces<E>) -> R) -> R {
+        let start = Instant::now();
+        let mut segment = lock(&self.segment);
+        let traces = segment.get_or_insert_with(|| {
+            let chips = self.chips.get().expect("chips of the device");
+            E::traces(&lock(&self.device), chips).expect("the engine makes traces")
+        });
+        let made = make(traces);
+        self.count(start, bytes as u64);
+        made
+    }
+
+    fn count(&self, start: Instant, bytes: u64) {
+        let nanos = start.elapsed().as_nanos() as u64;
+        self.counts.nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Time of uploads and of traces on the device so far, and bytes that were uploaded.
     pub fn spent(&self) -> (Duration, u64) {
         let nanos = self.counts.nanos.load(Ordering::Relaxed);
         let bytes = self.counts.bytes.load(Ordering::Relaxed);
@@ -69,9 +121,7 @@ impl<E: SdkEngine> Uploader<E> {
         let bytes = size_of_val(trace.values.as_slice()) as u64;
         let device = lock(&self.device).clone();
         let matrix = E::upload(&device, trace);
-        let nanos = start.elapsed().as_nanos() as u64;
-        self.counts.nanos.fetch_add(nanos, Ordering::Relaxed);
-        self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.count(start, bytes);
         matrix
     }
 

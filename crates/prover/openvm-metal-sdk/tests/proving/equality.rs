@@ -24,9 +24,10 @@ where
     proofs.iter().map(|p| p.encode_to_vec().unwrap()).collect()
 }
 
-fn ours<E: SdkEngine>(device: E::Device, n: u32) -> Proofs {
+fn ours<E: SdkEngine>(device: E::Device, n: u32, traces_on_device: bool) -> Proofs {
     let sdk: Sdk<E> = builder(device)
         .row_order(RowOrder::AsMade)
+        .traces_on_device(traces_on_device)
         .generic_build()
         .unwrap();
     let options = ProveOptions::default().with_in_flight(1);
@@ -63,14 +64,16 @@ fn one_thread() -> rayon::ThreadPool {
 fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
     let n = 220;
     let one = one_thread();
-    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n));
+    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n, false));
     assert!(metal.len() >= 2, "{} segments", metal.len());
     assert!(metal == one.install(|| stock(n)), "stock SDK");
+    let traced = one.install(|| ours::<MetalEngine>(Device::Cpu, n, true));
+    assert!(metal == traced, "traces of the device");
     // The reference engine takes several times as long: of one segment, or in a campaign of all.
     let n = std::env::var_os(CAMPAIGN).map_or(3, |_| n);
-    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n));
+    let metal = one.install(|| ours::<MetalEngine>(Device::Cpu, n, true));
     assert!(
-        metal == one.install(|| ours::<ReferenceEngine>((), n)),
+        metal == one.install(|| ours::<ReferenceEngine>((), n, false)),
         "reference engine"
     );
 }
@@ -78,10 +81,15 @@ fn proofs_equal_those_of_other_engines_and_of_the_stock_sdk() {
 /// Segments of the examples: kzg is cut into several, and the reference engine keeps several copies of one.
 const SEGMENT_BYTES: usize = 1 << 30;
 
-fn of_example<E: SdkEngine>(device: E::Device, example: &Example) -> Proofs {
+fn of_example<E: SdkEngine>(
+    device: E::Device,
+    example: &Example,
+    traces_on_device: bool,
+) -> Proofs {
     let sdk: Sdk<E> = example::builder(device, &example.configuration())
         .segment_max_memory(SEGMENT_BYTES)
         .row_order(RowOrder::AsMade)
+        .traces_on_device(traces_on_device)
         .generic_build()
         .unwrap();
     let options = ProveOptions::default().with_in_flight(1);
@@ -102,8 +110,8 @@ macro_rules! examples {
         #[ignore = "the reference engine takes minutes: a campaign by command"]
         fn $name() {
             let (example, one) = (Example::new(stringify!($name)), one_thread());
-            let metal = one.install(|| of_example::<MetalEngine>(Device::Cpu, &example));
-            let reference = one.install(|| of_example::<ReferenceEngine>((), &example));
+            let metal = one.install(|| of_example::<MetalEngine>(Device::Cpu, &example, true));
+            let reference = one.install(|| of_example::<ReferenceEngine>((), &example, false));
             assert!(metal == reference, "{} segments", metal.len());
             println!("{} segments are equal", metal.len());
         })*

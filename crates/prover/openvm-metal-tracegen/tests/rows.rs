@@ -1,0 +1,383 @@
+//! Traces that a device makes from records, against those of OpenVM's CPU chips: every cell, and every count of the lookup tables.
+//!
+//! `OPENVM_METAL_TEST_INPUTS` sets the number of records of a chip, `OPENVM_METAL_TEST_SEED` the seed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use openvm_circuit::arch::{MatrixRecordArena, VmBuilder, VmCircuitConfig};
+use openvm_cpu_backend::CpuBackend;
+use openvm_metal_backend::{kernels as backend_kernels, MetalDevice};
+use openvm_metal_common::{Device, MetalContext};
+use openvm_metal_tracegen::{kernels, DeviceChip, DeviceChips, RowChip, SegmentTraces, Table};
+use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
+use openvm_stark_backend::p3_matrix::{dense::RowMajorMatrix, Matrix};
+use openvm_stark_sdk::config::{
+    app_params_with_100_bits_security,
+    baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, BabyBearPoseidon2CpuEngine as CpuEngine},
+};
+use p3_baby_bear::BabyBear as F;
+use p3_field::PrimeField32;
+use rand::{rngs::StdRng, Rng, SeedableRng};
+
+type Chips = openvm_circuit::arch::ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC>>;
+
+/// OpenVM's CPU chips of the base instructions.
+fn cpu_chips() -> Chips {
+    let config = SdkVmConfig::riscv32();
+    let airs = VmCircuitConfig::<SC>::create_airs(&config).expect("the AIRs");
+    VmBuilder::<CpuEngine>::create_chip_complex(&SdkVmCpuBuilder, &config, airs, &())
+        .expect("the chips")
+        .inventory
+}
+
+/// A word that is an edge every fourth time.
+fn word(rng: &mut StdRng) -> u32 {
+    const EDGES: [u32; 10] = [
+        0,
+        1,
+        2,
+        0x7f,
+        0x80,
+        0xff,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_fffe,
+        0xffff_ffff,
+    ];
+    match rng.random_range(0..4) {
+        0 => EDGES[rng.random_range(0..EDGES.len())],
+        1 => rng.random::<u32>() >> rng.random_range(0..32),
+        _ => rng.random(),
+    }
+}
+
+/// Two words, equal or close every third time.
+fn pair(rng: &mut StdRng) -> (u32, u32) {
+    let x = word(rng);
+    let y = match rng.random_range(0..6) {
+        0 => x,
+        1 => x ^ (1 << rng.random_range(0..32)),
+        _ => word(rng),
+    };
+    (x, y)
+}
+
+fn register(rng: &mut StdRng) -> u32 {
+    4 * rng.random_range(0..32)
+}
+
+/// A timestamp and `accesses` earlier ones.
+fn times<const N: usize>(rng: &mut StdRng) -> (u32, [u32; N]) {
+    let most = (1u32 << 29) - 8;
+    let now = match rng.random_range(0..3) {
+        0 => rng.random_range(1..40),
+        1 => most - 1,
+        _ => rng.random_range(1..most),
+    };
+    let before = std::array::from_fn(|access| match rng.random_range(0..3) {
+        0 => now + access as u32 - 1,
+        1 => 0,
+        _ => rng.random_range(0..now),
+    });
+    (now, before)
+}
+
+/// A random record that an execution may write.
+fn record(chip: &RowChip, rng: &mut StdRng) -> Vec<u32> {
+    let pc = 4 * rng.random_range(0..1u32 << 28);
+    let (x, y) = pair(rng);
+    match chip.name {
+        "Rv32BaseAluChip" | "Rv32LessThanChip" | "Rv32ShiftChip" => {
+            let (now, [a, b, c]) = times(rng);
+            let is_register = rng.random_range(0..2);
+            let (rs2, y) = match is_register {
+                1 => (register(rng), y),
+                _ => {
+                    let imm = (rng.random::<u32>() as i32 >> 20) as u32;
+                    (imm & 0xff_ffff, imm)
+                }
+            };
+            let ops = match chip.name {
+                "Rv32BaseAluChip" => 5,
+                "Rv32LessThanChip" => 2,
+                _ => 3,
+            };
+            vec![
+                pc,
+                now,
+                register(rng),
+                register(rng),
+                rs2,
+                is_register,
+                a,
+                b,
+                c,
+                word(rng),
+                x,
+                y,
+                rng.random_range(0..ops),
+            ]
+        }
+        "Rv32BranchEqualChip" | "Rv32BranchLessThanChip" => {
+            let (now, [a, b]) = times(rng);
+            let ops = if chip.name == "Rv32BranchEqualChip" {
+                2
+            } else {
+                4
+            };
+            let imm = rng.random_range(0..F::ORDER_U32);
+            vec![
+                pc,
+                now,
+                register(rng),
+                register(rng),
+                a,
+                b,
+                x,
+                y,
+                imm,
+                rng.random_range(0..ops),
+            ]
+        }
+        "Rv32JalLuiChip" => {
+            let (now, [a]) = times(rng);
+            let is_jal = rng.random_range(0..2);
+            let rd = if rng.random_range(0..4) == 0 {
+                u32::MAX
+            } else {
+                register(rng)
+            };
+            let (a, before) = if rd == u32::MAX {
+                (0, 0)
+            } else {
+                (a, word(rng))
+            };
+            let data = if is_jal == 1 {
+                pc.wrapping_add(4) % (1 << 30)
+            } else {
+                x & !0xfff
+            };
+            vec![
+                pc,
+                now,
+                rd,
+                a,
+                before,
+                rng.random_range(0..F::ORDER_U32),
+                data,
+                is_jal,
+            ]
+        }
+        "Rv32JalrChip" => {
+            let (now, [a, b]) = times(rng);
+            let rd = if rng.random_range(0..4) == 0 {
+                u32::MAX
+            } else {
+                register(rng)
+            };
+            let (b, before) = if rd == u32::MAX {
+                (0, 0)
+            } else {
+                (b, word(rng))
+            };
+            let (imm, sign) = offset(rng);
+            let to = rng.random_range(0..1u32 << 30);
+            let pc = pc % ((1 << 30) - 4);
+            vec![
+                pc,
+                now,
+                register(rng),
+                rd,
+                a,
+                b,
+                before,
+                imm,
+                pc,
+                to.wrapping_sub(extended(imm, sign)),
+                sign,
+            ]
+        }
+        "Rv32AuipcChip" => {
+            let (now, [a]) = times(rng);
+            vec![pc, now, register(rng), a, word(rng), pc, x & 0xff_ffff]
+        }
+        "Rv32LoadStoreChip" | "Rv32LoadSignExtendChip" => {
+            let is_signed = chip.name == "Rv32LoadSignExtendChip";
+            let (now, [a, b, c]) = times(rng);
+            let (op, size) = match is_signed {
+                true => [(0, 2), (1, 1)][rng.random_range(0..2)],
+                false => [(0, 4), (1, 1), (2, 2), (3, 4), (4, 2), (5, 1)][rng.random_range(0..6)],
+            };
+            let is_load = is_signed || op < 3;
+            let to = rng.random_range(0..1u32 << 29) / size * size;
+            let (imm, sign) = offset(rng);
+            let none = is_load && rng.random_range(0..4) == 0;
+            let rd = if none { u32::MAX } else { register(rng) };
+            let c = if none { 0 } else { c };
+            let space = rng.random_range(1..5);
+            let mut words = vec![
+                pc,
+                now,
+                register(rng),
+                to.wrapping_sub(extended(imm, sign)),
+                a,
+                rd,
+                b,
+                imm | sign << 16 | space << 24,
+                c,
+            ];
+            let shift = to % 4;
+            words.extend([op | shift << 8 | x << 16, x >> 16]);
+            match is_signed {
+                true => {
+                    words[10] |= y << 16;
+                    words.push(y >> 16);
+                }
+                false if space == 4 && op > 2 => {
+                    words.extend((0..4).map(|_| rng.random_range(0..F::ORDER_U32)))
+                }
+                false => words.extend(y.to_le_bytes().map(u32::from)),
+            }
+            words
+        }
+        "Rv32MultiplicationChip" | "Rv32MulHChip" | "Rv32DivRemChip" => {
+            let (now, [a, b, c]) = times(rng);
+            let mut words = vec![
+                pc,
+                now,
+                register(rng),
+                register(rng),
+                register(rng),
+                a,
+                b,
+                c,
+                word(rng),
+                x,
+                y,
+            ];
+            match chip.name {
+                "Rv32MultiplicationChip" => {}
+                "Rv32MulHChip" => words.push(rng.random_range(0..3)),
+                _ => words.push(rng.random_range(0..4)),
+            }
+            words
+        }
+        other => panic!("no records for {other}"),
+    }
+}
+
+/// An immediate of 16 bits and its sign.
+fn offset(rng: &mut StdRng) -> (u32, u32) {
+    let sign = rng.random_range(0..2);
+    (rng.random_range(0..0x800) + sign * 0xf800, sign)
+}
+
+fn extended(imm: u32, sign: u32) -> u32 {
+    imm.wrapping_add(sign.wrapping_mul(0xffff_0000))
+}
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name)
+        .ok()
+        .map_or(default, |value| value.parse().expect("a number"))
+}
+
+fn compare(
+    name: &str,
+    device: &MetalDevice,
+    got: &openvm_metal_backend::MetalMatrix<F>,
+    expected: &RowMajorMatrix<F>,
+) {
+    assert_eq!(
+        (got.height(), got.width()),
+        (expected.height(), expected.width()),
+        "{name}"
+    );
+    let cells = device.download(got).expect("the trace");
+    for row in 0..expected.height() {
+        for column in 0..expected.width() {
+            let (got, expected) = (
+                cells[column * expected.height() + row],
+                expected.values[row * expected.width() + column],
+            );
+            assert_eq!(got, expected, "{name}: column {column} of row {row}");
+        }
+    }
+}
+
+/// The counts of the host, and their values.
+fn counts(table: &Table) -> Vec<(&AtomicU32, u32)> {
+    let counts: Vec<&AtomicU32> = match table {
+        Table::Range(chip) => chip.count.iter().collect(),
+        Table::Bitwise(chip) => chip.count_range.iter().chain(&chip.count_xor).collect(),
+        Table::Tuple(chip) => chip.count.iter().map(AsRef::as_ref).collect(),
+    };
+    let value = |count: &AtomicU32| count.load(Ordering::Relaxed);
+    counts
+        .into_iter()
+        .map(|count| (count, value(count)))
+        .collect()
+}
+
+fn table_name(table: &Table) -> &'static str {
+    match table {
+        Table::Range(_) => "range checker",
+        Table::Bitwise(_) => "bitwise operations",
+        Table::Tuple(_) => "range tuples",
+    }
+}
+
+/// Compares the traces of all chips, with `inputs` records at most.
+fn check(device: Device, inputs: usize, seed: u64) {
+    let context = MetalContext::new(device, &[&backend_kernels::LIBRARY, &kernels::LIBRARY])
+        .expect("the device");
+    let config = SC::default_from_params(app_params_with_100_bits_security(21));
+    let device = MetalDevice::on_context(config, context);
+    let chips = cpu_chips();
+    let on_device = DeviceChips::new(&chips).expect("a range checker");
+    let mut segment = SegmentTraces::new(&device, &on_device).expect("the counts");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (mut rows, mut tables) = (0, 0);
+    // Tables were added first and come last.
+    for index in (0..chips.chips().len()).rev() {
+        let (name, got, expected) = match on_device.get(index) {
+            Some(DeviceChip::Rows(chip)) => {
+                rows += 1;
+                let count = [0, 1, 2, inputs / 2 + 1, inputs][rng.random_range(0..5)]
+                    .max((rows > 1) as usize);
+                let words: Vec<u32> = (0..count).flat_map(|_| record(chip, &mut rng)).collect();
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                let got = segment.rows(chip, &bytes).expect("a trace");
+                let arena = chip.rows_for_host(&bytes);
+                (
+                    chip.name,
+                    got,
+                    chips.chips()[index].generate_proving_ctx(arena).common_main,
+                )
+            }
+            Some(DeviceChip::Table(table)) => {
+                tables += 1;
+                // The host's chips were given the same records: each count is there twice.
+                let on_host = counts(table);
+                let got = segment.table(table).expect("a trace");
+                for (count, before) in on_host {
+                    assert_eq!(count.load(Ordering::Relaxed), 0, "the counts are taken");
+                    count.store(2 * before, Ordering::Relaxed);
+                }
+                let expected =
+                    chips.chips()[index].generate_proving_ctx(MatrixRecordArena::default());
+                (table_name(table), got, expected.common_main)
+            }
+            None => continue,
+        };
+        compare(name, &device, &got, &expected);
+    }
+    assert_eq!((rows, tables), (13, 3));
+}
+
+#[test]
+fn rows_equal_those_of_cpu_chips() {
+    let inputs = setting("OPENVM_METAL_TEST_INPUTS", 500);
+    let seed = setting("OPENVM_METAL_TEST_SEED", 1) as u64;
+    check(Device::from_env().expect("a device"), inputs, seed);
+}

@@ -197,7 +197,7 @@ impl CliError {
     }
 
     /// The error of the runtime, if this is one.
-    fn device_error(&self) -> Option<&MetalError> {
+    pub fn device_error(&self) -> Option<&MetalError> {
         let mut prover = match self {
             Self::Metal(error) => return Some(error),
             Self::Prover(error) => error,
@@ -244,6 +244,7 @@ impl CliError {
                 }
                 MetalError::KernelCompile { .. }
                 | MetalError::KernelMissing { .. }
+                | MetalError::KernelLeftOut { .. }
                 | MetalError::SubmissionFailed { .. }
                 | MetalError::DeviceLost { .. } => {
                     Some("`openvm-metal report` writes the report to post")

@@ -123,7 +123,7 @@ pub fn build(args: &GuestArgs) -> Result<()> {
     files::write_exe(&vmexe, &exe)?;
     if let Some(built) = &program.built {
         // The executable is run with the configuration that it was made with.
-        let config = match &program.config {
+        let config = match &program.settings.config {
             Some(config) => config.text.clone(),
             None => SdkVmConfig::riscv32()
                 .to_toml()

@@ -6,14 +6,14 @@ use std::{
 };
 
 use clap::Args;
-use openvm_metal_sdk::{files, key_hash, OPENVM_CIRCUIT};
+use openvm_metal_sdk::{files, key_hash, MIN_SECURITY_BITS, OPENVM_CIRCUIT};
 use serde::Serialize;
 
 use crate::{
     error::{CliError, Result},
     file::{self, Named},
     interrupt,
-    program::{Program, ProgramArgs, SdkArgs},
+    program::{Program, ProgramArgs, SdkArgs, Settings},
     table,
     target_device::DeviceArgs,
 };
@@ -36,10 +36,11 @@ pub struct KeyArgs {
 }
 
 impl KeyArgs {
-    fn file(&self, name: &str, otherwise: impl FnOnce(&str) -> PathBuf) -> PathBuf {
+    /// The folder of keys.
+    fn key_folder(&self) -> Result<PathBuf> {
         match &self.out {
-            Some(folder) => folder.join(name),
-            None => otherwise(name),
+            Some(folder) => Ok(folder.clone()),
+            None => self.program.key_folder(),
         }
     }
 
@@ -91,10 +92,10 @@ fn print(json: bool, files: Vec<PathBuf>) -> Result<()> {
 pub fn keygen(command: &KeygenArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let args = &command.keys;
-    let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program, device)?;
+    let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
-    let file = |name| args.file(name, |name| program.key_file(name));
+    let folder = args.key_folder()?;
+    let file = |name| folder.join(name);
     let (pk, vk) = (file(files::APP_PK), file(files::APP_VK));
     let prefix = (!command.app_only).then(|| file(files::AGG_PREFIX_PK));
     let mut names: Vec<Named<'_>> = vec![(files::APP_PK, pk.as_path()), (files::APP_VK, &vk)];
@@ -119,16 +120,14 @@ pub fn keygen(command: &KeygenArgs, device: DeviceArgs) -> Result<()> {
 /// If the parameters do not go together, or a file cannot be written.
 pub fn setup(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
-    let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program, device)?;
+    let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
+    let folder = args.key_folder()?;
     // The user's folder is cargo-openvm's: keys of other parameters would make its proofs worthless.
     let places = |is_default: bool| {
         let file = |name, home: Option<PathBuf>| {
-            args.file(name, |name| {
-                home.filter(|_| is_default)
-                    .unwrap_or_else(|| program.key_file(name))
-            })
+            let home = home.filter(|_| is_default && args.out.is_none());
+            home.unwrap_or_else(|| folder.join(name))
         };
         [
             file(
@@ -175,12 +174,19 @@ struct CommitReport {
 pub fn commit(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program, device)?;
+    let sdk = args.sdk.sdk(&program.settings, device)?;
+    // Commitments of circuits whose proofs can be forged say so wherever their files go.
+    let mark = match args.sdk.security_bits(&sdk)? < MIN_SECURITY_BITS {
+        true => "insecure.",
+        false => "",
+    };
     let exe = sdk.executable(program.source())?;
     let file = |end| {
-        args.file(&format!("{}.{end}", program.name), |name| {
-            program.output(name)
-        })
+        let name = format!("{}.{mark}{end}", program.name);
+        match &args.out {
+            Some(folder) => folder.join(name),
+            None => program.output(&name),
+        }
     };
     let (commit, baseline_file) = (file("commit.json"), file("baseline.json"));
     args.probe(&[

@@ -103,7 +103,7 @@ pub fn run(args: &RunArgs, device: DeviceArgs) -> Result<()> {
     let model = args.costs.prepare(read.chain(args.sdk.read_files()))?;
     let input = args.input.stdin()?;
     let program = Program::load(&args.program)?;
-    let sdk = args.sdk.sdk(&program, device)?;
+    let sdk = args.sdk.sdk(&program.settings, device)?;
     let output = Printed::plain(args.json);
     let exe = sdk.executable(program.source())?;
     if args.debug {

@@ -4,9 +4,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use openvm_metal_backend::selftest::{checks, Coverage};
+use openvm_metal_backend::selftest::{checks, CheckFailure, Coverage};
+use openvm_metal_backend::MetalProverError;
 use openvm_metal_common::{
-    device_checks, CommandStream, DeviceInfo, Diagnostic, MetalBuffer, MetalContext,
+    device_checks, CommandStream, DeviceInfo, Diagnostic, MetalBuffer, MetalContext, MetalError,
 };
 use serde::Serialize;
 
@@ -36,7 +37,27 @@ pub struct SelftestArgs {
 }
 
 /// A check.
-pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), String>;
+pub type Run = dyn Fn(&CommandStream, u64) -> Result<(), Fault>;
+
+/// Failure of a check.
+pub struct Fault {
+    /// The difference found, or what kept the kernels from running.
+    pub text: String,
+    /// A kernel of it is left out.
+    pub left_out: bool,
+}
+
+impl Fault {
+    fn of(failure: &CheckFailure) -> Self {
+        let left_out = matches!(
+            failure,
+            CheckFailure::Metal(MetalError::KernelLeftOut { .. })
+                | CheckFailure::Prover(MetalProverError::Device(MetalError::KernelLeftOut { .. }))
+        );
+        let text = failure.to_string();
+        Self { text, left_out }
+    }
+}
 
 /// A check of the device or of the prover's kernels.
 pub struct Item {
@@ -54,7 +75,12 @@ pub fn items() -> Vec<Item> {
     let device = device_checks().iter().map(|check| Item {
         path: format!("device/{}", check.name),
         profiled: false,
-        run: Box::new(|stream, seed| check.run(stream, seed).map_err(|e| e.to_string())),
+        run: Box::new(|stream, seed| {
+            check.run(stream, seed).map_err(|error| Fault {
+                text: error.to_string(),
+                left_out: false,
+            })
+        }),
     });
     let kernels = checks();
     let proofs = kernels.clone().into_iter();
@@ -66,7 +92,10 @@ pub fn items() -> Vec<Item> {
         .map(|(path, profiled, check)| Item {
             path,
             profiled,
-            run: Box::new(move |stream, seed| check.run(stream, seed).map_err(|e| e.to_string())),
+            run: Box::new(move |stream, seed| {
+                let result = check.run(stream, seed);
+                result.map_err(|failure| Fault::of(&failure))
+            }),
         });
     device.chain(kernels).collect()
 }
@@ -183,7 +212,7 @@ fn run_checks(
         let outcome = catch_unwind(AssertUnwindSafe(|| (check.run)(&context.stream(), seed)));
         let error = match outcome {
             Ok(Ok(())) => None,
-            Ok(Err(failure)) => Some(failure),
+            Ok(Err(failure)) => Some(failure.text),
             Err(panic) => Some(format!("panicked: {}", panic_text(&*panic))),
         };
         results.push(CheckReport {

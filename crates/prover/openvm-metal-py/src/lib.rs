@@ -7,6 +7,7 @@ mod folder;
 mod input;
 mod keys;
 mod plan;
+mod printed;
 mod program;
 mod progress;
 mod proof;

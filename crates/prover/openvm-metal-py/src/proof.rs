@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use openvm_continuations::CommitBytes;
 use openvm_metal_sdk::{app_vm_commit, decode_stark_proof, files, public_values, verify, SdkError};
+use openvm_sdk::types::AppExecutionCommit;
 use openvm_verify_stark_host::{vk::VmStarkVerifyingKey, VmStarkProof};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -101,5 +102,21 @@ impl PyVerifyingKey {
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         work::run(py, |_| files::write_stark_vk(&path, &self.0))
+    }
+
+    fn save_commit(&self, py: Python<'_>, path: PathBuf, security_bits: f64) -> PyResult<()> {
+        let commit = AppExecutionCommit {
+            app_exe_commit: self.0.baseline.app_exe_commit.into(),
+            app_vm_commit: app_vm_commit(&self.0.baseline),
+        };
+        work::run(py, |_| {
+            files::write_commit_with_security(&path, &commit, security_bits)
+        })
+    }
+
+    fn save_baseline(&self, py: Python<'_>, path: PathBuf, security_bits: f64) -> PyResult<()> {
+        work::run(py, |_| {
+            files::write_baseline_with_security(&path, &self.0.baseline, security_bits)
+        })
     }
 }

@@ -1,9 +1,6 @@
 //! `openvm_metal.Prover`.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{path::PathBuf, sync::Arc};
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
@@ -23,6 +20,7 @@ use crate::codec;
 use crate::errors::exception;
 use crate::keys::PyKeys;
 use crate::plan::PyPlan;
+use crate::printed::{Printed, Stream};
 use crate::program::{stdin, Input, PyProgram};
 use crate::progress::Watcher;
 use crate::proof::{PyProof, PyVerifyingKey};
@@ -80,11 +78,13 @@ fn devices(text: &str) -> PyResult<Vec<Device>> {
 fn options<'a>(
     max_instructions: Option<u64>,
     watcher: &'a Watcher<'_>,
+    printed: &'a Printed<'_>,
     stop: &'a Stop,
 ) -> ProveOptions<'a> {
     ProveOptions::default()
         .with_max_instructions(max_instructions.unwrap_or(DEFAULT_MAX_INSTRUCTIONS))
         .with_progress(watcher)
+        .with_output(printed)
         .with_cancel(&stop.flag)
 }
 
@@ -193,12 +193,13 @@ impl PyProver {
         })
     }
 
-    #[pyo3(signature = (input = None, *, max_instructions = None))]
+    #[pyo3(signature = (input = None, *, max_instructions = None, output = None))]
     fn execute<'py>(
         &self,
         py: Python<'py>,
         input: Option<Input>,
         max_instructions: Option<u64>,
+        output: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (exe, input) = (self.program.get().exe.clone(), stdin(input));
         let revealed = work::run(py, |stop| {
@@ -206,33 +207,43 @@ impl PyProver {
                 function: None,
                 stop,
             };
-            self.sdk
-                .execute(exe, input, &options(max_instructions, &watcher, stop))
+            let printed = Printed {
+                function: output.as_ref(),
+                otherwise: Stream::Stdout,
+                stop,
+            };
+            let options = options(max_instructions, &watcher, &printed, stop);
+            self.sdk.execute(exe, input, &options)
         })?;
         Ok(PyBytes::new(py, &revealed))
     }
 
-    #[pyo3(signature = (input = None, *, max_instructions = None, progress = None))]
+    #[pyo3(signature = (input = None, *, max_instructions = None, progress = None, output = None))]
     fn plan(
         &self,
         py: Python<'_>,
         input: Option<Input>,
         max_instructions: Option<u64>,
         progress: Option<Py<PyAny>>,
+        output: Option<Py<PyAny>>,
     ) -> PyResult<PyPlan> {
         let (exe, input) = (self.program.get().exe.clone(), stdin(input));
         let function = progress.as_ref();
         let plan = work::run(py, |stop| {
             let watcher = Watcher { function, stop };
-            // A cluster's command prints its events on standard output.
-            let output = Mutex::new(std::io::stderr());
-            let options = options(max_instructions, &watcher, stop).with_output(&output);
+            let printed = Printed {
+                function: output.as_ref(),
+                // A cluster's command prints its events on standard output.
+                otherwise: Stream::Stderr,
+                stop,
+            };
+            let options = options(max_instructions, &watcher, &printed, stop);
             self.sdk.plan(exe, input, &options)
         })?;
         Ok(PyPlan(Arc::new(plan)))
     }
 
-    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = None, host_memory = None, resume = None, progress = None))]
+    #[pyo3(signature = (input = None, *, max_instructions = None, in_flight = None, host_memory = None, resume = None, progress = None, output = None))]
     #[allow(
         clippy::too_many_arguments,
         reason = "named arguments of a Python method"
@@ -246,12 +257,18 @@ impl PyProver {
         host_memory: Option<u64>,
         resume: Option<PathBuf>,
         progress: Option<Py<PyAny>>,
+        output: Option<Py<PyAny>>,
     ) -> PyResult<(PyProof, Bound<'py, PyDict>)> {
         let (exe, input) = (self.program.get().exe.clone(), stdin(input));
         let function = progress.as_ref();
         let proved = work::run(py, |stop| {
             let watcher = Watcher { function, stop };
-            let mut options = options(max_instructions, &watcher, stop);
+            let printed = Printed {
+                function: output.as_ref(),
+                otherwise: Stream::Stdout,
+                stop,
+            };
+            let mut options = options(max_instructions, &watcher, &printed, stop);
             options.in_flight = in_flight;
             options.host_memory = host_memory;
             if let Some(folder) = &resume {

@@ -21,7 +21,8 @@ def prove(program, values, address, *, events, host_memory, **settings):
     om.execute(program, values)
     print("a library's line")
     events({"event": "executed"})
-    saved = types.SimpleNamespace(save=lambda path: None)
+    key = ("save", "save_commit", "save_baseline")
+    saved = types.SimpleNamespace(**{name: lambda path, bits=None: path.touch() for name in key})
     numbers = {name: 1 for name in ("segments", "instructions", "seconds", "resumed", "twice", "security_bits")}
     return types.SimpleNamespace(proof=saved, verifying_key=saved, public_values=b"", made={}, removed={}, **numbers)
 
@@ -37,6 +38,10 @@ def test_a_guests_text_stays_out_of_json(tmp_path):
     done = subprocess.run(command_line, **more)
     assert done.returncode == 0, done.stderr
     assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["begun", "executed", "written"]
+    written = json.loads(done.stdout.splitlines()[-1])
+    files = ("stark.proof", "stark.vk", "commit.json", "baseline.json")
+    assert [written[name] for name in ("proof", "vk", "commit", "baseline")] == [f"guest.insecure.{file}" for file in files]
+    assert all((tmp_path / f"guest.insecure.{file}").exists() for file in files)
     for text in ("the guest's line\n", "and half of one", "a library's line\n"):
         assert text in done.stderr
 

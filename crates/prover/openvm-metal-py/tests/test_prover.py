@@ -1,5 +1,6 @@
 """Proofs: of the whole, and by single tasks."""
 
+import json
 import os
 import re
 import signal
@@ -21,6 +22,11 @@ def test_a_proof_goes_through_files_and_is_verified(tmp_path, prover, whole):
     proof_file, vk_file = tmp_path / "sums.stark.proof", tmp_path / "sums.stark.vk"
     whole.proof.save(proof_file)
     prover.verifying_key.save(vk_file)
+    prover.verifying_key.save_commit(tmp_path / "commit.json", 5.0)
+    prover.verifying_key.save_baseline(tmp_path / "baseline.json", 5.0)
+    commit, baseline = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("commit", "baseline"))
+    assert commit["app_vm_commit"] == prover.verifying_key.app_vm_commit and commit["security_bits"] == 5.0
+    assert baseline["app_exe_commit"] == prover.verifying_key.app_exe_commit
     proof, vk = om.Proof.load(proof_file), om.VerifyingKey.load(vk_file, trust_vk=True)
     assert om.verify(proof, vk, allow_insecure=True) == prover.execute(INPUT)
     data = whole.proof.to_bytes()
@@ -39,6 +45,25 @@ def test_a_proof_goes_through_files_and_is_verified(tmp_path, prover, whole):
     proof_file.write_text("{}")
     with pytest.raises(errors.FileError, match="sums.stark.proof"):
         om.Proof.load(proof_file)
+
+
+def test_prints_go_to_a_function(capfd):
+    """Each print once, although a proof executes the guest several times; what the function raises ends the work."""
+    program = om.Program.from_bytes(guests.prints("a line\nand half of one"), guests.CONFIG)
+    prover = om.Prover(program, None, "cpu", toy=TOY, **SETTINGS)
+    om.execute(program, output=lambda data: None)
+    for work in (prover.execute, prover.plan, prover.prove):
+        printed = []
+        work(output=printed.append)
+        assert b"".join(printed) == b"a line\nand half of one", work
+        assert all(isinstance(data, bytes) for data in printed)
+
+        def fails(data):
+            raise KeyError("full")
+
+        with pytest.raises(KeyError, match="full"):
+            work(output=fails)
+    assert capfd.readouterr().out == ""
 
 
 def test_tasks_become_the_proof_of_one_process(prover, whole):

@@ -11,6 +11,7 @@ use openvm_circuit::arch::{
     },
     VmExecutionConfig,
 };
+use openvm_rv32im_transpiler::Rv32JalLuiOpcode;
 use openvm_sdk::types::ExecutableFormat;
 use openvm_sdk_config::{SdkVmConfig, TranspilerConfig};
 use openvm_stark_backend::p3_field::{PrimeCharacteristicRing, PrimeField32};
@@ -25,6 +26,7 @@ use crate::{
     error::{catch_panic, guard, SdkError, Stage},
     memory_config, moduli,
     prelude::F,
+    table_sizes,
 };
 
 /// SHA-256 of everything of an executable that a proof depends on.
@@ -56,6 +58,12 @@ const JALR: u32 = 0x67;
 const JAL: u32 = 0x6f;
 const TERMINATE: u32 = 0x0b;
 
+/// Most bytes below the code: OpenVM's interpreters keep an entry of tables for each word there, which is 20 times the bytes.
+const MAX_BELOW_CODE: u32 = 1 << 26;
+
+/// Bytes of the least jump that OpenVM's circuit does not take, forwards and back.
+const JUMP_END: u32 = 1 << 20;
+
 /// Bits of the register that an instruction writes.
 const RD: u32 = 0x1f << 7;
 
@@ -85,6 +93,7 @@ pub fn executable_with(
     traps: Traps,
 ) -> Result<Arc<VmExe<F>>, SdkError> {
     moduli::check(config)?;
+    table_sizes::check(config)?;
     memory_config::check(&config.system.config)?;
     // OpenVM's conversion from bytes panics if they are no ELF.
     let source = guard(Stage::Transpile, || source.into())?;
@@ -250,6 +259,13 @@ fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
             program.pc_base
         ));
     }
+    if program.pc_base > MAX_BELOW_CODE {
+        return bad(format!(
+            "its code begins at {:#x}, at most {MAX_BELOW_CODE:#x} is supported, for the memory of the tables of OpenVM's interpreters \
+             grows with the address: link the code below the data",
+            program.pc_base
+        ));
+    }
     if exe.pc_start < program.pc_base || u64::from(exe.pc_start) >= end {
         return bad(format!(
             "it starts at {:#x}, outside its code from {:#x} to {end:#x}",
@@ -267,13 +283,20 @@ fn check(config: &SdkVmConfig, exe: &VmExe<F>) -> Result<(), SdkError> {
         .map_err(|_| SdkError::Config("no virtual machine has such extensions".into()))?
         .map_err(|error| SdkError::machine(Stage::Execute, error, 0))?;
     let terminate = SystemOpcode::TERMINATE.global_opcode();
+    let jal = Rv32JalLuiOpcode::JAL.global_opcode();
     for (index, slot) in program.instructions_and_debug_infos.iter().enumerate() {
         let Some((instruction, _)) = slot else {
             continue;
         };
         let opcode = instruction.opcode;
+        let pc = u64::from(program.pc_base) + index as u64 * u64::from(DEFAULT_PC_STEP);
+        let offset = instruction.c.as_canonical_u32();
+        if opcode == jal && (JUMP_END..=F::ORDER_U32 - JUMP_END).contains(&offset) {
+            return bad(format!(
+                "the instruction at {pc:#x} jumps by 1 MiB or more, which OpenVM's circuit does not do"
+            ));
+        }
         if opcode != terminate && !executors.instruction_lookup.contains_key(&opcode) {
-            let pc = u64::from(program.pc_base) + index as u64 * u64::from(DEFAULT_PC_STEP);
             return bad(format!(
                 "the instruction at {pc:#x} has opcode {:#x}{}",
                 opcode.as_usize(),

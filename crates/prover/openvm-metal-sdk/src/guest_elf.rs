@@ -7,9 +7,8 @@
 //! entries, as memory is zero without them.
 
 use elf::{
-    abi::{PF_X, PT_LOAD},
+    abi::{EI_CLASS, EI_DATA, ELFCLASS64, ELFDATA2MSB, ELFMAGIC, PF_X, PT_LOAD},
     endian::LittleEndian,
-    file::Class,
     segment::ProgramHeader,
     ElfBytes,
 };
@@ -40,10 +39,17 @@ pub fn decode_elf(bytes: &[u8]) -> Result<Elf, SdkError> {
 
 /// The segments that are loaded from the file, in the order of their addresses.
 fn segments(bytes: &[u8]) -> Result<Vec<ProgramHeader>, String> {
-    let elf = ElfBytes::<LittleEndian>::minimal_parse(bytes).map_err(|error| error.to_string())?;
-    if elf.ehdr.class != Class::ELF32 {
-        return Err("it is a 64-bit ELF".into());
+    // The parser's errors name offsets.
+    if !bytes.starts_with(&ELFMAGIC) {
+        return Err("it is no ELF".into());
     }
+    match bytes.get(EI_CLASS..=EI_DATA) {
+        Some([ELFCLASS64, _]) => return Err("it is a 64-bit ELF".into()),
+        Some([_, ELFDATA2MSB]) => return Err("it is a big-endian ELF".into()),
+        _ => {}
+    }
+    let elf = ElfBytes::<LittleEndian>::minimal_parse(bytes)
+        .map_err(|error| format!("its headers are damaged, or it is cut off ({error})"))?;
     if bytes.len() as u64 > MAX_ELF {
         return Err(format!("it has more than {MAX_ELF} bytes"));
     }

@@ -72,6 +72,7 @@ mod sdk;
 mod slot;
 mod span;
 pub mod system;
+mod table_sizes;
 pub mod tasks;
 mod typed_input;
 mod unread;

@@ -1,11 +1,16 @@
 //! The shape of a configuration's memory: OpenVM subtracts and shifts by its numbers unasked.
 
+use std::ops::RangeInclusive;
+
 use openvm_circuit::arch::SystemConfig;
 
 use crate::error::SdkError;
 
 /// log2 of the cells of a leaf of the memory tree.
 const LOG_CHUNK: usize = 3;
+
+/// Degrees of constraints that the system's chips are made for.
+const CONSTRAINT_DEGREES: RangeInclusive<usize> = 3..=16;
 
 /// Most public values.
 const MAX_PUBLIC_VALUES: usize = 1 << 20;
@@ -32,6 +37,14 @@ pub(crate) fn check(system: &SystemConfig) -> Result<(), SdkError> {
                 range.end()
             )));
         }
+    }
+    let degree = system.max_constraint_degree;
+    if !CONSTRAINT_DEGREES.contains(&degree) {
+        return Err(SdkError::Config(format!(
+            "max_constraint_degree is {degree}, it has to be from {} to {}",
+            CONSTRAINT_DEGREES.start(),
+            CONSTRAINT_DEGREES.end()
+        )));
     }
     let refuse = |reason: String| Err(SdkError::Config(reason));
     let (spaces, expected) = (config.addr_spaces.len(), (1 << height) + 1);
@@ -73,7 +86,15 @@ mod tests {
         check(&SystemConfig::default()).expect("OpenVM's own");
         check(&SystemConfig::default().with_public_values(64)).expect("64 values");
         type Change = fn(&mut SystemConfig);
-        let changes: [(Change, &str); 10] = [
+        let changes: [(Change, &str); 12] = [
+            (
+                |s| s.max_constraint_degree = 0,
+                "max_constraint_degree is 0",
+            ),
+            (
+                |s| s.max_constraint_degree = 2,
+                "max_constraint_degree is 2",
+            ),
             (
                 |s| s.memory_config.pointer_max_bits = 2,
                 "pointer_max_bits is 2",

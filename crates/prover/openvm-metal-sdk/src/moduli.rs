@@ -9,7 +9,11 @@ use crate::error::SdkError;
 /// Most bits of a modulus: 48 limbs of a byte.
 const MAX_BITS: u64 = 384;
 
-/// Checks that every modulus is an odd prime of a size that the circuits have.
+/// Setting of the extension fields.
+const FP2: &str = "fp2.supported_moduli";
+
+/// Checks that every modulus is an odd prime of a size that the circuits have, that x^2 + 1 has no root where it makes a field, and that
+/// curves are of their field and not singular.
 ///
 /// # Errors
 /// [`SdkError::Config`], which names the first that is none.
@@ -20,7 +24,7 @@ pub(crate) fn check(config: &SdkVmConfig) -> Result<(), SdkError> {
     });
     let fp2 = config.fp2.iter().flat_map(|fp2| {
         let moduli = fp2.supported_moduli.iter();
-        moduli.map(|(_, modulus)| ("fp2.supported_moduli", modulus))
+        moduli.map(|(_, modulus)| (FP2, modulus))
     });
     let curves = config.ecc.iter().flat_map(|ecc| {
         ecc.supported_curves.iter().flat_map(|curve| {
@@ -41,6 +45,26 @@ pub(crate) fn check(config: &SdkVmConfig) -> Result<(), SdkError> {
         if *modulus <= BigUint::from(2u32) || !is_prime(modulus, None).probably() {
             return bad("is no odd prime");
         }
+        // The extension's polynomial is x^2 + 1.
+        if setting == FP2 && modulus % 4u32 == BigUint::from(1u32) {
+            return bad("is 1 modulo 4: -1 is a square, so x^2 + 1 makes no field");
+        }
+    }
+    let curves = config.ecc.iter().flat_map(|ecc| &ecc.supported_curves);
+    for curve in curves {
+        let (a, b, p) = (&curve.a, &curve.b, &curve.modulus);
+        let bad = |reason: &str| {
+            let name: String = curve.struct_name.chars().take(120).collect();
+            Err(SdkError::Config(format!(
+                "ecc.supported_curves: {name} {reason}"
+            )))
+        };
+        if a >= p || b >= p {
+            return bad("has a coefficient that is not below its modulus");
+        }
+        if ((a * a * a * 4u32 + b * b * 27u32) % p) == BigUint::ZERO {
+            return bad("is singular: 4 a^3 + 27 b^2 is 0");
+        }
     }
     Ok(())
 }
@@ -48,6 +72,37 @@ pub(crate) fn check(config: &SdkVmConfig) -> Result<(), SdkError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields_and_curves() {
+        let refused = |change: fn(&mut SdkVmConfig), text: &str| {
+            let mut config = SdkVmConfig::standard();
+            change(&mut config);
+            let error = check(&config).expect_err(text).to_string();
+            assert!(error.contains(text), "{error}");
+        };
+        refused(
+            |config| {
+                let fp2 = config.fp2.as_mut().expect("the extension");
+                fp2.supported_moduli[0].1 = BigUint::from(13u32);
+            },
+            "fp2.supported_moduli: 13 is 1 modulo 4",
+        );
+        refused(
+            |config| {
+                let ecc = config.ecc.as_mut().expect("the extension");
+                ecc.supported_curves[0].a = ecc.supported_curves[0].modulus.clone();
+            },
+            "Affine has a coefficient that is not below",
+        );
+        refused(
+            |config| {
+                let ecc = config.ecc.as_mut().expect("the extension");
+                ecc.supported_curves[0].b = BigUint::ZERO;
+            },
+            "Affine is singular",
+        );
+    }
 
     #[test]
     fn only_odd_primes_are_moduli() {

@@ -46,7 +46,7 @@ pub fn check(args: &ProgramArgs, file: &Path, json: bool) -> Result<()> {
         Some("vmexe") => differences(&ours, &files::read_exe(file)?),
         _ => {
             let theirs = files::read_elf(file)?;
-            let theirs = executable_with(&program.vm_config(), theirs, program.traps)?;
+            let theirs = executable_with(&program.vm_config(), theirs, program.settings.traps)?;
             differences(&ours, &theirs)
         }
     };
@@ -159,7 +159,7 @@ fn differences_of_commitments(
         reason: error.to_string(),
     })?;
     let mut builder = MetalSdk::builder(Device::Auto).vm_config(program.vm_config());
-    if let Some(config) = &program.config {
+    if let Some(config) = &program.settings.config {
         builder = builder.config_text(config.parsed.clone());
     }
     let commit = builder.build()?.app_commit(exe)?;

@@ -61,12 +61,24 @@ impl CargoArgs {
         self.profile.as_deref().unwrap_or("release")
     }
 
+    /// The target folder of the guest in `folder`, which is not built.
+    ///
+    /// # Errors
+    /// See [`guest::target_dir`].
+    pub fn target_dir(&self, folder: &Path) -> Result<PathBuf> {
+        Ok(guest::target_dir(folder, &self.options(), &tell)?)
+    }
+
     /// Builds the guest in `folder`, saying on standard error what is installed.
     ///
     /// # Errors
     /// See [`guest::build`].
     pub fn build(&self, folder: &Path) -> Result<Built> {
-        let options = BuildOptions {
+        Ok(guest::build(folder, &self.options(), &tell)?)
+    }
+
+    fn options(&self) -> BuildOptions {
+        BuildOptions {
             toolchain: self.toolchain.clone(),
             profile: self.profile.clone(),
             features: self.features.clone(),
@@ -74,33 +86,37 @@ impl CargoArgs {
             target_dir: self.target_dir.clone(),
             locked: self.locked,
             cargo_args: self.cargo_args.clone(),
-        };
-        Ok(guest::build(folder, &options, &|notice| match notice {
-            Notice::InstallToolchain(name) => {
-                note(format_args!("installing the toolchain {name} (rustup)"));
-            }
-            Notice::InstallSources(name) => {
-                note(format_args!("adding the standard library's sources to the toolchain {name} (rustup component rust-src)"));
-            }
-            Notice::Build { program, toolchain } => {
-                note(format_args!(
-                    "building the guest {program} with the toolchain {toolchain}"
-                ));
-            }
-            Notice::Flags { from, flags } => {
-                note(format_args!("rustc gets {} ({from})", flags.join(" ")));
-            }
-            Notice::LeftOut(variable) => {
-                note(format_args!(
-                    "{variable} is not used for guests: use --target-dir"
-                ));
-            }
-            Notice::Outside(package) => {
-                note(format_args!(
-                    "warning: {package} lies outside of the guest's workspace: the bytes of the executable depend on its path"
-                ));
-            }
-            _ => {}
-        })?)
+        }
+    }
+}
+
+/// Says what happens, on standard error.
+fn tell(notice: Notice<'_>) {
+    match notice {
+        Notice::InstallToolchain(name) => {
+            note(format_args!("installing the toolchain {name} (rustup)"));
+        }
+        Notice::InstallSources(name) => {
+            note(format_args!("adding the standard library's sources to the toolchain {name} (rustup component rust-src)"));
+        }
+        Notice::Build { program, toolchain } => {
+            note(format_args!(
+                "building the guest {program} with the toolchain {toolchain}"
+            ));
+        }
+        Notice::Flags { from, flags } => {
+            note(format_args!("rustc gets {} ({from})", flags.join(" ")));
+        }
+        Notice::LeftOut(variable) => {
+            note(format_args!(
+                "{variable} is not used for guests: use --target-dir"
+            ));
+        }
+        Notice::Outside(package) => {
+            note(format_args!(
+                "warning: {package} lies outside of the guest's workspace: the bytes of the executable depend on its path"
+            ));
+        }
+        _ => {}
     }
 }

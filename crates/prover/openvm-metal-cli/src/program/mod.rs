@@ -76,9 +76,26 @@ impl ProgramArgs {
         Ok(path)
     }
 
+    /// The folder of keys: `openvm` in a guest's target folder, which is not built, or the working directory.
+    ///
+    /// # Errors
+    /// If there is no program, or it is a folder without a guest.
+    pub fn key_folder(&self) -> Result<PathBuf> {
+        let path = self.path()?;
+        Ok(match path.is_dir() {
+            true => self.cargo.target_dir(path)?.join("openvm"),
+            false => PathBuf::new(),
+        })
+    }
+
     /// True if executables are made by cargo-openvm's rule.
     pub fn is_as_cargo_openvm(&self) -> bool {
         self.as_cargo_openvm
+    }
+
+    /// True if the program is a guest's folder.
+    pub fn is_guest(&self) -> bool {
+        self.program.is_dir()
     }
 
     /// The same guest, built in another target folder with the versions of `Cargo.lock`.
@@ -116,6 +133,29 @@ impl ProgramArgs {
     }
 }
 
+/// The part of a program that keys depend on: nothing is built for it.
+pub struct Settings {
+    /// Extensions and parameters; nothing if there is no `openvm.toml`.
+    pub config: Option<Config>,
+    /// Rule for the traps of an ELF.
+    pub traps: Traps,
+}
+
+impl Settings {
+    /// Finds the configuration.
+    ///
+    /// # Errors
+    /// If there is no program, or its configuration cannot be read.
+    pub fn of(args: &ProgramArgs) -> Result<Self> {
+        let config = Config::of(args.path()?, args.config.as_deref())?;
+        let traps = match args.as_cargo_openvm {
+            true => Traps::AsCargoOpenvm,
+            false => Traps::End,
+        };
+        Ok(Self { config, traps })
+    }
+}
+
 /// A program that was found, and built if it is a guest's folder.
 pub struct Program {
     pub name: String,
@@ -125,13 +165,8 @@ pub struct Program {
     pub elf: Option<PathBuf>,
     /// The build, if the program is a guest's folder.
     pub built: Option<Built>,
-    /// Extensions and parameters; nothing if there is no `openvm.toml`.
-    pub config: Option<Config>,
-    /// Rule for the traps of an ELF.
-    pub traps: Traps,
+    pub settings: Settings,
     source: Source,
-    /// The folder of keys.
-    key_folder: PathBuf,
     /// The folder of executables and commitments.
     folder: PathBuf,
 }
@@ -157,7 +192,7 @@ impl Program {
         const GOES_ON: &str = "a guest that aborts there goes on with the next function";
         let name = &self.name;
         match &self.source {
-            Source::Elf(elf) => match (self.traps, ignored_traps_of_elf(elf)) {
+            Source::Elf(elf) => match (self.settings.traps, ignored_traps_of_elf(elf)) {
                 (Traps::End, _) | (_, 0) => {}
                 (_, n) => note(format_args!(
                     "{name}: --as-cargo-openvm: traps (unimp) of the ELF that do nothing: {n}; {GOES_ON}"
@@ -181,23 +216,17 @@ impl Program {
 
     fn find(args: &ProgramArgs) -> Result<Self> {
         let path = args.path()?;
-        let config = Config::of(path, args.config.as_deref())?;
-        let traps = match args.as_cargo_openvm {
-            true => Traps::AsCargoOpenvm,
-            false => Traps::End,
-        };
+        let settings = Settings::of(args)?;
         if path.is_dir() {
             let built = args.cargo.build(path)?;
             return Ok(Self {
                 source: Source::Elf(files::read_elf(&built.elf)?),
                 folder: built.target_dir.join("openvm").join(args.cargo.profile()),
-                key_folder: built.target_dir.join("openvm"),
                 path: path.to_owned(),
                 name: built.program.clone(),
                 elf: Some(built.elf.clone()),
                 built: Some(built),
-                config,
-                traps,
+                settings,
             });
         }
         let name = path
@@ -215,10 +244,8 @@ impl Program {
             path: path.to_owned(),
             elf,
             built: None,
-            config,
-            traps,
+            settings,
             source,
-            key_folder: PathBuf::new(),
             folder: PathBuf::new(),
         })
     }
@@ -245,14 +272,15 @@ impl Program {
         Ok(executable_with(
             &self.vm_config(),
             self.source(),
-            self.traps,
+            self.settings.traps,
         )?)
     }
 
     /// The program's extensions.
     pub fn vm_config(&self) -> SdkVmConfig {
         let riscv = SdkVmConfig::riscv32;
-        self.config
+        self.settings
+            .config
             .as_ref()
             .map_or_else(riscv, |config| config.parsed.config.app_vm_config.clone())
     }
@@ -283,10 +311,5 @@ impl Program {
             (true, false) => proof.with_file_name(name),
             _ => self.output(name),
         }
-    }
-
-    /// A file among the keys: `openvm` in the guest's target folder, or here.
-    pub fn key_file(&self, name: &str) -> PathBuf {
-        self.key_folder.join(name)
     }
 }

@@ -16,7 +16,7 @@ use openvm_metal_sdk::{
 };
 use openvm_sdk_config::SdkVmConfig;
 
-use super::{config::Config, Program};
+use super::{config::Config, Settings};
 use crate::{
     error::{CliError, Result},
     file::{Named, Read},
@@ -177,24 +177,24 @@ impl SdkArgs {
         Ok(if self.toy { 0.0 } else { bits })
     }
 
-    /// The SDK for a program.
+    /// The SDK for programs with these settings.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
-    pub fn sdk(&self, program: &Program, device: DeviceArgs) -> Result<MetalSdk> {
+    pub fn sdk(&self, settings: &Settings, device: DeviceArgs) -> Result<MetalSdk> {
         // Commitments that others are to compare with are made, not read.
-        let builder = self.builder(program, device.device()?)?;
+        let builder = self.builder(settings, device.device()?)?;
         Ok(builder.cache(Cache::none()).build()?)
     }
 
-    /// The SDK for a program on these devices, or on the one device if no list is given. Segments are cut as those of the
+    /// The SDK for programs with these settings on these devices, or on the one device if no list is given. Segments are cut as those of the
     /// resume folder, if it has some.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
     pub fn sdk_on(
         &self,
-        program: &Program,
+        settings: &Settings,
         device: DeviceArgs,
         devices: Option<&DeviceList>,
         resume: Option<&Path>,
@@ -203,7 +203,7 @@ impl SdkArgs {
             Some(list) => list.resolve(|missing| note(missing)),
             None => vec![device.device()?],
         };
-        let mut builder = self.builder(program, devices[0])?.devices(devices);
+        let mut builder = self.builder(settings, devices[0])?.devices(devices);
         let resumed = resume.and_then(resumed_segment_max_memory);
         if let Some(bytes) = resumed.filter(|_| self.segment_max_memory.is_none()) {
             builder = builder.segment_max_memory(bytes);
@@ -214,12 +214,12 @@ impl SdkArgs {
         Ok(builder.build()?)
     }
 
-    fn builder(&self, program: &Program, device: Device) -> Result<SdkBuilder<MetalEngine>> {
-        let mut builder = MetalSdk::builder(device).traps(program.traps);
+    fn builder(&self, settings: &Settings, device: Device) -> Result<SdkBuilder<MetalEngine>> {
+        let mut builder = MetalSdk::builder(device).traps(settings.traps);
         if self.toy || self.allow_insecure {
             builder = builder.min_security_bits(0.0);
         }
-        builder = match &program.config {
+        builder = match &settings.config {
             Some(config) => {
                 warn_of_parameters(config);
                 builder.config_text(config.parsed.clone())

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::ErrorKind,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -97,6 +98,9 @@ fn by_python() -> Result<Command> {
 fn options(args: &ProofArgs, address: &str, device: DeviceArgs) -> Result<Vec<OsString>> {
     let sdk = args.sdk.for_cluster(device)?;
     let (program, config) = args.program.files()?;
+    // Commitments to a guest are with its executables, as those of a local proof.
+    let commitments = args.program.is_guest().then(|| program.parent()).flatten();
+    let commitments = commitments.map(Path::to_path_buf);
     let mut options: Vec<OsString> = vec!["prove".into(), program.into()];
     let mut add = |name: &str, value: OsString| {
         options.push(name.into());
@@ -118,6 +122,7 @@ fn options(args: &ProofArgs, address: &str, device: DeviceArgs) -> Result<Vec<Os
         ("--job-folder", &args.resume),
         ("--proof", &args.proof),
         ("--vk", &args.vk),
+        ("--commitments", &commitments),
     ];
     for (name, file) in files {
         if let Some(file) = file {

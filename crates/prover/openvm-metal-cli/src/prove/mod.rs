@@ -229,7 +229,7 @@ fn prepare(
     let bar = Bar::new(is_app);
     bar.step("device and kernels");
     let sdk = args.sdk.sdk_on(
-        &program,
+        &program.settings,
         device,
         args.devices.as_ref(),
         args.resume.as_deref(),
@@ -255,7 +255,7 @@ fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     read.extend(program.elf.clone().map(|file| ("the program's ELF", file)));
     file::check(&[("--proof", &file)], &read)?;
     let toy = args.sdk.clone().into_toy();
-    let sdk = toy.sdk_on(&program, device, args.devices.as_ref(), None)?;
+    let sdk = toy.sdk_on(&program.settings, device, args.devices.as_ref(), None)?;
     let bar = Bar::new(true);
     bar.set_devices(sdk.devices()?.len());
     let output = Printed::above(bar.line());

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::{command, elf, fails, guest, json, succeeds, text, Folder};
 
@@ -81,6 +82,29 @@ fn init_writes_a_package() {
     let sdk = folder.file("none");
     let args = ["init", &folder.file("other"), "--sdk", &sdk];
     fails(&args, 1, "not the folder of the crate openvm-metal-sdk");
+}
+
+/// Keys are those of the configuration: this guest does not compile.
+#[test]
+fn keys_need_no_build() {
+    let folder = Folder::new("unbuilt");
+    let guest = folder.file("squares");
+    succeeds(&["init", "--guest-only", &guest]);
+    fs::write(Path::new(&guest).join("src/main.rs"), "no Rust").expect("written");
+    let keygen = ["keygen", &guest, "--app-only", "--toy", "--device", "cpu"];
+    let written = json(&[&keygen[..], &["--json"]].concat());
+    let file = Path::new(&guest).join("target/openvm/app.pk");
+    assert_eq!(written["files"][0].as_str().map(Path::new), Some(&*file));
+    assert!(file.is_file());
+    let elsewhere = folder.file("keys");
+    succeeds(&[&keygen[..], &["--out", &elsewhere]].concat());
+    let key = |file: &Path| fs::read(file).expect("a key");
+    assert!(key(&file) == key(&Path::new(&elsewhere).join("app.pk")));
+    fails(
+        &[&keygen[..], &["--config", "missing"]].concat(),
+        1,
+        "missing",
+    );
 }
 
 #[test]
@@ -187,6 +211,27 @@ fn new_guest_builds_and_runs() {
         1,
         "It has no entry point, which is in the crate openvm",
     );
+}
+
+/// The test of the host program that `init` makes: it builds the guest, runs it in the virtual machine and compares.
+#[test]
+#[ignore = "compiles the SDK for another package: minutes"]
+fn test_of_the_host_program_passes() {
+    let folder = Folder::new("host");
+    let guest = folder.file("squares");
+    let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../openvm-metal-sdk");
+    succeeds(&["init", &guest, "--sdk", sdk]);
+    let manifest = format!("{guest}/host/Cargo.toml");
+    // Kept for the next time.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("init-host");
+    let output = Command::new("cargo")
+        .args(["test", "--manifest-path", &manifest])
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .expect("cargo runs");
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("guest_and_library_agree ... ok"), "{said}");
 }
 
 /// Flags reach the guest; they compile the standard library again.

@@ -45,7 +45,7 @@ fn prove_app_files() {
             &out,
             "--json",
         ]);
-        format!("{out}/{name}.commit.json")
+        format!("{out}/{name}.insecure.commit.json")
     };
     let (own, other) = (commit("fibonacci"), commit("words"));
     let with_commit = |commit: &str| {
@@ -233,9 +233,9 @@ fn prove_stark_files() {
         &keys,
         "--allow-insecure",
     ]);
-    let baseline = format!("{keys}/sha256.baseline.json");
+    let baseline = format!("{keys}/sha256.insecure.baseline.json");
     for (one, other) in [(&written_baseline, "baseline"), (&written_commit, "commit")] {
-        let other = fs::read(format!("{keys}/sha256.{other}.json")).expect("a file");
+        let other = fs::read(format!("{keys}/sha256.insecure.{other}.json")).expect("a file");
         assert!(fs::read(one).expect("a file") == other, "{one}");
     }
     let by_files = [

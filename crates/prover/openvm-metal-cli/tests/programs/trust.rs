@@ -604,10 +604,10 @@ fn application_keys_of_strangers() {
         "commit", &program, "--toy", "--device", "cpu", "--out", &keys, "--json",
     ]);
     assert!(report["security_bits"].as_f64() < Some(80.0), "{report}");
-    let baseline = format!("{keys}/fibonacci.baseline.json");
+    let baseline = format!("{keys}/fibonacci.insecure.baseline.json");
     let json_of = read_json(&baseline);
     assert!(json_of["security_bits"].as_f64() < Some(80.0), "{json_of}");
-    let commit = format!("{keys}/fibonacci.commit.json");
+    let commit = format!("{keys}/fibonacci.insecure.commit.json");
 
     let verify = ["verify", "app", &proof, "--vk", &vk, "--allow-insecure"];
     let with = |options: &[&str]| {

@@ -129,8 +129,18 @@ class Prover:
     @property
     def verifying_key(self) -> VerifyingKey:
         """What verifies proofs of the program, whatever its input."""
-    def execute(self, input: Input = None, *, max_instructions: int | None = None) -> bytes:
-        """Runs the program without proving it, and returns what it revealed.
+    def execute(
+        self,
+        input: Input = None,
+        *,
+        max_instructions: int | None = None,
+        output: Callable[[bytes], Any] | None = None,
+    ) -> bytes:
+        """Runs the program without proving it, and returns the values that it revealed.
+
+        Args:
+            output: is called with the bytes of each print of the guest, which are of any encoding; if absent they go to the standard
+                output of the process. What it raises ends the execution.
 
         Raises:
             GuestError, InputError, InstructionBoundError: what went wrong in the guest.
@@ -141,8 +151,13 @@ class Prover:
         *,
         max_instructions: int | None = None,
         progress: Callable[..., Any] | None = None,
+        output: Callable[[bytes], Any] | None = None,
     ) -> Plan:
-        """Runs the program and decides where it is cut into segments."""
+        """Runs the program and decides where it is cut into segments.
+
+        Args:
+            output: as that of `execute`; if absent, prints go to the standard error of the process.
+        """
     def prove(
         self,
         input: Input = None,
@@ -152,6 +167,7 @@ class Prover:
         host_memory: int | None = None,
         resume: _Path | None = None,
         progress: Callable[..., Any] | None = None,
+        output: Callable[[bytes], Any] | None = None,
     ) -> tuple[Proof, dict[str, Any]]:
         """Proves an execution: one proof, which OpenVM's verifier has accepted, and what it took.
 
@@ -162,6 +178,7 @@ class Prover:
                 absent, `host_memory`.
             resume: proofs of segments are kept in this folder, and taken from it.
             progress: is called with the name of each event and its fields; what it raises ends the proof.
+            output: as that of `execute`. It is called once for each print, although a proof executes the guest several times.
 
         Raises:
             GuestError, InputError, InstructionBoundError: what went wrong in the guest.
@@ -331,6 +348,10 @@ class VerifyingKey:
         """The commitment to the virtual machine, as `openvm-metal commit` prints it."""
     def save(self, path: _Path) -> None:
         """Writes it for `openvm-metal verify stark`."""
+    def save_commit(self, path: _Path, security_bits: float) -> None:
+        """Writes the commitments to program and virtual machine in cargo-openvm's file, with the bits of security of the proof."""
+    def save_baseline(self, path: _Path, security_bits: float) -> None:
+        """Writes the baseline in cargo-openvm's file, with the bits of security of the proof."""
 
 @final
 class JobFolder:

@@ -1,6 +1,6 @@
 """One thing each, without an object that is kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ._openvm_metal import Plan, Program, Proof, Prover, VerifyingKey
@@ -10,9 +10,15 @@ if TYPE_CHECKING:
     from ._openvm_metal import Input
 
 
-def execute(program: Program, input: "Input" = None, *, max_instructions: int | None = None) -> bytes:
-    """Runs a program without proving it, and returns what it revealed."""
-    return Prover(program, device="cpu").execute(input, max_instructions=max_instructions)
+def execute(
+    program: Program,
+    input: "Input" = None,
+    *,
+    max_instructions: int | None = None,
+    output: Callable[[bytes], Any] | None = None,
+) -> bytes:
+    """Runs a program without proving it, and returns the values that it revealed. `output` is called with the bytes of each print."""
+    return Prover(program, device="cpu").execute(input, max_instructions=max_instructions, output=output)
 
 
 def prove(program: Program, input: "Input" = None, *, device: str = "auto", **settings: Any) -> tuple[Proof, VerifyingKey]:

@@ -7,7 +7,7 @@ use openvm_sdk::config::AppConfig;
 use openvm_sdk_config::SdkVmConfig;
 use toml::{Table, Value};
 
-use crate::{error::SdkError, memory_config, moduli};
+use crate::{error::SdkError, memory_config, moduli, table_sizes};
 
 /// A configuration that was read from a text.
 #[derive(Clone, Debug)]
@@ -46,6 +46,7 @@ pub fn config_from_text(text: &str) -> Result<ConfigText, SdkError> {
         return Err(bad(format!("{path} is not known to OpenVM 2.0.2{hint}")));
     }
     moduli::check(&config.app_vm_config)?;
+    table_sizes::check(&config.app_vm_config)?;
     memory_config::check(&config.app_vm_config.system.config)?;
     Ok(ConfigText { config, has_params })
 }

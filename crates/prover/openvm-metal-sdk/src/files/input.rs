@@ -20,6 +20,7 @@ const WHAT: &str = "a program's input";
 
 /// The file's contents.
 #[derive(Deserialize)]
+#[serde(expecting = "an object with the field `input`")]
 struct InputFile {
     input: Vec<Value>,
 }

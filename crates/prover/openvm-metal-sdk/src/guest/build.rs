@@ -162,6 +162,23 @@ pub fn build(
     })
 }
 
+/// The target folder of the guest in `folder`, which may not be there yet. Nothing is built.
+///
+/// # Errors
+/// If the folder is not a guest, or the toolchain is missing and rustup cannot install it.
+pub fn target_dir(
+    folder: &Path,
+    options: &BuildOptions,
+    notice: &dyn Fn(Notice<'_>),
+) -> Result<PathBuf, GuestError> {
+    if let Some(given) = &options.target_dir {
+        return Ok(given.clone());
+    }
+    let folder = folder.canonicalize().map_err(GuestError::io(folder))?;
+    let toolchain = Toolchain::ensure(options.toolchain.as_deref(), notice)?;
+    Ok(Metadata::of(&folder, &toolchain)?.target_directory)
+}
+
 /// The build of one program.
 struct Job<'a> {
     folder: &'a Path,

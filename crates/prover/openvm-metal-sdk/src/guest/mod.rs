@@ -15,7 +15,7 @@ mod record;
 mod strip;
 mod toolchain;
 
-pub use build::{build, BuildOptions, Built, Notice, OUTPUT_FOLDER};
+pub use build::{build, target_dir, BuildOptions, Built, Notice, OUTPUT_FOLDER};
 pub use error::GuestError;
 pub use hint::Hint;
 pub use init::init;

@@ -5,7 +5,8 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `OPENVM_METAL_ISA_PROGRAMS` | number of programs that are executed, 10,000 if absent |
-//! | `OPENVM_METAL_ISA_PROOFS` | number of programs whose constraints are checked, and of long ones that are proved, 10 if absent |
+//! | `OPENVM_METAL_ISA_CHECKS` | number of programs whose constraints are checked as well, 100 if absent; those that fail have the same error |
+//! | `OPENVM_METAL_ISA_PROOFS` | number of long programs that are proved, 10 if absent |
 //! | `OPENVM_METAL_ISA_SEED` | seed of the first program, 0 if absent; the others follow |
 
 mod campaign;

@@ -220,6 +220,27 @@ fn segments_that_do_not_fit_are_refused() {
     assert!(decode_elf(&elf(&many)).is_err());
 }
 
+#[test]
+fn files_that_are_no_elf_of_a_guest() {
+    let good = elf(&[code()]);
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    for (bytes, text) in [
+        (vec![], "it is no ELF"),
+        (b"#!/bin/sh\n".to_vec(), "it is no ELF"),
+        (with(4, 2), "it is a 64-bit ELF"),
+        (with(5, 2), "it is a big-endian ELF"),
+        (good[..60].to_vec(), "it is cut off"),
+        (with(4, 3), "damaged"),
+    ] {
+        let error = decode_elf(&bytes).expect_err(text).to_string();
+        assert!(error.contains(text), "{error}");
+    }
+}
+
 /// A file of some kilobytes cannot name its bytes again for each header.
 #[test]
 fn segments_cannot_share_bytes_of_the_file() {

@@ -2,17 +2,21 @@
 
 use std::ops::Range;
 
-use openvm_circuit::arch::instructions::{exe::VmExe, VmOpcode};
+use openvm_circuit::arch::instructions::{exe::VmExe, instruction::Instruction, VmOpcode};
+use openvm_continuations::CommitBytes;
 use openvm_metal_sdk::{
     decode_elf, digest, executable, executable_with, ignored_traps, ignored_traps_of_elf, replay,
     Access, Fault, ProveOptions, SdkError, Traps,
 };
 use openvm_sdk::{StdIn, F};
-use openvm_sdk_config::SdkVmConfig;
+use openvm_sdk_config::{
+    deferral::{DeferralCircuitConfig, DeferralConfig, SupportedDeferral},
+    SdkVmConfig,
+};
 use p3_field::PrimeCharacteristicRing as _;
 
 use crate::{
-    guest::{elf, elf_bytes},
+    guest::{elf, elf_bytes, elf_bytes_at},
     riscv::{
         add, addi, auipc, b_type, hint_buffer, hint_input, hint_word, i_type, jal, jalr, lui, lw,
         print, r_type, reveal, reveal_at, s_type, sw, terminate, CUSTOM, TEXT,
@@ -494,6 +498,132 @@ fn places_where_a_program_cannot_begin() {
     let mut bytes = elf_bytes(&[terminate(0), terminate(0)]);
     bytes[24] += 2;
     assert!(decode_elf(&bytes).is_err());
+}
+
+/// The instruction that writes the result of a deferred circuit: register 11 points at the place, register 12 at a commitment of 32 bytes
+/// with the length of the result behind it.
+#[test]
+fn pointers_of_deferred_results() {
+    const OUTPUT: usize = 0x801;
+    let circuit = DeferralCircuitConfig {
+        def_type: SupportedDeferral::VerifyStark,
+        commit: CommitBytes::from([F::ONE; 8]),
+    };
+    let config = SdkVmConfig::builder()
+        .system(Default::default())
+        .rv32i(Default::default())
+        .deferral(DeferralConfig::new(vec![circuit]))
+        .build()
+        .optimize();
+    let fault = |output: u32, key: u32, length: u32| {
+        let number = |rd: u32, value: u32| {
+            let low = (value << 20) as i32 >> 20;
+            [
+                lui(rd, value.wrapping_sub(low as u32) >> 12),
+                addi(rd, rd, low),
+            ]
+        };
+        let length_at = [addi(14, 0, 0x400), sw(13, 14, 32)];
+        let setup = [number(11, output), number(12, key), number(13, length)];
+        let place = addi(0, 0, 0);
+        let code = [&setup.concat()[..], &length_at, &[place, terminate(0)]].concat();
+        let mut exe = executable(&config, elf(&code))
+            .expect("an executable")
+            .as_ref()
+            .clone();
+        let slot = exe.program.instructions_and_debug_infos[8].as_mut();
+        let instruction = &mut slot.expect("an instruction").0;
+        *instruction = Instruction {
+            opcode: VmOpcode::from_usize(OUTPUT),
+            a: F::from_u32(4 * 11),
+            b: F::from_u32(4 * 12),
+            c: F::ZERO,
+            d: F::ONE,
+            e: F::TWO,
+            ..Instruction::default()
+        };
+        let exe = executable(&config, exe).expect("an executable");
+        let sdk = openvm_metal_sdk::MetalSdk::builder(openvm_metal_common::Device::Cpu)
+            .vm_config(config.clone())
+            .build()
+            .expect("an SDK");
+        let error = sdk.execute(exe, StdIn::default(), &ProveOptions::default());
+        let error = error.expect_err("there is no result");
+        match error {
+            SdkError::GuestFault { pc, fault } => {
+                assert_eq!(pc, TEXT + 4 * 8);
+                fault
+            }
+            other => panic!("{other}"),
+        }
+    };
+    let misaligned = |access, address, bytes| Fault::Misaligned {
+        access,
+        address,
+        bytes,
+        align: 4,
+    };
+    let outside = |access, address, bytes| Fault::OutsideMemory {
+        access,
+        address,
+        bytes,
+        size: MEMORY,
+    };
+    let (reads, writes) = (Access::Reads, Access::Writes);
+    assert_eq!(fault(0x800, 0x402, 8), misaligned(reads, 0x402, 40));
+    let end = MEMORY - 36;
+    assert_eq!(fault(0x800, end, 8), outside(reads, end, 40));
+    assert_eq!(fault(0x801, 0x400, 8), misaligned(writes, 0x801, 8));
+    assert_eq!(fault(0x800, 0x400, MEMORY), outside(writes, 0x800, MEMORY));
+    assert_eq!(
+        fault(0x800, 0x400, u32::MAX),
+        outside(writes, 0x800, u32::MAX)
+    );
+    // Pointers that are right, also to no bytes at all: the commitment is unknown.
+    for (output, length) in [(0x800, 8), (0x801, 0)] {
+        let fault = fault(output, 0x400, length);
+        assert!(matches!(fault, Fault::Operands { .. }), "{fault}");
+    }
+}
+
+/// OpenVM's interpreters keep tables for all addresses below the code: gigabytes for a file of a few bytes.
+#[test]
+fn code_at_a_high_address_is_refused() {
+    let at = |address: u32| {
+        let image = elf_bytes_at(address, &[terminate(0)]);
+        executable(&vm_config(), decode_elf(&image).expect("an ELF"))
+    };
+    at(1 << 26).expect("the highest address");
+    for address in [(1 << 26) + 4, 0x1ff0_0000] {
+        let error = at(address).expect_err("too high").to_string();
+        assert!(error.contains(&format!("{address:#x}")), "{error}");
+        assert!(error.contains("0x4000000 is supported"), "{error}");
+    }
+}
+
+/// No word of RISC-V jumps by as much, but for -1 MiB; an executable of others may.
+#[test]
+fn jumps_that_no_circuit_takes() {
+    const MIB: u32 = 1 << 20;
+    let good = executable(&vm_config(), elf(&[jal(0, 4), terminate(0)])).expect("an executable");
+    let with = |offset: F| {
+        let mut exe = good.as_ref().clone();
+        let slot = exe.program.instructions_and_debug_infos[0].as_mut();
+        slot.expect("the jump").0.c = offset;
+        executable(&vm_config(), exe)
+    };
+    let (minus, plus) = (-F::from_u32(MIB), F::from_u32(MIB));
+    for offset in [minus, minus - F::ONE, plus, plus + F::from_u32(4)] {
+        let error = with(offset).expect_err("no such jump").to_string();
+        assert!(error.contains(&format!("{TEXT:#x}")), "{error}");
+        assert!(error.contains("1 MiB"), "{error}");
+    }
+    for offset in [minus + F::from_u32(4), plus - F::from_u32(4)] {
+        let exe = with(offset).expect("a jump");
+        let error = sdk().execute(exe, StdIn::default(), &ProveOptions::default());
+        let error = error.expect_err("outside of the code");
+        assert!(matches!(error, SdkError::GuestFault { .. }), "{error}");
+    }
 }
 
 /// Pointers of the extensions' instructions, in registers 11 (result), 12 and 13.

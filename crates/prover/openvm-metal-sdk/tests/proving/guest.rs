@@ -82,6 +82,11 @@ pub fn elf(code: &[u32]) -> Elf {
 
 /// The bytes of an ELF with one executable segment.
 pub fn elf_bytes(code: &[u32]) -> Vec<u8> {
+    elf_bytes_at(TEXT, code)
+}
+
+/// The bytes of an ELF whose only segment is code at an address.
+pub fn elf_bytes_at(text: u32, code: &[u32]) -> Vec<u8> {
     let size = 4 * code.len() as u32;
     let mut bytes = vec![0x7f, b'E', b'L', b'F', 1, 1, 1, 0];
     bytes.resize(16, 0);
@@ -89,13 +94,13 @@ pub fn elf_bytes(code: &[u32]) -> Vec<u8> {
     let word = |bytes: &mut Vec<u8>, x: u32| bytes.extend(x.to_le_bytes());
     half(&mut bytes, 2); // executable
     half(&mut bytes, 243); // RISC-V
-    for x in [1, TEXT, 52, 0, 0] {
+    for x in [1, text, 52, 0, 0] {
         word(&mut bytes, x); // version, entry, program headers, section headers, flags
     }
     for x in [52, 32, 1, 0, 0, 0] {
         half(&mut bytes, x); // sizes and counts of the headers
     }
-    for x in [1, 84, TEXT, TEXT, size, size, 5, 4] {
+    for x in [1, 84, text, text, size, size, 5, 4] {
         word(&mut bytes, x); // load, readable and executable
     }
     for &x in code {

@@ -13,6 +13,9 @@ from ..inputs import read_input
 from . import printed, simulate
 from .events import Bars, JsonLines, for_people
 
+# Proofs of fewer bits of security can be forged.
+_SECURE_BITS = 80
+
 
 def _bytes(text: str) -> int:
     """A number of bytes: digits, and K, M or G for 2^10, 2^20 or 2^30."""
@@ -38,8 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     prove.add_argument("--input", help='one value in hexadecimal, a file *.json with a list of values under "input", or any other file')
     prove.add_argument("--devices", default="auto", help="auto, cuda, metal, cpu, cpu:N for groups of N cores; several with commas")
     prove.add_argument("--job-folder", type=Path, help="keep what is finished here, and go on from it")
-    prove.add_argument("--proof", type=Path, help="the proof's file; if absent, NAME.stark.proof here")
-    prove.add_argument("--vk", type=Path, help="the file for what verifies the proof; if absent, NAME.stark.vk here")
+    prove.add_argument("--proof", type=Path, help="the proof's file; if absent, NAME.stark.proof here, NAME.insecure.stark.proof below 80 bits of security")
+    prove.add_argument("--vk", type=Path, help="the file for what verifies the proof; if absent, as the proof's, with the ending .vk")
+    prove.add_argument("--commitments", type=Path, metavar="FOLDER", help="the folder for NAME.commit.json and NAME.baseline.json; if absent, the proof's")
     prove.add_argument("--app-pk", type=Path, help="the application's proving key; made if absent")
     prove.add_argument("--agg-pk", type=Path, help="internal_recursive.pk; with --agg-prefix-pk the one in ~/.openvm if absent; without both aggregation keys are made")
     prove.add_argument("--agg-prefix-pk", type=Path, help="agg_prefix.pk; with --agg-pk the one beside --app-pk if absent")
@@ -61,14 +65,12 @@ def _prove(arguments: argparse.Namespace) -> None:
     from .. import Keys, Program
     from .pool import prove
 
-    name = arguments.program.stem
-    proof_file = arguments.proof or Path(f"{name}.stark.proof")
-    vk_file = arguments.vk or Path(f"{name}.stark.vk")
-    for file in (proof_file, vk_file):
-        if not file.absolute().parent.is_dir():
-            raise FileError(f"{file}: its folder does not exist")
-    if proof_file.absolute() == vk_file.absolute():
-        raise ConfigError(f"--proof and --vk are the same file, {proof_file}")
+    folders = [file.absolute().parent for file in (arguments.proof, arguments.vk) if file is not None]
+    for folder in [*folders, *filter(None, [arguments.commitments])]:
+        if not folder.is_dir():
+            raise FileError(f"{folder}: the folder does not exist")
+    if arguments.proof is not None and arguments.vk is not None and arguments.proof.absolute() == arguments.vk.absolute():
+        raise ConfigError(f"--proof and --vk are the same file, {arguments.proof}")
     if (arguments.agg_pk or arguments.agg_prefix_pk) is not None and arguments.app_pk is None:
         raise ConfigError("--agg-pk and --agg-prefix-pk need the application key that they were made for: --app-pk")
     program = Program(arguments.program, arguments.config, as_cargo_openvm=arguments.as_cargo_openvm)
@@ -92,12 +94,22 @@ def _prove(arguments: argparse.Namespace) -> None:
             job_folder=arguments.job_folder,
             events=events,
         )
+    # A proof that can be forged says so wherever its file goes.
+    name = arguments.program.stem + (".insecure" if result.security_bits < _SECURE_BITS else "")
+    proof_file = arguments.proof or Path(f"{name}.stark.proof")
+    vk_file = arguments.vk or Path(f"{name}.stark.vk")
+    folder = arguments.commitments or proof_file.parent
+    commit_file, baseline_file = folder / f"{name}.commit.json", folder / f"{name}.baseline.json"
     result.proof.save(proof_file)
     result.verifying_key.save(vk_file)
+    result.verifying_key.save_commit(commit_file, result.security_bits)
+    result.verifying_key.save_baseline(baseline_file, result.security_bits)
     summary: dict[str, Any] = {
         "event": "written",
         "proof": str(proof_file),
         "vk": str(vk_file),
+        "commit": str(commit_file),
+        "baseline": str(baseline_file),
         "security_bits": round(result.security_bits, 1),
         "public_values": result.public_values.hex(),
         "segments": result.segments,
@@ -116,10 +128,11 @@ def _prove(arguments: argparse.Namespace) -> None:
         print(f"{device}: {count} proofs")
     for reason in result.removed.values():
         print(f"taken out: {reason}")
-    forged = "; below 80 proofs can be forged" if result.security_bits < 80 else ""
+    forged = "; below 80 proofs can be forged" if result.security_bits < _SECURE_BITS else ""
     print(f"{result.security_bits:.1f} bits of security{forged}")
     print(f"public values {result.public_values.hex()}")
     print(f"{proof_file}: accepted by OpenVM's verifier\n{vk_file}: what verifies it")
+    print(f"{commit_file}: the commitments\n{baseline_file}: the baseline")
 
 
 def _nodes(arguments: argparse.Namespace) -> None:

@@ -21,7 +21,7 @@ impl Promise {
         close_functions: true,
     };
 
-    /// Those of a device.
+    /// Promises of a device.
     pub fn of(profile: &DeviceProfile) -> Self {
         Self {
             doubles: profile.double_precision,

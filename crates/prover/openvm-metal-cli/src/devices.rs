@@ -4,6 +4,7 @@ use clap::Args;
 use openvm_metal_backend::kernels::LIBRARY;
 use openvm_metal_common::kernel::{CpuIsa, KernelLibrary};
 use openvm_metal_common::{devices_for, Device, DeviceKind, DeviceReport};
+use openvm_metal_sdk::engine::LIBRARIES;
 use serde::Serialize;
 
 use crate::error::Result;
@@ -78,7 +79,7 @@ pub fn build_report(library: &KernelLibrary) -> BuildReport {
 /// If standard output cannot be written, or the environment names no device; a missing device is a row.
 pub fn run(args: &DevicesArgs) -> Result<()> {
     let report = Report {
-        devices: devices_for(&[&LIBRARY]),
+        devices: devices_for(&LIBRARIES),
         build: build_report(&LIBRARY),
     };
     if args.json {

@@ -4,8 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use openvm_metal_backend::{kernel_texts, kernels::LIBRARY};
-use openvm_metal_common::DeviceKind;
+use openvm_metal_backend::kernel_texts;
+use openvm_metal_common::{
+    kernel::{KernelLibrary, KernelUnit},
+    DeviceKind,
+};
+use openvm_metal_sdk::engine::LIBRARIES;
 use openvm_stark_backend::StarkEngine;
 use openvm_stark_sdk::config::{
     app_params_with_100_bits_security,
@@ -38,10 +42,9 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
     let Some(folder) = &args.write else {
         return list();
     };
-    let units = LIBRARY.units.iter();
-    let mut sources: Vec<_> = units
-        .map(|unit| {
-            let path = format!("{}/{}", LIBRARY.name, unit.name);
+    let mut sources: Vec<_> = units()
+        .map(|(library, unit)| {
+            let path = format!("{}/{}", library.name, unit.name);
             (path, unit.msl.to_owned())
         })
         .collect();
@@ -54,12 +57,18 @@ pub fn run(args: &KernelsArgs) -> Result<()> {
     table::line(format!("{} files in {}", sources.len(), folder.display()))
 }
 
+/// Units of all libraries, with their library.
+fn units() -> impl Iterator<Item = (&'static KernelLibrary, &'static KernelUnit)> {
+    let of = |library: &'static KernelLibrary| library.units.iter().map(move |u| (library, u));
+    LIBRARIES.into_iter().flat_map(of)
+}
+
 fn list() -> Result<()> {
     let mut rows = table::table(&["unit", "kernels", "bytes"], &[2]);
-    for unit in LIBRARY.units {
+    for (library, unit) in units() {
         let kernels: Vec<_> = unit.kernels.iter().map(|kernel| kernel.name).collect();
         rows.add_row([
-            format!("{}/{}", LIBRARY.name, unit.name),
+            format!("{}/{}", library.name, unit.name),
             kernels.join(", "),
             unit.msl.len().to_string(),
         ]);

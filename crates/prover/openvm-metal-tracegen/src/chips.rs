@@ -64,12 +64,12 @@ impl Table {
     }
 }
 
-/// How the device makes the trace of a chip.
+/// Source of a trace that the device makes.
 #[derive(Clone, Debug)]
 pub enum DeviceChip {
-    /// From records, one a row.
+    /// Records, one a row.
     Rows(&'static RowChip),
-    /// From counts.
+    /// Counts.
     Table(Table),
 }
 
@@ -155,16 +155,6 @@ impl DeviceChips {
             DeviceChip::Rows(chip) => Some(chip),
             DeviceChip::Table(_) => None,
         }
-    }
-
-    /// Number of chips, those of the host included.
-    pub fn len(&self) -> usize {
-        self.chips.len()
-    }
-
-    /// True without chips.
-    pub fn is_empty(&self) -> bool {
-        self.chips.is_empty()
     }
 }
 

@@ -1,14 +1,14 @@
 //! `SegmentTraces`: the traces of one segment on a device.
 
 use openvm_metal_backend::{MetalDevice, MetalMatrix, MetalProverError};
-use openvm_metal_common::MetalBuffer;
+use openvm_metal_common::{Grid, MetalBuffer};
 use p3_baby_bear::BabyBear as F;
 
 use crate::{
     chips::{DeviceChips, Table},
     kernels,
     params::{ChipParams, TableParams},
-    row_chip::{grid, RowChip},
+    row_chip::RowChip,
 };
 
 /// Rows of the bitwise table.
@@ -27,7 +27,7 @@ pub enum TraceError {
         /// Bytes of one record.
         record: usize,
     },
-    /// More records than a trace has rows.
+    /// Records that are more than a trace has rows.
     #[error("{chip} has {rows} records, and a trace has at most 2^{most} rows: cut the execution into smaller segments")]
     TooManyRows {
         /// Name of the chip.
@@ -125,7 +125,14 @@ impl SegmentTraces {
                 ..self.params
             };
             let counts = &mut self.counts;
-            (chip.launch)(s, grid(height), &records, &mut trace, counts, &params)?;
+            (chip.launch)(
+                s,
+                Grid::threads(height),
+                &records,
+                &mut trace,
+                counts,
+                &params,
+            )?;
         }
         Ok(MetalMatrix::from_buffer(trace, height, chip.columns))
     }
@@ -155,7 +162,14 @@ impl SegmentTraces {
             Table::Bitwise(_) => kernels::table_bitwise,
             Table::Tuple(_) => kernels::table_tuple,
         };
-        launch(s, grid(height), &self.counts, &on_host, &mut trace, &params)?;
+        launch(
+            s,
+            Grid::threads(height),
+            &self.counts,
+            &on_host,
+            &mut trace,
+            &params,
+        )?;
         Ok(MetalMatrix::from_buffer(trace, height, columns))
     }
 }

@@ -55,11 +55,11 @@ pub struct KernelUnit {
 /// Time at which a device compiles a unit, if it does: each one costs time at a start without cached code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prepare {
-    /// When the context is made.
+    /// Compiled when the context is made.
     AtStart,
-    /// When one of its kernels is needed first. Devices that compile in the background begin at once.
+    /// Compiled when one of its kernels is needed first. Devices that compile in the background begin at once.
     AtFirstUse,
-    /// When the context is made, on devices with more bytes of threadgroup memory than this. The others leave it out.
+    /// Compiled when the context is made, on devices with more bytes of threadgroup memory than this. The others leave it out.
     AboveThreadgroupMemory(u32),
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// For strips of at most `lanes` lanes; with `flush` subnormals are zero.
+    /// A machine for strips of at most `lanes` lanes; with `flush` subnormals are zero.
     pub fn new(program: &Prepared, lanes: usize, flush: bool) -> Self {
         let stacks = if program.calls { lanes } else { 0 };
         Self {

@@ -88,9 +88,9 @@ pub struct Campaign {
     pub instructions: u64,
     /// Lanes that ran.
     pub lanes: u64,
-    /// Of these, programs that are alike with subnormals flushed.
+    /// Programs among `programs` that are alike only with subnormals flushed.
     pub flushed: u64,
-    /// Of these, programs that depend on how subnormals are flushed.
+    /// Programs among `programs` that depend on how subnormals are flushed.
     pub met: u64,
     /// Programs that ended with the same fault, by its kind.
     pub faults: BTreeMap<String, u64>,

@@ -25,7 +25,7 @@ struct Output {
     what: String,
     ty: Ty,
     expected: Vec<Expected>,
-    /// What they may be as well, row by row, where subnormals are flushed.
+    /// Further right values, row by row, where subnormals are flushed.
     allowed: Vec<Vec<Expected>>,
 }
 

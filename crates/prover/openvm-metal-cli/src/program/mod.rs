@@ -79,7 +79,7 @@ impl ProgramArgs {
     /// The folder of keys: `openvm` in a guest's target folder, which is not built, or the working directory.
     ///
     /// # Errors
-    /// If there is no program, or it is a folder without a guest.
+    /// Errors of a missing program and of a folder without a guest.
     pub fn key_folder(&self) -> Result<PathBuf> {
         let path = self.path()?;
         Ok(match path.is_dir() {
@@ -145,7 +145,7 @@ impl Settings {
     /// Finds the configuration.
     ///
     /// # Errors
-    /// If there is no program, or its configuration cannot be read.
+    /// Errors of a missing program and of a configuration that cannot be read.
     pub fn of(args: &ProgramArgs) -> Result<Self> {
         let config = Config::of(args.path()?, args.config.as_deref())?;
         let traps = match args.as_cargo_openvm {

@@ -165,7 +165,7 @@ pub fn build(
 /// The target folder of the guest in `folder`, which may not be there yet. Nothing is built.
 ///
 /// # Errors
-/// If the folder is not a guest, or the toolchain is missing and rustup cannot install it.
+/// Errors of a folder that is not a guest, and of a missing toolchain that rustup cannot install.
 pub fn target_dir(
     folder: &Path,
     options: &BuildOptions,

@@ -49,7 +49,7 @@ pub struct Sdk<E: SdkEngine> {
     /// Cut segments so that they fit the device.
     fit_segments: bool,
     order: RowOrder,
-    /// Where traces are made, if that was set.
+    /// Place where traces are made, if it was set.
     traces_on_device: Option<bool>,
     /// Keys of fewer bits of security are refused.
     min_security_bits: f64,

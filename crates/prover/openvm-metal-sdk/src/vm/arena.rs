@@ -1,4 +1,4 @@
-//! `TraceArena`: where preflight writes the records of a chip.
+//! `TraceArena`: memory for the records that preflight writes of a chip.
 
 use openvm_circuit::arch::{Arena, DenseRecordArena, MatrixRecordArena, RecordArena};
 use openvm_metal_tracegen::RowChip;
@@ -7,9 +7,9 @@ use crate::prelude::F;
 
 /// Records of a chip.
 pub enum TraceArena {
-    /// Each at the start of its row, which OpenVM's CPU chip completes.
+    /// Records at the start of their rows, which OpenVM's CPU chip completes.
     Rows(MatrixRecordArena<F>),
-    /// One after another, for a chip whose rows the device makes.
+    /// Records one after another, for a chip whose rows the device makes.
     Records(Records),
 }
 
@@ -31,7 +31,7 @@ impl TraceArena {
 }
 
 impl Records {
-    /// Their bytes.
+    /// Bytes of all records.
     pub(super) fn bytes(&self) -> &[u8] {
         self.arena.allocated()
     }

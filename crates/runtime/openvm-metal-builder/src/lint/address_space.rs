@@ -154,7 +154,7 @@ fn quoted(message: &str, resolved: bool) -> Vec<&str> {
 struct Spaced<'a> {
     /// Address space of memory that outlives a call: `__global`, `__constant` or `__local`.
     space: Option<&'a str>,
-    /// Without space and `const`.
+    /// A type without space and `const`.
     ty: String,
 }
 

@@ -45,7 +45,7 @@ type Entry<P> = std::result::Result<P, Reason>;
 /// Reason why a kernel cannot run.
 #[derive(Clone)]
 struct Reason {
-    /// Its unit is left out; else the device refused it.
+    /// True if the unit of the kernel is left out; else the device refused it.
     left_out: bool,
     text: Arc<str>,
 }

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use openvm_metal_backend::{kernels::LIBRARY, selftest::Coverage};
-use openvm_metal_common::{CodeSource, KernelState, MetalContext, UnitReport};
+use openvm_metal_backend::selftest::Coverage;
+use openvm_metal_common::{
+    kernel::KernelLibrary, CodeSource, KernelState, MetalContext, UnitReport,
+};
+use openvm_metal_sdk::engine::LIBRARIES;
 
 use super::machine::diagnostics;
 use super::{problem, Job, Problem, Worker};
@@ -19,9 +22,10 @@ pub fn compiled(job: &Job, worker: &mut Worker) -> Result<()> {
         // A device that is not there is one fault, not one of each unit.
         MetalContext::new(device, &[])?;
     }
-    for unit in LIBRARY.units {
-        worker.lone_item(&format!("{}/{}", LIBRARY.name, unit.name), || {
-            let libraries = [&LIBRARY];
+    let units = |library: &'static KernelLibrary| library.units.iter().map(move |u| (library, u));
+    for (library, unit) in LIBRARIES.into_iter().flat_map(units) {
+        worker.lone_item(&format!("{}/{}", library.name, unit.name), || {
+            let libraries = [library];
             let builder = MetalContext::builder(device).libraries(&libraries);
             let context = builder.only(unit).open()?;
             let mut rows = context.kernel_report().units.iter();

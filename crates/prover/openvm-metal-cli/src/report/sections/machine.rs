@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use openvm_metal_backend::kernels::LIBRARY;
 use openvm_metal_common::{devices_for, host_memory, DeviceProfile, Diagnostic, MetalContext};
+use openvm_metal_sdk::engine::LIBRARIES;
 
 use super::{problem, Job, Worker};
 use crate::devices::{build_report, describe};
@@ -55,7 +56,7 @@ pub fn machine(_: &Job, worker: &mut Worker) -> Result<()> {
 
 /// All devices, and two starts of the device under test.
 pub fn device(job: &Job, worker: &mut Worker) -> Result<()> {
-    let found = devices_for(&[&LIBRARY]);
+    let found = devices_for(&LIBRARIES);
     for device in &found {
         worker.fact(device.kind.name(), describe(device));
     }

@@ -47,6 +47,7 @@ fn all_units_are_what_apple_accepts() {
     };
     let folders = [
         "../../crates/prover/openvm-metal-backend/metal",
+        "../../crates/prover/openvm-metal-tracegen/metal",
         "../../crates/hologram/hologram-kernels/metal",
         "../../crates/runtime/openvm-metal-common/src/driver/metal",
     ];

@@ -16,7 +16,7 @@ inline void branch_eq(Row row, Record r, Lookups t) {
     put_flag(row, 10u, op == 0u);
     put_flag(row, 11u, op == 1u);
     uint differs = a ^ b;
-    uint limb = differs == 0u ? 4u : ctz(differs) >> 3;
+    uint limb = differs == 0u ? 4u : (31u - clz(differs & (0u - differs))) >> 3;
     for (uint i = 0; i < 4u; i++) {
         Fp inverse = Fp{0u};
         if (limb == i) inverse = fp_inv(fp_from_u32(byte_of(a, i)) - fp_from_u32(byte_of(b, i)));

@@ -112,7 +112,7 @@ inline void loadstore_adapter(Row row, Record r, Lookups t) {
     put_number(row, 16u, pointer & 0xffffu);
     put_number(row, 17u, pointer >> 16);
     request_range(t, (pointer & 0xffffu) >> 2, 14u);
-    request_range(t, pointer >> 16, t.p.pointer_bits - 16u);
+    request_range(t, pointer >> 16, t.pointer_bits - 16u);
     put_number(row, 18u, space);
     if (register_ptr != NO_REGISTER) {
         put_access(row, 19u, t, r[8], now + 2u);

@@ -19,7 +19,7 @@ kernel void trace_base_alu(device const uint* records [[buffer(0)]], device Fp* 
         put_zeros(row, 0u, BASE_ALU_COLUMNS);
         return;
     }
-    base_alu(row, records + ulong(i) * BASE_ALU_WORDS, Lookups{counts, p});
+    base_alu(row, records + ulong(i) * BASE_ALU_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip less_than: reads records[13 i .. 13 (i + 1)], writes trace[c p.height + i] for all 37 columns c.
@@ -35,7 +35,7 @@ kernel void trace_less_than(device const uint* records [[buffer(0)]], device Fp*
         put_zeros(row, 0u, LESS_THAN_COLUMNS);
         return;
     }
-    less_than(row, records + ulong(i) * LESS_THAN_WORDS, Lookups{counts, p});
+    less_than(row, records + ulong(i) * LESS_THAN_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip shift: reads records[13 i .. 13 (i + 1)], writes trace[c p.height + i] for all 53 columns c.
@@ -51,7 +51,7 @@ kernel void trace_shift(device const uint* records [[buffer(0)]], device Fp* tra
         put_zeros(row, 0u, SHIFT_COLUMNS);
         return;
     }
-    shift(row, records + ulong(i) * SHIFT_WORDS, Lookups{counts, p});
+    shift(row, records + ulong(i) * SHIFT_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip branch_eq: reads records[10 i .. 10 (i + 1)], writes trace[c p.height + i] for all 26 columns c.
@@ -67,7 +67,7 @@ kernel void trace_branch_eq(device const uint* records [[buffer(0)]], device Fp*
         put_zeros(row, 0u, BRANCH_EQ_COLUMNS);
         return;
     }
-    branch_eq(row, records + ulong(i) * BRANCH_EQ_WORDS, Lookups{counts, p});
+    branch_eq(row, records + ulong(i) * BRANCH_EQ_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip branch_lt: reads records[10 i .. 10 (i + 1)], writes trace[c p.height + i] for all 32 columns c.
@@ -83,7 +83,7 @@ kernel void trace_branch_lt(device const uint* records [[buffer(0)]], device Fp*
         put_zeros(row, 0u, BRANCH_LT_COLUMNS);
         return;
     }
-    branch_lt(row, records + ulong(i) * BRANCH_LT_WORDS, Lookups{counts, p});
+    branch_lt(row, records + ulong(i) * BRANCH_LT_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip jal_lui: reads records[8 i .. 8 (i + 1)], writes trace[c p.height + i] for all 18 columns c.
@@ -99,7 +99,7 @@ kernel void trace_jal_lui(device const uint* records [[buffer(0)]], device Fp* t
         put_zeros(row, 0u, JAL_LUI_COLUMNS);
         return;
     }
-    jal_lui(row, records + ulong(i) * JAL_LUI_WORDS, Lookups{counts, p});
+    jal_lui(row, records + ulong(i) * JAL_LUI_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip jalr: reads records[11 i .. 11 (i + 1)], writes trace[c p.height + i] for all 28 columns c.
@@ -115,7 +115,7 @@ kernel void trace_jalr(device const uint* records [[buffer(0)]], device Fp* trac
         put_zeros(row, 0u, JALR_COLUMNS);
         return;
     }
-    jalr(row, records + ulong(i) * JALR_WORDS, Lookups{counts, p});
+    jalr(row, records + ulong(i) * JALR_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip auipc: reads records[7 i .. 7 (i + 1)], writes trace[c p.height + i] for all 20 columns c.
@@ -131,7 +131,7 @@ kernel void trace_auipc(device const uint* records [[buffer(0)]], device Fp* tra
         put_zeros(row, 0u, AUIPC_COLUMNS);
         return;
     }
-    auipc(row, records + ulong(i) * AUIPC_WORDS, Lookups{counts, p});
+    auipc(row, records + ulong(i) * AUIPC_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip loadstore: reads records[15 i .. 15 (i + 1)], writes trace[c p.height + i] for all 41 columns c.
@@ -147,7 +147,7 @@ kernel void trace_loadstore(device const uint* records [[buffer(0)]], device Fp*
         put_zeros(row, 0u, LOADSTORE_COLUMNS);
         return;
     }
-    loadstore(row, records + ulong(i) * LOADSTORE_WORDS, Lookups{counts, p});
+    loadstore(row, records + ulong(i) * LOADSTORE_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip load_sign_extend: reads records[12 i .. 12 (i + 1)], writes trace[c p.height + i] for all 36 columns c.
@@ -163,7 +163,7 @@ kernel void trace_load_sign_extend(device const uint* records [[buffer(0)]], dev
         put_zeros(row, 0u, LOAD_SIGN_EXTEND_COLUMNS);
         return;
     }
-    load_sign_extend(row, records + ulong(i) * LOAD_SIGN_EXTEND_WORDS, Lookups{counts, p});
+    load_sign_extend(row, records + ulong(i) * LOAD_SIGN_EXTEND_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip mul: reads records[11 i .. 11 (i + 1)], writes trace[c p.height + i] for all 31 columns c.
@@ -179,7 +179,7 @@ kernel void trace_mul(device const uint* records [[buffer(0)]], device Fp* trace
         put_zeros(row, 0u, MUL_COLUMNS);
         return;
     }
-    mul(row, records + ulong(i) * MUL_WORDS, Lookups{counts, p});
+    mul(row, records + ulong(i) * MUL_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip mulh: reads records[12 i .. 12 (i + 1)], writes trace[c p.height + i] for all 39 columns c.
@@ -195,7 +195,7 @@ kernel void trace_mulh(device const uint* records [[buffer(0)]], device Fp* trac
         put_zeros(row, 0u, MULH_COLUMNS);
         return;
     }
-    mulh(row, records + ulong(i) * MULH_WORDS, Lookups{counts, p});
+    mulh(row, records + ulong(i) * MULH_WORDS, lookups(counts, p));
 }
 
 /// Rows of the chip divrem: reads records[12 i .. 12 (i + 1)], writes trace[c p.height + i] for all 59 columns c.
@@ -211,6 +211,6 @@ kernel void trace_divrem(device const uint* records [[buffer(0)]], device Fp* tr
         put_zeros(row, 0u, DIVREM_COLUMNS);
         return;
     }
-    divrem(row, records + ulong(i) * DIVREM_WORDS, Lookups{counts, p});
+    divrem(row, records + ulong(i) * DIVREM_WORDS, lookups(counts, p));
 }
 

@@ -6,8 +6,15 @@ using namespace metal;
 /// Counts of the tables, and the sizes that requests depend on.
 struct Lookups {
     device atomic_uint* counts;
-    ChipParams p;
+    uint bitwise, tuple, end;  ///< offsets of the bitwise and the tuple table, and of the end of all
+    uint tuple_size, range_bits, timestamp_bits, pointer_bits;
 };
+
+/// The tables that a launch counts in.
+inline Lookups lookups(device atomic_uint* counts, constant ChipParams& p) {
+    uint tuple = min(p.tuple, p.counts);
+    return Lookups{counts, min(p.bitwise, tuple), tuple, p.counts, p.tuple_size, p.range_bits, p.timestamp_bits, p.pointer_bits};
+}
 
 /// Adds 1 to a count. A request outside of its table, which no record of an execution makes, is left out.
 inline void count_at(Lookups t, uint index, uint end) {
@@ -16,15 +23,15 @@ inline void count_at(Lookups t, uint index, uint end) {
 
 /// value < 2^bits.
 inline void request_range(Lookups t, uint value, uint bits) {
-    count_at(t, (1u << bits) + value - 1u, min(t.p.bitwise, t.p.counts));
+    count_at(t, (1u << bits) + value - 1u, t.bitwise);
 }
 /// x and y are bytes.
 inline void request_bytes(Lookups t, uint x, uint y) {
-    count_at(t, t.p.bitwise + ((x & 0xffu) << 8) + (y & 0xffu), min(t.p.tuple, t.p.counts));
+    count_at(t, t.bitwise + ((x & 0xffu) << 8) + (y & 0xffu), t.tuple);
 }
 /// x ^ y of bytes.
 inline void request_xor(Lookups t, uint x, uint y) {
-    count_at(t, t.p.bitwise + 0x10000u + ((x & 0xffu) << 8) + (y & 0xffu), min(t.p.tuple, t.p.counts));
+    count_at(t, t.bitwise + 0x10000u + ((x & 0xffu) << 8) + (y & 0xffu), t.tuple);
 }
 /// (x, y) is a tuple of the range tuple table.
-inline void request_tuple(Lookups t, uint x, uint y) { count_at(t, t.p.tuple + x * t.p.tuple_size + y, t.p.counts); }
+inline void request_tuple(Lookups t, uint x, uint y) { count_at(t, t.tuple + x * t.tuple_size + y, t.end); }

@@ -11,7 +11,7 @@ use openvm_metal_backend::{
     MetalProverError,
 };
 use openvm_metal_common::{kernel::KernelLibrary, Device, DeviceKind, MetalContext};
-use openvm_metal_tracegen::{DeviceChips, RowChip, SegmentTraces, Table, TraceError};
+use openvm_metal_tracegen::{DeviceChips, Permutations, RowChip, SegmentTraces, Table, TraceError};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{
@@ -72,8 +72,14 @@ pub trait MakeTraces<Matrix> {
     /// The trace of a chip from its records. If the device refuses it, the result says so when it is used in a proof.
     fn rows(&mut self, chip: &RowChip, records: &[u8]) -> Matrix;
 
+    /// The trace of a chip from the records of the one that was added after it, whose trace was made before.
+    fn periphery(&mut self, chip: &RowChip) -> Matrix;
+
     /// The trace of a lookup table, when those of all chips are made that count in it.
     fn table(&mut self, table: &Table) -> Matrix;
+
+    /// The trace of the Poseidon2 chip.
+    fn permutations(&mut self, permutations: &Permutations) -> Matrix;
 }
 
 /// Traces of one segment on a device of `E`.
@@ -405,8 +411,18 @@ impl MakeTraces<MetalMatrix<F>> for MetalTraces {
         self.make(chip.columns, |segment| segment.rows(chip, records))
     }
 
+    fn periphery(&mut self, chip: &RowChip) -> MetalMatrix<F> {
+        self.make(chip.columns, |segment| segment.periphery(chip))
+    }
+
     fn table(&mut self, table: &Table) -> MetalMatrix<F> {
         self.make(1, |segment| segment.table(table))
+    }
+
+    fn permutations(&mut self, permutations: &Permutations) -> MetalMatrix<F> {
+        self.make(permutations.columns(), |segment| {
+            segment.permutations(permutations)
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Time and memory of a proof.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use serde::{Serialize, Serializer};
@@ -53,6 +56,8 @@ pub struct Report {
     pub upload: Duration,
     /// Bytes of traces brought to the device.
     pub uploaded: u64,
+    /// Rows of chips that the host made though the device makes others', by the name of the AIR; padding included.
+    pub rows_on_host: BTreeMap<String, u64>,
     /// Proofs of segments.
     #[serde(serialize_with = "seconds")]
     pub prove: Duration,

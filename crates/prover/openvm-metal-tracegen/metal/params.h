@@ -6,7 +6,7 @@ using namespace metal;
 /// Trace of a chip from its records, and where the counts of the lookup tables are. Offsets are in counts.
 struct ChipParams {
     ulong height;         ///< rows of the trace
-    uint rows;            ///< records; the rows after them are zero
+    uint rows;            ///< records
     uint counts;          ///< counts of all tables
     uint bitwise;         ///< offset of the bitwise table: 2^16 range checks, then 2^16 operations
     uint tuple;           ///< offset of the range tuple table
@@ -22,4 +22,11 @@ struct TableParams {
     uint offset;  ///< offset of the table's counts
     uint shape;   ///< range tuple: values of the second number
     uint counts;  ///< counts of all tables
+};
+
+/// Trace of the Poseidon2 chip.
+struct Poseidon2Params {
+    uint height;  ///< rows of the trace
+    uint rows;    ///< inputs; the rows after them are permutations of zeros
+    uint cubes;   ///< 1 if each S-box has a column for its cube, else 0
 };

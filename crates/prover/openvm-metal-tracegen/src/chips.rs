@@ -8,15 +8,24 @@ use std::{
     },
 };
 
-use openvm_circuit::arch::{ChipInventory, ChipInventoryError};
+use openvm_circuit::{
+    arch::{ChipInventory, ChipInventoryError},
+    system::poseidon2::Poseidon2PeripheryChip,
+};
 use openvm_circuit_primitives::{
     bitwise_op_lookup::SharedBitwiseOperationLookupChip, range_tuple::SharedRangeTupleCheckerChip,
     var_range::SharedVariableRangeCheckerChip,
 };
 use openvm_cpu_backend::CpuBackend;
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
+use p3_baby_bear::BabyBear as F;
 
-use crate::{row_chip::RowChip, rv32im};
+use crate::{
+    bigint, keccak,
+    poseidon2::Permutations,
+    row_chip::{RowChip, Uses},
+    rv32im,
+};
 
 /// A lookup table in which the device's chips count, with the counts of the host's.
 #[derive(Clone)]
@@ -67,10 +76,14 @@ impl Table {
 /// Source of a trace that the device makes.
 #[derive(Clone, Debug)]
 pub enum DeviceChip {
-    /// Records, one a row.
+    /// Records.
     Rows(&'static RowChip),
+    /// Records of the chip that was added after this one.
+    Periphery(&'static RowChip),
     /// Counts.
     Table(Table),
+    /// The inputs of permutations.
+    Poseidon2,
 }
 
 /// Sizes of lookup tables, and of numbers that are looked up.
@@ -102,10 +115,21 @@ impl DeviceChips {
     ) -> Result<Self, ChipInventoryError> {
         let range = inventory.range_checker()?.clone();
         let memory = &inventory.config().memory_config;
+        let first_bitwise = inventory
+            .find_chip::<SharedBitwiseOperationLookupChip<8>>()
+            .next();
         let found: Vec<_> = inventory
             .chips()
             .iter()
-            .map(|chip| rv32im::of(chip.as_any()))
+            .map(|chip| {
+                let any = chip.as_any();
+                rv32im::of(any).or_else(|| keccak::of(any)).or_else(|| {
+                    let (chip, uses) = bigint::of(any).or_else(|| rv32im::hint_store(any))?;
+                    // These count in the first bitwise table, as OpenVM's extensions do, and keep it to themselves.
+                    let bitwise = first_bitwise.cloned();
+                    Some((chip, Uses { bitwise, ..uses }))
+                })
+            })
             .collect();
         let uses = || found.iter().flatten().map(|(_, uses)| uses);
         let bitwise = uses().find_map(|u| u.bitwise.clone());
@@ -122,13 +146,20 @@ impl DeviceChips {
             let is_tuple = any
                 .downcast_ref::<SharedRangeTupleCheckerChip<2>>()
                 .filter(|chip| tuple.as_ref().is_some_and(|t| Arc::ptr_eq(chip, t)));
+            let is_poseidon2 = any.is::<Arc<Poseidon2PeripheryChip<F>>>();
             // A chip with another table than the first one's stays on the host.
             let rows = found
                 .filter(|(_, uses)| same(&uses.bitwise, &bitwise) && same(&uses.tuple, &tuple));
+            if let Some(periphery) = rows.as_ref().and_then(|(chip, _)| chip.periphery) {
+                if let Some(before) = chips.last_mut() {
+                    *before = Some(DeviceChip::Periphery(periphery));
+                }
+            }
             chips.push(match (rows, is_bitwise, is_tuple) {
                 (Some((rows, _)), ..) => Some(DeviceChip::Rows(rows)),
                 (_, Some(chip), _) => Some(DeviceChip::Table(Table::Bitwise(chip.clone()))),
                 (.., Some(chip)) => Some(DeviceChip::Table(Table::Tuple(chip.clone()))),
+                _ if is_poseidon2 => Some(DeviceChip::Poseidon2),
                 _ if is_range => Some(DeviceChip::Table(Table::Range(range.clone()))),
                 _ => None,
             });
@@ -144,16 +175,40 @@ impl DeviceChips {
         })
     }
 
+    /// No chips, and tables of the least sizes.
+    pub fn none() -> Self {
+        Self {
+            sizes: LookupSizes {
+                range_bits: 1,
+                tuple: [0, 1],
+                timestamp_bits: 1,
+                pointer_bits: 16,
+            },
+            chips: vec![],
+        }
+    }
+
     /// The chip that was added as number `index`, if the device makes its trace.
     pub fn get(&self, index: usize) -> Option<&DeviceChip> {
         self.chips.get(index)?.as_ref()
+    }
+
+    /// Most bytes that the host holds for a trace of `rows` rows of chip `index`, if the device makes it.
+    pub fn host_bytes(&self, index: usize, rows: u64) -> Option<u64> {
+        Some(match self.get(index)? {
+            DeviceChip::Rows(chip) => {
+                rows * chip.record_bytes() as u64 + chip.most_record_bytes() as u64
+            }
+            DeviceChip::Poseidon2 => rows * Permutations::HOST_BYTES,
+            DeviceChip::Periphery(_) | DeviceChip::Table(_) => 0,
+        })
     }
 
     /// The layout of records of chip `index`, if it has them.
     pub fn rows(&self, index: usize) -> Option<&'static RowChip> {
         match self.get(index)? {
             DeviceChip::Rows(chip) => Some(chip),
-            DeviceChip::Table(_) => None,
+            _ => None,
         }
     }
 }

@@ -6,7 +6,7 @@
 pub struct ChipParams {
     /// Rows of the trace.
     pub height: u64,
-    /// Records; the rows after them are zero.
+    /// Records.
     pub rows: u32,
     /// Counts of all tables.
     pub counts: u32,
@@ -36,4 +36,16 @@ pub struct TableParams {
     pub shape: u32,
     /// Counts of all tables.
     pub counts: u32,
+}
+
+/// Trace of the Poseidon2 chip.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Poseidon2Params {
+    /// Rows of the trace.
+    pub height: u32,
+    /// Inputs; the rows after them are permutations of zeros.
+    pub rows: u32,
+    /// 1 if each S-box has a column for its cube, else 0.
+    pub cubes: u32,
 }

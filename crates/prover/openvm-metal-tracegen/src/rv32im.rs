@@ -2,25 +2,14 @@
 //!
 //! The compiler compares the sizes and the offsets below with OpenVM's structs.
 
-use std::{
-    any::Any,
-    mem::{offset_of, size_of},
-};
+use std::{any::Any, mem::offset_of};
 
-use openvm_circuit_primitives::{
-    bitwise_op_lookup::SharedBitwiseOperationLookupChip, range_tuple::SharedRangeTupleCheckerChip,
-};
 use openvm_rv32im_circuit::{adapters::*, *};
-use p3_baby_bear::BabyBear as F;
 
-use crate::{kernels, row_chip::RowChip};
-
-/// Asserts that fields of a record begin at these words.
-macro_rules! words {
-    ($record:ty: $($field:ident $word:literal),* $(,)?) => {
-        const _: () = { $(assert!(offset_of!($record, $field) == 4 * $word);)* };
-    };
-}
+use crate::{
+    kernels,
+    row_chip::{chips, words, RowChip, RowWords, Uses},
+};
 
 words!(Rv32BaseAluAdapterRecord: from_pc 0, from_timestamp 1, rd_ptr 2, rs1_ptr 3, rs2 4, rs2_as 5, reads_aux 6, writes_aux 8);
 words!(Rv32MultAdapterRecord: from_pc 0, from_timestamp 1, rd_ptr 2, rs1_ptr 3, rs2_ptr 4, reads_aux 5, writes_aux 7);
@@ -52,49 +41,6 @@ const _: () = {
     assert!(offset_of!(LoadSignExtendCoreRecord<4>, prev_data) == 6);
 };
 
-/// The tables that a chip's rows look up, besides the range checker.
-#[derive(Clone, Default)]
-pub(crate) struct Uses {
-    pub bitwise: Option<SharedBitwiseOperationLookupChip<8>>,
-    pub tuple: Option<SharedRangeTupleCheckerChip<2>>,
-}
-
-macro_rules! chips {
-    ($($name:ident, $chip:ident, $kernel:ident, $adapter:ident $adapter_words:literal $adapter_cols:ty,
-       $core:ty, $core_words:literal, $core_cols:ty $(, $table:ident $field:ident)*;)*) => {
-        $(
-            #[doc = concat!("`", stringify!($chip), "`.")]
-            pub static $name: RowChip = {
-                assert!(size_of::<$adapter>().div_ceil(4) == $adapter_words);
-                assert!(size_of::<$core>().div_ceil(4) == $core_words);
-                RowChip {
-                    name: stringify!($chip),
-                    adapter_words: $adapter_words,
-                    core_words: $core_words,
-                    adapter_columns: size_of::<$adapter_cols>(),
-                    columns: size_of::<$adapter_cols>() + size_of::<$core_cols>(),
-                    launch: |s, grid, records, trace, counts, p| kernels::$kernel(s, grid, records, trace, counts, p),
-                }
-            };
-        )*
-
-        /// All chips of this extension.
-        pub static CHIPS: &[&RowChip] = &[$(&$name),*];
-
-        /// The layout of one of OpenVM's chips, if it is here, and the tables that it counts in.
-        pub(crate) fn of(chip: &dyn Any) -> Option<(&'static RowChip, Uses)> {
-            $(if let Some(chip) = chip.downcast_ref::<$chip<F>>() {
-                let _ = chip;
-                #[allow(unused_mut)]
-                let mut uses = Uses::default();
-                $(uses.$table = Some(chip.inner.$field.clone());)*
-                return Some((&$name, uses));
-            })*
-            None
-        }
-    };
-}
-
 chips! {
     BASE_ALU, Rv32BaseAluChip, trace_base_alu, Rv32BaseAluAdapterRecord 10 Rv32BaseAluAdapterCols<u8>,
         BaseAluCoreRecord<4>, 3, BaseAluCoreCols<u8, 4, 8>, bitwise bitwise_lookup_chip;
@@ -122,4 +68,39 @@ chips! {
         MulHCoreRecord<4, 8>, 3, MulHCoreCols<u8, 4, 8>, bitwise bitwise_lookup_chip, tuple range_tuple_chip;
     DIVREM, Rv32DivRemChip, trace_divrem, Rv32MultAdapterRecord 9 Rv32MultAdapterCols<u8>,
         DivRemCoreRecord<4>, 3, DivRemCoreCols<u8, 4, 8>, bitwise bitwise_lookup_chip, tuple range_tuple_chip;
+}
+
+words!(Rv32HintStoreRecordHeader: num_words 0, from_pc 1, timestamp 2, mem_ptr_ptr 3, mem_ptr 4, mem_ptr_aux_record 5, num_words_ptr 6,
+    num_words_read 7);
+words!(Rv32HintStoreVar: data_write_aux 0, data 2);
+words!(columns Rv32HintStoreCols<u8>: is_single 0, is_buffer 1, rem_words_limbs 2, from_state 6, mem_ptr_ptr 8, mem_ptr_limbs 9,
+    mem_ptr_aux_cols 13, write_aux 16, data 23, is_buffer_start 27, num_words_ptr 28, num_words_aux_cols 29);
+
+/// `Rv32HintStoreChip`: a record has words for each word that an instruction stores.
+pub static HINT_STORE: RowChip = {
+    assert!(openvm_rv32im_guest::MAX_HINT_BUFFER_WORDS_BITS == 10);
+    assert!(size_of::<Rv32HintStoreRecordHeader>() == 32 && size_of::<Rv32HintStoreVar>() == 12);
+    RowChip {
+        name: "Rv32HintStoreChip",
+        adapter_words: 0,
+        core_words: 8,
+        adapter_columns: 0,
+        columns: size_of::<Rv32HintStoreCols<u8>>(),
+        rows_per_record: 1,
+        // OpenVM refuses an instruction that stores more words.
+        row_words: Some(RowWords {
+            words: 3,
+            most: openvm_rv32im_guest::MAX_HINT_BUFFER_WORDS,
+        }),
+        periphery: None,
+        launch: |s, grid, records, trace, counts, p| {
+            kernels::trace_hint_store(s, grid, records, trace, counts, p)
+        },
+    }
+};
+
+/// The layout of the chip of hints, if it is one. Its bitwise table is private.
+pub(crate) fn hint_store(chip: &dyn Any) -> Option<(&'static RowChip, Uses)> {
+    chip.is::<Rv32HintStoreChip<p3_baby_bear::BabyBear>>()
+        .then(|| (&HINT_STORE, Uses::default()))
 }

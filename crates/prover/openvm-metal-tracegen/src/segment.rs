@@ -7,7 +7,8 @@ use p3_baby_bear::BabyBear as F;
 use crate::{
     chips::{DeviceChips, Table},
     kernels,
-    params::{ChipParams, TableParams},
+    params::{ChipParams, Poseidon2Params, TableParams},
+    poseidon2::Permutations,
     row_chip::RowChip,
 };
 
@@ -18,21 +19,21 @@ const BITWISE_ROWS: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// Records that are not whole.
-    #[error("the records of {chip} have {bytes} bytes, which is no multiple of {record}")]
+    #[error("the {bytes} bytes of records of {chip} end inside of one, of {record} bytes or as many for each row")]
     CutRecord {
         /// Name of the chip.
         chip: &'static str,
         /// Bytes of all records.
         bytes: usize,
-        /// Bytes of one record.
+        /// Bytes of one record, or of what each of its rows adds.
         record: usize,
     },
-    /// Records that are more than a trace has rows.
-    #[error("{chip} has {rows} records, and a trace has at most 2^{most} rows: cut the execution into smaller segments")]
+    /// More rows than a trace has.
+    #[error("{chip} has {rows} rows, and a trace has at most 2^{most} rows: cut the execution into smaller segments")]
     TooManyRows {
         /// Name of the chip.
         chip: &'static str,
-        /// Number of records.
+        /// Number of rows.
         rows: usize,
         /// log2 of the most rows.
         most: u32,
@@ -51,12 +52,27 @@ impl From<openvm_metal_common::MetalError> for TraceError {
 /// log2 of the most rows of a trace: the two-adicity of the field.
 const MAX_LOG_ROWS: u32 = 27;
 
+/// Rows of a trace of a chip: the next power of two, or 0 without rows.
+fn checked_height(chip: &'static str, rows: usize) -> Result<usize, TraceError> {
+    match rows {
+        0 => Ok(0),
+        rows if rows > 1 << MAX_LOG_ROWS => Err(TraceError::TooManyRows {
+            chip,
+            rows,
+            most: MAX_LOG_ROWS,
+        }),
+        rows => Ok(rows.next_power_of_two()),
+    }
+}
+
 /// Traces of one segment, and the counts of its lookup tables. The tables' traces are made when those of all other chips are.
 pub struct SegmentTraces {
     device: MetalDevice,
     counts: MetalBuffer<u32>,
     params: ChipParams,
     tuple_rows: usize,
+    /// Records with their number, for a chip whose trace comes after that of the chip that they were written for.
+    shared: Vec<(&'static str, MetalBuffer<u32>, usize)>,
 }
 
 impl SegmentTraces {
@@ -86,15 +102,25 @@ impl SegmentTraces {
             counts,
             params,
             tuple_rows,
+            shared: vec![],
         })
     }
 
-    /// The trace of a chip from its records, padded with zeros to the next power of two; 0 rows without records.
+    /// The trace of a chip from its records, padded to the next power of two; 0 rows without records.
     ///
     /// # Errors
     /// Records that are not whole or too many, and failures of the device.
     pub fn rows(&mut self, chip: &RowChip, records: &[u8]) -> Result<MetalMatrix<F>, TraceError> {
         let record = chip.record_bytes();
+        let split = chip.row_words.map(|row| {
+            chip.split(row, records).ok_or(TraceError::CutRecord {
+                chip: chip.name,
+                bytes: records.len(),
+                record: 4 * row.words,
+            })
+        });
+        let split = split.transpose()?;
+        let records = split.as_deref().unwrap_or(records);
         if !records.len().is_multiple_of(record) {
             return Err(TraceError::CutRecord {
                 chip: chip.name,
@@ -102,39 +128,91 @@ impl SegmentTraces {
                 record,
             });
         }
-        let rows = records.len() / record;
-        if rows > 1 << MAX_LOG_ROWS {
-            return Err(TraceError::TooManyRows {
-                chip: chip.name,
-                rows,
-                most: MAX_LOG_ROWS,
-            });
+        let count = records.len() / record;
+        let on_device = match count {
+            0 => None,
+            _ => Some(MetalBuffer::from_host(self.device.stream()?, records)?.cast::<u32>()?),
+        };
+        let trace = self.rows_of(chip, on_device.as_ref(), count)?;
+        if let (Some(periphery), Some(records)) = (chip.periphery, on_device) {
+            self.shared.push((periphery.name, records, count));
         }
+        Ok(trace)
+    }
+
+    /// The trace of a chip from the records of the one that it is the [periphery](RowChip::periphery) of, whose trace was made just before, with
+    /// OpenVM's padding; 0 rows without records.
+    ///
+    /// # Errors
+    /// Too many records, and failures of the device.
+    pub fn periphery(&mut self, chip: &RowChip) -> Result<MetalMatrix<F>, TraceError> {
+        let at = self.shared.iter().position(|(name, ..)| *name == chip.name);
+        match at.map(|at| self.shared.swap_remove(at)) {
+            Some((_, records, count)) => self.rows_of(chip, Some(&records), count),
+            None => self.rows_of(chip, None, 0),
+        }
+    }
+
+    fn rows_of(
+        &mut self,
+        chip: &RowChip,
+        records: Option<&MetalBuffer<u32>>,
+        count: usize,
+    ) -> Result<MetalMatrix<F>, TraceError> {
+        let height = checked_height(chip.name, count * chip.rows_per_record)?;
         let s = self.device.stream()?;
         let _stage = s.stage("traces");
-        let height = match rows {
-            0 => 0,
-            rows => rows.next_power_of_two(),
-        };
         let mut trace = MetalBuffer::uninit(s.context(), height * chip.columns)?;
-        if height > 0 {
-            let records = MetalBuffer::from_host(s, records)?.cast::<u32>()?;
+        if let Some(records) = records {
             let params = ChipParams {
                 height: height as u64,
-                rows: rows as u32,
+                rows: count as u32,
                 ..self.params
             };
             let counts = &mut self.counts;
             (chip.launch)(
                 s,
                 Grid::threads(height),
-                &records,
+                records,
                 &mut trace,
                 counts,
                 &params,
             )?;
         }
         Ok(MetalMatrix::from_buffer(trace, height, chip.columns))
+    }
+
+    /// The trace of the Poseidon2 chip: the permutations in order, then those of zeros up to the next power of two; 0 rows without permutations.
+    ///
+    /// # Errors
+    /// Too many permutations, and failures of the device.
+    pub fn permutations(
+        &mut self,
+        permutations: &Permutations,
+    ) -> Result<MetalMatrix<F>, TraceError> {
+        let (rows, columns) = (permutations.inputs.len(), permutations.columns());
+        let height = checked_height("Poseidon2PeripheryChip", rows)?;
+        let s = self.device.stream()?;
+        let _stage = s.stage("traces");
+        let mut trace = MetalBuffer::uninit(s.context(), height * columns)?;
+        if height > 0 {
+            let inputs = MetalBuffer::from_host(s, permutations.inputs.as_flattened())?;
+            let lookups = MetalBuffer::from_host(s, &permutations.lookups)?;
+            let params = Poseidon2Params {
+                height: height as u32,
+                rows: rows as u32,
+                cubes: permutations.cubes as u32,
+            };
+            kernels::trace_poseidon2(
+                s,
+                Grid::threads(height),
+                &inputs,
+                &lookups,
+                &mut trace,
+                &params,
+            )?;
+        }
+        Ok(MetalMatrix::from_buffer(trace, height, columns))
     }
 
     /// The trace of a lookup table from the counts so far, and those of the host's chips, which are zero then.

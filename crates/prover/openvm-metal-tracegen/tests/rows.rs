@@ -8,7 +8,9 @@ use openvm_circuit::arch::{Arena, MatrixRecordArena, VmBuilder, VmCircuitConfig}
 use openvm_cpu_backend::CpuBackend;
 use openvm_metal_backend::{kernels as backend_kernels, MetalDevice};
 use openvm_metal_common::{Device, MetalContext};
-use openvm_metal_tracegen::{kernels, DeviceChip, DeviceChips, RowChip, SegmentTraces, Table};
+use openvm_metal_tracegen::{
+    keccak, kernels, rv32im, DeviceChip, DeviceChips, RowChip, SegmentTraces, Table, TraceError,
+};
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::p3_matrix::{dense::RowMajorMatrix, Matrix};
 use openvm_stark_sdk::config::{
@@ -21,9 +23,12 @@ use rand::{rngs::StdRng, Rng, SeedableRng};
 
 type Chips = openvm_circuit::arch::ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC>>;
 
-/// OpenVM's CPU chips of the base instructions.
+/// OpenVM's CPU chips of the base instructions, of Keccak and of 256-bit integers.
 fn cpu_chips() -> Chips {
-    let config = SdkVmConfig::riscv32();
+    let mut config = SdkVmConfig::riscv32();
+    config.keccak = Some(Default::default());
+    config.bigint = Some(Default::default());
+    config.apply_optimizations();
     let airs = VmCircuitConfig::<SC>::create_airs(&config).expect("the AIRs");
     VmBuilder::<CpuEngine>::create_chip_complex(&SdkVmCpuBuilder, &config, airs, &())
         .expect("the chips")
@@ -62,13 +67,36 @@ fn pair(rng: &mut StdRng) -> (u32, u32) {
     (x, y)
 }
 
+/// Two numbers of 8 words, equal or different in one word two times of three.
+fn long_pair(rng: &mut StdRng) -> ([u32; 8], [u32; 8]) {
+    let x: [u32; 8] = std::array::from_fn(|_| word(rng));
+    let mut y = x;
+    match rng.random_range(0..3) {
+        0 => {
+            let at = rng.random_range(0..8);
+            y[at] = pair(rng).1;
+        }
+        1 => {
+            let (at, bit) = (rng.random_range(0..8), rng.random_range(0..32));
+            y[at] ^= rng.random_range(0..2) << bit;
+        }
+        _ => y = std::array::from_fn(|_| word(rng)),
+    }
+    (x, y)
+}
+
 fn register(rng: &mut StdRng) -> u32 {
     4 * rng.random_range(0..32)
 }
 
+/// An address in memory.
+fn pointer(rng: &mut StdRng) -> u32 {
+    word(rng) >> 3
+}
+
 /// A timestamp and `accesses` earlier ones.
 fn times<const N: usize>(rng: &mut StdRng) -> (u32, [u32; N]) {
-    let most = (1u32 << 29) - 8;
+    let most = (1u32 << 29) - 8 - N as u32;
     let now = match rng.random_range(0..3) {
         0 => rng.random_range(1..40),
         1 => most - 1,
@@ -262,6 +290,76 @@ fn record(chip: &RowChip, rng: &mut StdRng) -> Vec<u32> {
             }
             words
         }
+        "XorinVmChip" => {
+            let (now, before) = times::<105>(rng);
+            let length = rng.random_range(0..=136u32);
+            let words = length.div_ceil(4) as usize;
+            let mut record = vec![pc, now, register(rng), register(rng), register(rng)];
+            record.extend([pointer(rng), pointer(rng), length]);
+            record.extend((0..68).map(|_| word(rng)));
+            record.extend(&before[..3]);
+            let used = |i: usize| (i % 34 < words).then(|| before[3 + i / 34 * words + i % 34]);
+            // The input is read after the buffer.
+            record.extend((34..68).chain(0..34).map(|i| used(i).unwrap_or(0)));
+            record.extend((68..102).flat_map(|i| match used(i) {
+                Some(before) => [before, word(rng)],
+                None => [0, 0],
+            }));
+            record
+        }
+        "Rv32HintStoreChip" => {
+            let now = rng.random_range(1..(1u32 << 29) - 4000);
+            let is_single = rng.random_range(0..2) == 0;
+            let count = match is_single {
+                true => 1,
+                false => [1, 2, 7, 300, 1023][rng.random_range(0..5)],
+            };
+            let mut record = vec![count, pc, now, register(rng), pointer(rng)];
+            record.push(rng.random_range(0..now));
+            record.extend(match is_single {
+                true => [u32::MAX, 0],
+                false => [register(rng), now],
+            });
+            for at in 0..count {
+                let before = rng.random_range(0..now + 3 * at + 2);
+                record.extend([before, word(rng), word(rng)]);
+            }
+            record
+        }
+        "KeccakfOpChip" => {
+            let (now, before) = times::<51>(rng);
+            let mut record = vec![pc, now, register(rng), pointer(rng)];
+            record.extend(before);
+            record.extend((0..50).map(|_| word(rng)));
+            record
+        }
+        name if name.ends_with("256Chip") => {
+            let is_branch = name.contains("Branch");
+            let (now, before) = times::<27>(rng);
+            let (registers, reads) = if is_branch { (2, 16) } else { (3, 16) };
+            let mut record = vec![pc, now];
+            record.extend((0..registers).map(|_| register(rng)));
+            record.extend((0..registers).map(|_| pointer(rng)));
+            record.extend(&before[..registers + reads]);
+            if !is_branch {
+                record.extend(before[19..].iter().flat_map(|&time| [time, word(rng)]));
+            }
+            let (x, y) = long_pair(rng);
+            record.extend(x.into_iter().chain(y));
+            if is_branch {
+                record.push(rng.random_range(0..F::ORDER_U32));
+            }
+            match name {
+                "Rv32BaseAlu256Chip" => record.push(rng.random_range(0..5)),
+                "Rv32LessThan256Chip" | "Rv32BranchEqual256Chip" => {
+                    record.push(rng.random_range(0..2))
+                }
+                "Rv32Shift256Chip" => record.push(rng.random_range(0..3)),
+                "Rv32BranchLessThan256Chip" => record.push(rng.random_range(0..4)),
+                _ => {}
+            }
+            record
+        }
         other => panic!("no records for {other}"),
     }
 }
@@ -308,6 +406,20 @@ fn compare(
 /// Records in the form that OpenVM's CPU chip reads: each at the start of its row, the core's at the start of its columns.
 fn rows_for_host(chip: &RowChip, records: &[u8]) -> MatrixRecordArena<F> {
     let size = chip.record_bytes();
+    if let Some(row) = chip.row_words {
+        let rows = records.len() / (4 * row.words);
+        let (mut arena, mut rest) = (
+            MatrixRecordArena::with_capacity(rows, chip.columns),
+            records,
+        );
+        while let Some(count) = rest.first_chunk() {
+            let count = u32::from_le_bytes(*count) as usize;
+            let (record, after) = rest.split_at(4 * (chip.core_words + count * row.words));
+            arena.alloc_buffer(count)[..record.len()].copy_from_slice(record);
+            rest = after;
+        }
+        return arena;
+    }
     let mut arena = MatrixRecordArena::with_capacity(records.len() / size, chip.columns);
     let (adapter, core) = (4 * chip.adapter_words, 4 * chip.adapter_columns);
     for record in records.chunks_exact(size) {
@@ -340,22 +452,28 @@ fn table_name(table: &Table) -> &'static str {
     }
 }
 
-/// Compares the traces of all chips, with `inputs` records at most.
-fn check(device: Device, inputs: usize, seed: u64) {
+fn opened(device: Device) -> MetalDevice {
     let context = MetalContext::new(device, &[&backend_kernels::LIBRARY, &kernels::LIBRARY])
         .expect("the device");
     let config = SC::default_from_params(app_params_with_100_bits_security(21));
-    let device = MetalDevice::on_context(config, context);
+    MetalDevice::on_context(config, context)
+}
+
+/// Compares the traces of all chips, with `inputs` records at most.
+fn check(device: Device, inputs: usize, seed: u64) {
+    let device = opened(device);
     let chips = cpu_chips();
     let on_device = DeviceChips::new(&chips).expect("a range checker");
     let mut segment = SegmentTraces::new(&device, &on_device).expect("the counts");
     let mut rng = StdRng::seed_from_u64(seed);
-    let (mut rows, mut tables) = (0, 0);
+    let (mut rows, mut peripheries, mut tables) = (0, 0, 0);
     // Tables were added first and come last.
     for index in (0..chips.chips().len()).rev() {
         let (name, got, expected) = match on_device.get(index) {
             Some(DeviceChip::Rows(chip)) => {
                 rows += 1;
+                // A record of Keccak makes 24 rows of 2634 columns.
+                let inputs = chip.periphery.map_or(inputs, |_| inputs / 8);
                 let count = [0, 1, 2, inputs / 2 + 1, inputs][rng.random_range(0..5)]
                     .max((rows > 1) as usize);
                 let words: Vec<u32> = (0..count).flat_map(|_| record(chip, &mut rng)).collect();
@@ -367,6 +485,13 @@ fn check(device: Device, inputs: usize, seed: u64) {
                     got,
                     chips.chips()[index].generate_proving_ctx(arena).common_main,
                 )
+            }
+            Some(DeviceChip::Periphery(chip)) => {
+                peripheries += 1;
+                let got = segment.periphery(chip).expect("a trace");
+                let expected =
+                    chips.chips()[index].generate_proving_ctx(MatrixRecordArena::default());
+                (chip.name, got, expected.common_main)
             }
             Some(DeviceChip::Table(table)) => {
                 tables += 1;
@@ -381,11 +506,11 @@ fn check(device: Device, inputs: usize, seed: u64) {
                     chips.chips()[index].generate_proving_ctx(MatrixRecordArena::default());
                 (table_name(table), got, expected.common_main)
             }
-            None => continue,
+            Some(DeviceChip::Poseidon2) | None => continue,
         };
         compare(name, &device, &got, &expected);
     }
-    assert_eq!((rows, tables), (13, 3));
+    assert_eq!((rows, peripheries, tables), (22, 1, 3));
 }
 
 #[test]
@@ -393,4 +518,21 @@ fn rows_equal_those_of_cpu_chips() {
     let inputs = setting("OPENVM_METAL_TEST_INPUTS", 500);
     let seed = setting("OPENVM_METAL_TEST_SEED", 1) as u64;
     check(Device::from_env().expect("a device"), inputs, seed);
+}
+
+#[test]
+fn cut_records_are_refused() {
+    let device = opened(Device::Cpu);
+    let mut segment = SegmentTraces::new(&device, &DeviceChips::none()).expect("the counts");
+    // Two rows by its first word, and the words of one.
+    let mut hints = [0u8; 44];
+    hints[0] = 2;
+    for (chip, records) in [
+        (&rv32im::HINT_STORE, &hints[..]),
+        (&rv32im::HINT_STORE, &hints[..31]),
+        (&keccak::XORIN, &hints[..]),
+    ] {
+        let refused = segment.rows(chip, records);
+        assert!(matches!(refused, Err(TraceError::CutRecord { .. })));
+    }
 }

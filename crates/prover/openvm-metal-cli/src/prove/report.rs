@@ -124,6 +124,14 @@ impl ProofReport {
             peak(report.device_memory_peak),
             peak(self.host_memory_peak)
         ))?;
+        if !report.rows_on_host.is_empty() {
+            table::line(format!(
+                "the host made {} rows of {} {} without kernels (--json names them)",
+                table::count(report.rows_on_host.values().sum()),
+                report.rows_on_host.len(),
+                table::plural(report.rows_on_host.len() as u64, "chip")
+            ))?;
+        }
         table::line(format!("public values {}", self.public_values))?;
         let bits = report.security_bits;
         table::line(match bits < MIN_SECURITY_BITS {

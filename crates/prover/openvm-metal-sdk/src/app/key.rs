@@ -1,8 +1,9 @@
 //! `AppKey`: the application's proving key on a device.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use openvm_circuit::arch::execution_mode::Segment;
+use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk::keygen::AppProvingKey;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
@@ -29,6 +30,8 @@ pub struct AppKey<E: SdkEngine> {
     pub(crate) config: SdkVmConfig,
     pub(crate) order: RowOrder,
     pub(crate) traces_on_device: bool,
+    /// Chips whose traces the device makes, once a machine with them was made.
+    pub(crate) device_chips: OnceLock<DeviceChips>,
 }
 
 /// Step, in bytes, of the free device memory that segments are cut for: a little more or less, as between two
@@ -76,6 +79,7 @@ impl<E: SdkEngine> AppKey<E> {
             config: config.clone(),
             order,
             traces_on_device: E::makes_traces(engine.device()),
+            device_chips: OnceLock::new(),
             engine,
         });
         Ok(keys.collect())
@@ -106,20 +110,19 @@ impl<E: SdkEngine> AppKey<E> {
 
     /// Cells of the traces of a segment, at most.
     pub(crate) fn cells(&self, segment: &Segment) -> u64 {
-        let airs = &self.device_key.per_air;
-        let cells = segment
-            .trace_heights
-            .iter()
-            .zip(airs)
-            .map(|(&height, air)| {
-                let rows = if height == 0 {
-                    0
-                } else {
-                    u64::from(height).next_power_of_two()
-                };
-                rows * air.vk.params.width.main_width() as u64
-            });
-        cells.sum()
+        self.shapes(segment).map(|[rows, width]| rows * width).sum()
+    }
+
+    /// Rows, at most, and columns of each trace of a segment.
+    fn shapes<'a>(&'a self, segment: &'a Segment) -> impl Iterator<Item = [u64; 2]> + 'a {
+        let heights = segment.trace_heights.iter().zip(&self.device_key.per_air);
+        heights.map(|(&height, air)| {
+            let rows = match height {
+                0 => 0,
+                height => u64::from(height).next_power_of_two(),
+            };
+            [rows, air.vk.params.width.main_width() as u64]
+        })
     }
 
     /// Bytes that the host holds of a segment, at most: its records, and the traces that are made in their place.
@@ -132,7 +135,17 @@ impl<E: SdkEngine> AppKey<E> {
         segment: &Segment,
         bound: u64,
     ) -> Result<u64, SdkError> {
-        match self.trace_bytes(segment) {
+        // On a device in the host's memory the rows are the host's as well.
+        let in_host_memory = self.engine.is_in_host_memory();
+        let chips = self.device_chips.get().filter(|_| !in_host_memory);
+        let airs = self.device_key.per_air.len();
+        let traces = self.shapes(segment).enumerate();
+        let bytes = traces.map(|(air, [rows, width])| {
+            // Chips have the order in which they were added, AIRs the other one, after those of the system.
+            let made = chips.and_then(|chips| chips.host_bytes(airs - 1 - air, rows));
+            made.unwrap_or(4 * rows * width)
+        });
+        match bytes.sum() {
             needed if needed > bound => Err(SdkError::HostMemory {
                 segment: index,
                 needed,

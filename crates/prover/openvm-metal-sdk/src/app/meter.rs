@@ -58,6 +58,9 @@ pub(crate) fn virtual_machine<E: SdkEngine>(
         )
     })?
     .map_err(|error| SdkError::machine(Stage::BuildMachine, error, 0))?;
+    if let Some(chips) = builder.uploader().device_chips() {
+        key.device_chips.get_or_init(|| chips.clone());
+    }
     Ok((vm, builder))
 }
 

@@ -192,5 +192,11 @@ impl<E: SdkEngine> SegmentTracer<E> {
         report.traces += self.traces.saturating_sub(upload);
         report.upload += upload;
         report.uploaded += bytes;
+        let airs = &self.vm.pk().per_air;
+        for (chip, rows) in self.uploader.rows_on_host() {
+            // Chips have the order in which they were added, AIRs the other one.
+            let name = airs[airs.len() - 1 - chip].air_name.clone();
+            *report.rows_on_host.entry(name).or_default() += rows;
+        }
     }
 }

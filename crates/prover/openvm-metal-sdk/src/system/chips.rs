@@ -29,7 +29,7 @@ use super::{
     hash::Digest,
     memory::{MemoryTree, TraceHeights},
     merkle_rows::MERKLE_WIDTH,
-    records::record_compressions,
+    records::{of_traces, record, Compressions},
 };
 
 use crate::slot::lock;
@@ -106,6 +106,8 @@ pub struct SparseSystem<PB: ProverBackend, U> {
     poseidon2: Arc<Poseidon2PeripheryChip<F>>,
     top: Vec<Digest>,
     given: TreeSlot,
+    /// Where compressions go in place of the Poseidon2 chip.
+    compressions: Option<Compressions>,
 }
 
 impl<PB, U> SparseSystem<PB, U>
@@ -129,6 +131,7 @@ where
             poseidon2,
             top: Vec::new(),
             given: TreeSlot::default(),
+            compressions: None,
         }
     }
 
@@ -156,6 +159,12 @@ where
     /// Sets the slot that trees are given by.
     pub fn with_trees_from(mut self, slot: TreeSlot) -> Self {
         self.given = slot;
+        self
+    }
+
+    /// Adds compressions to a list in place of the Poseidon2 chip, whose hash map takes longer.
+    pub fn with_compressions_to(mut self, list: Compressions) -> Self {
+        self.compressions = Some(list);
         self
     }
 
@@ -244,7 +253,10 @@ where
                 traces
             }
         };
-        record_compressions(&traces, &self.poseidon2);
+        match &self.compressions {
+            Some(list) => list.add(&traces),
+            None => record(of_traces(&traces), &self.poseidon2),
+        }
         let roots = [traces.initial_root, traces.final_root].concat();
         vec![
             program,

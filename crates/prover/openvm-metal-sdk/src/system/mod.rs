@@ -4,7 +4,7 @@
 //! compresses; `shared_array` is an array whose clones share what is the same; `pages` finds the memory that a program touched and `image` copies it; `touched`
 //! groups what a segment accessed; `merkle_rows` and `boundary_rows` write traces; `tree` holds
 //! digests; `leaves` hashes the lowest levels; `memory` is all of that as one tree; `records`
-//! counts the compressions in the Poseidon2 chip; `chips` are the system chips.
+//! lists the compressions, or counts them in the Poseidon2 chip; `chips` are the system chips.
 
 mod boundary_rows;
 mod builder;
@@ -27,4 +27,7 @@ pub use builder::SparseSystemBuilder;
 pub use chips::{OnHost, SparseSystem, TraceUpload, TreeSlot};
 pub use commitment::{exe_commit, initial_memory_root};
 pub use hash::Digest;
+pub(crate) use hash::State;
 pub use memory::{HeldMemory, InitialMemoryError, MemoryTraces, MemoryTree, TraceHeights};
+pub(crate) use records::record;
+pub use records::Compressions;

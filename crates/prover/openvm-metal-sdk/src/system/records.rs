@@ -2,7 +2,11 @@
 
 use std::{
     borrow::Borrow,
-    sync::atomic::{AtomicU32, Ordering},
+    mem,
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        Arc, Mutex,
+    },
 };
 
 use openvm_circuit::system::{
@@ -19,46 +23,70 @@ use super::{
     memory::MemoryTraces,
     merkle_rows::MERKLE_WIDTH,
 };
+use crate::slot::lock;
 
-/// Counts every compression of the traces in the chip, without computing it.
-///
-/// The order is that of OpenVM's own memory chips on one thread: the rows of the chip's trace are
-/// in the order of a hash map that this order decides.
-pub fn record_compressions(traces: &MemoryTraces, chip: &Poseidon2PeripheryChip<F>) {
-    match chip {
-        Poseidon2PeripheryChip::Register0(chip) => record(traces, chip),
-        Poseidon2PeripheryChip::Register1(chip) => record(traces, chip),
+/// Compressions of a segment's memory that the trace of the Poseidon2 chip waits for. Clones are the same list.
+#[derive(Clone, Debug, Default)]
+pub struct Compressions(Arc<Mutex<Vec<State>>>);
+
+impl Compressions {
+    pub(super) fn add(&self, traces: &MemoryTraces) {
+        lock(&self.0).extend(of_traces(traces));
+    }
+
+    /// All that were added since the last call.
+    pub(crate) fn take(&self) -> Vec<State> {
+        mem::take(&mut *lock(&self.0))
     }
 }
 
-fn record<const SBOX_REGISTERS: usize>(
-    traces: &MemoryTraces,
-    chip: &Poseidon2PeripheryBaseChip<F, SBOX_REGISTERS>,
-) {
-    let count = |state: State| {
-        let count = chip.records.entry(state).or_insert(AtomicU32::new(0));
-        count.fetch_add(1, Ordering::Relaxed);
-    };
+/// Inputs of every compression that the traces need.
+///
+/// The order is that of OpenVM's own memory chips on one thread: the rows of the chip's trace are
+/// in the order of a hash map that this order decides.
+pub(super) fn of_traces(traces: &MemoryTraces) -> impl Iterator<Item = State> + '_ {
     let rows = traces.boundary.chunks_exact(BOUNDARY_WIDTH);
-    for row in rows.take(traces.boundary_rows) {
+    let leaves = rows.take(traces.boundary_rows).map(|row| {
         let row: &PersistentBoundaryCols<F, CHUNK> = row.borrow();
-        count(state(&row.values, &ZERO_CELLS));
-    }
+        state(&row.values, &ZERO_CELLS)
+    });
     // From the lowest level up, and within a level by ascending index, which is the trace from its
     // end; of each pair the state after the segment first.
     let used = &traces.merkle[..traces.merkle_rows * MERKLE_WIDTH];
-    for pair in used.chunks_exact(2 * MERKLE_WIDTH).rev() {
+    let pairs = used.chunks_exact(2 * MERKLE_WIDTH).rev();
+    let parents = pairs.flat_map(|pair| {
         let (first, second) = pair.split_at(MERKLE_WIDTH);
         let first: &MemoryMerkleCols<F, CHUNK> = first.borrow();
         let second: &MemoryMerkleCols<F, CHUNK> = second.borrow();
         let root = first.is_root == F::ONE;
-        let (after, before) = if root {
-            (second, first)
+        let pair = if root {
+            [second, first]
         } else {
-            (first, second)
+            [first, second]
         };
-        count(state(&after.left_child_hash, &after.right_child_hash));
-        count(state(&before.left_child_hash, &before.right_child_hash));
+        pair.map(|row| state(&row.left_child_hash, &row.right_child_hash))
+    });
+    leaves.chain(parents)
+}
+
+/// Counts compressions in the chip, without computing them.
+pub(crate) fn record(
+    compressions: impl IntoIterator<Item = State>,
+    chip: &Poseidon2PeripheryChip<F>,
+) {
+    match chip {
+        Poseidon2PeripheryChip::Register0(chip) => record_in(compressions, chip),
+        Poseidon2PeripheryChip::Register1(chip) => record_in(compressions, chip),
     }
-    chip.nonempty.store(true, Ordering::Relaxed);
+}
+
+fn record_in<const SBOX_REGISTERS: usize>(
+    compressions: impl IntoIterator<Item = State>,
+    chip: &Poseidon2PeripheryBaseChip<F, SBOX_REGISTERS>,
+) {
+    for state in compressions {
+        let count = chip.records.entry(state).or_insert(AtomicU32::new(0));
+        count.fetch_add(1, Ordering::Relaxed);
+        chip.nonempty.store(true, Ordering::Relaxed);
+    }
 }

@@ -13,20 +13,21 @@ pub enum TraceArena {
     Records(Records),
 }
 
-/// Records of equal size, one after another.
+/// Records one after another.
 pub struct Records {
     arena: DenseRecordArena,
-    /// Records that still fit.
-    left: usize,
+    /// Position that no record begins at: there are records for all rows then.
+    end: u64,
 }
 
 impl TraceArena {
-    /// An arena for as many records of a chip as its trace has rows.
+    /// An arena for records of a chip whose trace has so many rows.
     pub(super) fn records(chip: &RowChip, rows: usize) -> Self {
-        Self::Records(Records {
-            arena: DenseRecordArena::with_byte_capacity(rows * chip.record_bytes()),
-            left: rows,
-        })
+        let bytes = rows * chip.record_bytes();
+        // The last record may be the largest one.
+        let arena = DenseRecordArena::with_byte_capacity(bytes + chip.most_record_bytes());
+        let end = arena.records_buffer.position() + bytes as u64;
+        Self::Records(Records { arena, end })
     }
 }
 
@@ -67,10 +68,8 @@ where
             Self::Rows(arena) => arena.alloc(layout),
             Self::Records(records) => {
                 // OpenVM's arena does not look at its capacity.
-                records.left = records
-                    .left
-                    .checked_sub(1)
-                    .expect("a record for each row of the trace");
+                let position = records.arena.records_buffer.position();
+                assert!(position < records.end, "a record for each row of the trace");
                 records.arena.alloc(layout)
             }
         }

@@ -14,7 +14,7 @@ use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::SC,
     row_order::RowOrder,
-    system::{SparseSystem, TreeSlot},
+    system::{Compressions, SparseSystem, TreeSlot},
 };
 
 /// Program, connector and memory of a machine on the device of `E`.
@@ -95,8 +95,10 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
             circuit.clone(),
             &(),
         )?;
+        let compressions = Compressions::default();
         let system = SparseSystem::from_inventory(&cpu.inventory, self.uploader.clone())?
-            .with_trees_from(self.trees.clone());
+            .with_trees_from(self.trees.clone())
+            .with_compressions_to(compressions.clone());
         if self.on_device {
             self.uploader
                 .make_on_device(DeviceChips::new(&cpu.inventory)?);
@@ -113,6 +115,7 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
                 uploader,
                 self.order,
                 one_thread.clone(),
+                compressions.clone(),
             );
             inventory.add_periphery_chip(chip);
         }

@@ -9,18 +9,18 @@ use openvm_circuit::{
 };
 use openvm_cpu_backend::CpuBackend;
 use openvm_metal_tracegen::DeviceChip;
-use openvm_stark_backend::prover::AirProvingContext;
+use openvm_stark_backend::{p3_matrix::Matrix, prover::AirProvingContext};
 
 use super::{
     arena::{Records, TraceArena},
     one_thread::OneThread,
-    poseidon2::sorted_trace,
-    Uploader,
+    poseidon2, Uploader,
 };
 use crate::{
     engine::SdkEngine,
     prelude::{F, SC},
     row_order::RowOrder,
+    system::{record, Compressions},
 };
 
 /// The chips of the CPU backend, in the order in which they were added.
@@ -36,7 +36,7 @@ pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.
 ///
-/// One of OpenVM's chips gives its rows in an order that threads decide by chance: Poseidon2's. Its rows are sorted
+/// One of OpenVM's chips gives its rows in an order that threads decide by chance: Poseidon2's. Its rows are sorted, on the device as on the host,
 /// unless they are wanted [as made](RowOrder::AsMade).
 pub struct TransportedChip<E: SdkEngine> {
     chips: Rc<CpuChips>,
@@ -44,6 +44,7 @@ pub struct TransportedChip<E: SdkEngine> {
     uploader: Uploader<E>,
     order: RowOrder,
     one_thread: OneThread,
+    compressions: Compressions,
 }
 
 impl<E: SdkEngine> TransportedChip<E> {
@@ -53,6 +54,7 @@ impl<E: SdkEngine> TransportedChip<E> {
         uploader: Uploader<E>,
         order: RowOrder,
         one_thread: OneThread,
+        compressions: Compressions,
     ) -> Self {
         Self {
             chips,
@@ -60,6 +62,7 @@ impl<E: SdkEngine> TransportedChip<E> {
             uploader,
             order,
             one_thread,
+            compressions,
         }
     }
 
@@ -70,13 +73,23 @@ impl<E: SdkEngine> TransportedChip<E> {
     }
 
     fn on_host(&self, records: MatrixRecordArena<F>) -> AirProvingContext<E::PB> {
-        let ctx = match (self.order, self.poseidon2()) {
-            (RowOrder::Sorted, Some(chip)) => AirProvingContext::simple_no_pis(sorted_trace(chip)),
-            _ => self
-                .one_thread
-                .generate(self.chips.chips()[self.index].as_ref(), records),
-        };
+        let ctx = self
+            .one_thread
+            .generate(self.chips.chips()[self.index].as_ref(), records);
+        self.uploader
+            .made_on_host(self.index, ctx.common_main.height());
         self.uploader.air(ctx)
+    }
+
+    /// The trace of the Poseidon2 chip with its rows in order.
+    fn permutations(&self, chip: &Poseidon2PeripheryChip<F>) -> AirProvingContext<E::PB> {
+        let permutations = poseidon2::sorted(self.compressions.take(), chip);
+        let chips = self.uploader.device_chips();
+        let matrix = match chips.and_then(|chips| chips.get(self.index)) {
+            Some(_) => self.uploader.permutations(&permutations),
+            None => self.uploader.matrix(poseidon2::trace(permutations, chip)),
+        };
+        AirProvingContext::simple_no_pis(matrix)
     }
 
     fn on_device(&self, records: &Records) -> AirProvingContext<E::PB> {
@@ -101,7 +114,18 @@ impl<E: SdkEngine> Chip<TraceArena, E::PB> for TransportedChip<E> {
                 debug_assert!(records.is_empty(), "tables have no records");
                 AirProvingContext::simple_no_pis(self.uploader.table(table))
             }
-            _ => self.on_host(records),
+            Some(DeviceChip::Periphery(chip)) => {
+                debug_assert!(records.is_empty(), "the records are another chip's");
+                AirProvingContext::simple_no_pis(self.uploader.periphery(chip))
+            }
+            _ => match (self.order, self.poseidon2()) {
+                (RowOrder::Sorted, Some(chip)) => self.permutations(chip),
+                (RowOrder::AsMade, Some(chip)) => {
+                    record(self.compressions.take(), chip);
+                    self.on_host(records)
+                }
+                _ => self.on_host(records),
+            },
         }
     }
 

@@ -1,6 +1,7 @@
 //! `Uploader`: brings traces to a device, or records of which the device makes them, and counts what that costs.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         atomic::{AtomicU64, Ordering},
         Arc, Mutex, OnceLock,
@@ -9,7 +10,7 @@ use std::{
 };
 
 use openvm_cpu_backend::CpuBackend;
-use openvm_metal_tracegen::{DeviceChips, RowChip, Table};
+use openvm_metal_tracegen::{DeviceChips, Permutations, RowChip, Table};
 use openvm_stark_backend::{
     p3_matrix::dense::RowMajorMatrix,
     prover::{AirProvingContext, ProverBackend},
@@ -36,6 +37,8 @@ pub struct Uploader<E: SdkEngine> {
 struct Counts {
     nanos: AtomicU64,
     bytes: AtomicU64,
+    /// By the number of the chip.
+    rows_on_host: Mutex<BTreeMap<usize, u64>>,
 }
 
 impl<E: SdkEngine> Clone for Uploader<E> {
@@ -85,9 +88,24 @@ impl<E: SdkEngine> Uploader<E> {
         self.timed(records.len(), |segment| segment.rows(chip, records))
     }
 
+    /// The rows of a chip of [`device_chips`](Self::device_chips) that has no records of its own.
+    pub(super) fn periphery(&self, chip: &RowChip) -> <E::PB as ProverBackend>::Matrix {
+        self.timed(0, |segment| segment.periphery(chip))
+    }
+
     /// The trace of a table of [`device_chips`](Self::device_chips).
     pub(super) fn table(&self, table: &Table) -> <E::PB as ProverBackend>::Matrix {
         self.timed(0, |segment| segment.table(table))
+    }
+
+    /// The trace of the Poseidon2 chip, made on the device.
+    pub(super) fn permutations(
+        &self,
+        permutations: &Permutations,
+    ) -> <E::PB as ProverBackend>::Matrix {
+        let bytes = size_of_val(permutations.inputs.as_slice())
+            + size_of_val(permutations.lookups.as_slice());
+        self.timed(bytes, |segment| segment.permutations(permutations))
     }
 
     fn timed<R>(&self, bytes: usize, make: impl FnOnce(&mut DeviceTraces<E>) -> R) -> R {
@@ -113,6 +131,18 @@ impl<E: SdkEngine> Uploader<E> {
         let nanos = self.counts.nanos.load(Ordering::Relaxed);
         let bytes = self.counts.bytes.load(Ordering::Relaxed);
         (Duration::from_nanos(nanos), bytes)
+    }
+
+    /// The host made rows of a chip; counted if the device makes those of others.
+    pub(super) fn made_on_host(&self, chip: usize, rows: usize) {
+        if self.chips.get().is_some() && rows > 0 {
+            *lock(&self.counts.rows_on_host).entry(chip).or_default() += rows as u64;
+        }
+    }
+
+    /// Rows that the host made so far, by the number of the chip in the order in which chips were added.
+    pub(crate) fn rows_on_host(&self) -> BTreeMap<usize, u64> {
+        lock(&self.counts.rows_on_host).clone()
     }
 
     /// Brings a row-major trace to the device; see [`SdkEngine::upload`].

@@ -3,8 +3,6 @@
 // A record is a sequence of words; OpenVM's structs with their offsets are compared in src/rv32im.rs.
 #include "../sub_air/memory.h"
 
-typedef device const uint* Record;
-
 /// No register is written.
 constant constexpr uint NO_REGISTER = 0xffffffffu;
 

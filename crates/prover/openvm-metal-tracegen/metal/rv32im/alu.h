@@ -30,7 +30,7 @@ inline void less_than(Row row, Record r, Lookups t) {
     put_flag(row, 8u, compared.less);
     put_flag(row, 9u, op == 0u);
     put_flag(row, 10u, op != 0u);
-    put_comparison(row, 11u, 13u, compared, t);
+    put_comparison(row, 11u, 13u, 4u, compared, t);
 }
 
 constant constexpr uint SHIFT_COLUMNS = ALU_ADAPTER_COLUMNS + 34u, SHIFT_WORDS = ALU_ADAPTER_WORDS + 3u;

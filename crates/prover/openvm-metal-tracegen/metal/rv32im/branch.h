@@ -37,5 +37,5 @@ inline void branch_lt(Row row, Record r, Lookups t) {
     put_number(row, 9u, r[BRANCH_ADAPTER_WORDS + 2u]);
     for (uint i = 0; i < 4u; i++) put_flag(row, 10u + i, op == i);
     put_flag(row, 16u, compared.less);
-    put_comparison(row, 14u, 17u, compared, t);
+    put_comparison(row, 14u, 17u, 4u, compared, t);
 }

@@ -28,12 +28,12 @@ inline Comparison compare(uint x, uint y, bool is_signed) {
 
 inline Fp signed_number(int x) { return x < 0 ? -fp_from_u32(uint(-x)) : fp_from_u32(uint(x)); }
 
-/// The two highest limbs at `tops`; at `markers` 4 columns that mark the limb, then the difference.
-inline void put_comparison(Row row, uint tops, uint markers, Comparison c, Lookups t) {
+/// The two highest limbs at `tops`; at `markers` a column for each limb that marks it, then the difference.
+inline void put_comparison(Row row, uint tops, uint markers, uint limbs, Comparison c, Lookups t) {
     put(row, tops, signed_number(c.x_top));
     put(row, tops + 1u, signed_number(c.y_top));
-    for (uint i = 0; i < 4u; i++) put_flag(row, markers + i, c.limb == i);
-    put_number(row, markers + 4u, c.difference);
+    for (uint i = 0; i < limbs; i++) put_flag(row, markers + i, c.limb == i);
+    put_number(row, markers + limbs, c.difference);
     request_bytes(t, uint(c.x_top) + c.offset, uint(c.y_top) + c.offset);
-    if (c.limb < 4u) request_bytes(t, c.difference - 1u, 0u);
+    if (c.limb < limbs) request_bytes(t, c.difference - 1u, 0u);
 }

@@ -2,6 +2,7 @@
 // looks up to the counts. Rows after the records are zero. What a chip's columns mean is in its header.
 #include "alu.h"
 #include "branch.h"
+#include "hintstore.h"
 #include "jump.h"
 #include "loadstore.h"
 #include "mul.h"
@@ -214,3 +215,19 @@ kernel void trace_divrem(device const uint* records [[buffer(0)]], device Fp* tr
     divrem(row, records + ulong(i) * DIVREM_WORDS, lookups(counts, p));
 }
 
+
+/// Rows of the chip hint_store: reads records[12 i .. 12 (i + 1)], writes trace[c p.height + i] for all 32 columns c.
+/// Cost: 29 products, 212 bytes per thread.
+/// Lengths: records p.rows * 12, trace p.height * 32, counts p.counts.
+/// Requires: p.height <= threads, p.rows <= p.height, p.range_bits <= 29, p.timestamp_bits <= 31, p.pointer_bits <= 32, p.range_bits <= p.timestamp_bits, 16 <= p.pointer_bits.
+kernel void trace_hint_store(device const uint* records [[buffer(0)]], device Fp* trace [[buffer(1)]],
+                             device atomic_uint* counts [[buffer(2)]], constant ChipParams& p [[buffer(3)]],
+                             uint i [[thread_position_in_grid]]) {
+    if (i >= p.height) return;
+    Row row = Row{trace + i, p.height};
+    if (i >= p.rows) {
+        put_zeros(row, 0u, HINT_STORE_COLUMNS);
+        return;
+    }
+    hint_store(row, records + ulong(i) * HINT_STORE_WORDS, lookups(counts, p));
+}

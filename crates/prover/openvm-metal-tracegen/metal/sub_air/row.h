@@ -1,7 +1,10 @@
 #pragma once
-// A row of a column-major trace.
+// A row of a column-major trace, and the record that it is made of.
 #include "../../../openvm-metal-backend/metal/field/baby_bear.h"
 using namespace metal;
+
+/// Words of a record.
+typedef device const uint* Record;
 
 /// Cells of a row: column c is cells[c * height].
 struct Row {

@@ -28,7 +28,7 @@ use crate::system::{
     hash::{Compressor, Digest},
     memory::{MemoryTraces, MemoryTree, TraceHeights},
     merkle_rows::MERKLE_WIDTH,
-    records::record_compressions,
+    records::{of_traces, record},
 };
 
 type SC = BabyBearPoseidon2Config;
@@ -92,7 +92,7 @@ impl Both {
             .memory_controller
             .generate_proving_ctx::<SC>(touched.clone());
         let traces = self.sparse.advance(touched, TraceHeights::default());
-        record_compressions(&traces, &self.poseidon2);
+        record(of_traces(&traces), &self.poseidon2);
         compare_traces(&traces, &expected);
         self.compare_compressions();
 

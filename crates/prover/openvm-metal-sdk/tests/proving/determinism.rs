@@ -1,4 +1,4 @@
-//! The bytes of a job's proofs are a function of the job: not of threads, machines or devices.
+//! The bytes of a job's proofs are a function of the job: not of threads, machines or devices, nor of where traces are made.
 
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{MetalSdk, ProveOptions, RowOrder};
@@ -18,10 +18,11 @@ struct Bytes {
     aggregated: Vec<u8>,
 }
 
-fn on(devices: &[Device], order: RowOrder) -> MetalSdk {
+fn on(devices: &[Device], order: RowOrder, traces_on_device: bool) -> MetalSdk {
     builder_with_keys(Device::Cpu)
         .devices(devices.to_vec())
         .row_order(order)
+        .traces_on_device(traces_on_device)
         .build()
         .unwrap()
 }
@@ -42,7 +43,7 @@ fn prove(sdk: &MetalSdk, options: ProveOptions<'_>) -> Bytes {
 
 #[test]
 fn bytes_do_not_depend_on_threads_machines_and_devices() {
-    let one = on(&[Device::Cpu], RowOrder::Sorted);
+    let one = on(&[Device::Cpu], RowOrder::Sorted, false);
     let options = ProveOptions::default();
     let with_threads = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
@@ -59,15 +60,15 @@ fn bytes_do_not_depend_on_threads_machines_and_devices() {
             "three machines"
         );
     }
-    let two = on(&[Device::Cpu, Device::Cpu], RowOrder::Sorted);
+    let two = on(&[Device::Cpu, Device::Cpu], RowOrder::Sorted, true);
     assert!(
         first == prove(&two, options.with_machines(2)),
-        "two devices"
+        "two devices that make the traces"
     );
 
     if campaign {
         // Without sorting, the bytes are others.
-        let as_made = on(&[Device::Cpu], RowOrder::AsMade);
+        let as_made = on(&[Device::Cpu], RowOrder::AsMade, false);
         let as_made = prove(&as_made, options);
         assert!(first.aggregated != as_made.aggregated, "nothing was sorted");
     }

@@ -27,7 +27,7 @@ pub fn compile_seconds(plan: &Plan, effort: Effort) -> f64 {
     let statements = (count(";\n") - far).max(0.0);
     let tests = count("hg_fault");
     // What behind them goes on at a place that is known only when the kernel runs.
-    let returns = count("stack[sp] = ") + count("st = 1u;");
+    let returns = count("sp += 1u;") + count("st = 1u;");
     let loops = count("for (;;)");
     let accesses = match plan.vectors {
         true => count("hg_ld") + count("hg_st"),

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::fault;
 use super::graph::{Flow, Graph};
 use super::plan::{Slot, Source};
+use super::returns::Returns;
 use super::structure::Emit;
 use super::types::{constant, from_bits, local, msl, predicate};
 use super::value::assignment;
+use crate::backend::launch::MAX_CALL_DEPTH;
 use crate::isa::{Instruction, MemoryScope, Register, Ty};
 use crate::program::Program;
 
@@ -32,6 +34,8 @@ pub struct Emitter<'a> {
     pub leave: &'static str,
     pub table: bool,
     pub boundary: bool,
+    /// Numbers of the cases of the switch form, and its stack.
+    pub returns: Returns,
     block: usize,
     pub(super) pc: usize,
 }
@@ -49,6 +53,7 @@ impl<'a> Emitter<'a> {
             leave: "return;",
             table: false,
             boundary: false,
+            returns: Returns::default(),
             block: 0,
             pc: 0,
         }
@@ -230,9 +235,10 @@ impl<'a> Emitter<'a> {
     pub fn case(&mut self, block: usize, out: &mut String) {
         let end = self.graph.blocks.len();
         let b = self.graph.blocks[block].clone();
-        let (taken, next) = (b.taken.unwrap_or(end), b.next.unwrap_or(end));
+        let case = |block: Option<usize>| self.returns.case(block.unwrap_or(end));
+        let (taken, next, ended) = (case(b.taken), case(b.next), case(None));
         let counted = self.counted;
-        out.push_str(&format!("case {block}u: {{\n"));
+        out.push_str(&format!("case {}u: {{\n", case(Some(block))));
         self.straight(block, out);
         let text = match b.flow {
             Flow::Next => format!("pc = {next}u; break;"),
@@ -244,16 +250,15 @@ impl<'a> Emitter<'a> {
             Flow::Call(_) => {
                 self.counted = false;
                 let full = self.plain_fault(fault::CALL_OVERFLOW);
-                format!(
-                    "if (sp >= 256u) {full}\nstack[sp] = {next}u; sp += 1u; pc = {taken}u; break;"
-                )
+                let push = self.returns.push(b.next.unwrap_or(end));
+                format!("if (sp >= {MAX_CALL_DEPTH}u) {full}\n{push} pc = {taken}u; break;")
             }
             Flow::Ret => {
                 self.counted = false;
                 let empty = self.plain_fault(fault::CALL_UNDERFLOW);
-                format!("if (sp == 0u) {empty}\nsp -= 1u; pc = stack[sp]; break;")
+                format!("if (sp == 0u) {empty}\n{} break;", self.returns.pop())
             }
-            Flow::Exit => format!("pc = {end}u; break;"),
+            Flow::Exit => format!("pc = {ended}u; break;"),
             Flow::Barrier => format!("pc = {next}u; st = 1u; at = {}u; break;", b.end - 1),
         };
         // The steps of the block are counted by then: the budget is not asked again.

@@ -5,6 +5,7 @@ use super::fault;
 use super::graph::{Flow, Graph};
 use super::handles;
 use super::plan::{Options, Plan, Slot, FIXED_SLOTS};
+use super::returns::Returns;
 use super::structure::structured;
 use super::types::{from_bits, local};
 use crate::isa::{Instruction, Register, Ty};
@@ -71,6 +72,7 @@ pub fn plan(program: &Program, options: &Options) -> Plan {
         None if program.is_empty() => String::new(),
         None => {
             emitter.leave_fault = "st = 3u; break;";
+            emitter.returns = Returns::new(program, &graph, options.apple);
             switch(&graph, &mut emitter, barriers)
         }
     };
@@ -196,14 +198,11 @@ fn switch(graph: &Graph, emitter: &mut Emitter<'_>, barriers: bool) -> String {
             emitter.case(block, &mut cases);
         }
     }
-    let calls = graph
-        .blocks
-        .iter()
-        .any(|b| matches!(b.flow, Flow::Call(_) | Flow::Ret));
-    let mut out = String::from("    uint pc = 0u, st = 0u, at = 0u; (void)at;\n");
-    if calls {
-        out.push_str("    uint sp = 0u, stack[256];\n");
-    }
+    let mut out = format!(
+        "    uint pc = {}u, st = 0u, at = 0u; (void)at;\n",
+        emitter.returns.case(0)
+    );
+    out.push_str(&emitter.returns.declaration());
     let run =
         format!("while (st == 0u) {{\nswitch (pc) {{\n{cases}default: st = 2u; break;\n}}\n}}\n");
     if !barriers {

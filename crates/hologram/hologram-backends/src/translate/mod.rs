@@ -13,6 +13,7 @@ mod kernel;
 mod memory;
 mod plan;
 mod reroll;
+mod returns;
 mod structure;
 mod types;
 mod value;

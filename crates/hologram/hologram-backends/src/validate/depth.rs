@@ -96,10 +96,19 @@ pub(super) fn callees_first(routines: &BTreeMap<usize, Routine>) -> (Vec<usize>,
 
 /// Checks that calls nest no deeper than a lane may hold; recursion is left to the run.
 pub(super) fn check(program: &Program, cfg: &ControlFlow) -> Result<(), ValidationError> {
+    deepest(program, cfg).map(drop)
+}
+
+/// Depth of the longest chain of calls of a program that the validator accepts; `None` if calls recurse.
+pub(crate) fn deepest_call(program: &Program) -> Option<usize> {
+    deepest(program, &ControlFlow::new(program)).ok().flatten()
+}
+
+fn deepest(program: &Program, cfg: &ControlFlow) -> Result<Option<usize>, ValidationError> {
     let routines = routines(program, cfg)?;
     let (order, recursive) = callees_first(&routines);
     if recursive {
-        return Ok(());
+        return Ok(None);
     }
     let mut depth: BTreeMap<usize, usize> = BTreeMap::new();
     let mut first: Option<(usize, usize)> = None;
@@ -116,6 +125,6 @@ pub(super) fn check(program: &Program, cfg: &ControlFlow) -> Result<(), Validati
     }
     match first {
         Some((pc, depth)) => Err(at(program, pc, ValidationErrorKind::CallDepth { depth })),
-        None => Ok(()),
+        None => Ok(Some(depth.get(&0).copied().unwrap_or(0))),
     }
 }

@@ -12,6 +12,7 @@ mod state;
 
 pub use crate::error::{ValidationError, ValidationErrorKind};
 pub use cfg::{BasicBlock, ControlFlow, Terminator};
+pub(crate) use depth::deepest_call;
 
 use crate::backend::launch::ExecutionParams;
 use crate::error::validation::at;

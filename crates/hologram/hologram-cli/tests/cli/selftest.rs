@@ -24,6 +24,24 @@ fn sections_pass_on_the_processor() {
     assert!(!out.contains("instructions"), "{out}");
 }
 
+/// The processor as an Apple GPU: what differs there is tolerated, and named.
+#[test]
+fn sections_pass_as_on_an_apple_gpu() {
+    let output = Command::new(env!("CARGO_BIN_EXE_hologram"))
+        .args(["selftest", "--device", "cpu", "--only", "kernels"])
+        .args(["--only", "operations", "--only", "programs"])
+        .args(["--programs", "50"])
+        .env("OPENVM_METAL_DEVICE_PROFILE", "m1-8gb")
+        .output()
+        .expect("the binary runs");
+    let out = text(&output.stdout);
+    assert!(output.status.success(), "{out}{}", text(&output.stderr));
+    // As on the processor, without `f64`.
+    assert!(out.contains("operations    31 passed, 0 failed"), "{out}");
+    assert!(out.contains("programs      2 passed, 0 failed"), "{out}");
+    assert!(out.contains("0 failed, 0 skipped"), "{out}");
+}
+
 #[test]
 fn the_report_is_json() {
     let args = [

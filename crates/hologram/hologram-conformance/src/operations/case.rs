@@ -5,7 +5,7 @@ use hologram_kernels::host::HostError;
 use hologram_kernels::{BinaryOp, Epsilon, LossOp, MapOp, Operation, ReduceOp, Ty};
 use openvm_metal_common::MetalContext;
 
-use super::run::{difference, on_device, on_host, random, Tolerance};
+use super::run::{compared, on_device, on_host, random, Tolerance};
 
 /// Products of more floats are not compared: they leave the range.
 const LONGEST_PRODUCT: u64 = 100;
@@ -24,11 +24,12 @@ pub struct OperationCase {
 }
 
 impl OperationCase {
-    /// Runs it on the device and on the host: in words what differs, `None` if nothing does.
+    /// Runs it on the device and on the host: the number of elements that are right with subnormals flushed alone, or in words what
+    /// differs.
     ///
     /// # Errors
     /// The device's, or that it has no kernel for the operation.
-    pub fn run(&self, context: &MetalContext) -> Result<Option<String>, DeviceError> {
+    pub fn run(&self, context: &MetalContext) -> Result<Result<usize, String>, DeviceError> {
         let ty = self.operation.ty();
         let (lengths, used) = self.operation.lengths();
         let lengths = lengths[1..used].iter().zip(self.seed..);
@@ -37,21 +38,25 @@ impl OperationCase {
             .collect();
         let device = on_device(context, &self.operation, &read, self.shift)?;
         let found = if !device.around_is_whole {
-            Some("bytes beside the result were written".to_owned())
+            Err("bytes beside the result were written".to_owned())
         } else {
             match (on_host(&self.operation, &read), device.divided_by_zero) {
-                (Ok(host), false) => difference(ty, &device.bytes, &host, self.tolerance),
-                (Err(HostError::DivisionByZero), true) => None,
-                (Ok(_), true) => Some("a division by zero that the host does not find".to_owned()),
-                (Err(error), _) => Some(format!("the host ends with: {error}")),
+                (Ok(host), false) => compared(ty, &device.bytes, &host, self.tolerance),
+                (Err(HostError::DivisionByZero), true) => Ok(0),
+                (Ok(_), true) => Err("a division by zero that the host does not find".to_owned()),
+                (Err(error), _) => Err(format!("the host ends with: {error}")),
             }
         };
-        Ok(found.map(|what| format!("{:?}: {what}", self.operation)))
+        Ok(found.map_err(|what| format!("{:?}: {what}", self.operation)))
     }
 }
 
 fn tolerance(relative: f64, absolute: f64) -> Tolerance {
-    Tolerance { relative, absolute }
+    Tolerance {
+        relative,
+        absolute,
+        flushes: false,
+    }
 }
 
 /// Every elementwise operation of a type on `count` elements.

@@ -7,5 +7,7 @@ mod run;
 mod suite;
 
 pub use case::{elementwise, losses, product, reductions, rows, OperationCase};
-pub use run::{difference, elements, on_device, on_host, random, DeviceResult, Tolerance};
+pub use run::{
+    compared, difference, elements, on_device, on_host, random, DeviceResult, Tolerance,
+};
 pub use suite::{suite, OperationGroup};

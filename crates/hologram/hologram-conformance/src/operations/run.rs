@@ -129,6 +129,8 @@ pub struct Tolerance {
     pub relative: f64,
     /// Besides.
     pub absolute: f64,
+    /// Zeros stand for subnormals of `f32` and `bf16`: the device flushes them.
+    pub flushes: bool,
 }
 
 impl Tolerance {
@@ -144,14 +146,23 @@ impl Tolerance {
         Self {
             relative: self.relative + place,
             absolute: self.absolute.max(least),
+            ..self
         }
     }
 }
 
 /// The first element of the device that is not the host's, in words; `None` if all are.
 pub fn difference(ty: Ty, device: &[u8], host: &[u8], tolerance: Tolerance) -> Option<String> {
+    compared(ty, device, host, tolerance).err()
+}
+
+/// Number of elements that are right with subnormals flushed alone.
+///
+/// # Errors
+/// The first element of the device that is not the host's, in words.
+pub fn compared(ty: Ty, device: &[u8], host: &[u8], tolerance: Tolerance) -> Result<usize, String> {
     if device.len() != host.len() {
-        return Some(format!(
+        return Err(format!(
             "{} bytes, on the host {}",
             device.len(),
             host.len()
@@ -159,23 +170,40 @@ pub fn difference(ty: Ty, device: &[u8], host: &[u8], tolerance: Tolerance) -> O
     }
     if ty.is_int() {
         let size = ty.size();
-        let at = device.iter().zip(host).position(|(d, h)| d != h)? / size;
+        let Some(at) = device.iter().zip(host).position(|(d, h)| d != h) else {
+            return Ok(0);
+        };
+        let at = at / size;
         let hex = |bytes: &[u8]| {
             let digits = bytes[at * size..][..size].iter().rev();
             digits.map(|b| format!("{b:02x}")).collect::<String>()
         };
-        return Some(format!(
+        return Err(format!(
             "at {at}: 0x{}, on the host 0x{}",
             hex(device),
             hex(host)
         ));
     }
-    let Tolerance { relative, absolute } = tolerance.rounded(ty);
+    let Tolerance {
+        relative,
+        absolute,
+        flushes,
+    } = tolerance.rounded(ty);
+    let flushes = flushes && matches!(ty, Ty::F32 | Ty::Bf16);
     let close = |x: f64, y: f64| {
         let equal = x == y || (x.is_nan() && y.is_nan());
         equal || (x - y).abs() <= relative * y.abs() + absolute
     };
+    let mut flushed = 0;
     let pairs = elements(ty, device).into_iter().zip(elements(ty, host));
-    let (at, (x, y)) = pairs.enumerate().find(|&(_, (x, y))| !close(x, y))?;
-    Some(format!("at {at}: {x:e}, on the host {y:e}"))
+    for (at, (x, y)) in pairs.enumerate() {
+        if close(x, y) {
+            continue;
+        }
+        if !(flushes && x == 0.0 && y.abs() < f64::from(f32::MIN_POSITIVE)) {
+            return Err(format!("at {at}: {x:e}, on the host {y:e}"));
+        }
+        flushed += 1;
+    }
+    Ok(flushed)
 }

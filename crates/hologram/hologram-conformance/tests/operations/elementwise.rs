@@ -105,6 +105,7 @@ fn special_values() {
     let tolerance = Tolerance {
         relative: 4.0 * f64::from(f32::EPSILON),
         absolute: 1e-44,
+        flushes: false,
     };
     let bytes: Vec<u8> = special.iter().flat_map(|x| x.to_le_bytes()).collect();
     for &op in MapOp::ALL {

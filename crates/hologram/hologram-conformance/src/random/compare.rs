@@ -10,7 +10,7 @@ use hologram_backends::{Backend, BackendError, BufferHandle, PoolHandle, Result,
 
 use super::layout::{
     boundary_bytes, input_bytes, loose, output, INPUT, INPUT_BYTES, LOOSE, OUTPUT, OUTPUT_BYTES,
-    POOL_IN, POOL_OUT, SLOTS,
+    OVERLAID, OVERLAID_BYTES, POOL_IN, POOL_OUT, SLOTS,
 };
 use super::{generate, Case, Features};
 use crate::Promise;
@@ -357,6 +357,13 @@ fn difference(stride: usize, loose_f32: u64, a: &mut [u8], b: &mut [u8]) -> Opti
         }
     }
     let at = a.iter().zip(&*b).position(|(x, y)| x != y)?;
+    let (lane, byte) = (at / stride, at % stride);
+    if let Some(byte) = byte
+        .checked_sub(OVERLAID)
+        .filter(|&byte| byte < OVERLAID_BYTES)
+    {
+        return Some(format!("lane {lane}, byte {byte} of those of all types"));
+    }
     Some(format!("byte {at}, which nothing should write"))
 }
 
@@ -433,6 +440,11 @@ mod tests {
         let inexact = 2 * stride + loose(Ty::F64);
         assert_eq!(found(with(inexact, &[12]), zero.clone()), None);
         assert!(found(with(inexact, &[13]), zero.clone()).is_some());
+        let shared = found(with(stride + OVERLAID + 5, &[1]), zero.clone());
+        assert_eq!(
+            shared.as_deref(),
+            Some("lane 1, byte 5 of those of all types")
+        );
         // Behind the 64 bytes of two i8 there is a gap that nothing writes.
         assert!(found(with(output(Ty::I8) + 20, &[1]), zero.clone()).is_some());
     }

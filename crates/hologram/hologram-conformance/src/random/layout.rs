@@ -1,6 +1,7 @@
 //! Memory that random programs work on: what lies where, and of which type it is.
 //!
-//! Every byte has one type for all programs, because the bits of a NaN may differ between devices.
+//! Every byte has one type for all programs, because the bits of a NaN may differ between devices; but for some that accesses of all
+//! types share, where no NaN is stored.
 
 use hologram_backends::atlas::{BOUNDARY_BYTES, CLASSES, CLASS_BYTES};
 use hologram_backends::{BufferHandle, Ty};
@@ -27,8 +28,12 @@ pub const INPUT_BYTES: usize = HANDLES + 32;
 pub const SLOTS: usize = 4;
 /// Results of transcendental functions of each float type that a lane writes.
 pub const LOOSE: usize = 8;
+/// Place of the bytes that accesses of all types share, among a lane's.
+pub const OVERLAID: usize = 12 * 8 * SLOTS + 2 * 8 * LOOSE;
+/// Number of these bytes.
+pub const OVERLAID_BYTES: usize = 32;
 /// Bytes that a lane writes.
-pub const LANE_BYTES: usize = 12 * 8 * SLOTS + 2 * 8 * LOOSE;
+pub const LANE_BYTES: usize = OVERLAID + OVERLAID_BYTES;
 /// Bytes from lane to lane: without and with unaligned accesses.
 pub const STRIDES: [usize; 2] = [LANE_BYTES, LANE_BYTES + 3];
 /// Most lanes of a launch.

@@ -2,7 +2,7 @@
 //!
 //! [`generate`] makes a valid program for every seed: all instructions (whole-buffer ones and pools made by programs
 //! only if asked for), nested loops and branches, calls, irreducible flow, barriers, and sometimes faults. Lanes
-//! write only bytes of their own, so that results do not depend on their order. [`Comparison`] runs such
+//! write only bytes of their own, so that results do not depend on their order; some of these are written and read as values of all types. [`Comparison`] runs such
 //! cases on two backends and compares memory and faults: exactly, but for the few ULP that
 //! transcendental functions may differ by, whose results are stored apart and go nowhere else.
 //! [`generate_loop`] and [`LoopComparison`] do the same for loops that run with many lanes.
@@ -14,6 +14,7 @@ mod control;
 mod interpreted;
 mod layout;
 mod loops;
+mod overlay;
 mod rng;
 mod shrink;
 mod state;

@@ -30,8 +30,9 @@ impl State {
             58..=67 => self.load(),
             68..=83 => self.store(),
             84..=89 => self.atlas(),
-            90..=95 => self.transcendental(),
-            96 => self.retyped(),
+            90..=93 => self.transcendental(),
+            94..=97 => self.overlay(),
+            98 => self.retyped(),
             _ => {
                 let scope = self.rng.pick(&["thread", "block", "device", "system"]);
                 self.line(format!("mem_fence.{scope}"));
@@ -146,7 +147,7 @@ impl State {
     }
 
     /// Puts a handle into a register: from the launch, a constant, or memory.
-    fn handle(&mut self, input: bool) -> &'static str {
+    pub fn handle(&mut self, input: bool) -> &'static str {
         let (register, raw) = if input { ("r3", INPUT) } else { ("r1", OUTPUT) };
         match self.rng.below(4) {
             0 => {

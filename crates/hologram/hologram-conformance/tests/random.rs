@@ -118,7 +118,7 @@ fn kernels_do_what_the_interpreter_does() -> Outcome {
         &mut CpuBackend::new(),
         &mut cpu(Effort::Least)?,
         1_000,
-        300,
+        150,
         &features,
         Promise::ALL,
     )
@@ -143,7 +143,7 @@ fn kernels_as_on_an_apple_gpu_do_the_same() -> Outcome {
         &mut CpuBackend::new(),
         &mut device,
         0,
-        300,
+        150,
         &features,
         promise,
     )
@@ -171,7 +171,7 @@ fn kernels_on_host_memory_do_the_same() -> Outcome {
         &mut CpuBackend::new(),
         &mut native,
         90_000,
-        64,
+        48,
         &features,
         Promise::ALL,
     )?;

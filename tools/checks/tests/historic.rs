@@ -70,8 +70,8 @@ const ROWS: &[Row] = &[
     Row {
         file: "hologram/hologram-kernels/metal/math.h",
         unit: "map.metal",
-        now: "#if MSL_HOST && !SOFT_MATH\n#define",
-        before: "#if defined(MSL_HOST) && !SOFT_MATH\n#define",
+        now: "#if MSL_HOST && !SOFT_MATH\ninline wide",
+        before: "#if defined(MSL_HOST) && !SOFT_MATH\ninline wide",
         rule: "target-macro",
     },
     // A header that is there on one target only.

@@ -8,18 +8,19 @@ constant constexpr uint BASE_ALU_256_COLUMNS = HEAP_ADAPTER_COLUMNS + 101u, BASE
 inline void base_alu_256(Row row, Record r, Lookups t) {
     heap_adapter(row, r, t);
     row = columns_from(row, HEAP_ADAPTER_COLUMNS);
-    Record x = r + HEAP_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint op = y[LONG_WORDS] & 0xffu, carry = 0u;
     for (uint i = 0; i < LONG_WORDS; i++) {
         uint b = x[i], c = y[i], a = op == 2u ? b ^ c : op == 3u ? (b | c) : (b & c);
         if (op == 0u) {
             uint sum = b + c;
             a = sum + carry;
-            carry = uint(sum < b) | uint(a < sum);
+            carry = (sum < b || a < sum) ? 1u : 0u;
         } else if (op == 1u) {
             uint difference = b - c;
             a = difference - carry;
-            carry = uint(b < c) | uint(difference < carry);
+            carry = (b < c || difference < carry) ? 1u : 0u;
         }
         put_bytes(row, 4u * i, a);
         uint u = op < 2u ? a : b, v = op < 2u ? a : c;
@@ -48,7 +49,8 @@ constant constexpr uint LESS_THAN_256_COLUMNS = HEAP_ADAPTER_COLUMNS + 102u, LES
 inline void less_than_256(Row row, Record r, Lookups t) {
     heap_adapter(row, r, t);
     row = columns_from(row, HEAP_ADAPTER_COLUMNS);
-    Record x = r + HEAP_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint op = y[LONG_WORDS] & 0xffu;
     Comparison compared = compare_256(x, y, op == 0u);
     put_long(row, 0u, x);
@@ -64,7 +66,8 @@ constant constexpr uint SHIFT_256_COLUMNS = HEAP_ADAPTER_COLUMNS + 174u, SHIFT_2
 inline void shift_256(Row row, Record r, Lookups t) {
     heap_adapter(row, r, t);
     row = columns_from(row, HEAP_ADAPTER_COLUMNS);
-    Record x = r + HEAP_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint op = y[LONG_WORDS] & 0xffu, by = y[0] & 0xffu, bits = by & 7u;
     bool is_negative = op == 2u && (x[LONG_WORDS - 1u] >> 31) != 0u;
     uint fill = is_negative ? 0xffffffffu : 0u, words = by >> 5, rest = by & 31u;
@@ -101,7 +104,8 @@ constant constexpr uint MUL_256_COLUMNS = HEAP_ADAPTER_COLUMNS + 97u, MUL_256_WO
 inline void mul_256(Row row, Record r, Lookups t) {
     heap_adapter(row, r, t);
     row = columns_from(row, HEAP_ADAPTER_COLUMNS);
-    Record x = r + HEAP_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint carry = 0u;
     for (uint i = 0; i < 32u; i++) {
         uint value = carry;
@@ -121,7 +125,8 @@ constant constexpr uint BRANCH_EQ_256_WORDS = HEAP_BRANCH_ADAPTER_WORDS + 18u;
 inline void branch_eq_256(Row row, Record r, Lookups t) {
     heap_branch_adapter(row, r, t);
     row = columns_from(row, HEAP_BRANCH_ADAPTER_COLUMNS);
-    Record x = r + HEAP_BRANCH_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_BRANCH_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint op = y[LONG_WORDS + 1u] & 0xffu, word = 0u;
     while (word < LONG_WORDS - 1u && x[word] == y[word]) word++;
     uint differs = x[word] ^ y[word], limb = 32u;
@@ -146,7 +151,8 @@ constant constexpr uint BRANCH_LT_256_WORDS = HEAP_BRANCH_ADAPTER_WORDS + 18u;
 inline void branch_lt_256(Row row, Record r, Lookups t) {
     heap_branch_adapter(row, r, t);
     row = columns_from(row, HEAP_BRANCH_ADAPTER_COLUMNS);
-    Record x = r + HEAP_BRANCH_ADAPTER_WORDS, y = x + LONG_WORDS;
+    device const uint* x = r + HEAP_BRANCH_ADAPTER_WORDS;
+    device const uint* y = x + LONG_WORDS;
     uint op = y[LONG_WORDS + 1u] & 0xffu;
     Comparison compared = compare_256(x, y, (op & 1u) == 0u);
     put_long(row, 0u, x);

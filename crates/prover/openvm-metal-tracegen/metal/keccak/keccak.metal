@@ -47,7 +47,7 @@ kernel void trace_keccakf_perm(device const uint* records [[buffer(0)]], device 
     bool is_used = permutation < p.rows;
     uint timestamp = 0u;
     if (is_used) {
-        Record record = records + ulong(permutation) * KECCAKF_WORDS;
+        device const uint* record = records + ulong(permutation) * KECCAKF_WORDS;
         keccakf_state(record, a);
         timestamp = record[1];
     }

@@ -13,7 +13,7 @@ constant constexpr uint XORIN_WORDS = 215u, XORIN_BUFFER = 8u, XORIN_INPUT = 42u
 constant constexpr uint XORIN_COLUMNS = 914u;
 inline void xorin(Row row, Record r, Lookups t) {
     uint now = r[1], buffer = r[5], input = r[6], length = r[7];
-    uint words = min((length >> 2) + uint((length & 3u) != 0u), XORIN_MOST);
+    uint words = min((length >> 2) + ((length & 3u) != 0u ? 1u : 0u), XORIN_MOST);
     put_number(row, 442u, r[0]);
     put_flag(row, 443u, true);
     for (uint i = 0; i < 3u; i++) {

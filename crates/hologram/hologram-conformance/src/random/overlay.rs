@@ -5,50 +5,80 @@
 
 use hologram_backends::Ty;
 
-use super::layout::{OUTPUT, OVERLAID, OVERLAID_BYTES, POOL_OUT};
+use super::layout::{output, HANDLES, INPUT, OUTPUT, OVERLAID, OVERLAID_BYTES, POOL_OUT, SLOTS};
 use super::state::State;
 
 /// Registers of the two offsets of a statement.
 const PLACES: [&str; 2] = ["r5", "r0"];
 
 impl State {
-    /// Stores and loads of any types at one or two places among the bytes that they share.
+    /// Stores and loads of any types at two places among the bytes that they share.
     pub fn overlay(&mut self) {
-        for place in PLACES {
-            self.place(place);
+        self.place(PLACES[0]);
+        if self.rng.chance(60) {
+            // The same place, but no compiler knows: the number is 0.
+            self.line(format!("ldg.u64 r4, [buf{INPUT} + {}]", HANDLES + 24));
+            self.line(format!("add.u64 {}, {}, r4", PLACES[1], PLACES[0]));
+        } else {
+            self.place(PLACES[1]);
         }
-        let pool = self.rng.chance(20);
-        if pool {
-            self.line(format!("mov_imm.u64 r7, {POOL_OUT}"));
+        let memory = match self.rng.chance(20) {
+            true => {
+                self.line(format!("mov_imm.u64 r7, {POOL_OUT}"));
+                None
+            }
+            false => Some(self.handle(false)),
+        };
+        let (first, second) = (self.any(), self.any());
+        if self.rng.chance(60) {
+            // What is read again is not what was there first.
+            let (src, label) = (self.storable(second), self.label());
+            let count = self.rng.below(4);
+            self.line(format!("mov_imm.u32 r14, {count}"));
+            self.line(format!("{label}:"));
+            let d = self.shared_load(first, memory, PLACES[0]);
+            self.shared_store(second, &src, memory, PLACES[1]);
+            self.line(format!("loop r14, {label}"));
+            // The place is of no use any more.
+            let at = output(first) + first.size() * self.rng.below(SLOTS);
+            self.own(at);
+            self.line(format!("stg.{first} {d}, [r1 + r5]"));
+            return;
         }
-        for _ in 0..2 + self.rng.below(4) {
+        for _ in 0..self.rng.below(4) {
             let (ty, place) = (self.any(), self.rng.pick(&PLACES));
-            if self.rng.chance(60) {
-                let src = self.storable(ty);
-                match pool {
-                    true => self.line(format!("pool_store.{ty} {src}, r7, {place}")),
-                    false => {
-                        let handle = self.handle(false);
-                        self.line(format!("stg.{ty} {src}, [{handle} + {place}]"));
-                    }
+            match self.rng.chance(50) {
+                true => {
+                    let src = self.storable(ty);
+                    self.shared_store(ty, &src, memory, place);
                 }
-            } else {
-                let handle = self.handle(false);
-                let d = self.target(ty);
-                match pool {
-                    true => self.line(format!("pool_load.{ty} {d}, r7, {place}")),
-                    false => self.line(format!("ldg.{ty} {d}, [{handle} + {place}]")),
-                }
+                false => drop(self.shared_load(ty, memory, place)),
             }
         }
         // Where the place is a constant of the text, compilers know what meets.
         if self.single && self.rng.chance(50) {
-            let (ty, to) = (self.any(), self.any());
-            let src = self.storable(ty);
-            self.line(format!("stg.{ty} {src}, [buf{OUTPUT} + {OVERLAID}]"));
-            let d = self.target(to);
-            self.line(format!("ldg.{to} {d}, [buf{OUTPUT} + {OVERLAID}]"));
+            let src = self.storable(first);
+            self.line(format!("stg.{first} {src}, [buf{OUTPUT} + {OVERLAID}]"));
+            let d = self.target(second);
+            self.line(format!("ldg.{second} {d}, [buf{OUTPUT} + {OVERLAID}]"));
         }
+    }
+
+    /// Stores a value by a register with a handle, or to the pool in r7.
+    fn shared_store(&mut self, ty: Ty, src: &str, handle: Option<&str>, place: &str) {
+        self.line(match handle {
+            Some(handle) => format!("stg.{ty} {src}, [{handle} + {place}]"),
+            None => format!("pool_store.{ty} {src}, r7, {place}"),
+        });
+    }
+
+    fn shared_load(&mut self, ty: Ty, handle: Option<&str>, place: &str) -> String {
+        let d = self.target(ty);
+        self.line(match handle {
+            Some(handle) => format!("ldg.{ty} {d}, [{handle} + {place}]"),
+            None => format!("pool_load.{ty} {d}, r7, {place}"),
+        });
+        d
     }
 
     /// Sets a register to an offset at which 8 bytes are shared: a constant, or one that a value decides.

@@ -232,7 +232,7 @@ impl State {
     }
 
     /// r5 = byte `at` of the lane's own.
-    fn own(&mut self, at: usize) {
+    pub fn own(&mut self, at: usize) {
         self.line(format!("mov_imm.u64 r4, {at}"));
         self.line("add.u64 r5, r2, r4");
     }

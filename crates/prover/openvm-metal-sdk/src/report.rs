@@ -56,7 +56,7 @@ pub struct Report {
     pub upload: Duration,
     /// Bytes of traces brought to the device.
     pub uploaded: u64,
-    /// Rows of chips that the host made though the device makes others', by the name of the AIR; padding included.
+    /// Rows that the host made although the device makes traces, by the name of the AIR, with padding. Empty if the host makes all traces.
     pub rows_on_host: BTreeMap<String, u64>,
     /// Proofs of segments.
     #[serde(serialize_with = "seconds")]
@@ -176,17 +176,50 @@ impl Report {
         }
     }
 
-    /// Adds what another thread spent.
+    /// Adds the work of another thread. Facts of a whole job are not added: who makes a report of a job sets them.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.resumed += other.resumed;
-        self.memory_image += other.memory_image;
-        self.skipped += other.skipped;
-        self.preflight += other.preflight;
-        self.traces += other.traces;
-        self.upload += other.upload;
-        self.uploaded += other.uploaded;
-        self.prove += other.prove;
-        self.app_proof_bytes += other.app_proof_bytes;
+        let Self {
+            resumed,
+            memory_image,
+            skipped,
+            preflight,
+            traces,
+            upload,
+            uploaded,
+            rows_on_host,
+            prove,
+            app_proof_bytes,
+            // Facts of a whole job.
+            instructions: _,
+            segments: _,
+            cells: _,
+            keys: _,
+            program: _,
+            app: _,
+            tree: _,
+            execution: _,
+            aggregate: _,
+            verify: _,
+            total: _,
+            device: _,
+            devices: _,
+            device_memory_peak: _,
+            host_traces_peak: _,
+            proof_bytes: _,
+            security_bits: _,
+        } = other;
+        self.resumed += resumed;
+        self.memory_image += *memory_image;
+        self.skipped += *skipped;
+        self.preflight += *preflight;
+        self.traces += *traces;
+        self.upload += *upload;
+        self.uploaded += uploaded;
+        for (air, rows) in rows_on_host {
+            *self.rows_on_host.entry(air.clone()).or_default() += rows;
+        }
+        self.prove += *prove;
+        self.app_proof_bytes += app_proof_bytes;
     }
 
     /// Counts the proof of a segment.

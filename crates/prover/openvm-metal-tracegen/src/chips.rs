@@ -175,19 +175,6 @@ impl DeviceChips {
         })
     }
 
-    /// No chips, and tables of the least sizes.
-    pub fn none() -> Self {
-        Self {
-            sizes: LookupSizes {
-                range_bits: 1,
-                tuple: [0, 1],
-                timestamp_bits: 1,
-                pointer_bits: 16,
-            },
-            chips: vec![],
-        }
-    }
-
     /// The chip that was added as number `index`, if the device makes its trace.
     pub fn get(&self, index: usize) -> Option<&DeviceChip> {
         self.chips.get(index)?.as_ref()

@@ -4,12 +4,16 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use openvm_circuit::arch::{Arena, MatrixRecordArena, VmBuilder, VmCircuitConfig};
+use openvm_circuit::{
+    arch::{vm_poseidon2_config, Arena, MatrixRecordArena, VmBuilder, VmCircuitConfig},
+    system::poseidon2::{Poseidon2PeripheryChip, PERIPHERY_POSEIDON2_WIDTH},
+};
 use openvm_cpu_backend::CpuBackend;
 use openvm_metal_backend::{kernels as backend_kernels, MetalDevice};
 use openvm_metal_common::{Device, MetalContext};
 use openvm_metal_tracegen::{
-    keccak, kernels, rv32im, DeviceChip, DeviceChips, RowChip, SegmentTraces, Table, TraceError,
+    keccak, kernels, rv32im, DeviceChip, DeviceChips, Permutations, RowChip, SegmentTraces, Table,
+    TraceError,
 };
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::p3_matrix::{dense::RowMajorMatrix, Matrix};
@@ -18,7 +22,7 @@ use openvm_stark_sdk::config::{
     baby_bear_poseidon2::{BabyBearPoseidon2Config as SC, BabyBearPoseidon2CpuEngine as CpuEngine},
 };
 use p3_baby_bear::BabyBear as F;
-use p3_field::PrimeField32;
+use p3_field::{PrimeCharacteristicRing, PrimeField32};
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
 type Chips = openvm_circuit::arch::ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC>>;
@@ -479,6 +483,8 @@ fn check(device: Device, inputs: usize, seed: u64) {
                 let words: Vec<u32> = (0..count).flat_map(|_| record(chip, &mut rng)).collect();
                 let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 let got = segment.rows(chip, &bytes).expect("a trace");
+                let held = on_device.host_bytes(index, got.height() as u64);
+                assert!(held >= Some(bytes.len() as u64), "{}", chip.name);
                 let arena = rows_for_host(chip, &bytes);
                 (
                     chip.name,
@@ -521,9 +527,71 @@ fn rows_equal_those_of_cpu_chips() {
 }
 
 #[test]
+fn rows_on_fibers_equal_those_of_cpu_chips() {
+    check(Device::CpuConformance, 40, 2);
+}
+
+/// Traces of a segment with all chips that have kernels.
+fn segment(device: &MetalDevice) -> SegmentTraces {
+    let chips = DeviceChips::new(&cpu_chips()).expect("a range checker");
+    SegmentTraces::new(device, &chips).expect("the counts")
+}
+
+/// A random input of the permutation, of zeros, ones and greatest elements every fourth time.
+fn permutation(rng: &mut StdRng) -> [F; PERIPHERY_POSEIDON2_WIDTH] {
+    let edges = rng.random_range(0..4) == 0;
+    std::array::from_fn(|_| match edges {
+        true => [F::ZERO, F::ONE, F::NEG_ONE][rng.random_range(0..3)],
+        false => F::from_u32(rng.random_range(0..F::ORDER_U32)),
+    })
+}
+
+/// Compares the traces of the Poseidon2 chip for so many permutations.
+fn check_poseidon2(device: Device, sizes: &[usize], seed: u64) {
+    let device = opened(device);
+    let mut segment = segment(&device);
+    let mut rng = StdRng::seed_from_u64(seed);
+    for (&rows, degree) in sizes.iter().flat_map(|rows| [(rows, 3), (rows, 7)]) {
+        let chip = Poseidon2PeripheryChip::new(vm_poseidon2_config(), degree);
+        let mut permutations = Permutations::none_of(&chip);
+        permutations.inputs = (0..rows).map(|_| permutation(&mut rng)).collect();
+        permutations.lookups = (0..rows).map(|_| rng.random()).collect();
+        let got = segment.permutations(&permutations).expect("a trace");
+        if rows == 0 {
+            assert_eq!((got.height(), got.width()), (0, permutations.columns()));
+            continue;
+        }
+        let height = rows.next_power_of_two();
+        let (mut inputs, mut lookups) = (permutations.inputs, permutations.lookups);
+        inputs.resize(height, Default::default());
+        lookups.resize(height, 0);
+        let inner = match &chip {
+            Poseidon2PeripheryChip::Register0(chip) => chip.subchip.generate_trace(inputs),
+            Poseidon2PeripheryChip::Register1(chip) => chip.subchip.generate_trace(inputs),
+        };
+        let inner = inner.values.chunks_exact(inner.width());
+        let expected = inner
+            .zip(lookups)
+            .flat_map(|(row, lookups)| row.iter().copied().chain([F::from_u32(lookups)]));
+        let expected = RowMajorMatrix::new(expected.collect(), got.width());
+        compare("Poseidon2PeripheryChip", &device, &got, &expected);
+    }
+}
+
+#[test]
+fn permutations_equal_those_of_the_cpu_chip() {
+    let sizes = [0, 1, 2, 3, 257, 5000];
+    check_poseidon2(Device::from_env().expect("a device"), &sizes, 1);
+}
+
+#[test]
+fn permutations_on_fibers_equal_those_of_the_cpu_chip() {
+    check_poseidon2(Device::CpuConformance, &[1, 37], 2);
+}
+
+#[test]
 fn cut_records_are_refused() {
-    let device = opened(Device::Cpu);
-    let mut segment = SegmentTraces::new(&device, &DeviceChips::none()).expect("the counts");
+    let mut segment = segment(&opened(Device::Cpu));
     // Two rows by its first word, and the words of one.
     let mut hints = [0u8; 44];
     hints[0] = 2;

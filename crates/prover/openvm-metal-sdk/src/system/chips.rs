@@ -106,7 +106,7 @@ pub struct SparseSystem<PB: ProverBackend, U> {
     poseidon2: Arc<Poseidon2PeripheryChip<F>>,
     top: Vec<Digest>,
     given: TreeSlot,
-    /// Where compressions go in place of the Poseidon2 chip.
+    /// List that takes compressions in place of the Poseidon2 chip.
     compressions: Option<Compressions>,
 }
 

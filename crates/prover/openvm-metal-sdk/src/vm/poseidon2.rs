@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::{prelude::F, system::State};
 
-/// The different ones of `compressions` and of those that the chip has counted, ordered by a hash of the input. Clears the chip.
+/// Distinct inputs of `compressions` and of the chip's counts, with their lookups, ordered by a hash of the input. Clears the chip.
 pub(super) fn sorted(compressions: Vec<State>, chip: &Poseidon2PeripheryChip<F>) -> Permutations {
     let counted = match chip {
         Poseidon2PeripheryChip::Register0(chip) => take(chip),

@@ -37,7 +37,7 @@ pub struct Uploader<E: SdkEngine> {
 struct Counts {
     nanos: AtomicU64,
     bytes: AtomicU64,
-    /// By the number of the chip.
+    /// Rows of each chip, by the number of the chip.
     rows_on_host: Mutex<BTreeMap<usize, u64>>,
 }
 

@@ -11,17 +11,18 @@ use openvm_sdk::Sdk as StockSdk;
 
 use crate::example::{builder, Example};
 
-/// The SDK of a configuration, made once: guests share them.
+/// The SDK of a configuration, made once: guests share them. Traces are made on the device, where it has kernels for their chips.
 fn sdk(toml: String) -> Arc<MetalSdk> {
     static KNOWN: Mutex<BTreeMap<String, Arc<MetalSdk>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap();
-    let made = known
-        .entry(toml)
-        .or_insert_with_key(|toml| Arc::new(builder(Device::Cpu, toml).build().unwrap()));
+    let made = known.entry(toml).or_insert_with_key(|toml| {
+        let builder = builder(Device::Cpu, toml).traces_on_device(true);
+        Arc::new(builder.build().unwrap())
+    });
     made.clone()
 }
 
-/// Executes, proves and aggregates. OpenVM's verifier decides.
+/// Executes, proves and aggregates. OpenVM's verifier decides. The host makes rows of no chip that has a kernel.
 fn prove(name: &str) {
     let example = Example::new(name);
     let sdk = sdk(example.configuration());
@@ -32,6 +33,14 @@ fn prove(name: &str) {
 
     let proved = sdk.prove(exe, example.input(), &options).unwrap();
     assert_eq!(proved.public_values, executed, "{name} proved");
+    let on_host = &proved.report.rows_on_host;
+    let without_kernels = ["PhantomAir", "Sha2", "Modular", "FieldExpression"];
+    for air in on_host.keys() {
+        let known = without_kernels.iter().any(|part| air.contains(part));
+        assert!(known, "{name}: the host made the rows of {air}");
+    }
+    let of_curves = on_host.keys().any(|air| air.contains("FieldExpression"));
+    assert_eq!(of_curves, matches!(name, "ecdsa" | "kzg"), "{on_host:?}");
     let vk = sdk.agg_vk().unwrap();
     StockSdk::verify_proof(vk.as_ref().clone(), proved.baseline, &proved.proof).unwrap();
 }

@@ -215,7 +215,6 @@ kernel void trace_divrem(device const uint* records [[buffer(0)]], device Fp* tr
     divrem(row, records + ulong(i) * DIVREM_WORDS, lookups(counts, p));
 }
 
-
 /// Rows of the chip hint_store: reads records[12 i .. 12 (i + 1)], writes trace[c p.height + i] for all 32 columns c.
 /// Cost: 29 products, 212 bytes per thread.
 /// Lengths: records p.rows * 12, trace p.height * 32, counts p.counts.

@@ -11,7 +11,7 @@ use openvm_metal_backend::{
     kernels,
     ntt::{ntt_batch, rs_encode, NttDirection},
     params::MerkleLeafParams,
-    prelude::{Digest, EF, F},
+    prelude::{Digest, EF, F, SC},
     MetalMatrix,
 };
 use openvm_metal_common::{CommandStream, Device, Grid, MetalBuffer, MetalContext};
@@ -126,7 +126,7 @@ fn tree(s: &CommandStream, log_rows: u32) -> Result<()> {
     let start = || Instant::now();
     let time = median(|| {
         let start = start();
-        let _ = black_box(MerkleTreeMetal::new(s, base.clone(), 16)?);
+        let _ = black_box(MerkleTreeMetal::<_, SC>::new(s, base.clone(), 16)?);
         Ok(start.elapsed())
     })?;
     println!(
@@ -135,7 +135,7 @@ fn tree(s: &CommandStream, log_rows: u32) -> Result<()> {
     );
     let time = median(|| {
         let start = start();
-        let _ = black_box(MerkleTreeMetal::new(s, ext.clone(), 16)?);
+        let _ = black_box(MerkleTreeMetal::<_, SC>::new(s, ext.clone(), 16)?);
         Ok(start.elapsed())
     })?;
     println!(

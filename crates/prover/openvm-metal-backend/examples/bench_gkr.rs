@@ -84,7 +84,13 @@ fn run(
     config.transcript_on_device = Some(on_device);
     let mut transcript = default_duplex_sponge();
     let start = Instant::now();
-    let proof = fractional_sumcheck(s, &config, &mut transcript, Some(leaves), false)?;
+    let proof = fractional_sumcheck::<openvm_metal_backend::prelude::SC, _>(
+        s,
+        &config,
+        &mut transcript,
+        Some(leaves),
+        false,
+    )?;
     let time = start.elapsed().as_secs_f64() * 1e3;
     std::hint::black_box(proof);
     Ok(time)

@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let height = 1 << (log_stacked + params.log_blowup);
     let codewords = MetalBuffer::zeroed(&s, layout.width() * height)?;
     let codewords = MetalMatrix::from_buffer(codewords, height, layout.width());
-    let (tree, _) = MerkleTreeMetal::new(&s, codewords, 1 << params.k_whir())?;
+    let (tree, _) = MerkleTreeMetal::<_, SC>::new(&s, codewords, 1 << params.k_whir())?;
 
     for run in 0..runs {
         s.reset_counters();
@@ -91,7 +91,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let log_rows = host_log_rows(&s, &config, &transcript);
         let planned = ReductionPlan::new(params.l_skip, params.n_stack, &commits, log_rows)?;
         let planned = planned.upload(&s)?;
-        let (_, u) = prove_stacked_reduction(&s, &config, &mut transcript, &planned, &commits, &r)?;
+        let (_, u) =
+            prove_stacked_reduction::<SC, _>(&s, &config, &mut transcript, &planned, &commits, &r)?;
         let reduced = start.elapsed();
         let u: Vec<EF> = u[0]
             .exp_powers_of_2()

@@ -1,30 +1,51 @@
 //! `MetalBackend`: the associated types of `ProverBackend`.
 
-use std::{ops::Deref, sync::Arc};
+use std::{fmt, marker::PhantomData, ops::Deref, sync::Arc};
 
 use openvm_stark_backend::prover::{DeviceStarkProvingKey, ProverBackend};
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
 use crate::{
     constraints::AirDataMetal,
     error::MetalProverError,
+    hash::HashScheme,
     matrix::MetalMatrix,
-    prelude::{Digest, D_EF, EF, F},
+    prelude::{D_EF, EF, F},
     stacked::StackedPcsDataMetal,
 };
 
 /// The prover backend whose data live in the memory of a Metal, CUDA or CPU device.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MetalBackend;
+pub struct MetalBackend<SC = BabyBearPoseidon2Config>(PhantomData<fn() -> SC>);
 
-impl ProverBackend for MetalBackend {
+impl<SC> Clone for MetalBackend<SC> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<SC> Copy for MetalBackend<SC> {}
+
+impl<SC> Default for MetalBackend<SC> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<SC> fmt::Debug for MetalBackend<SC> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MetalBackend")
+    }
+}
+
+impl<SC: HashScheme> ProverBackend for MetalBackend<SC> {
     const CHALLENGE_EXT_DEGREE: u8 = D_EF as u8;
 
     type Val = F;
     type Challenge = EF;
-    type Commitment = Digest;
+    type Commitment = SC::Digest;
     type Matrix = MetalMatrix<F>;
     type OtherAirData = Transported<AirDataMetal>;
-    type PcsData = Transported<StackedPcsDataMetal>;
+    type PcsData = Transported<StackedPcsDataMetal<SC>>;
 
     /// Words of temporaries per row that evaluating the constraints of the AIR needs.
     fn constraint_eval_buffer_size(pk: &DeviceStarkProvingKey<Self>) -> usize {

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use openvm_metal_common::{CommandStream, Device, MetalContext};
-use openvm_stark_backend::{StarkProtocolConfig, SystemParams};
+use openvm_stark_backend::SystemParams;
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
 use crate::{
     config::MetalProverConfig, constraints::PlannedConstraints, error::MetalProverError,
-    kept_codewords::KeptCodewords, kernels, prelude::SC,
+    hash::HashScheme, kept_codewords::KeptCodewords, kernels,
 };
 
 /// The device that proves: a context, the protocol's configuration and the prover's own.
@@ -15,7 +16,7 @@ use crate::{
 /// Cloning is O(1) and shares the counters of the [stream](Self::stream). All devices of a process
 /// that name the same device share one context.
 #[derive(Clone)]
-pub struct MetalDevice {
+pub struct MetalDevice<SC = BabyBearPoseidon2Config> {
     config: Arc<SC>,
     prover: MetalProverConfig,
     stream: Result<CommandStream, Arc<MetalProverError>>,
@@ -31,7 +32,7 @@ struct CheckedInput {
     constraints: Arc<Mutex<Option<PlannedConstraints>>>,
 }
 
-impl MetalDevice {
+impl<SC: HashScheme> MetalDevice<SC> {
     /// On the device that `OPENVM_METAL_DEVICE` names. If it cannot be used, every proof returns why.
     pub fn new(config: SC) -> Self {
         let stream = MetalContext::shared(&[&kernels::LIBRARY])

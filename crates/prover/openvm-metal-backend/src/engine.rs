@@ -1,4 +1,4 @@
-//! `BabyBearPoseidon2MetalEngine`: the `StarkEngine`.
+//! `MetalEngine`: the `StarkEngine`, for each hash.
 
 use openvm_metal_common::{Device, StreamCounters};
 use openvm_stark_backend::{
@@ -9,7 +9,10 @@ use openvm_stark_backend::{
     },
     AirRef, StarkEngine, SystemParams,
 };
-use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
+use openvm_stark_sdk::config::{
+    baby_bear_bn254_poseidon2::BabyBearBn254Poseidon2Config,
+    baby_bear_poseidon2::BabyBearPoseidon2Config,
+};
 
 use crate::{
     backend::MetalBackend,
@@ -18,38 +21,43 @@ use crate::{
     debug::check_traces,
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     kept_codewords::KeptCodewords,
     memory::MemoryEstimate,
     memory_plan,
-    prelude::SC,
     prove::plan_constraints,
-    transcript::DuplexSpongeMetal,
     validate::{check_input, check_shapes},
 };
 
-/// Proves with BabyBear and Poseidon2 on an Apple GPU, an NVIDIA GPU or the processor.
+/// The engine of application proofs and their aggregation: BabyBear, hashed with Poseidon2 over BabyBear.
+pub type BabyBearPoseidon2MetalEngine = MetalEngine<BabyBearPoseidon2Config>;
+
+/// The engine of root proofs: BabyBear, hashed with Poseidon2 over the scalar field of BN254.
+pub type BabyBearBn254Poseidon2MetalEngine = MetalEngine<BabyBearBn254Poseidon2Config>;
+
+/// Proves with BabyBear and a hash on an Apple GPU, an NVIDIA GPU or the processor.
 ///
-/// Proofs are byte-identical to those of `BabyBearPoseidon2RefEngine<DuplexSpongeMetal>`. Engines are
-/// cheap: those of one process that use the same device share its context.
+/// Proofs are byte-identical to those of OpenVM's reference engine for the hash with the same transcript
+/// ([`HashScheme::Transcript`]). Engines are cheap: those of one process that use the same device share its context.
 #[derive(Clone)]
-pub struct BabyBearPoseidon2MetalEngine {
-    device: MetalDevice,
+pub struct MetalEngine<SC: HashScheme> {
+    device: MetalDevice<SC>,
 }
 
-impl BabyBearPoseidon2MetalEngine {
+impl<SC: HashScheme> MetalEngine<SC> {
     /// An engine on the given device.
     ///
     /// # Errors
     /// If the device cannot be used; another one is never taken in its place.
     pub fn try_new(params: SystemParams, device: Device) -> Result<Self, MetalProverError> {
-        let config = SC::default_from_params(params);
+        let config = SC::with_params(params);
         Ok(Self {
             device: MetalDevice::try_new(config, device)?,
         })
     }
 
     /// An engine on a device that exists.
-    pub fn from_device(device: MetalDevice) -> Self {
+    pub fn from_device(device: MetalDevice<SC>) -> Self {
         Self { device }
     }
 
@@ -60,8 +68,8 @@ impl BabyBearPoseidon2MetalEngine {
     /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
     pub fn check_input(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: &ProvingContext<MetalBackend<SC>>,
     ) -> Result<(), MetalProverError> {
         check_input(&self.device, pk, ctx, None).map(|_| ())
     }
@@ -72,8 +80,8 @@ impl BabyBearPoseidon2MetalEngine {
     /// As [`prove`](StarkEngine::prove).
     pub fn prove_counted(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: ProvingContext<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: ProvingContext<MetalBackend<SC>>,
     ) -> Result<(Proof<SC>, StreamCounters), MetalProverError> {
         let kept = check_input(&self.device, pk, &ctx, None)?;
         let ctx = ctx.into_sorted();
@@ -105,8 +113,8 @@ impl BabyBearPoseidon2MetalEngine {
     /// The others of [`check_input`](Self::check_input).
     pub fn memory_estimate(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: &ProvingContext<MetalBackend<SC>>,
     ) -> Result<MemoryEstimate, MetalProverError> {
         check_shapes(&self.device, pk, ctx)?;
         memory_plan::estimate(&self.device, pk, ctx, None)
@@ -120,8 +128,8 @@ impl BabyBearPoseidon2MetalEngine {
     /// [`prove`](StarkEngine::prove) for inputs of a wrong shape.
     pub fn check_traces(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: &ProvingContext<MetalBackend<SC>>,
     ) -> Result<(), MetalProverError> {
         check_traces(&self.device, pk, ctx)
     }
@@ -130,7 +138,7 @@ impl BabyBearPoseidon2MetalEngine {
     /// would compute is interpreted. Without any, nothing was to be compiled.
     pub fn constraint_kernels(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
     ) -> KernelReport {
         let airs = pk.per_air.iter().filter_map(|air| air.other_data.get());
         KernelReport::of(airs.flat_map(AirDataMetal::kernel_units))
@@ -144,17 +152,17 @@ impl BabyBearPoseidon2MetalEngine {
     }
 }
 
-impl StarkEngine for BabyBearPoseidon2MetalEngine {
+impl<SC: HashScheme> StarkEngine for MetalEngine<SC> {
     type SC = SC;
-    type PB = MetalBackend;
-    type PD = MetalDevice;
-    type TS = DuplexSpongeMetal;
+    type PB = MetalBackend<SC>;
+    type PD = MetalDevice<SC>;
+    type TS = SC::Transcript;
 
     /// An engine on the device that `OPENVM_METAL_DEVICE` names. If that cannot be used,
     /// [`prove`](StarkEngine::prove) returns why; see [`try_new`](Self::try_new).
     fn new(params: SystemParams) -> Self {
         Self {
-            device: MetalDevice::new(SC::default_from_params(params)),
+            device: MetalDevice::<SC>::new(SC::with_params(params)),
         }
     }
 
@@ -175,14 +183,14 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
         )
     }
 
-    fn device(&self) -> &MetalDevice {
+    fn device(&self) -> &MetalDevice<SC> {
         &self.device
     }
 
-    fn initial_transcript(&self) -> DuplexSpongeMetal {
-        let transcript = DuplexSpongeMetal::from(poseidon2_perm().clone());
+    fn initial_transcript(&self) -> SC::Transcript {
+        let transcript = SC::transcript();
         match self.device.stream() {
-            Ok(s) => transcript.with_stream(s.clone()),
+            Ok(s) => SC::on_stream(transcript, s.clone()),
             Err(_) => transcript,
         }
     }
@@ -191,20 +199,20 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
     /// of the proof.
     fn prover_from_transcript(
         &self,
-        transcript: DuplexSpongeMetal,
-    ) -> Coordinator<SC, MetalBackend, MetalDevice, DuplexSpongeMetal> {
+        transcript: SC::Transcript,
+    ) -> Coordinator<SC, MetalBackend<SC>, MetalDevice<SC>, SC::Transcript> {
         let device = self.device.with_own_stream();
         let transcript = match device.stream() {
-            Ok(s) => transcript.with_stream(s.clone()),
+            Ok(s) => SC::on_stream(transcript, s.clone()),
             Err(_) => transcript,
         };
-        Coordinator::new(MetalBackend, device, transcript)
+        Coordinator::new(MetalBackend::default(), device, transcript)
     }
 
     fn prove(
         &self,
-        pk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: ProvingContext<MetalBackend>,
+        pk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: ProvingContext<MetalBackend<SC>>,
     ) -> Result<Proof<SC>, MetalProverError> {
         self.prove_counted(pk, ctx).map(|(proof, _)| proof)
     }
@@ -213,7 +221,7 @@ impl StarkEngine for BabyBearPoseidon2MetalEngine {
     ///
     /// # Panics
     /// With the error, if the traces do not satisfy the AIRs.
-    fn debug(&self, airs: &[AirRef<SC>], ctx: &ProvingContext<MetalBackend>) {
+    fn debug(&self, airs: &[AirRef<SC>], ctx: &ProvingContext<MetalBackend<SC>>) {
         let (pk, _) = self.keygen(airs);
         let pk = self.device.transport_pk_to_device(&pk);
         if let Err(error) = self.check_traces(&pk, ctx) {

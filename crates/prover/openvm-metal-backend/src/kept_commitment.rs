@@ -1,20 +1,20 @@
 //! Commitments that are kept from process to process, by the leaves of their Merkle trees.
 
 use openvm_metal_common::Execution;
-use openvm_stark_backend::StarkProtocolConfig as _;
 
 use crate::{
     backend::Transported,
     commit::{stacked_commit_from_leaves, CommitParams},
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     matrix::MetalMatrix,
     memory_plan::kept_codewords,
-    prelude::{Digest, F},
+    prelude::F,
     stacked::StackedPcsDataMetal,
 };
 
-impl MetalDevice {
+impl<SC: HashScheme> MetalDevice<SC> {
     /// True if reading the leaves of a commitment from a disk is quicker than hashing the rows: on CPUs. A GPU hashes
     /// faster than leaves are read.
     pub fn hashes_slowly(&self) -> bool {
@@ -28,8 +28,8 @@ impl MetalDevice {
     /// Failures of the device.
     pub fn leaves(
         &self,
-        data: &Transported<StackedPcsDataMetal>,
-    ) -> Result<Vec<Digest>, MetalProverError> {
+        data: &Transported<StackedPcsDataMetal<SC>>,
+    ) -> Result<Vec<SC::Digest>, MetalProverError> {
         Ok(data.checked()?.tree.leaves_to_host(self.stream()?)?)
     }
 
@@ -38,11 +38,12 @@ impl MetalDevice {
     ///
     /// # Errors
     /// Errors of a commitment.
+    #[allow(clippy::type_complexity)]
     pub fn commit_from_leaves(
         &self,
         traces: &[&MetalMatrix<F>],
-        leaves: &[Digest],
-    ) -> Result<Option<(Digest, Transported<StackedPcsDataMetal>)>, MetalProverError> {
+        leaves: &[SC::Digest],
+    ) -> Result<Option<(SC::Digest, Transported<StackedPcsDataMetal<SC>>)>, MetalProverError> {
         let mut params = CommitParams::from(self.params());
         let config = self.prover_config();
         let (s, hasher) = (self.stream()?, self.config().hasher());

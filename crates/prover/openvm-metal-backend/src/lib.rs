@@ -15,6 +15,7 @@
 
 mod backend;
 mod beside;
+pub mod bn254;
 mod commit;
 mod config;
 mod constraints;
@@ -52,7 +53,7 @@ pub use commit::{codewords, CommitParams};
 pub use config::{ConstraintKernels, MetalProverConfig, CONSTRAINT_KERNELS_VARIABLE};
 pub use constraints::{AirDataMetal, KernelReport};
 pub use device::MetalDevice;
-pub use engine::BabyBearPoseidon2MetalEngine;
+pub use engine::{BabyBearBn254Poseidon2MetalEngine, BabyBearPoseidon2MetalEngine, MetalEngine};
 pub use error::MetalProverError;
 pub use kept_codewords::KeptCodewords;
 pub use matrix::{MetalMatrix, MetalSliceOwned};

@@ -16,3 +16,11 @@ pub type SC = config::BabyBearPoseidon2Config;
 pub(crate) fn montgomery(x: F) -> u32 {
     ((u64::from(x.as_canonical_u32()) << 32) % u64::from(F::ORDER_U32)) as u32
 }
+
+/// The words of elements as they lie in memory. Words that are no elements stay what they are: nodes of trees are read as elements, too.
+pub(crate) fn words_of(elements: &[F]) -> Vec<u32> {
+    openvm_metal_common::as_bytes(elements)
+        .chunks_exact(size_of::<u32>())
+        .map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")))
+        .collect()
+}

@@ -24,6 +24,7 @@ use crate::{
     },
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     matrix::MetalMatrix,
     memory_plan::kept_codewords,
     openings::{
@@ -32,12 +33,14 @@ use crate::{
         },
         whir::{prove_whir, WhirCommit},
     },
-    prelude::{Digest, EF, F, SC},
+    prelude::{EF, F},
     stacked::StackedPcsDataMetal,
     validate::check_input,
 };
 
-impl<TS: FiatShamirTranscript<SC> + 'static> ProverDevice<MetalBackend, TS> for MetalDevice {
+impl<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static> ProverDevice<MetalBackend<SC>, TS>
+    for MetalDevice<SC>
+{
     type Error = MetalProverError;
     /// The queue, or why there is none.
     type DeviceCtx = Result<CommandStream, Arc<MetalProverError>>;
@@ -47,13 +50,13 @@ impl<TS: FiatShamirTranscript<SC> + 'static> ProverDevice<MetalBackend, TS> for 
     }
 }
 
-impl TraceCommitter<MetalBackend> for MetalDevice {
+impl<SC: HashScheme> TraceCommitter<MetalBackend<SC>> for MetalDevice<SC> {
     type Error = MetalProverError;
 
     fn commit(
         &self,
         traces: &[&MetalMatrix<F>],
-    ) -> Result<(Digest, Transported<StackedPcsDataMetal>), MetalProverError> {
+    ) -> Result<(SC::Digest, Transported<StackedPcsDataMetal<SC>>), MetalProverError> {
         let s = self.stream()?;
         let mut params = CommitParams::from(self.params());
         params.memory_budget = self.prover_config().memory_budget;
@@ -72,19 +75,21 @@ impl TraceCommitter<MetalBackend> for MetalDevice {
 }
 
 /// Proof of LogUp-GKR, and of the batch sumcheck.
-type ConstraintsProof = (GkrProof<SC>, BatchConstraintProof<SC>);
+type ConstraintsProof<SC> = (GkrProof<SC>, BatchConstraintProof<SC>);
 
-impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> for MetalDevice {
-    type PartialProof = ConstraintsProof;
+impl<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend<SC>, TS>
+    for MetalDevice<SC>
+{
+    type PartialProof = ConstraintsProof<SC>;
     type Artifacts = OpeningPoint;
     type Error = MetalProverError;
 
     fn prove_rap_constraints(
         &self,
         transcript: &mut TS,
-        mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
-        common_main_pcs_data: &Transported<StackedPcsDataMetal>,
+        mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: &ProvingContext<MetalBackend<SC>>,
+        common_main_pcs_data: &Transported<StackedPcsDataMetal<SC>>,
     ) -> Result<(Self::PartialProof, OpeningPoint), MetalProverError> {
         let committed = common_main_pcs_data.checked()?;
         if self.checked_input().is_none() {
@@ -94,7 +99,9 @@ impl<TS: FiatShamirTranscript<SC> + 'static> MultiRapProver<MetalBackend, TS> fo
     }
 }
 
-impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for MetalDevice {
+impl<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend<SC>, TS>
+    for MetalDevice<SC>
+{
     type OpeningProof = (StackingProof<SC>, WhirProof<SC>);
     type OpeningPoints = OpeningPoint;
     type Error = MetalProverError;
@@ -102,9 +109,9 @@ impl<TS: FiatShamirTranscript<SC> + 'static> OpeningProver<MetalBackend, TS> for
     fn prove_openings(
         &self,
         transcript: &mut TS,
-        mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: ProvingContext<MetalBackend>,
-        common_main_pcs_data: Transported<StackedPcsDataMetal>,
+        mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: ProvingContext<MetalBackend<SC>>,
+        common_main_pcs_data: Transported<StackedPcsDataMetal<SC>>,
         point: OpeningPoint,
     ) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
         prove_openings(
@@ -132,13 +139,13 @@ impl OpeningPoint {
 }
 
 /// Zerocheck and LogUp of all traces, which are sorted by falling height.
-fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
-    device: &MetalDevice,
+fn prove_zerocheck_and_logup<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
+    device: &MetalDevice<SC>,
     transcript: &mut TS,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
-    common_main: &StackedPcsDataMetal,
-) -> Result<(ConstraintsProof, OpeningPoint), MetalProverError> {
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
+    common_main: &StackedPcsDataMetal<SC>,
+) -> Result<(ConstraintsProof<SC>, OpeningPoint), MetalProverError> {
     let (s, config) = (device.stream()?, device.prover_config());
     let planned = match device.take_planned() {
         Some(planned) => planned,
@@ -158,11 +165,11 @@ fn prove_zerocheck_and_logup<TS: FiatShamirTranscript<SC> + 'static>(
 }
 
 /// Lets a helper plan the reduction of all columns to the stacked matrices.
-fn plan_reduction(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
-    common_main: &StackedPcsDataMetal,
+fn plan_reduction<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
+    common_main: &StackedPcsDataMetal<SC>,
     host_log_rows: usize,
 ) -> Result<Later<Result<ReductionPlan, MetalProverError>>, MetalProverError> {
     let (l_skip, n_stack) = (device.params().l_skip, device.params().n_stack);
@@ -189,11 +196,11 @@ fn plan_reduction(
 }
 
 /// The commitments after that of the common main traces: for each AIR in sorted order its preprocessed and cached traces.
-fn committed_parts(
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
-) -> Vec<Arc<Transported<StackedPcsDataMetal>>> {
-    let of_air = |(air_id, air): &(usize, AirProvingContext<MetalBackend>)| {
+fn committed_parts<SC: HashScheme>(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
+) -> Vec<Arc<Transported<StackedPcsDataMetal<SC>>>> {
+    let of_air = |(air_id, air): &(usize, AirProvingContext<MetalBackend<SC>>)| {
         let preprocessed = &mpk.per_air[*air_id].preprocessed_data;
         let parts = preprocessed.iter().chain(&air.cached_mains);
         parts.map(|part| part.data.clone()).collect::<Vec<_>>()
@@ -202,9 +209,9 @@ fn committed_parts(
 }
 
 /// Flags of the matrices of each commitment that are opened at their rotation too.
-fn rotations(
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+fn rotations<SC: HashScheme>(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
 ) -> Vec<Vec<bool>> {
     let rotation = |air_id: usize| mpk.per_air[air_id].vk.params.need_rot;
     let mut need_rot = vec![ctx.per_trace.iter().map(|(id, _)| rotation(*id)).collect()];
@@ -217,10 +224,10 @@ fn rotations(
 }
 
 /// Lets a helper plan the constraints of all traces, which are sorted by falling height.
-pub(crate) fn plan_constraints(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+pub(crate) fn plan_constraints<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
 ) -> Result<PlannedConstraints, MetalProverError> {
     let mut traces = Vec::with_capacity(ctx.per_trace.len());
     for (air_id, air) in &ctx.per_trace {
@@ -266,12 +273,12 @@ fn part_input(trace: &MetalMatrix<F>) -> PartInput {
 ///
 /// The order of the commitments is that of the transcript: common main, then for each AIR in sorted
 /// order its preprocessed and cached traces.
-fn prove_openings<TS: FiatShamirTranscript<SC> + 'static>(
-    device: &MetalDevice,
+fn prove_openings<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
+    device: &MetalDevice<SC>,
     transcript: &mut TS,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: ProvingContext<MetalBackend>,
-    common_main: &StackedPcsDataMetal,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: ProvingContext<MetalBackend<SC>>,
+    common_main: &StackedPcsDataMetal<SC>,
     point: OpeningPoint,
 ) -> Result<(StackingProof<SC>, WhirProof<SC>), MetalProverError> {
     let s = device.stream()?;

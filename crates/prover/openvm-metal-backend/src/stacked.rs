@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
-use openvm_stark_backend::prover::stacked_pcs::StackedLayout;
+use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, StarkProtocolConfig};
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
 use crate::{
-    hash::MerkleTreeMetal,
+    hash::{HashScheme, MerkleTreeMetal},
     kept_codewords::KeptCodewords,
     matrix::MetalSliceOwned,
-    prelude::{Digest, F},
+    prelude::F,
 };
 
 /// A contiguous range of the stacked matrix, column major: cells `start .. start + cells.len()`.
@@ -26,7 +27,7 @@ pub struct StackedRange {
 }
 
 /// The prover's data of one commitment.
-pub struct StackedPcsDataMetal {
+pub struct StackedPcsDataMetal<SC: HashScheme = BabyBearPoseidon2Config> {
     /// Place of each column of each matrix in the stacked matrix.
     pub layout: Arc<StackedLayout>,
     /// The cells of the stacked matrix in order, from 0 to `height * width` without gap or overlap:
@@ -35,14 +36,17 @@ pub struct StackedPcsDataMetal {
     pub ranges: Arc<[StackedRange]>,
     /// Merkle tree over the Reed-Solomon codewords of the columns of the stacked matrix;
     /// `tree.backing()` is the codeword matrix, or those of its columns that are kept.
-    pub tree: MerkleTreeMetal<F>,
+    pub tree: MerkleTreeMetal<F, SC>,
     /// Codewords that the tree has.
     pub kept: KeptCodewords,
     /// The root of the tree.
-    pub root: Digest,
+    pub root: SC::Digest,
 }
 
-impl StackedPcsDataMetal {
+/// A commitment, and what its prover keeps of it.
+pub(crate) type Committed<SC> = (<SC as StarkProtocolConfig>::Digest, StackedPcsDataMetal<SC>);
+
+impl<SC: HashScheme> StackedPcsDataMetal<SC> {
     /// Number of cells of the stacked matrix: `height * width`.
     pub fn num_cells(&self) -> u64 {
         self.layout.height() as u64 * self.layout.width() as u64

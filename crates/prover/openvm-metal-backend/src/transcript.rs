@@ -3,7 +3,9 @@
 use std::{any::Any, fmt};
 
 use openvm_metal_common::{CommandStream, MetalContext, MetalError};
-use openvm_stark_backend::{duplex_sponge::DuplexSponge as Sponge, FiatShamirTranscript};
+use openvm_stark_backend::{
+    duplex_sponge::DuplexSponge as Sponge, FiatShamirTranscript, StarkProtocolConfig,
+};
 use openvm_stark_sdk::config::baby_bear_poseidon2::DuplexSponge;
 use p3_baby_bear::Poseidon2BabyBear;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
@@ -55,51 +57,60 @@ impl DuplexSpongeMetal {
         self.stream = Some(stream);
         self
     }
+}
 
-    fn stream(&self) -> Result<CommandStream, MetalError> {
-        match &self.stream {
-            Some(stream) => Ok(stream.clone()),
-            None => Ok(MetalContext::shared(&[&crate::kernels::LIBRARY])?.stream()),
+/// The smallest witness of `bits` bits of work for a transcript: by `search` on the device of `stream`, or on that of the process
+/// if there is none; where the device refuses and still works, one after another on the host. Zero, which is no witness, if the device of `stream` is lost: [`CommandStream::alive`] has the error.
+///
+/// # Panics
+/// If `2^bits` is not below the field's order, as every transcript does, or the device returned a wrong witness.
+pub(crate) fn grind<SC: StarkProtocolConfig<F = F>, TS: FiatShamirTranscript<SC>>(
+    transcript: &mut TS,
+    stream: Option<&CommandStream>,
+    bits: usize,
+    search: impl FnOnce(&CommandStream) -> Result<F, MetalError>,
+) -> F {
+    assert!(
+        bits < 31 && (1 << bits) < F::ORDER_U32,
+        "{bits} bits of work in a field of 31 bits"
+    );
+    if bits == 0 {
+        return F::ZERO;
+    }
+    let _span = tracing::info_span!("grind_pow", bits).entered();
+    let own = match stream {
+        Some(stream) => Ok(stream.clone()),
+        None => MetalContext::shared(&[&crate::kernels::LIBRARY]).map(|context| context.stream()),
+    };
+    let found = own.and_then(|s| {
+        let _stage = s.stage("grind_pow");
+        search(&s)
+    });
+    let witness = match found {
+        Ok(witness) => witness,
+        // The trait cannot return an error. Every later request to the context does, and the prover asks
+        // after each witness: no search on the host for a proof that will not be made.
+        Err(error) if error.is_fatal() && stream.is_some() => {
+            tracing::error!(%error, bits, "no witness: the device is lost");
+            return F::ZERO;
         }
-    }
-
-    fn accepts(&self, bits: usize, witness: F) -> bool {
-        let mut sponge = self.inner.clone();
-        FiatShamirTranscript::<SC>::check_witness(&mut sponge, bits, witness)
-    }
-
-    /// The smallest witness by search on the host, one after the other.
-    fn grind_on_host(&self, bits: usize) -> F {
-        (0..F::ORDER_U32)
-            .map(F::from_u32)
-            .find(|&witness| self.accepts(bits, witness))
-            .expect("a field of 2^31 elements holds a witness of at most 26 bits")
-    }
-
-    /// None if the device of the stream is lost.
-    fn smallest_witness(&self, bits: usize) -> Option<F> {
-        let found = self.stream().and_then(|s| {
-            let _stage = s.stage("grind_pow");
-            grind_smallest(&s, self.inner.state(), self.inner.absorb_idx(), bits)
-        });
-        match found {
-            Ok(witness) => Some(witness),
-            // The trait cannot return an error. Every later request to the context does, and the prover asks
-            // after each witness: no search on the host for a proof that will not be made.
-            Err(error) if error.is_fatal() && self.stream.is_some() => {
-                tracing::error!(%error, bits, "no witness: the device is lost");
-                None
+        // The device refused, and still works: the proof stays right.
+        Err(error) => {
+            tracing::error!(%error, bits, "grinding on the host: the device failed");
+            if let Some(stream) = stream {
+                stream.count_host_fallback("grind_pow", 1 << bits);
             }
-            // The device refused, and still works: the proof stays right.
-            Err(error) => {
-                tracing::error!(%error, bits, "grinding on the host: the device failed");
-                if let Some(stream) = &self.stream {
-                    stream.count_host_fallback("grind_pow", 1 << bits);
-                }
-                Some(self.grind_on_host(bits))
-            }
+            (0..F::ORDER_U32)
+                .map(F::from_u32)
+                .find(|&witness| transcript.clone().check_witness(bits, witness))
+                .expect("a field of 2^31 elements holds a witness of at most 26 bits")
         }
-    }
+    };
+    assert!(
+        transcript.check_witness(bits, witness),
+        "the device returned a witness that is none"
+    );
+    witness
 }
 
 impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
@@ -121,22 +132,11 @@ impl FiatShamirTranscript<SC> for DuplexSpongeMetal {
     /// # Panics
     /// If `2^bits` is not below the field's order, as every transcript does.
     fn grind(&mut self, bits: usize) -> F {
-        assert!(
-            bits < 31 && (1 << bits) < F::ORDER_U32,
-            "{bits} bits of work in a field of 31 bits"
-        );
-        if bits == 0 {
-            return F::ZERO;
-        }
-        let _span = tracing::info_span!("grind_pow", bits).entered();
-        let Some(witness) = self.smallest_witness(bits) else {
-            return F::ZERO;
-        };
-        assert!(
-            self.check_witness(bits, witness),
-            "the device returned a witness that is none"
-        );
-        witness
+        let stream = self.stream.clone();
+        let (state, at) = (*self.inner.state(), self.inner.absorb_idx());
+        grind::<SC, _>(self, stream.as_ref(), bits, |s| {
+            grind_smallest(s, &state, at, bits)
+        })
     }
 }
 

@@ -14,6 +14,7 @@ use openvm_stark_backend::{
         stacked_pcs::StackedPcsData, ColMajorMatrix, CommittedTraceData, CpuColMajorBackend,
         DeviceDataTransporter, DeviceMultiStarkProvingKey, DeviceStarkProvingKey, MatrixDimensions,
     },
+    StarkProtocolConfig,
 };
 
 use crate::{
@@ -22,18 +23,19 @@ use crate::{
     constraints::{generated, AirDataMetal},
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     kept_codewords::KeptCodewords,
     matrix::{MetalMatrix, MetalSliceOwned},
     memory::PlannedBuffer,
     ntt::transpose,
-    prelude::{Digest, F, SC},
+    prelude::F,
     stacked::{StackedPcsDataMetal, StackedRange},
 };
 
-type HostPcsData = StackedPcsData<F, Digest>;
-type HostCommittedTrace = CommittedTraceData<CpuColMajorBackend<SC>>;
+type HostPcsData<SC> = StackedPcsData<F, <SC as StarkProtocolConfig>::Digest>;
+type HostCommittedTrace<SC> = CommittedTraceData<CpuColMajorBackend<SC>>;
 
-impl MetalDevice {
+impl<SC: HashScheme> MetalDevice<SC> {
     /// Uploads a column-major matrix of any height, 0 included.
     ///
     /// # Errors
@@ -96,7 +98,10 @@ impl MetalDevice {
         }
     }
 
-    fn upload_pcs_data(&self, host: &HostPcsData) -> Result<StackedPcsDataMetal, MetalProverError> {
+    fn upload_pcs_data(
+        &self,
+        host: &HostPcsData<SC>,
+    ) -> Result<StackedPcsDataMetal<SC>, MetalProverError> {
         let s = self.stream()?;
         let layout = host.layout.clone();
         let code_height = host.tree.backing_matrix().height();
@@ -108,7 +113,7 @@ impl MetalDevice {
             kept: KeptCodewords::All,
             memory_budget: self.prover_config().memory_budget,
         };
-        params.check_code(s, layout.width())?;
+        params.check_code(s, layout.width(), SC::RATE)?;
         let buffer = Arc::new(MetalBuffer::from_host(s, &host.matrix.values)?);
         let cells = MetalSliceOwned::new(buffer.clone(), 0, buffer.len());
         let ranges = vec![StackedRange { start: 0, cells }];
@@ -122,10 +127,10 @@ impl MetalDevice {
 
     fn upload_committed_trace(
         &self,
-        commitment: Digest,
+        commitment: SC::Digest,
         trace: &ColMajorMatrix<F>,
-        host: &HostPcsData,
-    ) -> CommittedTraceData<MetalBackend> {
+        host: &HostPcsData<SC>,
+    ) -> CommittedTraceData<MetalBackend<SC>> {
         let data = self.upload_pcs_data(host);
         let view = data.as_ref().ok().and_then(|data| trace_view(data, trace));
         let trace = view.unwrap_or_else(|| self.transport_matrix_to_device(trace));
@@ -136,7 +141,7 @@ impl MetalDevice {
         }
     }
 
-    fn upload_air(&self, pk: &StarkProvingKey<SC>) -> DeviceStarkProvingKey<MetalBackend> {
+    fn upload_air(&self, pk: &StarkProvingKey<SC>) -> DeviceStarkProvingKey<MetalBackend<SC>> {
         let preprocessed_data = pk.preprocessed_data.as_ref().map(|data| {
             let trace = data.mat_view(0).to_matrix();
             let commitment = pk.vk.preprocessed_data.as_ref().map(|vk| vk.commit);
@@ -157,7 +162,7 @@ impl MetalDevice {
     /// Begins to compile kernels for the constraints of all AIRs.
     fn start_kernels(
         &self,
-        per_air: &mut [DeviceStarkProvingKey<MetalBackend>],
+        per_air: &mut [DeviceStarkProvingKey<MetalBackend<SC>>],
     ) -> Result<(), MetalProverError> {
         let Ok(s) = self.queue() else {
             return Ok(());
@@ -178,7 +183,7 @@ impl MetalDevice {
 ///
 /// # Errors
 /// Constraints that cannot be read, no compiler, or its words.
-pub fn compile_kernels(
+pub fn compile_kernels<SC: HashScheme>(
     kind: DeviceKind,
     folder: &Path,
     mpk: &MultiStarkProvingKey<SC>,
@@ -191,7 +196,7 @@ pub fn compile_kernels(
 ///
 /// # Errors
 /// Constraints that cannot be read.
-pub fn kernel_texts(
+pub fn kernel_texts<SC: HashScheme>(
     kind: DeviceKind,
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<Vec<String>, MetalProverError> {
@@ -202,7 +207,9 @@ pub fn kernel_texts(
     ))
 }
 
-fn compiled_airs(mpk: &MultiStarkProvingKey<SC>) -> Result<Vec<AirDataMetal>, MetalProverError> {
+fn compiled_airs<SC: HashScheme>(
+    mpk: &MultiStarkProvingKey<SC>,
+) -> Result<Vec<AirDataMetal>, MetalProverError> {
     let airs = mpk.per_air.iter();
     let airs = airs.map(|pk| AirDataMetal::compile(&pk.air_name, &pk.vk));
     airs.map(|air| air.map_err(Into::into)).collect()
@@ -217,7 +224,10 @@ fn log2(x: usize) -> usize {
 }
 
 /// The single trace of a commitment as a view of its stacked matrix, if its rows are not strided.
-fn trace_view(data: &StackedPcsDataMetal, trace: &ColMajorMatrix<F>) -> Option<MetalMatrix<F>> {
+fn trace_view<SC: HashScheme>(
+    data: &StackedPcsDataMetal<SC>,
+    trace: &ColMajorMatrix<F>,
+) -> Option<MetalMatrix<F>> {
     let (height, width) = (trace.height(), trace.width());
     let fits = data.layout.mat_starts.len() == 1
         && data.layout.sorted_cols.len() == width
@@ -234,11 +244,11 @@ fn trace_view(data: &StackedPcsDataMetal, trace: &ColMajorMatrix<F>) -> Option<M
     Some(MetalMatrix::from_slice(cells, height, width))
 }
 
-impl DeviceDataTransporter<SC, MetalBackend> for MetalDevice {
+impl<SC: HashScheme> DeviceDataTransporter<SC, MetalBackend<SC>> for MetalDevice<SC> {
     fn transport_pk_to_device(
         &self,
         mpk: &MultiStarkProvingKey<SC>,
-    ) -> DeviceMultiStarkProvingKey<MetalBackend> {
+    ) -> DeviceMultiStarkProvingKey<MetalBackend<SC>> {
         let _span = tracing::info_span!("transport_pk_to_device").entered();
         let mut per_air: Vec<_> = mpk.per_air.iter().map(|pk| self.upload_air(pk)).collect();
         if let Err(error) = self.start_kernels(&mut per_air) {
@@ -264,15 +274,15 @@ impl DeviceDataTransporter<SC, MetalBackend> for MetalDevice {
 
     fn transport_pcs_data_to_device(
         &self,
-        pcs_data: &HostPcsData,
-    ) -> Transported<StackedPcsDataMetal> {
+        pcs_data: &HostPcsData<SC>,
+    ) -> Transported<StackedPcsDataMetal<SC>> {
         Transported::from_result(self.upload_pcs_data(pcs_data))
     }
 
     fn transport_committed_trace_data_to_device(
         &self,
-        committed: &HostCommittedTrace,
-    ) -> CommittedTraceData<MetalBackend> {
+        committed: &HostCommittedTrace<SC>,
+    ) -> CommittedTraceData<MetalBackend<SC>> {
         self.upload_committed_trace(committed.commitment, &committed.trace, &committed.data)
     }
 
@@ -295,7 +305,7 @@ mod tests {
     use p3_field::PrimeCharacteristicRing;
 
     use super::*;
-    use crate::kernels::LIBRARY;
+    use crate::{kernels::LIBRARY, prelude::SC};
 
     /// Columns are the same, whoever writes them: the host where memory is shared, a kernel where it is not.
     #[test]

@@ -18,6 +18,7 @@ use crate::{
     commit::{checked_shape, TraceShape, MAX_L_SKIP, OVERLAP_BYTES, USUAL_L_SKIP},
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     kept_codewords::KeptCodewords,
     kernels::LIBRARY,
     matrix::MetalMatrix,
@@ -28,10 +29,10 @@ use crate::{
 const MAX_POW_BITS: usize = 30;
 
 /// One AIR of the proof: its index, its key and its traces.
-type Present<'a> = (
+type Present<'a, SC> = (
     usize,
-    &'a DeviceStarkProvingKey<MetalBackend>,
-    &'a AirProvingContext<MetalBackend>,
+    &'a DeviceStarkProvingKey<MetalBackend<SC>>,
+    &'a AirProvingContext<MetalBackend<SC>>,
 );
 
 /// Checks traces, key and parameters against each other, the kernels of the device, and the estimated memory
@@ -40,10 +41,10 @@ type Present<'a> = (
 ///
 /// # Errors
 /// A variant of [`MetalProverError`] that names the AIR and the number at fault.
-pub(crate) fn check_input(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+pub(crate) fn check_input<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
     committed: Option<KeptCodewords>,
 ) -> Result<KeptCodewords, MetalProverError> {
     let s = device.stream()?;
@@ -70,10 +71,10 @@ pub(crate) fn check_input(
 /// Every kernel that the proof may need can run: a device may have refused some, see
 /// [`MetalContext::kernel_report`](openvm_metal_common::MetalContext::kernel_report). Units for a first use are compiled now if a
 /// proof of `peak` bytes may use them.
-fn check_kernels(
+fn check_kernels<SC: HashScheme>(
     s: &CommandStream,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
     peak: u64,
 ) -> Result<(), MetalProverError> {
     let mut airs = ctx
@@ -98,10 +99,10 @@ fn check_kernels(
 }
 
 /// Does the work of [`check_input`] without the kernels and the memory.
-pub(crate) fn check_shapes(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+pub(crate) fn check_shapes<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
 ) -> Result<(), MetalProverError> {
     device.stream()?;
     check_params(device.params())?;
@@ -156,10 +157,10 @@ fn check_params(params: &SystemParams) -> Result<(), MetalProverError> {
     Ok(())
 }
 
-fn present_airs<'a>(
-    mpk: &'a DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &'a ProvingContext<MetalBackend>,
-) -> Result<Vec<Present<'a>>, MetalProverError> {
+fn present_airs<'a, SC: HashScheme>(
+    mpk: &'a DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &'a ProvingContext<MetalBackend<SC>>,
+) -> Result<Vec<Present<'a, SC>>, MetalProverError> {
     let num_airs = mpk.per_air.len();
     let mut seen = BTreeSet::new();
     let mut present = Vec::with_capacity(ctx.per_trace.len());
@@ -192,11 +193,11 @@ fn present_airs<'a>(
 }
 
 /// Checks one AIR's traces and public values; the shape of its common main trace.
-fn check_air(
+fn check_air<SC: HashScheme>(
     params: &SystemParams,
     air_id: usize,
-    pk: &DeviceStarkProvingKey<MetalBackend>,
-    air: &AirProvingContext<MetalBackend>,
+    pk: &DeviceStarkProvingKey<MetalBackend<SC>>,
+    air: &AirProvingContext<MetalBackend<SC>>,
 ) -> Result<TraceShape, MetalProverError> {
     let name = || pk.air_name.clone();
     let width = &pk.vk.params.width;
@@ -274,8 +275,8 @@ fn check_air(
 }
 
 /// The linear constraints on trace heights, which bound the interactions of every bus.
-fn check_heights(
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
+fn check_heights<SC: HashScheme>(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
     main: &[(usize, TraceShape)],
 ) -> Result<(), MetalProverError> {
     let l_skip = mpk.params.l_skip;
@@ -306,9 +307,9 @@ fn check_heights(
 }
 
 /// The number of stacked columns over all commitments is bounded by `w_stack`.
-fn check_stacked_width(
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    present: &[Present<'_>],
+fn check_stacked_width<SC: HashScheme>(
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    present: &[Present<'_, SC>],
     main: &[(usize, TraceShape)],
 ) -> Result<(), MetalProverError> {
     let params = &mpk.params;

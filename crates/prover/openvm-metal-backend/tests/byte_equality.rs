@@ -3,11 +3,11 @@
 mod common;
 
 use common::{
-    bytes, mixture,
+    bytes, limits, mixture,
     params::SMALL,
     prove, prove_and_verify,
     random_input::{random_input, Limits},
-    verify_by_openvm,
+    setting, verify_by_openvm,
 };
 use openvm_metal_backend::{BabyBearPoseidon2MetalEngine, DuplexSpongeMetal, MetalProverConfig};
 use openvm_metal_common::Device;
@@ -16,32 +16,6 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2RefEngine;
 
 type Metal = BabyBearPoseidon2MetalEngine;
 type Reference = BabyBearPoseidon2RefEngine<DuplexSpongeMetal>;
-
-/// A number from the environment: campaigns take more inputs and other seeds than CI.
-fn setting(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(value) => value
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={value} is not a number")),
-        Err(_) => default,
-    }
-}
-
-/// Shapes of input `i`: mostly small, some of the largest height, some with many wide AIRs.
-fn limits(i: u64, most_rows: usize, degree: usize) -> Limits {
-    let [max_airs, max_log_height, max_width, buses] = match i % 10 {
-        4 | 9 => [6, most_rows, 5, 4],
-        7 => [16, 5, 40, 12],
-        _ => [6, 6, 5, 4],
-    };
-    Limits {
-        max_airs,
-        max_log_height: max_log_height.min(most_rows),
-        max_width,
-        degree,
-        buses,
-    }
-}
 
 fn compare(set: usize) {
     let small = SMALL[set];

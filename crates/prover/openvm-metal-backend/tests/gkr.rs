@@ -71,8 +71,9 @@ fn check(s: &CommandStream, gate: usize, p: &[F], q: &[EF], assert_zero: bool) {
         let leaves = FracLayer::from_host(s, p, q).expect("leaves");
         let mut ours = fresh_transcript();
         let config = config(gate, on_device);
-        let (proof, xi) = fractional_sumcheck(s, &config, &mut ours, Some(leaves), assert_zero)
-            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        let (proof, xi) =
+            fractional_sumcheck::<SC, _>(s, &config, &mut ours, Some(leaves), assert_zero)
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_eq!(proof.fractional_sum, expected.fractional_sum, "{context}");
         assert_eq!(
             proof.claims_per_layer, expected.claims_per_layer,
@@ -162,7 +163,7 @@ fn an_unbalanced_sum_is_an_error() {
     let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     let mut transcript = fresh_transcript();
     let config = config(ALL_ON_DEVICE, false);
-    let result = fractional_sumcheck(&s, &config, &mut transcript, Some(leaves), true);
+    let result = fractional_sumcheck::<SC, _>(&s, &config, &mut transcript, Some(leaves), true);
     assert!(matches!(
         result,
         Err(MetalProverError::InteractionsUnbalanced)
@@ -187,8 +188,8 @@ fn no_interactions() {
     let s = stream();
     let mut transcript = fresh_transcript();
     let config = MetalProverConfig::default();
-    let (proof, xi) =
-        fractional_sumcheck(&s, &config, &mut transcript, None, true).expect("nothing to prove");
+    let (proof, xi) = fractional_sumcheck::<SC, _>(&s, &config, &mut transcript, None, true)
+        .expect("nothing to prove");
     assert_eq!(proof.fractional_sum, (EF::ZERO, EF::ONE));
     assert!(proof.claims_per_layer.is_empty() && proof.sumcheck_polys.is_empty() && xi.is_empty());
     let next = FiatShamirTranscript::<SC>::sample(&mut fresh_transcript());
@@ -223,7 +224,7 @@ fn counted(log_len: usize, gate: usize, transcript_on_device: bool) -> (usize, u
     let (p, q) = random_leaves(&mut rng, log_len);
     let leaves = FracLayer::from_host(&s, &p, &q).expect("leaves");
     s.reset_counters();
-    fractional_sumcheck(
+    fractional_sumcheck::<SC, _>(
         &s,
         &config(gate, transcript_on_device),
         &mut fresh_transcript(),

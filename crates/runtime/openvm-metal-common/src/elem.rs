@@ -19,7 +19,7 @@ plain_data!(u8, i8, u16, i16, u32, i32, u64, i64, f32);
 unsafe impl<T: DeviceElem, const N: usize> DeviceElem for [T; N] {}
 
 /// The bytes of a slice of plain data.
-pub(crate) fn as_bytes<T: DeviceElem>(data: &[T]) -> &[u8] {
+pub fn as_bytes<T: DeviceElem>(data: &[T]) -> &[u8] {
     // SAFETY: `DeviceElem` types have no padding, so every byte is initialised.
     unsafe { std::slice::from_raw_parts(data.as_ptr().cast(), size_of_val(data)) }
 }

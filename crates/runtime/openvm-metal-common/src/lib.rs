@@ -68,7 +68,7 @@ pub use device_kind::DeviceKind;
 pub use device_profile::{DeviceProfile, Execution};
 pub use devices::{devices, devices_for, host_memory, DeviceReport};
 pub use diagnostic::Diagnostic;
-pub use elem::DeviceElem;
+pub use elem::{as_bytes, DeviceElem};
 pub use error::{MetalError, RecentKernels, Result};
 #[doc(hidden)]
 pub use fault::InjectedFault;

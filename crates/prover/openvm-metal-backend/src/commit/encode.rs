@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
-    hash::{digests_below_leaves, AbsorbedRows},
+    hash::{digests_below_leaves, AbsorbedRows, HashScheme},
     matrix::MetalMatrix,
     memory::DIGEST,
     ntt::{rs_encode, rs_encode_with, TallPlan},
@@ -27,13 +27,13 @@ use crate::{
 ///
 /// # Errors
 /// If the codewords do not fit into memory, or the device fails.
-pub(crate) fn encode_columns(
+pub(crate) fn encode_columns<SC: HashScheme>(
     s: &CommandStream,
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     scratch: usize,
-    absorbed: Option<&mut AbsorbedRows>,
+    absorbed: Option<&mut AbsorbedRows<SC>>,
 ) -> Result<MetalMatrix<F>, MetalProverError> {
     let log_rows = shape.log_height + shape.log_blowup;
     let (width, rows) = (columns.len(), 1usize << log_rows);
@@ -86,14 +86,14 @@ pub(crate) fn scratch_columns(
 ///
 /// # Errors
 /// If scratch memory does not fit, or the device fails.
-pub(super) fn encode_into(
+pub(super) fn encode_into<SC: HashScheme>(
     s: &CommandStream,
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     mut code: MetalSliceMut<'_, F>,
     lent: Option<MetalSliceMut<'_, F>>,
-    absorbed: Option<&mut AbsorbedRows>,
+    absorbed: Option<&mut AbsorbedRows<SC>>,
 ) -> Result<(), MetalProverError> {
     if columns.is_empty() {
         return Ok(());
@@ -108,14 +108,14 @@ pub(super) fn encode_into(
 }
 
 /// The way without a cache, into all of `code`: batches as large as the lent scratch memory, or half of what is left if that is more.
-fn encode_by_halves(
+fn encode_by_halves<SC: HashScheme>(
     s: &CommandStream,
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     mut code: MetalSliceMut<'_, F>,
     lent: Option<MetalSliceMut<'_, F>>,
-    mut absorbed: Option<&mut AbsorbedRows>,
+    mut absorbed: Option<&mut AbsorbedRows<SC>>,
 ) -> Result<(), MetalProverError> {
     let CodeShape {
         log_height,
@@ -167,6 +167,7 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
+    use crate::prelude::SC;
     use crate::{commit::tests::ranges_cut_at, hash::MerkleTreeMetal, kernels};
 
     #[test]
@@ -186,30 +187,33 @@ mod tests {
             let cuts = [0, cells / 24 * 8, cells / 16 * 8, cells];
             let ranges = ranges_cut_at(s, &cuts);
             let rows = 1 << (log_height + log_blowup);
-            let all = encode_columns(s, &ranges, 0..width, shape, 1, None).unwrap();
+            let all = encode_columns::<SC>(s, &ranges, 0..width, shape, 1, None).unwrap();
             let all = all.slice().to_host(s).unwrap();
             for range in [0..width, 1..width, width - 1..width, 1..3] {
                 let expected = &all[range.start * rows..range.end * rows];
                 let mut code = MetalBuffer::uninit(s.context(), expected.len()).unwrap();
                 let cells = code.as_slice_mut();
-                encode_by_halves(s, &ranges, range.clone(), shape, cells, None, None).unwrap();
+                encode_by_halves::<SC>(s, &ranges, range.clone(), shape, cells, None, None)
+                    .unwrap();
                 assert!(
                     code.to_host(s).unwrap() == expected,
                     "{range:?} of {shape:?}"
                 );
-                let mut absorbed = AbsorbedRows::new(s, rows).unwrap();
+                let mut absorbed = AbsorbedRows::<SC>::new(s, rows).unwrap();
                 let taking = Some(&mut absorbed);
                 let cells = code.as_slice_mut();
                 let mut lent = MetalBuffer::uninit(s.context(), 3 * rows).unwrap();
                 let lent = Some(lent.as_slice_mut());
-                encode_by_halves(s, &ranges, range.clone(), shape, cells, lent, taking).unwrap();
+                encode_by_halves::<SC>(s, &ranges, range.clone(), shape, cells, lent, taking)
+                    .unwrap();
                 let code = MetalMatrix::from_buffer(code, rows, range.len());
-                let (_, root) = MerkleTreeMetal::new(s, code.clone(), 4).unwrap();
+                let (_, root) = MerkleTreeMetal::<_, SC>::new(s, code.clone(), 4).unwrap();
                 let resumed =
-                    MerkleTreeMetal::resumed(s, code, absorbed.columns(), 4, &absorbed).unwrap();
+                    MerkleTreeMetal::<_, SC>::resumed(s, code, absorbed.columns(), 4, &absorbed)
+                        .unwrap();
                 let resumed = resumed.read_root(s).unwrap();
                 assert_eq!(resumed, root, "{range:?} of {shape:?}");
-                let part = encode_columns(s, &ranges, range.clone(), shape, 4, None).unwrap();
+                let part = encode_columns::<SC>(s, &ranges, range.clone(), shape, 4, None).unwrap();
                 assert!(part.slice().to_host(s).unwrap() == expected, "{range:?}");
             }
         }

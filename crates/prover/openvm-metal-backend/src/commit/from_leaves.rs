@@ -12,11 +12,11 @@ use rayon::prelude::*;
 use super::{encode_columns, stacked, CommitParams};
 use crate::{
     error::MetalProverError,
-    hash::MerkleTreeMetal,
+    hash::{HashScheme, MerkleTreeMetal},
     kept_codewords::KeptCodewords,
     matrix::MetalMatrix,
-    prelude::{Digest, F},
-    stacked::StackedPcsDataMetal,
+    prelude::F,
+    stacked::{Committed, StackedPcsDataMetal},
 };
 
 /// Leaves that are compared with their rows. With a quarter of the leaves or more wrong, all of the sample are right with a probability of
@@ -29,13 +29,13 @@ const SAMPLES: u64 = 256;
 ///
 /// # Errors
 /// Errors of [`stacked_commit`](super::stacked_commit).
-pub(crate) fn stacked_commit_from_leaves(
+pub(crate) fn stacked_commit_from_leaves<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
-    leaves: &[Digest],
-    hasher: &impl MerkleHasher<F = F, Digest = Digest>,
-) -> Result<Option<(Digest, StackedPcsDataMetal)>, MetalProverError> {
+    leaves: &[SC::Digest],
+    hasher: &SC::Hasher,
+) -> Result<Option<Committed<SC>>, MetalProverError> {
     let count = 1_u64 << (params.log_height + params.log_blowup).saturating_sub(params.k_whir);
     if leaves.len() as u64 != count {
         return Ok(None);
@@ -43,15 +43,15 @@ pub(crate) fn stacked_commit_from_leaves(
     if matches!(params.kept, KeptCodewords::Last(_)) {
         return Ok(None);
     }
-    let (layout, ranges) = stacked(s, params, traces)?;
+    let (layout, ranges) = stacked::<SC>(s, params, traces)?;
     let (width, shape) = (layout.width(), params.code_shape());
     let scratch = params.scratch_columns(s, width);
-    let code = encode_columns(s, &ranges, 0..width, shape, scratch, None)?;
+    let code = encode_columns::<SC>(s, &ranges, 0..width, shape, scratch, None)?;
     let mut tree = MerkleTreeMetal::from_leaves(s, code, 1 << params.k_whir, leaves)?;
     if !are_of_their_rows(s, &tree, leaves, hasher)? {
         return Ok(None);
     }
-    tree.drop_columns(params.kept.columns(width).len());
+    tree.drop_columns(params.kept.columns(width, SC::RATE).len());
     let root = tree.read_root(s)?;
     Ok(Some((
         root,
@@ -66,11 +66,11 @@ pub(crate) fn stacked_commit_from_leaves(
 }
 
 /// Hashes the rows of leaves that nobody can foresee, and compares.
-fn are_of_their_rows(
+fn are_of_their_rows<SC: HashScheme>(
     s: &CommandStream,
-    tree: &MerkleTreeMetal<F>,
-    leaves: &[Digest],
-    hasher: &impl MerkleHasher<F = F, Digest = Digest>,
+    tree: &MerkleTreeMetal<F, SC>,
+    leaves: &[SC::Digest],
+    hasher: &SC::Hasher,
 ) -> Result<bool, MetalProverError> {
     let draw = RandomState::new();
     let index = |sample| (draw.hash_one(sample) % leaves.len() as u64) as usize;
@@ -90,7 +90,10 @@ mod tests {
     use p3_field::PrimeCharacteristicRing as _;
 
     use super::{super::stacked_commit, *};
-    use crate::{kernels, prelude::SC};
+    use crate::{
+        kernels,
+        prelude::{Digest, SC},
+    };
 
     /// Layers, codewords and root are those of a commitment that hashes its rows; leaves of another trace are refused.
     #[test]
@@ -112,7 +115,7 @@ mod tests {
             MetalMatrix::from_buffer(cells, 1 << 7, 3)
         };
         let (one, other) = (trace(1), trace(2));
-        let (root, made) = stacked_commit(s, params, &[&one]).expect("committed");
+        let (root, made) = stacked_commit::<SC>(s, params, &[&one]).expect("committed");
         let leaves = made.tree.leaves_to_host(s).expect("read");
         let again = |leaves: &[Digest], trace| {
             let hasher = config.hasher();

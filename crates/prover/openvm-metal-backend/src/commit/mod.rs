@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use openvm_metal_common::{CommandStream, MetalBuffer};
 use openvm_stark_backend::{prover::stacked_pcs::StackedLayout, SystemParams};
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 
 use self::{
     encode::encode_into,
@@ -36,11 +37,11 @@ pub(crate) use self::{
 };
 use crate::{
     error::MetalProverError,
-    hash::{AbsorbedRows, MerkleTreeMetal},
+    hash::{AbsorbedRows, HashScheme, MerkleTreeMetal},
     kept_codewords::KeptCodewords,
     matrix::{MetalMatrix, MetalSliceOwned},
     memory::PlannedBuffer,
-    prelude::{Digest, F},
+    prelude::F,
     stacked::{StackedPcsDataMetal, StackedRange},
 };
 
@@ -82,9 +83,10 @@ impl CommitParams {
         &self,
         s: &CommandStream,
         width: usize,
+        rate: usize,
     ) -> Result<(), MetalProverError> {
         let log_rows = self.log_height + self.log_blowup;
-        let at_once = self.kept.at_once(width) as u64;
+        let at_once = self.kept.at_once(width, rate) as u64;
         PlannedBuffer::code(log_rows, at_once).check(s.context().device_profile())?;
         Ok(())
     }
@@ -109,23 +111,23 @@ impl From<&SystemParams> for CommitParams {
 /// # Errors
 /// A height that is no power of two or exceeds the stacked height, traces out of order, no cell at
 /// all, a trace whose transport failed, or a failure of the device.
-pub fn stacked_commit(
+pub fn stacked_commit<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
-) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+) -> Result<(SC::Digest, StackedPcsDataMetal<SC>), MetalProverError> {
     stacked_commit_beside(s, params, traces, || Ok(()))
 }
 
 /// Does the work of [`stacked_commit`]; `meanwhile` is done before the root is waited for.
-pub(crate) fn stacked_commit_beside(
+pub(crate) fn stacked_commit_beside<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
     meanwhile: impl FnOnce() -> Result<(), MetalProverError>,
-) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+) -> Result<(SC::Digest, StackedPcsDataMetal<SC>), MetalProverError> {
     let _stage = s.stage("stacked_commit");
-    let (layout, ranges) = stacked(s, params, traces)?;
+    let (layout, ranges) = stacked::<SC>(s, params, traces)?;
     commit_stacked(s, params, layout, ranges, meanwhile)
 }
 
@@ -144,14 +146,14 @@ pub fn codewords(
         kept: KeptCodewords::All,
         ..params
     };
-    let (layout, ranges) = stacked(s, params, traces)?;
+    let (layout, ranges) = stacked::<BabyBearPoseidon2Config>(s, params, traces)?;
     let (width, shape) = (layout.width(), params.code_shape());
     let scratch = params.scratch_columns(s, width);
-    encode_columns(s, &ranges, 0..width, shape, scratch, None)
+    encode_columns::<BabyBearPoseidon2Config>(s, &ranges, 0..width, shape, scratch, None)
 }
 
 /// The stacked matrix of traces.
-fn stacked(
+fn stacked<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     traces: &[&MetalMatrix<F>],
@@ -162,20 +164,20 @@ fn stacked(
         .map(|shape| (shape.width, shape.log_height))
         .collect();
     let layout = StackedLayout::new(params.l_skip, params.log_height, sorted)?;
-    params.check_code(s, layout.width())?;
+    params.check_code(s, layout.width(), SC::RATE)?;
     let _stage = s.stage("stacked_matrix");
     let ranges = stack(s, params, &layout, &shapes, traces)?;
     Ok((layout, ranges))
 }
 
 /// Encodes and hashes a stacked matrix whose ranges exist; `meanwhile` is done before the root is waited for.
-pub(crate) fn commit_stacked(
+pub(crate) fn commit_stacked<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     layout: StackedLayout,
     ranges: Vec<StackedRange>,
     meanwhile: impl FnOnce() -> Result<(), MetalProverError>,
-) -> Result<(Digest, StackedPcsDataMetal), MetalProverError> {
+) -> Result<(SC::Digest, StackedPcsDataMetal<SC>), MetalProverError> {
     let width = layout.width();
     let tree = match params.kept {
         KeptCodewords::Last(_) => hash_windows(s, params, &ranges, width)?,
@@ -196,16 +198,16 @@ pub(crate) fn commit_stacked(
 }
 
 /// The tree over codewords that exist all at once.
-fn hash_at_once(
+fn hash_at_once<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     ranges: &[StackedRange],
     width: usize,
-) -> Result<MerkleTreeMetal<F>, MetalProverError> {
+) -> Result<MerkleTreeMetal<F, SC>, MetalProverError> {
     let shape = params.code_shape();
     let (code, absorbed) = {
         let _stage = s.stage("rs_code_matrix");
-        let mut absorbed = sponges(s, params, width)?;
+        let mut absorbed = sponges::<SC>(s, params, width)?;
         let scratch = params.scratch_columns(s, width);
         let code = encode_columns(s, ranges, 0..width, shape, scratch, absorbed.as_mut())?;
         (code, absorbed)
@@ -218,37 +220,40 @@ fn hash_at_once(
         }
         None => MerkleTreeMetal::encode(s, code, 1 << params.k_whir)?,
     };
-    tree.drop_columns(params.kept.columns(width).len());
+    tree.drop_columns(params.kept.columns(width, SC::RATE).len());
     Ok(tree)
 }
 
 /// The tree over codewords of which the last are kept. The others are encoded and hashed before them, a window at a time in one buffer. Windows
 /// and what is kept are scratch memory for each other.
-fn hash_windows(
+fn hash_windows<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     ranges: &[StackedRange],
     width: usize,
-) -> Result<MerkleTreeMetal<F>, MetalProverError> {
+) -> Result<MerkleTreeMetal<F, SC>, MetalProverError> {
     let shape = params.code_shape();
     let rows = 1usize << (shape.log_height + shape.log_blowup);
-    let columns = params.kept.columns(width);
+    let columns = params.kept.columns(width, SC::RATE);
     let stage = s.stage("rs_code_matrix");
     let mut kept = MetalBuffer::uninit(s.context(), columns.len() * rows)?;
-    let mut absorbed = AbsorbedRows::new(s, rows)?;
-    let mut window = MetalBuffer::uninit(s.context(), params.kept.widest_window(width) * rows)?;
+    let mut absorbed = AbsorbedRows::<SC>::new(s, rows)?;
+    let mut window = MetalBuffer::uninit(
+        s.context(),
+        params.kept.widest_window(width, SC::RATE) * rows,
+    )?;
     let mut last = 0;
-    for of_window in params.kept.windows(width) {
+    for of_window in params.kept.windows(width, SC::RATE) {
         last = of_window.len() * rows;
         let is_end = of_window.end == width;
         let (cells, lent) = (window.slice_mut(..last), Some(kept.as_slice_mut()));
-        encode_into(s, ranges, of_window, shape, cells, lent, None)?;
+        encode_into::<SC>(s, ranges, of_window, shape, cells, lent, None)?;
         if !is_end {
             absorbed.absorb_all(s, window.slice(..last))?;
         }
     }
     let (cells, lent) = (kept.as_slice_mut(), Some(window.as_slice_mut()));
-    encode_into(s, ranges, columns.clone(), shape, cells, lent, None)?;
+    encode_into::<SC>(s, ranges, columns.clone(), shape, cells, lent, None)?;
     drop(stage);
     let _stage = s.stage("merkle_tree");
     let none = columns.is_empty();

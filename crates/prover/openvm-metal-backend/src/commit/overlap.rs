@@ -3,7 +3,11 @@
 use openvm_metal_common::{CommandStream, DeviceProfile, Order};
 
 use super::{digest_bytes, CommitParams};
-use crate::{error::MetalProverError, hash::AbsorbedRows, memory::MemoryEstimate};
+use crate::{
+    error::MetalProverError,
+    hash::{absorbed_bytes, AbsorbedRows, HashScheme},
+    memory::MemoryEstimate,
+};
 
 /// Fewest columns of a matrix that is hashed while it is encoded, and fewest bytes.
 const OVERLAP_COLUMNS: u64 = 32;
@@ -14,7 +18,7 @@ pub(crate) const OVERLAP_BYTES: u64 = 64 << 20;
 pub(crate) fn overlap_bytes(profile: &DeviceProfile, log_rows: usize, width: u64) -> u64 {
     let large = width >= OVERLAP_COLUMNS && width << (log_rows + 2) >= OVERLAP_BYTES;
     match large && profile.cache == 0 {
-        true => AbsorbedRows::bytes(1 << log_rows),
+        true => absorbed_bytes(1 << log_rows),
         false => 0,
     }
 }
@@ -23,11 +27,11 @@ pub(crate) fn overlap_bytes(profile: &DeviceProfile, log_rows: usize, width: u64
 ///
 /// # Errors
 /// If the device fails.
-pub(super) fn sponges(
+pub(super) fn sponges<SC: HashScheme>(
     s: &CommandStream,
     params: CommitParams,
     width: usize,
-) -> Result<Option<AbsorbedRows>, MetalProverError> {
+) -> Result<Option<AbsorbedRows<SC>>, MetalProverError> {
     let (context, log_rows) = (s.context(), params.log_height + params.log_blowup);
     let bytes = overlap_bytes(context.device_profile(), log_rows, width as u64);
     // The codewords, the tree, and the scratch column of the transform or what the plan of a proof has for digests below the leaves.
@@ -49,7 +53,7 @@ mod tests {
     use openvm_metal_common::{Device, MetalContext};
 
     use super::*;
-    use crate::{kept_codewords::KeptCodewords, kernels};
+    use crate::{kept_codewords::KeptCodewords, kernels, prelude::SC};
 
     const LOG_ROWS: usize = 18;
     const WIDTH: usize = 64;
@@ -69,7 +73,7 @@ mod tests {
             kept: KeptCodewords::All,
             memory_budget,
         };
-        let sponges = sponges(&context.stream(), params, WIDTH);
+        let sponges = sponges::<SC>(&context.stream(), params, WIDTH);
         sponges.expect("memory for them").is_some()
     }
 

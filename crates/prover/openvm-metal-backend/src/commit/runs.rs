@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
-    hash::OpeningInFlight,
+    hash::{HashScheme, OpeningInFlight},
     kernels,
     ntt::{rs_runs, table, NttDirection, TallPlan},
     params::CommitOpenParams,
@@ -26,13 +26,13 @@ use crate::{
 ///
 /// # Errors
 /// If the transformed columns do not fit into memory, or the device fails.
-pub(crate) fn open_columns(
+pub(crate) fn open_columns<SC: HashScheme>(
     s: &CommandStream,
     ranges: &[StackedRange],
     columns: Range<usize>,
     shape: CodeShape,
     at_once: usize,
-    gathering: &mut OpeningInFlight<'_, F>,
+    gathering: &mut OpeningInFlight<'_, F, SC>,
 ) -> Result<(), MetalProverError> {
     let rows = 1usize << (shape.log_height + shape.log_blowup);
     let (log_rows, _) = gathering.log_rows_and_stride();
@@ -87,13 +87,13 @@ fn transform(
 }
 
 /// Adds the opened cells of `width` columns of runs.
-fn open_runs(
+fn open_runs<SC: HashScheme>(
     s: &CommandStream,
     runs: MetalSlice<'_, F>,
     shape: CodeShape,
     [log_run, scale]: [u32; 2],
     width: usize,
-    gathering: &mut OpeningInFlight<'_, F>,
+    gathering: &mut OpeningInFlight<'_, F, SC>,
 ) -> Result<(), MetalProverError> {
     let queries = gathering.queries();
     let (log_rows, log_stride) = gathering.log_rows_and_stride();
@@ -125,6 +125,7 @@ mod tests {
     use openvm_metal_common::{Device, DeviceProfile, MetalContext};
 
     use super::*;
+    use crate::prelude::SC;
     use crate::{
         commit::{encode_columns, tests::ranges_cut_at},
         hash::{read_words, MerkleTreeMetal},
@@ -168,16 +169,16 @@ mod tests {
             let cells: usize = width << log_height;
             let chunk = 1 << l_skip;
             let ranges = ranges_cut_at(s, &[0, cells / 3 / chunk * chunk, cells]);
-            let code = encode_columns(s, &ranges, 0..width, shape, 1, None).unwrap();
+            let code = encode_columns::<SC>(s, &ranges, 0..width, shape, 1, None).unwrap();
             let log_rows = (log_height + log_blowup).min(log_rows);
-            let (mut tree, _) = MerkleTreeMetal::new(s, code, 1 << log_rows).unwrap();
+            let (mut tree, _) = MerkleTreeMetal::<_, SC>::new(s, code, 1 << log_rows).unwrap();
             let most = tree.query_stride() as u32 - 1;
             let queries = [0, most, most / 2, most / 3, most / 7 * 5];
             let queries = MetalBuffer::from_host(s, &queries).unwrap();
-            let words = |gathering: OpeningInFlight<'_, F>| {
+            let words = |gathering: OpeningInFlight<'_, F, SC>| {
                 let gathered = gathering.finish().unwrap();
                 let words = read_words(s, &gathered.slices().unwrap()).unwrap();
-                gathered.into_shape().assemble::<F>(words)
+                gathered.into_shape().assemble::<F, SC>(words)
             };
             let mut gathering = tree.gather(s, &queries).unwrap();
             gathering.add_kept(s).unwrap();

@@ -125,7 +125,8 @@ mod tests {
         let s = &context.stream();
         let ranges = ranges_cut_at(s, cuts);
         let before = s.counters().total().dispatches;
-        let code = encode_columns(s, &ranges, 0..width, shape, 1, None).unwrap();
+        let code =
+            encode_columns::<crate::prelude::SC>(s, &ranges, 0..width, shape, 1, None).unwrap();
         let dispatches = s.counters().total().dispatches - before;
         (code.slice().to_host(s).unwrap(), dispatches)
     }

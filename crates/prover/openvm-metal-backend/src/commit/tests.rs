@@ -5,6 +5,7 @@ use openvm_stark_backend::{
     },
     StarkProtocolConfig,
 };
+use openvm_stark_sdk::config::baby_bear_bn254_poseidon2::BabyBearBn254Poseidon2Config;
 use p3_field::PrimeCharacteristicRing;
 use rand::{rngs::StdRng, Rng, SeedableRng};
 
@@ -193,7 +194,7 @@ fn check_commitments(
                 kept: KeptCodewords::All,
                 memory_budget: None,
             };
-            let (got, ours) = stacked_commit(s, params, &on_device).unwrap();
+            let (got, ours) = stacked_commit::<SC>(s, params, &on_device).unwrap();
             let code = ours.tree.backing().slice().to_host(s).unwrap();
             assert!(
                 code == data.tree.backing_matrix().values,
@@ -209,18 +210,19 @@ fn check_commitments(
 #[test]
 fn windows_change_no_commitment() {
     for device in [Device::Cpu, Device::cpu_conformance()] {
-        check_windows(&stream_on(device));
+        check_windows::<SC>(&stream_on(device));
     }
     let s = stream();
-    check_windows(&s);
+    check_windows::<SC>(&s);
+    check_windows::<BabyBearBn254Poseidon2Config>(&s);
     // A device without a cache, whose transforms have another scratch memory.
     let libraries = [&kernels::LIBRARY];
     let builder = MetalContext::builder(Device::Cpu).libraries(&libraries);
     let profile = DeviceProfile::named("h100-80gb").unwrap();
-    check_windows(&builder.profile(profile).open().unwrap().stream());
+    check_windows::<SC>(&builder.profile(profile).open().unwrap().stream());
 }
 
-fn check_windows(s: &CommandStream) {
+fn check_windows<C: HashScheme>(s: &CommandStream) {
     let mut rng = StdRng::seed_from_u64(3);
     let log_height = 7;
     for width in [1, 7, 16, 17, 40, 83, 160] {
@@ -241,7 +243,7 @@ fn check_windows(s: &CommandStream) {
                 kept,
                 memory_budget: None,
             };
-            let (root, data) = stacked_commit(s, params, &traces).unwrap();
+            let (root, data) = stacked_commit::<C>(s, params, &traces).unwrap();
             let code = data.tree.backing().slice().to_host(s).unwrap();
             (root, code)
         };
@@ -250,7 +252,7 @@ fn check_windows(s: &CommandStream) {
             let kept = KeptCodewords::Last(last);
             let (got, left) = commit(kept);
             assert_eq!(got, root, "{width} columns, {last} kept");
-            let columns = kept.columns(width);
+            let columns = kept.columns(width, C::RATE);
             assert!(left == code[columns.start << (log_height + 1)..]);
         }
         let (got, left) = commit(KeptCodewords::AllBut(5));
@@ -279,7 +281,7 @@ fn bad_traces_are_refused() {
     };
     let commit = |traces: &[MetalMatrix]| {
         let traces: Vec<_> = traces.iter().collect();
-        stacked_commit(&s, params, &traces)
+        stacked_commit::<SC>(&s, params, &traces)
             .map(|(root, _)| root)
             .unwrap_err()
             .to_string()

@@ -8,7 +8,7 @@ use super::column_layout::ColumnLayout;
 use super::generated::{PlannedSections, SumKernels, Unit};
 use crate::{
     params::ConstraintInstruction,
-    prelude::{Digest, F},
+    prelude::F,
     programs::{AirPrograms, Instruction, Program, ProgramError},
 };
 
@@ -28,7 +28,7 @@ impl AirDataMetal {
     ///
     /// # Errors
     /// If the symbolic constraints read something that the AIR does not have.
-    pub fn compile(air: &str, vk: &StarkVerifyingKey<F, Digest>) -> Result<Self, ProgramError> {
+    pub fn compile<D>(air: &str, vk: &StarkVerifyingKey<F, D>) -> Result<Self, ProgramError> {
         Ok(Self::from_programs(AirPrograms::new(air, vk)?))
     }
 

@@ -17,12 +17,13 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     gkr::fractional_sumcheck_beside,
-    prelude::{EF, F, SC},
+    hash::HashScheme,
+    prelude::{EF, F},
     tensor::powers,
 };
 
 /// GKR's results for the batch sumcheck.
-pub struct LogupGkr {
+pub struct LogupGkr<SC: HashScheme> {
     pub pow_witness: F,
     pub proof: FracSumcheckProof<SC>,
     /// Variables of the leaves after the skip.
@@ -108,13 +109,13 @@ pub struct GkrInputs<'a> {
 ///
 /// # Errors
 /// Unbalanced interactions, failures of the device or of `meanwhile`.
-pub fn prove_logup_gkr<TS: FiatShamirTranscript<SC> + 'static, A>(
+pub fn prove_logup_gkr<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
     inputs: GkrInputs<'_>,
     meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
-) -> Result<(LogupGkr, A), MetalProverError> {
+) -> Result<(LogupGkr<SC>, A), MetalProverError> {
     let GkrInputs {
         plan,
         resident,

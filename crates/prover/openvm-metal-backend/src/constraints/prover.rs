@@ -26,12 +26,13 @@ use super::{
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
-    prelude::{EF, F, SC},
+    hash::HashScheme,
+    prelude::{EF, F},
     tensor::powers,
 };
 
 /// Outputs of the phase.
-pub struct ConstraintOutput<A> {
+pub struct ConstraintOutput<SC: HashScheme, A> {
     pub gkr: GkrProof<SC>,
     pub batch: BatchConstraintProof<SC>,
     /// The point at which the columns are opened.
@@ -45,13 +46,13 @@ pub struct ConstraintOutput<A> {
 ///
 /// # Errors
 /// Unbalanced interactions, too many of them for the stacked layout, failures of the device or of `meanwhile`.
-pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
+pub fn prove_constraints<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
     planned: PlannedConstraints,
     meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
-) -> Result<ConstraintOutput<A>, MetalProverError> {
+) -> Result<ConstraintOutput<SC, A>, MetalProverError> {
     let _stage = s.stage("prover.rap_constraints");
     let logup_pow_bits = planned.logup_pow_bits;
     let (plans, resident) = planned.join(s)?;
@@ -136,7 +137,7 @@ pub fn prove_constraints<TS: FiatShamirTranscript<SC> + 'static, A>(
 }
 
 /// A proof-of-work witness, which the transcript has absorbed.
-fn grind<TS: FiatShamirTranscript<SC>>(
+fn grind<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     s: &CommandStream,
     transcript: &mut TS,
     bits: usize,
@@ -160,7 +161,7 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// The rounds over the hypercube, with one wait on the device's transcript.
-    fn mle_rounds<TS: FiatShamirTranscript<SC> + 'static, A>(
+    fn mle_rounds<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static, A>(
         &self,
         s: &CommandStream,
         config: &MetalProverConfig,
@@ -228,7 +229,7 @@ struct MleOutput<A> {
 }
 
 /// Observes the openings of the common main parts of all traces, then those of their other parts.
-fn observe_openings<TS: FiatShamirTranscript<SC>>(
+fn observe_openings<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     input: &ConstraintInput,
     openings: &ColumnOpenings,

@@ -130,7 +130,7 @@ pub(crate) fn prove(
     config: &MetalProverConfig,
     pk: &MultiStarkProvingKey<SC>,
     ctx: &CpuContext,
-) -> (ConstraintOutput<()>, DuplexSponge) {
+) -> (ConstraintOutput<SC, ()>, DuplexSponge) {
     let mut data: Vec<AirDataMetal> = pk
         .per_air
         .iter()

@@ -16,7 +16,8 @@ use super::{
     weights::Weights,
 };
 use crate::{
-    prelude::{EF, F, SC},
+    hash::HashScheme,
+    prelude::{EF, F},
     programs::{SumKind, SumProgram},
     tensor::powers,
 };
@@ -67,7 +68,7 @@ pub struct UnivariateRound {
 
 impl UnivariateRound {
     /// Observes the sums of all traces and `s_0`, samples `mu` and `r_0`.
-    pub fn prove<TS: FiatShamirTranscript<SC>>(
+    pub fn prove<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
         transcript: &mut TS,
         inputs: &UnivariateInputs<'_>,
         weights: &Weights,

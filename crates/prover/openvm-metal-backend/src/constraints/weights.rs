@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
+    hash::HashScheme,
     kernels,
     params::{ConstraintPlace, ConstraintWeightTerm},
     prelude::{EF, F},
@@ -114,11 +115,11 @@ impl WeightsPlan {
 impl DeviceWeights {
     /// Encodes the weights at the point `xi`, which begins with the coordinates of the skip variables: two dispatches, none without
     /// interactions.
-    pub fn encode(
+    pub fn encode<SC: HashScheme>(
         self,
         s: &CommandStream,
         plan: &Plan,
-        logup: &LogupGkr,
+        logup: &LogupGkr<SC>,
         xi: MetalSlice<'_, EF>,
         lambda: EF,
     ) -> Result<SentWeights, MetalProverError> {

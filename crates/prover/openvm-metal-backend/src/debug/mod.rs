@@ -20,8 +20,8 @@ use rayon::prelude::*;
 
 use self::buses::Buses;
 use crate::{
-    backend::MetalBackend, device::MetalDevice, error::MetalProverError, prelude::F,
-    validate::check_shapes,
+    backend::MetalBackend, device::MetalDevice, error::MetalProverError, hash::HashScheme,
+    prelude::F, validate::check_shapes,
 };
 
 /// Checks that every row of every trace satisfies its constraints, and that the messages of every bus
@@ -31,10 +31,10 @@ use crate::{
 /// [`MetalProverError::ConstraintViolated`] for the first row of the first AIR that breaks a constraint,
 /// [`MetalProverError::BusUnbalanced`] for the first message that does not balance, the errors of
 /// [`prove`](openvm_stark_backend::StarkEngine::prove) for inputs of a wrong shape.
-pub fn check_traces(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+pub fn check_traces<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
 ) -> Result<(), MetalProverError> {
     check_shapes(device, mpk, ctx)?;
     let mut buses = Buses::default();
@@ -57,10 +57,10 @@ struct HostTrace<'a> {
 }
 
 impl<'a> HostTrace<'a> {
-    fn download(
-        device: &MetalDevice,
-        pk: &DeviceStarkProvingKey<MetalBackend>,
-        air: &'a AirProvingContext<MetalBackend>,
+    fn download<SC: HashScheme>(
+        device: &MetalDevice<SC>,
+        pk: &DeviceStarkProvingKey<MetalBackend<SC>>,
+        air: &'a AirProvingContext<MetalBackend<SC>>,
     ) -> Result<Self, MetalProverError> {
         let preprocessed = match &pk.preprocessed_data {
             Some(part) => device.download(&part.trace)?,
@@ -123,10 +123,10 @@ impl<'a> HostTrace<'a> {
         }
     }
 
-    fn check_constraints(
+    fn check_constraints<SC: HashScheme>(
         &self,
         air_id: usize,
-        pk: &DeviceStarkProvingKey<MetalBackend>,
+        pk: &DeviceStarkProvingKey<MetalBackend<SC>>,
     ) -> Result<(), MetalProverError> {
         let dag = &pk.vk.symbolic_constraints;
         let broken = |values: &mut Vec<F>, row: usize| {

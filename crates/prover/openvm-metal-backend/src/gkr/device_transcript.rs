@@ -12,9 +12,10 @@ use super::rounds::{observe_claims, observe_round};
 use super::sizes::LOG_TAIL_ROWS;
 use super::tree::FracTree;
 use crate::error::MetalProverError;
+use crate::hash::HashScheme;
 use crate::kernels;
 use crate::params::{GkrFinishParams, GkrStartParams, GkrTailParams, TranscriptState};
-use crate::prelude::{EF, F, SC};
+use crate::prelude::{EF, F};
 use crate::transcript::replayed;
 
 /// Layers of at most `2^n` fractions that are on the host in any case: the others have a round to begin with, a round that
@@ -26,7 +27,7 @@ const START_THREADS: u32 = 32;
 const PHASE: &str = "gkr";
 
 /// A layer between the host and the device.
-pub(super) struct LayerMessages {
+pub(super) struct LayerMessages<SC: HashScheme> {
     pub polys: Vec<[EF; 3]>,
     pub claims: GkrLayerClaims<SC>,
     /// mu and the challenges of all rounds: the point of the next layer.
@@ -82,12 +83,12 @@ pub(super) struct SentLayers {
 impl SentLayers {
     /// Reads what was observed and sampled with one wait, lets the device begin with `meanwhile`, and brings the host's transcript to where
     /// the device's was.
-    pub fn read<TS: FiatShamirTranscript<SC>, A>(
+    pub fn read<SC: HashScheme, TS: FiatShamirTranscript<SC>, A>(
         self,
         s: &CommandStream,
         transcript: &mut TS,
         meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
-    ) -> Result<(Vec<LayerMessages>, A), MetalProverError> {
+    ) -> Result<(Vec<LayerMessages<SC>>, A), MetalProverError> {
         let log = self.log.to_host(s)?;
         let meanwhile = meanwhile()?;
         let sections = self.sections.iter();
@@ -98,7 +99,7 @@ impl SentLayers {
 
 /// Encodes layers `first..=tree.log_len()`; the device's transcript begins as `sponge`. `above` is the layer before `first`, which is at
 /// least 3. The memory of the tree is free afterwards, in the order of the stream.
-pub(super) fn send_layers(
+pub(super) fn send_layers<SC: HashScheme>(
     s: &CommandStream,
     (mut device, mut tree): (DeviceRounds, FracTree),
     sponge: TranscriptState,
@@ -134,7 +135,10 @@ pub(super) fn send_layers(
 }
 
 /// The part of the log that the host knows.
-fn first_section(section: Section, (claims, xi): (&GkrLayerClaims<SC>, &[EF])) -> Vec<EF> {
+fn first_section<SC: HashScheme>(
+    section: Section,
+    (claims, xi): (&GkrLayerClaims<SC>, &[EF]),
+) -> Vec<EF> {
     let mut log = EF::zero_vec(section.end());
     let at = section.claims();
     log[at..at + 4].copy_from_slice(&[claims.p_xi_0, claims.q_xi_0, claims.p_xi_1, claims.q_xi_1]);
@@ -236,11 +240,11 @@ impl Layers<'_> {
 }
 
 /// Shows the host's transcript what the device's has seen.
-fn replay<TS: FiatShamirTranscript<SC>>(
+fn replay<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     section: &Section,
     log: &[EF],
-) -> Result<LayerMessages, MetalProverError> {
+) -> Result<LayerMessages<SC>, MetalProverError> {
     replayed(PHASE, transcript.sample_ext(), log[section.lambda()])?;
     let mut polys = Vec::with_capacity(section.rounds);
     let mut challenges = Vec::with_capacity(section.rounds);
@@ -273,6 +277,7 @@ mod tests {
     use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge;
 
     use super::*;
+    use crate::prelude::SC;
     use crate::selftest::CheckRng;
 
     /// The log of a device whose transcript is the host's.
@@ -283,7 +288,7 @@ mod tests {
         for i in 0..section.rounds {
             let at = section.round(i);
             let evals = [log[at], log[at + 1], log[at + 2]];
-            log[at + 3] = observe_round(&mut transcript, &evals);
+            log[at + 3] = observe_round::<SC, _>(&mut transcript, &evals);
         }
         let at = section.claims();
         let claims = GkrLayerClaims::<SC> {
@@ -304,7 +309,7 @@ mod tests {
             rounds: 4,
         };
         let log = log_of(&section, &mut CheckRng::new(1));
-        let replayed = |log: &[EF]| replay(&mut default_duplex_sponge(), &section, log);
+        let replayed = |log: &[EF]| replay::<SC, _>(&mut default_duplex_sponge(), &section, log);
         let layer = replayed(&log).expect("the same transcript");
         assert_eq!((layer.polys.len(), layer.xi.len()), (4, 5));
         for at in section.start..section.end() {

@@ -10,17 +10,18 @@ use super::round::RoundSums;
 use super::rounds::Rounds;
 use super::tree::FracTree;
 use crate::error::MetalProverError;
-use crate::prelude::{EF, SC};
+use crate::hash::HashScheme;
+use crate::prelude::EF;
 
 /// Runs rounds of layer `m` as long as their tables have more than `2^log_host_rows` rows (round 0
 /// has), and folds the last of these tables on the host.
-pub(super) fn prove_on_device<TS: FiatShamirTranscript<SC>>(
+pub(super) fn prove_on_device<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     s: &CommandStream,
     device: &mut DeviceRounds,
     tree: &mut FracTree,
     m: usize,
     lambda: EF,
-    rounds: &mut Rounds<'_, TS>,
+    rounds: &mut Rounds<'_, SC, TS>,
     log_host_rows: usize,
 ) -> Result<HostTable, MetalProverError> {
     let xi = rounds.xi();

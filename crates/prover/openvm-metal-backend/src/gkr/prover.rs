@@ -16,7 +16,8 @@ use super::tree::FracTree;
 use super::FracLayer;
 use crate::config::MetalProverConfig;
 use crate::error::MetalProverError;
-use crate::prelude::{EF, SC};
+use crate::hash::HashScheme;
+use crate::prelude::EF;
 use crate::transcript::sponge_for_device;
 
 /// Proves the sum of the fractions of `leaves` through the layers of their tree; the transcript sees
@@ -30,7 +31,7 @@ use crate::transcript::sponge_for_device;
 ///
 /// # Errors
 /// [`MetalProverError::InteractionsUnbalanced`] if `assert_zero` and the sum is not zero; errors of the device.
-pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
+pub fn fractional_sumcheck<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
@@ -44,7 +45,11 @@ pub fn fractional_sumcheck<TS: FiatShamirTranscript<SC> + 'static>(
 
 /// Does the work of [`fractional_sumcheck`]. `meanwhile` encodes the device's next work: when the memory of the layers is free, and on the device's
 /// transcript before the host's goes through the messages.
-pub(crate) fn fractional_sumcheck_beside<TS: FiatShamirTranscript<SC> + 'static, A>(
+pub(crate) fn fractional_sumcheck_beside<
+    SC: HashScheme,
+    TS: FiatShamirTranscript<SC> + 'static,
+    A,
+>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,
@@ -92,7 +97,7 @@ pub(crate) fn fractional_sumcheck_beside<TS: FiatShamirTranscript<SC> + 'static,
 }
 
 /// The tree of all layers, with what the rounds of a layer need.
-fn build_tree<TS: FiatShamirTranscript<SC> + 'static>(
+fn build_tree<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &TS,
@@ -108,7 +113,7 @@ fn build_tree<TS: FiatShamirTranscript<SC> + 'static>(
 }
 
 /// Layers of at most `2^log_host` fractions are on the host.
-fn log_host<TS: FiatShamirTranscript<SC> + 'static>(
+fn log_host<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &TS,
@@ -121,7 +126,7 @@ fn log_host<TS: FiatShamirTranscript<SC> + 'static>(
 }
 
 /// The messages of several layers.
-struct Layers {
+struct Layers<SC: HashScheme> {
     claims: Vec<GkrLayerClaims<SC>>,
     polys: Vec<Vec<[EF; 3]>>,
     /// The point that the last of them leaves.
@@ -129,14 +134,14 @@ struct Layers {
 }
 
 /// Proves the layers below the one that left `claims` at the point `xi`: the first of them is layer `xi.len() + 1`.
-fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static, A>(
+fn prove_layers_below<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static, A>(
     s: &CommandStream,
     config: &MetalProverConfig,
     mut tree: FracTree,
     transcript: &mut TS,
     (mut claims, xi): (GkrLayerClaims<SC>, Vec<EF>),
     meanwhile: impl FnOnce() -> Result<A, MetalProverError>,
-) -> Result<(Layers, A), MetalProverError> {
+) -> Result<(Layers<SC>, A), MetalProverError> {
     let log_host = log_host(s, config, transcript);
     let mut device = DeviceRounds::new(s, tree.log_len())?;
     let mut proved = Layers {
@@ -204,7 +209,7 @@ fn prove_layers_below<TS: FiatShamirTranscript<SC> + 'static, A>(
 
 /// For checks: the messages of all layers below the one that left the claims at `xi`, and the last point. The claims
 /// need not be true.
-pub(crate) fn layer_messages<TS: FiatShamirTranscript<SC> + 'static>(
+pub(crate) fn layer_messages<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,

@@ -1,12 +1,15 @@
 //! The sumcheck of one layer as the host's transcript sees it.
 
+use std::marker::PhantomData;
+
 use openvm_stark_backend::{proof::GkrLayerClaims, FiatShamirTranscript};
 
 use super::round::{inverses, LayerClaim, RoundSums};
-use crate::prelude::{EF, SC};
+use crate::hash::HashScheme;
+use crate::prelude::EF;
 
 /// Observes the claims of a layer and samples `mu`, the coordinate that joins them.
-pub(super) fn observe_claims<TS: FiatShamirTranscript<SC>>(
+pub(super) fn observe_claims<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     claims: &GkrLayerClaims<SC>,
 ) -> EF {
@@ -17,7 +20,7 @@ pub(super) fn observe_claims<TS: FiatShamirTranscript<SC>>(
 }
 
 /// Observes the polynomial of a round and samples its challenge.
-pub(super) fn observe_round<TS: FiatShamirTranscript<SC>>(
+pub(super) fn observe_round<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     evals: &[EF; 3],
 ) -> EF {
@@ -28,7 +31,8 @@ pub(super) fn observe_round<TS: FiatShamirTranscript<SC>>(
 }
 
 /// The sumcheck of one layer.
-pub(super) struct Rounds<'a, TS> {
+pub(super) struct Rounds<'a, SC, TS> {
+    scheme: PhantomData<SC>,
     transcript: &'a mut TS,
     xi: &'a [EF],
     inverses: Vec<EF>,
@@ -37,10 +41,11 @@ pub(super) struct Rounds<'a, TS> {
     challenges: Vec<EF>,
 }
 
-impl<'a, TS: FiatShamirTranscript<SC>> Rounds<'a, TS> {
+impl<'a, SC: HashScheme, TS: FiatShamirTranscript<SC>> Rounds<'a, SC, TS> {
     pub fn new(transcript: &'a mut TS, xi: &'a [EF], claim: EF) -> Self {
         let (inverses, rounds) = (inverses(xi), xi.len());
         Self {
+            scheme: PhantomData,
             transcript,
             xi,
             inverses,

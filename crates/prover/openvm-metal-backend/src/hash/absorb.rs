@@ -2,30 +2,30 @@
 
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError, MetalSlice};
 
-use super::{layers::row_grid, merkle::MerkleTreeMetal};
+use super::{layers::row_grid, merkle::MerkleTreeMetal, scheme::HashScheme};
 use crate::{
-    kernels,
     matrix::MetalMatrix,
+    memory::DIGEST,
     params::{MerkleAbsorbParams, MerkleLeafParams},
-    prelude::{Digest, F, RATE},
+    prelude::F,
 };
+
+/// Bytes of the sponges of so many rows.
+pub(crate) fn absorbed_bytes(rows: usize) -> u64 {
+    rows as u64 * DIGEST
+}
 
 /// The sponges of all rows of a matrix of which some columns were absorbed: 32 bytes a row.
 ///
-/// Between two columns that are multiples of 8, a sponge in overwrite mode is its capacity: what was squeezed
-/// into the rate is overwritten by the next 8 columns.
-pub(crate) struct AbsorbedRows {
-    states: MetalBuffer<Digest>,
-    /// Columns that were absorbed, a multiple of 8.
+/// Between two columns that are multiples of the rate, a sponge in overwrite mode is its capacity: what was squeezed
+/// into the rate is overwritten by the next columns.
+pub(crate) struct AbsorbedRows<SC: HashScheme> {
+    states: MetalBuffer<SC::Node>,
+    /// Columns that were absorbed, a multiple of the rate.
     columns: usize,
 }
 
-impl AbsorbedRows {
-    /// Bytes of the states of so many rows.
-    pub fn bytes(rows: usize) -> u64 {
-        (rows * size_of::<Digest>()) as u64
-    }
-
+impl<SC: HashScheme> AbsorbedRows<SC> {
     /// No column was absorbed yet.
     pub fn new(s: &CommandStream, rows: usize) -> Result<Self, MetalError> {
         Ok(Self {
@@ -34,8 +34,7 @@ impl AbsorbedRows {
         })
     }
 
-    /// Absorbs what is new of the first columns of a matrix of `width`, which are given, a multiple of 8 of them and so that 8 are
-    /// left.
+    /// Absorbs what is new of the first columns of a matrix of `width`, which are given: whole permutations, so that columns of one are left.
     pub fn absorb(
         &mut self,
         s: &CommandStream,
@@ -43,14 +42,15 @@ impl AbsorbedRows {
         width: usize,
     ) -> Result<(), MetalError> {
         let rows = self.states.len();
-        let ready = (encoded.len() / rows).min(width.saturating_sub(RATE)) / RATE * RATE;
+        let ready =
+            (encoded.len() / rows).min(width.saturating_sub(SC::RATE)) / SC::RATE * SC::RATE;
         match ready > self.columns {
             true => self.absorb_all(s, encoded.slice(self.columns * rows..ready * rows)),
             false => Ok(()),
         }
     }
 
-    /// Absorbs the next columns of the rows, a multiple of 8 that is not the end of them.
+    /// Absorbs the next columns of the rows, a multiple of the rate that is not the end of them.
     pub fn absorb_all(
         &mut self,
         s: &CommandStream,
@@ -58,7 +58,7 @@ impl AbsorbedRows {
     ) -> Result<(), MetalError> {
         let rows = self.states.len();
         let new = columns.len() / rows;
-        debug_assert!(new.is_multiple_of(RATE), "{new} columns");
+        debug_assert!(new.is_multiple_of(SC::RATE), "{new} columns");
         if new == 0 {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl AbsorbedRows {
             resumes: u32::from(self.columns > 0),
         };
         let grid = row_grid(s.context().device_profile(), rows);
-        kernels::merkle_absorb(s, grid, columns, &mut self.states, &p)?;
+        SC::absorb(s, grid, columns, self.states.as_slice_mut(), &p)?;
         self.columns += new;
         Ok(())
     }
@@ -80,7 +80,7 @@ impl AbsorbedRows {
     }
 }
 
-impl MerkleTreeMetal<F> {
+impl<SC: HashScheme> MerkleTreeMetal<F, SC> {
     /// Does the work of [`MerkleTreeMetal::encode`] for rows of which columns were absorbed; the first `done` columns of `matrix` are among
     /// those, the others are the last ones of the rows.
     pub(crate) fn resumed(
@@ -88,7 +88,7 @@ impl MerkleTreeMetal<F> {
         matrix: MetalMatrix<F>,
         done: usize,
         rows_per_query: usize,
-        absorbed: &AbsorbedRows,
+        absorbed: &AbsorbedRows<SC>,
     ) -> Result<Self, MetalError> {
         if absorbed.columns == 0 {
             return Self::encode(s, matrix, rows_per_query);
@@ -99,7 +99,7 @@ impl MerkleTreeMetal<F> {
                 width: p.width - done as u32,
                 ..*p
             };
-            kernels::merkle_leaves_resumed(s, grid, left, &absorbed.states, digests, &p)
+            SC::leaves_resumed(s, grid, left, absorbed.states.as_slice(), digests, &p)
         })
     }
 }

@@ -3,12 +3,13 @@
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
 use super::{
-    layers::{log_spread, upper_layers},
+    layers::upper_layers,
     merkle::{MerkleCell, MerkleTreeMetal},
+    scheme::HashScheme,
 };
-use crate::{matrix::MetalMatrix, prelude::Digest};
+use crate::matrix::MetalMatrix;
 
-impl<T: MerkleCell> MerkleTreeMetal<T> {
+impl<T: MerkleCell, SC: HashScheme> MerkleTreeMetal<T, SC> {
     /// The tree over a matrix whose leaves, `rows_per_query` rows each, have these digests: no row is hashed.
     ///
     /// # Errors
@@ -17,7 +18,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         s: &CommandStream,
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
-        leaves: &[Digest],
+        leaves: &[SC::Digest],
     ) -> Result<Self, MetalError> {
         let count = matrix.height() / rows_per_query.max(1);
         let is_whole = count.is_power_of_two() && rows_per_query.is_power_of_two();
@@ -29,18 +30,22 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
                 leaves.len().to_string(),
             ));
         }
-        let fill = |layers: &mut [Digest]| layers[..count].copy_from_slice(leaves);
+        let fill = |layers: &mut [SC::Node]| {
+            for (node, leaf) in layers.iter_mut().zip(leaves) {
+                *node = SC::node(leaf);
+            }
+        };
         let mut layers = match MetalBuffer::filled_by_host(s.context(), 2 * count - 1, fill)? {
             Some(layers) => layers,
             None => {
-                let mut layers = leaves.to_vec();
-                layers.resize(2 * count - 1, Digest::default());
+                let mut layers: Vec<_> = leaves.iter().map(SC::node).collect();
+                layers.resize(2 * count - 1, SC::Node::default());
                 MetalBuffer::from_host(s, &layers)?
             }
         };
         let (log_rows, log_stride) = (rows_per_query.trailing_zeros(), count.trailing_zeros());
-        let log_spread = log_spread(s.context().device_profile());
-        upper_layers(s, &mut layers, log_stride, log_spread)?;
+        let log_spread = SC::log_spread(s.context().device_profile());
+        upper_layers::<SC>(s, &mut layers, log_stride, log_spread)?;
         Ok(Self {
             width: matrix.width(),
             backing: matrix,
@@ -54,7 +59,8 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     ///
     /// # Errors
     /// Failures of the device.
-    pub(crate) fn leaves_to_host(&self, s: &CommandStream) -> Result<Vec<Digest>, MetalError> {
-        self.layers.slice(..self.query_stride()).to_host(s)
+    pub(crate) fn leaves_to_host(&self, s: &CommandStream) -> Result<Vec<SC::Digest>, MetalError> {
+        let nodes = self.layers.slice(..self.query_stride()).to_host(s)?;
+        Ok(nodes.iter().map(SC::digest).collect())
     }
 }

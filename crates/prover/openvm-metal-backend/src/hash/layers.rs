@@ -5,11 +5,10 @@ use openvm_metal_common::{
     MetalSliceMut,
 };
 
+use super::scheme::HashScheme;
 use crate::{
-    kernels,
     matrix::MetalMatrix,
     params::{MerkleLeafParams, MerkleSubtreeParams},
-    prelude::Digest,
 };
 
 /// Digests that one thread of a leaf kernel combines, log2.
@@ -34,10 +33,10 @@ const SPREAD_LEVELS: u32 = 7;
 const SPREAD_THREADS: u32 = 512;
 
 /// Hashes rows of a matrix into digests.
-pub(super) type Leaves<'a, T> = dyn Fn(
+pub(super) type Leaves<'a, T, SC> = dyn Fn(
         Grid,
         MetalSlice<'_, T>,
-        MetalSliceMut<'_, Digest>,
+        MetalSliceMut<'_, <SC as HashScheme>::Node>,
         &MerkleLeafParams,
     ) -> Result<(), MetalError>
     + 'a;
@@ -85,12 +84,12 @@ pub fn row_grid(profile: &DeviceProfile, count: usize) -> Grid {
 }
 
 /// The leaves: `2^log_stride` digests of `2^log_rows` rows each.
-pub(super) fn leaf_layer<T: DeviceElem>(
+pub(super) fn leaf_layer<T: DeviceElem, SC: HashScheme>(
     s: &CommandStream,
     matrix: &MetalMatrix<T>,
-    layer: MetalSliceMut<'_, Digest>,
+    layer: MetalSliceMut<'_, SC::Node>,
     [log_rows, log_stride]: [u32; 2],
-    leaves: &Leaves<'_, T>,
+    leaves: &Leaves<'_, T, SC>,
 ) -> Result<(), MetalError> {
     let profile = s.context().device_profile();
     let params = |log_fold: u32, log_left: u32| MerkleLeafParams {
@@ -127,11 +126,11 @@ pub(super) fn leaf_layer<T: DeviceElem>(
         left -= most;
         let p = params(most, left);
         let mut above = MetalBuffer::uninit(s.context(), p.threads as usize)?;
-        kernels::merkle_fold(s, grid(&p), &below, &mut above, &p)?;
+        SC::fold(s, grid(&p), below.as_slice(), above.as_slice_mut(), &p)?;
         below = above;
     }
     let p = params(left, 0);
-    kernels::merkle_fold(s, grid(&p), &below, layer, &p)
+    SC::fold(s, grid(&p), below.as_slice(), layer, &p)
 }
 
 /// The largest layer, log2 of its nodes, whose permutations are on sixteen lanes.
@@ -143,9 +142,9 @@ pub(super) fn log_spread(profile: &DeviceProfile) -> u32 {
 }
 
 /// Computes the layers above the first `2^log_stride` digests; from `2^log_spread` nodes on down with each permutation on sixteen lanes.
-pub(crate) fn upper_layers(
+pub(crate) fn upper_layers<SC: HashScheme>(
     s: &CommandStream,
-    layers: &mut MetalBuffer<Digest>,
+    layers: &mut MetalBuffer<SC::Node>,
     log_stride: u32,
     log_spread: u32,
 ) -> Result<(), MetalError> {
@@ -179,10 +178,10 @@ pub(crate) fn upper_layers(
         if spread {
             let threads = (8u32 << levels).clamp(32, SPREAD_THREADS);
             let grid = Grid::groups(groups, threads);
-            kernels::merkle_subtree_spread(s, grid, &mut *layers, &p)?;
+            SC::subtree_spread(s, grid, layers.as_slice_mut(), &p)?;
         } else {
             let threads = 1u32 << (log_block - 1);
-            kernels::merkle_subtree(s, Grid::groups(groups, threads), &mut *layers, &p)?;
+            SC::subtree(s, Grid::groups(groups, threads), layers.as_slice_mut(), &p)?;
         }
         first += 2 * ((1 << log_nodes) - (1u64 << (log_nodes - levels)));
         log_nodes -= levels;

@@ -3,24 +3,28 @@
 use openvm_metal_common::{
     CommandStream, DeviceElem, Grid, MetalBuffer, MetalError, MetalSlice, MetalSliceMut,
 };
+use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config;
 use p3_field::BasedVectorSpace;
 
-use super::layers::{leaf_layer, log_spread, upper_layers, Leaves};
+use super::{
+    layers::{leaf_layer, upper_layers, Leaves},
+    scheme::{check_node, HashScheme},
+};
 use crate::{
     kernels,
     matrix::MetalMatrix,
     params::{MerkleLeafParams, MerkleOpenParams},
-    prelude::{Digest, EF, F},
+    prelude::{EF, F},
 };
 
 /// Cells of a matrix that has a Merkle tree: `F` or `EF`.
 pub trait MerkleCell: DeviceElem {
     #[doc(hidden)]
-    fn leaves(
+    fn leaves<SC: HashScheme>(
         s: &CommandStream,
         grid: Grid,
         matrix: MetalSlice<'_, Self>,
-        digests: MetalSliceMut<'_, Digest>,
+        nodes: MetalSliceMut<'_, SC::Node>,
         p: &MerkleLeafParams,
     ) -> Result<(), MetalError>;
 
@@ -41,14 +45,14 @@ pub trait MerkleCell: DeviceElem {
 macro_rules! merkle_cell {
     ($cell:ty, $leaves:ident, $rows:ident, $from_words:expr) => {
         impl MerkleCell for $cell {
-            fn leaves(
+            fn leaves<SC: HashScheme>(
                 s: &CommandStream,
                 grid: Grid,
                 matrix: MetalSlice<'_, Self>,
-                digests: MetalSliceMut<'_, Digest>,
+                nodes: MetalSliceMut<'_, SC::Node>,
                 p: &MerkleLeafParams,
             ) -> Result<(), MetalError> {
-                kernels::$leaves(s, grid, matrix, digests, p)
+                SC::$leaves(s, grid, matrix, nodes, p)
             }
 
             fn rows(
@@ -68,13 +72,8 @@ macro_rules! merkle_cell {
         }
     };
 }
-merkle_cell!(
-    F,
-    merkle_leaves_base,
-    merkle_open_base,
-    std::convert::identity
-);
-merkle_cell!(EF, merkle_leaves_ext, merkle_open_ext, elements);
+merkle_cell!(F, leaves_base, merkle_open_base, std::convert::identity);
+merkle_cell!(EF, leaves_ext, merkle_open_ext, elements);
 
 /// Extension elements from their words.
 fn elements(words: Vec<F>) -> Vec<EF> {
@@ -83,17 +82,17 @@ fn elements(words: Vec<F>) -> Vec<EF> {
 }
 
 /// A Merkle tree and the matrix below it.
-pub struct MerkleTreeMetal<T> {
+pub struct MerkleTreeMetal<T, SC: HashScheme = BabyBearPoseidon2Config> {
     pub(super) backing: MetalMatrix<T>,
     /// Columns that were hashed; the backing matrix may hold fewer.
     pub(super) width: usize,
     /// Layers of `query_stride`, `query_stride / 2`, ..., 1 digests.
-    pub(super) layers: MetalBuffer<Digest>,
+    pub(super) layers: MetalBuffer<SC::Node>,
     pub(super) log_rows: u32,
     pub(super) log_stride: u32,
 }
 
-impl<T: MerkleCell> MerkleTreeMetal<T> {
+impl<T: MerkleCell, SC: HashScheme> MerkleTreeMetal<T, SC> {
     /// Hashes the rows of `matrix`, `rows_per_query` of them to a leaf; the tree and its root.
     ///
     /// One dispatch for the leaves (up to three if there are so few that they leave a device of many cores
@@ -107,7 +106,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         s: &CommandStream,
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
-    ) -> Result<(Self, Digest), MetalError> {
+    ) -> Result<(Self, SC::Digest), MetalError> {
         let tree = Self::encode(s, matrix, rows_per_query)?;
         let root = tree.read_root(s)?;
         Ok((tree, root))
@@ -120,7 +119,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         rows_per_query: usize,
     ) -> Result<Self, MetalError> {
         Self::encode_with_leaves(s, matrix, rows_per_query, &|grid, matrix, digests, p| {
-            T::leaves(s, grid, matrix, digests, p)
+            T::leaves::<SC>(s, grid, matrix, digests, p)
         })
     }
 
@@ -128,13 +127,13 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn read_root(&self, s: &CommandStream) -> Result<Digest, MetalError> {
+    pub fn read_root(&self, s: &CommandStream) -> Result<SC::Digest, MetalError> {
         let root = self.root().to_host(s)?;
-        Ok(root.first().copied().unwrap_or_default())
+        Ok(root.first().map(SC::digest).unwrap_or_default())
     }
 
-    /// The root, one digest on the device.
-    pub fn root(&self) -> MetalSlice<'_, Digest> {
+    /// The root, one node on the device.
+    pub fn root(&self) -> MetalSlice<'_, SC::Node> {
         self.layers.slice(self.layers.len() - 1..)
     }
 
@@ -143,8 +142,9 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         s: &CommandStream,
         matrix: MetalMatrix<T>,
         rows_per_query: usize,
-        leaves: &Leaves<'_, T>,
+        leaves: &Leaves<'_, T, SC>,
     ) -> Result<Self, MetalError> {
+        const { check_node::<SC>() };
         let height = matrix.height();
         if !height.is_power_of_two() || height > 1 << 31 {
             return Err(MetalError::argument_mismatch(
@@ -167,15 +167,15 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         let log_rows = rows_per_query.trailing_zeros();
         let log_stride = height.trailing_zeros() - log_rows;
         let mut layers = MetalBuffer::uninit(s.context(), (2 << log_stride) - 1)?;
-        leaf_layer(
+        leaf_layer::<T, SC>(
             s,
             &matrix,
             layers.slice_mut(0..1 << log_stride),
             [log_rows, log_stride],
             leaves,
         )?;
-        let log_spread = log_spread(s.context().device_profile());
-        upper_layers(s, &mut layers, log_stride, log_spread)?;
+        let log_spread = SC::log_spread(s.context().device_profile());
+        upper_layers::<SC>(s, &mut layers, log_stride, log_spread)?;
         Ok(Self {
             width: matrix.width(),
             backing: matrix,
@@ -220,8 +220,11 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn digest_layers_to_host(&self, s: &CommandStream) -> Result<Vec<Vec<Digest>>, MetalError> {
-        let all = self.layers.to_host(s)?;
+    pub fn digest_layers_to_host(
+        &self,
+        s: &CommandStream,
+    ) -> Result<Vec<Vec<SC::Digest>>, MetalError> {
+        let all: Vec<_> = self.layers.to_host(s)?.iter().map(SC::digest).collect();
         let mut rest = all.as_slice();
         Ok((0..=self.log_stride)
             .rev()

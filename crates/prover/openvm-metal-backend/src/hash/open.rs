@@ -3,7 +3,10 @@
 use openvm_metal_common::{CommandStream, Grid, MetalBuffer, MetalError, MetalSlice};
 use rayon::prelude::*;
 
-use super::merkle::{MerkleCell, MerkleTreeMetal};
+use super::{
+    merkle::{MerkleCell, MerkleTreeMetal},
+    scheme::HashScheme,
+};
 use crate::{
     kernels,
     params::MerkleOpenParams,
@@ -15,30 +18,34 @@ const MANY_CELLS: usize = 1 << 16;
 
 /// Opened leaves of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Openings<T> {
+pub struct Openings<T, D = Digest> {
     /// For each query, for each of the `rows_per_query` rows: the cells.
     pub rows: Vec<Vec<Vec<T>>>,
     /// For each query: the siblings on its path, lowest first.
-    pub siblings: Vec<Vec<Digest>>,
+    pub siblings: Vec<Vec<D>>,
 }
 
 /// Leaves that are being gathered from a tree.
-pub(crate) struct OpeningInFlight<'a, T> {
-    tree: &'a MerkleTreeMetal<T>,
+pub(crate) struct OpeningInFlight<'a, T, SC: HashScheme> {
+    tree: &'a MerkleTreeMetal<T, SC>,
     queries: &'a MetalBuffer<u32>,
     /// Gathered cells, column ranges in order: width of the range, rows of all queries.
     ranges: Vec<(usize, MetalBuffer<T>)>,
     /// Siblings, path after path; `None` for a tree of one leaf.
-    paths: Option<MetalBuffer<Digest>>,
+    paths: Option<MetalBuffer<SC::Node>>,
 }
 
-impl<T: MerkleCell> MerkleTreeMetal<T> {
+impl<T: MerkleCell, SC: HashScheme> MerkleTreeMetal<T, SC> {
     /// Opens leaves: two dispatches, one wait.
     ///
     /// # Errors
     /// If an index is not below [`query_stride`](Self::query_stride), if columns of the matrix were
     /// dropped, or if the device fails.
-    pub fn open(&self, s: &CommandStream, indices: &[usize]) -> Result<Openings<T>, MetalError> {
+    pub fn open(
+        &self,
+        s: &CommandStream,
+        indices: &[usize],
+    ) -> Result<Openings<T, SC::Digest>, MetalError> {
         let stride = self.query_stride();
         if let Some(index) = indices.iter().find(|&&index| index >= stride) {
             let (expected, actual) = (
@@ -58,7 +65,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         gathering.add_kept(s)?;
         let gathered = gathering.finish()?;
         let words = read_words(s, &gathered.slices()?)?;
-        Ok(gathered.into_shape().assemble(words))
+        Ok(gathered.into_shape().assemble::<T, SC>(words))
     }
 
     /// Gathers the paths of leaves, which are below [`query_stride`](Self::query_stride): one dispatch, no wait. Columns are added to it.
@@ -69,7 +76,7 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         &'a self,
         s: &CommandStream,
         queries: &'a MetalBuffer<u32>,
-    ) -> Result<OpeningInFlight<'a, T>, MetalError> {
+    ) -> Result<OpeningInFlight<'a, T, SC>, MetalError> {
         let mut opening = OpeningInFlight {
             tree: self,
             queries,
@@ -80,14 +87,15 @@ impl<T: MerkleCell> MerkleTreeMetal<T> {
         if siblings > 0 {
             let mut paths = MetalBuffer::uninit(s.context(), siblings)?;
             let (grid, p) = (Grid::threads(siblings), opening.params(0));
-            kernels::merkle_siblings(s, grid, &self.layers, queries, &mut paths, &p)?;
+            let (layers, to) = (self.layers.as_slice().cast()?, paths.as_slice_mut().cast()?);
+            kernels::merkle_siblings(s, grid, layers, queries, to, &p)?;
             opening.paths = Some(paths);
         }
         Ok(opening)
     }
 }
 
-impl<T: MerkleCell> OpeningInFlight<'_, T> {
+impl<T: MerkleCell, SC: HashScheme> OpeningInFlight<'_, T, SC> {
     /// Gathers the cells of the columns that the tree has, which are the next: one dispatch.
     ///
     /// # Errors
@@ -136,7 +144,7 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
     ///
     /// # Errors
     /// If columns of the tree are missing.
-    pub fn finish(self) -> Result<Gathered<T>, MetalError> {
+    pub fn finish(self) -> Result<Gathered<T, SC>, MetalError> {
         let (gathered, width): (usize, _) =
             (self.ranges.iter().map(|r| r.0).sum(), self.tree.width);
         if gathered != width && !self.queries.is_empty() {
@@ -159,17 +167,17 @@ impl<T: MerkleCell> OpeningInFlight<'_, T> {
 }
 
 /// Leaves and paths that were gathered from a tree and wait to be read.
-pub(crate) struct Gathered<T> {
+pub(crate) struct Gathered<T, SC: HashScheme> {
     queries: usize,
     rows_per_query: usize,
     depth: usize,
     /// Column ranges in order: width of the range, rows of all queries.
     ranges: Vec<(usize, MetalBuffer<T>)>,
     /// Siblings, path after path; `None` for a tree of one leaf.
-    paths: Option<MetalBuffer<Digest>>,
+    paths: Option<MetalBuffer<SC::Node>>,
 }
 
-impl<T: MerkleCell> Gathered<T> {
+impl<T: MerkleCell, SC: HashScheme> Gathered<T, SC> {
     /// Slices to be read, as words.
     ///
     /// # Errors
@@ -213,12 +221,15 @@ impl OpeningShape {
     }
 
     /// The rows and paths in the shape of the proof, from the words of [`Gathered::slices`].
-    pub fn assemble<T: MerkleCell>(&self, words: Vec<Vec<F>>) -> Openings<T> {
+    pub fn assemble<T: MerkleCell, SC: HashScheme>(
+        &self,
+        words: Vec<Vec<F>>,
+    ) -> Openings<T, SC::Digest> {
         let mut words = words.into_iter();
         let cells = words.by_ref().take(self.widths.len());
         let cells: Vec<Vec<T>> = cells.map(T::from_words).collect();
-        let siblings: Vec<Digest> = match self.paths {
-            true => digests(&words.next().unwrap_or_default()),
+        let siblings: Vec<SC::Digest> = match self.paths {
+            true => SC::digests(&words.next().unwrap_or_default()),
             false => vec![],
         };
         let row_width = self.widths.iter().sum();
@@ -259,10 +270,4 @@ pub(crate) fn read_words(
         [] => Ok(vec![]),
         _ => s.read_many(slices),
     }
-}
-
-/// Digests from their words.
-fn digests(words: &[F]) -> Vec<Digest> {
-    let (digests, _) = words.as_chunks();
-    digests.to_vec()
 }

@@ -3,7 +3,12 @@
 use openvm_metal_common::{Device, DeviceProfile, MetalBuffer, MetalContext};
 
 use super::{digests_below_leaves, MerkleTreeMetal};
-use crate::{kernels, matrix::MetalMatrix, prelude::Digest, selftest::CheckRng};
+use crate::{
+    kernels,
+    matrix::MetalMatrix,
+    prelude::{Digest, SC},
+    selftest::CheckRng,
+};
 
 #[test]
 fn kernels_match_oracles() {
@@ -25,7 +30,7 @@ fn large_tree(profile: DeviceProfile) -> (Vec<Digest>, u64) {
     let cells = MetalBuffer::from_host(s, &CheckRng::new(3).fs(1 << 20)).unwrap();
     let matrix = MetalMatrix::from_buffer(cells, 1 << 20, 1);
     let before = s.counters().total().dispatches;
-    let tree = MerkleTreeMetal::encode(s, matrix, 16).unwrap();
+    let tree = MerkleTreeMetal::<_, SC>::encode(s, matrix, 16).unwrap();
     let dispatches = s.counters().total().dispatches - before;
     let layers = tree.digest_layers_to_host(s).unwrap();
     (layers.concat(), dispatches)
@@ -51,7 +56,8 @@ fn an_opening_without_all_columns_is_an_error() {
     let context = context.open().unwrap();
     let s = &context.stream();
     let cells = MetalBuffer::from_host(s, &CheckRng::new(4).fs(3 << 4)).unwrap();
-    let tree = MerkleTreeMetal::encode(s, MetalMatrix::from_buffer(cells, 1 << 4, 3), 2).unwrap();
+    let tree =
+        MerkleTreeMetal::<_, SC>::encode(s, MetalMatrix::from_buffer(cells, 1 << 4, 3), 2).unwrap();
     let queries = MetalBuffer::from_host(s, &[0_u32, 5]).unwrap();
     let error = tree.gather(s, &queries).unwrap().finish().err();
     let error = error.expect("no columns").to_string();

@@ -22,7 +22,10 @@ pub(super) fn buffers(shape: &ProofShape, config: &MetalProverConfig) -> Vec<Pla
     let mle = constraints::mle_words(shape);
     let whir = openings::whir_buffers(shape);
     vec![
-        PlannedBuffer::code(log_code, shape.kept.at_once(shape.width()) as u64),
+        PlannedBuffer::code(
+            log_code,
+            shape.kept.at_once(shape.width(), shape.rate) as u64,
+        ),
         column(COMMIT, "copies of small traces", shape.copied_cells, BASE),
         column(COMMIT, "the Merkle tree", shape.tree_digests(), DIGEST),
         column(COMMIT, "digests of rows", shape.row_digests(), DIGEST),

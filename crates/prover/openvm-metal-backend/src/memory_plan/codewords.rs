@@ -4,13 +4,8 @@ use openvm_metal_common::DeviceProfile;
 
 use super::{of_shape, shape::ProofShape};
 use crate::{
-    commit::CommitParams,
-    config::MetalProverConfig,
-    kept_codewords::KeptCodewords,
-    matrix::MetalMatrix,
-    memory::MemoryEstimate,
-    prelude::{F, RATE},
-    prover_profile::ProverProfile,
+    commit::CommitParams, config::MetalProverConfig, kept_codewords::KeptCodewords,
+    matrix::MetalMatrix, memory::MemoryEstimate, prelude::F, prover_profile::ProverProfile,
 };
 
 /// Bytes that a proof can be planned with.
@@ -60,7 +55,7 @@ pub(super) fn fitting(
     live: u64,
 ) -> MemoryEstimate {
     let estimate = of_shape(&shape, config);
-    let budget = shape.budget;
+    let (budget, rate) = (shape.budget, shape.rate);
     let others = live.saturating_sub(estimate.inputs);
     let profile = shape.profile.clone();
     let fits = |estimate: &MemoryEstimate, others: u64| {
@@ -68,7 +63,7 @@ pub(super) fn fitting(
         estimate.peak().saturating_add(others) <= budget
             && estimate.buffers.iter().all(|b| has(b.bytes()))
     };
-    let most = KeptCodewords::most_last(shape.width());
+    let most = KeptCodewords::most_last(shape.width(), shape.rate);
     if fits(&estimate, 0) || most == 0 || config.max_kept_codewords == Some(u64::MAX) {
         return estimate;
     }
@@ -77,7 +72,7 @@ pub(super) fn fitting(
         of_shape(&shape, config)
     };
     // One after another: where fewer columns are kept, windows can be wider.
-    for columns in (RATE..=most).rev().step_by(RATE) {
+    for columns in (rate..=most).rev().step_by(rate) {
         let estimate = with(columns);
         if fits(&estimate, others) {
             return estimate;

@@ -219,6 +219,7 @@ mod tests {
             committed_cells: 0,
             committed_parts: 0,
             kept: KeptCodewords::All,
+            rate: 8,
             fractions: 0,
             traces: vec![trace],
             tables: 0,

@@ -19,6 +19,7 @@ use crate::{
     config::MetalProverConfig,
     device::MetalDevice,
     error::MetalProverError,
+    hash::HashScheme,
     kept_codewords::KeptCodewords,
     memory::{MemoryEstimate, BASE, DIGEST},
 };
@@ -27,10 +28,10 @@ use crate::{
 ///
 /// # Errors
 /// If the device could not be opened.
-pub(crate) fn estimate(
-    device: &MetalDevice,
-    mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-    ctx: &ProvingContext<MetalBackend>,
+pub(crate) fn estimate<SC: HashScheme>(
+    device: &MetalDevice<SC>,
+    mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+    ctx: &ProvingContext<MetalBackend<SC>>,
     kept: Option<KeptCodewords>,
 ) -> Result<MemoryEstimate, MetalProverError> {
     let mut shape = ProofShape::new(device, mpk, ctx)?;

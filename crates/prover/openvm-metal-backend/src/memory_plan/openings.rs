@@ -78,7 +78,7 @@ pub(super) fn whir_buffers(shape: &ProofShape) -> WhirBuffers {
     WhirBuffers {
         code: later * (EXT << log_code),
         tree: later * ((2 * DIGEST) << log_code.saturating_sub(shape.k_whir)),
-        again: shape.kept.columns_again(shape.width()) as u64,
+        again: shape.kept.columns_again(shape.width(), shape.rate) as u64,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     constraints::{target_points, worth_a_launch, AirDataMetal, EvalField, PlannedSections},
     device::MetalDevice,
     error::MetalProverError,
-    hash::{digests_below_leaves, AbsorbedRows},
+    hash::{absorbed_bytes, digests_below_leaves, HashScheme},
     kept_codewords::KeptCodewords,
     memory::{MemoryEstimate, BASE, DIGEST},
     programs::{SumProgram, Variable},
@@ -116,6 +116,8 @@ pub(super) struct ProofShape {
     pub committed_parts: u64,
     /// Codewords of the commitment that are kept.
     pub kept: KeptCodewords,
+    /// Columns that a permutation of the hash absorbs.
+    pub rate: usize,
     /// Fractions of the GKR input layer.
     pub fractions: u64,
     pub traces: Vec<TracePrograms>,
@@ -127,10 +129,10 @@ pub(super) struct ProofShape {
 
 impl ProofShape {
     /// The shape of a checked input.
-    pub fn new(
-        device: &MetalDevice,
-        mpk: &DeviceMultiStarkProvingKey<MetalBackend>,
-        ctx: &ProvingContext<MetalBackend>,
+    pub fn new<SC: HashScheme>(
+        device: &MetalDevice<SC>,
+        mpk: &DeviceMultiStarkProvingKey<MetalBackend<SC>>,
+        ctx: &ProvingContext<MetalBackend<SC>>,
     ) -> Result<Self, MetalProverError> {
         let params = &mpk.params;
         let l_skip = params.l_skip;
@@ -152,6 +154,7 @@ impl ProofShape {
             committed_cells: 0,
             committed_parts: 0,
             kept: KeptCodewords::All,
+            rate: SC::RATE,
             fractions: 0,
             traces: Vec::with_capacity(ctx.per_trace.len()),
             tables: 0,
@@ -212,18 +215,18 @@ impl ProofShape {
 
     /// Bytes of codewords that are dropped from the commitment to the queries.
     pub fn dropped_bytes(&self) -> u64 {
-        let dropped = self.width() - self.kept.columns(self.width()).len();
+        let dropped = self.width() - self.kept.columns(self.width(), self.rate).len();
         dropped as u64 * self.column_bytes()
     }
 
     /// Bytes of the codewords that exist at once of those that never exist together.
     pub fn window_bytes(&self) -> u64 {
-        self.kept.widest_window(self.width()) as u64 * self.column_bytes()
+        self.kept.widest_window(self.width(), self.rate) as u64 * self.column_bytes()
     }
 
     /// The sponges of all rows.
     pub fn row_sponges(&self) -> u64 {
-        AbsorbedRows::bytes(1 << (self.log_height + self.log_blowup))
+        absorbed_bytes(1 << (self.log_height + self.log_blowup))
     }
 
     /// Bytes of a codeword column.
@@ -252,7 +255,7 @@ impl ProofShape {
     /// Bytes that encoding stacked columns takes besides the codewords. Without a cache, windows and kept codewords are scratch memory for each other.
     pub fn encode_scratch(&self) -> u64 {
         let column = self.column_bytes();
-        let kept = self.kept.columns(self.width());
+        let kept = self.kept.columns(self.width(), self.rate);
         match self.profile.cache {
             0 if matches!(self.kept, KeptCodewords::Last(_)) && !kept.is_empty() => 0,
             0 => {

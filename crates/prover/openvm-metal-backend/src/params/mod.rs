@@ -4,6 +4,7 @@
 //! assert at compile time that size and alignment agree. Names carry the prefix of their phase.
 
 mod bench;
+mod bn254;
 mod commit;
 mod constraints;
 mod gkr;
@@ -15,6 +16,6 @@ mod transcript;
 
 #[allow(unused_imports)]
 pub use self::{
-    bench::*, commit::*, constraints::*, gkr::*, grind::*, hash::*, ntt::*, openings::*,
+    bench::*, bn254::*, commit::*, constraints::*, gkr::*, grind::*, hash::*, ntt::*, openings::*,
     transcript::*,
 };

@@ -18,7 +18,7 @@ use super::{
     rules::Rules,
     select::{reach, select, Marks, Root},
 };
-use crate::prelude::{Digest, F};
+use crate::prelude::F;
 
 /// Largest index of a sink (constraints, coefficients, interactions).
 const MAX_SINKS: usize = 1 << 24;
@@ -104,14 +104,14 @@ pub struct AirPrograms {
 
 impl AirPrograms {
     /// Compiles the constraints and interactions of a key. `air` names the AIR in errors.
-    pub fn new(air: &str, vk: &StarkVerifyingKey<F, Digest>) -> Result<Self, ProgramError> {
+    pub fn new<D>(air: &str, vk: &StarkVerifyingKey<F, D>) -> Result<Self, ProgramError> {
         Self::with_registers(air, vk, MAX_REGISTERS)
     }
 
     /// Does the work of [`new`](Self::new) with fewer registers.
-    pub fn with_registers(
+    pub fn with_registers<D>(
         air: &str,
-        vk: &StarkVerifyingKey<F, Digest>,
+        vk: &StarkVerifyingKey<F, D>,
         registers: u32,
     ) -> Result<Self, ProgramError> {
         let width = &vk.params.width;

@@ -77,7 +77,8 @@ fn roots(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             ));
         }
         let uploaded: Vec<_> = uploaded.iter().collect();
-        let (ours, committed) = stacked_commit(env.s, CommitParams::from(&params), &uploaded)?;
+        let (ours, committed) =
+            stacked_commit::<SC>(env.s, CommitParams::from(&params), &uploaded)?;
         let code = committed.tree.backing().slice().to_host(env.s)?;
         compare(what, &code, &data.tree.backing_matrix().values)?;
         compare(what, &[ours], &[root])?;
@@ -181,7 +182,7 @@ fn open(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             .collect();
         let matrix = MetalMatrix::from_buffer(MetalBuffer::from_host(env.s, &code)?, n, cols);
         let rows_per_query = n.min(16);
-        let (tree, _) = MerkleTreeMetal::new(env.s, matrix, rows_per_query)?;
+        let (tree, _) = MerkleTreeMetal::<_, SC>::new(env.s, matrix, rows_per_query)?;
         let stride = tree.query_stride();
         let queries: Vec<u32> = (0..7).map(|i| (stride * i / 7) as u32).collect();
         let expected: Vec<F> = queries
@@ -195,7 +196,7 @@ fn open(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         open_columns(env.s, &ranges, 0..cols, shape, 8, &mut gathering)?;
         let gathered = gathering.finish()?;
         let words = read_words(env.s, &gathered.slices()?)?;
-        let opened = gathered.into_shape().assemble::<F>(words);
+        let opened = gathered.into_shape().assemble::<F, SC>(words);
         let what = || {
             format!(
                 "2^{log_height} to 2^{}, {cols} columns",

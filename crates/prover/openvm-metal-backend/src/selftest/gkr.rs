@@ -240,7 +240,7 @@ fn special_points(env: &mut CheckEnv) -> Result<(), CheckFailure> {
                     let mut transcript = default_duplex_sponge();
                     let leaves = FracLayer::from_host(env.s, &p, &q)?;
                     let config = config(gate, on_device);
-                    messages.push(layer_messages(
+                    messages.push(layer_messages::<SC, _>(
                         env.s,
                         &config,
                         &mut transcript,

@@ -16,7 +16,7 @@ use super::{compare, refused, Check, CheckEnv, CheckFailure};
 use crate::{
     hash::{upper_layers, AbsorbedRows, MerkleCell, MerkleTreeMetal},
     matrix::MetalMatrix,
-    prelude::{montgomery, Digest, EF, F},
+    prelude::{montgomery, Digest, EF, F, SC},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -138,11 +138,11 @@ fn merkle_absorbed(env: &mut CheckEnv) -> Result<(), CheckFailure> {
         let cells = env.rng.fs(width * height);
         let matrix =
             MetalMatrix::from_buffer(MetalBuffer::from_host(env.s, &cells)?, height, width);
-        let mut absorbed = AbsorbedRows::new(env.s, height)?;
+        let mut absorbed = AbsorbedRows::<SC>::new(env.s, height)?;
         for done in [width / 2, width / 2 + width / 4, width] {
             absorbed.absorb(env.s, matrix.slice().slice(..done * height), width)?;
         }
-        let (whole, root) = MerkleTreeMetal::new(env.s, matrix.clone(), rows)?;
+        let (whole, root) = MerkleTreeMetal::<_, SC>::new(env.s, matrix.clone(), rows)?;
         let tree = MerkleTreeMetal::resumed(env.s, matrix, absorbed.columns(), rows, &absorbed)?;
         compare(|| what.clone(), &[tree.read_root(env.s)?], &[root])?;
         compare(
@@ -185,7 +185,7 @@ fn merkle<T: MerkleCell + ExtensionField<F>>(
         let expected = MerkleTree::new(&hasher, matrix, rows).map_err(oracle)?;
         let buffer = MetalBuffer::from_host(env.s, &host)?;
         let matrix = MetalMatrix::from_buffer(buffer, 1 << log_height, width);
-        let (tree, root) = MerkleTreeMetal::new(env.s, matrix, rows)?;
+        let (tree, root) = MerkleTreeMetal::<_, SC>::new(env.s, matrix, rows)?;
         compare(
             || what.clone(),
             &[root],
@@ -236,7 +236,7 @@ fn merkle_layers(env: &mut CheckEnv) -> Result<(), CheckFailure> {
             let mut host = vec![Digest::default(); expected.len()];
             host[..leaves.len()].copy_from_slice(leaves);
             let mut layers = MetalBuffer::from_host(env.s, &host)?;
-            upper_layers(env.s, &mut layers, log_leaves, log_spread)?;
+            upper_layers::<SC>(env.s, &mut layers, log_leaves, log_spread)?;
             let what = || format!("2^{log_leaves} leaves, on lanes from 2^{log_spread} nodes on");
             compare(what, &layers.to_host(env.s)?, &expected)?;
         }

@@ -6,6 +6,7 @@
 
 mod airs;
 mod bench;
+mod bn254;
 mod commit;
 mod coverage;
 mod env;
@@ -69,6 +70,7 @@ pub fn checks() -> Vec<Check> {
         gkr::CHECKS,
         openings::CHECKS,
         prover::CHECKS,
+        bn254::CHECKS,
         bench::CHECKS,
     ]
     .concat()

@@ -125,7 +125,8 @@ fn check(
         let mut ours = default_duplex_sponge();
         let log_rows = host_log_rows(env.s, &config, &ours);
         let planned = ReductionPlan::new(l_skip, n_stack, &views, log_rows)?.upload(env.s)?;
-        let (proof, u) = prove_stacked_reduction(env.s, &config, &mut ours, &planned, &views, &r)?;
+        let (proof, u) =
+            prove_stacked_reduction::<SC, _>(env.s, &config, &mut ours, &planned, &views, &r)?;
         let what =
             || format!("{commits:?}, l_skip {l_skip}, gate 2^{gate}, on the device: {on_device}");
         let flat = |rounds: &[[EF; 2]]| rounds.concat();

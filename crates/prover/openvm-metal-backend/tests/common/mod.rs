@@ -7,26 +7,28 @@ pub mod params;
 pub mod random_air;
 pub mod random_input;
 
+use random_input::Limits;
+
 use openvm_metal_backend::{
     kernels::LIBRARY, BabyBearPoseidon2MetalEngine, MetalBackend, MetalDevice,
 };
 use openvm_metal_common::{Device, DeviceProfile, MetalContext, StreamCounters};
 use openvm_stark_backend::{
-    codec::Encode,
+    codec::{EncodableConfig, Encode},
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
     proof::Proof,
     prover::{
         CpuColMajorBackend, DeviceDataTransporter, DeviceMultiStarkProvingKey, ProvingContext,
     },
     test_utils::{MixtureFixture, TestFixture},
-    AirRef, StarkEngine, SystemParams,
+    AirRef, StarkEngine, StarkProtocolConfig, SystemParams,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::{
-    BabyBearPoseidon2Config, BabyBearPoseidon2RefEngine, DuplexSponge,
+    BabyBearPoseidon2Config, BabyBearPoseidon2RefEngine, DuplexSponge, F,
 };
 
 pub type SC = BabyBearPoseidon2Config;
-pub type HostContext = ProvingContext<CpuColMajorBackend<SC>>;
+pub type HostContext<S = SC> = ProvingContext<CpuColMajorBackend<S>>;
 
 /// A profile that exists.
 pub fn profile(name: &str) -> DeviceProfile {
@@ -51,17 +53,17 @@ pub fn on_profile(
 }
 
 /// AIRs and traces of one proof, on the host.
-pub struct Input {
-    pub airs: Vec<AirRef<SC>>,
-    pub ctx: HostContext,
+pub struct Input<S: StarkProtocolConfig = SC> {
+    pub airs: Vec<AirRef<S>>,
+    pub ctx: HostContext<S>,
 }
 
 /// Brings key and traces to the engine's device and proves.
-pub fn prove<E: StarkEngine<SC = SC>>(
+pub fn prove<E: StarkEngine>(
     engine: &E,
-    pk: &MultiStarkProvingKey<SC>,
-    ctx: &HostContext,
-) -> Result<Proof<SC>, String> {
+    pk: &MultiStarkProvingKey<E::SC>,
+    ctx: &HostContext<E::SC>,
+) -> Result<Proof<E::SC>, String> {
     let device = engine.device();
     let device_pk = device.transport_pk_to_device(pk);
     let device_ctx = device.transport_proving_ctx_to_device(ctx);
@@ -114,7 +116,7 @@ pub fn prove_counted_on(
 
 /// OpenVM's mixture of AIRs: rotations, preprocessed and cached traces, interactions, heights from 4
 /// rows to `2^log_height`.
-pub fn mixture(log_height: usize, config: &SC) -> Input {
+pub fn mixture<S: StarkProtocolConfig<F = F>>(log_height: usize, config: &S) -> Input<S> {
     let fixture = MixtureFixture::standard(log_height, config.clone());
     Input {
         airs: fixture.airs(),
@@ -122,6 +124,32 @@ pub fn mixture(log_height: usize, config: &SC) -> Input {
     }
 }
 
-pub fn bytes(proof: &Proof<SC>) -> Vec<u8> {
+pub fn bytes<S: EncodableConfig>(proof: &Proof<S>) -> Vec<u8> {
     proof.encode_to_vec().expect("encoding into memory")
+}
+
+/// A number from the environment: campaigns take more inputs and other seeds than CI.
+pub fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(value) => value
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={value} is not a number")),
+        Err(_) => default,
+    }
+}
+
+/// Shapes of input `i`: mostly small, some of the largest height, some with many wide AIRs.
+pub fn limits(i: u64, most_rows: usize, degree: usize) -> Limits {
+    let [max_airs, max_log_height, max_width, buses] = match i % 10 {
+        4 | 9 => [6, most_rows, 5, 4],
+        7 => [16, 5, 40, 12],
+        _ => [6, 6, 5, 4],
+    };
+    Limits {
+        max_airs,
+        max_log_height: max_log_height.min(most_rows),
+        max_width,
+        degree,
+        buses,
+    }
 }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use openvm_stark_backend::{
-    prover::{stacked_pcs::stacked_commit, AirProvingContext, ColMajorMatrix, CommittedTraceData},
+    prover::{
+        stacked_pcs::stacked_commit, AirProvingContext, ColMajorMatrix, CommittedTraceData,
+        CpuColMajorBackend,
+    },
     StarkProtocolConfig,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::F;
@@ -14,7 +17,7 @@ use rand::{rngs::StdRng, seq::SliceRandom, Rng, SeedableRng};
 use super::{
     expr::{Expr, Var},
     random_air::{Message, RandomAir},
-    HostContext, Input, SC,
+    HostContext, Input,
 };
 
 /// One AIR with the cells of its trace, row by row.
@@ -37,7 +40,11 @@ pub struct Limits {
 }
 
 /// A random input; the same for the same seed.
-pub fn random_input(seed: u64, config: &SC, limits: Limits) -> Input {
+pub fn random_input<S: StarkProtocolConfig<F = F>>(
+    seed: u64,
+    config: &S,
+    limits: Limits,
+) -> Input<S> {
     let mut rng = StdRng::seed_from_u64(seed);
     let rng = &mut rng;
     let num_airs = rng.random_range(1..=limits.max_airs);
@@ -225,13 +232,10 @@ fn matrix(rows: &[Vec<F>], width: usize) -> ColMajorMatrix<F> {
     ColMajorMatrix::from_row_major(&RowMajorMatrix::new(rows.concat(), width))
 }
 
-fn finish(
+fn finish<S: StarkProtocolConfig<F = F>>(
     draft: Draft,
-    config: &SC,
-) -> (
-    RandomAir,
-    AirProvingContext<openvm_stark_backend::prover::CpuColMajorBackend<SC>>,
-) {
+    config: &S,
+) -> (RandomAir, AirProvingContext<CpuColMajorBackend<S>>) {
     let Draft {
         air,
         common,

@@ -24,7 +24,7 @@ fn tree(s: &CommandStream, commit: &Commit) -> MerkleTreeMetal<F> {
     let buffer = MetalBuffer::from_host(s, &codewords.values).expect("upload");
     let matrix = MetalMatrix::from_buffer(buffer, codewords.height(), codewords.width());
     let (tree, root) =
-        MerkleTreeMetal::new(s, matrix, commit.data.tree.rows_per_query()).expect("tree");
+        MerkleTreeMetal::<_, SC>::new(s, matrix, commit.data.tree.rows_per_query()).expect("tree");
     assert_eq!(root, commit.data.commit().expect("root"));
     tree
 }

@@ -3,7 +3,7 @@
 use openvm_metal_backend::hash::{row_grid, MerkleTreeMetal};
 use openvm_metal_backend::kernels;
 use openvm_metal_backend::params::MerkleLeafParams;
-use openvm_metal_backend::prelude::Digest;
+use openvm_metal_backend::prelude::{Digest, SC};
 use openvm_metal_backend::MetalMatrix;
 use openvm_metal_common::{CommandStream, MetalBuffer, MetalError};
 
@@ -97,6 +97,8 @@ fn merkle_tree(s: &CommandStream, log_size: usize) -> Result<Prepared, MetalErro
     Ok(Prepared {
         size: format!("2^{log_size} x {WIDTH}, {ROWS_PER_LEAF} rows a leaf"),
         work: work(permutations, Least::Problem { products, bytes }),
-        launch: Box::new(move |s| MerkleTreeMetal::new(s, matrix.clone(), ROWS_PER_LEAF).map(drop)),
+        launch: Box::new(move |s| {
+            MerkleTreeMetal::<_, SC>::new(s, matrix.clone(), ROWS_PER_LEAF).map(drop)
+        }),
     })
 }

@@ -15,12 +15,13 @@ use crate::{
         round_poly::{tail_value, RoundPoly},
     },
     error::MetalProverError,
-    prelude::{EF, SC},
+    hash::HashScheme,
+    prelude::EF,
 };
 
 impl MleRounds {
     /// All rounds.
-    pub(super) fn prove_on_host<TS: FiatShamirTranscript<SC>>(
+    pub(super) fn prove_on_host<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
         &mut self,
         s: &CommandStream,
         transcript: &mut TS,

@@ -29,13 +29,14 @@ use super::{
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
+    hash::HashScheme,
     jobs::{DeviceJobs, DispatchJobs, JobTable},
     kernels,
     params::{
         ConstraintColumnJob, ConstraintEvalJob, ConstraintFoldJob, ConstraintFoldParams,
         ConstraintOpening,
     },
-    prelude::{EF, F, SC},
+    prelude::{EF, F},
     transcript::sponge_for_device,
 };
 
@@ -236,7 +237,7 @@ impl MlePlan {
 
 impl MleRounds {
     /// All rounds, on the device's transcript if it can: then they are encoded, and not waited for.
-    pub fn prove<TS: FiatShamirTranscript<SC> + 'static>(
+    pub fn prove<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
         &mut self,
         s: &CommandStream,
         config: &MetalProverConfig,

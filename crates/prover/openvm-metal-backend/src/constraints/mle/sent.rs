@@ -5,9 +5,7 @@ use openvm_stark_backend::FiatShamirTranscript;
 
 use super::inputs::RoundMessages;
 use crate::{
-    constraints::sums::DevicePoint,
-    error::MetalProverError,
-    prelude::{EF, SC},
+    constraints::sums::DevicePoint, error::MetalProverError, hash::HashScheme, prelude::EF,
     transcript::replayed,
 };
 
@@ -59,7 +57,7 @@ impl SentRounds {
     ///
     /// # Errors
     /// [`MetalProverError::TranscriptsDiffer`].
-    pub fn finish<TS: FiatShamirTranscript<SC>>(
+    pub fn finish<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
         self,
         transcript: &mut TS,
         read: &[EF],
@@ -89,6 +87,7 @@ mod tests {
     use p3_field::PrimeCharacteristicRing;
 
     use super::*;
+    use crate::prelude::SC;
     use crate::{kernels::LIBRARY, selftest::CheckRng};
 
     /// Elements of a round: two values and the challenge.
@@ -108,7 +107,7 @@ mod tests {
         }
         let finish = |read: &[EF]| {
             let sent = SentRounds::of_device(MetalBuffer::uninit(&context, 1)?, SECTION);
-            sent.finish::<DuplexSponge>(&mut default_duplex_sponge(), read)
+            sent.finish::<SC, DuplexSponge>(&mut default_duplex_sponge(), read)
         };
         assert_eq!(finish(&log)?.challenges.len(), 4);
         for at in 0..log.len() {

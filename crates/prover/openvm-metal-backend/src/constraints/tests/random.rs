@@ -10,15 +10,21 @@ mod random_input;
 use random_input::{random_input, Limits};
 
 use openvm_metal_common::DeviceProfile;
-use openvm_stark_backend::keygen::types::{StarkProvingKey, StarkVerifyingKey};
+use openvm_stark_backend::{
+    keygen::types::{StarkProvingKey, StarkVerifyingKey},
+    prover::{CpuColMajorBackend, ProvingContext},
+    StarkProtocolConfig,
+};
 
-use super::{CpuContext as HostContext, *};
+use super::*;
 use crate::{constraints::EvalField, programs::AirPrograms};
 
+type HostContext<S = SC> = ProvingContext<CpuColMajorBackend<S>>;
+
 /// AIRs and traces of one proof, on the host.
-struct Input {
-    airs: Vec<AirRef<SC>>,
-    ctx: HostContext,
+struct Input<S: StarkProtocolConfig = SC> {
+    airs: Vec<AirRef<S>>,
+    ctx: HostContext<S>,
 }
 
 fn input(seed: u64, params: &SystemParams, limits: Limits) -> Input {

@@ -9,9 +9,10 @@ use openvm_stark_backend::FiatShamirTranscript;
 use super::{blocks::Blocks, columns::BoundColumns, plan::THREADS, rounds::Rounds};
 use crate::{
     error::MetalProverError,
+    hash::HashScheme,
     kernels,
     params::{StackedBlock, StackedBlocksParams, StackedFinishParams, TranscriptState},
-    prelude::{EF, SC},
+    prelude::EF,
     transcript::replayed,
 };
 
@@ -23,7 +24,7 @@ const PAIR: usize = 4;
 impl Rounds<'_> {
     /// Proves all rounds, if the tallest height's tables are on the device, with one wait; the host's transcript goes to where the
     /// device's is, which began as `sponge`. The polynomials at 1 and 2; their challenges are added to `u`.
-    pub fn prove_on_device<TS: FiatShamirTranscript<SC>>(
+    pub fn prove_on_device<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
         &mut self,
         transcript: &mut TS,
         sponge: TranscriptState,

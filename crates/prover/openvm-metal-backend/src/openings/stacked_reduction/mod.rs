@@ -39,9 +39,10 @@ pub use self::{
 use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
+    hash::HashScheme,
     jobs::DeviceJobs,
     params::{StackedColumnJob, StackedTableJob},
-    prelude::{EF, SC},
+    prelude::EF,
     transcript::sponge_for_device,
 };
 
@@ -66,7 +67,7 @@ pub fn host_log_rows<TS: 'static>(
 ///
 /// # Errors
 /// A plan for other commitments or another transcript, too few coordinates for the tallest columns, failures of the device.
-pub fn prove_stacked_reduction<TS: FiatShamirTranscript<SC> + 'static>(
+pub fn prove_stacked_reduction<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     config: &MetalProverConfig,
     transcript: &mut TS,

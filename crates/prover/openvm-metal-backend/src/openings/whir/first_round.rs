@@ -12,6 +12,7 @@ use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 use super::opening::{Opening, WhirCommit};
 use crate::{
     error::MetalProverError,
+    hash::HashScheme,
     kernels,
     openings::contract::{self, Contraction},
     params::WhirBatchParams,
@@ -39,7 +40,10 @@ pub(super) struct FirstRound {
 
 impl FirstRound {
     /// Batches the columns and sums up: one dispatch for each range, one wait.
-    pub fn new(opening: &Opening<'_>, mu: EF) -> Result<Self, MetalProverError> {
+    pub fn new<SC: HashScheme>(
+        opening: &Opening<'_, SC>,
+        mu: EF,
+    ) -> Result<Self, MetalProverError> {
         let &Opening { s, commits, u, .. } = opening;
         let (l_skip, k, log_height) = (opening.shape.l_skip, opening.config.k, u.len());
         let powers = tensor::powers(mu, opening.total_width());
@@ -137,9 +141,9 @@ pub(super) fn dual_fold(alpha: EF) -> BitWeight {
 }
 
 /// `f[row] = sum_j powers[j] q_j[row]` over the stacked columns of all commitments.
-pub(super) fn batch(
+pub(super) fn batch<SC: HashScheme>(
     s: &CommandStream,
-    commits: &[WhirCommit<'_>],
+    commits: &[WhirCommit<'_, SC>],
     log_height: usize,
     powers: &MetalBuffer<EF>,
 ) -> Result<MetalBuffer<EF>, MetalProverError> {

@@ -14,15 +14,15 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
-    hash::MerkleTreeMetal,
+    hash::{HashScheme, MerkleTreeMetal},
     openings::contract::Contraction,
-    prelude::{EF, F, SC},
+    prelude::{EF, F},
     tensor,
 };
 
 /// Proves the opening. Tables of at most `2^host_log_rows` elements are finished on the host.
-pub(super) fn prove<TS: FiatShamirTranscript<SC>>(
-    opening: &Opening<'_>,
+pub(super) fn prove<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
+    opening: &Opening<'_, SC>,
     host_log_rows: usize,
     transcript: &mut TS,
 ) -> Result<WhirProof<SC>, MetalProverError> {
@@ -46,7 +46,7 @@ pub(super) fn prove<TS: FiatShamirTranscript<SC>>(
     let mu = prover.transcript.sample_ext();
 
     let mut queries = OpenedQueries::default();
-    let mut codeword_tree: Option<MerkleTreeMetal<EF>> = None;
+    let mut codeword_tree: Option<MerkleTreeMetal<EF, SC>> = None;
     let first = FirstRound::new(opening, mu)?;
     let mut sumcheck = Some(Sumcheck::First(first));
     for (round, round_config) in config.rounds.iter().enumerate() {
@@ -102,14 +102,14 @@ fn query_points(indices: &[u32], log_leaves: usize, gamma: EF) -> Vec<(F, EF)> {
 }
 
 /// The steps of a round, each with its messages and challenges.
-struct Prover<'a, TS> {
+struct Prover<'a, SC: HashScheme, TS> {
     s: &'a CommandStream,
     transcript: &'a mut TS,
     config: &'a WhirConfig,
-    sent: Sent,
+    sent: Sent<SC>,
 }
 
-impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
+impl<SC: HashScheme, TS: FiatShamirTranscript<SC>> Prover<'_, SC, TS> {
     /// A proof-of-work witness, which the transcript has absorbed.
     fn grind(&mut self, bits: usize) -> Result<F, MetalProverError> {
         let witness = self.transcript.grind(bits);
@@ -151,7 +151,7 @@ impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
         coefficients: &Table,
         log_len: usize,
         log_domain: usize,
-    ) -> Result<(MerkleTreeMetal<EF>, EF), MetalProverError> {
+    ) -> Result<(MerkleTreeMetal<EF, SC>, EF), MetalProverError> {
         let mut codeword = MetalBuffer::<EF>::uninit(self.s.context(), 1 << log_domain)?;
         let message = codeword.slice_mut(0..1 << log_len);
         match coefficients {
@@ -159,8 +159,7 @@ impl<TS: FiatShamirTranscript<SC>> Prover<'_, TS> {
             Table::Host(c) => c.copy_to(message, self.s)?,
         }
         let tree = encode_codeword(self.s, codeword, log_len, self.config.k)?;
-        let root = tree.root().to_host(self.s)?;
-        let root = root.first().copied().unwrap_or_default();
+        let root = tree.read_root(self.s)?;
         self.transcript.observe_commit(root);
         self.sent.codeword_commits.push(root);
         let z = self.transcript.sample_ext();

@@ -19,11 +19,8 @@ use openvm_stark_backend::{proof::WhirProof, FiatShamirTranscript, WhirConfig};
 use self::opening::Opening;
 pub use self::opening::WhirCommit;
 use crate::{
-    commit::CodeShape,
-    config::MetalProverConfig,
-    error::MetalProverError,
-    grind::candidates,
-    prelude::{EF, SC},
+    commit::CodeShape, config::MetalProverConfig, error::MetalProverError, grind::candidates,
+    hash::HashScheme, prelude::EF,
 };
 
 /// Proves the opening of all stacked columns at `u` (`log_height` coordinates).
@@ -31,14 +28,14 @@ use crate::{
 /// The bytes are those of the reference's `prove_whir_opening`. On the host's transcript, tables of at most `2^mle_host_log_rows`
 /// elements are finished on the host.
 #[allow(clippy::too_many_arguments)]
-pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
+pub fn prove_whir<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
     s: &CommandStream,
     prover_config: &MetalProverConfig,
     transcript: &mut TS,
     l_skip: usize,
     log_blowup: usize,
     config: &WhirConfig,
-    commits: &[WhirCommit<'_>],
+    commits: &[WhirCommit<'_, SC>],
     u: &[EF],
 ) -> Result<WhirProof<SC>, MetalProverError> {
     let _stage = s.stage("prover.openings.whir");
@@ -60,8 +57,8 @@ pub fn prove_whir<TS: FiatShamirTranscript<SC> + 'static>(
 }
 
 /// On the device's transcript, or on the host's if that cannot go there or a search has failed.
-fn prove<TS: FiatShamirTranscript<SC> + 'static>(
-    opening: &Opening<'_>,
+fn prove<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
+    opening: &Opening<'_, SC>,
     prover_config: &MetalProverConfig,
     transcript: &mut TS,
 ) -> Result<WhirProof<SC>, MetalProverError> {
@@ -72,8 +69,8 @@ fn prove<TS: FiatShamirTranscript<SC> + 'static>(
 }
 
 /// All trees must be over the same number of rows.
-fn check_trees(
-    commits: &[WhirCommit<'_>],
+fn check_trees<SC: HashScheme>(
+    commits: &[WhirCommit<'_, SC>],
     log_domain: usize,
     k: usize,
 ) -> Result<(), MetalProverError> {
@@ -94,6 +91,7 @@ mod tests {
     use openvm_stark_sdk::config::baby_bear_poseidon2::poseidon2_perm;
 
     use super::*;
+    use crate::prelude::SC;
     use crate::{
         commit::{stacked_commit, CommitParams},
         kernels,
@@ -113,7 +111,7 @@ mod tests {
         let mut rng = CheckRng::new(1);
         let cells = MetalBuffer::from_host(s, &rng.fs(3 << 8))?;
         let trace = MetalMatrix::from_buffer(cells, 1 << 8, 3);
-        let (_, data) = stacked_commit(s, CommitParams::from(&params), &[&trace])?;
+        let (_, data) = stacked_commit::<SC>(s, CommitParams::from(&params), &[&trace])?;
         let commits = [WhirCommit {
             ranges: &data.ranges,
             width: data.layout.width(),

@@ -8,44 +8,54 @@ use crate::{
     beside::Later,
     commit::open_columns,
     error::MetalProverError,
-    hash::{read_words, Gathered, MerkleCell, MerkleTreeMetal, OpeningShape, Openings},
-    prelude::{Digest, EF, F},
+    hash::{read_words, Gathered, HashScheme, MerkleCell, MerkleTreeMetal, OpeningShape, Openings},
+    prelude::{EF, F},
 };
 
 /// The proof's part about queries.
-pub(super) struct QueryProofs {
+pub(super) struct QueryProofs<D> {
     /// For each commitment, query and row of the leaf: the row.
     pub initial_rows: Vec<Vec<Vec<Vec<F>>>>,
     /// For each commitment and query.
-    pub initial_paths: Vec<Vec<MerkleProof<Digest>>>,
+    pub initial_paths: Vec<Vec<MerkleProof<D>>>,
     /// For each later round and query: the rows of the leaf, each one element wide.
     pub codeword_values: Vec<Vec<Vec<EF>>>,
     /// For each later round and query.
-    pub codeword_paths: Vec<Vec<MerkleProof<Digest>>>,
+    pub codeword_paths: Vec<Vec<MerkleProof<D>>>,
 }
 
 /// The values of a later round's leaves and their paths, for each query.
-type OpenedCodeword = (Vec<Vec<EF>>, Vec<MerkleProof<Digest>>);
+type OpenedCodeword<D> = (Vec<Vec<EF>>, Vec<MerkleProof<D>>);
 
 /// The openings of all rounds. No challenge depends on them: they are gathered on the device, read with what is waited for anyway, and put
 /// together by other threads.
-#[derive(Default)]
-pub(super) struct OpenedQueries {
+pub(super) struct OpenedQueries<SC: HashScheme> {
     /// Gathered and not read: of each commitment, of each later round.
-    initial: Vec<Gathered<F>>,
-    later: Vec<Gathered<EF>>,
+    initial: Vec<Gathered<F, SC>>,
+    later: Vec<Gathered<EF, SC>>,
     /// Read. For each commitment; for each later round.
-    of_commits: Vec<Later<Openings<F>>>,
-    of_rounds: Vec<Later<OpenedCodeword>>,
+    of_commits: Vec<Later<Openings<F, SC::Digest>>>,
+    of_rounds: Vec<Later<OpenedCodeword<SC::Digest>>>,
 }
 
-impl OpenedQueries {
+impl<SC: HashScheme> Default for OpenedQueries<SC> {
+    fn default() -> Self {
+        Self {
+            initial: Vec::new(),
+            later: Vec::new(),
+            of_commits: Vec::new(),
+            of_rounds: Vec::new(),
+        }
+    }
+}
+
+impl<SC: HashScheme> OpenedQueries<SC> {
     /// Opens leaves of the codeword of a later round, or in the first of all commitments. Columns whose codewords were dropped are transformed
     /// again, some of them at a time.
     pub fn open(
         &mut self,
-        opening: &Opening<'_>,
-        codeword: Option<&MerkleTreeMetal<EF>>,
+        opening: &Opening<'_, SC>,
+        codeword: Option<&MerkleTreeMetal<EF, SC>>,
         indices: &MetalBuffer<u32>,
     ) -> Result<(), MetalProverError> {
         let s = opening.s;
@@ -57,8 +67,8 @@ impl OpenedQueries {
         }
         for commit in opening.commits {
             let mut gathering = commit.tree.gather(s, indices)?;
-            let at_once = commit.kept.columns_again(commit.width);
-            let [before, after] = commit.kept.dropped(commit.width);
+            let at_once = commit.kept.columns_again(commit.width, SC::RATE);
+            let [before, after] = commit.kept.dropped(commit.width, SC::RATE);
             let again = |columns, gathering: &mut _| {
                 let _stage = s.stage("rs_code_matrix");
                 open_columns(s, commit.ranges, columns, opening.shape, at_once, gathering)
@@ -89,12 +99,12 @@ impl OpenedQueries {
         for gathered in self.initial.drain(..) {
             let (shape, words) = of_shape(gathered, &mut words);
             self.of_commits
-                .push(Later::new(move || shape.assemble(words)));
+                .push(Later::new(move || shape.assemble::<F, SC>(words)));
         }
         for gathered in self.later.drain(..) {
             let (shape, words) = of_shape(gathered, &mut words);
             let assembled = move || {
-                let Openings { rows, siblings } = shape.assemble::<EF>(words);
+                let Openings { rows, siblings } = shape.assemble::<EF, SC>(words);
                 (rows.iter().map(|rows| rows.concat()).collect(), siblings)
             };
             self.of_rounds.push(Later::new(assembled));
@@ -102,14 +112,14 @@ impl OpenedQueries {
     }
 
     /// Reads what was not read, with at most one wait.
-    pub fn read(mut self, s: &CommandStream) -> Result<QueryProofs, MetalProverError> {
+    pub fn read(mut self, s: &CommandStream) -> Result<QueryProofs<SC::Digest>, MetalProverError> {
         let words = read_words(s, &self.slices()?)?;
         self.take(words);
         Ok(self.join())
     }
 
     /// Joins the words that were read.
-    pub fn join(self) -> QueryProofs {
+    pub fn join(self) -> QueryProofs<SC::Digest> {
         let of_commits = self.of_commits.into_iter().map(Later::join);
         let (initial_rows, initial_paths) = of_commits.map(|o| (o.rows, o.siblings)).unzip();
         let of_rounds = self.of_rounds.into_iter().map(Later::join);
@@ -124,8 +134,8 @@ impl OpenedQueries {
 }
 
 /// Shape of the next words, and those words, once they were read.
-fn of_shape<T: MerkleCell>(
-    gathered: Gathered<T>,
+fn of_shape<T: MerkleCell, SC: HashScheme>(
+    gathered: Gathered<T, SC>,
     words: &mut impl Iterator<Item = Vec<F>>,
 ) -> (OpeningShape, Vec<Vec<F>>) {
     let shape = gathered.into_shape();

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     error::MetalProverError,
+    hash::HashScheme,
     kernels,
     openings::contract::{self, Contraction},
     params::{WhirFoldWeightParams, WhirPowersParams},
@@ -30,8 +31,8 @@ pub(super) struct Folded {
 
 /// Batches all columns by `mu` and binds the first `k` variables: the tables of their sumcheck are `T` ([`super::super::first_round`]) and
 /// the `2^k` products of their weights.
-pub(super) fn first_round(
-    opening: &Opening<'_>,
+pub(super) fn first_round<SC: HashScheme>(
+    opening: &Opening<'_, SC>,
     messages: &mut DeviceMessages,
 ) -> Result<Folded, MetalProverError> {
     let &Opening {

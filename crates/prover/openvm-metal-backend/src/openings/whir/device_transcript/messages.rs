@@ -6,7 +6,7 @@ use super::super::tables::{DeviceTables, Partials};
 use crate::{
     error::MetalProverError,
     grind::{at_a_time, grind_sponge},
-    hash::MerkleTreeMetal,
+    hash::{HashScheme, MerkleTreeMetal},
     kernels,
     params::{
         TranscriptState, WhirChallengeParams, WhirDrawParams, WhirEvaluateParams,
@@ -107,10 +107,10 @@ impl DeviceMessages {
 
     /// Sends a root, samples the point, and sends the value there of the polynomial with these coefficients: three dispatches. The index of
     /// the point in the log.
-    pub fn commit(
+    pub fn commit<SC: HashScheme>(
         &mut self,
         s: &CommandStream,
-        tree: &MerkleTreeMetal<EF>,
+        tree: &MerkleTreeMetal<EF, SC>,
         coefficients: &MetalBuffer<EF>,
     ) -> Result<usize, MetalProverError> {
         self.exchange(s, tree.root().cast()?, 1, 2, 1)?;

@@ -26,10 +26,10 @@ use crate::{
     config::MetalProverConfig,
     error::MetalProverError,
     grind::MOST_BITS,
-    hash::{read_words, MerkleCell, MerkleTreeMetal},
+    hash::{read_words, HashScheme, MerkleCell, MerkleTreeMetal},
     kernels,
     params::{TranscriptState, WhirQueryParams, WhirTermParams},
-    prelude::{D_EF, EF, F, SC},
+    prelude::{D_EF, EF, F},
     tensor,
     transcript::sponge_for_device,
 };
@@ -43,8 +43,8 @@ const MOST_LOG_WEIGHTS: usize = 18;
 
 /// Proves the opening if the transcript can go on on the device and all that is asked for is in its range. Not if a search finds no witness,
 /// whose candidates hold one with probability `1 - e^-16`: the transcript is where it was then, and the fallback is counted.
-pub(super) fn prove<TS: FiatShamirTranscript<SC> + 'static>(
-    opening: &Opening<'_>,
+pub(super) fn prove<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
+    opening: &Opening<'_, SC>,
     config: &MetalProverConfig,
     transcript: &mut TS,
 ) -> Result<Option<WhirProof<SC>>, MetalProverError> {
@@ -85,14 +85,14 @@ fn in_range(config: &WhirConfig) -> bool {
         && queries.all(|count| (1..MOST_QUERIES).contains(&count))
 }
 
-fn prove_from<TS: FiatShamirTranscript<SC> + 'static>(
-    opening: &Opening<'_>,
+fn prove_from<SC: HashScheme, TS: FiatShamirTranscript<SC> + 'static>(
+    opening: &Opening<'_, SC>,
     prover_config: &MetalProverConfig,
     sponge: TranscriptState,
     transcript: &mut TS,
 ) -> Result<Option<WhirProof<SC>>, MetalProverError> {
     let (s, config) = (opening.s, opening.config);
-    let mut opened = OpenedQueries::default();
+    let mut opened = OpenedQueries::<SC>::default();
     let Encoded {
         messages,
         coefficients,
@@ -143,20 +143,20 @@ fn last_queries(config: &WhirConfig) -> usize {
 }
 
 /// All but the queries of the last round.
-struct Encoded {
+struct Encoded<SC: HashScheme> {
     messages: DeviceMessages,
     /// Coefficients of the last round.
     coefficients: MetalBuffer<EF>,
     /// Tree that the last queries open, if it is not the commitment's, and its leaves, as a logarithm.
-    tree: Option<MerkleTreeMetal<EF>>,
+    tree: Option<MerkleTreeMetal<EF, SC>>,
     log_leaves: usize,
 }
 
-fn encode(
-    opening: &Opening<'_>,
+fn encode<SC: HashScheme>(
+    opening: &Opening<'_, SC>,
     sponge: TranscriptState,
-    opened: &mut OpenedQueries,
-) -> Result<Encoded, MetalProverError> {
+    opened: &mut OpenedQueries<SC>,
+) -> Result<Encoded<SC>, MetalProverError> {
     let &Opening {
         s,
         config,
@@ -172,7 +172,7 @@ fn encode(
     let mut messages = DeviceMessages::new(s, sponge, lengths, opening.candidates)?;
     let mut log_len = shape.log_height;
     let mut log_domain = log_len + shape.log_blowup;
-    let mut tree: Option<MerkleTreeMetal<EF>> = None;
+    let mut tree: Option<MerkleTreeMetal<EF, SC>> = None;
     // Of the later rounds.
     let mut tables: Option<DeviceTables> = None;
     for (round, round_config) in config.rounds.iter().enumerate() {
@@ -248,8 +248,8 @@ struct Queries {
 
 impl Queries {
     /// Draws them, behind the work that is asked for.
-    fn draw(
-        opening: &Opening<'_>,
+    fn draw<SC: HashScheme>(
+        opening: &Opening<'_, SC>,
         messages: &mut DeviceMessages,
         count: usize,
         log_leaves: usize,
@@ -279,9 +279,9 @@ impl Queries {
 
     /// Summands of the `2^log_len` weights: these queries, `gamma` times the powers of the point at `point` of the log, and in the
     /// first round the product of `eq` of the rest of `u` and a scale.
-    fn update(
+    fn update<SC: HashScheme>(
         self,
-        opening: &Opening<'_>,
+        opening: &Opening<'_, SC>,
         messages: &DeviceMessages,
         point: usize,
         log_len: usize,

@@ -1,25 +1,29 @@
 //! The log while it is read: the host's transcript is shown what the device observed.
 
+use std::marker::PhantomData;
+
 use openvm_stark_backend::{FiatShamirTranscript, WhirConfig};
 use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 
 use super::super::opening::{Sent, PHASE};
 use crate::{
     error::MetalProverError,
-    prelude::{D_EF, EF, F, SC},
+    hash::HashScheme,
+    prelude::{D_EF, EF, F},
     transcript::replayed,
 };
 
 /// Shows the transcript all messages but those of the last queries, of which `log` has the elements and `drawn` the words: what was
 /// sent, if all witnesses were found.
-pub(super) fn replay<TS: FiatShamirTranscript<SC>>(
+pub(super) fn replay<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     config: &WhirConfig,
     log: Vec<EF>,
     drawn: Vec<F>,
     coefficients: Vec<EF>,
-) -> Result<Option<Sent>, MetalProverError> {
+) -> Result<Option<Sent<SC>>, MetalProverError> {
     let mut replay = Replay {
+        scheme: PhantomData,
         transcript,
         log: log.into_iter(),
         drawn: drawn.into_iter(),
@@ -43,7 +47,8 @@ pub(super) fn replay<TS: FiatShamirTranscript<SC>>(
         }
         let halves = [replay.next()?, replay.next()?];
         let words: [&[F]; 2] = halves.each_ref().map(EF::as_basis_coefficients_slice);
-        let root = std::array::from_fn(|i| words[i / 4][i % 4]);
+        let root = SC::digests(&words.concat()).first().copied();
+        let root = root.ok_or_else(ends_early)?;
         replay.transcript.observe_commit(root);
         replay.sampled()?;
         sent.codeword_commits.push(root);
@@ -62,13 +67,14 @@ pub(super) fn replay<TS: FiatShamirTranscript<SC>>(
 }
 
 /// Shows the transcript what was drawn for `count` queries behind `bits` bits of work: the witness, if it was found.
-pub(super) fn replay_queries<TS: FiatShamirTranscript<SC>>(
+pub(super) fn replay_queries<SC: HashScheme, TS: FiatShamirTranscript<SC>>(
     transcript: &mut TS,
     count: usize,
     bits: usize,
     drawn: Vec<F>,
 ) -> Result<Option<F>, MetalProverError> {
     let mut replay = Replay {
+        scheme: PhantomData,
         transcript,
         log: Vec::new().into_iter(),
         drawn: drawn.into_iter(),
@@ -76,13 +82,14 @@ pub(super) fn replay_queries<TS: FiatShamirTranscript<SC>>(
     replay.draw(count, bits)
 }
 
-struct Replay<'a, TS> {
+struct Replay<'a, SC, TS> {
+    scheme: PhantomData<SC>,
     transcript: &'a mut TS,
     log: std::vec::IntoIter<EF>,
     drawn: std::vec::IntoIter<F>,
 }
 
-impl<TS: FiatShamirTranscript<SC>> Replay<'_, TS> {
+impl<SC: HashScheme, TS: FiatShamirTranscript<SC>> Replay<'_, SC, TS> {
     /// An element that the device observed.
     fn observe(&mut self) -> Result<EF, MetalProverError> {
         let value = self.next()?;
@@ -151,6 +158,7 @@ mod tests {
     use openvm_stark_sdk::config::baby_bear_poseidon2::{default_duplex_sponge, DuplexSponge};
 
     use super::*;
+    use crate::prelude::SC;
     use crate::selftest::{prover::params, CheckRng};
 
     /// Words that a device has sent, and those of its last queries.
@@ -273,11 +281,12 @@ mod tests {
             coefficients,
             last,
         } = device;
-        if replay::<DuplexSponge>(&mut transcript, config, log, drawn, coefficients)?.is_none() {
+        if replay::<SC, DuplexSponge>(&mut transcript, config, log, drawn, coefficients)?.is_none()
+        {
             return Ok(None);
         }
         let count = config.rounds.last().map_or(0, |round| round.num_queries);
-        replay_queries(&mut transcript, count, config.query_phase_pow_bits, last)
+        replay_queries::<SC, _>(&mut transcript, count, config.query_phase_pow_bits, last)
     }
 
     fn config() -> WhirConfig {

@@ -68,6 +68,15 @@ pub struct KeygenArgs {
     app_only: bool,
 }
 
+#[derive(Args, Debug)]
+pub struct SetupArgs {
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// Make the keys of root proofs, too: root.pk and root.vk in FOLDER. This takes a proof of the smallest program.
+    #[arg(long)]
+    root: bool,
+}
+
 /// The files of a command.
 #[derive(Serialize)]
 struct Files {
@@ -114,12 +123,13 @@ pub fn keygen(command: &KeygenArgs, device: DeviceArgs) -> Result<()> {
     print(args.json, written)
 }
 
-/// Runs `openvm-metal setup`: the keys of the circuit in which every aggregated proof ends.
+/// Runs `openvm-metal setup`: the keys of the circuit in which every aggregated proof ends, and of root proofs if they are asked for.
 ///
 /// # Errors
 /// If the parameters do not go together, or a file cannot be written.
-pub fn setup(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
+pub fn setup(command: &SetupArgs, device: DeviceArgs) -> Result<()> {
     interrupt::at_once();
+    let args = &command.keys;
     let sdk = args.sdk.sdk(&Settings::of(&args.program)?, device)?;
     args.sdk.security_bits(&sdk)?;
     let folder = args.key_folder()?;
@@ -148,13 +158,27 @@ pub fn setup(args: &KeyArgs, device: DeviceArgs) -> Result<()> {
             (files::INTERNAL_RECURSIVE_VK, &vk),
         ])?;
     }
+    // The root key depends on the shape of the machine's memory, too: it stands with the program's keys.
+    let root = [files::ROOT_PK, files::ROOT_VK].map(|name| folder.join(name));
+    if command.root {
+        let names = [files::ROOT_PK, files::ROOT_VK].into_iter();
+        let named: Vec<Named<'_>> = names.zip(root.iter().map(PathBuf::as_path)).collect();
+        args.probe(&named)?;
+    }
     let key = sdk.agg_pk()?.internal_recursive;
     let vk = sdk.agg_vk()?;
     let is_default = key_hash(&vk).to_string() == OPENVM_CIRCUIT.vk_pre_hash;
     let [pk_file, vk_file] = places(is_default);
     files::write_internal_recursive_pk(&pk_file, &key)?;
     files::write_agg_vk(&vk_file, &vk)?;
-    print(args.json, vec![pk_file, vk_file])
+    let mut written = vec![pk_file, vk_file];
+    if command.root {
+        let [pk_file, vk_file] = &root;
+        files::write_root_pk(pk_file, &sdk.root_pk()?)?;
+        files::write_root_vk(vk_file, &*sdk.root_vk()?)?;
+        written.extend(root);
+    }
+    print(args.json, written)
 }
 
 #[derive(Serialize)]

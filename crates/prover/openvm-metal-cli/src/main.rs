@@ -81,8 +81,8 @@ enum Command {
     /// Make the keys of a program's configuration: app.pk, app.vk and agg_prefix.pk.
     #[command(mut_args(hide_given_keys))]
     Keygen(keys::KeygenArgs),
-    /// Make the keys of the last circuit of aggregation: internal_recursive.pk and internal_recursive.vk.
-    Setup(keys::KeyArgs),
+    /// Make the keys of the last circuit of aggregation, internal_recursive.pk and internal_recursive.vk, and of root proofs.
+    Setup(keys::SetupArgs),
     /// Compute the commitments to a program and to its virtual machine.
     Commit(keys::KeyArgs),
     /// Prove an execution of a program and verify the proof.

@@ -25,3 +25,11 @@ impl TrustArgs {
         }
     }
 }
+
+/// The options with which `verify` takes a key and parameters of so many bits of security from the user who made them.
+pub fn of_own_key(security_bits: f64) -> &'static str {
+    match security_bits < MIN_SECURITY_BITS {
+        true => " --trust-vk --allow-insecure",
+        false => " --trust-vk",
+    }
+}

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use openvm_metal_sdk::{
-    app_vm_commit, check_key, files, is_openvm_circuit, verify, verify_app, SdkError, Verified,
-    MIN_SECURITY_BITS,
+    app_vm_commit, check_key, files, is_openvm_circuit, root::verify_root, verify, verify_app,
+    SdkError, Verified, MIN_SECURITY_BITS,
 };
 use openvm_sdk::types::AppExecutionCommit;
 use openvm_verify_stark_host::vk::{VerificationBaseline, VmStarkVerifyingKey};
@@ -27,6 +27,8 @@ pub enum VerifyCommand {
     App(VerifyAppArgs),
     /// Verify the aggregated proof of an execution.
     Stark(VerifyStarkArgs),
+    /// Verify the root proof of an execution.
+    Root(VerifyRootArgs),
     /// Verify the proof of a built-in circuit.
     Circuit(VerifyCircuitArgs),
 }
@@ -81,6 +83,23 @@ pub struct VerifyStarkArgs {
     json: bool,
 }
 
+#[derive(Args, Debug)]
+pub struct VerifyRootArgs {
+    /// Proof, as `prove root` writes it.
+    proof: PathBuf,
+    /// Read the root verifying key, as `setup --root` or `prove root` writes it, from FILE.
+    #[arg(long, value_name = "FILE")]
+    vk: PathBuf,
+    /// Compare the commitments of the proof with FILE, as `commit` writes it.
+    #[arg(long, alias = "app-commit", value_name = "FILE")]
+    commit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
 /// A verified proof, as it is printed.
 #[derive(Serialize)]
 struct VerifiedReport {
@@ -102,6 +121,7 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
     match command {
         VerifyCommand::Circuit(args) => circuit::run(args),
         VerifyCommand::App(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
+        VerifyCommand::Root(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
         VerifyCommand::Stark(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
     }
 }
@@ -185,6 +205,24 @@ impl VerifyStarkArgs {
         let verified = verify(&vk.mvk, &vk.baseline, &proof, min)?;
         let compared_with = self.commit.as_ref().or(self.baseline.as_ref());
         print(self.json, verified, known, compared_with)
+    }
+}
+
+impl VerifyRootArgs {
+    fn run(&self) -> Result<()> {
+        if !self.trust.trust_vk {
+            return Err(CliError::UntrustedKey {
+                path: self.vk.clone(),
+                remedy: "make one by `openvm-metal setup --root` and give --trust-vk",
+            });
+        }
+        let proof = files::read_root_proof(&self.proof)?;
+        let vk = files::read_root_vk(&self.vk)?;
+        let commit = optional(&self.commit, files::read_commit)?;
+        let min = self.trust.min_security_bits();
+        let known = known_security([&None, &self.commit], min)?;
+        let root = verify_root(&vk, &proof, commit.as_ref(), min)?;
+        print(self.json, root, known, self.commit.as_ref())
     }
 }
 

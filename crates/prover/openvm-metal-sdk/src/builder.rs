@@ -7,11 +7,14 @@ use openvm_sdk::{
         AggregationSystemParams, AggregationTreeConfig, AppConfig, MAX_NUM_CHILDREN_INTERNAL,
         MAX_NUM_CHILDREN_LEAF,
     },
-    keygen::{AggProvingKey, AppProvingKey},
+    keygen::{AggProvingKey, AppProvingKey, RootProvingKey},
 };
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::SystemParams;
-use openvm_stark_sdk::config::{app_params_with_100_bits_security, MAX_APP_LOG_STACKED_HEIGHT};
+use openvm_stark_sdk::config::{
+    app_params_with_100_bits_security, root_params_with_100_bits_security,
+    MAX_APP_LOG_STACKED_HEIGHT,
+};
 
 use crate::{
     cache::Cache,
@@ -20,6 +23,7 @@ use crate::{
     executable::Traps,
     files::{config_from_text, ConfigText},
     memory_config, moduli,
+    root::RootSource,
     row_order::RowOrder,
     table_sizes,
     verifying_key::MIN_SECURITY_BITS,
@@ -37,6 +41,7 @@ pub(crate) struct Settings<E: SdkEngine> {
     pub app_config: AppConfig<SdkVmConfig>,
     pub app_pk: Option<AppProvingKey<SdkVmConfig>>,
     pub agg_source: AggSource,
+    pub root_source: RootSource,
     pub tree: AggregationTreeConfig,
     /// Cut segments so that they fit the device.
     pub fit_segments: bool,
@@ -56,6 +61,8 @@ pub struct SdkBuilder<E: SdkEngine> {
     app_pk: Option<AppProvingKey<SdkVmConfig>>,
     agg_params: Option<AggregationSystemParams>,
     agg_pk: Option<AggProvingKey>,
+    root_params: Option<SystemParams>,
+    root_pk: Option<RootProvingKey>,
     tree: AggregationTreeConfig,
     segment_max_memory: Option<usize>,
     order: RowOrder,
@@ -74,6 +81,8 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_pk: None,
             agg_params: None,
             agg_pk: None,
+            root_params: None,
+            root_pk: None,
             tree: AggregationTreeConfig::default(),
             segment_max_memory: None,
             order: RowOrder::default(),
@@ -179,6 +188,18 @@ impl<E: SdkEngine> SdkBuilder<E> {
         self
     }
 
+    /// Parameters of the root circuit.
+    pub fn root_params(mut self, params: SystemParams) -> Self {
+        self.root_params = Some(params);
+        self
+    }
+
+    /// The root key, which carries its parameters and the heights of its traces.
+    pub fn root_pk(mut self, key: RootProvingKey) -> Self {
+        self.root_pk = Some(key);
+        self
+    }
+
     /// Sets the number of proofs that a node verifies.
     pub fn agg_tree_config(mut self, tree: AggregationTreeConfig) -> Self {
         self.tree = tree;
@@ -242,6 +263,16 @@ impl<E: SdkEngine> SdkBuilder<E> {
             (Some(key), None) => AggSource::Key(Arc::new(key)),
             (None, params) => AggSource::Params(Box::new(params.unwrap_or_default())),
         };
+        let root_source = match (self.root_pk, self.root_params) {
+            (Some(_), Some(_)) => {
+                return config("a root key carries its parameters: set one of both")
+            }
+            (Some(key), None) => RootSource::Key(Arc::new(key)),
+            (None, params) => {
+                let params = params.unwrap_or_else(root_params_with_100_bits_security);
+                RootSource::Params(Box::new(params))
+            }
+        };
         let tree = self.tree;
         let fits = |n: usize, most: usize| (1..=most).contains(&n);
         if !fits(tree.num_children_leaf, MAX_NUM_CHILDREN_LEAF)
@@ -265,6 +296,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_config,
             app_pk: self.app_pk,
             agg_source,
+            root_source,
             tree,
             fit_segments: self.segment_max_memory.is_none(),
             order: self.order,

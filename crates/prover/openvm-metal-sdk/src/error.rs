@@ -39,6 +39,10 @@ pub enum Stage {
     Traces(usize),
     /// Proving segment `0`.
     ProveSegment(usize),
+    /// Making the root circuit and its key.
+    RootKeygen,
+    /// Proving an aggregated proof by the root circuit.
+    Root,
     /// Proving node `node` of an aggregation layer.
     Aggregate { layer: String, node: usize },
     /// Work of a proof's threads besides the other stages.
@@ -52,6 +56,8 @@ impl fmt::Display for Stage {
         match self {
             Self::AppKeygen => f.write_str("application key generation"),
             Self::AggregationKeygen => f.write_str("aggregation key generation"),
+            Self::RootKeygen => f.write_str("root key generation"),
+            Self::Root => f.write_str("the root proof"),
             Self::OpenDevice => f.write_str("opening the device"),
             Self::BuildMachine => f.write_str("building the virtual machine"),
             Self::CommitProgram => f.write_str("committing the program"),
@@ -261,6 +267,9 @@ pub enum SdkError {
     /// An application proof that does not verify, or is not of this program.
     #[error("the application proof is not accepted: {0}")]
     AppRejected(String),
+    /// A root proof that does not verify, or is not of this program; an aggregated proof that has none.
+    #[error("the root proof is not accepted: {0}")]
+    RootRejected(String),
     /// OpenVM's verifier panicked on a proof or a key.
     #[error("the proof is not accepted: OpenVM's verifier cannot work with it or its key: one of them is damaged or forged")]
     Unverifiable {

@@ -5,6 +5,7 @@
 //! * [`DeviceList`], [`SdkBuilder::devices`]: several devices that prove one job together.
 //! * [`MetalSdk::app_prover`]: segment proofs of one executable, without aggregation.
 //! * [`AggregationKeys`], [`aggregate`]: leaves and internal nodes.
+//! * [`root`], [`MetalSdk::prove_root`]: the last STARK before a contract.
 //! * [`tasks`]: the single tasks of a proof that many processes make.
 //! * [`MetalVmBuilder`]: the chips of every extension, for any [`SdkEngine`].
 //! * [`system`]: program, connector, and the memory tree that is kept from segment to segment.
@@ -28,7 +29,7 @@ pub use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 pub use openvm_metal_common::Device;
 pub use openvm_sdk::{
     config::AppConfig,
-    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey},
+    keygen::{AggProvingKey, AppProvingKey, AppVerifyingKey, RootProvingKey},
     types::{AppExecutionCommit, ExecutableFormat},
     StdIn,
 };
@@ -67,6 +68,7 @@ mod prelude;
 mod progress;
 mod replay;
 mod report;
+pub mod root;
 mod row_order;
 mod sdk;
 mod slot;
@@ -106,7 +108,7 @@ pub use progress::{Event, Progress};
 pub use replay::{replay, Stop};
 pub use report::{DeviceReport, Report};
 pub use row_order::RowOrder;
-pub use sdk::{MetalSdk, Proved, Sdk};
+pub use sdk::{MetalSdk, Proved, ProvedRoot, RootTimes, Sdk};
 pub use unread::Unread;
 pub use verification::{app_vm_commit, public_values, verify, verify_app, Verified};
 pub use verifying_key::{

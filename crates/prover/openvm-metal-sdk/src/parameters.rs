@@ -10,10 +10,17 @@ use openvm_stark_backend::{
 pub const TOY_APP_LOG_HEIGHT: usize = 21;
 /// Rows of the aggregation's stacked matrices, as a power of two.
 pub const TOY_AGGREGATION_LOG_HEIGHT: usize = 19;
+/// Rows of the root circuit's stacked matrices, as a power of two.
+pub const TOY_ROOT_LOG_HEIGHT: usize = 20;
 
 /// Toy parameters of the application, whose stacked matrices have `2^log_height` rows.
 pub fn toy_app(log_height: usize) -> SystemParams {
     toy(log_height, 3)
+}
+
+/// Toy parameters of the root circuit, whose stacked matrices have `2^log_height` rows.
+pub fn toy_root(log_height: usize) -> SystemParams {
+    toy(log_height, 4)
 }
 
 /// Toy parameters of the aggregation, whose stacked matrices have `2^log_height` rows.

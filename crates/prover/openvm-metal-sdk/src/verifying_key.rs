@@ -2,14 +2,18 @@
 
 use openvm_continuations::CommitBytes;
 use openvm_metal_verify::{Baseline, CircuitCommit, MemoryDimensions};
-use openvm_stark_backend::keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey};
+use openvm_stark_backend::{
+    hasher::MerkleHasher,
+    keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
+    StarkProtocolConfig,
+};
 use openvm_verify_stark_host::{pvs::VkCommit, vk::VerificationBaseline};
 
 pub use openvm_metal_verify::{security_bits, MIN_SECURITY_BITS, OPENVM_CIRCUIT};
 
 use crate::{
     error::SdkError,
-    prelude::{Digest, F, SC},
+    prelude::{Digest, RootSC, F, SC},
 };
 
 /// A baseline of OpenVM's type as `openvm-metal-verify` takes it.
@@ -56,6 +60,27 @@ pub fn check_key(
     min_security_bits: f64,
 ) -> Result<f64, SdkError> {
     Ok(openvm_metal_verify::check_key(what, vk, min_security_bits)?)
+}
+
+/// Compares the contents of a root verifying key with the hash that it names, and its parameters with `min_security_bits`. Returns the
+/// bits of security.
+///
+/// # Errors
+/// [`SdkError::Key`] if the contents have another hash or parameters that no circuit has, [`SdkError::Insecure`] if the parameters
+/// give fewer bits. Both name the key as `what`.
+pub(crate) fn check_root_key(
+    what: &'static str,
+    vk: &MultiStarkVerifyingKey<RootSC>,
+    min_security_bits: f64,
+) -> Result<f64, SdkError> {
+    let config = RootSC::default_from_params(vk.inner.params.clone());
+    let hash = |contents: &[F]| config.hasher().hash_slice(contents);
+    Ok(openvm_metal_verify::check_key_of(
+        what,
+        vk,
+        hash,
+        min_security_bits,
+    )?)
 }
 
 /// Refuses parameters that give fewer than `min` bits of security.

@@ -7,7 +7,7 @@
 
 use openvm_stark_backend::{
     keygen::types::MultiStarkVerifyingKey, p3_field::PrimeCharacteristicRing,
-    soundness::SoundnessCalculator, SystemParams,
+    soundness::SoundnessCalculator, StarkProtocolConfig, SystemParams,
 };
 use serde::Deserialize;
 
@@ -88,6 +88,19 @@ pub fn check_key(
     vk: &MultiStarkVerifyingKey<SC>,
     min_security_bits: f64,
 ) -> Result<f64, VerifyError> {
+    check_key_of(what, vk, hash_slice, min_security_bits)
+}
+
+/// [`check_key`] for a key of another hash, by which `hash` hashes its contents.
+///
+/// # Errors
+/// Errors of [`check_key`].
+pub fn check_key_of<C: StarkProtocolConfig<F = F>>(
+    what: &'static str,
+    vk: &MultiStarkVerifyingKey<C>,
+    hash: impl FnOnce(&[F]) -> C::Digest,
+    min_security_bits: f64,
+) -> Result<f64, VerifyError> {
     let refuse = |reason: &str| {
         Err(VerifyError::Key {
             what,
@@ -97,7 +110,7 @@ pub fn check_key(
     if !is_plausible(&vk.inner.params) {
         return refuse("no circuit has such parameters");
     }
-    if hash_of(vk)? != vk.pre_hash {
+    if hash(&contents_of(vk)?) != vk.pre_hash {
         return refuse("its contents do not match its hash, so it is damaged or forged");
     }
     let bits = security_bits(vk);
@@ -139,7 +152,7 @@ pub fn check_against_baseline(
 /// The bits of security of a verifying key: the least of all phases' round-by-round bounds that are
 /// proven for its parameters, its AIRs and its columns, grinding included, by OpenVM's calculator.
 /// Parameters that the calculator refuses have 0 bits.
-pub fn security_bits(vk: &MultiStarkVerifyingKey<SC>) -> f64 {
+pub fn security_bits<C: StarkProtocolConfig>(vk: &MultiStarkVerifyingKey<C>) -> f64 {
     if !is_plausible(&vk.inner.params) {
         return 0.0;
     }
@@ -153,17 +166,18 @@ pub fn security_bits(vk: &MultiStarkVerifyingKey<SC>) -> f64 {
     }
 }
 
-/// The hash of a key's contents, as OpenVM's key generation computes it: the version of the encoding,
-/// the length and the contents in `postcard`, one field element for each byte.
-fn hash_of(vk: &MultiStarkVerifyingKey<SC>) -> Result<Digest, VerifyError> {
+/// The contents of a key as OpenVM's key generation hashes them: the version of the encoding, the length and the contents in `postcard`,
+/// one field element for each byte.
+fn contents_of<C: StarkProtocolConfig>(
+    vk: &MultiStarkVerifyingKey<C>,
+) -> Result<Vec<F>, VerifyError> {
     let contents = postcard::to_allocvec(&vk.inner).map_err(|error| VerifyError::Bytes {
         what: "a verifying key",
         reason: error.to_string(),
     })?;
     let length = (contents.len() as u64).to_le_bytes();
     let bytes = CODEC_VERSION.to_le_bytes().into_iter().chain(length);
-    let hashed: Vec<F> = bytes.chain(contents).map(F::from_u8).collect();
-    Ok(hash_slice(&hashed))
+    Ok(bytes.chain(contents).map(F::from_u8).collect())
 }
 
 /// True if parameters are in the range in which the calculator and the verifier end.

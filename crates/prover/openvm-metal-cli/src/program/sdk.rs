@@ -10,7 +10,10 @@ use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     engine::MetalEngine,
     files,
-    parameters::{toy_aggregation, toy_app, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT},
+    parameters::{
+        toy_aggregation, toy_app, toy_root, TOY_AGGREGATION_LOG_HEIGHT, TOY_APP_LOG_HEIGHT,
+        TOY_ROOT_LOG_HEIGHT,
+    },
     resumed_segment_max_memory, Cache, DeviceList, Event, MetalSdk, Progress, ProveOptions,
     SdkBuilder, DEFAULT_MAX_INSTRUCTIONS,
 };
@@ -183,12 +186,12 @@ impl SdkArgs {
     /// If the configuration or a key cannot be used.
     pub fn sdk(&self, settings: &Settings, device: DeviceArgs) -> Result<MetalSdk> {
         // Commitments that others are to compare with are made, not read.
-        let builder = self.builder(settings, device.device()?)?;
+        let builder = self.builder(settings, device.device()?, None)?;
         Ok(builder.cache(Cache::none()).build()?)
     }
 
     /// The SDK for programs with these settings on these devices, or on the one device if no list is given. Segments are cut as those of the
-    /// resume folder, if it has some.
+    /// resume folder, if it has some. `root_pk` is the file of the root key.
     ///
     /// # Errors
     /// If the configuration or a key cannot be used.
@@ -198,12 +201,14 @@ impl SdkArgs {
         device: DeviceArgs,
         devices: Option<&DeviceList>,
         resume: Option<&Path>,
+        root_pk: Option<&Path>,
     ) -> Result<MetalSdk> {
         let devices = match devices {
             Some(list) => list.resolve(|missing| note(missing)),
             None => vec![device.device()?],
         };
-        let mut builder = self.builder(settings, devices[0])?.devices(devices);
+        let builder = self.builder(settings, devices[0], root_pk)?;
+        let mut builder = builder.devices(devices);
         let resumed = resume.and_then(resumed_segment_max_memory);
         if let Some(bytes) = resumed.filter(|_| self.segment_max_memory.is_none()) {
             builder = builder.segment_max_memory(bytes);
@@ -214,7 +219,12 @@ impl SdkArgs {
         Ok(builder.build()?)
     }
 
-    fn builder(&self, settings: &Settings, device: Device) -> Result<SdkBuilder<MetalEngine>> {
+    fn builder(
+        &self,
+        settings: &Settings,
+        device: Device,
+        root_pk: Option<&Path>,
+    ) -> Result<SdkBuilder<MetalEngine>> {
         let mut builder = MetalSdk::builder(device).traps(settings.traps);
         if self.toy || self.allow_insecure {
             builder = builder.min_security_bits(0.0);
@@ -230,6 +240,9 @@ impl SdkArgs {
             builder = builder
                 .app_params(toy_app(TOY_APP_LOG_HEIGHT))
                 .agg_params(toy_aggregation(TOY_AGGREGATION_LOG_HEIGHT));
+            if root_pk.is_none() {
+                builder = builder.root_params(toy_root(TOY_ROOT_LOG_HEIGHT));
+            }
         }
         if let Some(path) = &self.app_pk {
             builder = builder.app_pk(files::read_app_pk(path)?);
@@ -237,6 +250,9 @@ impl SdkArgs {
             if let Some(found) = files::find_agg_keys(path, agg_pk, prefix)? {
                 builder = builder.agg_pk(found.read()?);
             }
+        }
+        if let Some(path) = root_pk {
+            builder = builder.root_pk(files::read_root_pk(path)?);
         }
         if let Some(bytes) = self.segment_max_memory {
             builder = builder.segment_max_memory(usize::try_from(bytes).unwrap_or(usize::MAX));

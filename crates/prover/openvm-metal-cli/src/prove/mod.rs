@@ -1,9 +1,11 @@
-//! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`) or by one proof (`stark`).
+//! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`), by one proof (`stark`), or by that and a root proof
+//! (`root`).
 
 mod cluster;
 mod dev;
 mod progress;
 mod report;
+mod root;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +21,7 @@ pub use self::{
     cluster::{run as cluster, ClusterArgs},
     dev::refuse as refuse_dev,
 };
-use self::{progress::Bar, report::ProofReport};
+use self::{progress::Bar, report::ProofReport, root::RootArgs};
 use crate::{
     error::{CliError, Result},
     file, hex,
@@ -37,6 +39,8 @@ pub enum ProveCommand {
     App(ProofArgs),
     /// Prove an execution by one proof, aggregated from the proofs of its segments.
     Stark(StarkArgs),
+    /// Prove an execution, or an aggregated proof, by a root proof: the last STARK before a contract, hashed with Poseidon2 over BN254.
+    Root(RootArgs),
 }
 
 #[derive(Args, Debug)]
@@ -56,9 +60,9 @@ pub struct ProofArgs {
     program: ProgramArgs,
     #[command(flatten)]
     input: InputArgs,
-    /// Write the proof to FILE [default: NAME.app.proof or NAME.stark.proof in the working directory].
+    /// Write the proof to FILE [default: NAME.KIND.proof in the working directory].
     ///
-    /// The default is NAME.insecure.app.proof or NAME.insecure.stark.proof if the parameters have less than 80 bits of security.
+    /// KIND is app, stark or root. The default is NAME.insecure.KIND.proof if the parameters have less than 80 bits of security.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// Write the verifying key and the baseline to FILE [default: as the proof, with the ending .vk].
@@ -167,7 +171,7 @@ impl ProofArgs {
             vk,
         };
         let mut written = vec![("--proof", files.proof.as_path()), ("--vk", &files.vk)];
-        if kind == "stark" {
+        if kind != "app" {
             program.make_folder()?;
             written.extend([
                 ("the commitments", files.commit.as_path()),
@@ -205,12 +209,15 @@ pub fn run(command: &ProveCommand, device: DeviceArgs) -> Result<()> {
         }
         return cluster::prove(proof, address, device);
     }
-    let (ProveCommand::App(args) | ProveCommand::Stark(StarkArgs { proof: args, .. })) = command;
+    let (ProveCommand::App(args)
+    | ProveCommand::Stark(StarkArgs { proof: args, .. })
+    | ProveCommand::Root(RootArgs { proof: args, .. })) = command;
     interrupt::at_once_with(args.resume.is_some());
     match command {
         _ if args.dev => check_alone(args, device),
         ProveCommand::App(args) => app(args, device),
         ProveCommand::Stark(args) => stark(&args.proof, device),
+        ProveCommand::Root(args) => root::run(args, device),
     }
 }
 
@@ -224,6 +231,7 @@ fn prepare(
     args: &ProofArgs,
     device: DeviceArgs,
     is_app: bool,
+    root_pk: Option<&Path>,
 ) -> Result<(Program, MetalSdk, f64, Bar)> {
     let program = Program::load(&args.program)?;
     let bar = Bar::new(is_app);
@@ -233,6 +241,7 @@ fn prepare(
         device,
         args.devices.as_ref(),
         args.resume.as_deref(),
+        root_pk,
     )?;
     bar.set_devices(sdk.devices()?.len());
     bar.step("application keys");
@@ -255,7 +264,7 @@ fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     read.extend(program.elf.clone().map(|file| ("the program's ELF", file)));
     file::check(&[("--proof", &file)], &read)?;
     let toy = args.sdk.clone().into_toy();
-    let sdk = toy.sdk_on(&program.settings, device, args.devices.as_ref(), None)?;
+    let sdk = toy.sdk_on(&program.settings, device, args.devices.as_ref(), None, None)?;
     let bar = Bar::new(true);
     bar.set_devices(sdk.devices()?.len());
     let output = Printed::above(bar.line());
@@ -268,7 +277,7 @@ fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk, bits, bar) = prepare(args, device, true)?;
+    let (program, sdk, bits, bar) = prepare(args, device, true, None)?;
     let paths = args.files(&program, "app", bits)?;
     let exe = sdk.executable(program.source())?;
 
@@ -312,7 +321,7 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk, bits, bar) = prepare(args, device, false)?;
+    let (program, sdk, bits, bar) = prepare(args, device, false, None)?;
     let paths = args.files(&program, "stark", bits)?;
     let exe = sdk.executable(program.source())?;
 

@@ -9,6 +9,7 @@ use super::progress::speed;
 use crate::{
     error::Result,
     table::{self, Unit},
+    trust,
 };
 
 /// Name and time of work within a stage.
@@ -39,10 +40,7 @@ pub struct ProofReport {
 impl ProofReport {
     /// The options with which `verify` takes the key of this proof: its user made it.
     fn trust(&self) -> &'static str {
-        match self.report.security_bits < MIN_SECURITY_BITS {
-            true => " --trust-vk --allow-insecure",
-            false => " --trust-vk",
-        }
+        trust::of_own_key(self.report.security_bits)
     }
 
     /// Prints it.

@@ -4,7 +4,10 @@ use std::{sync::Arc, thread};
 
 use openvm_recursion_circuit::system::check_param_compatibility;
 use openvm_sdk::{
-    config::{AggregationConfig, MAX_NUM_CHILDREN_INTERNAL, MAX_NUM_CHILDREN_LEAF},
+    config::{
+        AggregationConfig, AggregationSystemParams, MAX_NUM_CHILDREN_INTERNAL,
+        MAX_NUM_CHILDREN_LEAF,
+    },
     keygen::{AggPrefixProvingKey, AggProvingKey},
 };
 use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
@@ -140,6 +143,14 @@ impl<E: SdkEngine> AggregationKeys<E> {
                 internal_for_leaf: self.internal_for_leaf.circuit.key.clone(),
             },
             internal_recursive: self.internal_recursive.circuit.key.clone(),
+        }
+    }
+
+    /// Parameters of the circuits.
+    pub(crate) fn params(&self) -> AggregationSystemParams {
+        AggregationSystemParams {
+            leaf: self.leaf.circuit.key.params.clone(),
+            internal: self.internal_recursive.circuit.key.params.clone(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     AggregationKeys,
 };
 use crate::{
-    devices::{Fleet, Refused, Work},
+    devices::{Fleet, Refused, Turns, Work},
     engine::SdkEngine,
     error::{SdkError, Stage},
     prelude::SC,
@@ -51,6 +51,22 @@ pub(crate) fn prove_node<E: SdkEngine>(
         RECURSIVE => job.prove(|keys| &keys.internal_recursive, Below::Layer),
         _ => job.prove(|keys| &keys.internal_recursive, Below::Own),
     }
+}
+
+/// Proves an aggregated proof once more, the `index`-th time, with keys on one device: the proof is then as small as such proofs get.
+///
+/// # Errors
+/// Refusals of the device.
+pub(crate) fn wrap<E: SdkEngine>(
+    keys: &AggregationKeys<E>,
+    index: usize,
+    proof: Proof<SC>,
+) -> Result<Proof<SC>, SdkError> {
+    let turns = Turns::new(1);
+    let device = (keys.station.name().to_owned(), keys.capacity());
+    let fleet = Fleet::new([device].into_iter(), &turns);
+    let node = (RECURSIVE + 1, index);
+    Ok(prove_node(&[keys], &fleet, node, &[proof], None)?.proof)
 }
 
 /// The stage of proving a node.

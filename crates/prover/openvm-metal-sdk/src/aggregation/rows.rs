@@ -24,7 +24,7 @@ pub(super) const SORTED: [&str; 2] = [EQ_BITS, EXP_BITS_LEN];
 const EXP_ROWS: usize = 32;
 
 /// Sorts the rows of the trace of an AIR of this name as far as its constraints leave their order open.
-pub(super) fn sort(air: &str, trace: &mut RowMajorMatrix<F>) {
+pub(crate) fn sort(air: &str, trace: &mut RowMajorMatrix<F>) {
     match air {
         EQ_BITS => sort_eq_bits(trace),
         EXP_BITS_LEN => sort_exp_bits_len(trace),

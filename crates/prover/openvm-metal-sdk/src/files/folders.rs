@@ -22,6 +22,10 @@ pub const APP_VK: &str = "app.vk";
 pub const AGG_PREFIX_PK: &str = "agg_prefix.pk";
 /// The key of all higher nodes, which is the same for every application.
 pub const INTERNAL_RECURSIVE_PK: &str = "internal_recursive.pk";
+/// The proving key of root proofs, with the heights of their traces.
+pub const ROOT_PK: &str = "root.pk";
+/// The verifying key of root proofs.
+pub const ROOT_VK: &str = "root.vk";
 /// The verifying key of aggregated proofs.
 pub const INTERNAL_RECURSIVE_VK: &str = "internal_recursive.vk";
 

@@ -1,6 +1,6 @@
 //! Files in cargo-openvm's formats: executables, keys and proofs.
 //!
-//! Executables, keys and application proofs are openvm-sdk's `bitcode`; aggregated proofs are its versioned
+//! Executables, keys and application proofs are openvm-sdk's `bitcode`; root proofs are OpenVM's encoding, aggregated proofs are its versioned
 //! JSON with hexadecimal bytes, commitments and baselines its JSON. Every error names the file. What is written is whole or
 //! not there.
 //!
@@ -15,12 +15,13 @@ mod folders;
 mod input;
 mod keys;
 mod proof;
+mod root;
 
 use std::{fs, path::Path, sync::Arc};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{
-    keygen::{AggPrefixProvingKey, AggProvingKey, AppProvingKey, AppVerifyingKey},
+    keygen::{AggPrefixProvingKey, AggProvingKey, AppProvingKey, AppVerifyingKey, RootProvingKey},
     types::{AppExecutionCommit, VerificationBaselineJson},
 };
 use openvm_sdk_config::SdkVmConfig;
@@ -38,7 +39,7 @@ use serde::{de::DeserializeOwned, Serialize};
 use crate::{
     error::{catch_panic, SdkError},
     guest_elf::{decode_elf, MAX_ELF},
-    prelude::{F, SC},
+    prelude::{RootSC, F, SC},
     whole_file,
 };
 
@@ -47,7 +48,8 @@ pub use self::{
     config::{config_from_text, ConfigText},
     folders::{
         find_agg_keys, internal_recursive_pk_path, internal_recursive_vk_path, AggKeyFiles,
-        AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK,
+        AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK, ROOT_PK,
+        ROOT_VK,
     },
     input::{input_from_json, read_input, value_from_hex},
 };
@@ -215,6 +217,21 @@ file!(
     read_internal_recursive_pk, internal_recursive_pk_from_bytes, write_internal_recursive_pk,
     Arc<MultiStarkProvingKey<SC>>, "an internal-recursive proving key", at most 256 * MIB,
     keys::internal_recursive_pk, to_bitcode, "`openvm-metal setup` makes one"
+);
+file!(
+    read_root_pk, root_pk_from_bytes, write_root_pk, RootProvingKey,
+    "a root proving key", at most 256 * MIB,
+    root::pk, to_bitcode, "`openvm-metal setup --root` makes one"
+);
+file!(
+    read_root_vk, root_vk_from_bytes, write_root_vk, MultiStarkVerifyingKey<RootSC>,
+    "a root verifying key", at most 64 * MIB,
+    root::vk, to_bitcode, "`openvm-metal setup --root` and `prove root` make one"
+);
+file!(
+    read_root_proof, root_proof_from_bytes, write_root_proof, Proof<RootSC>,
+    "a root proof", at most 64 * MIB,
+    root::decode, root::encode, "`openvm-metal prove root` makes one"
 );
 file!(
     read_agg_vk, agg_vk_from_bytes, write_agg_vk, MultiStarkVerifyingKey<SC>,

@@ -2,6 +2,9 @@
 
 mod keys;
 mod proving;
+mod root;
+
+pub use root::{ProvedRoot, RootTimes};
 
 use std::sync::{Arc, Mutex};
 
@@ -28,6 +31,7 @@ use crate::{
     options::ProveOptions,
     prelude::{F, SC},
     report::Report,
+    root::{RootKeys, RootSource},
     row_order::RowOrder,
     slot::Slot,
     verification::{verify, verify_app, Verified},
@@ -61,6 +65,8 @@ pub struct Sdk<E: SdkEngine> {
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
     agg_keys: Slot<Vec<Arc<AggregationKeys<E>>>>,
+    root_source: RootSource,
+    root_keys: Slot<RootKeys>,
     /// Scheduler of the devices for the proofs of all jobs.
     turns: Arc<Turns>,
     /// Committed programs, each on every device; the most recently used is last.
@@ -110,6 +116,8 @@ impl<E: SdkEngine> SdkBuilder<E> {
             stations: Slot::new(None),
             app_keys: Slot::new(None),
             agg_keys: Slot::new(None),
+            root_source: settings.root_source,
+            root_keys: Slot::new(None),
             programs: Mutex::default(),
         })
     }

@@ -19,6 +19,7 @@ mod host_memory;
 mod resume;
 #[path = "../riscv/mod.rs"]
 mod riscv;
+mod root;
 mod security;
 mod setup;
 mod system_chips;

@@ -1,0 +1,173 @@
+//! `openvm-metal prove root`: the root proof of an execution, or of an aggregated proof.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use openvm_metal_sdk::{app_vm_commit, files, Report, RootTimes};
+use openvm_sdk::types::AppExecutionCommit;
+use serde::Serialize;
+
+use super::{file_bytes, prepare, ProofArgs};
+use crate::{
+    error::{CliError, Result},
+    hex,
+    host::peak_memory,
+    outputs::Outputs,
+    program::Printed,
+    table::{self, Unit},
+    target_device::DeviceArgs,
+    trust,
+};
+
+#[derive(Args, Debug)]
+pub struct RootArgs {
+    #[command(flatten)]
+    pub proof: ProofArgs,
+    /// Prove the aggregated proof in FILE, as `prove stark` writes it for the same program, in place of an execution.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "check", "dev", "input"])]
+    from: Option<PathBuf>,
+    /// Read the root key from FILE, as `setup --root` writes it [default: make it, which takes a proof of the smallest program].
+    #[arg(long, value_name = "FILE", conflicts_with = "dev")]
+    root_pk: Option<PathBuf>,
+}
+
+/// A root proof that was accepted by OpenVM's verifier.
+#[derive(Serialize)]
+struct RootReport {
+    kind: &'static str,
+    program: String,
+    public_values: String,
+    proof: PathBuf,
+    vk: PathBuf,
+    commit: PathBuf,
+    baseline: PathBuf,
+    /// Bytes of the proof's file.
+    proof_file_bytes: u64,
+    /// Bits of security of the weakest circuit.
+    security_bits: f64,
+    /// How often the aggregated proof was made smaller before.
+    wraps: usize,
+    /// Seconds of the root proof's stages.
+    root: RootTimes,
+    /// Most bytes of this process's memory, if the system tells.
+    host_memory_peak: Option<u64>,
+    /// The aggregated proof, if it was made.
+    stark: Option<Report>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// What goes wrong in the program or on the device; an aggregated proof that is not valid.
+pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
+    let args = &command.proof;
+    if args.dev {
+        return Err(CliError::Usage(
+            "--dev makes no proof: give it to prove stark",
+        ));
+    }
+    let from = command.from.as_deref().map(files::read_proof).transpose()?;
+    let input = args.input.stdin()?;
+    let (program, sdk, bits, bar) = prepare(args, device, false, command.root_pk.as_deref())?;
+    let paths = args.files(&program, "root", bits)?;
+    let exe = sdk.executable(program.source())?;
+
+    let output = Printed::above(bar.line());
+    let options = args.options(&bar, &output);
+    let (proof, baseline, stark) = match from {
+        Some(proof) => (proof, sdk.baseline(exe)?, None),
+        None => {
+            if args.check {
+                args.check_first(&program, &sdk, input.clone(), &bar)?;
+            }
+            let proved = sdk.prove(exe, input, &options);
+            let proved = proved.map_err(|error| program.at_place(error))?;
+            (proved.proof, proved.baseline, Some(proved.report))
+        }
+    };
+    let proved = sdk.prove_root(&baseline, &proof, &options)?;
+    let bits = proved.verified.security_bits.min(sdk.security_bits()?);
+    drop(output);
+    bar.finish();
+
+    let mut outputs = Outputs::default();
+    let proof = outputs.write(&paths.proof, |path| {
+        files::write_root_proof(path, &proved.proof)
+    })?;
+    let commits = AppExecutionCommit {
+        app_exe_commit: baseline.app_exe_commit.into(),
+        app_vm_commit: app_vm_commit(&baseline),
+    };
+    let commit = outputs.write(&paths.commit, |path| {
+        files::write_commit_with_security(path, &commits, bits)
+    })?;
+    let baseline = outputs.write(&paths.baseline, |path| {
+        files::write_baseline_with_security(path, &baseline, bits)
+    })?;
+    let key = sdk.root_vk()?;
+    let vk = outputs.write(&paths.vk, |path| files::write_root_vk(path, &key))?;
+    let printed = RootReport {
+        kind: "root",
+        program: program.name,
+        public_values: hex::encode(&proved.verified.public_values),
+        proof_file_bytes: file_bytes(&proof),
+        proof,
+        vk,
+        commit,
+        baseline,
+        security_bits: bits,
+        wraps: proved.wraps,
+        root: proved.times,
+        host_memory_peak: peak_memory(),
+        stark,
+    }
+    .print(args.json);
+    outputs.finish()?;
+    printed
+}
+
+impl RootReport {
+    fn print(&self, json: bool) -> Result<()> {
+        if json {
+            return table::json(self);
+        }
+        let stark = self.stark.as_ref().map(|report| report.total);
+        let times = &self.root;
+        let stages = [
+            ("aggregated proof", stark),
+            ("root key", Some(times.keys)),
+            ("root traces", Some(times.traces)),
+            ("root proof", Some(times.prove)),
+            ("verification", Some(times.verify)),
+        ];
+        let total = stages.iter().filter_map(|stage| stage.1).sum();
+        let unit = Unit::of_times([total]);
+        let mut rows = table::table(&["stage".into(), unit.header("time")], &[1]);
+        for (name, time) in stages.into_iter().chain([("total", Some(total))]) {
+            if let Some(time) = time {
+                rows.add_row([name.to_owned(), unit.time(time)]);
+            }
+        }
+        table::line(rows)?;
+        if self.wraps > 0 {
+            table::line(format!(
+                "the aggregated proof was made smaller {} before",
+                table::plural(self.wraps as u64, "time")
+            ))?;
+        }
+        table::line(format!("public values  {}", self.public_values))?;
+        table::line(format!(
+            "proof          {} ({}), {:.1} bits of security",
+            self.proof.display(),
+            table::bytes(self.proof_file_bytes),
+            self.security_bits
+        ))?;
+        table::line(format!(
+            "verify with    openvm-metal verify root {} --vk {} --commit {}{}",
+            self.proof.display(),
+            self.vk.display(),
+            self.commit.display(),
+            trust::of_own_key(self.security_bits)
+        ))
+    }
+}

@@ -48,7 +48,7 @@ fn compare(metal: &Metal, input: &Input<BabyBearBn254Poseidon2Config>, what: &st
 #[test]
 fn random_inputs() {
     let seed = setting("OPENVM_METAL_TEST_SEED", 0);
-    for i in seed..seed + setting("OPENVM_METAL_TEST_INPUTS", 20) {
+    for i in seed..seed + setting("OPENVM_METAL_TEST_INPUTS", 10) {
         let small = SMALL[i as usize % SMALL.len()];
         let mut config = MetalProverConfig::default();
         config.max_kept_codewords = [None, Some(0), Some(u64::MAX)][i as usize % 3];

@@ -26,7 +26,7 @@ fn compare(set: usize) {
     let metal = metal.with_prover_config(config);
     // `OPENVM_METAL_TEST_INPUTS` random inputs for each set of parameters, from seed
     // `OPENVM_METAL_TEST_SEED` on.
-    let inputs = setting("OPENVM_METAL_TEST_INPUTS", 20);
+    let inputs = setting("OPENVM_METAL_TEST_INPUTS", 12);
     let seed = setting("OPENVM_METAL_TEST_SEED", 0) + (set as u64) * inputs.max(1000);
     let most_rows = 12.min(small.l_skip + small.n_stack - 1);
     for i in 0..inputs {

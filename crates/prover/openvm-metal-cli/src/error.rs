@@ -159,8 +159,8 @@ pub enum CliError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
-    /// The signal handler could not be installed.
-    #[error("cannot catch Ctrl-C: {0}")]
+    /// The signal handler could not be installed: it has a thread of its own.
+    #[error("out of memory: the system refuses the thread that waits for Ctrl-C ({0})")]
     Signal(#[from] ctrlc::Error),
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
@@ -218,7 +218,10 @@ impl CliError {
         matches!(
             self.device_error(),
             Some(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. })
-        ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
+        ) || matches!(
+            self,
+            Self::Prover(MetalProverError::MemoryBudget { .. }) | Self::Signal(_)
+        )
     }
 
     /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.

@@ -11,7 +11,7 @@ use openvm_stark_sdk::config::app_params_with_100_bits_security;
 use p3_dft::{Radix2DitParallel, TwoAdicSubgroupDft};
 use p3_field::{Field, PrimeCharacteristicRing, TwoAdicField};
 
-use super::{compare, ntt::TALL_SHAPES, Check, CheckEnv, CheckFailure};
+use super::{compare, ntt::tall_shapes, Check, CheckEnv, CheckFailure};
 use crate::{
     commit::{open_columns, stacked_commit, CodeShape, CommitParams, MAX_L_SKIP},
     hash::{read_words, MerkleTreeMetal},
@@ -116,10 +116,7 @@ fn codeword(cells: &[F], n: usize) -> Vec<F> {
 /// Cells to codewords without messages in between, whether the device would or not; the last pass is checked elsewhere
 /// as well.
 fn encode_columns(env: &mut CheckEnv) -> Result<(), CheckFailure> {
-    for (log_h, log_blowup, cols) in TALL_SHAPES {
-        if env.conformance() && log_h > 21 {
-            continue;
-        }
+    for (log_h, log_blowup, cols) in tall_shapes(env) {
         let (log_n, profile) = (log_h + log_blowup, env.s.context().device_profile());
         let plan = TallPlan::for_checks(profile, log_n as u32, log_h as u32, 0);
         let Some(plan) = plan else {

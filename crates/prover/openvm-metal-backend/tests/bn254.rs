@@ -16,7 +16,7 @@ use openvm_stark_sdk::config::baby_bear_bn254_poseidon2::{
 
 type Metal = BabyBearBn254Poseidon2MetalEngine;
 type Reference = BabyBearBn254Poseidon2RefEngine<MultiFieldTranscriptMetal>;
-/// With OpenVM's own transcript: nothing of ours takes part.
+/// OpenVM's engine with its own transcript: nothing of ours takes part.
 type Judge = BabyBearBn254Poseidon2RefEngine<Transcript>;
 
 fn compare(metal: &Metal, input: &Input<BabyBearBn254Poseidon2Config>, what: &str) {

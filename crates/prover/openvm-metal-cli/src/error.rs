@@ -160,7 +160,7 @@ pub enum CliError {
     #[error("interrupted")]
     Interrupted,
     /// The signal handler could not be installed: it has a thread of its own.
-    #[error("out of memory: the system refuses the thread that waits for Ctrl-C ({0})")]
+    #[error("{}", signal(.0))]
     Signal(#[from] ctrlc::Error),
     /// Standard output could not be written.
     #[error("cannot write: {0}")]
@@ -180,6 +180,21 @@ fn misplaced(results: &[Misplaced]) -> String {
         ),
     };
     results.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of [`CliError::Signal`].
+fn signal(error: &ctrlc::Error) -> String {
+    match is_refusal(error) {
+        true => {
+            format!("out of memory: the system refuses the thread that waits for Ctrl-C ({error})")
+        }
+        false => format!("cannot catch Ctrl-C: {error}"),
+    }
+}
+
+/// True if the system refuses the thread: threads are memory.
+fn is_refusal(error: &ctrlc::Error) -> bool {
+    matches!(error, ctrlc::Error::System(_))
 }
 
 impl CliError {
@@ -218,10 +233,8 @@ impl CliError {
         matches!(
             self.device_error(),
             Some(MetalError::OutOfMemory { .. } | MetalError::BufferTooLarge { .. })
-        ) || matches!(
-            self,
-            Self::Prover(MetalProverError::MemoryBudget { .. }) | Self::Signal(_)
-        )
+        ) || matches!(self, Self::Prover(MetalProverError::MemoryBudget { .. }))
+            || matches!(self, Self::Signal(error) if is_refusal(error))
     }
 
     /// True if nothing needs to be printed: a closed pipe is how `| head` ends a program, and another command printed its own error.

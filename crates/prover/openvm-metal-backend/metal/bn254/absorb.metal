@@ -34,7 +34,7 @@ kernel void bn254_leaves_resumed(device const Fp* matrix [[buffer(0)]],
     if (gid >= p.threads) return;
     uint_l s[24], stack[32];
     MSL_ROLLED for (uint u = 0; u < (1u << p.log_fold); u++) {
-        index_l row = bn_item(gid, p.log_stride, p.log_fold, u);
+        index_l row = merkle_item(gid, p.log_stride, p.log_fold, u);
         bn_reset(s);
         bn_load(states, row, s + 16u);
         bn_absorb_row(s, matrix, row, p.height, p.width);

@@ -1,3 +1,4 @@
+#include "../grind/offer.h"
 #include "sponge.h"
 
 /// Rust twin: src/params/bn254.rs.
@@ -10,19 +11,6 @@ struct Bn254GrindParams {
     uint start;     // first candidate of the slice, a canonical integer
     uint threads;   // candidates in the slice
 };
-
-/// Offers the index of every thread whose `hit` word is zero to the atomic minimum.
-inline void bn_offer(device atomic_uint* best, uint_l index, uint_l hit) {
-#if LANE_WIDTH > 1
-    uint lowest = 0xffffffffu;
-    for (uint k = 0; k < LANE_WIDTH; k++) {
-        if (hit[k] == 0u && index[k] < lowest) lowest = index[k];
-    }
-    if (lowest != 0xffffffffu) atomic_fetch_min_explicit(best, lowest, memory_order_relaxed);
-#else
-    if (hit == 0u) atomic_fetch_min_explicit(best, index, memory_order_relaxed);
-#endif
-}
 
 /// Tests the proof-of-work witnesses start + [0, threads): add the witness, times 2^shift, to the word of its cells, permute once, squeeze; the sample is
 /// word 1 as an integer modulo BabyBear's prime, and its low `bits` bits must be zero. best = smallest index of a hit, which the host has set to
@@ -57,6 +45,6 @@ kernel void bn254_grind_slice(device atomic_uint* best [[buffer(0)]],
             FpL shifted = fp_from_u32(rest);
             rest = (shifted + FpL{fp_to_u32(word)}).v;
         }
-        bn_offer(best, index, rest & p.mask);
+        grind_offer(best, index, rest & p.mask);
     }
 }

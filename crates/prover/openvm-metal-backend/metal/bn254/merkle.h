@@ -1,17 +1,8 @@
 #pragma once
 // Merkle trees over the rows of a column-major matrix as in hash/merkle.h, with nodes that are elements of the scalar field of BN254.
+#include "../hash/items.h"
 #include "../hash/params.h"
 #include "sponge.h"
-
-/// Item `u` of the 2^log_fold items that thread g combines.
-inline index_l bn_item(gid_l g, uint log_stride, uint log_fold, uint u) {
-    ulong mask = (1ul << log_stride) - 1ul;
-#if LANE_WIDTH > 1
-    return index_l(((((g.base >> log_stride) << log_fold) + u) << log_stride) + (g.base & mask), g.step);
-#else
-    return ((((ulong(g) >> log_stride) << log_fold) + u) << log_stride) + (ulong(g) & mask);
-#endif
-}
 
 /// The node of one item enters a binary tree of nodes: `stack[j]` waits for its right sibling at level j. After item u = 2^k - 1, s[0..8] is the root of the
 /// first 2^k items.
@@ -34,7 +25,7 @@ inline void bn_leaf(device const T* matrix, device Bn254Node* out, ulong height,
     uint_l s[24], stack[32];
     MSL_ROLLED for (uint u = 0; u < (1u << log_fold); u++) {
         bn_reset(s);
-        bn_absorb_row(s, matrix, bn_item(g, log_stride, log_fold, u), height, width);
+        bn_absorb_row(s, matrix, merkle_item(g, log_stride, log_fold, u), height, width);
         if (log_fold != 0u) bn_push(s, stack, u, log_fold);
     }
     bn_store(out, index_l(g), s);

@@ -41,7 +41,7 @@ kernel void bn254_fold(device const Bn254Node* in [[buffer(0)]],
     if (gid >= p.threads) return;
     uint_l s[16], stack[32];
     MSL_ROLLED for (uint u = 0; u < (1u << p.log_fold); u++) {
-        bn_load(in, bn_item(gid, p.log_stride, p.log_fold, u), s);
+        bn_load(in, merkle_item(gid, p.log_stride, p.log_fold, u), s);
         bn_push(s, stack, u, p.log_fold);
     }
     bn_store(out, index_l(gid), s);

@@ -23,7 +23,7 @@ template <uint W> inline void bn_linear(thread Bn* x, bool internal, bool reduce
     }
 }
 
-/// As `bn_permute`, with limbs of 29 bits. One S-box stands in the code: in an external round words pass by it.
+/// Does the work of `bn_permute` with limbs of 29 bits. One S-box stands in the code: in an external round words pass by it.
 ///
 /// Values: words 1 and up are below 1.001 p after every second internal round, the first one among them, and below 21 p before they are reduced. An S-box takes
 /// 13 p at most, and gives 1.1 p at most.

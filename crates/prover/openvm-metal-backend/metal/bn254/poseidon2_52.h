@@ -21,7 +21,7 @@ constant constexpr ulong BN52_QUOTIENT = 0x54a46f1ul;
 template <uint N> struct Bn52Constants {
     ulong limb[5 * N];
 };
-/// From limbs of 29 bits of c 2^261 mod p: halves it modulo p, and cuts it anew.
+/// Halves c 2^261 mod p, of limbs of 29 bits, modulo p, and cuts it anew.
 template <uint W, uint N> constexpr Bn52Constants<N> bn52_constants() {
     Bn52Constants<N> t = {};
     for (uint n = 0; n < N; n++) {
@@ -152,7 +152,7 @@ LANE_INLINE_52 wide_l bn52_word(thread const Bn52& a, uint k) {
 
 template <uint W> LANE_INLINE_52 wide_l bn52_round_constant(uint i) { return bn52_all(W == 3u ? BN52_RC3.limb[i] : BN52_RC2.limb[W == 3u ? 0u : i]); }
 
-/// As `bn_linear`.
+/// Does the work of `bn_linear` with limbs of 52 bits.
 template <uint W> LANE_INLINE_52 void bn52_linear(thread Bn52* x, bool internal, bool reduces) {
     MSL_UNROLL for (uint i = 0; i < 5u; i++) {
         wide_l sum = x[0].v[i] + x[1].v[i];
@@ -165,7 +165,7 @@ template <uint W> LANE_INLINE_52 void bn52_linear(thread Bn52* x, bool internal,
     MSL_UNROLL for (uint w = 1; w < W; w++) bn52_reduce(x[w]);
 }
 
-/// As `bn_permute`. Values have the same bounds: an S-box of at most 13 p is at most 1.2 p.
+/// Does the work of `bn_permute` with limbs of 52 bits. Values have the same bounds: an S-box of at most 13 p is at most 1.2 p.
 template <uint W> LANE_TARGET_52 inline void bn_permute_52(thread uint_l* s, uint integers) {
     constexpr uint HALF = W == 3u ? 4u : 3u, PARTIAL = W == 3u ? 56u : 50u;
     Bn52 x[2][W];

@@ -1,6 +1,7 @@
 #include "../hash/poseidon2.h"
 #include "../field/lane_ops.h"
 #include "../transcript/state.h"
+#include "offer.h"
 
 /// Rust twin: src/params/grind.rs.
 struct GrindParams {
@@ -10,19 +11,6 @@ struct GrindParams {
     uint start;     // first candidate of the slice, a canonical integer
     uint threads;   // candidates in the slice
 };
-
-/// Offers the index of every thread whose `hit` word is zero to the atomic minimum.
-inline void grind_offer(device atomic_uint* best, uint_l index, uint_l hit) {
-#if LANE_WIDTH > 1
-    uint lowest = 0xffffffffu;
-    for (uint k = 0; k < LANE_WIDTH; k++) {
-        if (hit[k] == 0u && index[k] < lowest) lowest = index[k];
-    }
-    if (lowest != 0xffffffffu) atomic_fetch_min_explicit(best, lowest, memory_order_relaxed);
-#else
-    if (hit == 0u) atomic_fetch_min_explicit(best, index, memory_order_relaxed);
-#endif
-}
 
 /// Rust twin: src/params/grind.rs.
 struct GrindSpongeParams {

@@ -2,18 +2,9 @@
 // Merkle trees over the rows of a column-major matrix, as the reference's `MerkleTree`: leaf r is the hash
 // of row r; the first log2(rows_per_query) levels combine digests `query_stride` apart; the layers from
 // there on, `query_stride` digests and then half as many each, are kept in one buffer, lowest first.
+#include "items.h"
 #include "params.h"
 #include "sponge.h"
-
-/// Item `u` of the 2^log_fold items that thread g combines.
-inline index_l merkle_item(gid_l g, uint log_stride, uint log_fold, uint u) {
-    ulong mask = (1ul << log_stride) - 1ul;
-#if LANE_WIDTH > 1
-    return index_l(((((g.base >> log_stride) << log_fold) + u) << log_stride) + (g.base & mask), g.step);
-#else
-    return ((((ulong(g) >> log_stride) << log_fold) + u) << log_stride) + (ulong(g) & mask);
-#endif
-}
 
 /// The item that the same lanes read after it: their next one, or the first of the threads behind them.
 inline ulong merkle_next(gid_l g, uint log_stride, uint log_fold, uint u) {

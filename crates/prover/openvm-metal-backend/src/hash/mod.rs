@@ -5,6 +5,7 @@
 //! many each, lie in one buffer, lowest first.
 
 mod absorb;
+mod baby_bear;
 mod from_leaves;
 mod layers;
 mod merkle;

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{file_bytes, prepare, ProofArgs};
 use crate::{
-    error::{CliError, Result},
+    error::Result,
     hex,
     host::peak_memory,
     outputs::Outputs,
@@ -45,7 +45,7 @@ struct RootReport {
     proof_file_bytes: u64,
     /// Bits of security of the weakest circuit.
     security_bits: f64,
-    /// How often the aggregated proof was made smaller before.
+    /// Number of proofs that made the aggregated proof smaller before.
     wraps: usize,
     /// Seconds of the root proof's stages.
     root: RootTimes,
@@ -61,11 +61,6 @@ struct RootReport {
 /// What goes wrong in the program or on the device; an aggregated proof that is not valid.
 pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
     let args = &command.proof;
-    if args.dev {
-        return Err(CliError::Usage(
-            "--dev makes no proof: give it to prove stark",
-        ));
-    }
     let from = command.from.as_deref().map(files::read_proof).transpose()?;
     let input = args.input.stdin()?;
     let (program, sdk, bits, bar) = prepare(args, device, false, command.root_pk.as_deref())?;

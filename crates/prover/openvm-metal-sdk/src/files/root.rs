@@ -21,7 +21,18 @@ fn check(vk: &MultiStarkVerifyingKey<RootSC>) -> Result<(), String> {
 pub(super) fn pk(bytes: &[u8]) -> Result<RootProvingKey, String> {
     let key: RootProvingKey = bitcode(bytes)?;
     check(&key.root_pk.get_vk())?;
-    Ok(key)
+    // The hash of the key does not cover the heights.
+    let most = 1 << key.root_pk.params.log_stacked_height();
+    match key
+        .trace_heights
+        .iter()
+        .find(|&&height| !height.is_power_of_two() || height > most)
+    {
+        Some(height) => Err(format!(
+            "a trace of {height} rows, not a power of two up to {most}"
+        )),
+        None => Ok(key),
+    }
 }
 
 pub(super) fn vk(bytes: &[u8]) -> Result<MultiStarkVerifyingKey<RootSC>, String> {

@@ -35,7 +35,6 @@ pub(crate) enum RootSource {
 /// The root circuit above proofs of an internal-recursive key and a shape of the machine's memory.
 pub(crate) struct RootCircuit {
     child: Child,
-    params: SystemParams,
     /// The order of rows where constraints leave it open.
     order: RowOrder,
     pub(super) prover: RootCpuProver,
@@ -62,6 +61,27 @@ impl Child {
                 self.vk.clone(),
                 self.commit,
                 params.clone(),
+                self.memory,
+                self.public_values,
+                None,
+                heights,
+            )
+        })
+    }
+}
+
+impl Child {
+    /// A maker of traces of these heights, or of any, with the key of another.
+    fn prover_of(
+        &self,
+        other: &RootCpuProver,
+        heights: Option<Vec<usize>>,
+    ) -> Result<RootCpuProver, SdkError> {
+        guard(Stage::RootKeygen, || {
+            RootCpuProver::from_pk::<BabyBearBn254Poseidon2CpuEngine>(
+                self.vk.clone(),
+                self.commit,
+                other.get_pk(),
                 self.memory,
                 self.public_values,
                 None,
@@ -104,7 +124,6 @@ impl RootCircuit {
             }
         }
         Ok(Self {
-            params: params.clone(),
             order,
             prover,
             child,
@@ -130,7 +149,7 @@ impl RootCircuit {
     /// # Errors
     /// Errors of [`new`](Self::new).
     pub fn with_heights(self, heights: Vec<usize>) -> Result<Self, SdkError> {
-        let prover = self.child.prover(&self.params, Some(heights))?;
+        let prover = self.child.prover_of(&self.prover, Some(heights))?;
         Ok(Self { prover, ..self })
     }
 
@@ -188,9 +207,8 @@ impl RootCircuit {
     /// A proof that the circuit does not verify.
     pub fn lacking(&self, proof: &VmStarkProof) -> Result<Vec<String>, SdkError> {
         let any = Self {
-            prover: self.child.prover(&self.params, None)?,
+            prover: self.child.prover_of(&self.prover, None)?,
             child: self.child.clone(),
-            params: self.params.clone(),
             order: self.order,
         };
         let needed = any.heights(proof)?;

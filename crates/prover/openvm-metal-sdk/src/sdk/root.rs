@@ -30,7 +30,7 @@ use crate::{
     verification::{app_vm_commit, Verified},
 };
 
-/// How often an aggregated proof is made smaller before the root proof, at most: as often as openvm-sdk does it.
+/// Number of proofs that make an aggregated proof smaller before the root proof, at most: that of openvm-sdk.
 const MAX_WRAPS: usize = 8;
 
 /// A root proof, which OpenVM's verifier has accepted.
@@ -38,7 +38,7 @@ pub struct ProvedRoot {
     pub proof: Proof<RootSC>,
     /// The statement of the proof.
     pub verified: Verified,
-    /// How often the aggregated proof was made smaller before.
+    /// Number of proofs that made the aggregated proof smaller before.
     pub wraps: usize,
     pub times: RootTimes,
 }

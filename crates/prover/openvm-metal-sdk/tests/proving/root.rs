@@ -5,9 +5,10 @@ use std::sync::Arc;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     engine::MetalEngine,
+    files,
     parameters::{toy_aggregation, toy_root, TOY_AGGREGATION_LOG_HEIGHT},
     root::{verify_root, RootSC},
-    AppExecutionCommit, MetalSdk, ProveOptions, SdkBuilder, SdkError,
+    AppExecutionCommit, MetalSdk, ProveOptions, RootProvingKey, SdkBuilder, SdkError,
 };
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use p3_baby_bear::BabyBear as F;
@@ -33,6 +34,19 @@ fn a_root_proof_of_an_execution() {
     let made = made.build().unwrap();
     let (vk, proof, commit) = prove(&made, &made, 20);
     changes_are_refused(&vk, &proof, &commit);
+
+    let key = made.root_pk().unwrap();
+    let read = |key: &RootProvingKey| {
+        let bytes = files::to_bytes("a root key", key).unwrap();
+        files::root_pk_from_bytes(&bytes)
+    };
+    assert_eq!(read(&key).unwrap().trace_heights, key.trace_heights);
+    for height in [0, 3, 2 << LOG_HEIGHT] {
+        let mut other = key.clone();
+        other.trace_heights[1] = height;
+        let error = read(&other).err().expect("no trace has such a height");
+        assert!(error.to_string().contains("power of two"), "{error}");
+    }
 }
 
 /// Executions of one segment and of several, by a key that is made and by the same key given.

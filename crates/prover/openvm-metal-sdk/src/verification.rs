@@ -154,10 +154,29 @@ pub fn verify_app(
         }
     }
     let security_bits = check_key(what, &vk.vk, min_security_bits)?;
+    let of_baseline = baseline.map(|baseline| baseline.app_exe_commit);
+    let expected = [expected_exe_commit, of_baseline].into_iter().flatten();
+    let verified = check_app_proof(vk, proof, expected, security_bits)?;
+    Ok(Verified {
+        app_vm_commit: baseline.map(app_vm_commit),
+        ..verified
+    })
+}
+
+/// Verifies the proofs of all segments with a key that this process made, of so many bits of security, and compares the commitment to the program with
+/// those that are expected.
+///
+/// # Errors
+/// [`SdkError::AppRejected`], with the first difference.
+pub(crate) fn check_app_proof(
+    vk: &AppVerifyingKey,
+    proof: &ContinuationVmProof<SC>,
+    expected_exe_commits: impl IntoIterator<Item = Digest>,
+    security_bits: f64,
+) -> Result<Verified, SdkError> {
     let commit = guard(Stage::Verify, || verify_app_proof(vk, proof))?
         .map_err(|error| SdkError::AppRejected(error.to_string()))?;
-    let of_baseline = baseline.map(|baseline| baseline.app_exe_commit);
-    for expected in [expected_exe_commit, of_baseline].into_iter().flatten() {
+    for expected in expected_exe_commits {
         if expected != commit {
             return Err(SdkError::AppRejected(format!(
                 "it is of the executable {}, expected is {}",
@@ -168,7 +187,7 @@ pub fn verify_app(
     }
     Ok(Verified {
         app_exe_commit: commit.into(),
-        app_vm_commit: baseline.map(app_vm_commit),
+        app_vm_commit: None,
         public_values: bytes(&proof.user_public_values.public_values)?,
         security_bits,
     })

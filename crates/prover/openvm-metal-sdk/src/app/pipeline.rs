@@ -119,9 +119,9 @@ pub(super) fn run<E: SdkEngine>(
                 scope.spawn(move || pipeline.thread(|| pipeline.deliver(&proved)));
             }
         }
-        for _ in 0..threads.machines {
+        for number in 0..threads.machines {
             let (senders, inputs) = (senders.clone(), input.buffer.len());
-            scope.spawn(move || pipeline.thread(|| pipeline.make(inputs, &senders)));
+            scope.spawn(move || pipeline.thread(|| pipeline.make(number, inputs, &senders)));
         }
         // Devices have all their segments when the last tracer ends.
         drop(senders);
@@ -259,12 +259,17 @@ impl<E: SdkEngine> Pipeline<'_, E> {
         Ok(values)
     }
 
-    /// A tracer: records segments and makes their traces, until there are no more.
+    /// Tracer `number`: records segments and makes their traces, until there are no more. Its machine is made once there are more segments
+    /// than `number`, for a short program needs one machine and not one for each thread.
     fn make<'b>(
         &'b self,
+        number: usize,
         inputs: usize,
         devices: &[Sender<Traced<'b, E>>],
     ) -> Result<(), SdkError> {
+        if !self.queue.wait_for(number) {
+            return Ok(());
+        }
         let job = self.job;
         let mut tracer = job.tracer(inputs)?;
         let engines = job.keys.iter().map(AppKey::another_engine);

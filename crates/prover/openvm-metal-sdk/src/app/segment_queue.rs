@@ -123,6 +123,26 @@ impl SegmentQueue {
         }
     }
 
+    /// Waits until more than `number` segments were added; tracer 0 does not wait. False if there are no more than that, or after a stop.
+    pub fn wait_for(&self, number: usize) -> bool {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return false;
+            }
+            if number == 0 || state.taken + state.waiting.len() > number {
+                return true;
+            }
+            if state.ended {
+                return false;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,6 +203,30 @@ mod tests {
 
     fn queue(segments: usize, bytes: u64) -> SegmentQueue {
         SegmentQueue::new(Bounds { segments, bytes })
+    }
+
+    #[test]
+    fn a_tracer_begins_once_there_are_segments_for_those_before_it() {
+        let queue = queue(1, 0);
+        let begun = thread::scope(|scope| {
+            let waits = |number| {
+                let queue = &queue;
+                scope.spawn(move || queue.wait_for(number))
+            };
+            let tracers: Vec<_> = (0..4).map(waits).collect();
+            queue.add(segment(0), 0);
+            // Segments that were taken count.
+            drop(queue.take());
+            queue.add(segment(1), 0);
+            queue.end();
+            let begun = tracers.into_iter().map(|tracer| tracer.join());
+            begun
+                .map(|begun| begun.expect("no panic"))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(begun, [true, true, false, false]);
+        queue.stop();
+        assert!(!queue.wait_for(0));
     }
 
     #[test]

@@ -34,7 +34,8 @@ use crate::{
     root::{RootKeys, RootSource},
     row_order::RowOrder,
     slot::Slot,
-    verification::{verify, verify_app, Verified},
+    verification::{check_app_proof, verify, verify_app, Verified},
+    verifying_key::{require, security_bits},
 };
 
 /// The SDK on the engine of this project.
@@ -61,6 +62,8 @@ pub struct Sdk<E: SdkEngine> {
     traps: Traps,
     cache: Cache,
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
+    /// The key was given, and not made here.
+    app_pk_is_given: bool,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
@@ -112,6 +115,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             min_security_bits: settings.min_security_bits,
             traps: settings.traps,
             cache: settings.cache,
+            app_pk_is_given: settings.app_pk.is_some(),
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
             app_keys: Slot::new(None),
@@ -272,12 +276,13 @@ impl MetalSdk {
         proof: &ContinuationVmProof<SC>,
     ) -> Result<Verified, SdkError> {
         let expected = self.app_prover_of(exe)?.generic_exe_commit()?;
-        verify_app(
-            &self.app_vk()?,
-            proof,
-            Some(expected),
-            None,
-            self.min_security_bits,
-        )
+        let (vk, min) = (self.app_vk()?, self.min_security_bits);
+        if self.app_pk_is_given {
+            return verify_app(&vk, proof, Some(expected), None, min);
+        }
+        // Key generation hashed the contents of the key.
+        let bits = security_bits(&vk.vk);
+        require("the application's key", bits, min)?;
+        check_app_proof(&vk, proof, [expected], bits)
     }
 }

@@ -8,7 +8,11 @@ use openvm_metal_sdk::{
     tasks::{Plan, Span, TaskVerifier},
     verify, verify_app, MetalSdk, ProveOptions, Sdk, SdkError, Stage, MIN_SECURITY_BITS,
 };
-use openvm_sdk::keygen::AppVerifyingKey;
+use openvm_sdk::{
+    keygen::{AppProvingKey, AppVerifyingKey},
+    prover::vm::types::VmProvingKey,
+};
+use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{keygen::types::MultiStarkVerifyingKey, proof::Proof};
 use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC;
 use openvm_verify_stark_host::vk::VerificationBaseline;
@@ -274,6 +278,28 @@ fn keys_of_application_proofs_are_compared() {
     let expected = Some(other.app_exe_commit);
     let error = verify_app(&own, &proof, expected, None, 0.0).expect_err("another program");
     assert!(matches!(error, SdkError::AppRejected(_)), "{error}");
+}
+
+/// A proving key that was given, whose verifying part is another than its hash says, verifies nothing.
+#[test]
+fn contents_of_a_given_key_are_compared() {
+    let options = ProveOptions::default().with_in_flight(1);
+    let app = sdk().prove_app(elf(&sums(N)), input(), &options);
+    let (proof, _) = app.expect("a proof");
+    let own = sdk().app_pk().expect("a key");
+    let verify = |key: AppProvingKey<SdkVmConfig>| {
+        let builder = MetalSdk::builder(Device::Cpu).min_security_bits(0.0);
+        let given = builder.app_pk(key).segment_max_memory(1).build();
+        let given = given.expect("the settings go together");
+        given.verify_app(elf(&sums(N)), &proof)
+    };
+    verify(own.as_ref().clone()).expect("the key of the proof");
+    let VmProvingKey { vm_config, vm_pk } = &*own.app_vm_pk;
+    let (vm_config, mut vm_pk) = (vm_config.clone(), vm_pk.clone());
+    Arc::make_mut(&mut vm_pk).vk_pre_hash[0] += F::ONE;
+    let app_vm_pk = Arc::new(VmProvingKey { vm_config, vm_pk });
+    let error = verify(AppProvingKey { app_vm_pk }).expect_err("another hash");
+    assert!(matches!(error, SdkError::Key { .. }), "{error}");
 }
 
 /// Devices that commit to the same program or key with other roots prove nothing together.

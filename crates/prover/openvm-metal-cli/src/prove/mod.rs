@@ -7,7 +7,11 @@ mod progress;
 mod report;
 mod root;
 
-use std::path::{Path, PathBuf};
+use std::{
+    panic::resume_unwind,
+    path::{Path, PathBuf},
+    thread,
+};
 
 use clap::{Args, Subcommand};
 use openvm_metal_common::Device;
@@ -243,11 +247,20 @@ fn prepare(
         args.resume.as_deref(),
         root_pk,
     )?;
-    bar.set_devices(sdk.devices()?.len());
-    bar.step("application keys");
-    let bits = args.sdk.security_bits(&sdk)?;
+    // A GPU's driver takes as long to open the device as keys take.
+    let (devices, bits) = thread::scope(|scope| {
+        let bits = scope.spawn(|| args.sdk.security_bits(&sdk));
+        let devices = sdk.devices();
+        bar.step("application keys");
+        (
+            devices,
+            bits.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        )
+    });
+    let (devices, bits) = (devices?, bits?);
+    bar.set_devices(devices.len());
     let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
-    if bits >= MIN_SECURITY_BITS && !args.json && sdk.devices()?.iter().all(is_cpu) {
+    if bits >= MIN_SECURITY_BITS && !args.json && devices.iter().all(is_cpu) {
         note("hint: a proof on a CPU takes a minute or more; --toy tries a program out in seconds, without security");
     }
     Ok((program, sdk, bits, bar))

@@ -163,8 +163,8 @@ pub fn verify_app(
     })
 }
 
-/// Verifies the proofs of all segments with a key that this process made, of so many bits of security, and compares the commitment to the program with
-/// those that are expected.
+/// Verifies the proofs of all segments with a key whose contents are known to have its hash, and compares the commitment to the program with those that
+/// are expected. `security_bits` are the key's.
 ///
 /// # Errors
 /// [`SdkError::AppRejected`], with the first difference.

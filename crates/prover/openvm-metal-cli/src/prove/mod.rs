@@ -247,7 +247,7 @@ fn prepare(
         args.resume.as_deref(),
         root_pk,
     )?;
-    // A GPU's driver takes as long to open the device as keys take.
+    // Keys are made without the device, and drivers take long to open a GPU.
     let (devices, bits) = thread::scope(|scope| {
         let bits = scope.spawn(|| args.sdk.security_bits(&sdk));
         let devices = sdk.devices();

@@ -259,8 +259,8 @@ impl<E: SdkEngine> Pipeline<'_, E> {
         Ok(values)
     }
 
-    /// Tracer `number`: records segments and makes their traces, until there are no more. Its machine is made once there are more segments
-    /// than `number`, for a short program needs one machine and not one for each thread.
+    /// Tracer `number`: records segments and makes their traces, until there are no more. Its virtual machine is built once there are more
+    /// segments than `number`: a short program needs one, and each costs tenths of a second.
     fn make<'b>(
         &'b self,
         number: usize,

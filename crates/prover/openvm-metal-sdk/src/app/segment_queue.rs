@@ -123,7 +123,8 @@ impl SegmentQueue {
         }
     }
 
-    /// Waits until more than `number` segments were added; tracer 0 does not wait. False if there are no more than that, or after a stop.
+    /// Waits until more than `number` segments were added; tracer 0 does not wait. False after a stop, and for other tracers than 0 once all
+    /// segments were added and are no more than `number`.
     pub fn wait_for(&self, number: usize) -> bool {
         let mut state = self.lock();
         loop {

@@ -129,6 +129,12 @@ pub enum CliError {
         names: [&'static str; 2],
         path: PathBuf,
     },
+    /// Results that are to take the place of a program.
+    #[error(
+        "{name} is to write {}, which is a program: an option that names a file takes the word behind it, the program is named beside it",
+        path.display()
+    )]
+    OverProgram { name: &'static str, path: PathBuf },
     /// Results that were not written where they should be.
     #[error("{}", misplaced(.0))]
     Misplaced(Vec<Misplaced>),
@@ -201,7 +207,8 @@ impl CliError {
     /// Status of the process.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::NothingSelected { .. } | Self::Usage(_) | Self::SameFile { .. } => 2,
+            Self::NothingSelected { .. } | Self::Usage(_) => 2,
+            Self::SameFile { .. } | Self::OverProgram { .. } => 2,
             Self::TooTall { .. } | Self::HostMemory { .. } => 2,
             Self::NoProgram(_) | Self::Config(_) | Self::Input(_) => 2,
             Self::Metal(MetalError::UnknownDevice { .. }) => 2,

@@ -1,8 +1,9 @@
 //! Files that a command will write.
 
 use std::{
+    ffi::OsStr,
     fs::{self, File},
-    io,
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -82,12 +83,19 @@ pub type Named<'a> = (&'static str, &'a Path);
 /// A file that a command reads, and the option that names it, or the words for one that is found.
 pub type Read = (&'static str, PathBuf);
 
-/// Finds out before work whether a command can write its files, and would write over none that it writes or reads itself.
+/// Finds out before work whether a command can write its files, and would write over no program and over no file that it writes or
+/// reads itself.
 ///
 /// # Errors
-/// [`CliError::SameFile`], or those of [`probe`].
+/// [`CliError::SameFile`], [`CliError::OverProgram`], or those of [`probe`].
 pub fn check(written: &[Named<'_>], read: &[Read]) -> Result<()> {
     distinct(written, read)?;
+    if let Some(&(name, path)) = written.iter().find(|(_, path)| is_program(path)) {
+        return Err(CliError::OverProgram {
+            name,
+            path: path.to_owned(),
+        });
+    }
     written.iter().try_for_each(|(_, path)| probe(path))
 }
 
@@ -109,6 +117,21 @@ pub fn distinct(written: &[Named<'_>], read: &[Read]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// True for an ELF and for an executable of the virtual machine.
+fn is_program(path: &Path) -> bool {
+    const MAGIC: &[u8; 4] = b"\x7fELF";
+    if !path.is_file() {
+        return false;
+    }
+    let mut start = [0; MAGIC.len()];
+    let mut is_elf = || {
+        File::open(path)?
+            .read_exact(&mut start)
+            .map(|()| start == *MAGIC)
+    };
+    path.extension() == Some(OsStr::new("vmexe")) || is_elf().unwrap_or(false)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -157,6 +180,25 @@ mod tests {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
+    }
+
+    #[test]
+    fn programs_are_not_written_over() {
+        let folder = Folder::new("programs");
+        let at = |name: &str, contents: &[u8]| {
+            let path = folder.0.join(name);
+            fs::write(&path, contents).expect("written");
+            path
+        };
+        for path in [at("guest", b"\x7fELF and so on"), at("guest.vmexe", b"any")] {
+            let error = check(&[("--profile", &path)], &[]).expect_err("a program");
+            let text = error.to_string();
+            assert!(text.starts_with("--profile is to write "), "{text}");
+        }
+        for path in [at("costs", b"\x7fE"), at("old", b"text of a profile")] {
+            check(&[("--profile", &path)], &[]).expect("no program");
+        }
+        check(&[("--profile", &folder.0.join("guest.txt"))], &[]).expect("a new file");
     }
 
     /// Another process makes the file again and again; the probe never takes it away. The old probe did within some hundred turns.

@@ -1,16 +1,36 @@
 //! The moduli of a configuration: OpenVM searches without an end for a number that only odd primes have.
 
+use std::{collections::BTreeSet, sync::Mutex};
+
 use num_bigint::BigUint;
 use num_prime::nt_funcs::is_prime;
 use openvm_sdk_config::SdkVmConfig;
 
-use crate::error::SdkError;
+use crate::{error::SdkError, slot::lock};
 
 /// Most bits of a modulus: 48 limbs of a byte.
 const MAX_BITS: u64 = 384;
 
 /// Setting of the extension fields.
 const FP2: &str = "fp2.supported_moduli";
+
+/// Most primes that are kept.
+const MOST_PRIMES: usize = 256;
+
+/// Primes that were found. A configuration is checked wherever it is used, and a check takes milliseconds for each number.
+static PRIMES: Mutex<BTreeSet<BigUint>> = Mutex::new(BTreeSet::new());
+
+fn is_odd_prime(number: &BigUint) -> bool {
+    if lock(&PRIMES).contains(number) {
+        return true;
+    }
+    let is_odd_prime = *number > BigUint::from(2u32) && is_prime(number, None).probably();
+    let mut primes = lock(&PRIMES);
+    if is_odd_prime && primes.len() < MOST_PRIMES {
+        primes.insert(number.clone());
+    }
+    is_odd_prime
+}
 
 /// Checks that every modulus is an odd prime of a size that the circuits have, that x^2 + 1 has no root where it makes a field, and that
 /// curves are of their field and not singular.
@@ -42,7 +62,7 @@ pub(crate) fn check(config: &SdkVmConfig) -> Result<(), SdkError> {
         if modulus.bits() > MAX_BITS {
             return bad(&format!("has more than {MAX_BITS} bits"));
         }
-        if *modulus <= BigUint::from(2u32) || !is_prime(modulus, None).probably() {
+        if !is_odd_prime(modulus) {
             return bad("is no odd prime");
         }
         // The extension's polynomial is x^2 + 1.

@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
-use openvm_circuit::arch::{
-    AirInventory, ChipInventory, ChipInventoryError, VmBuilder, VmChipComplex,
+use openvm_circuit::{
+    arch::{AirInventory, ChipInventory, ChipInventoryError, VmBuilder, VmChipComplex},
+    primitives::bitwise_op_lookup::SharedBitwiseOperationLookupChip,
 };
 use openvm_metal_tracegen::DeviceChips;
 use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
-use super::{arena::TraceArena, one_thread::OneThread, TransportedChip, Uploader};
+use super::{
+    arena::TraceArena, field_rows::FieldRows, one_thread::OneThread, TransportedChip, Uploader,
+};
 use crate::{
     engine::{CpuEngine, SdkEngine},
     prelude::SC,
@@ -106,6 +109,11 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         let chips = Rc::new(cpu.inventory);
 
         let one_thread = OneThread::default();
+        let pointer_max_bits = config.system.config.memory_config.pointer_max_bits;
+        // Every chip that computes modulo a prime counts in this table.
+        let mut bitwise = chips.find_chip::<SharedBitwiseOperationLookupChip<8>>();
+        let bitwise = bitwise.next().cloned();
+        let fields = bitwise.map(|bitwise| FieldRows::new(bitwise, pointer_max_bits));
         let mut inventory = ChipInventory::new(circuit);
         for index in 0..chips.chips().len() {
             let uploader = self.uploader.clone();
@@ -115,6 +123,7 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
                 uploader,
                 self.order,
                 one_thread.clone(),
+                fields.clone(),
                 compressions.clone(),
             );
             inventory.add_periphery_chip(chip);

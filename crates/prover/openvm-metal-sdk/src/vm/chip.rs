@@ -13,6 +13,7 @@ use openvm_stark_backend::{p3_matrix::Matrix, prover::AirProvingContext};
 
 use super::{
     arena::{Records, TraceArena},
+    field_rows::FieldRows,
     one_thread::OneThread,
     poseidon2, Uploader,
 };
@@ -31,7 +32,7 @@ pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC
 /// If the device makes the traces of a segment, and knows the chip, its compact records are uploaded, and the rows are made there; so
 /// are the traces of the tables that such chips count in. Else the trace is made on the host, row major, and uploaded once.
 ///
-/// Narrow traces of the host are filled on one thread, see [`OneThread`].
+/// Narrow traces of the host are filled on one thread, see [`OneThread`]; those of computations modulo a prime by [`FieldRows`].
 ///
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.
@@ -44,6 +45,7 @@ pub struct TransportedChip<E: SdkEngine> {
     uploader: Uploader<E>,
     order: RowOrder,
     one_thread: OneThread,
+    fields: Option<FieldRows>,
     compressions: Compressions,
 }
 
@@ -54,6 +56,7 @@ impl<E: SdkEngine> TransportedChip<E> {
         uploader: Uploader<E>,
         order: RowOrder,
         one_thread: OneThread,
+        fields: Option<FieldRows>,
         compressions: Compressions,
     ) -> Self {
         Self {
@@ -62,6 +65,7 @@ impl<E: SdkEngine> TransportedChip<E> {
             uploader,
             order,
             one_thread,
+            fields,
             compressions,
         }
     }
@@ -73,9 +77,12 @@ impl<E: SdkEngine> TransportedChip<E> {
     }
 
     fn on_host(&self, records: MatrixRecordArena<F>) -> AirProvingContext<E::PB> {
-        let ctx = self
-            .one_thread
-            .generate(self.chips.chips()[self.index].as_ref(), records);
+        let chip = self.chips.chips()[self.index].as_ref();
+        let ctx = match &self.fields {
+            Some(fields) => fields.generate(chip.as_any(), records),
+            None => Err(records),
+        };
+        let ctx = ctx.unwrap_or_else(|records| self.one_thread.generate(chip, records));
         self.uploader
             .made_on_host(self.index, ctx.common_main.height());
         self.uploader.air(ctx)

@@ -16,6 +16,7 @@ use openvm_stark_backend::{
     },
     StarkProtocolConfig,
 };
+use rayon::prelude::*;
 
 use crate::{
     backend::{MetalBackend, Transported},
@@ -141,7 +142,11 @@ impl<SC: HashScheme> MetalDevice<SC> {
         }
     }
 
-    fn upload_air(&self, pk: &StarkProvingKey<SC>) -> DeviceStarkProvingKey<MetalBackend<SC>> {
+    fn upload_air(
+        &self,
+        pk: &StarkProvingKey<SC>,
+        programs: Result<AirDataMetal, MetalProverError>,
+    ) -> DeviceStarkProvingKey<MetalBackend<SC>> {
         let preprocessed_data = pk.preprocessed_data.as_ref().map(|data| {
             let trace = data.mat_view(0).to_matrix();
             let commitment = pk.vk.preprocessed_data.as_ref().map(|vk| vk.commit);
@@ -150,12 +155,11 @@ impl<SC: HashScheme> MetalDevice<SC> {
                 .unwrap_or_default();
             self.upload_committed_trace(commitment, &trace, data)
         });
-        let air_data = AirDataMetal::compile(&pk.air_name, &pk.vk).map_err(Into::into);
         DeviceStarkProvingKey {
             air_name: pk.air_name.clone(),
             vk: pk.vk.clone(),
             preprocessed_data,
-            other_data: Transported::from_result(air_data),
+            other_data: Transported::from_result(programs),
         }
     }
 
@@ -210,9 +214,12 @@ pub fn kernel_texts<SC: HashScheme>(
 fn compiled_airs<SC: HashScheme>(
     mpk: &MultiStarkProvingKey<SC>,
 ) -> Result<Vec<AirDataMetal>, MetalProverError> {
-    let airs = mpk.per_air.iter();
-    let airs = airs.map(|pk| AirDataMetal::compile(&pk.air_name, &pk.vk));
-    airs.map(|air| air.map_err(Into::into)).collect()
+    mpk.per_air.par_iter().map(programs).collect()
+}
+
+/// Programs of the constraints of an AIR.
+fn programs<SC: HashScheme>(pk: &StarkProvingKey<SC>) -> Result<AirDataMetal, MetalProverError> {
+    Ok(AirDataMetal::compile(&pk.air_name, &pk.vk)?)
 }
 
 fn trace_buffer(height: usize, width: usize) -> PlannedBuffer {
@@ -250,7 +257,11 @@ impl<SC: HashScheme> DeviceDataTransporter<SC, MetalBackend<SC>> for MetalDevice
         mpk: &MultiStarkProvingKey<SC>,
     ) -> DeviceMultiStarkProvingKey<MetalBackend<SC>> {
         let _span = tracing::info_span!("transport_pk_to_device").entered();
-        let mut per_air: Vec<_> = mpk.per_air.iter().map(|pk| self.upload_air(pk)).collect();
+        let programs: Vec<_> = mpk.per_air.par_iter().map(programs).collect();
+        let keys = mpk.per_air.iter().zip(programs);
+        let mut per_air: Vec<_> = keys
+            .map(|(pk, programs)| self.upload_air(pk, programs))
+            .collect();
         if let Err(error) = self.start_kernels(&mut per_air) {
             let error = Arc::new(error);
             for air in &mut per_air {

@@ -179,7 +179,7 @@ fn bad_units_cost_themselves_alone() {
         "--device",
         "cpu",
         "--item-limit",
-        "90",
+        "45",
         "--only",
         "kernels",
         "--only",

@@ -24,7 +24,8 @@ pub struct Report {
     pub cells: u64,
     /// Number of segments whose proofs were found in the resume folder.
     pub resumed: usize,
-    /// Making keys and bringing them to the devices, as far as they were not there.
+    /// Making keys and bringing them to the devices, as far as they were not there, before the execution starts. On GPUs aggregation keys
+    /// are made beside it.
     #[serde(serialize_with = "seconds")]
     pub keys: Duration,
     /// Committing the program, if it was not.

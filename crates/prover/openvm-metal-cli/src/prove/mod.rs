@@ -10,15 +10,17 @@ mod root;
 use std::{
     panic::resume_unwind,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 
 use clap::{Args, Subcommand};
+use openvm_circuit::arch::instructions::exe::VmExe;
 use openvm_metal_common::Device;
 use openvm_metal_sdk::{
     app_vm_commit, files, DeviceList, MetalSdk, ProveOptions, MIN_SECURITY_BITS,
 };
-use openvm_sdk::{types::AppExecutionCommit, StdIn};
+use openvm_sdk::{types::AppExecutionCommit, StdIn, F};
 use openvm_verify_stark_host::vk::VmStarkVerifyingKey;
 
 pub use self::{
@@ -32,7 +34,9 @@ use crate::{
     host::peak_memory,
     interrupt,
     outputs::Outputs,
-    program::{byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs},
+    program::{
+        byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs, Settings,
+    },
     table::note,
     target_device::DeviceArgs,
 };
@@ -230,40 +234,67 @@ fn file_bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |data| data.len())
 }
 
-/// Loads the program, opens the devices and makes the application's keys, whose bits of security are the third result.
+/// What a proof begins with.
+struct Prepared {
+    program: Program,
+    exe: Arc<VmExe<F>>,
+    sdk: MetalSdk,
+    /// Bits of security of the application's key.
+    bits: f64,
+    bar: Bar,
+}
+
+/// Loads the program and makes its executable, opens the devices and makes the application's keys. A guest is built before anything
+/// else.
 fn prepare(
     args: &ProofArgs,
     device: DeviceArgs,
     is_app: bool,
     root_pk: Option<&Path>,
-) -> Result<(Program, MetalSdk, f64, Bar)> {
-    let program = Program::load(&args.program)?;
+) -> Result<Prepared> {
+    let load = || Program::load(&args.program);
+    let built = args.program.is_guest().then(load).transpose()?;
+    let settings = Settings::of(&args.program)?;
     let bar = Bar::new(is_app);
     bar.step("device and kernels");
     let sdk = args.sdk.sdk_on(
-        &program.settings,
+        &settings,
         device,
         args.devices.as_ref(),
         args.resume.as_deref(),
         root_pk,
     )?;
-    // Keys are made without the device, and drivers take long to open a GPU.
-    let (devices, bits) = thread::scope(|scope| {
+    // Keys and programs are made without the device, and drivers take long to open a GPU.
+    let (program, devices, bits) = thread::scope(|scope| {
         let bits = scope.spawn(|| args.sdk.security_bits(&sdk));
+        let program = scope.spawn(|| {
+            let program = built.map_or_else(load, Ok)?;
+            let exe = sdk.executable(program.source())?;
+            sdk.commit_program(&exe)?;
+            Ok::<_, CliError>((program, exe))
+        });
         let devices = sdk.devices();
         bar.step("application keys");
         (
+            program.join().unwrap_or_else(|panic| resume_unwind(panic)),
             devices,
             bits.join().unwrap_or_else(|panic| resume_unwind(panic)),
         )
     });
+    let (program, exe) = program?;
     let (devices, bits) = (devices?, bits?);
     bar.set_devices(devices.len());
     let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
     if bits >= MIN_SECURITY_BITS && !args.json && devices.iter().all(is_cpu) {
         note("hint: a proof on a CPU takes a minute or more; --toy tries a program out in seconds, without security");
     }
-    Ok((program, sdk, bits, bar))
+    Ok(Prepared {
+        program,
+        exe,
+        sdk,
+        bits,
+        bar,
+    })
 }
 
 /// Executes and checks, and proves nothing.
@@ -290,9 +321,14 @@ fn check_alone(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk, bits, bar) = prepare(args, device, true, None)?;
+    let Prepared {
+        program,
+        exe,
+        sdk,
+        bits,
+        bar,
+    } = prepare(args, device, true, None)?;
     let paths = args.files(&program, "app", bits)?;
-    let exe = sdk.executable(program.source())?;
 
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);
@@ -334,9 +370,14 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
 
 fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
     let input = args.input.stdin()?;
-    let (program, sdk, bits, bar) = prepare(args, device, false, None)?;
+    let Prepared {
+        program,
+        exe,
+        sdk,
+        bits,
+        bar,
+    } = prepare(args, device, false, None)?;
     let paths = args.files(&program, "stark", bits)?;
-    let exe = sdk.executable(program.source())?;
 
     let output = Printed::above(bar.line());
     let at_place = |error| program.at_place(error);

@@ -7,7 +7,7 @@ use openvm_metal_sdk::{app_vm_commit, files, Report, RootTimes};
 use openvm_sdk::types::AppExecutionCommit;
 use serde::Serialize;
 
-use super::{file_bytes, prepare, ProofArgs};
+use super::{file_bytes, prepare, Prepared, ProofArgs};
 use crate::{
     error::Result,
     hex,
@@ -63,9 +63,14 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
     let args = &command.proof;
     let from = command.from.as_deref().map(files::read_proof).transpose()?;
     let input = args.input.stdin()?;
-    let (program, sdk, bits, bar) = prepare(args, device, false, command.root_pk.as_deref())?;
+    let Prepared {
+        program,
+        exe,
+        sdk,
+        bits,
+        bar,
+    } = prepare(args, device, false, command.root_pk.as_deref())?;
     let paths = args.files(&program, "root", bits)?;
-    let exe = sdk.executable(program.source())?;
 
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);

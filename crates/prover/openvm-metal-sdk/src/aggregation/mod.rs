@@ -22,5 +22,5 @@ pub(crate) use node::{prove_node, wrap};
 pub(crate) use resume::{node_file, NodeFile, NodeFolder};
 pub(crate) use rows::sort as sort_rows;
 pub(crate) use shape::{layer_name, Shape};
-pub(crate) use tree::Tree;
 pub use tree::{aggregate, Aggregated};
+pub(crate) use tree::{Tree, TreeKeys};

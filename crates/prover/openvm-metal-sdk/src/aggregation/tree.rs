@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
     time::Duration,
 };
 
@@ -49,26 +50,34 @@ pub fn aggregate<E: SdkEngine>(
     let turns = Turns::new(1);
     let device = (keys.station.name().to_owned(), keys.capacity());
     let fleet = Fleet::new([device].into_iter(), &turns);
-    let tree = Tree::new(vec![keys], config, options, &fleet, None, None);
+    let tree = Tree::new(config, options, &fleet, None);
     for (index, proof) in segments.iter().enumerate() {
         tree.add_segment(index, proof.clone())?;
     }
     tree.close(segments.len());
-    tree.work()?;
+    let keys = TreeKeys {
+        on_devices: vec![keys],
+        baseline: None,
+    };
+    tree.work(&keys, 1)?;
     tree.finish()
 }
 
-/// The tree while it grows. Any number of threads may [`work`](Self::work) on it while others add segments.
-pub(crate) struct Tree<'a, E: SdkEngine> {
+/// Keys that nodes are proved and verified with.
+pub(crate) struct TreeKeys<'a, E: SdkEngine> {
     /// On each device of the fleet.
-    keys: Vec<&'a AggregationKeys<E>>,
+    pub on_devices: Vec<&'a AggregationKeys<E>>,
+    /// Against which nodes are verified as they are made. Without it none can be taken from a folder.
+    pub baseline: Option<&'a VerificationBaseline>,
+}
+
+/// The tree while it grows. Threads [`work`](Self::work) on it while others add segments.
+pub(crate) struct Tree<'a> {
     shape: Shape,
     options: &'a ProveOptions<'a>,
     fleet: &'a Fleet<'a>,
     /// Folder of stored proofs.
     folder: Option<NodeFolder>,
-    /// Against which nodes are verified one by one.
-    baseline: Option<&'a VerificationBaseline>,
     state: Mutex<State<Proof<SC>>>,
     changed: Condvar,
 }
@@ -104,23 +113,18 @@ struct Node<P> {
     wraps: bool,
 }
 
-impl<'a, E: SdkEngine> Tree<'a, E> {
-    /// Nodes are verified as they are made if there is a baseline. Without it none can be taken from a folder.
+impl<'a> Tree<'a> {
     pub fn new(
-        keys: Vec<&'a AggregationKeys<E>>,
         config: &AggregationTreeConfig,
         options: &'a ProveOptions<'a>,
         fleet: &'a Fleet<'a>,
         folder: Option<NodeFolder>,
-        baseline: Option<&'a VerificationBaseline>,
     ) -> Self {
         Self {
-            keys,
             shape: Shape::new(config),
             options,
             fleet,
             folder,
-            baseline,
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -154,16 +158,30 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         self.changed.notify_all();
     }
 
-    /// Proves nodes, waiting for those that cannot be proved yet, until the tree is done or stopped. An error stops
-    /// the tree.
-    pub fn work(&self) -> Result<(), SdkError> {
-        let result = guard(Stage::Pipeline, || self.prove_nodes());
-        result
-            .and_then(|result| result)
-            .inspect_err(|_| self.stop())
+    /// Proves nodes on so many threads, waiting for those that cannot be proved yet, until the tree is done or stopped. An error
+    /// stops the tree.
+    pub fn work<E: SdkEngine>(
+        &self,
+        keys: &TreeKeys<'_, E>,
+        threads: usize,
+    ) -> Result<(), SdkError> {
+        let work = || {
+            let result = guard(Stage::Pipeline, || self.prove_nodes(keys));
+            result
+                .and_then(|result| result)
+                .inspect_err(|_| self.stop())
+        };
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let others = others.into_iter();
+            others.fold(own, |result, other| {
+                result.and(other.join().expect("panics are errors"))
+            })
+        })
     }
 
-    fn prove_nodes(&self) -> Result<(), SdkError> {
+    fn prove_nodes<E: SdkEngine>(&self, keys: &TreeKeys<'_, E>) -> Result<(), SdkError> {
         let mut state = self.lock();
         while !state.stopped && state.result.is_none() {
             let Some(node) = state.take(&self.shape) else {
@@ -177,7 +195,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
                 continue;
             };
             drop(state);
-            let (proof, time) = self.prove(&node)?;
+            let (proof, time) = self.prove(keys, &node)?;
             state = self.lock();
             state.busy += time;
             state.put(node, proof);
@@ -211,11 +229,15 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     }
 
     /// Proves a node, or finds its proof; gives the time of that without the wait for a device.
-    fn prove(&self, node: &Node<Proof<SC>>) -> Result<(Proof<SC>, Duration), SdkError> {
+    fn prove<E: SdkEngine>(
+        &self,
+        keys: &TreeKeys<'_, E>,
+        node: &Node<Proof<SC>>,
+    ) -> Result<(Proof<SC>, Duration), SdkError> {
         self.options.check_cancelled()?;
-        let check = self.check_of(node)?;
+        let check = keys.check_of(node)?;
         let file = self.folder.as_ref().and_then(|folder| {
-            let vk = self.keys[0].node_vk(node.level);
+            let vk = keys.on_devices[0].node_vk(node.level);
             let file = NodeFile::new(vk, (node.level, node.index), &node.below)?;
             Some((folder, file))
         });
@@ -229,7 +251,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
                 return Ok((proof, Duration::ZERO));
             }
         }
-        let proved = self.make(node, check)?;
+        let proved = self.make(&keys.on_devices, node, check)?;
         if let Some((folder, file)) = &file {
             folder.store(file, &proved.proof)?;
         }
@@ -240,30 +262,6 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
             device: self.fleet.name(proved.device),
         });
         Ok((proved.proof, proved.time))
-    }
-
-    /// Verifier of nodes, if they are verified one by one.
-    ///
-    /// # Errors
-    /// [`SdkError::WrongProof`] if the proofs below it do not join.
-    fn check_of(&self, node: &Node<Proof<SC>>) -> Result<Option<NodeCheck<'_>>, SdkError> {
-        let Some(baseline) = self.baseline else {
-            return Ok(None);
-        };
-        let (level, index) = (node.level, node.index);
-        let whole = span_below(level, &node.below).ok_or_else(|| SdkError::WrongProof {
-            task: format!(
-                "the proofs below node {index} of layer {}",
-                layer_name(level)
-            ),
-            reason: "they do not join".into(),
-        })?;
-        Ok(Some(NodeCheck {
-            vk: self.keys[0].node_vk(level),
-            baseline,
-            level,
-            whole,
-        }))
     }
 
     /// The proof of a node from the folder, which verifies. A file that holds none is set aside.
@@ -290,8 +288,9 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
     }
 
     /// Proves a node, and once more if the first proof is refused.
-    fn make(
+    fn make<E: SdkEngine>(
         &self,
+        keys: &[&AggregationKeys<E>],
         node: &Node<Proof<SC>>,
         check: Option<NodeCheck<'_>>,
     ) -> Result<ProvedNode, SdkError> {
@@ -299,7 +298,7 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
         loop {
             let place = (node.level, node.index);
             let before = refused.as_ref();
-            let proved = prove_node(&self.keys, self.fleet, place, &node.below, before)?;
+            let proved = prove_node(keys, self.fleet, place, &node.below, before)?;
             let Some(Err(reason)) = check.as_ref().map(|check| check.check(&proved.proof)) else {
                 return Ok(proved);
             };
@@ -322,6 +321,32 @@ impl<'a, E: SdkEngine> Tree<'a, E> {
                 tell,
             )?);
         }
+    }
+}
+
+impl<E: SdkEngine> TreeKeys<'_, E> {
+    /// Verifier of nodes, if they are verified one by one.
+    ///
+    /// # Errors
+    /// [`SdkError::WrongProof`] if the proofs below it do not join.
+    fn check_of(&self, node: &Node<Proof<SC>>) -> Result<Option<NodeCheck<'_>>, SdkError> {
+        let Some(baseline) = self.baseline else {
+            return Ok(None);
+        };
+        let (level, index) = (node.level, node.index);
+        let whole = span_below(level, &node.below).ok_or_else(|| SdkError::WrongProof {
+            task: format!(
+                "the proofs below node {index} of layer {}",
+                layer_name(level)
+            ),
+            reason: "they do not join".into(),
+        })?;
+        Ok(Some(NodeCheck {
+            vk: self.on_devices[0].node_vk(level),
+            baseline,
+            level,
+            whole,
+        }))
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use openvm_circuit::arch::execution_mode::Segment;
 use openvm_metal_tracegen::DeviceChips;
-use openvm_sdk::keygen::AppProvingKey;
 use openvm_sdk_config::SdkVmConfig;
 use openvm_stark_backend::{
     keygen::types::{MultiStarkProvingKey, MultiStarkVerifyingKey},
@@ -54,12 +53,11 @@ impl<E: SdkEngine> AppKey<E> {
     /// If a device cannot be used.
     pub fn on_all(
         stations: &[Station<E>],
-        key: &AppProvingKey<SdkVmConfig>,
+        (vm_key, vk): (&MultiStarkProvingKey<SC>, &Arc<MultiStarkVerifyingKey<SC>>),
         mut config: SdkVmConfig,
         fit_segments: bool,
         order: RowOrder,
     ) -> Result<Vec<Self>, SdkError> {
-        let vm_key = &key.app_vm_pk.vm_pk;
         let engines = on_each(stations.len(), |i| {
             stations[i].engine(vm_key.params.clone())
         })?;
@@ -70,7 +68,6 @@ impl<E: SdkEngine> AppKey<E> {
             system.set_segmentation_max_memory(system.segmentation_max_memory.min(half));
         }
         let keys = on_each(stations.len(), |i| Ok(transport_key(&engines[i], vm_key)))?;
-        let vk = Arc::new(vm_key.get_vk());
         let parts = stations.iter().zip(engines).zip(keys);
         let keys = parts.map(|((station, engine), device_key)| Self {
             station: station.clone(),

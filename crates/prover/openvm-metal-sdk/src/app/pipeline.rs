@@ -26,7 +26,7 @@ use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
     meter::{execute_metered, MeteredRun},
-    runner::{executor, runner, Runner},
+    runner::{executor, runner},
     segment_queue::{Bounds, Permit, SegmentQueue, Taken},
     sequence::make_missing,
     sink::ProofSink,
@@ -86,8 +86,6 @@ pub(super) fn run<E: SdkEngine>(
     report: &mut Report,
     threads: Threads,
 ) -> Result<Segments, SdkError> {
-    let executor = executor(&job.keys[0].config, &job.exes[0].exe)?;
-    let runner = runner(&executor, &job.exes[0].exe)?;
     let pipeline = Pipeline {
         job,
         queue: SegmentQueue::new(Bounds {
@@ -101,7 +99,7 @@ pub(super) fn run<E: SdkEngine>(
         error: Mutex::default(),
     };
     let (metered, user_public_values) = thread::scope(|scope| {
-        let (pipeline, runner) = (&pipeline, &runner);
+        let pipeline = &pipeline;
         let _stop = StopOnPanic(pipeline);
         let (senders, receivers): (Vec<_>, Vec<_>) =
             job.keys.iter().map(|_| channel::<Traced<'_, E>>()).unzip();
@@ -126,7 +124,7 @@ pub(super) fn run<E: SdkEngine>(
         // Devices have all their segments when the last tracer ends.
         drop(senders);
         let (own, input) = (input.clone(), input.clone());
-        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(runner, own)));
+        let values = scope.spawn(move || pipeline.thread(|| pipeline.make_snapshots(own)));
         let metered = pipeline.thread(|| pipeline.meter(input));
         // Its panics are errors of the pipeline.
         (metered.flatten(), values.join().ok().flatten().flatten())
@@ -143,7 +141,7 @@ pub(super) fn run<E: SdkEngine>(
     };
     let segments = &metered.run.segments;
     if pipeline.collector.is_missing() {
-        make_missing(job, &runner, input, segments, &pipeline.collector, report)?;
+        make_missing(job, input, segments, &pipeline.collector, report)?;
     }
     report.execution = metered.time;
     report.instructions = metered.run.instructions();
@@ -226,11 +224,12 @@ impl<E: SdkEngine> Pipeline<'_, E> {
     /// more.
     fn make_snapshots(
         &self,
-        runner: &Runner<'_>,
         input: StdIn,
     ) -> Result<Option<UserPublicValuesProof<CHUNK, F>>, SdkError> {
         let (key, exe) = (&self.job.keys[0], &self.job.exes[0].exe);
-        let mut snapshotter = Snapshotter::new(key, exe, runner, input).with_threads();
+        let executor = executor(&key.config, exe)?;
+        let runner = runner(&executor, exe)?;
+        let mut snapshotter = Snapshotter::new(key, exe, &runner, input).with_threads();
         let mut values = None;
         let mut index = 0;
         while let Some(boundary) = self.snapshots.boundary(index) {

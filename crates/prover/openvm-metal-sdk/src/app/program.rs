@@ -11,15 +11,16 @@ use openvm_circuit::{
     system::program::ProgramExecutionCols,
 };
 use openvm_stark_backend::{
-    p3_field::PrimeCharacteristicRing, p3_matrix::dense::RowMajorMatrix, prover::CommittedTraceData,
+    p3_field::PrimeCharacteristicRing, p3_matrix::dense::RowMajorMatrix,
+    prover::CommittedTraceData, SystemParams,
 };
 
 use super::AppKey;
 use crate::{
-    devices::on_each,
+    devices::{on_each, Station},
     engine::SdkEngine,
     error::{SdkError, Stage},
-    executable::{digest, ExeDigest},
+    executable::ExeDigest,
     prelude::{Digest, F},
     system::exe_commit,
 };
@@ -39,18 +40,23 @@ pub struct CommittedExe<E: SdkEngine> {
 }
 
 impl<E: SdkEngine> CommittedExe<E> {
-    /// Commits the program of `exe`.
+    /// Commits the program of `exe` with the application's parameters. The digest is that of `exe`.
     ///
     /// # Errors
     /// If the device refuses.
-    pub fn new(key: &AppKey<E>, exe: Arc<VmExe<F>>) -> Result<Self, SdkError> {
-        let trace = key
-            .station
-            .commit(&key.engine, program_trace(&exe.program))
+    pub(crate) fn new(
+        station: &Station<E>,
+        params: &SystemParams,
+        exe: Arc<VmExe<F>>,
+        digest: ExeDigest,
+    ) -> Result<Self, SdkError> {
+        let engine = station.engine(params.clone())?;
+        let trace = station
+            .commit(&engine, program_trace(&exe.program))
             .map_err(SdkError::engine(Stage::CommitProgram))
-            .map_err(|error| error.on(key.device()))?;
+            .map_err(|error| error.on(station.name()))?;
         Ok(Self {
-            digest: digest(&exe),
+            digest,
             exe,
             trace,
             exe_commit: OnceLock::new(),
@@ -62,15 +68,19 @@ impl<E: SdkEngine> CommittedExe<E> {
     /// # Errors
     /// If a device refuses, or [`SdkError::Disagreement`].
     pub(crate) fn on_all(
-        keys: &[AppKey<E>],
+        stations: &[Station<E>],
+        params: &SystemParams,
         exe: &Arc<VmExe<F>>,
+        digest: ExeDigest,
     ) -> Result<Vec<Arc<Self>>, SdkError> {
-        let exes = on_each(keys.len(), |i| Self::new(&keys[i], exe.clone()))?;
-        for (key, other) in keys.iter().zip(&exes) {
+        let exes = on_each(stations.len(), |i| {
+            Self::new(&stations[i], params, exe.clone(), digest)
+        })?;
+        for (station, other) in stations.iter().zip(&exes) {
             if other.program_commit() != exes[0].program_commit() {
                 return Err(SdkError::Disagreement {
                     stage: Stage::CommitProgram,
-                    device: key.device().to_owned(),
+                    device: station.name().to_owned(),
                 });
             }
         }

@@ -9,7 +9,7 @@ use super::{
     collect::Collector,
     job::{Accepted, Job, Segments},
     meter::execute_metered,
-    runner::{executor, runner, Runner},
+    runner::{executor, runner},
     sink::ProofSink,
     snapshot::{user_public_values, Snapshotter},
     AppKey,
@@ -44,9 +44,7 @@ pub(super) fn run<E: SdkEngine>(
             None => collector.missing(index, None),
         }
     }
-    let executor = executor(&key.config, exe)?;
-    let runner = runner(&executor, exe)?;
-    make_missing(job, &runner, input, &run.segments, &collector, report)?;
+    make_missing(job, input, &run.segments, &collector, report)?;
     Ok(Segments {
         proofs: collector.finish(run.segments.len(), report)?,
         user_public_values,
@@ -56,7 +54,6 @@ pub(super) fn run<E: SdkEngine>(
 /// Makes the segments that a collector lacks, on any device.
 pub(super) fn make_missing<E: SdkEngine>(
     job: &Job<'_, E>,
-    runner: &Runner<'_>,
     input: StdIn,
     segments: &[Segment],
     collector: &Collector<'_, E>,
@@ -65,7 +62,10 @@ pub(super) fn make_missing<E: SdkEngine>(
     let engines = job.keys.iter().map(AppKey::another_engine);
     let engines = engines.collect::<Result<Vec<_>, _>>()?;
     let mut tracer = job.tracer(input.buffer.len())?;
-    let mut snapshotter = Snapshotter::new(&job.keys[0], &job.exes[0].exe, runner, input);
+    let (key, exe) = (&job.keys[0], &job.exes[0].exe);
+    let executor = executor(&key.config, exe)?;
+    let runner = runner(&executor, exe)?;
+    let mut snapshotter = Snapshotter::new(key, exe, &runner, input);
     while let Some((index, refused)) = collector.next_missing() {
         job.options.check_cancelled()?;
         let segment = &segments[index];

@@ -2,14 +2,17 @@
 //!
 //! OpenVM's own decoder makes a list of as many slots as a number of the file says, and indexes it by others.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use openvm_circuit::arch::instructions::{
     exe::{FnBounds, VmExe},
     instruction::Instruction,
     program::Program,
 };
-use serde::Deserialize;
+use serde::{
+    de::{MapAccess, Visitor},
+    Deserialize, Deserializer,
+};
 
 use crate::prelude::F;
 
@@ -21,8 +24,36 @@ const MAX_EMPTY_SLOTS: usize = 1 << 20;
 struct ExeFile {
     program: ProgramFile,
     pc_start: u32,
-    init_memory: BTreeMap<(u32, u32), u8>,
+    init_memory: Memory,
     fn_bounds: FnBounds,
+}
+
+/// Bytes of the initial memory. Millions in order make a map at once faster than one after another.
+struct Memory(BTreeMap<(u32, u32), u8>);
+
+impl<'de> Deserialize<'de> for Memory {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Memory;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of addresses to bytes")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Memory, A::Error> {
+                // The file says how many there are: not more than what is there is reserved.
+                let mut bytes = Vec::new();
+                while let Some(byte) = map.next_entry()? {
+                    bytes.push(byte);
+                }
+                Ok(Memory(bytes.into_iter().collect()))
+            }
+        }
+
+        deserializer.deserialize_map(Bytes)
+    }
 }
 
 /// The form of [`Program`] in a file.
@@ -67,7 +98,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<VmExe<F>, String> {
             pc_base: file.program.pc_base,
         },
         pc_start: file.pc_start,
-        init_memory: file.init_memory,
+        init_memory: file.init_memory.0,
         fn_bounds: file.fn_bounds,
     })
 }

@@ -23,8 +23,11 @@ use crate::{
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
     verification::app_vm_commit,
-    verifying_key::{require, security_bits_of},
+    verifying_key::{require, security_bits, security_bits_of},
 };
+
+/// Aggregation keys on each device.
+pub(super) type KeysOnDevices<E> = Arc<Vec<Arc<AggregationKeys<E>>>>;
 
 impl MetalSdk {
     /// The application's proving key, made at the first call unless it was given.
@@ -148,7 +151,13 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     pub(crate) fn generic_app_security_bits(&self) -> Result<f64, SdkError> {
-        Ok(security_bits_of(&self.generic_app_pk()?.app_vm_pk.vm_pk))
+        Ok(security_bits(&*self.app_vm_vk()?))
+    }
+
+    /// The verifying key of segments. It is large: a copy takes as long as a proof of a short program.
+    pub(crate) fn app_vm_vk(&self) -> Result<Arc<MultiStarkVerifyingKey<SC>>, SdkError> {
+        let vk = || Ok(self.generic_app_pk()?.app_vm_pk.vm_pk.get_vk());
+        self.app_vm_vk.get_or_try(vk)
     }
 
     pub(crate) fn generic_security_bits(&self) -> Result<f64, SdkError> {
@@ -174,7 +183,8 @@ impl<E: SdkEngine> Sdk<E> {
             let bits = self.generic_app_security_bits()?;
             require("the application's key", bits, self.min_security_bits)?;
             let stations = self.stations()?;
-            let keys = AppKey::on_all(&stations, &key, config, self.fit_segments, self.order)?;
+            let key = (&*key.app_vm_pk.vm_pk, &self.app_vm_vk()?);
+            let keys = AppKey::on_all(&stations, key, config, self.fit_segments, self.order)?;
             let on_device = self.traces_on_device;
             let keys = keys.into_iter();
             Ok(keys
@@ -187,17 +197,22 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.all_aggregation_keys()?[0].clone())
     }
 
-    /// The aggregation keys on each device.
-    pub(crate) fn all_aggregation_keys(
-        &self,
-    ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
-        if self.app_config.app_vm_config.deferral.is_some() {
-            return Err(SdkError::Unsupported(
+    /// # Errors
+    /// [`SdkError::Unsupported`] if the program has deferral circuits: it cannot be aggregated.
+    pub(crate) fn check_deferral(&self) -> Result<(), SdkError> {
+        match self.app_config.app_vm_config.deferral {
+            None => Ok(()),
+            Some(_) => Err(SdkError::Unsupported(
                 "aggregation of programs with deferral circuits".into(),
-            ));
+            )),
         }
+    }
+
+    /// The aggregation keys on each device.
+    pub(crate) fn all_aggregation_keys(&self) -> Result<KeysOnDevices<E>, SdkError> {
+        self.check_deferral()?;
         self.agg_keys.get_or_try(|| {
-            let app_vk = Arc::new(self.generic_app_pk()?.app_vm_pk.vm_pk.get_vk());
+            let app_vk = self.app_vm_vk()?;
             let stations = self.stations()?;
             let first = match &self.agg_source {
                 AggSource::Params(params) => {

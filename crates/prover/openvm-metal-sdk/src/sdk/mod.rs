@@ -17,6 +17,7 @@ use openvm_sdk::{
     StdIn,
 };
 use openvm_sdk_config::SdkVmConfig;
+use openvm_stark_backend::keygen::types::MultiStarkVerifyingKey;
 use openvm_verify_stark_host::{vk::VerificationBaseline, VmStarkProof};
 
 use crate::{
@@ -64,6 +65,7 @@ pub struct Sdk<E: SdkEngine> {
     app_pk: Slot<AppProvingKey<SdkVmConfig>>,
     /// True if `app_pk` was given: its contents may be others than its hash says.
     app_pk_is_given: bool,
+    app_vm_vk: Slot<MultiStarkVerifyingKey<SC>>,
     /// These, the keys and the programs are in the order of the devices.
     stations: Slot<Vec<Station<E>>>,
     app_keys: Slot<Vec<AppKey<E>>>,
@@ -118,6 +120,7 @@ impl<E: SdkEngine> SdkBuilder<E> {
             app_pk_is_given: settings.app_pk.is_some(),
             app_pk: Slot::new(settings.app_pk),
             stations: Slot::new(None),
+            app_vm_vk: Slot::new(None),
             app_keys: Slot::new(None),
             agg_keys: Slot::new(None),
             root_source: settings.root_source,

@@ -7,10 +7,10 @@ use openvm_sdk::{types::ExecutableFormat, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
 
-use super::{MetalSdk, Proved, Sdk};
+use super::{keys::KeysOnDevices, MetalSdk, Proved, Sdk};
 use crate::{
-    aggregation::{NodeFolder, Tree},
-    app::{AppKey, AppProver, CommittedExe, ProofSink, ResumeFolder},
+    aggregation::{NodeFolder, Tree, TreeKeys},
+    app::{AppProver, CommittedExe, ProofSink, ResumeFolder},
     engine::{MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     executable::digest,
@@ -42,6 +42,15 @@ impl MetalSdk {
 
     fn app_prover_of_exe(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<MetalEngine>, SdkError> {
         self.app_prover_of(exe)
+    }
+
+    /// Commits a program on the devices, unless that was done: proofs of it find the commitment. Keys are not needed, and may be made
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// If a device cannot be used.
+    pub fn commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
+        self.generic_commit_program(exe)
     }
 
     /// Proves an execution, segment by segment.
@@ -93,21 +102,36 @@ impl MetalSdk {
 impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn app_prover_of(&self, exe: Arc<VmExe<F>>) -> Result<AppProver<E>, SdkError> {
         let keys = self.app_keys()?;
-        let exes = self.committed(&keys, exe)?;
+        let exes = self.committed(&exe)?;
         Ok(AppProver::new(keys, exes, self.turns.clone()))
     }
 
-    fn committed(
-        &self,
-        keys: &[AppKey<E>],
-        exe: Arc<VmExe<F>>,
-    ) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
-        let id = digest(&exe);
+    /// [`commit_program`](Self::commit_program) for any engine.
+    ///
+    /// # Errors
+    /// Errors of [`commit_program`](Self::commit_program).
+    pub fn generic_commit_program(&self, exe: &Arc<VmExe<F>>) -> Result<(), SdkError> {
+        self.committed(exe).map(drop)
+    }
+
+    fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         let mut programs = lock(&self.programs);
-        let known = programs.iter().position(|exes| exes[0].digest == id);
-        let exes = match known {
+        let same = programs
+            .iter()
+            .position(|exes| Arc::ptr_eq(exes[0].exe(), exe));
+        let exes = match same {
             Some(index) => programs.remove(index),
-            None => CommittedExe::on_all(keys, &exe)?,
+            None => {
+                let id = digest(exe);
+                let known = programs.iter().position(|exes| exes[0].digest == id);
+                match known {
+                    Some(index) => programs.remove(index),
+                    None => {
+                        let (stations, params) = (self.stations()?, &self.app_config.system_params);
+                        CommittedExe::on_all(&stations, params, exe, id)?
+                    }
+                }
+            }
         };
         if programs.len() == KEPT_PROGRAMS {
             programs.remove(0);
@@ -158,40 +182,79 @@ impl<E: SdkEngine> Sdk<E> {
     ) -> Result<Proved, SdkError> {
         let start = Instant::now();
         let mut laps = Laps::since(start);
+        self.check_deferral()?;
         let preparing = |work| options.progress.event(Event::Preparing { work });
-        let (prover, keys, app_keys, program) = thread::scope(|scope| {
+        preparing("application keys");
+        self.app_keys()?;
+        let app_keys = laps.end();
+        thread::scope(|scope| {
             let keys = || {
                 let keys = || self.all_aggregation_keys();
                 guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
             };
             // All is done on the calling thread if one segment is in flight.
             let beside = (options.in_flight != Some(1)).then(|| scope.spawn(keys));
-            preparing("application keys");
-            self.app_keys()?;
-            let app_keys = laps.end();
-            preparing("program commitment");
-            let prover = self.app_prover_of(exe)?;
-            let program = laps.end();
-            preparing("aggregation keys");
-            let keys = match beside {
+            let keys = || match beside {
                 Some(keys) => keys.join().expect("panics are errors"),
                 None => keys(),
             };
-            Ok::<_, SdkError>((prover, keys?, app_keys, program))
-        })?;
-        let baseline = self.baseline_of(&prover)?;
-        let keys_time = app_keys + laps.end();
+            preparing("program commitment");
+            let prover = self.app_prover_of(exe)?;
+            let program = laps.end();
+            let mut proved = self.prove_beside_keys(prover, input, options, start, laps, keys)?;
+            proved.report.keys += app_keys;
+            proved.report.program = program;
+            Ok(proved)
+        })
+    }
 
+    /// Proves an execution while the aggregation keys may still be made; `keys` waits for them.
+    fn prove_beside_keys(
+        &self,
+        prover: AppProver<E>,
+        input: StdIn,
+        options: &ProveOptions<'_>,
+        start: Instant,
+        mut laps: Laps,
+        keys: impl FnOnce() -> Result<KeysOnDevices<E>, SdkError> + Send,
+    ) -> Result<Proved, SdkError> {
         let fleet = prover.fleet();
-        let on_devices = keys.iter().map(Arc::as_ref).collect();
+        let proofs = fleet.proofs_at_once();
+        let workers = options
+            .threads(&proofs)
+            .map(|_| AGGREGATION_THREADS * fleet.len());
+        let mut keys: Box<dyn FnOnce() -> Result<KeysOnDevices<E>, SdkError> + Send> =
+            Box::new(keys);
+        // On a processor a segment takes longer than the keys, and an error of theirs should not come after it.
+        if workers.is_none() || proofs.iter().all(|&proofs| proofs == 1) {
+            options.progress.event(Event::Preparing {
+                work: "aggregation keys",
+            });
+            let made = keys()?;
+            keys = Box::new(|| Ok(made));
+        }
+        let keys_time = laps.end();
+
         let folder = options.resume.map(|path| {
             let (key, exe) = (&prover.keys()[0], prover.exe());
             ResumeFolder::open(path, key, exe, &input).map(NodeFolder::new)
         });
+        let tree = Tree::new(&self.tree, options, &fleet, folder.transpose()?);
         // Else the verification of the last proof is enough.
-        let one_by_one = (options.resume.is_some() || fleet.len() > 1).then_some(&baseline);
-        let folder = folder.transpose()?;
-        let tree = Tree::new(on_devices, &self.tree, options, &fleet, folder, one_by_one);
+        let one_by_one = options.resume.is_some() || fleet.len() > 1;
+        let nodes = || {
+            let keys = keys()?;
+            let baseline = self.baseline_of(&prover)?;
+            let keys = TreeKeys {
+                on_devices: keys.iter().map(Arc::as_ref).collect(),
+                baseline: one_by_one.then_some(&baseline),
+            };
+            tree.work(&keys, workers.unwrap_or(1))
+        };
+        let nodes = || {
+            let result = guard(Stage::Pipeline, nodes).and_then(|result| result);
+            result.inspect_err(|_| tree.stop())
+        };
         let segments = || {
             let proved = guard(Stage::Pipeline, || {
                 prover.prove_into(input, options, &fleet, &GrowingTree(&tree))
@@ -204,23 +267,17 @@ impl<E: SdkEngine> Sdk<E> {
                 .map(|proved| (proved, time))
                 .inspect_err(|_| tree.stop())
         };
-        let ((app, mut report), app_time) = if options.threads(&fleet.proofs_at_once()).is_some() {
+        let ((app, mut report), app_time) = if workers.is_some() {
             thread::scope(|scope| {
-                let workers = (0..AGGREGATION_THREADS * fleet.len())
-                    .map(|_| scope.spawn(|| tree.work()))
-                    .collect::<Vec<_>>();
+                let nodes = scope.spawn(nodes);
                 let app = segments();
-                let work: Vec<_> = workers
-                    .into_iter()
-                    .map(|worker| worker.join().expect("panics are errors"))
-                    .collect();
                 // A node that failed stopped the segments: its error is the cause.
-                work.into_iter().collect::<Result<(), _>>()?;
+                nodes.join().expect("panics are errors")?;
                 app
             })?
         } else {
             let app = segments()?;
-            tree.work()?;
+            nodes()?;
             app
         };
         report.aggregate = tree.busy();
@@ -232,9 +289,11 @@ impl<E: SdkEngine> Sdk<E> {
             deferral_merkle_proofs: None,
         };
         options.check_cancelled()?;
-        (report.keys, report.program, report.app) = (keys_time, program, app_time);
+        (report.keys, report.app) = (keys_time, app_time);
         report.tree = laps.end();
-        check_proof(keys[0].verifying_key(), &baseline, &proof)?;
+        let baseline = self.baseline_of(&prover)?;
+        let keys = self.generic_aggregation_keys()?;
+        check_proof(keys.verifying_key(), &baseline, &proof)?;
         report.verify = laps.end();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);
@@ -250,9 +309,9 @@ impl<E: SdkEngine> Sdk<E> {
 }
 
 /// Proofs of segments go to the tree as they are made.
-struct GrowingTree<'a, 'b, E: SdkEngine>(&'a Tree<'b, E>);
+struct GrowingTree<'a, 'b>(&'a Tree<'b>);
 
-impl<E: SdkEngine> ProofSink for GrowingTree<'_, '_, E> {
+impl ProofSink for GrowingTree<'_, '_> {
     fn segment(&self, index: usize, proof: &Proof<SC>) -> Result<(), SdkError> {
         self.0.add_segment(index, proof.clone())
     }

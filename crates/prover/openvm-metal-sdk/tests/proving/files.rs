@@ -27,6 +27,7 @@ use openvm_stark_sdk::config::baby_bear_poseidon2::BabyBearPoseidon2Config as SC
 use openvm_verify_stark_host::VmStarkProof;
 
 use crate::{
+    faulty::Faulty,
     guest::{elf, sums},
     setup::{agg_params, app_config, app_params, input, sdk, tree, vm_config, CAMPAIGN},
 };
@@ -234,6 +235,22 @@ fn aggregation_keys_of_another_application() {
         let error = error.err().expect("the keys are of another application");
         assert!(matches!(error, SdkError::ForeignKey { .. }), "{error}");
     }
+}
+
+/// Where segments do not wait for the aggregation keys, an error of these ends them.
+#[test]
+fn aggregation_keys_that_fail_beside_segments() {
+    let config = AppConfig::new(vm_config(), toy_app(19));
+    let foreign: Sdk<Faulty> = Sdk::builder(("keys beside segments", usize::MAX))
+        .min_security_bits(0.0)
+        .app_pk(AppProvingKey::keygen(config).unwrap())
+        .agg_pk(sdk().agg_pk().unwrap())
+        .generic_build()
+        .unwrap();
+    let exe = sdk().executable(elf(&sums(ROUNDS))).unwrap();
+    let error = foreign.generic_prove(exe, input(), &ProveOptions::default());
+    let error = error.err().expect("the keys are of another application");
+    assert!(matches!(error, SdkError::ForeignKey { .. }), "{error}");
 }
 
 #[test]

@@ -24,12 +24,12 @@ pub struct Report {
     pub cells: u64,
     /// Number of segments whose proofs were found in the resume folder.
     pub resumed: usize,
-    /// Making keys and bringing them to the devices, as far as they were not there, before the execution starts. On GPUs aggregation keys
-    /// are made beside it.
+    /// Making keys and bringing them to the devices, as far as they were not there, before the execution starts. Where memory holds two segments on
+    /// a GPU, aggregation keys are made beside it.
     #[serde(serialize_with = "seconds")]
     pub keys: Duration,
-    /// Committing the program, if it was not.
-    #[serde(serialize_with = "seconds")]
+    /// Committing the program, if it was not. In JSON `program_commitment`, for the command's `program` is a name.
+    #[serde(rename = "program_commitment", serialize_with = "seconds")]
     pub program: Duration,
     /// Time from the execution's start to the proof of the last segment. Nodes are proved beside it.
     #[serde(serialize_with = "seconds")]

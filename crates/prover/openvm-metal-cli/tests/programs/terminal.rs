@@ -260,7 +260,7 @@ fn progress_is_printed_once() {
             .as_f64()
             .unwrap_or_else(|| panic!("{name}: {report}"))
     };
-    let stages: f64 = ["keys", "program", "app", "tree", "verify"]
+    let stages: f64 = ["keys", "program_commitment", "app", "tree", "verify"]
         .map(time)
         .iter()
         .sum();

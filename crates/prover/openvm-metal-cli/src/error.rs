@@ -131,7 +131,7 @@ pub enum CliError {
     },
     /// Results that are to take the place of a program.
     #[error(
-        "{name} is to write {}, which is a program: an option that names a file takes the word behind it, the program is named beside it",
+        "{name} would write over {}, which is a program: the word after {name} is the file that it writes",
         path.display()
     )]
     OverProgram { name: &'static str, path: PathBuf },

@@ -121,17 +121,13 @@ pub fn distinct(written: &[Named<'_>], read: &[Read]) -> Result<()> {
 
 /// True for an ELF and for an executable of the virtual machine.
 fn is_program(path: &Path) -> bool {
-    const MAGIC: &[u8; 4] = b"\x7fELF";
-    if !path.is_file() {
-        return false;
-    }
-    let mut start = [0; MAGIC.len()];
-    let mut is_elf = || {
-        File::open(path)?
-            .read_exact(&mut start)
-            .map(|()| start == *MAGIC)
+    let is_elf = || -> io::Result<bool> {
+        let mut start = [0; 4];
+        File::open(path)?.read_exact(&mut start)?;
+        Ok(start == *b"\x7fELF")
     };
-    path.extension() == Some(OsStr::new("vmexe")) || is_elf().unwrap_or(false)
+    let is_exe = path.extension() == Some(OsStr::new("vmexe"));
+    path.is_file() && (is_exe || is_elf().unwrap_or(false))
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
@@ -193,7 +189,7 @@ mod tests {
         for path in [at("guest", b"\x7fELF and so on"), at("guest.vmexe", b"any")] {
             let error = check(&[("--profile", &path)], &[]).expect_err("a program");
             let text = error.to_string();
-            assert!(text.starts_with("--profile is to write "), "{text}");
+            assert!(text.starts_with("--profile would write over "), "{text}");
         }
         for path in [at("costs", b"\x7fE"), at("old", b"text of a profile")] {
             check(&[("--profile", &path)], &[]).expect("no program");

@@ -17,7 +17,7 @@ const FP2: &str = "fp2.supported_moduli";
 /// Most primes that are kept.
 const MOST_PRIMES: usize = 256;
 
-/// Primes that were found. A configuration is checked wherever it is used, and a check takes milliseconds for each number.
+/// Primes that were found: a configuration is checked wherever it is used.
 static PRIMES: Mutex<BTreeSet<BigUint>> = Mutex::new(BTreeSet::new());
 
 fn is_odd_prime(number: &BigUint) -> bool {

@@ -34,9 +34,7 @@ use crate::{
     host::peak_memory,
     interrupt,
     outputs::Outputs,
-    program::{
-        byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs, Settings,
-    },
+    program::{byte_count, ExecutionArgs, InputArgs, Printed, Program, ProgramArgs, SdkArgs},
     table::note,
     target_device::DeviceArgs,
 };
@@ -234,7 +232,7 @@ fn file_bytes(path: &Path) -> u64 {
     path.metadata().map_or(0, |data| data.len())
 }
 
-/// What a proof begins with.
+/// Program, keys and devices of a proof.
 struct Prepared {
     program: Program,
     exe: Arc<VmExe<F>>,
@@ -244,49 +242,49 @@ struct Prepared {
     bar: Bar,
 }
 
-/// Loads the program and makes its executable, opens the devices and makes the application's keys. A guest is built before anything
-/// else.
+/// Loads the program, opens the devices, and makes the executable and the application's keys. On GPUs the program is committed.
 fn prepare(
     args: &ProofArgs,
     device: DeviceArgs,
-    is_app: bool,
+    kind: &str,
     root_pk: Option<&Path>,
 ) -> Result<Prepared> {
-    let load = || Program::load(&args.program);
-    let built = args.program.is_guest().then(load).transpose()?;
-    let settings = Settings::of(&args.program)?;
-    let bar = Bar::new(is_app);
+    let program = Program::load(&args.program)?;
+    // Before anything takes long. Files of an insecure proof have other names, and are looked at again.
+    args.files(&program, kind, MIN_SECURITY_BITS)?;
+    let bar = Bar::new(kind == "app");
     bar.step("device and kernels");
     let sdk = args.sdk.sdk_on(
-        &settings,
+        &program.settings,
         device,
         args.devices.as_ref(),
         args.resume.as_deref(),
         root_pk,
     )?;
-    // Keys and programs are made without the device, and drivers take long to open a GPU.
-    let (program, devices, bits) = thread::scope(|scope| {
+    let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
+    // Drivers take long to open a GPU.
+    let (exe, devices, bits) = thread::scope(|scope| {
         let bits = scope.spawn(|| args.sdk.security_bits(&sdk));
-        let program = scope.spawn(|| {
-            let program = built.map_or_else(load, Ok)?;
+        let exe = scope.spawn(|| {
             let exe = sdk.executable(program.source())?;
-            sdk.commit_program(&exe)?;
-            Ok::<_, CliError>((program, exe))
+            // On CPUs the commitment takes longer than the keys, whose bits of security may not be accepted.
+            if !sdk.devices()?.iter().all(is_cpu) {
+                sdk.commit_program(&exe)?;
+            }
+            Ok::<_, CliError>(exe)
         });
         let devices = sdk.devices();
         bar.step("application keys");
         (
-            program.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            exe.join().unwrap_or_else(|panic| resume_unwind(panic)),
             devices,
             bits.join().unwrap_or_else(|panic| resume_unwind(panic)),
         )
     });
-    let (program, exe) = program?;
-    let (devices, bits) = (devices?, bits?);
+    let (devices, exe, bits) = (devices?, exe?, bits?);
     bar.set_devices(devices.len());
-    let is_cpu = |device: &Device| matches!(device, Device::Cpu | Device::CpuConformance);
     if bits >= MIN_SECURITY_BITS && !args.json && devices.iter().all(is_cpu) {
-        note("hint: a proof on a CPU takes a minute or more; --toy tries a program out in seconds, without security");
+        note("hint: a proof on a CPU takes ten seconds or more, hours for long programs; --toy tries a program out in less, without security");
     }
     Ok(Prepared {
         program,
@@ -327,7 +325,7 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
         sdk,
         bits,
         bar,
-    } = prepare(args, device, true, None)?;
+    } = prepare(args, device, "app", None)?;
     let paths = args.files(&program, "app", bits)?;
 
     let output = Printed::above(bar.line());
@@ -376,7 +374,7 @@ fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
         sdk,
         bits,
         bar,
-    } = prepare(args, device, false, None)?;
+    } = prepare(args, device, "stark", None)?;
     let paths = args.files(&program, "stark", bits)?;
 
     let output = Printed::above(bar.line());

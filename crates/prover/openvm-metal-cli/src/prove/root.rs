@@ -69,7 +69,7 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
         sdk,
         bits,
         bar,
-    } = prepare(args, device, false, command.root_pk.as_deref())?;
+    } = prepare(args, device, "root", command.root_pk.as_deref())?;
     let paths = args.files(&program, "root", bits)?;
 
     let output = Printed::above(bar.line());

@@ -3,23 +3,19 @@
 
 use std::sync::Arc;
 
-use openvm_cpu_backend::CpuBackend;
 use openvm_metal_common::Device;
 use openvm_recursion_circuit::batch_constraint::commit_child_vk;
 use openvm_stark_backend::{
     keygen::types::MultiStarkVerifyingKey,
     p3_matrix::dense::RowMajorMatrix,
-    prover::{
-        CommittedTraceData, DeviceDataTransporter, StridedColMajorMatrixView, TraceCommitter,
-    },
+    prover::{CommittedTraceData, StridedColMajorMatrixView},
     StarkEngine, SystemParams,
 };
 use openvm_verify_stark_host::pvs::VkCommit;
-use p3_field::PrimeCharacteristicRing;
 
 use crate::{
     devices::Station,
-    engine::{CpuEngine, EngineError, MetalEngine, SdkEngine},
+    engine::{EngineError, MetalEngine, SdkEngine},
     error::{guard, SdkError, Stage},
     prelude::{F, SC},
 };
@@ -27,8 +23,7 @@ use crate::{
 /// A child's verifying key. Its constraints are the cached trace of a node.
 pub(super) struct Child {
     pub vk: Arc<MultiStarkVerifyingKey<SC>>,
-    /// The trace committed on the host: OpenVM's trace generation asks for it and passes it through.
-    pub trace: CommittedTraceData<CpuBackend<SC>>,
+    pub trace: RowMajorMatrix<F>,
 }
 
 impl Child {
@@ -37,25 +32,16 @@ impl Child {
         // commits with the cheapest parameters, by our kernels, and each device commits with the layer's.
         let stage = || Stage::AggregationKeygen;
         let host = MetalEngine::connect(&Device::Cpu, 0).map_err(SdkError::engine(stage()))?;
-        let params = cheapest_params(&vk, log_rows(&vk));
+        let params = cheapest_params(&vk);
         let engine = MetalEngine::open(params, &host).map_err(SdkError::engine(stage()))?;
-        let trace = guard(stage(), || {
-            let trace = commit_child_vk(&engine, &vk, true).trace;
-            let trace = engine.device().transport_matrix_from_device_to_host(&trace);
-            // A commitment to as good as nothing stands for one that nobody reads.
-            let log_height = vk.inner.params.k_whir();
-            let engine = CpuEngine::new(cheapest_params(&vk, log_height));
-            let nothing = RowMajorMatrix::new(F::zero_vec(1 << log_height), 1);
-            let committed = engine.device().commit(&[&nothing]);
-            let (commitment, data) = committed.map_err(EngineError::new)?;
-            Ok(CommittedTraceData {
-                commitment,
-                trace: StridedColMajorMatrixView::from(trace.as_view()).to_row_major_matrix(),
-                data: Arc::new(data),
-            })
-        })?
-        .map_err(SdkError::engine(stage()))?;
-        Ok(Self { vk, trace })
+        let trace = guard(stage(), || commit_child_vk(&engine, &vk, true).trace)?;
+        let cells = engine.device().download(&trace).map_err(EngineError::new);
+        let cells = cells.map_err(SdkError::engine(stage()))?;
+        let columns = StridedColMajorMatrixView::new(&cells, trace.width(), 1);
+        Ok(Self {
+            vk,
+            trace: columns.to_row_major_matrix(),
+        })
     }
 }
 
@@ -68,7 +54,7 @@ pub(super) struct DeviceChild<E: SdkEngine> {
 impl<E: SdkEngine> DeviceChild<E> {
     pub fn new(station: &Station<E>, engine: &E, child: &Child) -> Result<Self, SdkError> {
         let trace = station
-            .commit(engine, child.trace.trace.clone())
+            .commit(engine, child.trace.clone())
             .map_err(SdkError::engine(Stage::AggregationKeygen))?;
         Ok(Self {
             vk_commit: VkCommit {
@@ -80,23 +66,23 @@ impl<E: SdkEngine> DeviceChild<E> {
     }
 }
 
-/// Parameters under which a trace of so many rows fills one stacked matrix of its own height.
-fn cheapest_params(vk: &MultiStarkVerifyingKey<SC>, log_height: usize) -> SystemParams {
+/// Parameters under which the trace of a verifying key fills one stacked matrix of its own height.
+fn cheapest_params(vk: &MultiStarkVerifyingKey<SC>) -> SystemParams {
+    let rows: usize = vk
+        .inner
+        .per_air
+        .iter()
+        .map(|air| {
+            let dag = &air.symbolic_constraints;
+            let messages: usize = dag.interactions.iter().map(|i| i.message.len() + 2).sum();
+            dag.constraints.nodes.len() + messages + air.unused_variables.len()
+        })
+        .sum();
+    let log_height = rows.next_power_of_two().ilog2() as usize;
     let mut params = vk.inner.params.clone();
     params.l_skip = params.l_skip.min(log_height);
     params.n_stack = log_height - params.l_skip;
     params.log_blowup = 1;
     params.w_stack = usize::MAX;
     params
-}
-
-/// Logarithm of the rows of the trace of a verifying key.
-fn log_rows(vk: &MultiStarkVerifyingKey<SC>) -> usize {
-    let airs = vk.inner.per_air.iter();
-    let rows = airs.map(|air| {
-        let dag = &air.symbolic_constraints;
-        let messages: usize = dag.interactions.iter().map(|i| i.message.len() + 2).sum();
-        dag.constraints.nodes.len() + messages + air.unused_variables.len()
-    });
-    rows.sum::<usize>().next_power_of_two().ilog2() as usize
 }

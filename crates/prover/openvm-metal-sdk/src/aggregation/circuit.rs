@@ -144,7 +144,7 @@ impl<const N: usize> NodeCircuit<N> {
         }
     }
 
-    /// The traces of a node that verifies `proofs`, whose key has the commitment `vk_commit`. They do not depend on
+    /// The traces of a node, without the cached one, that verifies `proofs`, whose key has the commitment `vk_commit`. They do not depend on
     /// a device.
     pub fn traces(
         &self,
@@ -186,9 +186,7 @@ impl<const N: usize> NodeCircuit<N> {
             compressed: &pre.poseidon2_compress_inputs,
             ranges: &pre.range_check_inputs,
         };
-        let sub = self
-            .verifier
-            .traces(&child.vk, child.trace.clone(), proofs, &external);
+        let sub = self.verifier.traces(&child.vk, proofs, &external);
         let post = self.tracegen.generate_post_verifier_subcircuit_ctxs(
             proofs,
             ProofsType::Vm,

@@ -95,15 +95,16 @@ impl<E: SdkEngine, const N: usize> Layer<E, N> {
         }
     }
 
-    /// Brings the traces of a node to the device.
+    /// Brings the traces of a node to the device, where the cached one is.
     pub fn upload(&self, traces: HostTraces, below: Below) -> ProvingContext<E::PB> {
         let child = self.child_of(below);
         let per_trace = traces
             .into_iter()
-            .map(|mut ctx| {
-                let cached = std::mem::take(&mut ctx.cached_mains);
+            .zip(&self.device_key.per_air)
+            .map(|(ctx, air)| {
                 let mut ctx = self.uploader.air(ctx);
-                ctx.cached_mains = cached.iter().map(|_| child.trace.clone()).collect();
+                let cached = air.vk.params.width.cached_mains.iter();
+                ctx.cached_mains = cached.map(|_| child.trace.clone()).collect();
                 ctx
             })
             .enumerate()

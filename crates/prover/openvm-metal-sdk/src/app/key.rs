@@ -51,7 +51,7 @@ impl<E: SdkEngine> AppKey<E> {
     ///
     /// # Errors
     /// If a device cannot be used.
-    pub fn on_all(
+    pub(crate) fn on_all(
         stations: &[Station<E>],
         (vm_key, vk): (&MultiStarkProvingKey<SC>, &Arc<MultiStarkVerifyingKey<SC>>),
         mut config: SdkVmConfig,

@@ -87,6 +87,14 @@ impl<'a> Fleet<'a> {
         capacities.map(|capacity| capacity.proofs).collect()
     }
 
+    /// True if every device makes several proofs at once and its memory holds two segments.
+    pub fn holds_two_segments(&self) -> bool {
+        let mut capacities = self.capacities.iter();
+        capacities.all(|capacity| {
+            capacity.proofs > 1 && capacity.holds(capacity.segment.saturating_mul(2))
+        })
+    }
+
     /// A device's name in messages.
     pub fn name(&self, device: usize) -> &str {
         &self.names[device]

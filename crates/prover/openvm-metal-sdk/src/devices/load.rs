@@ -31,7 +31,7 @@ impl Capacity {
 
     /// True if so many bytes of several proofs and of traces fit. An eighth is left for what allocations of different
     /// sizes leave between them. `u64::MAX`, which nobody knows, never fits.
-    fn holds(&self, bytes: u64) -> bool {
+    pub(super) fn holds(&self, bytes: u64) -> bool {
         bytes != u64::MAX && bytes.saturating_add(bytes / 8) <= self.memory
     }
 }

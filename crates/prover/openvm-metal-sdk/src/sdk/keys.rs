@@ -26,9 +26,6 @@ use crate::{
     verifying_key::{require, security_bits, security_bits_of},
 };
 
-/// Aggregation keys on each device.
-pub(super) type KeysOnDevices<E> = Arc<Vec<Arc<AggregationKeys<E>>>>;
-
 impl MetalSdk {
     /// The application's proving key, made at the first call unless it was given.
     ///
@@ -154,7 +151,7 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(security_bits(&*self.app_vm_vk()?))
     }
 
-    /// The verifying key of segments. It is large: a copy takes as long as a proof of a short program.
+    /// The verifying key of segments. It is large, so it is copied once.
     pub(crate) fn app_vm_vk(&self) -> Result<Arc<MultiStarkVerifyingKey<SC>>, SdkError> {
         let vk = || Ok(self.generic_app_pk()?.app_vm_pk.vm_pk.get_vk());
         self.app_vm_vk.get_or_try(vk)
@@ -209,7 +206,9 @@ impl<E: SdkEngine> Sdk<E> {
     }
 
     /// The aggregation keys on each device.
-    pub(crate) fn all_aggregation_keys(&self) -> Result<KeysOnDevices<E>, SdkError> {
+    pub(crate) fn all_aggregation_keys(
+        &self,
+    ) -> Result<Arc<Vec<Arc<AggregationKeys<E>>>>, SdkError> {
         self.check_deferral()?;
         self.agg_keys.get_or_try(|| {
             let app_vk = self.app_vm_vk()?;

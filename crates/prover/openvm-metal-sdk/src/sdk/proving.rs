@@ -7,7 +7,7 @@ use openvm_sdk::{types::ExecutableFormat, StdIn};
 use openvm_stark_backend::{codec::Encode, proof::Proof};
 use openvm_verify_stark_host::VmStarkProof;
 
-use super::{keys::KeysOnDevices, MetalSdk, Proved, Sdk};
+use super::{MetalSdk, Proved, Sdk};
 use crate::{
     aggregation::{NodeFolder, Tree, TreeKeys},
     app::{AppProver, CommittedExe, ProofSink, ResumeFolder},
@@ -187,53 +187,25 @@ impl<E: SdkEngine> Sdk<E> {
         preparing("application keys");
         self.app_keys()?;
         let app_keys = laps.end();
-        thread::scope(|scope| {
-            let keys = || {
-                let keys = || self.all_aggregation_keys();
-                guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
-            };
-            // All is done on the calling thread if one segment is in flight.
-            let beside = (options.in_flight != Some(1)).then(|| scope.spawn(keys));
-            let keys = || match beside {
-                Some(keys) => keys.join().expect("panics are errors"),
-                None => keys(),
-            };
-            preparing("program commitment");
-            let prover = self.app_prover_of(exe)?;
-            let program = laps.end();
-            let mut proved = self.prove_beside_keys(prover, input, options, start, laps, keys)?;
-            proved.report.keys += app_keys;
-            proved.report.program = program;
-            Ok(proved)
-        })
-    }
+        preparing("program commitment");
+        let prover = self.app_prover_of(exe)?;
+        let program = laps.end();
 
-    /// Proves an execution while the aggregation keys may still be made; `keys` waits for them.
-    fn prove_beside_keys(
-        &self,
-        prover: AppProver<E>,
-        input: StdIn,
-        options: &ProveOptions<'_>,
-        start: Instant,
-        mut laps: Laps,
-        keys: impl FnOnce() -> Result<KeysOnDevices<E>, SdkError> + Send,
-    ) -> Result<Proved, SdkError> {
         let fleet = prover.fleet();
-        let proofs = fleet.proofs_at_once();
         let workers = options
-            .threads(&proofs)
+            .threads(&fleet.proofs_at_once())
             .map(|_| AGGREGATION_THREADS * fleet.len());
-        let mut keys: Box<dyn FnOnce() -> Result<KeysOnDevices<E>, SdkError> + Send> =
-            Box::new(keys);
-        // On a processor a segment takes longer than the keys, and an error of theirs should not come after it.
-        if workers.is_none() || proofs.iter().all(|&proofs| proofs == 1) {
-            options.progress.event(Event::Preparing {
-                work: "aggregation keys",
-            });
-            let made = keys()?;
-            keys = Box::new(|| Ok(made));
+        let keys = || {
+            let keys = || self.all_aggregation_keys();
+            guard(Stage::AggregationKeygen, keys).and_then(|keys| keys)
+        };
+        // Segments wait for the aggregation keys where a segment takes longer than the keys, whose errors should come first, and where a
+        // segment may take all of the memory.
+        if workers.is_none() || !fleet.holds_two_segments() {
+            preparing("aggregation keys");
+            keys()?;
         }
-        let keys_time = laps.end();
+        let keys_time = app_keys + laps.end();
 
         let folder = options.resume.map(|path| {
             let (key, exe) = (&prover.keys()[0], prover.exe());
@@ -245,11 +217,12 @@ impl<E: SdkEngine> Sdk<E> {
         let nodes = || {
             let keys = keys()?;
             let baseline = self.baseline_of(&prover)?;
-            let keys = TreeKeys {
+            let tree_keys = TreeKeys {
                 on_devices: keys.iter().map(Arc::as_ref).collect(),
                 baseline: one_by_one.then_some(&baseline),
             };
-            tree.work(&keys, workers.unwrap_or(1))
+            tree.work(&tree_keys, workers.unwrap_or(1))?;
+            Ok((keys, baseline))
         };
         let nodes = || {
             let result = guard(Stage::Pipeline, nodes).and_then(|result| result);
@@ -267,19 +240,25 @@ impl<E: SdkEngine> Sdk<E> {
                 .map(|proved| (proved, time))
                 .inspect_err(|_| tree.stop())
         };
-        let ((app, mut report), app_time) = if workers.is_some() {
+        let (segments, nodes) = if workers.is_some() {
             thread::scope(|scope| {
                 let nodes = scope.spawn(nodes);
-                let app = segments();
-                // A node that failed stopped the segments: its error is the cause.
-                nodes.join().expect("panics are errors")?;
-                app
-            })?
+                (segments(), nodes.join().expect("panics are errors"))
+            })
         } else {
-            let app = segments()?;
-            nodes()?;
-            app
+            let segments = segments();
+            // After an error the tree is stopped, and has nothing to do.
+            (segments, nodes())
         };
+        // A node that fails stops the segments: its error is the cause.
+        let ((app, mut report), app_time) = match segments {
+            Err(SdkError::Cancelled) => {
+                nodes?;
+                return Err(SdkError::Cancelled);
+            }
+            segments => segments?,
+        };
+        let (keys, baseline) = nodes?;
         report.aggregate = tree.busy();
         let aggregated = tree.finish()?;
 
@@ -289,11 +268,9 @@ impl<E: SdkEngine> Sdk<E> {
             deferral_merkle_proofs: None,
         };
         options.check_cancelled()?;
-        (report.keys, report.app) = (keys_time, app_time);
+        (report.keys, report.program, report.app) = (keys_time, program, app_time);
         report.tree = laps.end();
-        let baseline = self.baseline_of(&prover)?;
-        let keys = self.generic_aggregation_keys()?;
-        check_proof(keys.verifying_key(), &baseline, &proof)?;
+        check_proof(keys[0].verifying_key(), &baseline, &proof)?;
         report.verify = laps.end();
         options.progress.event(Event::Verified);
         report.proof_bytes = proof.encode_to_vec().map_or(0, |bytes| bytes.len() as u64);

@@ -32,7 +32,7 @@ pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC
 /// If the device makes the traces of a segment, and knows the chip, its compact records are uploaded, and the rows are made there; so
 /// are the traces of the tables that such chips count in. Else the trace is made on the host, row major, and uploaded once.
 ///
-/// Narrow traces of the host are filled on one thread, see [`OneThread`]; those of computations modulo a prime by [`FieldRows`].
+/// Narrow traces of the host are filled on one thread, see [`OneThread`]; traces of computations modulo a prime by [`FieldRows`].
 ///
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.

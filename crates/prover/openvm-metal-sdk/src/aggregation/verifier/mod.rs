@@ -32,10 +32,8 @@ use openvm_recursion_circuit::{
     whir::WhirModule,
 };
 use openvm_stark_backend::{
-    keygen::types::MultiStarkVerifyingKey,
-    proof::Proof,
-    prover::{AirProvingContext, CommittedTraceData},
-    SystemParams, TranscriptHistory,
+    keygen::types::MultiStarkVerifyingKey, proof::Proof, prover::AirProvingContext, SystemParams,
+    TranscriptHistory,
 };
 use openvm_stark_sdk::config::baby_bear_poseidon2::default_duplex_sponge_recorder;
 use rayon::prelude::*;
@@ -83,14 +81,13 @@ impl Verifier {
         }
     }
 
-    /// The traces for `proofs` of `vk`, whose constraints are the trace `cached`, in the order of the circuit's AIRs.
+    /// The traces for `proofs` of `vk`, without the cached one of its constraints, in the order of the circuit's AIRs.
     ///
     /// # Panics
     /// If the proofs do not have the form that the key asks for.
     pub fn traces(
         &self,
         vk: &MultiStarkVerifyingKey<SC>,
-        cached: CommittedTraceData<CpuBackend<SC>>,
         proofs: &[Proof<SC>],
         external: &External<'_>,
     ) -> HostTraces {
@@ -124,7 +121,6 @@ impl Verifier {
         );
         let mut modules = modules.into_iter();
         let mut traces = modules.next().expect("there are modules");
-        traces[0].cached_mains = vec![cached];
         traces.extend(hashing);
         traces.extend(modules.flatten());
         let exponents = exponents.generate_trace_row_major(None);

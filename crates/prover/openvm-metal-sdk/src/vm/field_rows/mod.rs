@@ -2,9 +2,9 @@
 //!
 //! A row has inputs, variables that are computed from them, and for each variable a constraint: an expression that a quotient times
 //! the prime equals, limb by limb with carries. OpenVM's chips compute the variables of a row twice, with integers of any
-//! length, invert each divisor by itself, and divide expressions for the quotients. The rows here are the same, cell for cell and count for count, in a fraction of
-//! the time: integers have fixed lengths, the divisors of [`BATCH`] rows are inverted together, and a quotient that is exact is a
-//! product modulo a power of two. A row whose constraint does not hold is left to OpenVM's chip.
+//! length, invert each divisor by itself, and divide expressions for the quotients. The rows here are the same, cell for cell
+//! and count for count. Integers have fixed lengths, the divisors of [`BATCH`] rows are inverted together, and a quotient that
+//! is exact is a product modulo a power of two. A row whose constraint does not hold is left to OpenVM's chip.
 
 mod limbs;
 #[cfg(test)]
@@ -58,7 +58,7 @@ type Adapter<const READS: usize, const BLOCKS: usize> =
 type FieldChip<const READS: usize, const BLOCKS: usize> =
     VmChipWrapper<F, FieldExpressionFiller<Adapter<READS, BLOCKS>>>;
 
-/// What fills the rows of the chips that compute modulo a prime.
+/// The rows of the chips that compute modulo a prime.
 #[derive(Clone)]
 pub(super) struct FieldRows {
     pointer_max_bits: usize,

@@ -33,8 +33,9 @@ const PRIMES_32: [&str; 4] = [
     "ffffffff00000001000000000000000000000000ffffffffffffffffffffffff",
     "010001",
 ];
-const PRIMES_48: [&str; 1] = [
+const PRIMES_48: [&str; 2] = [
     "1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab",
+    "8000000000000000000000000000000000000000000000000000000000000000000000000000007b",
 ];
 
 /// Tables that a chip counts in.
@@ -272,6 +273,27 @@ fn rows_of_32_bytes_are_those_of_openvm() {
 #[test]
 fn rows_of_48_bytes_are_those_of_openvm() {
     compare_all::<BLOCKS_48, { 2 * BLOCKS_48 }>(&PRIMES_48, 48, BATCH + 1);
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_left_to_openvm() {
+    // Quotients by a prime of one byte have as many bits as the integers that are divided.
+    let tables = Tables::new();
+    let (range, bitwise) = (tables.range.clone(), tables.bitwise.clone());
+    let chip: FieldChip<2, BLOCKS_32> = get_modular_muldiv_chip(
+        config("fb", 32),
+        tables.memory.clone(),
+        range,
+        bitwise.clone(),
+        POINTER_BITS,
+    );
+    let records = || MatrixRecordArena::<F>::with_capacity(4, 300);
+    let rows = FieldRows::new(bitwise, POINTER_BITS);
+    assert!(rows
+        .generate(&chip, records())
+        .is_err_and(|left| left.width == 300));
+    // A chip of another kind.
+    assert!(rows.generate(&tables.range, records()).is_err());
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) struct RowNumbers<const N: usize> {
     pub flags: Vec<bool>,
 }
 
-/// What computes the variables of an expression.
+/// The variables of an expression, computed for many rows.
 pub(super) struct Values<'a, const N: usize> {
     expr: &'a FieldExpr,
     params: DynResidueParams<N>,
@@ -51,9 +51,9 @@ pub(super) fn number_of<const N: usize>(bytes: &[u8]) -> Uint<N> {
 }
 
 impl<'a, const N: usize> Values<'a, N> {
-    /// Nothing if the prime is even or a constant is too large.
+    /// Nothing if the prime is even, a constant is too large, or a quotient is within an expression.
     pub fn new(expr: &'a FieldExpr) -> Option<Self> {
-        if !expr.prime.bit(0) {
+        if !expr.prime.bit(0) || !expr.computes.iter().all(divides_last) {
             return None;
         }
         let params = DynResidueParams::new(&number(&expr.prime)?);
@@ -77,7 +77,7 @@ impl<'a, const N: usize> Values<'a, N> {
             residues
         };
         let inputs: Vec<_> = rows.iter().map(residues).collect();
-        let mut variables = vec![Some(Vec::with_capacity(self.expr.num_variables)); rows.len()];
+        let mut variables = vec![Some(Vec::new()); rows.len()];
         let mut fractions = Vec::with_capacity(rows.len());
         for compute in &self.expr.computes {
             fractions.clear();
@@ -147,6 +147,7 @@ impl<'a, const N: usize> Values<'a, N> {
         }
     }
 
+    /// A quotient that is not divided.
     fn fraction(
         &self,
         expr: &SymbolicExpr,
@@ -154,28 +155,40 @@ impl<'a, const N: usize> Values<'a, N> {
         variables: &[Residue<N>],
         flags: &[bool],
     ) -> Fraction<N> {
-        let of = |expr| self.fraction(expr, inputs, variables, flags);
-        let whole = |dividend| Fraction {
-            dividend,
-            divisor: None,
-        };
         match expr {
-            SymbolicExpr::Input(i) => whole(inputs[*i]),
-            SymbolicExpr::Var(i) => whole(variables[*i]),
-            SymbolicExpr::Const(i, _, _) => whole(self.constants[*i]),
-            SymbolicExpr::Add(a, b) => of(a).sum(&of(b), |a, b| a + b),
-            SymbolicExpr::Sub(a, b) => of(a).sum(&of(b), |a, b| a - b),
-            SymbolicExpr::Mul(a, b) => of(a).times(&of(b)),
-            SymbolicExpr::Div(a, b) => {
-                let (a, b) = (of(a), of(b));
-                let under = b.divisor.map_or(a, |under| a.times(&whole(under)));
-                Fraction {
-                    divisor: Some(under.divisor.map_or(b.dividend, |d| d * b.dividend)),
-                    ..under
-                }
+            SymbolicExpr::Div(a, b) => Fraction {
+                dividend: self.residue(a, inputs, variables, flags),
+                divisor: Some(self.residue(b, inputs, variables, flags)),
+            },
+            SymbolicExpr::Select(flag, a, b) => {
+                let chosen = if flags[*flag] { a } else { b };
+                self.fraction(chosen, inputs, variables, flags)
             }
-            SymbolicExpr::IntAdd(a, s) => of(a).sum(&whole(self.integer(*s)), |a, b| a + b),
-            SymbolicExpr::IntMul(a, s) => of(a).times(&whole(self.integer(*s))),
+            whole => Fraction {
+                dividend: self.residue(whole, inputs, variables, flags),
+                divisor: None,
+            },
+        }
+    }
+
+    fn residue(
+        &self,
+        expr: &SymbolicExpr,
+        inputs: &[Residue<N>],
+        variables: &[Residue<N>],
+        flags: &[bool],
+    ) -> Residue<N> {
+        let of = |expr| self.residue(expr, inputs, variables, flags);
+        match expr {
+            SymbolicExpr::Input(i) => inputs[*i],
+            SymbolicExpr::Var(i) => variables[*i],
+            SymbolicExpr::Const(i, _, _) => self.constants[*i],
+            SymbolicExpr::Add(a, b) => of(a) + of(b),
+            SymbolicExpr::Sub(a, b) => of(a) - of(b),
+            SymbolicExpr::Mul(a, b) => of(a) * of(b),
+            SymbolicExpr::Div(..) => unreachable!("`new` finds quotients within expressions"),
+            SymbolicExpr::IntAdd(a, s) => of(a) + self.integer(*s),
+            SymbolicExpr::IntMul(a, s) => of(a) * self.integer(*s),
             SymbolicExpr::Select(flag, a, b) => match flags[*flag] {
                 true => of(a),
                 false => of(b),
@@ -184,27 +197,23 @@ impl<'a, const N: usize> Values<'a, N> {
     }
 }
 
-impl<const N: usize> Fraction<N> {
-    fn times(&self, other: &Self) -> Self {
-        Self {
-            dividend: self.dividend * other.dividend,
-            divisor: self.common_divisor(other),
-        }
+/// True if an expression is a quotient of expressions without quotients, or has none, whatever is selected.
+fn divides_last(expr: &SymbolicExpr) -> bool {
+    match expr {
+        SymbolicExpr::Div(a, b) => !divides(a) && !divides(b),
+        SymbolicExpr::Select(_, a, b) => divides_last(a) && divides_last(b),
+        other => !divides(other),
     }
+}
 
-    /// A sum or difference, which `f` makes of dividends.
-    fn sum(&self, other: &Self, f: impl Fn(Residue<N>, Residue<N>) -> Residue<N>) -> Self {
-        let over = |a: &Self, b: &Self| b.divisor.map_or(a.dividend, |b| a.dividend * b);
-        Self {
-            dividend: f(over(self, other), over(other, self)),
-            divisor: self.common_divisor(other),
+fn divides(expr: &SymbolicExpr) -> bool {
+    match expr {
+        SymbolicExpr::Input(_) | SymbolicExpr::Var(_) | SymbolicExpr::Const(..) => false,
+        SymbolicExpr::Add(a, b) | SymbolicExpr::Sub(a, b) | SymbolicExpr::Mul(a, b) => {
+            divides(a) || divides(b)
         }
-    }
-
-    fn common_divisor(&self, other: &Self) -> Option<Residue<N>> {
-        match (self.divisor, other.divisor) {
-            (Some(a), Some(b)) => Some(a * b),
-            (a, b) => a.or(b),
-        }
+        SymbolicExpr::Select(_, a, b) => divides(a) || divides(b),
+        SymbolicExpr::IntAdd(a, _) | SymbolicExpr::IntMul(a, _) => divides(a),
+        SymbolicExpr::Div(..) => true,
     }
 }

@@ -129,7 +129,7 @@ pub enum CliError {
         names: [&'static str; 2],
         path: PathBuf,
     },
-    /// Results that are to take the place of a program.
+    /// A file of results that is a program.
     #[error(
         "{name} would write over {}, which is a program: the word after {name} is the file that it writes",
         path.display()

@@ -15,7 +15,7 @@ const MAX_BITS: u64 = 384;
 const FP2: &str = "fp2.supported_moduli";
 
 /// Most primes that are kept.
-const MOST_PRIMES: usize = 256;
+const MAX_PRIMES: usize = 256;
 
 /// Primes that were found: a configuration is checked wherever it is used.
 static PRIMES: Mutex<BTreeSet<BigUint>> = Mutex::new(BTreeSet::new());
@@ -26,7 +26,7 @@ fn is_odd_prime(number: &BigUint) -> bool {
     }
     let is_odd_prime = *number > BigUint::from(2u32) && is_prime(number, None).probably();
     let mut primes = lock(&PRIMES);
-    if is_odd_prime && primes.len() < MOST_PRIMES {
+    if is_odd_prime && primes.len() < MAX_PRIMES {
         primes.insert(number.clone());
     }
     is_odd_prime

@@ -24,8 +24,8 @@ pub struct Report {
     pub cells: u64,
     /// Number of segments whose proofs were found in the resume folder.
     pub resumed: usize,
-    /// Making keys and bringing them to the devices, as far as they were not there, before the execution starts. Where memory holds two segments on
-    /// a GPU, aggregation keys are made beside it.
+    /// Making keys and bringing them to the devices, as far as they were not there, before the execution starts. On a GPU whose
+    /// memory holds two segments, aggregation keys are made during the execution.
     #[serde(serialize_with = "seconds")]
     pub keys: Duration,
     /// Committing the program, if it was not. In JSON `program_commitment`, for the command's `program` is a name.

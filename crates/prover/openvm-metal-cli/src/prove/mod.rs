@@ -237,8 +237,7 @@ struct Prepared {
     program: Program,
     exe: Arc<VmExe<F>>,
     sdk: MetalSdk,
-    /// Bits of security of the application's key.
-    bits: f64,
+    paths: ProofFiles,
     bar: Bar,
 }
 
@@ -286,11 +285,12 @@ fn prepare(
     if bits >= MIN_SECURITY_BITS && !args.json && devices.iter().all(is_cpu) {
         note("hint: a proof on a CPU takes ten seconds or more, hours for long programs; --toy tries a program out in less, without security");
     }
+    let paths = args.files(&program, kind, bits)?;
     Ok(Prepared {
         program,
         exe,
         sdk,
-        bits,
+        paths,
         bar,
     })
 }
@@ -323,10 +323,9 @@ fn app(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
         program,
         exe,
         sdk,
-        bits,
+        paths,
         bar,
     } = prepare(args, device, "app", None)?;
-    let paths = args.files(&program, "app", bits)?;
 
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);
@@ -372,10 +371,9 @@ fn stark(args: &ProofArgs, device: DeviceArgs) -> Result<()> {
         program,
         exe,
         sdk,
-        bits,
+        paths,
         bar,
     } = prepare(args, device, "stark", None)?;
-    let paths = args.files(&program, "stark", bits)?;
 
     let output = Printed::above(bar.line());
     let at_place = |error| program.at_place(error);

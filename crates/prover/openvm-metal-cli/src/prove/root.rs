@@ -67,10 +67,9 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
         program,
         exe,
         sdk,
-        bits,
+        paths,
         bar,
     } = prepare(args, device, "root", command.root_pk.as_deref())?;
-    let paths = args.files(&program, "root", bits)?;
 
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);

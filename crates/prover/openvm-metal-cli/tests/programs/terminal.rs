@@ -255,6 +255,14 @@ fn progress_is_printed_once() {
         assert!(said.contains(line), "{line}: {said}");
     }
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON alone");
+    // A reader keeps one of two fields of a name.
+    let json = text(&output.stdout);
+    let fields = json.lines().filter(|line| line.starts_with("  \"")).count();
+    assert_eq!(
+        report.as_object().map(|fields| fields.len()),
+        Some(fields),
+        "{json}"
+    );
     let time = |name: &str| {
         report[name]
             .as_f64()

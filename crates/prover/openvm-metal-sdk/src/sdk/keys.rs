@@ -194,8 +194,10 @@ impl<E: SdkEngine> Sdk<E> {
         Ok(self.all_aggregation_keys()?[0].clone())
     }
 
+    /// Refuses programs with deferral circuits, which cannot be aggregated.
+    ///
     /// # Errors
-    /// [`SdkError::Unsupported`] if the program has deferral circuits: it cannot be aggregated.
+    /// [`SdkError::Unsupported`].
     pub(crate) fn check_deferral(&self) -> Result<(), SdkError> {
         match self.app_config.app_vm_config.deferral {
             None => Ok(()),

@@ -1,6 +1,6 @@
 //! Proofs: of each segment, and one of the whole execution.
 
-use std::{sync::Arc, thread, time::Instant};
+use std::{cell::OnceCell, sync::Arc, thread, time::Instant};
 
 use openvm_circuit::arch::{instructions::exe::VmExe, ContinuationVmProof};
 use openvm_sdk::{types::ExecutableFormat, StdIn};
@@ -116,21 +116,18 @@ impl<E: SdkEngine> Sdk<E> {
 
     fn committed(&self, exe: &Arc<VmExe<F>>) -> Result<Vec<Arc<CommittedExe<E>>>, SdkError> {
         let mut programs = lock(&self.programs);
-        let same = programs
-            .iter()
-            .position(|exes| Arc::ptr_eq(exes[0].exe(), exe));
-        let exes = match same {
+        let position = |is_same: &dyn Fn(&CommittedExe<E>) -> bool| {
+            programs.iter().position(|exes| is_same(&exes[0]))
+        };
+        let same = position(&|known| Arc::ptr_eq(known.exe(), exe));
+        // The digest is made for programs that are not known by their address: it takes long for large ones.
+        let id = OnceCell::new();
+        let id = || *id.get_or_init(|| digest(exe));
+        let exes = match same.or_else(|| position(&|known| known.digest == id())) {
             Some(index) => programs.remove(index),
             None => {
-                let id = digest(exe);
-                let known = programs.iter().position(|exes| exes[0].digest == id);
-                match known {
-                    Some(index) => programs.remove(index),
-                    None => {
-                        let (stations, params) = (self.stations()?, &self.app_config.system_params);
-                        CommittedExe::on_all(&stations, params, exe, id)?
-                    }
-                }
+                let (stations, params) = (self.stations()?, &self.app_config.system_params);
+                CommittedExe::on_all(&stations, params, exe, id())?
             }
         };
         if programs.len() == KEPT_PROGRAMS {

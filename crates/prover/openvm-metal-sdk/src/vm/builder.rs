@@ -11,7 +11,8 @@ use openvm_sdk_config::{SdkVmConfig, SdkVmCpuBuilder};
 use openvm_stark_backend::{EngineDeviceCtx, StarkEngine};
 
 use super::{
-    arena::TraceArena, field_rows::FieldRows, one_thread::OneThread, TransportedChip, Uploader,
+    arena::TraceArena, field_expression::FieldExpressionRows, one_thread::OneThread,
+    TransportedChip, Uploader,
 };
 use crate::{
     engine::{CpuEngine, SdkEngine},
@@ -113,7 +114,7 @@ impl<E: SdkEngine> VmBuilder<E> for MetalVmBuilder<E> {
         // Every chip that computes modulo a prime counts in this table.
         let mut bitwise = chips.find_chip::<SharedBitwiseOperationLookupChip<8>>();
         let bitwise = bitwise.next().cloned();
-        let fields = bitwise.map(|bitwise| FieldRows::new(bitwise, pointer_max_bits));
+        let fields = bitwise.map(|bitwise| FieldExpressionRows::new(bitwise, pointer_max_bits));
         let mut inventory = ChipInventory::new(circuit);
         for index in 0..chips.chips().len() {
             let uploader = self.uploader.clone();

@@ -13,7 +13,7 @@ use openvm_stark_backend::{p3_matrix::Matrix, prover::AirProvingContext};
 
 use super::{
     arena::{Records, TraceArena},
-    field_rows::FieldRows,
+    field_expression::FieldExpressionRows,
     one_thread::OneThread,
     poseidon2, Uploader,
 };
@@ -32,7 +32,7 @@ pub(super) type CpuChips = ChipInventory<SC, MatrixRecordArena<F>, CpuBackend<SC
 /// If the device makes the traces of a segment, and knows the chip, its compact records are uploaded, and the rows are made there; so
 /// are the traces of the tables that such chips count in. Else the trace is made on the host, row major, and uploaded once.
 ///
-/// Narrow traces of the host are filled on one thread, see [`OneThread`]; traces of computations modulo a prime by [`FieldRows`].
+/// Narrow traces of the host are filled on one thread, see [`OneThread`]; traces of computations modulo a prime by [`FieldExpressionRows`].
 ///
 /// The chips of an inventory refer to each other (lookup tables count what others send), so they stay
 /// together and are shared.
@@ -45,7 +45,7 @@ pub struct TransportedChip<E: SdkEngine> {
     uploader: Uploader<E>,
     order: RowOrder,
     one_thread: OneThread,
-    fields: Option<FieldRows>,
+    fields: Option<FieldExpressionRows>,
     compressions: Compressions,
 }
 
@@ -56,7 +56,7 @@ impl<E: SdkEngine> TransportedChip<E> {
         uploader: Uploader<E>,
         order: RowOrder,
         one_thread: OneThread,
-        fields: Option<FieldRows>,
+        fields: Option<FieldExpressionRows>,
         compressions: Compressions,
     ) -> Self {
         Self {

@@ -4,7 +4,7 @@ mod arena;
 mod builder;
 mod checked;
 mod chip;
-mod field_rows;
+mod field_expression;
 mod guest_config;
 mod one_thread;
 mod poseidon2;

@@ -237,11 +237,11 @@ fn aggregation_keys_of_another_application() {
     }
 }
 
-/// Where segments do not wait for the aggregation keys, an error of these ends them.
+/// An error of the aggregation keys ends segments that do not wait for them.
 #[test]
-fn aggregation_keys_that_fail_beside_segments() {
+fn aggregation_keys_that_fail_during_segments() {
     let config = AppConfig::new(vm_config(), toy_app(19));
-    let foreign: Sdk<Faulty> = Sdk::builder(("keys beside segments", usize::MAX))
+    let foreign: Sdk<Faulty> = Sdk::builder(("keys during segments", usize::MAX))
         .min_security_bits(0.0)
         .app_pk(AppProvingKey::keygen(config).unwrap())
         .agg_pk(sdk().agg_pk().unwrap())

@@ -26,7 +26,7 @@ use super::*;
 const POINTER_BITS: usize = 29;
 const TIMESTAMP_BITS: usize = 29;
 
-/// Primes of 32 bytes (of fewer bits, of all, and with small digits) and of 48, in hexadecimal.
+/// Primes of 32 bytes (of fewer bits, of all, and with small limbs) and of 48, in hexadecimal.
 const PRIMES_32: [&str; 4] = [
     "30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47",
     "fffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f",
@@ -158,7 +158,7 @@ fn all_hold<const N: usize, A>(chip: &FieldExpressionFiller<A>, records: Vec<&[u
             &limbs(&row.inputs),
             &variables,
             &row.flags,
-            &mut Row::default(),
+            &mut Quotients::default(),
         );
         assert!(divided.is_some());
     }
@@ -168,10 +168,25 @@ fn all_hold<const N: usize, A>(chip: &FieldExpressionFiller<A>, records: Vec<&[u
 fn compare<const READS: usize, const BLOCKS: usize>(
     rng: &mut StdRng,
     rows: usize,
-    chip: impl Fn(&Tables) -> FieldChip<READS, BLOCKS>,
+    config: ExprBuilderConfig,
+    chip: impl Fn(
+        ExprBuilderConfig,
+        SharedMemoryHelper<F>,
+        Arc<VariableRangeCheckerChip>,
+        SharedBitwiseOperationLookupChip<BITS>,
+        usize,
+    ) -> FieldChip<READS, BLOCKS>,
 ) {
     let tables = [(); 2].map(|()| Tables::new());
-    let [theirs, ours] = [0, 1].map(|i| chip(&tables[i]));
+    let [theirs, ours] = [0, 1].map(|i| {
+        let Tables {
+            memory,
+            range,
+            bitwise,
+        } = &tables[i];
+        let (range, bitwise) = (range.clone(), bitwise.clone());
+        chip(config.clone(), memory.clone(), range, bitwise, POINTER_BITS)
+    });
     let (expr, operations) = (&ours.inner.expr, &ours.inner.local_opcode_idx);
     let adapter = <Adapter<READS, BLOCKS> as AdapterTraceFiller<F>>::WIDTH;
     let width = adapter + BaseAir::<F>::width(expr);
@@ -203,7 +218,7 @@ fn compare<const READS: usize, const BLOCKS: usize>(
         records.map(|row| bytes(&row[adapter..])).collect(),
     );
     let [a, b] = arenas;
-    let rows = FieldRows::new(tables[1].bitwise.clone(), POINTER_BITS);
+    let rows = FieldExpressionRows::new(tables[1].bitwise.clone(), POINTER_BITS);
     let made = rows
         .generate(&ours, b)
         .unwrap_or_else(|_| panic!("a chip of numbers"));
@@ -233,33 +248,20 @@ fn compare_all<const NUMBER: usize, const PAIR: usize>(primes: &[&str], bytes: u
     let rng = &mut StdRng::seed_from_u64(rows as u64);
     for prime in primes {
         let config = || config(prime, bytes);
-        let parts = |t: &Tables| (t.memory.clone(), t.range.clone(), t.bitwise.clone());
-        compare::<2, NUMBER>(rng, rows, |tables| {
-            let (memory, range, bitwise) = parts(tables);
-            get_modular_addsub_chip(config(), memory, range, bitwise, POINTER_BITS)
-        });
-        compare::<2, NUMBER>(rng, rows, |tables| {
-            let (memory, range, bitwise) = parts(tables);
-            get_modular_muldiv_chip(config(), memory, range, bitwise, POINTER_BITS)
-        });
-        compare::<2, PAIR>(rng, rows, |tables| {
-            let (memory, range, bitwise) = parts(tables);
-            get_fp2_addsub_chip(config(), memory, range, bitwise, POINTER_BITS)
-        });
-        compare::<2, PAIR>(rng, rows, |tables| {
-            let (memory, range, bitwise) = parts(tables);
-            get_fp2_muldiv_chip(config(), memory, range, bitwise, POINTER_BITS)
-        });
-        compare::<2, PAIR>(rng, rows, |tables| {
-            let (memory, range, bitwise) = parts(tables);
-            get_ec_addne_chip(config(), memory, range, bitwise, POINTER_BITS)
-        });
+        compare::<2, NUMBER>(rng, rows, config(), get_modular_addsub_chip);
+        compare::<2, NUMBER>(rng, rows, config(), get_modular_muldiv_chip);
+        compare::<2, PAIR>(rng, rows, config(), get_fp2_addsub_chip);
+        compare::<2, PAIR>(rng, rows, config(), get_fp2_muldiv_chip);
+        compare::<2, PAIR>(rng, rows, config(), get_ec_addne_chip);
         for a in [0u32, 7] {
-            compare::<1, PAIR>(rng, rows, |tables| {
-                let (memory, range, bitwise) = parts(tables);
-                let a = BigUint::from(a);
-                get_ec_double_chip(config(), memory, range, bitwise, POINTER_BITS, a)
-            });
+            compare::<1, PAIR>(
+                rng,
+                rows,
+                config(),
+                |config, memory, range, bitwise, bits| {
+                    get_ec_double_chip(config, memory, range, bitwise, bits, BigUint::from(a))
+                },
+            );
         }
     }
 }
@@ -288,7 +290,7 @@ fn numbers_that_do_not_fit_are_left_to_openvm() {
         POINTER_BITS,
     );
     let records = || MatrixRecordArena::<F>::with_capacity(4, 300);
-    let rows = FieldRows::new(bitwise, POINTER_BITS);
+    let rows = FieldExpressionRows::new(bitwise, POINTER_BITS);
     assert!(rows
         .generate(&chip, records())
         .is_err_and(|left| left.width == 300));
@@ -307,7 +309,7 @@ fn a_constraint_that_does_not_hold_is_left_to_openvm() {
     let number = |n| Limbs::new([n].into_iter().chain([0; 31]));
     let holds = |inputs: [i32; 2], variable, flags: [bool; 2]| {
         let inputs = inputs.map(number);
-        let mut row = Row::default();
+        let mut row = Quotients::default();
         let divided = expression.divide(&inputs, &[number(variable)], &flags, &mut row);
         divided.is_some()
     };

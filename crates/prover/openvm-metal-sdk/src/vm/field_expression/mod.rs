@@ -1,4 +1,4 @@
-//! `FieldRows`: rows of the chips that compute modulo a prime: modular arithmetic, Fp2, and points of curves.
+//! `FieldExpressionRows`: rows of the chips that compute modulo a prime: modular arithmetic, Fp2, and points of curves.
 //!
 //! A row has inputs, variables that are computed from them, and for each variable a constraint: an expression that a quotient times
 //! the prime equals, limb by limb with carries. OpenVM's chips compute the variables of a row twice, with integers of any
@@ -35,7 +35,7 @@ use p3_field::PrimeCharacteristicRing;
 use rayon::prelude::*;
 
 use self::{
-    limbs::{exact_quotient, inverse, Limbs, Words, BITS, MOST},
+    limbs::{exact_quotient, inverse, Limbs, Words, BITS, MAX_LIMBS},
     values::{number_of, RowNumbers, Values},
 };
 use crate::prelude::{F, SC};
@@ -50,7 +50,7 @@ const BLOCK: usize = 4;
 const BLOCKS_32: usize = 32 / BLOCK;
 const BLOCKS_48: usize = 48 / BLOCK;
 
-/// Bits of a digit with its sign, as they are checked.
+/// Bits of the range check of a limb with its sign.
 const SIGNED_BITS: usize = BITS + 1;
 
 type Adapter<const READS: usize, const BLOCKS: usize> =
@@ -60,13 +60,13 @@ type FieldChip<const READS: usize, const BLOCKS: usize> =
 
 /// The rows of the chips that compute modulo a prime.
 #[derive(Clone)]
-pub(super) struct FieldRows {
+pub(super) struct FieldExpressionRows {
     pointer_max_bits: usize,
     bitwise: SharedBitwiseOperationLookupChip<BITS>,
 }
 
-impl FieldRows {
-    /// `bitwise` is the machine's table of operations on bits.
+impl FieldExpressionRows {
+    /// Takes the machine's table of operations on bits, and the bits of a pointer.
     pub fn new(bitwise: SharedBitwiseOperationLookupChip<BITS>, pointer_max_bits: usize) -> Self {
         Self {
             pointer_max_bits,
@@ -138,7 +138,7 @@ impl FieldRows {
 /// A constraint of an expression.
 struct Constraint<'a> {
     expr: &'a SymbolicExpr,
-    quotient_digits: usize,
+    quotient_limbs: usize,
     carries: usize,
     /// Negative carries are at least this times -1.
     carry_min: i32,
@@ -156,25 +156,25 @@ struct Expression<'a, const N: usize> {
     prime: Limbs,
     inverse: Words,
     constraints: Vec<Constraint<'a>>,
-    /// Digits as cells, from -255 to 255.
-    digits: [F; 511],
+    /// Cells of the limbs from -255 to 255.
+    cells: [F; 511],
 }
 
-/// Digits and carries of a row.
+/// Quotients and carries of a row.
 #[derive(Default)]
-struct Row {
+struct Quotients {
     quotients: Vec<Limbs>,
     carries: Vec<i32>,
 }
 
-/// How often digits were seen in a batch: shared counters are added to once for each value.
+/// Lookups of limbs in a batch. The shared counters get one addition for each value.
 struct Counts {
-    digits: [u32; 1 << BITS],
+    unsigned: [u32; 1 << BITS],
     signed: [u32; 1 << SIGNED_BITS],
 }
 
 impl<'a, const N: usize> Expression<'a, N> {
-    /// Nothing if a number of the expression is too large for these rows.
+    /// Prepares an expression. Nothing if a number of it is too large for these rows.
     fn new<A>(chip: &'a FieldExpressionFiller<A>) -> Option<Self> {
         let expr = &chip.expr;
         if expr.limb_bits != BITS || expr.num_limbs * BITS != Uint::<N>::BITS {
@@ -192,9 +192,9 @@ impl<'a, const N: usize> Expression<'a, N> {
             inverse: inverse(&prime.words()),
             prime,
             constraints: constraints.collect::<Option<_>>()?,
-            digits: array::from_fn(|digit| match digit {
-                0..255 => -F::from_usize(255 - digit),
-                _ => F::from_usize(digit - 255),
+            cells: array::from_fn(|limb| match limb {
+                0..255 => -F::from_usize(255 - limb),
+                _ => F::from_usize(limb - 255),
             }),
             expr,
         })
@@ -214,33 +214,33 @@ impl<'a, const N: usize> Expression<'a, N> {
             .collect();
         let variables = self.values.variables(&numbers);
         let mut counts = Counts {
-            digits: [0; 1 << BITS],
+            unsigned: [0; 1 << BITS],
             signed: [0; 1 << SIGNED_BITS],
         };
-        let mut digits = Row::default();
+        let mut quotients = Quotients::default();
         for ((row, numbers), variables) in rows.iter_mut().zip(&numbers).zip(&variables) {
             let inputs: Vec<_> = numbers.inputs.iter().map(to_limbs).collect();
             let variables: Option<Vec<_>> = variables
                 .as_ref()
                 .map(|variables| variables.iter().map(to_limbs).collect());
-            let holds = variables
-                .as_ref()
-                .and_then(|variables| self.divide(&inputs, variables, &numbers.flags, &mut digits));
+            let holds = variables.as_ref().and_then(|variables| {
+                self.divide(&inputs, variables, &numbers.flags, &mut quotients)
+            });
             let (Some(variables), Some(())) = (&variables, holds) else {
                 chip.fill_trace_row(memory, row);
                 continue;
             };
-            self.count(variables, &digits, &mut counts);
+            self.count(variables, &quotients, &mut counts);
             let (left, right) = row.split_at_mut(A::WIDTH);
             adapter.fill_trace_row(memory, left);
-            self.write(&inputs, variables, &numbers.flags, &digits, right);
+            self.write(&inputs, variables, &numbers.flags, &quotients, right);
         }
         let add = |counts: &[u32], bits: usize| {
             for (value, &count) in counts.iter().enumerate().filter(|(_, &count)| count > 0) {
                 self.range.count[(1 << bits) - 1 + value].fetch_add(count, Ordering::Relaxed);
             }
         };
-        add(&counts.digits, BITS);
+        add(&counts.unsigned, BITS);
         add(&counts.signed, SIGNED_BITS);
     }
 
@@ -268,14 +268,14 @@ impl<'a, const N: usize> Expression<'a, N> {
         inputs: &[Limbs],
         variables: &[Limbs],
         flags: &[bool],
-        row: &mut Row,
+        row: &mut Quotients,
     ) -> Option<()> {
         row.quotients.clear();
         row.carries.clear();
         for constraint in &self.constraints {
             let value = self.limbs(constraint.expr, inputs, variables, flags);
-            let digits = constraint.quotient_digits;
-            let quotient = exact_quotient(&value.words(), &self.inverse, digits)?;
+            let count = constraint.quotient_limbs;
+            let quotient = exact_quotient(&value.words(), &self.inverse, count)?;
             let zero = value.zip(&quotient.times(&self.prime), |a, b| a - b);
             zero.carries(constraint.carries, &mut row.carries)?;
             row.quotients.push(quotient);
@@ -315,12 +315,12 @@ impl<'a, const N: usize> Expression<'a, N> {
         }
     }
 
-    fn count(&self, variables: &[Limbs], row: &Row, counts: &mut Counts) {
-        for digit in variables.iter().flat_map(Limbs::limbs) {
-            counts.digits[*digit as usize] += 1;
+    fn count(&self, variables: &[Limbs], row: &Quotients, counts: &mut Counts) {
+        for limb in variables.iter().flat_map(Limbs::limbs) {
+            counts.unsigned[*limb as usize] += 1;
         }
-        for digit in row.quotients.iter().flat_map(Limbs::limbs) {
-            counts.signed[(*digit + (1 << BITS)) as usize] += 1;
+        for limb in row.quotients.iter().flat_map(Limbs::limbs) {
+            counts.signed[(*limb + (1 << BITS)) as usize] += 1;
         }
         let mut carries = row.carries.iter();
         for constraint in &self.constraints {
@@ -337,12 +337,12 @@ impl<'a, const N: usize> Expression<'a, N> {
         inputs: &[Limbs],
         variables: &[Limbs],
         flags: &[bool],
-        row: &Row,
+        row: &Quotients,
         cells: &mut [F],
     ) {
-        let digits = inputs.iter().chain(variables).chain(&row.quotients);
-        let digits = digits.flat_map(Limbs::limbs);
-        let digits = digits.map(|digit| self.digits[(digit + 255) as usize]);
+        let limbs = inputs.iter().chain(variables).chain(&row.quotients);
+        let limbs = limbs.flat_map(Limbs::limbs);
+        let limbs = limbs.map(|limb| self.cells[(limb + 255) as usize]);
         let carries = row.carries.iter().map(|&carry| match carry {
             0.. => F::from_u32(carry as u32),
             _ => -F::from_u32(carry.unsigned_abs()),
@@ -350,7 +350,7 @@ impl<'a, const N: usize> Expression<'a, N> {
         let flags = flags.iter().map(|&flag| F::from_bool(flag));
         let mut all = [F::ONE]
             .into_iter()
-            .chain(digits)
+            .chain(limbs)
             .chain(carries)
             .chain(flags);
         for cell in cells.iter_mut() {
@@ -362,7 +362,7 @@ impl<'a, const N: usize> Expression<'a, N> {
 
 /// Constraint `index` of an expression; nothing if limbs of it may not fit.
 fn constraint<'a>(expr: &'a FieldExpr, index: usize, prime: &Limbs) -> Option<Constraint<'a>> {
-    let (constraint, quotient_digits) = (&expr.constraints[index], expr.q_limbs[index]);
+    let (constraint, quotient_limbs) = (&expr.constraints[index], expr.q_limbs[index]);
     // OpenVM's own account of lengths and bits, with zeros.
     let zeros = |count| OverflowInt::from_unsigned_limbs(vec![0; count], BITS);
     let numbers = |count| vec![zeros(expr.num_limbs); count];
@@ -373,16 +373,16 @@ fn constraint<'a>(expr: &'a FieldExpr, index: usize, prime: &Limbs) -> Option<Co
         &constants.collect::<Vec<_>>(),
         &vec![false; expr.num_flags],
     );
-    let quotient = OverflowInt::from_signed_limbs(vec![0; quotient_digits], BITS);
+    let quotient = OverflowInt::from_signed_limbs(vec![0; quotient_limbs], BITS);
     let zero = value - quotient * zeros(prime.len);
     let (carry_min, carry_bits) = get_carry_max_abs_and_bits(zero.max_overflow_bits(), BITS);
     let fits = zero.num_limbs() == expr.carry_limbs[index]
-        && zero.num_limbs() <= MOST
-        && quotient_digits * BITS < Words::default().len() * 64
+        && zero.num_limbs() <= MAX_LIMBS
+        && quotient_limbs * BITS < Words::default().len() * 64
         && zero.limb_max_abs() < 1 << 30;
     fits.then_some(Constraint {
         expr: constraint,
-        quotient_digits,
+        quotient_limbs,
         carries: zero.num_limbs(),
         carry_min: carry_min as i32,
         carry_bits,

@@ -51,7 +51,7 @@ pub(super) fn number_of<const N: usize>(bytes: &[u8]) -> Uint<N> {
 }
 
 impl<'a, const N: usize> Values<'a, N> {
-    /// Nothing if the prime is even, a constant is too large, or a quotient is within an expression.
+    /// Prepares the computation. Nothing if the prime is even, a constant is too large, or a quotient is within an expression.
     pub fn new(expr: &'a FieldExpr) -> Option<Self> {
         if !expr.prime.bit(0) || !expr.computes.iter().all(divides_last) {
             return None;

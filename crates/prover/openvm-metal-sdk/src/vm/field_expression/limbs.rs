@@ -1,10 +1,10 @@
 //! `Limbs`: integers as sums of limbs of any size and sign, and how they are divided by a prime that divides them.
 
-/// Bits of a limb that is a digit.
+/// Bits of a canonical limb.
 pub(super) const BITS: usize = 8;
 
 /// Most limbs of an integer: the product of two numbers of 48 limbs, or of a prime of 48 and a quotient, has fewer.
-pub(super) const MOST: usize = 104;
+pub(super) const MAX_LIMBS: usize = 104;
 
 /// Words of [`Words`].
 pub(super) const WORDS: usize = 8;
@@ -16,17 +16,19 @@ pub(super) type Words = [u64; WORDS];
 #[derive(Clone, Copy)]
 pub(super) struct Limbs {
     pub len: usize,
-    pub at: [i32; MOST],
+    pub at: [i32; MAX_LIMBS],
 }
 
 impl Limbs {
     pub const ZERO: Self = Self {
         len: 0,
-        at: [0; MOST],
+        at: [0; MAX_LIMBS],
     };
 
+    /// Takes limbs from the lowest.
+    ///
     /// # Panics
-    /// If there are more than [`MOST`].
+    /// Panics if there are more than [`MAX_LIMBS`].
     pub fn new(limbs: impl Iterator<Item = i32>) -> Self {
         let mut all = Self::ZERO;
         for limb in limbs {
@@ -140,9 +142,9 @@ fn add_small(words: &mut Words, mut carry: u64) {
     }
 }
 
-/// Digits of an integer over an odd one, whose [`inverse`] is given, if the quotient has at most `digits`, each with the
-/// quotient's sign. The integer's own words need not hold all of it. If it is no multiple, they are the digits of another number.
-pub(super) fn exact_quotient(integer: &Words, inverse: &Words, digits: usize) -> Option<Limbs> {
+/// The quotient of an integer by an odd one, whose [`inverse`] is given, in `count` limbs, each with the quotient's sign. Nothing
+/// if it has more. The words need not hold the whole integer. For an integer that is no multiple, the result is another number.
+pub(super) fn exact_quotient(integer: &Words, inverse: &Words, count: usize) -> Option<Limbs> {
     let mut quotient = low_product(integer, inverse);
     let is_negative = quotient[WORDS - 1] >> 63 == 1;
     if is_negative {
@@ -150,12 +152,12 @@ pub(super) fn exact_quotient(integer: &Words, inverse: &Words, digits: usize) ->
         add_small(&mut quotient, 1);
     }
     let bytes = quotient.iter().flat_map(|word| word.to_le_bytes());
-    if bytes.clone().skip(digits).any(|byte| byte != 0) {
+    if bytes.clone().skip(count).any(|byte| byte != 0) {
         return None;
     }
     let sign = if is_negative { -1 } else { 1 };
     Some(Limbs::new(
-        bytes.take(digits).map(|byte| sign * i32::from(byte)),
+        bytes.take(count).map(|byte| sign * i32::from(byte)),
     ))
 }
 
@@ -196,19 +198,20 @@ mod tests {
                 0 => rng.random_range(0..128) * 2 + 1,
                 _ => rng.random_range(0..256),
             }));
-            let digits = rng.random_range(1..50);
-            let quotient = Limbs::new((0..digits).map(|_| rng.random_range(0..256)));
+            let count = rng.random_range(1..50);
+            let quotient = Limbs::new((0..count).map(|_| rng.random_range(0..256)));
             let sign = [1, -1][turn % 2];
             let product = prime.times(&quotient).zip(&Limbs::ZERO, |a, _| sign * a);
             let inverse = inverse(&prime.words());
-            let found = exact_quotient(&product.words(), &inverse, digits).expect("it fits");
+            let found = exact_quotient(&product.words(), &inverse, count).expect("it fits");
             assert_eq!(value(&found), value(&quotient) * sign);
             let rest = product.zip(&prime.times(&found), |a, b| a - b);
             let mut carries = vec![];
-            assert!(rest.carries(MOST, &mut carries).is_some());
+            assert!(rest.carries(MAX_LIMBS, &mut carries).is_some());
             assert!(carries.iter().all(|&carry| carry == 0));
             assert!(
-                product.carries(MOST, &mut carries).is_none() || value(&product) == BigInt::from(0)
+                product.carries(MAX_LIMBS, &mut carries).is_none()
+                    || value(&product) == BigInt::from(0)
             );
         }
     }

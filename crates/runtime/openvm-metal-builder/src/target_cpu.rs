@@ -51,33 +51,51 @@ impl Isa {
         }
     }
 
-    /// Instruction sets to build for on architecture `arch`, best first: `OPENVM_METAL_BUILD_ISA`
-    /// = `all` (default), `native` (the best of this machine) or a list such as `v4,v2`.
+    /// Instruction sets to build for on architecture `arch`, best first: those that `OPENVM_METAL_BUILD_ISA`
+    /// names.
+    ///
+    /// # Errors
+    /// [`BuildError::Environment`] for a value that [`of_list`](Self::of_list) refuses.
     pub fn selected(arch: &str) -> Result<Vec<Self>, BuildError> {
-        let all = match arch {
-            "x86_64" => vec![Self::X86V4, Self::X86V3, Self::X86V2],
-            "aarch64" => vec![Self::Neon],
-            _ => vec![Self::Generic],
-        };
         let value = env::var("OPENVM_METAL_BUILD_ISA").unwrap_or_default();
-        match value.as_str() {
-            "" | "all" => return Ok(all),
-            "native" => return Ok(vec![native(&all)]),
+        Self::of_list(arch, &value).ok_or(BuildError::Environment {
+            variable: "OPENVM_METAL_BUILD_ISA",
+            value,
+            expected: "all, native, or a list of v4, v3, v2 (x86-64), neon (AArch64)",
+        })
+    }
+
+    /// The instruction sets of architecture `arch` that a list names: `all` (or nothing), `native` (the best of
+    /// this machine), or names such as `v4,v2`. One list serves builds for several architectures: names of
+    /// another count for nothing, and an architecture of which the list names no set has all of its own. `None`
+    /// for a name that no architecture has, and for one that stands there twice.
+    fn of_list(arch: &str, list: &str) -> Option<Vec<Self>> {
+        const X86: [Isa; 3] = [Isa::X86V4, Isa::X86V3, Isa::X86V2];
+        let all: &[Self] = match arch {
+            "x86_64" => &X86,
+            "aarch64" => &[Self::Neon],
+            _ => &[Self::Generic],
+        };
+        match list {
+            "" | "all" => return Some(all.to_vec()),
+            "native" => return Some(vec![native(all)]),
             _ => {}
         }
-        let picked: Vec<Self> = all
-            .iter()
-            .copied()
-            .filter(|i| value.split(',').any(|w| w.trim() == i.suffix()))
-            .collect();
-        if picked.is_empty() || picked.len() != value.split(',').count() {
-            return Err(BuildError::Environment {
-                variable: "OPENVM_METAL_BUILD_ISA",
-                value,
-                expected: "all, native, or a list of v4, v3, v2 (x86-64), neon (AArch64)",
-            });
+        let mut named = Vec::new();
+        for name in list.split(',').map(str::trim) {
+            let mut known = X86.iter().chain(&[Self::Neon, Self::Generic]);
+            let isa = known.find(|isa| isa.suffix() == name)?;
+            if named.contains(isa) {
+                return None;
+            }
+            named.push(*isa);
         }
-        Ok(picked)
+        let picked: Vec<Self> = all.iter().copied().filter(|i| named.contains(i)).collect();
+        Some(if picked.is_empty() {
+            all.to_vec()
+        } else {
+            picked
+        })
     }
 
     /// The best of `isas` that this machine has.
@@ -211,5 +229,25 @@ mod tests {
         assert_eq!(macos_triple("x86_64-apple-darwin"), triple("x86_64"));
         assert_eq!(macos_triple("aarch64-apple-ios"), None);
         assert_eq!(macos_triple("x86_64-unknown-linux-gnu"), None);
+    }
+
+    /// Catches a build for two architectures that fails, or that lacks kernels, because a list names sets of one of them.
+    #[test]
+    fn one_list_serves_all_architectures() {
+        use super::Isa::{self, Generic, Neon, X86V2, X86V3, X86V4};
+
+        let (x86, arm) = ("x86_64", "aarch64");
+        let of = Isa::of_list;
+        assert_eq!(of(x86, ""), Some(vec![X86V4, X86V3, X86V2]));
+        assert_eq!(of(x86, "v2, v4"), Some(vec![X86V4, X86V2]));
+        assert_eq!(of(arm, "v4,v2"), Some(vec![Neon]));
+        assert_eq!(of(x86, "v3,neon"), Some(vec![X86V3]));
+        assert_eq!(of(arm, "v3,neon"), Some(vec![Neon]));
+        assert_eq!(of(x86, "neon"), Some(vec![X86V4, X86V3, X86V2]));
+        assert_eq!(of("riscv64", "v4"), Some(vec![Generic]));
+        for wrong in ["v5", "v4,v5", "v4,v4", "v4,", "ALL", "avx2"] {
+            assert_eq!(of(x86, wrong), None, "{wrong}");
+            assert_eq!(of(arm, wrong), None, "{wrong}");
+        }
     }
 }

@@ -31,6 +31,17 @@ pub enum CliError {
     /// A program could not be executed, proved or verified.
     #[error(transparent)]
     Sdk(#[from] SdkError),
+    /// A proof for the EVM could not be made or verified.
+    #[cfg(feature = "evm")]
+    #[error(transparent)]
+    Evm(#[from] openvm_metal_evm::EvmError),
+    /// A build without proofs for the EVM.
+    #[cfg(not(feature = "evm"))]
+    #[error(
+        "this build has no proofs for the EVM, which add about a hundred crates: build it with \
+         `--features evm` (docs/guide/evm.md)"
+    )]
+    NoEvm,
     /// A guest failed at a known place of its source.
     #[error("{error}\nat {place}")]
     At { error: Box<SdkError>, place: String },
@@ -75,6 +86,10 @@ pub enum CliError {
     /// A key that nothing is known of, so that a proof under it says nothing.
     #[error("{}: a key of unknown origin can be the key of any circuit: {remedy}", path.display())]
     UntrustedKey { path: PathBuf, remedy: &'static str },
+    /// A contract that nothing is known of, so that its answer says nothing.
+    #[cfg(feature = "evm")]
+    #[error("{}: a contract of unknown origin can accept any proof: {remedy}", path.display())]
+    UntrustedContract { path: PathBuf, remedy: &'static str },
     /// A key with another hash than the expected one.
     #[error("{}: its hash is {found}, expected is {expected}", path.display())]
     OtherKey {

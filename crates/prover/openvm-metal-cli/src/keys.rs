@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::{
     error::{CliError, Result},
+    evm::{self, ParamsArgs},
     file::{self, Named},
     interrupt,
     program::{Program, ProgramArgs, SdkArgs, Settings},
@@ -75,6 +76,13 @@ pub struct SetupArgs {
     /// Make the keys of root proofs, too: root.pk and root.vk in FOLDER. This takes a proof of the smallest program.
     #[arg(long)]
     root: bool,
+    /// Make the keys of proofs for the EVM and the contract that verifies them, too: evm.pk, evm.json and halo2 in FOLDER.
+    ///
+    /// This takes a root proof of the smallest program, `solc` 0.8.19, 24 GiB of memory and minutes.
+    #[arg(long)]
+    evm: bool,
+    #[command(flatten)]
+    params: ParamsArgs,
 }
 
 /// The files of a command.
@@ -165,6 +173,10 @@ pub fn setup(command: &SetupArgs, device: DeviceArgs) -> Result<()> {
         let named: Vec<Named<'_>> = names.zip(root.iter().map(PathBuf::as_path)).collect();
         args.probe(&named)?;
     }
+    let evm = command
+        .evm
+        .then(|| evm::Setup::begin(&command.params, &folder));
+    let evm = evm.transpose()?;
     let key = sdk.agg_pk()?.internal_recursive;
     let vk = sdk.agg_vk()?;
     let is_default = key_hash(&vk).to_string() == OPENVM_CIRCUIT.vk_pre_hash;
@@ -177,6 +189,9 @@ pub fn setup(command: &SetupArgs, device: DeviceArgs) -> Result<()> {
         files::write_root_pk(pk_file, &sdk.root_pk()?)?;
         files::write_root_vk(vk_file, &*sdk.root_vk()?)?;
         written.extend(root);
+    }
+    if let Some(evm) = evm {
+        written.extend(evm.finish(sdk)?);
     }
     print(args.json, written)
 }

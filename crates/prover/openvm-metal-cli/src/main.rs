@@ -10,6 +10,7 @@ mod costs;
 mod debug;
 mod devices;
 mod error;
+mod evm;
 mod file;
 mod guest;
 mod hex;
@@ -81,7 +82,7 @@ enum Command {
     /// Make the keys of a program's configuration: app.pk, app.vk and agg_prefix.pk.
     #[command(mut_args(hide_given_keys))]
     Keygen(keys::KeygenArgs),
-    /// Make the keys of the last circuit of aggregation, internal_recursive.pk and internal_recursive.vk, and of root proofs.
+    /// Make the keys of the last circuit of aggregation, internal_recursive.pk and internal_recursive.vk, of root proofs, and of proofs for the EVM.
     Setup(keys::SetupArgs),
     /// Compute the commitments to a program and to its virtual machine.
     Commit(keys::KeyArgs),

@@ -6,7 +6,7 @@ use openvm_metal_sdk::MIN_SECURITY_BITS;
 /// Options by which the user takes a key or parameters on trust.
 #[derive(Args, Debug)]
 pub struct TrustArgs {
-    /// Trust the key file: it was made on your machine, or comes from a person that you trust.
+    /// Trust the file of the key, or the contract: it was made on your machine, or comes from a person that you trust.
     ///
     /// A key of another origin can be the key of any circuit.
     #[arg(long)]

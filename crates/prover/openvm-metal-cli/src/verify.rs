@@ -1,6 +1,9 @@
 //! `openvm-metal verify`: proofs from files, by OpenVM's own verifier. docs/guide/verify.md says
 //! which files a user makes and which they may be given.
 
+#[cfg(feature = "evm")]
+mod contract;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -29,6 +32,8 @@ pub enum VerifyCommand {
     Stark(VerifyStarkArgs),
     /// Verify the root proof of an execution.
     Root(VerifyRootArgs),
+    /// Verify a proof for the EVM by the contract, in an EVM of this process.
+    Evm(VerifyEvmArgs),
     /// Verify the proof of a built-in circuit.
     Circuit(VerifyCircuitArgs),
 }
@@ -100,6 +105,23 @@ pub struct VerifyRootArgs {
     json: bool,
 }
 
+#[derive(Args, Debug)]
+pub struct VerifyEvmArgs {
+    /// Proof, as `prove evm` or cargo-openvm writes it.
+    proof: PathBuf,
+    /// Read the contract from FOLDER, into which `setup --evm` or cargo-openvm writes.
+    #[arg(long, value_name = "FOLDER")]
+    contract: PathBuf,
+    /// Compare the commitments of the proof with FILE, as `commit` writes it.
+    #[arg(long, alias = "app-commit", value_name = "FILE")]
+    commit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
 /// A verified proof, as it is printed.
 #[derive(Serialize)]
 struct VerifiedReport {
@@ -122,6 +144,7 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
         VerifyCommand::Circuit(args) => circuit::run(args),
         VerifyCommand::App(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
         VerifyCommand::Root(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
+        VerifyCommand::Evm(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
         VerifyCommand::Stark(args) => refuse_dev(&args.proof).and_then(|()| args.run()),
     }
 }
@@ -223,6 +246,25 @@ impl VerifyRootArgs {
         let known = known_security([&None, &self.commit], min)?;
         let root = verify_root(&vk, &proof, commit.as_ref(), min)?;
         print(self.json, root, known, self.commit.as_ref())
+    }
+}
+
+impl VerifyEvmArgs {
+    #[cfg(feature = "evm")]
+    fn run(&self) -> Result<()> {
+        contract::run(self)
+    }
+
+    #[cfg(not(feature = "evm"))]
+    fn run(&self) -> Result<()> {
+        let Self {
+            proof: _,
+            contract: _,
+            commit: _,
+            trust: _,
+            json: _,
+        } = self;
+        Err(CliError::NoEvm)
     }
 }
 

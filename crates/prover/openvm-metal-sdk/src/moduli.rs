@@ -24,7 +24,8 @@ fn is_odd_prime(number: &BigUint) -> bool {
     if lock(&PRIMES).contains(number) {
         return true;
     }
-    let is_odd_prime = *number > BigUint::from(2u32) && is_prime(number, None).probably();
+    let is_odd_prime =
+        *number > BigUint::from(2u32) && is_prime::<BigUint>(number, None).probably();
     let mut primes = lock(&PRIMES);
     if is_odd_prime && primes.len() < MAX_PRIMES {
         primes.insert(number.clone());

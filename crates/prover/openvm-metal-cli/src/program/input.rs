@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Input of the program.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct InputArgs {
     /// Give the program this input: a value in hexadecimal, JSON, or a file.
     ///

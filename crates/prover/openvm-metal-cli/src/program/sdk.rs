@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Bounds of an execution.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct ExecutionArgs {
     /// Stop a program after N instructions.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_INSTRUCTIONS, value_parser = clap::value_parser!(u64).range(1..))]
@@ -99,6 +99,12 @@ impl SdkArgs {
     /// True if the parameters are small.
     pub fn is_toy(&self) -> bool {
         self.toy
+    }
+
+    /// True if parameters of few bits of security are accepted.
+    #[cfg(feature = "evm")]
+    pub fn is_insecure(&self) -> bool {
+        self.toy || self.allow_insecure
     }
 
     /// True if aggregation keys are given.

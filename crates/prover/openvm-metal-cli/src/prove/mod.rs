@@ -1,11 +1,14 @@
-//! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`), by one proof (`stark`), or by that and a root proof
-//! (`root`).
+//! `openvm-metal prove`: an execution of a program, proved segment by segment (`app`), by one proof (`stark`), by that and a root proof
+//! (`root`), or by these and a proof that a contract verifies (`evm`).
 
 mod cluster;
 mod dev;
+mod evm;
 mod progress;
 mod report;
 mod root;
+#[cfg(feature = "evm")]
+mod wrap;
 
 use std::{
     panic::resume_unwind,
@@ -27,7 +30,7 @@ pub use self::{
     cluster::{run as cluster, ClusterArgs},
     dev::refuse as refuse_dev,
 };
-use self::{progress::Bar, report::ProofReport, root::RootArgs};
+use self::{evm::EvmArgs, progress::Bar, report::ProofReport, root::RootArgs};
 use crate::{
     error::{CliError, Result},
     file, hex,
@@ -47,6 +50,8 @@ pub enum ProveCommand {
     Stark(StarkArgs),
     /// Prove an execution, or an aggregated proof, by a root proof: the last STARK before a contract, hashed with Poseidon2 over BN254.
     Root(RootArgs),
+    /// Prove an execution, or a root proof, by a proof that a contract on an EVM verifies.
+    Evm(EvmArgs),
 }
 
 #[derive(Args, Debug)]
@@ -60,7 +65,7 @@ pub struct StarkArgs {
     ray: Option<String>,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct ProofArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -68,7 +73,7 @@ pub struct ProofArgs {
     input: InputArgs,
     /// Write the proof to FILE [default: NAME.KIND.proof in the working directory].
     ///
-    /// KIND is app, stark or root. The default is NAME.insecure.KIND.proof if the parameters have less than 80 bits of security.
+    /// KIND is app, stark, root or evm. The default is NAME.insecure.KIND.proof if the parameters have less than 80 bits of security.
     #[arg(long, value_name = "FILE")]
     proof: Option<PathBuf>,
     /// Write the verifying key and the baseline to FILE [default: as the proof, with the ending .vk].
@@ -217,13 +222,19 @@ pub fn run(command: &ProveCommand, device: DeviceArgs) -> Result<()> {
     }
     let (ProveCommand::App(args)
     | ProveCommand::Stark(StarkArgs { proof: args, .. })
-    | ProveCommand::Root(RootArgs { proof: args, .. })) = command;
-    interrupt::at_once_with(args.resume.is_some());
+    | ProveCommand::Root(RootArgs { proof: args, .. })
+    | ProveCommand::Evm(EvmArgs { proof: args, .. })) = command;
+    match command {
+        // The root proof is kept, which the command says.
+        ProveCommand::Evm(_) if !args.dev => interrupt::at_once(),
+        _ => interrupt::at_once_with(args.resume.is_some()),
+    }
     match command {
         _ if args.dev => check_alone(args, device),
         ProveCommand::App(args) => app(args, device),
         ProveCommand::Stark(args) => stark(&args.proof, device),
         ProveCommand::Root(args) => root::run(args, device),
+        ProveCommand::Evm(args) => evm::run(args, device),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `openvm-metal prove root`: the root proof of an execution, or of an aggregated proof.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use openvm_metal_sdk::{app_vm_commit, files, Report, RootTimes};
@@ -33,18 +33,18 @@ pub struct RootArgs {
 
 /// A root proof that was accepted by OpenVM's verifier.
 #[derive(Serialize)]
-struct RootReport {
+pub struct RootReport {
     kind: &'static str,
-    program: String,
+    pub program: String,
     public_values: String,
-    proof: PathBuf,
+    pub proof: PathBuf,
     vk: PathBuf,
-    commit: PathBuf,
+    pub commit: PathBuf,
     baseline: PathBuf,
     /// Bytes of the proof's file.
     proof_file_bytes: u64,
     /// Bits of security of the weakest circuit.
-    security_bits: f64,
+    pub security_bits: f64,
     /// Number of proofs that made the aggregated proof smaller before.
     wraps: usize,
     /// Seconds of the root proof's stages.
@@ -60,8 +60,28 @@ struct RootReport {
 /// # Errors
 /// What goes wrong in the program or on the device; an aggregated proof that is not valid.
 pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
-    let args = &command.proof;
-    let from = command.from.as_deref().map(files::read_proof).transpose()?;
+    let (report, outputs) = prove(
+        &command.proof,
+        command.from.as_deref(),
+        command.root_pk.as_deref(),
+        device,
+    )?;
+    let printed = report.print(command.proof.json);
+    outputs.finish()?;
+    printed
+}
+
+/// Makes the root proof of an execution, or of the aggregated proof in file `from`, and writes its files.
+///
+/// # Errors
+/// Errors of [`run`], except those that [`Outputs::finish`] returns.
+pub fn prove(
+    args: &ProofArgs,
+    from: Option<&Path>,
+    root_pk: Option<&Path>,
+    device: DeviceArgs,
+) -> Result<(RootReport, Outputs)> {
+    let from = from.map(files::read_proof).transpose()?;
     let input = args.input.stdin()?;
     let Prepared {
         program,
@@ -69,7 +89,7 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
         sdk,
         paths,
         bar,
-    } = prepare(args, device, "root", command.root_pk.as_deref())?;
+    } = prepare(args, device, "root", root_pk)?;
 
     let output = Printed::above(bar.line());
     let options = args.options(&bar, &output);
@@ -105,7 +125,7 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
     })?;
     let key = sdk.root_vk()?;
     let vk = outputs.write(&paths.vk, |path| files::write_root_vk(path, &key))?;
-    let printed = RootReport {
+    let report = RootReport {
         kind: "root",
         program: program.name,
         public_values: hex::encode(&proved.verified.public_values),
@@ -119,14 +139,16 @@ pub fn run(command: &RootArgs, device: DeviceArgs) -> Result<()> {
         root: proved.times,
         host_memory_peak: peak_memory(),
         stark,
-    }
-    .print(args.json);
-    outputs.finish()?;
-    printed
+    };
+    Ok((report, outputs))
 }
 
 impl RootReport {
-    fn print(&self, json: bool) -> Result<()> {
+    /// Prints the report.
+    ///
+    /// # Errors
+    /// Errors of standard output.
+    pub fn print(&self, json: bool) -> Result<()> {
         if json {
             return table::json(self);
         }

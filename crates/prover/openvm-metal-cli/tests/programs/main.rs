@@ -1,6 +1,8 @@
 //! Programs through the command: run, keys, proofs, files, and what users get wrong.
 
 mod costs;
+#[cfg(feature = "evm")]
+mod evm;
 mod execution;
 mod guests;
 mod proofs;

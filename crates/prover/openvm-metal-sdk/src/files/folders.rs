@@ -45,6 +45,11 @@ pub fn internal_recursive_vk_path() -> Option<PathBuf> {
     in_home(INTERNAL_RECURSIVE_VK)
 }
 
+/// The folder of KZG parameters that `cargo openvm setup --evm` fills.
+pub fn kzg_params_path() -> Option<PathBuf> {
+    in_home("params")
+}
+
 /// The two files of aggregation keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AggKeyFiles {

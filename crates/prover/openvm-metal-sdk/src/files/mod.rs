@@ -47,9 +47,9 @@ pub use self::{
     bounded::read_bounded,
     config::{config_from_text, ConfigText},
     folders::{
-        find_agg_keys, internal_recursive_pk_path, internal_recursive_vk_path, AggKeyFiles,
-        AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK, ROOT_PK,
-        ROOT_VK,
+        find_agg_keys, internal_recursive_pk_path, internal_recursive_vk_path, kzg_params_path,
+        AggKeyFiles, AGG_PREFIX_PK, APP_PK, APP_VK, INTERNAL_RECURSIVE_PK, INTERNAL_RECURSIVE_VK,
+        ROOT_PK, ROOT_VK,
     },
     input::{input_from_json, read_input, value_from_hex},
 };

@@ -154,6 +154,16 @@ impl MetalSdk {
         })
     }
 
+    /// The root proof of a program that ends at once, on this SDK's machine. Every root proof has its heights, so that keys above root
+    /// proofs can be made from it.
+    ///
+    /// # Errors
+    /// Errors of [`prove`](Self::prove) and [`prove_root`](Self::prove_root).
+    pub fn prove_smallest_root(&self, options: &ProveOptions<'_>) -> Result<ProvedRoot, SdkError> {
+        let proved = self.prove(smallest_program(), StdIn::default(), options)?;
+        self.prove_root(&proved.baseline, &proved.proof, options)
+    }
+
     /// The traces over an aggregated proof, which is made smaller as often as it takes; how often.
     fn root_traces(
         &self,

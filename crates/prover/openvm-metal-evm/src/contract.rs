@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use openvm_metal_sdk::{AggProvingKey, AppProvingKey, RootProvingKey, SdkVmConfig};
+use openvm_metal_sdk::{AggProvingKey, AppProvingKey, RootProvingKey, SdkError, SdkVmConfig};
 use openvm_sdk::{
     fs::{
         read_evm_halo2_verifier_from_folder, write_evm_halo2_verifier_to_folder,
@@ -24,11 +24,11 @@ use crate::{
     error::{guard, EvmError},
     keys::KeyFile,
     params::{public_secret_words, ParamsFolder},
-    room::check_processor,
+    resources::check_processor,
 };
 
 /// Version of the Solidity compiler for which OpenVM's contract is written.
-pub const SOLC: &str = "0.8.19";
+const SOLC: &str = "0.8.19";
 
 /// The contract that verifies proofs of one folder of keys, with its sources.
 pub struct Contract(EvmHalo2Verifier);
@@ -44,15 +44,17 @@ impl Contract {
     /// Makes the contract for the keys in a folder by openvm-sdk, which has it compiled by `solc`.
     ///
     /// # Errors
-    /// [`EvmError::Solc`] for a compiler that is missing or of another version, [`EvmError::File`], panics of the libraries.
+    /// [`EvmError::Solc`] for a compiler that is missing or of another version, [`EvmError::Sdk`], panics of the libraries.
     pub fn make(keys: &Path, params: &ParamsFolder, below: KeysBelow) -> Result<Self, EvmError> {
         check_solc()?;
         const STAGE: &str = "making the contract";
         // openvm-sdk finds parameters by the ceremony's names.
-        let named = tempfile::tempdir().map_err(|source| EvmError::Write {
-            path: std::env::temp_dir(),
-            what: "a folder",
-            source,
+        let named = tempfile::tempdir().map_err(|source| {
+            EvmError::Sdk(SdkError::Write {
+                path: std::env::temp_dir(),
+                what: "a folder",
+                source,
+            })
         })?;
         let mut file = KeyFile::open(keys)?;
         let key = Halo2ProvingKey {
@@ -67,10 +69,12 @@ impl Contract {
             // The wrapper may have as many rows as the other circuit.
             if !link.is_symlink() {
                 file.and_then(|file| symlink(file, &link))
-                    .map_err(|source| EvmError::Write {
-                        path: link,
-                        what: "a link",
-                        source,
+                    .map_err(|source| {
+                        EvmError::Sdk(SdkError::Write {
+                            path: link,
+                            what: "a link",
+                            source,
+                        })
                     })?;
             }
         }
@@ -93,15 +97,17 @@ impl Contract {
     /// Writes the sources and the code into a folder, as openvm-sdk does. Returns the files.
     ///
     /// # Errors
-    /// [`EvmError::Write`].
+    /// [`EvmError::Sdk`].
     pub fn write(&self, folder: &Path) -> Result<Vec<PathBuf>, EvmError> {
         let written = guard("writing the contract", || {
             write_evm_halo2_verifier_to_folder(self.0.clone(), folder, None)
         })?;
-        written.map_err(|error| EvmError::Write {
-            path: folder.to_owned(),
-            what: "the contract",
-            source: std::io::Error::other(error.to_string()),
+        written.map_err(|error| {
+            EvmError::Sdk(SdkError::Write {
+                path: folder.to_owned(),
+                what: "the contract",
+                source: std::io::Error::other(error.to_string()),
+            })
         })?;
         let folder = folder.join("src").join(format!("v{OPENVM_VERSION}"));
         let interfaces = folder.join("interfaces");
@@ -116,13 +122,15 @@ impl Contract {
     /// Reads the contract from the folder that [`write`](Self::write) was given.
     ///
     /// # Errors
-    /// [`EvmError::File`].
+    /// [`EvmError::Sdk`].
     pub fn read(folder: &Path) -> Result<Self, EvmError> {
         check_processor()?;
-        let refused = |reason: String| EvmError::File {
-            path: folder.to_owned(),
-            what: "a contract, which `openvm-metal setup --evm` writes",
-            reason,
+        let refused = |reason: String| {
+            EvmError::Sdk(SdkError::File {
+                path: folder.to_owned(),
+                what: "a contract, which `openvm-metal setup --evm` writes",
+                reason,
+            })
         };
         let contract = read_evm_halo2_verifier_from_folder(folder, None)
             .map(Self)

@@ -8,7 +8,7 @@ use openvm_metal_sdk::{catch_panic, is_lack_of_memory, SdkError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvmError {
-    /// An error of the SDK, such as a root proof that is not valid.
+    /// An error of the SDK: a file that cannot be used or written, a root proof that is not valid, among others.
     #[error(transparent)]
     Sdk(#[from] SdkError),
     /// A file of KZG parameters that is not there.
@@ -32,21 +32,6 @@ pub enum EvmError {
         keys: PathBuf,
         params: PathBuf,
         made_with: &'static str,
-    },
-    /// A file of keys, of a proof or of a contract that does not hold what its use expects.
-    #[error("{}: not usable as {what}: {reason}", path.display())]
-    File {
-        path: PathBuf,
-        what: &'static str,
-        reason: String,
-    },
-    /// A file that cannot be written.
-    #[error("{}: {what} cannot be written: {source}", path.display())]
-    Write {
-        path: PathBuf,
-        what: &'static str,
-        #[source]
-        source: std::io::Error,
     },
     /// A root proof of other heights than the circuit is made for.
     #[error("the root proof has other trace heights than the circuit is made for: {0}")]

@@ -15,7 +15,7 @@ use halo2_base::{
         plonk::keygen_pk2,
     },
 };
-use openvm_metal_sdk::{files::read_bounded, root::RootSC};
+use openvm_metal_sdk::{files::read_bounded, root::RootSC, SdkError};
 use openvm_sdk::OPENVM_VERSION;
 use openvm_stark_backend::{
     codec::{Decode, Encode as _},
@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{guard, EvmError},
     params::{secret_name, Origin, ParamsFolder},
-    room::{check_machine, check_room, Work},
+    resources::{check_disk_space, check_machine},
     InnerSC,
 };
 
@@ -105,14 +105,16 @@ impl KeyFacts {
     /// Reads the facts of a folder of keys.
     ///
     /// # Errors
-    /// [`EvmError::Sdk`] if there are none, [`EvmError::File`] if they are not of this version.
+    /// [`EvmError::Sdk`] if there are none of this version.
     pub fn read(folder: &Path) -> Result<Self, EvmError> {
         let what = "the facts about EVM keys, which `openvm-metal setup --evm` writes";
         let path = folder.join(EVM_JSON);
-        let refused = |reason: String| EvmError::File {
-            path: path.clone(),
-            what,
-            reason,
+        let refused = |reason: String| {
+            EvmError::Sdk(SdkError::File {
+                path: path.clone(),
+                what,
+                reason,
+            })
         };
         let text = read_bounded(&path, what, MAX_FACTS)?;
         let facts: Self =
@@ -138,11 +140,11 @@ fn version() -> String {
 /// Refuses to make the files of keys where the disk has no room for them. Makes the folder.
 ///
 /// # Errors
-/// [`EvmError::Disk`], [`EvmError::Write`].
+/// [`EvmError::Disk`], [`EvmError::Sdk`].
 pub fn check_disk(folder: &Path) -> Result<(), EvmError> {
     // Keys that an interrupted run began to write.
     let _ = fs::remove_file(folder.join(EVM_PK).with_extension(UNFINISHED));
-    check_room(folder, "EVM keys", KEY_BYTES)
+    check_disk_space(folder, "EVM keys", KEY_BYTES)
 }
 
 /// Makes the keys over root proofs of `root_vk`, above aggregated proofs of `internal_recursive_vk`, and writes [`EVM_PK`], in openvm-sdk's
@@ -152,7 +154,7 @@ pub fn check_disk(folder: &Path) -> Result<(), EvmError> {
 /// One key is in memory at a time. That of the circuit over root proofs takes most, with the circuit that it is made of.
 ///
 /// # Errors
-/// Errors of parameters, [`EvmError::Memory`], [`EvmError::Disk`], [`EvmError::Write`], panics of the libraries.
+/// Errors of parameters, [`EvmError::Memory`], [`EvmError::Disk`], [`EvmError::Sdk`], panics of the libraries.
 pub fn make_keys(
     folder: &Path,
     params: &ParamsFolder,
@@ -161,14 +163,16 @@ pub fn make_keys(
     root_proof: &Proof<RootSC>,
     security_bits: f64,
 ) -> Result<[PathBuf; 2], EvmError> {
-    check_machine(Work::Keys)?;
+    check_machine(STAGE)?;
     check_disk(folder)?;
     let [pk, json] = [EVM_PK, EVM_JSON].map(|name| folder.join(name));
     let unfinished = pk.with_extension(UNFINISHED);
-    let failed = |source| EvmError::Write {
-        path: pk.clone(),
-        what: "the EVM proving keys",
-        source,
+    let failed = |source| {
+        EvmError::Sdk(SdkError::Write {
+            path: pk.clone(),
+            what: "the EVM proving keys",
+            source,
+        })
     };
     let write = || -> Result<KeyFacts, EvmError> {
         let file = File::create(&unfinished).map_err(failed)?;
@@ -216,10 +220,12 @@ pub fn make_keys(
     })?;
     let text = serde_json::to_vec_pretty(&facts).map_err(io::Error::from);
     text.and_then(|text| fs::write(&json, text))
-        .map_err(|source| EvmError::Write {
-            path: json.clone(),
-            what: "the facts about EVM keys",
-            source,
+        .map_err(|source| {
+            EvmError::Sdk(SdkError::Write {
+                path: json.clone(),
+                what: "the facts about EVM keys",
+                source,
+            })
         })?;
     Ok([pk, json])
 }
@@ -271,7 +277,7 @@ impl KeyFile {
     /// Opens the file.
     ///
     /// # Errors
-    /// [`EvmError::File`].
+    /// [`EvmError::Sdk`].
     pub fn open(folder: &Path) -> Result<Self, EvmError> {
         let facts = KeyFacts::read(folder)?;
         let path = folder.join(EVM_PK);
@@ -289,7 +295,7 @@ impl KeyFile {
     /// Reads the first key.
     ///
     /// # Errors
-    /// [`EvmError::File`].
+    /// [`EvmError::Sdk`].
     pub fn verifier(&mut self) -> Result<StaticVerifierProvingKey, EvmError> {
         let key: StaticVerifierProvingKey = self.decode()?;
         self.check(&key.pinning, self.facts.verifier_k)?;
@@ -299,7 +305,7 @@ impl KeyFile {
     /// Reads the second key, after the first.
     ///
     /// # Errors
-    /// [`EvmError::File`].
+    /// [`EvmError::Sdk`].
     pub fn wrapper(&mut self) -> Result<Halo2WrapperProvingKey, EvmError> {
         let key: Halo2WrapperProvingKey = self.decode()?;
         self.check(&key.pinning, self.facts.wrapper_k)?;
@@ -326,11 +332,11 @@ impl KeyFile {
 }
 
 fn refused(path: &Path, reason: String) -> EvmError {
-    EvmError::File {
+    EvmError::Sdk(SdkError::File {
         path: path.to_owned(),
         what: "EVM proving keys, which `openvm-metal setup --evm` writes",
         reason,
-    }
+    })
 }
 
 const STAGE: &str = "making EVM keys";

@@ -17,7 +17,7 @@ use crate::{
     error::{guard, EvmError},
     keys::{KeyFacts, KeyFile},
     params::ParamsFolder,
-    room::{check_machine, Work},
+    resources::check_machine,
 };
 
 /// A proof for the EVM, which the contract has accepted.
@@ -53,10 +53,11 @@ pub fn check_prove(
     params: &ParamsFolder,
     contract: &Path,
 ) -> Result<KeyFacts, EvmError> {
-    check_machine(Work::Proof)?;
     let facts = KeyFile::open(keys)?.facts;
     facts.check_params(keys, params)?;
     Contract::read(contract)?;
+    // After the files, whose errors do not depend on the machine.
+    check_machine("a proof for the EVM")?;
     Ok(facts)
 }
 
@@ -64,7 +65,7 @@ pub fn check_prove(
 /// its commitments are compared with `expected`. One key is in memory at a time.
 ///
 /// # Errors
-/// Those of [`check_prove`], [`EvmError::Sdk`] for a root proof that is not valid or of another circuit, [`EvmError::Heights`],
+/// Errors of [`check_prove`], [`EvmError::Sdk`] for a root proof that is not valid or of another circuit, [`EvmError::Heights`],
 /// [`EvmError::Rejected`] by the contract, panics of the libraries.
 pub fn prove(
     keys: &Path,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use openvm_metal_evm::{
     check_disk, check_machine, check_solc, make_keys, Contract, KeysBelow, Origin, ParamsFolder,
-    Work, EVM_PK, VERIFIER_K, WRAPPER_K,
+    EVM_PK, VERIFIER_K, WRAPPER_K,
 };
 use openvm_metal_sdk::{MetalSdk, ProveOptions};
 
@@ -26,7 +26,7 @@ impl Setup {
         let params = args.folder()?;
         params.check_both([VERIFIER_K, WRAPPER_K])?;
         check_solc()?;
-        check_machine(Work::Keys)?;
+        check_machine("making EVM keys")?;
         check_disk(folder)?;
         file::probe(&folder.join(EVM_PK))?;
         if params.origin() == Origin::UnsafeTest {

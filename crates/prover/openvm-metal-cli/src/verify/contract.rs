@@ -31,7 +31,7 @@ struct Report {
 /// Runs the command.
 ///
 /// # Errors
-/// If a file cannot be read, the contract is of unknown origin or of parameters with a public secret, or it does not accept the proof.
+/// Errors of files, a contract of unknown origin or of parameters with a public secret, a proof that the contract does not accept.
 pub fn run(args: &VerifyEvmArgs) -> Result<()> {
     if !args.trust.trust_vk {
         return Err(CliError::UntrustedContract {

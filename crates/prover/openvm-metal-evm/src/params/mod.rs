@@ -10,14 +10,14 @@ mod secret;
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use halo2_base::halo2_proofs::halo2curves::bn256::G2Affine;
+use openvm_metal_sdk::SdkError;
 use openvm_static_verifier::Halo2Params;
 
-use self::file::Opened;
-pub use self::secret::is_public_secret;
 pub(crate) use self::secret::public_secret_words;
+use self::{file::Opened, secret::is_public_secret};
 use crate::{
     error::EvmError,
-    room::{check_processor, check_room},
+    resources::{check_disk_space, check_processor},
 };
 
 /// Origin of KZG parameters.
@@ -62,7 +62,7 @@ impl ParamsFolder {
     /// secret. Unsafe parameters may be missing, for they are made.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// Errors of [`read`](Self::read).
     pub fn check(&self, k: u32) -> Result<String, EvmError> {
         check_processor()?;
         let s_g2 = match self.origin == Origin::UnsafeTest && !self.path(k).exists() {
@@ -75,7 +75,7 @@ impl ParamsFolder {
     /// The name of the secret of two files, which have to be of one.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check), [`EvmError::OtherParams`].
+    /// Errors of [`check`](Self::check), [`EvmError::OtherParams`].
     pub fn check_both(&self, [one, other]: [u32; 2]) -> Result<String, EvmError> {
         let name = self.check(one)?;
         match self.check(other)? == name {
@@ -129,11 +129,13 @@ impl ParamsFolder {
     /// Makes the file of unsafe parameters for 2^k rows.
     fn make(&self, k: u32) -> Result<(), EvmError> {
         let path = self.path(k);
-        check_room(&self.folder, "KZG parameters", file::size(k))?;
-        secret::write(&path, k).map_err(|source| EvmError::Write {
-            path,
-            what: "KZG parameters",
-            source,
+        check_disk_space(&self.folder, "KZG parameters", file::size(k))?;
+        secret::write(&path, k).map_err(|source| {
+            EvmError::Sdk(SdkError::Write {
+                path,
+                what: "KZG parameters",
+                source,
+            })
         })
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn s_g2() -> G2Affine {
 }
 
 /// True for the generator of the second group times a secret that everybody knows.
-pub fn is_public_secret(s_g2: &G2Affine) -> bool {
+pub(super) fn is_public_secret(s_g2: &G2Affine) -> bool {
     public_secrets().iter().any(|(_, known)| known == s_g2)
 }
 

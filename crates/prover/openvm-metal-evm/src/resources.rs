@@ -1,38 +1,21 @@
-//! The memory and the room on disk that work takes, by measurement.
+//! Memory, disk space and processor: checks before work starts. Sizes are by measurement.
 
 use std::{ffi::CString, fs, io, mem::MaybeUninit, os::unix::ffi::OsStrExt as _, path::Path};
 
 use openvm_metal_common::free_memory;
+use openvm_metal_sdk::SdkError;
 
 use crate::error::EvmError;
 
-/// Most bytes of memory of either work.
+/// Most bytes of memory of making keys, and of a proof.
 const MEMORY: u64 = 24 << 30;
-
-/// Work that takes much memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Making keys.
-    Keys,
-    /// A proof.
-    Proof,
-}
-
-impl Work {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Keys => "making EVM keys",
-            Self::Proof => "a proof for the EVM",
-        }
-    }
-}
 
 /// Refuses work that does not fit into the memory that is free, and processors on which the field's assembly does not run. Swapped memory
 /// counts, unless a control group or a limit leaves less than the machine has: much of the memory is not touched again.
 ///
 /// # Errors
 /// [`EvmError::Memory`], [`EvmError::Processor`].
-pub fn check_machine(work: Work) -> Result<(), EvmError> {
+pub fn check_machine(work: &'static str) -> Result<(), EvmError> {
     check_processor()?;
     let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     check_free(work, free_memory().map(|free| with_swap(free, &meminfo)))
@@ -69,11 +52,11 @@ fn number(meminfo: &str, name: &str) -> u64 {
         * 1024
 }
 
-fn check_free(work: Work, free: Option<u64>) -> Result<(), EvmError> {
+fn check_free(work: &'static str, free: Option<u64>) -> Result<(), EvmError> {
     let needed = MEMORY;
     match free {
         Some(free) if free < needed => Err(EvmError::Memory {
-            what: work.name(),
+            what: work,
             needed,
             free,
         }),
@@ -81,9 +64,13 @@ fn check_free(work: Work, free: Option<u64>) -> Result<(), EvmError> {
     }
 }
 
-/// Refuses to write `needed` bytes into a folder without room for them. Makes the folder.
-pub(crate) fn check_room(folder: &Path, what: &'static str, needed: u64) -> Result<(), EvmError> {
-    let made = fs::create_dir_all(folder).and_then(|()| free_room(folder));
+/// Refuses to write `needed` bytes into a folder whose disk has fewer free. Makes the folder.
+pub(crate) fn check_disk_space(
+    folder: &Path,
+    what: &'static str,
+    needed: u64,
+) -> Result<(), EvmError> {
+    let made = fs::create_dir_all(folder).and_then(|()| free_disk_space(folder));
     match made {
         Ok(free) if free < needed => Err(EvmError::Disk {
             folder: folder.to_owned(),
@@ -92,16 +79,16 @@ pub(crate) fn check_room(folder: &Path, what: &'static str, needed: u64) -> Resu
             free,
         }),
         Ok(_) => Ok(()),
-        Err(source) => Err(EvmError::Write {
+        Err(source) => Err(EvmError::Sdk(SdkError::Write {
             path: folder.to_owned(),
             what,
             source,
-        }),
+        })),
     }
 }
 
 /// Bytes that this user may still write into a folder.
-fn free_room(folder: &Path) -> io::Result<u64> {
+fn free_disk_space(folder: &Path) -> io::Result<u64> {
     let path = CString::new(folder.as_os_str().as_bytes())?;
     let mut facts = MaybeUninit::<libc::statvfs>::uninit();
     // SAFETY: the path ends with a null byte, and the call writes at most the structure that it is given.
@@ -124,18 +111,19 @@ mod tests {
     fn a_disk_without_room_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let below = folder.path().join("a/b");
-        check_room(&below, "a file", 1).expect("room for a byte");
+        check_disk_space(&below, "a file", 1).expect("room for a byte");
         assert!(below.is_dir());
-        let refused = check_room(&below, "a file", u64::MAX).expect_err("no disk is that large");
+        let refused =
+            check_disk_space(&below, "a file", u64::MAX).expect_err("no disk is that large");
         assert!(matches!(refused, EvmError::Disk { .. }), "{refused}");
         let meminfo = "MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\nSwapFree:        12 kB\n";
         assert_eq!(with_swap(8_000_000 << 10, meminfo), 8_000_012 << 10);
         // A control group leaves less than the machine has.
         assert_eq!(with_swap(1_000_000 << 10, meminfo), 1_000_000 << 10);
         assert_eq!(with_swap(7, ""), 7);
-        check_free(Work::Keys, None).expect("the system does not say");
-        check_free(Work::Proof, Some(64 << 30)).expect("enough");
-        let refused = check_free(Work::Keys, Some(8 << 30)).expect_err("too little");
+        check_free("making EVM keys", None).expect("the system does not say");
+        check_free("a proof for the EVM", Some(64 << 30)).expect("enough");
+        let refused = check_free("making EVM keys", Some(8 << 30)).expect_err("too little");
         assert!(refused.to_string().contains("8 GiB are free"), "{refused}");
     }
 }

@@ -17,6 +17,7 @@ fn main() {
         // Tiles for a threadgroup that has more memory than Apple's GPUs give it.
         .above_threadgroup_memory("commit/encode", 32 << 10)
         .above_threadgroup_memory("ntt/tall", 32 << 10)
+        .above_threadgroup_memory("ntt/tall_ext", 32 << 10)
         .at_first_use("bench/peak")
         .at_first_use("commit/message_other")
         // For proofs whose hash is over the scalar field of BN254.

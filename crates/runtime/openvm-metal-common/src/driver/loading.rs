@@ -32,15 +32,16 @@ struct State<T> {
 }
 
 impl<T: Clone + Send + 'static> Loading<T> {
-    /// Begins `load(0)`, `load(1)`, ... `load(count - 1)`, at most `threads` at a time.
+    /// Begins `load` of the numbers in `order`, a permutation of `0..order.len()`, at most `threads` at a time.
     pub fn start(
-        count: usize,
+        order: Vec<usize>,
         threads: usize,
         load: impl Fn(usize) -> T + Send + Sync + 'static,
     ) -> Self {
+        let count = order.len();
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                waiting: (0..count).collect(),
+                waiting: order.into(),
                 results: vec![None; count],
                 left: count,
                 took: Duration::ZERO,
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn results_are_in_order_whoever_made_them() {
         for (count, threads) in [(0, 3), (1, 8), (100, 1), (100, 7)] {
-            let loading = Loading::start(count, threads, |n| n * n);
+            let loading = Loading::start((0..count).rev().collect(), threads, |n| n * n);
             let expected: Vec<_> = (0..count).map(|n| n * n).collect();
             assert_eq!(loading.wait_for_all().0, expected);
             loading.wait_for(count.saturating_sub(1));
@@ -147,12 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn work_is_begun_in_the_order_that_is_given() {
+        let begun = Arc::new(Mutex::new(Vec::new()));
+        let order = begun.clone();
+        let loading = Loading::start(vec![2, 0, 3, 1], 1, move |n| lock(&order).push(n));
+        loading.wait_for_all();
+        assert_eq!(*lock(&begun), [2, 0, 3, 1]);
+    }
+
+    #[test]
     fn what_is_waited_for_goes_before_the_rest() {
         let (gate, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let begun = Arc::new(Mutex::new(Vec::new()));
         let order = begun.clone();
-        let loading = Loading::start(10, 1, move |n| {
+        let loading = Loading::start((0..10).collect(), 1, move |n| {
             lock(&order).push(n);
             // The first waits until the test has asked for another.
             if n == 0 {
@@ -179,7 +189,7 @@ mod tests {
     fn dropping_it_ends_it() {
         let done = Arc::new(Mutex::new(0));
         let count = done.clone();
-        let loading = Loading::start(1000, 2, move |_| {
+        let loading = Loading::start((0..1000).collect(), 2, move |_| {
             std::thread::sleep(Duration::from_millis(1));
             *lock(&count) += 1;
         });
@@ -192,7 +202,7 @@ mod tests {
 
     #[test]
     fn one_that_panics_leaves_the_others() {
-        let loading = Loading::start(5, 2, |n| {
+        let loading = Loading::start((0..5).collect(), 2, |n| {
             assert_ne!(n, 2, "on purpose");
             n
         });

@@ -3,6 +3,7 @@
 
 mod api;
 mod cache;
+mod compile;
 mod events;
 mod launch;
 mod modules;

@@ -1,14 +1,17 @@
 //! PTX to kernels: threads of the context compile its units from the moment it is made; a call that needs a kernel waits
 //! for its unit only.
 
-use std::ffi::{c_int, c_void, CString};
+use std::cmp::Reverse;
+use std::ffi::{c_int, CString};
 use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
 use std::time::Instant;
 
-use cudarc::driver::sys::{self, CUfunction_attribute as Attribute, CUjit_option_enum as Jit};
+use cudarc::driver::sys::{self, CUfunction_attribute as Attribute};
 
 use super::api::Device;
 use super::cache;
+use super::compile::{compile, Module};
 use super::status::text;
 use crate::device_kind::DeviceKind;
 use crate::device_profile::DeviceProfile;
@@ -17,12 +20,11 @@ use crate::driver::loading::Loading;
 use crate::driver::units::trouble;
 use crate::driver::OpenOptions;
 use crate::error::{MetalError, Result};
-use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit, PtxParam};
+use crate::kernel::{KernelLibrary, KernelSpec, KernelUnit, Prepare, PtxParam};
 use crate::report::{CodeSource, KernelLimits, KernelReport, StartReport, UnitReport};
 
-const LOG_BYTES: usize = 8 << 10;
-/// Units compiled at the same time.
-const MAX_THREADS: usize = 8;
+/// Units that a context compiles at the same time, at most.
+const MAX_THREADS: usize = 16;
 
 const NO_PTX: &str = "the kernels were built without clang, so there is no PTX";
 
@@ -71,19 +73,6 @@ unsafe impl Send for Function {}
 // SAFETY: the driver API is thread safe.
 unsafe impl Sync for Function {}
 
-struct Module(sys::CUmodule);
-// SAFETY: as for `Function`.
-unsafe impl Send for Module {}
-// SAFETY: as for `Function`.
-unsafe impl Sync for Module {}
-
-impl Drop for Module {
-    fn drop(&mut self) {
-        // SAFETY: loaded by `load_code`; no kernel of it runs any more.
-        unsafe { sys::cuModuleUnload(self.0) };
-    }
-}
-
 impl Modules {
     /// Begins to compile all units, several at a time; the driver keeps a cache on disk.
     pub fn load(device: &Arc<Device>, options: &OpenOptions, profile: &DeviceProfile) -> Self {
@@ -97,7 +86,9 @@ impl Modules {
             .iter()
             .map(|(library, unit)| options.units.leaves_out(library, unit, profile))
             .collect();
-        let (device, table, count) = (device.clone(), functions.clone(), units.len());
+        let order = compile_order(&units);
+        let threads = available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS));
+        let (device, table) = (device.clone(), functions.clone());
         let load = move |index: usize| {
             let (library, unit) = units[index];
             if let Some(reason) = &left_out[index] {
@@ -109,7 +100,7 @@ impl Modules {
         Self {
             functions,
             units: names,
-            loading: Loading::start(count, MAX_THREADS, load),
+            loading: Loading::start(order, threads, load),
             report: OnceLock::new(),
         }
     }
@@ -162,7 +153,7 @@ impl Modules {
                 reason: NO_PTX.into(),
             });
         };
-        let module = load_code(device, ptx).map_err(|message| MetalError::KernelCompile {
+        let module = compile(device, ptx).map_err(|message| MetalError::KernelCompile {
             device: DeviceKind::Cuda,
             unit: unit.into(),
             message,
@@ -186,10 +177,22 @@ impl Modules {
     }
 }
 
+/// Numbers of the units in the order of compilation: units for a later use last, longer texts first, because one long unit takes as
+/// much time as many short ones on the other threads.
+fn compile_order(units: &[(&'static str, &'static KernelUnit)]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..units.len()).collect();
+    order.sort_by_key(|&index| {
+        let unit = units[index].1;
+        let later = unit.prepared == Prepare::AtFirstUse;
+        (later, Reverse(unit.ptx.map_or(0, str::len)))
+    });
+    order
+}
+
 fn load_unit(device: &Device, unit: &'static KernelUnit) -> PreparedUnit<Function> {
     let start = Instant::now();
     let module = match unit.ptx {
-        Some(ptx) => load_code(device, ptx),
+        Some(ptx) => compile(device, ptx),
         None => Err(NO_PTX.into()),
     };
     let kernels = module.map(|module| {
@@ -205,35 +208,6 @@ fn load_unit(device: &Device, unit: &'static KernelUnit) -> PreparedUnit<Functio
     }
 }
 
-/// Compiles PTX, or tells what the driver's compiler said.
-fn load_code(device: &Device, ptx: &str) -> std::result::Result<Arc<Module>, String> {
-    let image = CString::new(ptx).map_err(|_| "the PTX holds a zero byte".to_owned())?;
-    device.enter().map_err(|fault| format!("{fault:?}"))?;
-    let mut log = vec![0u8; LOG_BYTES];
-    let mut options = [
-        Jit::CU_JIT_ERROR_LOG_BUFFER,
-        Jit::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
-    let mut values = [log.as_mut_ptr().cast::<c_void>(), LOG_BYTES as *mut c_void];
-    let mut module = std::ptr::null_mut();
-    // SAFETY: the image ends with a zero byte; the log and its size are passed as the options say.
-    let status = unsafe {
-        sys::cuModuleLoadDataEx(
-            &mut module,
-            image.as_ptr().cast(),
-            options.len() as u32,
-            options.as_mut_ptr(),
-            values.as_mut_ptr(),
-        )
-    };
-    if status != sys::CUresult::CUDA_SUCCESS {
-        let log = String::from_utf8_lossy(&log);
-        let log = log.trim_end_matches('\0').trim();
-        return Err(format!("{}: {log}", text(status)));
-    }
-    Ok(Arc::new(Module(module)))
-}
-
 /// The entry of a kernel, or why it has none.
 fn entry(
     device: &Device,
@@ -244,7 +218,7 @@ fn entry(
         CString::new(kernel.ptx_entry).map_err(|_| "its name holds a zero byte".to_owned())?;
     let mut handle = std::ptr::null_mut();
     // SAFETY: a loaded module, a C string and a pointer to a local.
-    let status = unsafe { sys::cuModuleGetFunction(&mut handle, module.0, name.as_ptr()) };
+    let status = unsafe { sys::cuModuleGetFunction(&mut handle, module.handle(), name.as_ptr()) };
     if status != sys::CUresult::CUDA_SUCCESS {
         return Err(text(status));
     }
@@ -283,7 +257,6 @@ fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Prepare;
 
     fn library(ptx: &'static [Option<&'static str>]) -> &'static KernelLibrary {
         let unit = |&ptx: &Option<&'static str>| KernelUnit {
@@ -298,6 +271,28 @@ mod tests {
             name: "library",
             units: Vec::leak(ptx.iter().map(unit).collect()),
         }))
+    }
+
+    #[test]
+    fn the_longest_unit_is_compiled_first_and_a_later_use_last() {
+        let unit = |ptx, prepared| {
+            let unit = KernelUnit {
+                name: "unit",
+                msl: "",
+                metallib: None,
+                ptx,
+                kernels: &[],
+                prepared,
+            };
+            ("library", &*Box::leak(Box::new(unit)))
+        };
+        let units = [
+            unit(Some("12"), Prepare::AtStart),
+            unit(Some("12345"), Prepare::AtFirstUse),
+            unit(None, Prepare::AtStart),
+            unit(Some("123"), Prepare::AboveThreadgroupMemory(1)),
+        ];
+        assert_eq!(compile_order(&units), [3, 0, 2, 1]);
     }
 
     /// One error for all units, if none has code; of some the others can be used.

@@ -28,7 +28,7 @@ pub struct Flat {
 pub(crate) const SYSTEM_INCLUDE: &str = "#pragma msl_include ";
 
 /// Inlines the headers of `file`; quoted and angled includes are looked up beside the including file and in `root`.
-/// Files below `root` are named relative to it.
+/// Files are named relative to `root`, also outside of it: the text holds no path of the machine that built it.
 ///
 /// # Errors
 /// [`BuildError::Io`]; [`BuildError::Tool`] for a header that includes itself.
@@ -82,11 +82,20 @@ fn read(path: &Path) -> Result<String, BuildError> {
 }
 
 impl Flattener<'_> {
-    /// Relative to the root with `/`, whole if elsewhere.
+    /// The path from the root, with `/`.
     fn name(&self, path: &Path) -> String {
         let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let name = whole.strip_prefix(&self.canonical_root).unwrap_or(path);
-        name.display().to_string().replace('\\', "/")
+        let mut shared = self.canonical_root.as_path();
+        let mut up = 0;
+        let below = loop {
+            match (whole.strip_prefix(shared), shared.parent()) {
+                (Ok(below), _) => break below,
+                (Err(_), Some(parent)) => (shared, up) = (parent, up + 1),
+                (Err(_), None) => break path,
+            }
+        };
+        let name = "../".repeat(up) + &below.display().to_string();
+        name.replace('\\', "/")
     }
 
     fn text(&mut self, path: &Path, text: &str, depth: usize) -> Result<(), BuildError> {
@@ -337,5 +346,36 @@ impl Flattener<'_> {
                 remedy,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Catches texts that differ between machines, and that tell where they were built.
+    #[test]
+    fn headers_outside_of_the_root_are_named_from_it() {
+        let place = std::env::temp_dir().join(format!("flatten-{}", std::process::id()));
+        let root = place.join("this/metal");
+        for folder in [&root, &place.join("other/metal/deep")] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        let unit = root.join("unit.metal");
+        let include = "#include \"../../other/metal/deep/header.h\"\n#include \"near.h\"\n";
+        fs::write(&unit, include).expect("a file");
+        fs::write(root.join("near.h"), "int near;\n").expect("a file");
+        let header = place.join("other/metal/deep/header.h");
+        fs::write(header, "int header;\n").expect("a file");
+
+        let flat = flatten(&root, &unit);
+        let _ = fs::remove_dir_all(&place);
+        let text = flat.expect("one text").text;
+        assert_eq!(
+            text,
+            "#line 1 \"unit.metal\"\n\
+             #line 1 \"../../other/metal/deep/header.h\"\nint header;\n#line 2 \"unit.metal\"\n\
+             #line 1 \"near.h\"\nint near;\n#line 3 \"unit.metal\"\n"
+        );
     }
 }

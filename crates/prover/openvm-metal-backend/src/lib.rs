@@ -31,6 +31,7 @@ mod jobs;
 mod kept_codewords;
 mod kept_commitment;
 pub mod kernels;
+pub mod keygen;
 mod matrix;
 mod memory;
 mod memory_plan;

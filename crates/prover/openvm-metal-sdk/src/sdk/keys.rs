@@ -16,7 +16,7 @@ use openvm_verify_stark_host::vk::VerificationBaseline;
 use super::{MetalSdk, Sdk};
 use crate::{
     aggregation::AggregationKeys,
-    app::{AppKey, AppProver},
+    app::{app_keygen, AppKey, AppProver},
     builder::AggSource,
     devices::{on_each, Station},
     engine::{MetalEngine, SdkEngine},
@@ -142,7 +142,7 @@ impl<E: SdkEngine> Sdk<E> {
     pub(crate) fn generic_app_pk(&self) -> Result<Arc<AppProvingKey<SdkVmConfig>>, SdkError> {
         self.app_pk.get_or_try(|| {
             let config = self.app_config.clone();
-            guard(Stage::AppKeygen, || AppProvingKey::keygen(config))?
+            guard(Stage::AppKeygen, || app_keygen(config))?
                 .map_err(|error| SdkError::machine(Stage::AppKeygen, error, 0))
         })
     }

@@ -57,7 +57,7 @@ struct Log {
 /// A linker of the driver.
 struct Linker {
     state: CUlinkState,
-    /// Made by `Box::into_raw`, and freed after the linker.
+    /// Made by `Box::leak`, and freed after the linker.
     log: NonNull<Log>,
 }
 

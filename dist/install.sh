@@ -7,6 +7,8 @@
 # file RELEASE. PREFIX: ~/.local by default. The archive for this system is taken and its sum compared; `openvm-metal` and
 # `hologram` are put into PREFIX/bin, all other files into PREFIX/share/openvm-metal, which is replaced as a whole.
 set -eu
+unset CDPATH
+umask 022
 
 fail() { printf 'install.sh: %s\n' "$*" >&2; exit 1; }
 
@@ -23,12 +25,22 @@ case $(uname -s)-$(uname -m) in
 Linux-x86_64) system=linux-x86_64 ;;
 Linux-aarch64) system=linux-aarch64 ;;
 Darwin-arm64) system=macos-arm64 ;;
+Darwin-x86_64)
+    # A terminal under Rosetta says so on Apple silicon, too.
+    [ "$(sysctl -n hw.optional.arm64 2>/dev/null)" = 1 ] || fail "there is no archive for Macs with Intel processors"
+    system=macos-arm64
+    ;;
 *) fail "there is no archive for $(uname -s) on $(uname -m): build it from source" ;;
+esac
+
+case $system in
+linux-*) needs="glibc 2.28 or newer" ;;
+*) needs="macOS 13 or newer" ;;
 esac
 
 work=$(mktemp -d)
 new=
-trap 'rm -rf "$work"; [ -z "$new" ] || rm -rf "$prefix/bin/$new" "$prefix/share/$new"' EXIT
+trap 'rm -rf "$work"; [ -z "$new" ] || rm -rf "$prefix/bin/$new" "$prefix/share/$new" "$prefix/share/$new.old"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -83,15 +95,15 @@ mkdir "$prefix/bin/$new" "$prefix/share/$new" &&
     cp "$work/$name"/* "$prefix/share/$new/" || fail "cannot write to $prefix: name another PREFIX, or make room"
 for command in openvm-metal hologram; do
     "$prefix/bin/$new/$command" --version >/dev/null ||
-        fail "this system cannot run $command, which needs glibc 2.28 or newer, or macOS 13 or newer"
+        fail "this system cannot run $command: it needs $needs, and a PREFIX whose files may be executed"
 done
 mv -f "$prefix/bin/$new/openvm-metal" "$prefix/bin/$new/hologram" "$prefix/bin/" &&
-    rm -rf "$prefix/share/openvm-metal" &&
+    { [ ! -e "$prefix/share/openvm-metal" ] || mv "$prefix/share/openvm-metal" "$prefix/share/$new.old"; } &&
     mv "$prefix/share/$new" "$prefix/share/openvm-metal" || fail "cannot write to $prefix: name another PREFIX"
 
 printf '%s is installed: %s, %s\n' "$name" "$prefix/bin/openvm-metal" "$prefix/bin/hologram"
 printf 'A first program and Python wheels: %s\n' "$prefix/share/openvm-metal"
 case :${PATH:-}: in
 *:"$prefix/bin":*) ;;
-*) printf 'Add it to the path: export PATH="%s/bin:$PATH"\n' "$prefix" ;;
+*) printf 'Add the folder to the path: export PATH="%s/bin:$PATH"\n' "$prefix" ;;
 esac

@@ -115,7 +115,7 @@ fn a_release_is_installed_and_replaced() {
         ];
         assert_eq!(installed, expected.map(|name| prefix.join(name)));
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("Add it to the path"), "{said}");
+        assert!(said.contains("Add the folder to the path"), "{said}");
     }
 }
 

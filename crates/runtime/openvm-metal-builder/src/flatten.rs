@@ -82,7 +82,7 @@ fn read(path: &Path) -> Result<String, BuildError> {
 }
 
 impl Flattener<'_> {
-    /// The path from the root, with `/`.
+    /// The path from the root, with `/`; the file's name alone if they share no folder.
     fn name(&self, path: &Path) -> String {
         let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         let mut shared = self.canonical_root.as_path();
@@ -90,8 +90,13 @@ impl Flattener<'_> {
         let below = loop {
             match (whole.strip_prefix(shared), shared.parent()) {
                 (Ok(below), _) => break below,
-                (Err(_), Some(parent)) => (shared, up) = (parent, up + 1),
-                (Err(_), None) => break path,
+                (Err(_), Some(parent)) if parent.parent().is_some() => {
+                    (shared, up) = (parent, up + 1);
+                }
+                (Err(_), _) => {
+                    up = 0;
+                    break Path::new(path.file_name().unwrap_or(path.as_os_str()));
+                }
             }
         };
         let name = "../".repeat(up) + &below.display().to_string();

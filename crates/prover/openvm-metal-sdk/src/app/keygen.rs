@@ -10,7 +10,7 @@ use openvm_sdk_config::SdkVmConfig;
 /// Makes the proving key.
 ///
 /// # Errors
-/// If an extension needs an AIR that the configuration does not have.
+/// [`AirInventoryError`] if an extension needs an AIR that the configuration does not have.
 pub(crate) fn app_keygen(
     config: AppConfig<SdkVmConfig>,
 ) -> Result<AppProvingKey<SdkVmConfig>, AirInventoryError> {

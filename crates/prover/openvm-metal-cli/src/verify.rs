@@ -38,6 +38,19 @@ pub enum VerifyCommand {
     Circuit(VerifyCircuitArgs),
 }
 
+/// Options of all kinds of proofs.
+#[derive(Args, Debug)]
+struct CommonArgs {
+    /// Compare the commitments of the proof with FILE, as `commit` writes it.
+    #[arg(long, alias = "app-commit", value_name = "FILE")]
+    commit: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustArgs,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
 #[derive(Args, Debug)]
 pub struct VerifyAppArgs {
     /// Proof, as `prove app` writes it.
@@ -48,14 +61,8 @@ pub struct VerifyAppArgs {
     /// Compare the key, the program and the virtual machine with this baseline, as `commit` writes it.
     #[arg(long, alias = "app-baseline", value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Compare the commitments of the proof with FILE, as `commit` writes it.
-    #[arg(long, alias = "app-commit", value_name = "FILE")]
-    commit: Option<PathBuf>,
     #[command(flatten)]
-    trust: TrustArgs,
-    /// Print one JSON object instead of lines.
-    #[arg(long)]
-    json: bool,
+    common: CommonArgs,
 }
 
 #[derive(Args, Debug)]
@@ -78,14 +85,8 @@ pub struct VerifyStarkArgs {
     /// Compare the key, the program and the virtual machine with this baseline, as `commit` or cargo-openvm writes it.
     #[arg(long, alias = "app-baseline", value_name = "FILE", requires = "agg_vk")]
     baseline: Option<PathBuf>,
-    /// Compare the commitments of the proof with FILE, as `commit` writes it.
-    #[arg(long, alias = "app-commit", value_name = "FILE")]
-    commit: Option<PathBuf>,
     #[command(flatten)]
-    trust: TrustArgs,
-    /// Print one JSON object instead of lines.
-    #[arg(long)]
-    json: bool,
+    common: CommonArgs,
 }
 
 #[derive(Args, Debug)]
@@ -95,14 +96,8 @@ pub struct VerifyRootArgs {
     /// Read the root verifying key, as `setup --root` or `prove root` writes it, from FILE.
     #[arg(long, value_name = "FILE")]
     vk: PathBuf,
-    /// Compare the commitments of the proof with FILE, as `commit` writes it.
-    #[arg(long, alias = "app-commit", value_name = "FILE")]
-    commit: Option<PathBuf>,
     #[command(flatten)]
-    trust: TrustArgs,
-    /// Print one JSON object instead of lines.
-    #[arg(long)]
-    json: bool,
+    common: CommonArgs,
 }
 
 #[derive(Args, Debug)]
@@ -112,14 +107,8 @@ pub struct VerifyEvmArgs {
     /// Read the contract from FOLDER, into which `setup --evm` or cargo-openvm writes.
     #[arg(long, value_name = "FOLDER")]
     contract: PathBuf,
-    /// Compare the commitments of the proof with FILE, as `commit` writes it.
-    #[arg(long, alias = "app-commit", value_name = "FILE")]
-    commit: Option<PathBuf>,
     #[command(flatten)]
-    trust: TrustArgs,
-    /// Print one JSON object instead of lines.
-    #[arg(long)]
-    json: bool,
+    common: CommonArgs,
 }
 
 /// A verified proof, as it is printed.
@@ -151,7 +140,7 @@ pub fn run(command: &VerifyCommand) -> Result<()> {
 
 impl VerifyAppArgs {
     fn run(&self) -> Result<()> {
-        if self.baseline.is_none() && !self.trust.trust_vk {
+        if self.baseline.is_none() && !self.common.trust.trust_vk {
             return Err(CliError::UntrustedKey {
                 path: self.vk.clone(),
                 remedy:
@@ -162,16 +151,16 @@ impl VerifyAppArgs {
         let proof = files::read_app_proof(&self.proof)?;
         let vk = files::read_app_vk(&self.vk)?;
         let baseline = optional(&self.baseline, files::read_baseline)?;
-        let commit = optional(&self.commit, files::read_commit)?;
-        let min = self.trust.min_security_bits();
+        let commit = optional(&self.common.commit, files::read_commit)?;
+        let min = self.common.trust.min_security_bits();
         let exe_commit = commit.as_ref().map(|commit| commit.app_exe_commit.into());
         if let (Some(commit), Some(baseline)) = (&commit, &baseline) {
             compare_machines(commit, baseline)?;
         }
         let verified = verify_app(&vk, &proof, exe_commit, baseline.as_ref(), min)?;
         let known = Some(verified.security_bits);
-        let compared_with = self.baseline.as_ref().or(self.commit.as_ref());
-        print(self.json, verified, known, compared_with)
+        let compared_with = self.baseline.as_ref().or(self.common.commit.as_ref());
+        print(self.common.json, verified, known, compared_with)
     }
 }
 
@@ -194,10 +183,10 @@ impl VerifyStarkArgs {
     fn run(&self) -> Result<()> {
         let proof = files::read_proof(&self.proof)?;
         let vk = self.key()?;
-        let min = self.trust.min_security_bits();
+        let min = self.common.trust.min_security_bits();
         check_key("the aggregation verifying key", &vk.mvk, min)?;
         if let Some(path) = &self.vk {
-            let remedy = match (is_openvm_circuit(&vk.baseline), &self.commit) {
+            let remedy = match (is_openvm_circuit(&vk.baseline), &self.common.commit) {
                 (true, Some(_)) => None,
                 (true, None) => Some(
                     "give --commit FILE, which `openvm-metal commit` makes from the program, to compare it \
@@ -208,12 +197,12 @@ impl VerifyStarkArgs {
                      `openvm-metal setup` and `commit` make from the program; or --trust-vk if it is yours",
                 ),
             };
-            if let Some(remedy) = remedy.filter(|_| !self.trust.trust_vk) {
+            if let Some(remedy) = remedy.filter(|_| !self.common.trust.trust_vk) {
                 let path = path.clone();
                 return Err(CliError::UntrustedKey { path, remedy });
             }
         }
-        if let Some(commit) = optional(&self.commit, files::read_commit)? {
+        if let Some(commit) = optional(&self.common.commit, files::read_commit)? {
             let found = vk.baseline.app_exe_commit.into();
             if commit.app_exe_commit != found {
                 return Err(CliError::OtherProgram {
@@ -224,16 +213,16 @@ impl VerifyStarkArgs {
             }
             compare_machines(&commit, &vk.baseline)?;
         }
-        let known = known_security([&self.baseline, &self.commit], min)?;
+        let known = known_security([&self.baseline, &self.common.commit], min)?;
         let verified = verify(&vk.mvk, &vk.baseline, &proof, min)?;
-        let compared_with = self.commit.as_ref().or(self.baseline.as_ref());
-        print(self.json, verified, known, compared_with)
+        let compared_with = self.common.commit.as_ref().or(self.baseline.as_ref());
+        print(self.common.json, verified, known, compared_with)
     }
 }
 
 impl VerifyRootArgs {
     fn run(&self) -> Result<()> {
-        if !self.trust.trust_vk {
+        if !self.common.trust.trust_vk {
             return Err(CliError::UntrustedKey {
                 path: self.vk.clone(),
                 remedy: "make one by `openvm-metal setup --root` and give --trust-vk",
@@ -241,11 +230,11 @@ impl VerifyRootArgs {
         }
         let proof = files::read_root_proof(&self.proof)?;
         let vk = files::read_root_vk(&self.vk)?;
-        let commit = optional(&self.commit, files::read_commit)?;
-        let min = self.trust.min_security_bits();
-        let known = known_security([&None, &self.commit], min)?;
+        let commit = optional(&self.common.commit, files::read_commit)?;
+        let min = self.common.trust.min_security_bits();
+        let known = known_security([&None, &self.common.commit], min)?;
         let root = verify_root(&vk, &proof, commit.as_ref(), min)?;
-        print(self.json, root, known, self.commit.as_ref())
+        print(self.common.json, root, known, self.common.commit.as_ref())
     }
 }
 
@@ -260,9 +249,7 @@ impl VerifyEvmArgs {
         let Self {
             proof: _,
             contract: _,
-            commit: _,
-            trust: _,
-            json: _,
+            common: _,
         } = self;
         Err(CliError::NoEvm)
     }

@@ -33,7 +33,7 @@ struct Report {
 /// # Errors
 /// Errors of files, a contract of unknown origin or of parameters with a public secret, a proof that the contract does not accept.
 pub fn run(args: &VerifyEvmArgs) -> Result<()> {
-    if !args.trust.trust_vk {
+    if !args.common.trust.trust_vk {
         return Err(CliError::UntrustedContract {
             path: args.contract.clone(),
             remedy: "make the contract by `openvm-metal setup --evm` and give --trust-vk",
@@ -41,10 +41,10 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
     }
     let proof = openvm_metal_evm::read_proof(&args.proof)?;
     let contract = Contract::read(&args.contract)?;
-    if contract.is_unsafe() && !args.trust.allow_insecure {
+    if contract.is_unsafe() && !args.common.trust.allow_insecure {
         return Err(EvmError::Insecure(args.contract.display().to_string()).into());
     }
-    if let Some(file) = &args.commit {
+    if let Some(file) = &args.common.commit {
         let expected = files::read_commit(file)?;
         for (what, found, expected) in [
             (
@@ -67,7 +67,10 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
             }
         }
     }
-    let bits = known_security([&None, &args.commit], args.trust.min_security_bits())?;
+    let bits = known_security(
+        [&None, &args.common.commit],
+        args.common.trust.min_security_bits(),
+    )?;
     let gas = contract.verify(&proof)?;
     let report = Report {
         valid: true,
@@ -77,9 +80,9 @@ pub fn run(args: &VerifyEvmArgs) -> Result<()> {
         gas,
         security_bits: bits,
         unsafe_test_params: contract.is_unsafe(),
-        compared_with: args.commit.clone(),
+        compared_with: args.common.commit.clone(),
     };
-    if args.json {
+    if args.common.json {
         return table::json(&report);
     }
     table::line(format!(

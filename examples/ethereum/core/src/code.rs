@@ -4,23 +4,21 @@ use alloc::{vec, vec::Vec};
 use alloy_primitives::Bytes;
 use revm::bytecode::{opcode, Bytecode, JumpTable};
 
-/// Zeros after a code, so that an immediate that is cut off and a last STOP can be read.
-const PADDING: usize = 34;
+use crate::input::Code;
 
 /// Form of a code that the virtual machine runs.
-pub(crate) fn bytecode(code: Bytes) -> Bytecode {
+pub(crate) fn bytecode(code: &Code) -> Bytecode {
+    let bytes = code.code();
     // Codes from before EIP-3541 may begin as a delegation does, and are none.
-    if code.is_empty() || code.starts_with(&[0xef, 0x01]) {
-        return Bytecode::new_raw_checked(code.clone())
-            .unwrap_or_else(|_| Bytecode::new_legacy(code));
+    if bytes.is_empty() || bytes.starts_with(&[0xef, 0x01]) {
+        let bytes = Bytes::copy_from_slice(bytes);
+        return Bytecode::new_raw_checked(bytes.clone())
+            .unwrap_or_else(|_| Bytecode::new_legacy(bytes));
     }
-    let length = code.len();
-    let table = JumpTable::from_slice(&destinations(&code), length);
-    let mut padded = Vec::with_capacity(length + PADDING);
-    padded.extend_from_slice(&code);
-    padded.resize(length + PADDING, opcode::STOP);
-    // SAFETY: the code is followed by more STOPs than the longest immediate, 32 bytes, and one instruction of two bytes take.
-    unsafe { Bytecode::new_analyzed(padded.into(), length, table) }
+    let table = JumpTable::from_slice(&destinations(bytes), bytes.len());
+    // SAFETY: the code is followed by more zeros, which are STOP, than the longest immediate, 32 bytes, and one instruction of two
+    // bytes take.
+    unsafe { Bytecode::new_analyzed(code.padded().clone(), bytes.len(), table) }
 }
 
 /// Bits of the positions of JUMPDEST, those within immediates excepted.
@@ -63,7 +61,7 @@ mod tests {
                 })
                 .collect();
             let expected = Bytecode::new_legacy(code.clone().into());
-            let found = bytecode(code.into());
+            let found = bytecode(&Code::new(&code));
             assert_eq!(found.legacy_jump_table(), expected.legacy_jump_table());
             assert_eq!(found.original_bytes(), expected.original_bytes());
         }

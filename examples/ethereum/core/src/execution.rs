@@ -25,10 +25,11 @@ use revm::{
 use crate::{
     error::Refusal,
     forks::Rules,
+    input::Nodes,
     instructions,
     receipts::{deposits, Receipt},
     state::{State, StateError},
-    transactions::{environment, Envelope},
+    transactions::{environment, Envelope, Machine},
 };
 
 /// Largest gas limit of a transaction from Osaka on, EIP-7825.
@@ -42,23 +43,23 @@ pub(crate) struct Outcome {
     pub(crate) state_root: alloy_primitives::B256,
 }
 
-type Evm<'a> = MainnetEvm<revm::handler::MainnetContext<State<'a>>>;
+type Evm<N> = MainnetEvm<revm::handler::MainnetContext<State<N>>>;
 
 /// Executes a block on the state before it.
-pub(crate) fn execute<'a, M: crate::Machine>(
+pub(crate) fn execute<M: Machine, N: Nodes>(
     header: &Header,
     rules: &Rules,
     chain: u64,
     transactions: &[(Envelope, Address)],
     withdrawals: &[Withdrawal],
-    state: State<'a>,
-) -> Result<(Outcome, State<'a>), Refusal> {
+    state: State<N>,
+) -> Result<(Outcome, State<N>), Refusal> {
     let mut config = CfgEnv::new_with_spec(rules.spec).with_chain_id(chain);
     config.set_max_blobs_per_tx(rules.blobs.max_blobs_per_tx);
     if rules.osaka {
         config.tx_gas_limit_cap = Some(TRANSACTION_GAS);
     }
-    let mut machine: Evm<'a> = Context::mainnet()
+    let mut machine: Evm<N> = Context::mainnet()
         .with_db(state)
         .with_cfg(config)
         .with_block(block(header, rules))
@@ -139,7 +140,7 @@ pub(crate) fn execute<'a, M: crate::Machine>(
 
 /// Untouches authorities that an earlier transaction touched and left empty: they do not exist, EIP-161. The virtual machine keeps its
 /// accounts from one transaction to the next, and refunds gas for an authority that it takes to exist.
-fn forget_empty(machine: &mut Evm<'_>, environment: &TxEnv) {
+fn forget_empty<N: Nodes>(machine: &mut Evm<N>, environment: &TxEnv) {
     let state = machine.ctx.journal_mut().evm_state_mut();
     for authorization in &environment.authorization_list {
         let account = authorization
@@ -172,8 +173,8 @@ fn block(header: &Header, rules: &Rules) -> BlockEnv {
 }
 
 /// Calls a system contract. Its failure, or its absence, changes nothing.
-fn system_call(
-    machine: &mut Evm<'_>,
+fn system_call<N: Nodes>(
+    machine: &mut Evm<N>,
     address: Address,
     data: Bytes,
 ) -> Result<ExecutionResult, Refusal> {
@@ -189,7 +190,7 @@ fn system_call(
 }
 
 /// Requests of a system contract, which has to be there and to succeed.
-fn request(machine: &mut Evm<'_>, address: Address) -> Result<Bytes, Refusal> {
+fn request<N: Nodes>(machine: &mut Evm<N>, address: Address) -> Result<Bytes, Refusal> {
     let refused = |reason: &str| Refusal::SystemCall {
         address,
         reason: reason.to_string(),

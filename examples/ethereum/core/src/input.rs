@@ -1,11 +1,20 @@
 //! Bytes that the host prepares for the guest. Every section begins at a multiple of four bytes.
+//!
+//! The first word is [`MAGIC`], the second the length of what precedes the trie nodes, these two words included. A guest reads so much
+//! at once, and the nodes as it needs them: memory costs each time that it is used in another segment of the proof.
 
 use alloc::vec::Vec;
 use alloy_primitives::Bytes;
 use thiserror::Error;
 
 /// First word of an input; its last byte is the version of the format.
-pub const MAGIC: u32 = u32::from_le_bytes(*b"eth\x01");
+pub const MAGIC: u32 = u32::from_le_bytes(*b"eth\x02");
+
+/// Bytes of the first two words.
+pub const START: usize = 8;
+
+/// Zeros after a code, so that an immediate that is cut off and a last STOP can be read.
+const CODE_PADDING: usize = 34;
 
 /// Key of a sender: the coordinates of its point, 32 bytes big endian each.
 pub type PublicKey = [u8; 64];
@@ -14,7 +23,7 @@ pub type PublicKey = [u8; 64];
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum InputError {
     /// The first word is another than [`MAGIC`].
-    #[error("the input does not begin with `eth` and version 1: make it with ethereum-host of the same release")]
+    #[error("the input does not begin with `eth` and version 2: make it with ethereum-host of the same release")]
     Magic,
     /// The input ends within a section.
     #[error("the input has {length} bytes and ends within the section at byte {at}")]
@@ -24,9 +33,66 @@ pub enum InputError {
         /// Length of the whole.
         length: usize,
     },
-    /// Bytes after the last section.
-    #[error("the input has {0} bytes after its last section")]
+    /// Bytes after the last section, or before the nodes.
+    #[error("the input has {0} bytes more than its sections")]
     Trailing(usize),
+    /// A code that no zeros follow.
+    #[error("the input has no zeros behind the code at byte {0}")]
+    Padding(usize),
+}
+
+/// Trie nodes of an input. A guest reads them as they are needed.
+pub trait Nodes {
+    /// Length of all nodes, in bytes.
+    fn length(&self) -> usize;
+
+    /// Reads the bytes up to `end`, which is at most the length. All bytes before have been read.
+    fn read(&mut self, end: usize);
+
+    /// Bytes that have been read, and maybe more.
+    fn bytes(&self) -> &[u8];
+}
+
+impl<T: AsRef<[u8]>> Nodes for T {
+    fn length(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    fn read(&mut self, _: usize) {}
+
+    fn bytes(&self) -> &[u8] {
+        self.as_ref()
+    }
+}
+
+/// Code of a contract, followed by zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    padded: Bytes,
+    length: usize,
+}
+
+impl Code {
+    /// Copies a code, and puts zeros behind it.
+    pub fn new(code: &[u8]) -> Self {
+        let mut padded = Vec::with_capacity(code.len() + CODE_PADDING);
+        padded.extend_from_slice(code);
+        padded.resize(code.len() + CODE_PADDING, 0);
+        Self {
+            padded: padded.into(),
+            length: code.len(),
+        }
+    }
+
+    /// The code without the zeros.
+    pub fn code(&self) -> &[u8] {
+        &self.padded[..self.length]
+    }
+
+    /// The code and at least 34 zeros.
+    pub(crate) fn padded(&self) -> &Bytes {
+        &self.padded
+    }
 }
 
 /// Length rounded up to a multiple of four.
@@ -36,7 +102,7 @@ pub const fn padded(length: usize) -> usize {
 
 /// Sections of an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct Input<N = Bytes> {
     /// RLP of the block's header.
     pub header: Bytes,
     /// RLP of the list of uncles.
@@ -48,22 +114,81 @@ pub struct Input {
     /// RLP of ancestors' headers: the parent's, its parent's, and so on.
     pub ancestors: Vec<Bytes>,
     /// Codes.
-    pub codes: Vec<Bytes>,
+    pub codes: Vec<Code>,
     /// Root of the state before the block, and the tries' nodes depth first.
-    pub nodes: Bytes,
+    pub nodes: N,
+}
+
+/// Length of the part before the nodes, from the first two words of an input of `length` bytes.
+///
+/// # Errors
+///
+/// [`InputError`] for another format, and for a length that the input does not have.
+pub fn head_length(start: [u32; 2], length: usize) -> Result<usize, InputError> {
+    let [magic, head] = start;
+    if magic != MAGIC {
+        return Err(InputError::Magic);
+    }
+    let head = head as usize;
+    if head < START || head > length || !head.is_multiple_of(4) {
+        return Err(InputError::Truncated { at: 4, length });
+    }
+    Ok(head)
 }
 
 impl Input {
-    /// Reads the sections without copying them.
+    /// Reads all sections without copying them.
     ///
     /// # Errors
     ///
     /// [`InputError`] for another format and for lengths that the input does not have.
     pub fn read(input: &Bytes) -> Result<Self, InputError> {
         let mut reader = Reader { input, at: 0 };
-        if reader.word()? != MAGIC {
-            return Err(InputError::Magic);
+        let start = [reader.word()?, reader.word()?];
+        let head = head_length(start, input.len())?;
+        Self::read_head(&input.slice(..head), input.slice(head..))
+    }
+
+    /// Bytes that [`Self::read`] reads.
+    pub fn write(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_le_bytes().to_vec();
+        write_word(&mut out, 0);
+        for section in [&self.header, &self.ommers, &self.withdrawals] {
+            write_section(&mut out, section);
         }
+        write_word(&mut out, self.transactions.len());
+        for (key, transaction) in &self.transactions {
+            out.extend_from_slice(key);
+            write_section(&mut out, transaction);
+        }
+        write_word(&mut out, self.ancestors.len());
+        for ancestor in &self.ancestors {
+            write_section(&mut out, ancestor);
+        }
+        write_word(&mut out, self.codes.len());
+        for code in &self.codes {
+            write_word(&mut out, code.length);
+            out.extend_from_slice(code.code());
+            out.resize(padded(out.len() + CODE_PADDING), 0);
+        }
+        let head = out.len() as u32;
+        out[4..START].copy_from_slice(&head.to_le_bytes());
+        out.extend_from_slice(&self.nodes);
+        out
+    }
+}
+
+impl<N> Input<N> {
+    /// Reads the sections before the nodes without copying them. `head` begins with the two words that [`head_length`] takes.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`] for lengths that the part does not have.
+    pub fn read_head(head: &Bytes, nodes: N) -> Result<Self, InputError> {
+        let mut reader = Reader {
+            input: head,
+            at: START,
+        };
         let header = reader.section()?;
         let ommers = reader.section()?;
         let withdrawals = reader.section()?;
@@ -73,9 +198,8 @@ impl Input {
             Ok((key, reader.section()?))
         })?;
         let ancestors = reader.list(4, Reader::section)?;
-        let codes = reader.list(4, Reader::section)?;
-        let nodes = reader.section()?;
-        match input.len() - reader.at {
+        let codes = reader.list(4 + CODE_PADDING, Reader::code)?;
+        match head.len() - reader.at {
             0 => Ok(Self {
                 header,
                 ommers,
@@ -87,27 +211,6 @@ impl Input {
             }),
             left => Err(InputError::Trailing(left)),
         }
-    }
-
-    /// Bytes that [`Self::read`] reads.
-    pub fn write(&self) -> Vec<u8> {
-        let mut out = MAGIC.to_le_bytes().to_vec();
-        for section in [&self.header, &self.ommers, &self.withdrawals] {
-            write_section(&mut out, section);
-        }
-        write_word(&mut out, self.transactions.len());
-        for (key, transaction) in &self.transactions {
-            out.extend_from_slice(key);
-            write_section(&mut out, transaction);
-        }
-        for list in [&self.ancestors, &self.codes] {
-            write_word(&mut out, list.len());
-            for section in list {
-                write_section(&mut out, section);
-            }
-        }
-        write_section(&mut out, &self.nodes);
-        out
     }
 }
 
@@ -150,6 +253,15 @@ impl Reader<'_> {
     fn section(&mut self) -> Result<Bytes, InputError> {
         let length = self.word()? as usize;
         self.bytes(length)
+    }
+
+    fn code(&mut self) -> Result<Code, InputError> {
+        let (length, at) = (self.word()? as usize, self.at);
+        let padded = self.bytes(length.saturating_add(CODE_PADDING))?;
+        if padded[length..].iter().any(|byte| *byte != 0) {
+            return Err(InputError::Padding(at));
+        }
+        Ok(Code { padded, length })
     }
 
     /// List whose items take at least `least` bytes each, so that a length bounds what is reserved.

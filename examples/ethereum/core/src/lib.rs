@@ -1,6 +1,6 @@
 //! Stateless validation of Ethereum blocks of Cancun, Prague and Osaka: from a block, its parent's header and the parts of the
 //! state that it reads, to the block's hash or to the reason for which it is refused.
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 // A refusal is made once, and ends the validation.
 #![allow(clippy::result_large_err)]
 
@@ -18,6 +18,7 @@ mod receipts;
 mod state;
 mod transactions;
 pub mod trie;
+mod words;
 
 use alloc::vec::Vec;
 use alloy_consensus::Header;
@@ -28,20 +29,21 @@ use alloy_trie::root::{ordered_trie_root, ordered_trie_root_encoded};
 
 pub use error::Refusal;
 pub use forks::{Forks, Rules};
-pub use input::{Input, InputError, PublicKey};
+pub use input::{Code, Input, InputError, Nodes, PublicKey};
 use receipts::{requests_hash, root_and_bloom};
 use state::State;
 pub use state::StateError;
 pub use transactions::{address_of, Envelope, Machine, Software};
 pub use trie::{Trie, TrieError};
+pub use words::Words;
 
 use alloy_consensus::Transaction;
 
 /// Largest block from Osaka on, EIP-7934.
 const MAX_BLOCK_BYTES: usize = 8 << 20;
 
-/// A valid block, and the parts of the witness that it needs.
-#[derive(Clone, Debug)]
+/// A valid block.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Valid {
     /// Hash of the block.
     pub hash: B256,
@@ -49,23 +51,58 @@ pub struct Valid {
     pub number: u64,
     /// Gas that its transactions use.
     pub gas: u64,
-    /// Digests of the trie nodes that were read.
+}
+
+/// The parts of a witness that validation reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Digests of trie nodes.
     pub nodes: Vec<B256>,
-    /// Hashes of the codes that were run or read.
+    /// Hashes of codes.
     pub codes: Vec<B256>,
-    /// Ancestors' headers that are needed, the parent's among them.
+    /// Ancestors' headers, the parent's among them.
     pub ancestors: usize,
 }
 
-/// Validates the block of an input, [`Input::write`]'s bytes.
+/// Validates the block of an input.
 ///
 /// The block is valid if its parent is, whose header the block's hash commits to.
 ///
 /// # Errors
 ///
 /// [`Refusal`]: the first rule that the block breaks, or the part of the input that is malformed or absent.
-pub fn validate<M: Machine>(input: &Bytes, forks: &Forks, machine: &M) -> Result<Valid, Refusal> {
-    let input = Input::read(input)?;
+pub fn validate<N: Nodes, M: Machine>(
+    input: Input<N>,
+    forks: &Forks,
+    machine: &M,
+) -> Result<Valid, Refusal> {
+    validate_with_state(input, forks, machine).map(|(valid, _)| valid)
+}
+
+/// Validates the block of an input as [`validate`] does, and says what it needs of the witness.
+///
+/// # Errors
+///
+/// [`Refusal`], as [`validate`].
+pub fn validate_and_trace<N: Nodes, M: Machine>(
+    input: Input<N>,
+    forks: &Forks,
+    machine: &M,
+) -> Result<(Valid, Needs), Refusal> {
+    let (valid, state) = validate_with_state(input, forks, machine)?;
+    let needs = Needs {
+        nodes: state.trie().used(),
+        codes: state.used_codes(),
+        ancestors: (valid.number.saturating_sub(1) - state.oldest) as usize + 1,
+    };
+    Ok((valid, needs))
+}
+
+fn validate_with_state<N: Nodes, M: Machine>(
+    input: Input<N>,
+    forks: &Forks,
+    machine: &M,
+) -> Result<(Valid, State<N>), Refusal> {
     let hash = keccak256(&input.header);
     let header: Header = decode("header", &input.header)?;
     let rules = forks
@@ -97,7 +134,7 @@ pub fn validate<M: Machine>(input: &Bytes, forks: &Forks, machine: &M) -> Result
         transactions.push((transaction, sender.ok_or(Refusal::Signature(index))?));
     }
     let ancestors = ancestors(&input.ancestors, header.parent_hash, &parent)?;
-    let (trie, root) = Trie::read(&input.nodes)?;
+    let (trie, root) = Trie::read(input.nodes)?;
     let witness = trie.root(root);
     if witness != parent.state_root {
         return Err(Refusal::OtherState {
@@ -105,8 +142,8 @@ pub fn validate<M: Machine>(input: &Bytes, forks: &Forks, machine: &M) -> Result
             parent: parent.state_root,
         });
     }
-    let state = State::new((trie, root), input.codes, ancestors, parent.number);
-    let (outcome, state) = execution::execute::<M>(
+    let state = State::new((trie, root), &input.codes, ancestors, parent.number);
+    let (outcome, state) = execution::execute::<M, N>(
         &header,
         &rules,
         forks.chain,
@@ -137,18 +174,20 @@ pub fn validate<M: Machine>(input: &Bytes, forks: &Forks, machine: &M) -> Result
         same("requests hash", expected, requests_hash(&outcome.requests))?;
     }
     same("state root", header.state_root, outcome.state_root)?;
-    Ok(Valid {
+    let valid = Valid {
         hash,
         number: header.number,
         gas: outcome.gas,
-        nodes: state.trie().used(),
-        codes: state.used_codes(),
-        ancestors: (parent.number - state.oldest) as usize + 1,
-    })
+    };
+    Ok((valid, state))
 }
 
 /// Compares the body with the header, and returns the withdrawals.
-fn check_body(header: &Header, rules: &Rules, input: &Input) -> Result<Vec<Withdrawal>, Refusal> {
+fn check_body<N>(
+    header: &Header,
+    rules: &Rules,
+    input: &Input<N>,
+) -> Result<Vec<Withdrawal>, Refusal> {
     if input.ommers[..] != [EMPTY_LIST_CODE] {
         return Err(Refusal::Ommers);
     }

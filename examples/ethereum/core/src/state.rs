@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use alloy_consensus::constants::KECCAK_EMPTY;
-use alloy_primitives::{keccak256, map::HashMap, Address, Bytes, B256, U256};
+use alloy_primitives::{keccak256, map::HashMap, Address, B256, U256};
 use alloy_rlp::{Decodable, Encodable};
 use revm::{
     bytecode::Bytecode,
@@ -12,8 +12,11 @@ use revm::{
 };
 use thiserror::Error;
 
-use crate::code::bytecode;
-use crate::trie::{Child, Trie, TrieError};
+use crate::{
+    code::bytecode,
+    input::{Code, Nodes},
+    trie::{Child, Trie, TrieError},
+};
 
 /// Part of the state that the witness lacks or has damaged.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -46,36 +49,36 @@ pub enum StateError {
 
 impl DBErrorMarker for StateError {}
 
-struct Code {
+struct Known {
     bytecode: Bytecode,
     used: bool,
 }
 
 /// State before the block, read from the witness.
-pub(crate) struct State<'a> {
-    trie: Trie<'a>,
+pub(crate) struct State<N> {
+    trie: Trie<N>,
     root: Child,
-    codes: HashMap<B256, Code>,
+    codes: HashMap<B256, Known>,
     /// Hash of the parent and of its ancestors, as many as the witness has.
     ancestors: Vec<B256>,
     parent: u64,
     pub(crate) oldest: u64,
 }
 
-impl<'a> State<'a> {
+impl<N: Nodes> State<N> {
     pub(crate) fn new(
-        (trie, root): (Trie<'a>, Child),
-        codes: Vec<Bytes>,
+        (trie, root): (Trie<N>, Child),
+        codes: &[Code],
         ancestors: Vec<B256>,
         parent: u64,
     ) -> Self {
         let codes = codes
-            .into_iter()
+            .iter()
             .map(|code| {
-                let hash = keccak256(&code);
+                let hash = keccak256(code.code());
                 (
                     hash,
-                    Code {
+                    Known {
                         bytecode: bytecode(code),
                         used: false,
                     },
@@ -92,7 +95,7 @@ impl<'a> State<'a> {
         }
     }
 
-    pub(crate) fn trie(&self) -> &Trie<'a> {
+    pub(crate) fn trie(&self) -> &Trie<N> {
         &self.trie
     }
 
@@ -241,7 +244,7 @@ fn account(mut rlp: &[u8]) -> Option<(u64, U256, B256)> {
     rlp.is_empty().then_some((nonce, balance, code))
 }
 
-impl Database for State<'_> {
+impl<N: Nodes> Database for State<N> {
     type Error = StateError;
 
     fn basic(&mut self, address: Address) -> Result<Option<AccountInfo>, StateError> {

@@ -8,7 +8,7 @@ use alloy_eips::{
 use alloy_primitives::{keccak256, Address, Signature, B256, U256};
 use revm::{context::TxEnv, context_interface::either::Either, precompile::crypto};
 
-use crate::{error::Refusal, input::PublicKey};
+use crate::{error::Refusal, input::PublicKey, words::Words};
 
 /// Half of the order of secp256k1's group, rounded down: the largest `s` of a signature, EIP-2.
 const HALF_ORDER: U256 = U256::from_limbs([
@@ -19,7 +19,7 @@ const HALF_ORDER: U256 = U256::from_limbs([
 ]);
 
 /// Arithmetic that a guest does by instructions of its own.
-pub trait Machine {
+pub trait Machine: Words {
     /// Returns whether recovery of the signer from `signature` and `hash` gives `key`: not only whether the signature verifies, since the
     /// parity of `R` counts. `s` is at most half of the order.
     fn signed(&self, hash: &B256, signature: &Signature, key: &PublicKey) -> bool;
@@ -33,6 +33,8 @@ pub trait Machine {
 /// Arithmetic in software: verification is recovery of the key, with the installed cryptography of revm.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Software;
+
+impl Words for Software {}
 
 impl Machine for Software {
     fn signed(&self, hash: &B256, signature: &Signature, key: &PublicKey) -> bool {

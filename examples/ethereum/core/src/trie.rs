@@ -12,7 +12,7 @@ use alloy_trie::EMPTY_ROOT_HASH;
 use thiserror::Error;
 
 use crate::{
-    input::padded,
+    input::{padded, Nodes},
     node::{common, nibble, set_nibble, Rlp},
 };
 
@@ -105,8 +105,8 @@ struct Node {
 }
 
 /// Tries of the state: one of accounts, and below its leaves one of storage each.
-pub struct Trie<'a> {
-    bytes: &'a [u8],
+pub struct Trie<N> {
+    bytes: N,
     nodes: Vec<Node>,
 }
 
@@ -120,36 +120,52 @@ struct Item {
     end: usize,
 }
 
-impl<'a> Trie<'a> {
+impl<N: Nodes> Trie<N> {
     /// Reads the nodes. `bytes` begin with the digest of the root, which the caller compares with the state's root.
     ///
     /// # Errors
     ///
     /// [`TrieError`] for a node that is truncated, malformed, or not the one that its parent refers to, and for bytes left over.
-    pub fn read(bytes: &'a [u8]) -> Result<(Self, Child), TrieError> {
-        if bytes.len() < 32 || bytes.len() >= DIGEST as usize {
-            return Err(TrieError::Truncated(bytes.len()));
+    pub fn read(mut bytes: N) -> Result<(Self, Child), TrieError> {
+        let length = bytes.length();
+        if length < 32 || length >= DIGEST as usize {
+            return Err(TrieError::Truncated(length));
         }
+        bytes.read(32);
+        let empty = bytes.bytes()[..32] == EMPTY_ROOT_HASH[..];
         let mut trie = Self {
             bytes,
-            nodes: Vec::with_capacity(bytes.len() / 256),
+            nodes: Vec::with_capacity(length / 256),
         };
         let mut at = 32;
-        let root = if bytes[..32] == EMPTY_ROOT_HASH[..] {
+        let root = if empty {
             Child::EMPTY
-        } else if at == bytes.len() {
+        } else if at == length {
             Child::digest(0)
         } else {
             trie.read_node(&mut at, 0, 0, &mut B256::default(), true)?
         };
-        if at != bytes.len() {
+        if at != length {
             return Err(TrieError::Malformed(at));
         }
         Ok((trie, root))
     }
 
+    fn bytes(&self) -> &[u8] {
+        self.bytes.bytes()
+    }
+
+    /// Bytes up to `end`, read now or before.
+    fn read_to(&mut self, end: usize) -> Option<&[u8]> {
+        if end > self.bytes.length() {
+            return None;
+        }
+        self.bytes.read(end);
+        self.bytes.bytes().get(..end)
+    }
+
     fn digest_at(&self, at: usize) -> B256 {
-        B256::from_slice(&self.bytes[at..at + 32])
+        B256::from_slice(&self.bytes()[at..at + 32])
     }
 
     fn read_node(
@@ -162,18 +178,18 @@ impl<'a> Trie<'a> {
     ) -> Result<Child, TrieError> {
         let start = *at;
         let word = self
-            .bytes
-            .get(start..start + 4)
+            .read_to(start + 4)
+            .and_then(|bytes| bytes.get(start..))
             .ok_or(TrieError::Truncated(start))?;
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
         let (length, mask) = (word as usize & 0xffff, word >> 16);
         let raw = start + 4;
         let rlp = self
-            .bytes
-            .get(raw..raw + length)
+            .read_to(raw + length)
+            .and_then(|bytes| bytes.get(raw..))
             .ok_or(TrieError::Truncated(start))?;
         let found = keccak256(rlp);
-        if found[..] != self.bytes[digest..digest + 32] {
+        if found[..] != self.bytes()[digest..digest + 32] {
             return Err(TrieError::Hash {
                 at: start,
                 expected: self.digest_at(digest),
@@ -199,14 +215,14 @@ impl<'a> Trie<'a> {
         if at >= limit {
             return Err(malformed);
         }
-        let first = self.bytes[at];
+        let first = self.bytes()[at];
         let (list, payload, length) = match first {
             0..=0x7f => (false, at, 1),
             0x80..=0xb7 => (false, at + 1, first as usize - 0x80),
             0xb8..=0xb9 | 0xf8..=0xf9 => {
                 let wide = first & 1 == 1;
                 let header = 2 + usize::from(wide);
-                let bytes = self.bytes[..limit]
+                let bytes = self.bytes()[..limit]
                     .get(at + 1..at + header)
                     .ok_or(malformed)?;
                 let length = if wide {
@@ -250,18 +266,11 @@ impl<'a> Trie<'a> {
         }
         let first = self.item(list.payload, end)?;
         let second = self.item(first.end, end)?;
-        let index = self.nodes.len();
-        self.nodes.push(Node {
-            digest: digest.unwrap_or(0) as u32,
-            raw: (start as u32, (end - start) as u32),
-            used: false,
-            kind: Kind::Branch([Child::EMPTY; 16]),
-        });
         let kind = if second.end == end {
             if first.list || first.payload == first.end {
                 return Err(malformed);
             }
-            let path = &self.bytes[first.payload..first.end];
+            let path = &self.bytes()[first.payload..first.end];
             let (flag, odd) = (path[0] >> 4, path[0] >> 4 & 1);
             let nibbles = 2 * (path.len() - 1) + usize::from(odd);
             let path_end = depth + nibbles;
@@ -333,13 +342,18 @@ impl<'a> Trie<'a> {
             }
             set_nibble(prefix, depth, 0);
             // Keys have one length, so no branch has a value.
-            if next.end != end || self.bytes[next.start] != EMPTY_STRING_CODE {
+            if next.end != end || self.bytes()[next.start] != EMPTY_STRING_CODE {
                 return Err(malformed);
             }
             Kind::Branch(children)
         };
-        self.nodes[index].kind = kind;
-        Ok(Child::node(index))
+        self.nodes.push(Node {
+            digest: digest.unwrap_or(0) as u32,
+            raw: (start as u32, (end - start) as u32),
+            used: false,
+            kind,
+        });
+        Ok(Child::node(self.nodes.len() - 1))
     }
 
     fn child(
@@ -390,7 +404,7 @@ impl<'a> Trie<'a> {
         {
             return Err(TrieError::Malformed(value.0));
         }
-        if self.bytes[root.payload..root.end] == EMPTY_ROOT_HASH[..] {
+        if self.bytes()[root.payload..root.end] == EMPTY_ROOT_HASH[..] {
             return Ok(Child::EMPTY);
         }
         if mask & 1 == 0 {
@@ -445,7 +459,7 @@ impl<'a> Trie<'a> {
                 storage,
             } => (
                 key,
-                &self.bytes[*at as usize..][..*length as usize],
+                &self.bytes()[*at as usize..][..*length as usize],
                 *storage,
             ),
             Kind::Leaf {
@@ -695,15 +709,15 @@ impl<'a> Trie<'a> {
             return out.push(EMPTY_STRING_CODE);
         }
         if child.is_digest() {
-            return out.digest(&self.bytes[child.offset()..][..32]);
+            return out.digest(&self.bytes()[child.offset()..][..32]);
         }
         let node = &self.nodes[child.index()];
         if node.raw.1 != 0 {
             let (at, length) = (node.raw.0 as usize, node.raw.1 as usize);
             return if node.digest == 0 {
-                out.bytes(&self.bytes[at..at + length])
+                out.bytes(&self.bytes()[at..at + length])
             } else {
-                out.digest(&self.bytes[node.digest as usize..][..32])
+                out.digest(&self.bytes()[node.digest as usize..][..32])
             };
         }
         let mut rlp = Rlp::new();

@@ -1,5 +1,6 @@
 //! Keccak-256 by the extension's instructions.
 
+use core::{mem::MaybeUninit, ptr};
 use openvm_keccak256_guest::{native_keccakf, native_xorin, KECCAK_RATE as RATE};
 
 /// A multiple of four bytes, aligned as the instructions need it.
@@ -15,15 +16,17 @@ struct Aligned<const N: usize>([u8; N]);
 unsafe extern "C" fn native_keccak256(bytes: *const u8, length: usize, output: *mut u8) {
     let mut state = Aligned([0; 200]);
     let state = state.0.as_mut_ptr();
-    let mut block = Aligned([0; RATE]);
+    let mut block = MaybeUninit::<Aligned<RATE>>::uninit();
+    let block = block.as_mut_ptr().cast::<u8>();
+    let is_aligned = bytes as usize % 4 == 0;
     let (mut at, mut left) = (bytes, length);
     while left >= RATE {
-        let input = if at as usize % 4 == 0 {
+        let input = if is_aligned {
             at
         } else {
             // SAFETY: RATE bytes are left, and the block has as many.
-            unsafe { core::ptr::copy_nonoverlapping(at, block.0.as_mut_ptr(), RATE) };
-            block.0.as_ptr()
+            unsafe { ptr::copy_nonoverlapping(at, block, RATE) };
+            block.cast_const()
         };
         // SAFETY: state and input are aligned and have RATE bytes; the state has 200.
         unsafe {
@@ -33,15 +36,25 @@ unsafe extern "C" fn native_keccak256(bytes: *const u8, length: usize, output: *
         }
         left -= RATE;
     }
-    // SAFETY: `left` bytes are there, less than the block has; those of an input that is aligned are whole words with its padding.
-    unsafe { core::ptr::copy_nonoverlapping(at, block.0.as_mut_ptr(), left) };
-    block.0[left..].fill(0);
-    block.0[left] = 1;
-    block.0[RATE - 1] |= 0x80;
-    // SAFETY: as above; 32 of the state's 200 bytes are written to the output.
+    // SAFETY: `left` bytes are there, less than the block and the state have. Whole words are taken by the instruction, and the
+    // bytes that follow them, the padding among them, one by one.
     unsafe {
-        native_xorin(state, block.0.as_ptr(), RATE);
+        let words = left & !3;
+        if words > 0 {
+            let input = if is_aligned {
+                at
+            } else {
+                ptr::copy_nonoverlapping(at, block, words);
+                block.cast_const()
+            };
+            native_xorin(state, input, words);
+        }
+        for byte in words..left {
+            *state.add(byte) ^= *at.add(byte);
+        }
+        *state.add(left) ^= 1;
+        *state.add(RATE - 1) ^= 0x80;
         native_keccakf(state);
-        core::ptr::copy_nonoverlapping(state, output, 32);
+        ptr::copy_nonoverlapping(state, output, 32);
     }
 }

@@ -10,14 +10,17 @@ extern crate alloc;
 mod bls12_381;
 mod bn254;
 mod crypto;
+mod input;
 mod keccak;
+mod memory;
 mod modexp;
 mod p256;
 mod points;
 mod secp256k1;
+mod words;
 
 use crypto::Extensions;
-use ethereum_core::{validate, Forks};
+use ethereum_core::{validate, Forks, Refusal};
 
 openvm::init!();
 openvm::entry!(main);
@@ -29,8 +32,10 @@ const FORKS: Forks = Forks::CANCUN;
 
 fn main() {
     revm::precompile::install_crypto(Extensions);
-    let input = openvm::io::read_vec().into();
-    match validate(&input, &FORKS, &Extensions) {
+    let block = input::read()
+        .map_err(Refusal::from)
+        .and_then(|input| validate(input, &FORKS, &Extensions));
+    match block {
         Ok(block) => openvm::io::reveal_bytes32(block.hash.0),
         Err(refusal) => panic!("the block is refused: {refusal}"),
     }

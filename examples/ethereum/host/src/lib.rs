@@ -14,7 +14,10 @@ use alloy_consensus::Header;
 use alloy_eips::eip2718::Decodable2718;
 use alloy_primitives::{keccak256, Bytes, B256};
 use alloy_rlp::Decodable;
-use ethereum_core::{validate, Envelope, Forks, Input, PublicKey, Software, Valid};
+use ethereum_core::{
+    validate, validate_and_trace, Code, Envelope, Forks, Input, Needs, PublicKey, Refusal,
+    Software, Valid,
+};
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 
 pub use error::HostError;
@@ -45,6 +48,8 @@ pub struct Prepared {
     pub input: Vec<u8>,
     /// The block, as validated natively.
     pub block: Valid,
+    /// The parts of the witness that the input has.
+    pub needs: Needs,
 }
 
 impl Source {
@@ -87,21 +92,25 @@ impl Source {
     ///
     /// [`HostError::Refused`] with the rule that the block breaks, or the part of the witness that is absent.
     pub fn prepare(&self, forks: &Forks) -> Result<Prepared, HostError> {
-        let whole: Bytes = self.input()?.write().into();
-        let block = validate(&whole, forks, &Software)?;
-        let nodes: HashSet<B256> = block.nodes.iter().copied().collect();
+        let (block, needs) = validate_and_trace(self.input()?, forks, &Software)?;
+        let nodes: HashSet<B256> = needs.nodes.iter().copied().collect();
         let codes: HashMap<B256, &Bytes> = self
             .codes
             .iter()
             .map(|code| (keccak256(code), code))
             .collect();
-        let mut used = block.codes.clone();
+        let mut used = needs.codes.clone();
         used.sort();
         let codes = used.iter().filter_map(|hash| codes.get(hash).copied());
-        let input = self.assemble(Some(&nodes), codes, block.ancestors)?.write();
+        let input = self.assemble(Some(&nodes), codes, needs.ancestors)?.write();
         // The smaller input has to be as good as the whole.
-        validate(&input.clone().into(), forks, &Software)?;
-        Ok(Prepared { input, block })
+        let read = Input::read(&input.clone().into()).map_err(Refusal::from)?;
+        validate(read, forks, &Software)?;
+        Ok(Prepared {
+            input,
+            block,
+            needs,
+        })
     }
 
     fn assemble<'a>(
@@ -125,7 +134,7 @@ impl Source {
                 .map(|bytes| (signer(bytes), bytes.clone()))
                 .collect(),
             ancestors,
-            codes: codes.cloned().collect(),
+            codes: codes.map(|code| Code::new(code)).collect(),
             nodes: nodes::ordered(root, &self.nodes, used),
         })
     }

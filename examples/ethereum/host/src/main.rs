@@ -3,6 +3,7 @@
 use std::{
     error::Error,
     fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
     time::Instant,
@@ -49,26 +50,23 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let Prepared {
         input,
-        block: Valid {
-            hash, number, gas, ..
-        },
+        block: Valid { hash, number, gas },
+        ..
     } = source.prepare(&Forks::MAINNET)?;
     let out = &arguments.out;
     fs::write(out, &input).map_err(|error| format!("{}: {error}", out.display()))?;
-    println!(
-        "block {number}, {hash}: {} transactions, {gas} gas",
-        source.transactions.len()
-    );
-    println!(
-        "valid; {} bytes of input; {:.1?} natively",
+    // The file is written: a reader of these lines may go.
+    let _ = write!(
+        io::stdout(),
+        "block {number}, {hash}: {} transactions, {gas} gas\n\
+         valid; {} bytes of input; {:.1?} natively\n\
+         prove: openvm-metal prove stark examples/ethereum/guest --input {}\n\
+         The proof's public values are the block's hash.\n",
+        source.transactions.len(),
         input.len(),
-        start.elapsed()
-    );
-    println!(
-        "prove: openvm-metal prove stark examples/ethereum/guest --input {}",
+        start.elapsed(),
         out.display()
     );
-    println!("The proof's public values are the block's hash.");
     Ok(())
 }
 

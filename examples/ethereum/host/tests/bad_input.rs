@@ -1,15 +1,20 @@
 //! Inputs and witnesses that are damaged: each is refused with an error that names the damage, and none with a panic.
 
+#![allow(clippy::result_large_err)]
+
 mod common;
 
 use common::mainnet;
-use ethereum_core::{validate, Forks, Input, InputError, Refusal, Software, StateError, TrieError};
+use ethereum_core::{
+    validate, Code, Forks, Input, InputError, Refusal, Software, StateError, TrieError,
+};
 use ethereum_host::{HostError, Source};
 
 fn refusal(input: &Input) -> Refusal {
-    validate(&input.write().into(), &Forks::MAINNET, &Software)
-        .map(|_| ())
-        .unwrap_err()
+    let result = Input::read(&input.write().into())
+        .map_err(Refusal::from)
+        .and_then(|input| validate(input, &Forks::MAINNET, &Software));
+    result.unwrap_err()
 }
 
 /// A valid input of the least size.
@@ -99,7 +104,7 @@ fn each_damaged_section_is_named() {
         ),
         (
             "an altered code",
-            |input| input.codes[0] = altered(&input.codes[0], 0),
+            |input| input.codes[0] = Code::new(&altered(input.codes[0].code(), 0)),
             |refusal| matches!(refusal, Refusal::State(StateError::Code(_))),
         ),
         (
@@ -164,38 +169,83 @@ fn nodes_in_another_order_are_refused() {
 
 #[test]
 fn truncated_and_enlarged_inputs_are_refused() {
-    let bytes = valid().write();
-    let read = |bytes: &[u8]| Input::read(&bytes.to_vec().into()).map(|_| ());
-    assert_eq!(read(&[0; 64]), Err(InputError::Magic));
-    for length in (0..2_000).chain((2_000..bytes.len()).step_by(9_973)) {
+    let whole = valid();
+    let bytes = whole.write();
+    let read = |bytes: &[u8]| {
+        let input = Input::read(&bytes.to_vec().into())?;
+        validate(input, &Forks::MAINNET, &Software)
+    };
+    let form = |bytes: &[u8]| match read(bytes) {
+        Err(Refusal::Input(error)) => error,
+        result => panic!("{result:?}"),
+    };
+    assert_eq!(form(&[0; 64]), InputError::Magic);
+    let head = bytes.len() - whole.nodes.len();
+    for length in (0..2_000)
+        .chain((2_000..head).step_by(9_973))
+        .chain([head - 1])
+    {
+        let error = form(&bytes[..length]);
+        assert!(
+            matches!(error, InputError::Truncated { .. }),
+            "{length}: {error:?}"
+        );
+    }
+    // Behind the root's digest nodes may be absent, but not in part.
+    for length in (head..head + 32).chain((head + 33..bytes.len()).step_by(9_973)) {
         let result = read(&bytes[..length]);
         assert!(
-            matches!(result, Err(InputError::Truncated { .. })),
+            matches!(result, Err(Refusal::Trie(TrieError::Truncated(_)))),
             "{length}: {result:?}"
         );
     }
-    assert_eq!(
-        read(&[&bytes[..], &[0; 4]].concat()),
-        Err(InputError::Trailing(4))
+    let result = read(&[&bytes[..], &[0; 4]].concat());
+    assert!(
+        matches!(result, Err(Refusal::Trie(TrieError::Malformed(_)))),
+        "{result:?}"
     );
+    let with_word = |at: usize, word: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 4].copy_from_slice(&(word as u32).to_le_bytes());
+        bytes
+    };
+    assert_eq!(form(&with_word(4, head + 4)), InputError::Trailing(4));
     // Lengths that do not exist reserve no memory.
-    for at in [4, bytes.len() - valid().nodes.len() - 4] {
-        let mut huge = bytes.clone();
-        huge[at..at + 4].fill(0xff);
-        assert!(
-            matches!(read(&huge), Err(InputError::Truncated { .. })),
-            "{at}"
-        );
+    let codes = head
+        - whole
+            .codes
+            .iter()
+            .map(|code| 4 + (code.code().len() + 34).next_multiple_of(4))
+            .sum::<usize>();
+    for (at, words) in [
+        (4, vec![0, 4, head + 1, usize::MAX]),
+        (8, vec![usize::MAX]),
+        (codes - 4, vec![usize::MAX, whole.codes.len() + 1]),
+        (codes, vec![usize::MAX, usize::MAX - 34]),
+    ] {
+        for word in words {
+            let error = form(&with_word(at, word));
+            assert!(
+                matches!(error, InputError::Truncated { .. }),
+                "{at} {word}: {error:?}"
+            );
+        }
     }
+    // The last code's zeros.
+    let mut unpadded = bytes.clone();
+    unpadded[head - 5] = 1;
+    assert!(matches!(form(&unpadded), InputError::Padding(_)));
 }
 
 /// Single bits anywhere: no panic, and no block that is valid with another hash.
 #[test]
 fn flipped_bits_prove_no_other_block() {
     let whole = valid().write();
-    let hash = validate(&whole.clone().into(), &Forks::MAINNET, &Software)
-        .unwrap()
-        .hash;
+    let validated = |bytes: Vec<u8>| {
+        let input = Input::read(&bytes.into()).map_err(Refusal::from)?;
+        validate(input, &Forks::MAINNET, &Software)
+    };
+    let hash = validated(whole.clone()).unwrap().hash;
     let mut seed = 7_u64;
     for _ in 0..150 {
         seed = seed
@@ -204,7 +254,7 @@ fn flipped_bits_prove_no_other_block() {
         let bit = (seed >> 20) as usize % (8 * whole.len());
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        if let Ok(block) = validate(&bytes.into(), &Forks::MAINNET, &Software) {
+        if let Ok(block) = validated(bytes) {
             // Padding between sections.
             assert_eq!(block.hash, hash, "bit {bit}");
         }
@@ -238,7 +288,7 @@ fn a_missing_node_or_header_is_named() {
         matches!(error, HostError::Refused(Refusal::NoParent { .. })),
         "{error:?}"
     );
-    let used = source.prepare(&Forks::MAINNET).unwrap().block.nodes;
+    let used = source.prepare(&Forks::MAINNET).unwrap().needs.nodes;
     for missing in used.iter().skip(1).step_by(97) {
         let mut without = source.clone();
         without

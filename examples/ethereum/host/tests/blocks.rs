@@ -4,10 +4,10 @@
 
 mod common;
 
-use std::{collections::HashMap, env, fs, process::Command};
+use std::{collections::HashMap, env, fs};
 
-use common::{mainnet, unpack};
-use ethereum_core::{validate, Forks, Refusal, Software};
+use common::{mainnet, unpack, Guest};
+use ethereum_core::{validate_and_trace, Forks, Input, Refusal, Software};
 use ethereum_host::{HostError, Source};
 use revm::context_interface::result::InvalidTransaction;
 use serde_json::Value;
@@ -123,8 +123,9 @@ fn a_block_of_ethereum_has_its_hash() {
         (22_615_247, 1_331_413)
     );
     // What is not needed has gone: the input is valid without it, and it is not with less.
-    let block = validate(&prepared.input.into(), &Forks::MAINNET, &Software).unwrap();
-    assert_eq!(block.nodes.len(), prepared.block.nodes.len());
+    let input = Input::read(&prepared.input.into()).unwrap();
+    let (_, needs) = validate_and_trace(input, &Forks::MAINNET, &Software).unwrap();
+    assert_eq!(needs.nodes.len(), prepared.needs.nodes.len());
 }
 
 /// Blocks `1-NUMBER.rlp` of a folder, with the hashes of their headers. Blocks of all forks that are known, up to 50 Mgas.
@@ -149,23 +150,14 @@ fn blocks_of_a_folder() {
     assert!(number > 0, "the folder has no *.rlp");
 }
 
-/// Test blocks in the virtual machine: valid ones reveal their hash, invalid ones end the guest.
-///
-/// ```sh
-/// openvm-metal build guest --features test-forks
-/// ETHEREUM_COMMAND=openvm-metal ETHEREUM_GUEST=$PWD/target/openvm/release/ethereum.vmexe \
-///     cargo test -p ethereum-host -- --ignored test_blocks_have_their_verdict_in_the_guest
-/// ```
-///
-/// `ETHEREUM_STEP` is the distance between the blocks that are run, 1 for all of them.
+/// Test blocks in the virtual machine: valid ones reveal their hash, invalid ones end the guest. `ETHEREUM_STEP` is the distance between
+/// the blocks that are run, 1 for all of them; for the other variables see [`Guest`].
 #[test]
 #[ignore = "a campaign: needs openvm-metal and the guest with test-forks"]
 fn test_blocks_have_their_verdict_in_the_guest() {
-    let variable = |name| env::var(name).unwrap_or_else(|_| panic!("{name} is not set"));
-    let (command, guest) = (variable("ETHEREUM_COMMAND"), variable("ETHEREUM_GUEST"));
+    let guest = Guest::from_environment();
     let step = env::var("ETHEREUM_STEP").map_or(10, |step| step.parse().unwrap());
     let text = String::from_utf8(unpack("cancun-blocks.jsonl.gz")).unwrap();
-    let file = env::temp_dir().join(format!("ethereum-guest-{}.bin", std::process::id()));
     let (mut run, mut wrong) = (0, Vec::new());
     for line in text.lines().step_by(step) {
         let case: Value = serde_json::from_str(line).unwrap();
@@ -179,26 +171,16 @@ fn test_blocks_have_their_verdict_in_the_guest() {
             Ok(prepared) => prepared.input.clone(),
             Err(_) => source.input().unwrap().write(),
         };
-        fs::write(&file, input).unwrap();
-        let output = Command::new(&command)
-            .args(["run", &guest, "--input"])
-            .arg(&file)
-            .output()
-            .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
+        let (success, said) = guest.run(&input);
         let right = match prepared {
-            Ok(prepared) => {
-                output.status.success() && said.contains(&prepared.block.hash.to_string())
-            }
-            Err(_) => !output.status.success() && said.contains("the block is refused"),
+            Ok(prepared) => success && said.contains(&prepared.block.hash.to_string()),
+            Err(_) => !success && said.contains("the block is refused"),
         };
         run += 1;
         if !right {
             wrong.push(format!("{}: {said}", case["name"]));
         }
     }
-    fs::remove_file(&file).unwrap();
     assert!(
         wrong.is_empty(),
         "{} of {run} blocks:\n{}",
